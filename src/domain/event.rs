@@ -1,0 +1,360 @@
+//! Everything that happens to a thread. An [`Event`] is what the thread machine applies and what `transcript.jsonl`
+//! holds: one JSON object a line with `timestamp`, `thread_id`, `event_type` and `payload`.
+//!
+//! Events say what happened, in the past. `docs/events.md` lists them all; a test keeps that list true. Live text
+//! ([`Event::TokenDelta`]) goes to screens and to the short-lived `inflight.jsonl` only: the log holds finished text.
+
+use super::amount::Usage;
+use super::id::{CallId, ModelRef, ThreadId};
+use super::message::Message;
+use super::status::{Cost, LimitKind, Limits, ThreadKind};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Milliseconds since the epoch. On disk a float of seconds, as logs of this format have always had it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Timestamp(pub u64);
+
+impl Timestamp {
+    /// Milliseconds from `earlier` to this, zero when the clock went back.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+}
+
+impl Serialize for Timestamp {
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 fit in 53 bits")]
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0 as f64 / 1_000.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "negative times become zero")]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self((f64::deserialize(deserializer)? * 1_000.0).round() as u64))
+    }
+}
+
+/// One line of the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    pub timestamp: Timestamp,
+    pub thread_id: ThreadId,
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event_type", content = "payload", rename_all = "snake_case")]
+pub enum Event {
+    /// The thread exists. First line of every log.
+    ThreadStarted {
+        directive: String,
+        kind: ThreadKind,
+        model: ModelRef,
+        limits: Limits,
+        project: String,
+    },
+    /// A process has taken the thread over.
+    WorkerStarted {
+        pid: u32,
+        version: String,
+    },
+    /// That process has let go of it.
+    WorkerEnded {
+        reason: EndReason,
+    },
+    /// A torn last line was cut off when the log was opened.
+    LogRepaired {
+        cut_bytes: u64,
+        at_offset: u64,
+    },
+    /// Something a person sent was accepted.
+    PromptQueued {
+        prompt: u64,
+        text: String,
+        mode: PromptMode,
+    },
+    /// A queued prompt was taken back before it was used.
+    PromptWithdrawn {
+        prompt: u64,
+    },
+    /// The thread answers with another model from here on.
+    ModelChanged {
+        model: ModelRef,
+    },
+    /// The limits are different from here on.
+    LimitsChanged {
+        limits: Limits,
+    },
+    /// A message joined the history: what the user (or a parent) said. `prompt` is the queue entry it came from.
+    CognitionIn {
+        text: String,
+        role: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<u64>,
+    },
+    /// The system text of the coming request, when it differs from the one before.
+    SystemPrompt {
+        text: String,
+        layers: Vec<String>,
+    },
+    /// Which sources were put before and after the first prompt.
+    ContextInjected {
+        before: Vec<String>,
+        after: Vec<String>,
+    },
+    /// `requests/<request>.json` was written; the call comes next.
+    RequestRecorded {
+        request: u32,
+        turn: u32,
+        attempt: u32,
+        model: ModelRef,
+    },
+    /// A piece of an answer in flight. Not in the log.
+    TokenDelta {
+        request: u32,
+        delta: Delta,
+    },
+    /// Thinking that preceded an answer.
+    CognitionReasoning {
+        text: String,
+    },
+    /// An answer, whole or cut short.
+    CognitionOut {
+        /// The text of the answer, as people read it.
+        text: String,
+        model: ModelRef,
+        request: u32,
+        stop: StopReason,
+        usage: Usage,
+        /// Spend of this answer in millionths of a dollar; absent when the model has no known price.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spend: Option<super::amount::Money>,
+        /// The answer as it goes back to the provider: text, thinking with signatures, tool calls.
+        message: Message,
+        /// From the request to the end of the answer.
+        elapsed_ms: u64,
+    },
+    /// A call failed. `attempt` counts from 1 within the turn.
+    ErrorClassified {
+        request: u32,
+        attempt: u32,
+        error: CallError,
+    },
+    /// The failed call will be tried again after `delay_ms`.
+    RetryScheduled {
+        attempt: u32,
+        delay_ms: u64,
+    },
+    /// The pause before a retry is over.
+    RetryDue {
+        attempt: u32,
+    },
+    ToolCallStart {
+        tool: String,
+        call_id: CallId,
+        input: serde_json::Value,
+    },
+    ToolCallResult {
+        call_id: CallId,
+        output: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// A limit was reached before a turn. An interactive thread waits for a higher one, a one-shot thread ends.
+    Limit {
+        code: LimitKind,
+        current: u64,
+        maximum: u64,
+    },
+    /// Someone asked to stop the running work.
+    CancelRequested {
+        scope: CancelScope,
+    },
+    /// The running work has stopped: the connection is closed.
+    TurnCancelled {
+        after_ms: u64,
+    },
+    ThreadCompleted {
+        cost: Cost,
+    },
+    ThreadError {
+        cost: Cost,
+        error: String,
+    },
+    ThreadCancelled {
+        cost: Cost,
+    },
+    ThreadKilled {
+        cost: Cost,
+    },
+    /// Something a person should know that changes nothing else.
+    Notice {
+        text: String,
+    },
+    /// An event of another version of this program, kept as it is.
+    #[serde(untagged)]
+    Unknown {
+        event_type: String,
+        #[serde(default)]
+        payload: serde_json::Value,
+    },
+}
+
+impl Event {
+    /// Whether the event belongs in the log.
+    #[must_use]
+    pub fn is_durable(&self) -> bool {
+        !matches!(self, Self::TokenDelta { .. } | Self::RetryDue { .. } | Self::Unknown { .. })
+    }
+
+    /// Whether the log is synced to disk before the event's effects are carried out: after it comes something that
+    /// costs money or cannot be taken back.
+    #[must_use]
+    pub fn is_critical(&self) -> bool {
+        matches!(
+            self,
+            Self::RequestRecorded { .. }
+                | Self::CognitionOut { .. }
+                | Self::ToolCallStart { .. }
+                | Self::ThreadCompleted { .. }
+                | Self::ThreadError { .. }
+                | Self::ThreadCancelled { .. }
+                | Self::ThreadKilled { .. }
+        )
+    }
+}
+
+/// A piece of a streamed answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Delta {
+    Text { text: String },
+    Thinking { text: String },
+    ToolCallStart { id: CallId, name: String },
+    ToolInputDelta { partial_json: String },
+}
+
+/// When a prompt is to be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PromptMode {
+    /// At the next turn: what is sent while the thread works reaches the model with the next request.
+    Steer,
+    /// When the thread would otherwise wait.
+    FollowUp,
+}
+
+/// Why an answer ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum StopReason {
+    EndTurn,
+    ToolUse,
+    /// The model's output limit.
+    MaxTokens,
+    Refusal,
+    /// The stream ended without its provider's end marker.
+    Truncated {
+        detail: String,
+    },
+    /// The user stopped it.
+    Cancelled,
+    /// The process that received it died; the text is what it had saved.
+    Lost,
+    Other {
+        word: String,
+    },
+}
+
+impl StopReason {
+    /// Whether the model itself ended the answer.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Self::EndTurn | Self::ToolUse | Self::MaxTokens | Self::Refusal | Self::Other { .. })
+    }
+}
+
+/// How far a cancel reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CancelScope {
+    /// The running turn; an interactive thread waits for the next prompt.
+    Turn,
+    /// The thread.
+    Thread,
+}
+
+/// Why a worker ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// Nothing to do and nobody looking.
+    Idle,
+    Finished,
+    Asked,
+    Signal,
+}
+
+/// A failed call, in the terms on which whether to try again is decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallError {
+    pub category: ErrorCategory,
+    /// The provider's own word or the HTTP status, for example `overloaded_error` or `http_429`.
+    pub code: String,
+    /// What happened and what to do, without keys.
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// How long the provider asked to wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+}
+
+/// What a failure means for the next step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCategory {
+    /// May well work the next time.
+    Transient,
+    /// The provider asked for a pause.
+    RateLimited,
+    /// The account cannot pay.
+    Quota,
+    /// Missing or refused key.
+    Auth,
+    /// The request does not fit the model's window.
+    ContextTooLong,
+    /// Will fail the same way again.
+    Permanent,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_four_fields_of_the_format() {
+        let record = Record {
+            timestamp: Timestamp(1_700_000_000_250),
+            thread_id: ThreadId::new("chat", 1),
+            event: Event::CognitionIn { text: "hi".into(), role: "user".into(), prompt: None },
+        };
+        let line = serde_json::to_string(&record).unwrap();
+        assert_eq!(
+            line,
+            r#"{"timestamp":1700000000.25,"thread_id":"chat-1","event_type":"cognition_in","payload":{"text":"hi","role":"user"}}"#
+        );
+        assert_eq!(serde_json::from_str::<Record>(&line).unwrap(), record);
+    }
+
+    #[test]
+    fn an_event_of_another_version_is_kept() {
+        let line = r#"{"timestamp":1.0,"thread_id":"x-1","event_type":"moon_phase","payload":{"full":true}}"#;
+        let record: Record = serde_json::from_str(line).unwrap();
+        assert!(matches!(record.event, Event::Unknown { ref event_type, .. } if event_type == "moon_phase"));
+    }
+}

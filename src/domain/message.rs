@@ -1,0 +1,91 @@
+//! One message of a conversation, in the form every provider's wire is made from.
+
+use super::id::{CallId, ContentHash};
+use serde::{Deserialize, Serialize};
+
+/// Who speaks. Tool results travel in `User` messages; each provider puts them where its wire wants them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    User,
+    Assistant,
+}
+
+/// A message: a role and its blocks in order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    pub role: Role,
+    pub blocks: Vec<Block>,
+}
+
+/// One part of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block {
+    Text {
+        text: String,
+    },
+    /// What the model thought. `signature` must be sent back unchanged where a provider gave one.
+    Thinking {
+        text: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+    },
+    /// Thinking that the provider gave only in encrypted form, sent back unchanged.
+    RedactedThinking {
+        data: String,
+    },
+    ToolCall(ToolCall),
+    ToolResult {
+        call_id: CallId,
+        output: String,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        error: bool,
+    },
+    /// An image kept in the content store.
+    Image {
+        media_type: String,
+        hash: ContentHash,
+    },
+}
+
+/// A tool call as the model made it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    pub call_id: CallId,
+    /// The name under which the tool was offered.
+    pub tool: String,
+    /// The arguments: an object where they could be read, otherwise the text itself.
+    pub input: serde_json::Value,
+}
+
+impl Message {
+    /// A user message of one text.
+    #[must_use]
+    pub fn user(text: impl Into<String>) -> Self {
+        Self { role: Role::User, blocks: vec![Block::Text { text: text.into() }] }
+    }
+
+    /// An assistant message of one text.
+    #[must_use]
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self { role: Role::Assistant, blocks: vec![Block::Text { text: text.into() }] }
+    }
+
+    /// All text blocks together, without thinking, calls and results.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut all = String::new();
+        for block in &self.blocks {
+            if let Block::Text { text } = block {
+                all.push_str(text);
+            }
+        }
+        all
+    }
+
+    /// The tool calls in order.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.blocks.iter().filter_map(|block| if let Block::ToolCall(call) = block { Some(call) } else { None })
+    }
+}

@@ -1,0 +1,20 @@
+//! Plain values that everything else shares: ids, messages, amounts, events, layers, request records.
+//!
+//! Nothing here waits, reads a file or asks a clock. Whatever is written to disk or sent over a socket is one of
+//! these types, so their serialised names are the file formats (`docs/events.md`, `docs/json.md`).
+
+pub mod amount;
+pub mod assembly;
+pub mod event;
+pub mod id;
+pub mod message;
+pub mod request;
+pub mod status;
+
+pub use amount::{Money, Tokens, Usage};
+pub use assembly::{Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Origin, Space, TokenCount};
+pub use event::{Event, Record, Timestamp};
+pub use id::{CallId, ContentHash, ModelRef, ThreadId};
+pub use message::{Block, Message, Role, ToolCall};
+pub use request::RequestRecord;
+pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};

@@ -1,0 +1,39 @@
+//! The record of one request to a model, written before the request is sent.
+
+use super::assembly::Layer;
+use super::event::Timestamp;
+use super::id::{ContentHash, ModelRef, ThreadId};
+use super::message::Role;
+use serde::{Deserialize, Serialize};
+
+/// `requests/N.json`: everything that was sent, with texts by hash in the content store. Named `THREAD#N` on screens.
+/// Every attempt is a request of its own, so a retried turn has several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RequestRecord {
+    pub schema: String,
+    pub thread_id: ThreadId,
+    /// Counts from 1 within the thread.
+    pub number: u32,
+    pub turn: u32,
+    /// Counts from 1 within the turn.
+    pub attempt: u32,
+    pub created_at: Timestamp,
+    pub model: ModelRef,
+    /// Where the provider was reached, without keys; `none` for the scripted one.
+    pub endpoint: String,
+    pub max_output_tokens: u64,
+    pub system: ContentHash,
+    pub messages: Vec<MessageRef>,
+    pub layers: Vec<Layer>,
+}
+
+impl RequestRecord {
+    pub const SCHEMA: &'static str = "levain.request/1";
+}
+
+/// A message of a request: its role, and the hash of the whole message as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MessageRef {
+    pub role: Role,
+    pub hash: ContentHash,
+}

@@ -1,0 +1,202 @@
+//! What a thread is, what it may use and how it stands.
+
+use super::amount::{Money, Tokens, Usage};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// How a thread ends a prompt: an interactive one waits for the next, a one-shot one completes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadKind {
+    Interactive,
+    OneShot,
+}
+
+/// Where a thread stands. The last five are terminal; an interactive thread in any of them but `Continued` can be
+/// resumed by a new prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Created,
+    Queued,
+    Running,
+    /// For what, [`Waiting`] tells.
+    Waiting,
+    Suspended,
+    Completed,
+    Error,
+    Cancelled,
+    Killed,
+    Continued,
+}
+
+impl Status {
+    /// The word used in files, in JSON and on the screen.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Waiting => "waiting",
+            Self::Suspended => "suspended",
+            Self::Completed => "completed",
+            Self::Error => "error",
+            Self::Cancelled => "cancelled",
+            Self::Killed => "killed",
+            Self::Continued => "continued",
+        }
+    }
+
+    /// The status that `word` names.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        [
+            Self::Created,
+            Self::Queued,
+            Self::Running,
+            Self::Waiting,
+            Self::Suspended,
+            Self::Completed,
+            Self::Error,
+            Self::Cancelled,
+            Self::Killed,
+            Self::Continued,
+        ]
+        .into_iter()
+        .find(|status| status.word() == word)
+    }
+
+    /// Whether the thread has ended.
+    #[must_use]
+    pub fn is_terminal(self) -> bool {
+        matches!(self, Self::Completed | Self::Error | Self::Cancelled | Self::Killed | Self::Continued)
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.word())
+    }
+}
+
+/// What a waiting thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Waiting {
+    /// The next prompt.
+    User,
+    Approval,
+    Child,
+    /// A provider asked for a pause, or a failed call is about to be tried again.
+    RateLimit,
+    Hook,
+}
+
+/// What a thread has used so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cost {
+    /// Answers received; a failed attempt is no turn.
+    pub turns: u32,
+    pub usage: Usage,
+    /// Sum over the answers whose model has a known price.
+    pub spend: Money,
+    /// Whether some answer came from a model without a known price, so that `spend` is a lower bound.
+    pub unpriced: bool,
+    /// Working time: from each prompt to the end of its work, waiting for the user left out.
+    pub elapsed_ms: u64,
+}
+
+/// What a thread may use. `None` is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u32>,
+    /// Input and output tokens together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spend: Option<Money>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_seconds: Option<u64>,
+}
+
+impl Limits {
+    /// What a one-shot thread gets when nothing else is said: 25 turns, 200,000 tokens, one dollar, half an hour.
+    /// These are the defaults directives of this format have always been written against.
+    pub const ONE_SHOT: Self = Self {
+        turns: Some(25),
+        tokens: Some(Tokens(200_000)),
+        spend: Some(Money(1_000_000)),
+        duration_seconds: Some(1_800),
+    };
+
+    /// These limits with every value that `over` names replaced.
+    #[must_use]
+    pub fn overridden(self, over: Self) -> Self {
+        Self {
+            turns: over.turns.or(self.turns),
+            tokens: over.tokens.or(self.tokens),
+            spend: over.spend.or(self.spend),
+            duration_seconds: over.duration_seconds.or(self.duration_seconds),
+        }
+    }
+
+    /// The first limit that `cost` has reached, in the order turns, tokens, spend, duration, with what was used and
+    /// what is allowed. Checked before each turn.
+    #[must_use]
+    pub fn reached(&self, cost: &Cost) -> Option<(LimitKind, u64, u64)> {
+        let micro = |money: Money| u64::try_from(money.0).unwrap_or(0);
+        [
+            (LimitKind::Turns, u64::from(cost.turns), self.turns.map(u64::from)),
+            (LimitKind::Tokens, cost.usage.total().0, self.tokens.map(|tokens| tokens.0)),
+            (LimitKind::Spend, micro(cost.spend), self.spend.map(micro)),
+            (LimitKind::Duration, cost.elapsed_ms / 1_000, self.duration_seconds),
+        ]
+        .into_iter()
+        .find_map(|(kind, current, maximum)| {
+            maximum.filter(|maximum| current >= *maximum).map(|maximum| (kind, current, maximum))
+        })
+    }
+}
+
+/// Which limit. The word is the `code` of the `limit` event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum LimitKind {
+    #[serde(rename = "turns_exceeded")]
+    Turns,
+    #[serde(rename = "tokens_exceeded")]
+    Tokens,
+    #[serde(rename = "spend_exceeded")]
+    Spend,
+    #[serde(rename = "duration_seconds_exceeded")]
+    Duration,
+}
+
+impl LimitKind {
+    /// The limit's code, as in hook conditions.
+    #[must_use]
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Turns => "turns_exceeded",
+            Self::Tokens => "tokens_exceeded",
+            Self::Spend => "spend_exceeded",
+            Self::Duration => "duration_seconds_exceeded",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_met_in_their_order() {
+        let cost = Cost { turns: 3, spend: Money(5), ..Cost::default() };
+        let limits = Limits { turns: Some(3), spend: Some(Money(1)), ..Limits::default() };
+        assert_eq!(limits.reached(&cost), Some((LimitKind::Turns, 3, 3)));
+        assert_eq!(Limits::default().reached(&cost), None);
+    }
+}

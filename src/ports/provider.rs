@@ -1,0 +1,62 @@
+//! One call to a model, as a stream of events.
+//!
+//! A provider turns an assembled request into its own wire form and the answer into [`ProviderEvent`]s. It keeps no
+//! state between calls, retries nothing (the engine decides that) and closes its connection when the stream is dropped.
+
+use crate::domain::event::{CallError, StopReason};
+use crate::domain::{CallId, Message, Usage};
+use futures_util::stream::Stream;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// What to ask: the assembled texts and the settings of the call.
+#[derive(Clone, Debug)]
+pub struct CallRequest {
+    /// The model's own name, without the provider.
+    pub model: String,
+    pub system: String,
+    pub messages: Vec<Arc<Message>>,
+    pub max_output_tokens: u64,
+    /// 1 for the first try of a turn. Only the scripted provider looks at it.
+    pub attempt: u32,
+}
+
+/// A piece of an answer. A stream is zero or more pieces and then exactly one `Finished`, or an error.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ProviderEvent {
+    Text(String),
+    Thinking(String),
+    /// Closes the thinking block before it with the provider's signature.
+    ThinkingSignature(String),
+    /// A whole thinking block that came encrypted.
+    RedactedThinking(String),
+    ToolCallStarted {
+        index: u32,
+        call_id: CallId,
+        tool: String,
+    },
+    /// More of the arguments of call `index`, a piece of JSON text.
+    ToolInput {
+        index: u32,
+        partial_json: String,
+    },
+    /// What has been used so far; later values replace earlier ones.
+    Usage(Usage),
+    /// The provider's end marker has arrived.
+    Finished(StopReason),
+}
+
+/// An answer under way. Ends after `Finished` or after an error; dropping it closes the connection.
+pub type ProviderStream = Pin<Box<dyn Stream<Item = Result<ProviderEvent, CallError>> + Send>>;
+
+/// A place where models answer.
+pub trait Provider: Send + Sync {
+    /// The name before the slash in `provider/model`.
+    fn name(&self) -> &str;
+
+    /// Where it is reached, for the request record; never holds a key.
+    fn endpoint(&self) -> String;
+
+    /// Starts a call. Failures before the first byte are the stream's first item.
+    fn call(&self, request: CallRequest) -> ProviderStream;
+}

@@ -1,0 +1,69 @@
+//! Keeping a thread: its log, its request records, its row in the registry.
+//!
+//! One owner (the driver) writes, in order. Calls are short file operations; [`ThreadStore::sync`] is the slow one and
+//! is called off the loop.
+
+use crate::domain::event::Delta;
+use crate::domain::{Assembly, Cost, Limits, ModelRef, Record, RequestRecord, Status};
+use std::path::PathBuf;
+
+/// A failure to keep something. The thread goes on in memory; the person is told.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("could not {doing} {}: {source}", path.display())]
+    Io { doing: &'static str, path: PathBuf, source: std::io::Error },
+    #[error("could not {doing} in {}: {source}", path.display())]
+    Database { doing: &'static str, path: PathBuf, source: rusqlite::Error },
+    #[error("{} was written by a newer levain (schema {found}, this one knows {known}); update levain to open it", path.display())]
+    NewerSchema { path: PathBuf, found: u32, known: u32 },
+    #[error("{} does not read as {what}: {detail}", path.display())]
+    Malformed { what: &'static str, path: PathBuf, detail: String },
+    #[error("thread {id} is not here; `levain threads` lists those that are")]
+    NoSuchThread { id: String },
+}
+
+/// What `thread.json` and the registry row say of a thread now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    pub status: Status,
+    pub model: ModelRef,
+    pub cost: Cost,
+    pub limits: Limits,
+    pub title: Option<String>,
+}
+
+/// The files of one thread.
+pub trait ThreadStore: Send {
+    /// Appends `record` to the log and returns the byte offset of its line and of the line after it.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] when the line could not be written whole.
+    fn append(&mut self, record: &Record) -> Result<(u64, u64), StoreError>;
+
+    /// A function that waits until everything appended so far is on disk. It is run off the loop.
+    fn sync(&self) -> Box<dyn FnOnce() -> Result<(), StoreError> + Send>;
+
+    /// Keeps pieces of the answer in flight, so that a killed worker loses little.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    fn keep_inflight(&mut self, request: u32, deltas: &[Delta]) -> Result<(), StoreError>;
+
+    /// Forgets the pieces kept, because the finished answer is in the log.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    fn clear_inflight(&mut self) -> Result<(), StoreError>;
+
+    /// Writes the record of a request and the texts it refers to.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    fn record_request(&mut self, record: &RequestRecord, assembly: &Assembly) -> Result<(), StoreError>;
+
+    /// Brings `thread.json` and the registry row up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`], [`StoreError::Database`].
+    fn save(&mut self, snapshot: &Snapshot) -> Result<(), StoreError>;
+}

@@ -1,0 +1,130 @@
+//! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
+
+use crate::commands::Key;
+use crate::domain::{ModelRef, Record, Status, ThreadId};
+use crate::worker::protocol::{Command, FromWorker};
+
+/// Something that happened outside the workbench.
+#[derive(Debug)]
+pub enum Message {
+    Key(Key),
+    /// A bracketed paste, whole.
+    Paste(String),
+    Resize {
+        columns: u16,
+        rows: u16,
+    },
+    /// The wheel, in lines; positive is up.
+    Wheel {
+        lines: i32,
+    },
+    /// The terminal window got or lost the focus.
+    Focus(bool),
+    /// The terminal told its background colour.
+    Background {
+        light: bool,
+    },
+    /// The thread's id is fixed and its folder made (answer to [`Effect::Start`] and [`Effect::Open`]). `newest` holds
+    /// the last page of its log, `older` the offset before which more lies.
+    Opened {
+        thread_id: ThreadId,
+        newest: Vec<Record>,
+        older: Option<u64>,
+    },
+    /// An older page of the log (answer to [`Effect::LoadOlder`]).
+    Older {
+        thread_id: ThreadId,
+        records: Vec<Record>,
+        older: Option<u64>,
+    },
+    /// A worker runs the thread and listens.
+    Connected {
+        thread_id: ThreadId,
+    },
+    /// From that worker.
+    Worker(FromWorker),
+    /// The worker is gone. `expected` is true after its `bye`; otherwise it died and `detail` tells what is known.
+    Disconnected {
+        thread_id: ThreadId,
+        expected: bool,
+        detail: String,
+    },
+    /// All threads of the project, newest first.
+    Threads(Vec<ThreadRow>),
+    /// Earlier prompts of this person in this project, oldest first.
+    History(Vec<String>),
+    /// The models that can be chosen.
+    Models(Vec<ModelChoice>),
+    /// `$EDITOR` came back with this text.
+    Edited(String),
+    /// Something failed or is worth saying; shown for a while and kept in the notices list.
+    Notice {
+        level: Level,
+        text: String,
+    },
+    /// One second has passed while something on the screen shows time.
+    Second,
+    /// The program was continued after a suspend: everything is drawn again.
+    Resumed,
+}
+
+/// How loud a notice is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    Info,
+    Warning,
+    Error,
+}
+
+/// A thread as the list shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadRow {
+    pub thread_id: ThreadId,
+    pub directive: String,
+    pub status: Status,
+    /// First words of the first prompt.
+    pub title: String,
+    pub model: ModelRef,
+    pub turns: u32,
+    pub spend: crate::domain::Money,
+    /// Milliseconds since the epoch.
+    pub updated_at: crate::domain::Timestamp,
+}
+
+/// A model as the picker shows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelChoice {
+    pub model: ModelRef,
+    /// Size of its window, price, or why it cannot be used now.
+    pub note: String,
+    pub usable: bool,
+}
+
+/// Something the workbench wants done. Effects are carried out in order and never waited for: answers come back as
+/// messages.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Make a new thread with this first prompt, start its worker and connect.
+    Start { directive: String, model: ModelRef, prompt: String },
+    /// Show a thread: read the end of its log, connect if a worker runs it.
+    Open { thread_id: ThreadId },
+    /// Start a worker for the thread on screen (it has none), then send the command.
+    Revive { thread_id: ThreadId, command: Command },
+    /// Send a command to the connected worker.
+    Send(Command),
+    /// Read the page of the log that ends at this offset.
+    LoadOlder { thread_id: ThreadId, before: u64 },
+    LoadThreads,
+    LoadHistory,
+    LoadModels,
+    /// Add a prompt to the person's history.
+    Remember(String),
+    /// Put text on the clipboard.
+    Copy(String),
+    /// Open the text in `$EDITOR`.
+    Edit(String),
+    Suspend,
+    /// Draw everything again from nothing.
+    Redraw,
+    Quit,
+}

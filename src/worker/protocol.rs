@@ -1,0 +1,131 @@
+//! What a worker and its clients say to each other: JSON lines over a Unix socket, or the same values over a channel.
+//!
+//! A client says `hello`, is greeted, then subscribes from a byte offset of the log. From there on it gets every log
+//! event with its offset, live text in pieces, and the thread's state whenever that changed. Commands carry a number
+//! and get an `ack` or an `error` with it.
+
+use crate::domain::event::{CancelScope, Delta, PromptMode};
+use crate::domain::{Cost, Limits, ModelRef, Record, Status, ThreadId, ThreadKind, Tokens, Waiting};
+use serde::{Deserialize, Serialize};
+
+/// Raised whenever a message changes its meaning. Both sides refuse another version in words.
+pub const VERSION: u32 = 1;
+
+/// From client to worker.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ToWorker {
+    Hello {
+        version: u32,
+    },
+    /// Log events from this byte offset on, then live ones. Offset 0 is the whole log.
+    Subscribe {
+        from_offset: u64,
+    },
+    Command {
+        id: u64,
+        command: Command,
+    },
+    /// The client is leaving in order: a worker with nothing left to do may end at once.
+    Goodbye,
+}
+
+/// What a client can ask of a thread.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "snake_case")]
+pub enum Command {
+    Submit {
+        text: String,
+        mode: PromptMode,
+    },
+    Withdraw {
+        prompt: u64,
+    },
+    Cancel {
+        scope: CancelScope,
+    },
+    SetModel {
+        model: ModelRef,
+    },
+    SetLimits {
+        limits: Limits,
+    },
+    /// End the worker; running work is cancelled first.
+    Shutdown,
+}
+
+/// From worker to client.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum FromWorker {
+    Hello {
+        version: u32,
+        thread_id: ThreadId,
+        pid: u32,
+    },
+    /// The connection will be closed.
+    Refused {
+        reason: String,
+    },
+    Ack {
+        id: u64,
+    },
+    Error {
+        id: u64,
+        message: String,
+    },
+    /// A log line. `offset` is where it begins, `next_offset` where the next will.
+    Event {
+        offset: u64,
+        next_offset: u64,
+        record: Record,
+    },
+    /// More of the answer to `request`, which is not in the log yet.
+    Delta {
+        request: u32,
+        delta: Delta,
+    },
+    /// Everything of the answer in flight so far: it replaces what the client has of it. Sent after a subscription
+    /// and after [`FromWorker::Lagged`].
+    Inflight {
+        request: u32,
+        deltas: Vec<Delta>,
+    },
+    State(State),
+    /// The client was too slow and missed messages; it reads the log again from `from_offset`.
+    Lagged {
+        from_offset: u64,
+    },
+    /// The worker is about to end.
+    Bye {
+        reason: String,
+    },
+}
+
+/// How the thread stands, for status lines and lists.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct State {
+    pub status: Status,
+    pub waiting: Option<Waiting>,
+    pub kind: ThreadKind,
+    pub directive: String,
+    pub model: ModelRef,
+    pub cost: Cost,
+    pub limits: Limits,
+    /// Tokens of the last request and its answer: what the next one starts from.
+    pub context: Tokens,
+    /// Whether `context` was reported by the provider.
+    pub context_exact: bool,
+    /// Size of the model's window, where known.
+    pub window: Option<Tokens>,
+    /// What is queued, oldest first.
+    pub queue: Vec<QueuedPrompt>,
+}
+
+/// A prompt that has not reached the model yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QueuedPrompt {
+    pub prompt: u64,
+    pub text: String,
+    pub mode: PromptMode,
+}
