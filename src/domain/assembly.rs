@@ -5,7 +5,7 @@
 
 use super::amount::Tokens;
 use super::id::ContentHash;
-use super::message::Message;
+use super::message::Entry;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
@@ -138,9 +138,10 @@ pub enum Decision {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assembly {
     pub system: String,
-    pub messages: Vec<Arc<Message>>,
+    pub messages: Vec<Entry>,
     pub layers: Vec<Layer>,
-    /// The text of each layer of `layers`, in the same order.
+    /// The text of each layer of `layers`, in the same order. A layer that stands for whole messages has their hashes
+    /// as its text, one a line.
     pub texts: Vec<Arc<str>>,
 }
 

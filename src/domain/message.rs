@@ -1,7 +1,9 @@
 //! One message of a conversation, in the form every provider's wire is made from.
 
+use super::amount::Tokens;
 use super::id::{CallId, ContentHash};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Who speaks. Tool results travel in `User` messages; each provider puts them where its wire wants them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -72,6 +74,13 @@ impl Message {
         Self { role: Role::Assistant, blocks: vec![Block::Text { text: text.into() }] }
     }
 
+    /// The message as it is stored and hashed.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        // Maps with text keys, texts and numbers: nothing that JSON could refuse.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
     /// All text blocks together, without thinking, calls and results.
     #[must_use]
     pub fn text(&self) -> String {
@@ -87,5 +96,23 @@ impl Message {
     /// The tool calls in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.blocks.iter().filter_map(|block| if let Block::ToolCall(call) = block { Some(call) } else { None })
+    }
+}
+
+/// A message of a history with what every request wants to know of it, reckoned once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub message: Arc<Message>,
+    /// Hash of the message as JSON: its name in the content store.
+    pub hash: ContentHash,
+    /// Estimate of the message's size.
+    pub tokens: Tokens,
+}
+
+impl Entry {
+    #[must_use]
+    pub fn new(message: Message) -> Self {
+        let json = message.to_json();
+        Self { hash: ContentHash::of(json.as_bytes()), tokens: Tokens::estimate(&json), message: Arc::new(message) }
     }
 }

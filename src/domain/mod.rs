@@ -5,6 +5,7 @@
 
 pub mod amount;
 pub mod assembly;
+pub mod command;
 pub mod event;
 pub mod id;
 pub mod message;
@@ -13,8 +14,9 @@ pub mod status;
 
 pub use amount::{Money, Tokens, Usage};
 pub use assembly::{Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Origin, Space, TokenCount};
+pub use command::{Command, State};
 pub use event::{Event, Record, Timestamp};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
-pub use message::{Block, Message, Role, ToolCall};
-pub use request::RequestRecord;
+pub use message::{Block, Entry, Message, Role, ToolCall};
+pub use request::{MessageRef, RequestRecord};
 pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};

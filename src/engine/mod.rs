@@ -1,1 +1,9 @@
-//! (being built)
+//! The thread engine: a pure machine, and the driver that waits for it.
+//!
+//! [`thread`] decides, [`driver`] carries out. The machine reads no clock and no file, so a recorded log replays to the
+//! same state; the driver holds no rule of its own.
+
+pub mod answer;
+pub mod driver;
+pub mod retry;
+pub mod thread;

@@ -4,9 +4,11 @@
 //! event with its offset, live text in pieces, and the thread's state whenever that changed. Commands carry a number
 //! and get an `ack` or an `error` with it.
 
-use crate::domain::event::{CancelScope, Delta, PromptMode};
-use crate::domain::{Cost, Limits, ModelRef, Record, Status, ThreadId, ThreadKind, Tokens, Waiting};
+use crate::domain::event::Delta;
+use crate::domain::{Record, ThreadId};
 use serde::{Deserialize, Serialize};
+
+pub use crate::domain::command::{Command, QueuedPrompt, State};
 
 /// Raised whenever a message changes its meaning. Both sides refuse another version in words.
 pub const VERSION: u32 = 1;
@@ -28,30 +30,6 @@ pub enum ToWorker {
     },
     /// The client is leaving in order: a worker with nothing left to do may end at once.
     Goodbye,
-}
-
-/// What a client can ask of a thread.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "snake_case")]
-pub enum Command {
-    Submit {
-        text: String,
-        mode: PromptMode,
-    },
-    Withdraw {
-        prompt: u64,
-    },
-    Cancel {
-        scope: CancelScope,
-    },
-    SetModel {
-        model: ModelRef,
-    },
-    SetLimits {
-        limits: Limits,
-    },
-    /// End the worker; running work is cancelled first.
-    Shutdown,
 }
 
 /// From worker to client.
@@ -100,32 +78,4 @@ pub enum FromWorker {
     Bye {
         reason: String,
     },
-}
-
-/// How the thread stands, for status lines and lists.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct State {
-    pub status: Status,
-    pub waiting: Option<Waiting>,
-    pub kind: ThreadKind,
-    pub directive: String,
-    pub model: ModelRef,
-    pub cost: Cost,
-    pub limits: Limits,
-    /// Tokens of the last request and its answer: what the next one starts from.
-    pub context: Tokens,
-    /// Whether `context` was reported by the provider.
-    pub context_exact: bool,
-    /// Size of the model's window, where known.
-    pub window: Option<Tokens>,
-    /// What is queued, oldest first.
-    pub queue: Vec<QueuedPrompt>,
-}
-
-/// A prompt that has not reached the model yet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct QueuedPrompt {
-    pub prompt: u64,
-    pub text: String,
-    pub mode: PromptMode,
 }

@@ -1,0 +1,209 @@
+//! An answer being received: pieces in, live deltas and the finished message out.
+
+use crate::domain::event::{Delta, StopReason};
+use crate::domain::{Block, CallId, Message, Role, ToolCall, Usage};
+use crate::ports::ProviderEvent;
+
+/// What has arrived of one answer.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    blocks: Vec<Open>,
+    usage: Usage,
+    stop: Option<StopReason>,
+}
+
+/// A block that may still grow.
+#[derive(Clone, Debug)]
+enum Open {
+    Text(String),
+    Thinking { text: String, signature: Option<String> },
+    Redacted(String),
+    Call { index: u32, call_id: CallId, tool: String, json: String },
+}
+
+impl Answer {
+    /// Takes in one piece and returns what a screen should be shown of it.
+    pub fn take(&mut self, event: ProviderEvent) -> Option<Delta> {
+        match event {
+            ProviderEvent::Text(text) => {
+                match self.blocks.last_mut() {
+                    Some(Open::Text(all)) => all.push_str(&text),
+                    _ => self.blocks.push(Open::Text(text.clone())),
+                }
+                Some(Delta::Text { text })
+            }
+            ProviderEvent::Thinking(text) => {
+                match self.blocks.last_mut() {
+                    Some(Open::Thinking { text: all, signature: None }) => all.push_str(&text),
+                    _ => self.blocks.push(Open::Thinking { text: text.clone(), signature: None }),
+                }
+                Some(Delta::Thinking { text })
+            }
+            ProviderEvent::ThinkingSignature(sign) => {
+                if let Some(Open::Thinking { signature, .. }) = self.blocks.last_mut() {
+                    signature.get_or_insert_default().push_str(&sign);
+                } else {
+                    self.blocks.push(Open::Thinking { text: String::new(), signature: Some(sign) });
+                }
+                None
+            }
+            ProviderEvent::RedactedThinking(data) => {
+                self.blocks.push(Open::Redacted(data));
+                None
+            }
+            ProviderEvent::ToolCallStarted { index, call_id, tool } => {
+                let delta = Delta::ToolCallStart { id: call_id.clone(), name: tool.clone() };
+                self.blocks.push(Open::Call { index, call_id, tool, json: String::new() });
+                Some(delta)
+            }
+            ProviderEvent::ToolInput { index, partial_json } => {
+                let call = self.blocks.iter_mut().rev().find_map(|block| match block {
+                    Open::Call { index: own, json, .. } if *own == index => Some(json),
+                    Open::Call { .. } | Open::Text(_) | Open::Thinking { .. } | Open::Redacted(_) => None,
+                });
+                call?.push_str(&partial_json);
+                Some(Delta::ToolInputDelta { partial_json })
+            }
+            ProviderEvent::Usage(usage) => {
+                self.usage = usage;
+                None
+            }
+            ProviderEvent::Finished(stop) => {
+                self.stop = Some(stop);
+                None
+            }
+        }
+    }
+
+    /// An answer from deltas that were kept while it was in flight.
+    #[must_use]
+    pub fn from_deltas(deltas: impl IntoIterator<Item = Delta>) -> Self {
+        let mut answer = Self::default();
+        let mut calls = 0;
+        for delta in deltas {
+            let event = match delta {
+                Delta::Text { text } => ProviderEvent::Text(text),
+                Delta::Thinking { text } => ProviderEvent::Thinking(text),
+                Delta::ToolCallStart { id, name } => {
+                    calls += 1;
+                    ProviderEvent::ToolCallStarted { index: calls, call_id: id, tool: name }
+                }
+                Delta::ToolInputDelta { partial_json } => ProviderEvent::ToolInput { index: calls, partial_json },
+            };
+            answer.take(event);
+        }
+        answer
+    }
+
+    #[must_use]
+    pub fn stop(&self) -> Option<&StopReason> {
+        self.stop.as_ref()
+    }
+
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Whether nothing that a person could read has arrived.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.blocks.iter().all(|block| match block {
+            Open::Text(text) | Open::Thinking { text, .. } => text.is_empty(),
+            Open::Redacted(_) => true,
+            Open::Call { .. } => false,
+        })
+    }
+
+    /// All text so far.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.gather(|block| if let Open::Text(text) = block { Some(text) } else { None })
+    }
+
+    /// All thinking so far.
+    #[must_use]
+    pub fn thinking(&self) -> String {
+        self.gather(|block| if let Open::Thinking { text, .. } = block { Some(text) } else { None })
+    }
+
+    fn gather<'a>(&'a self, pick: impl Fn(&'a Open) -> Option<&'a String>) -> String {
+        let mut all = String::new();
+        for part in self.blocks.iter().filter_map(pick) {
+            all.push_str(part);
+        }
+        all
+    }
+
+    /// The message that goes back to the provider. Of an answer that was cut short only the text is kept: unsigned
+    /// thinking and half a tool call would be refused.
+    #[must_use]
+    pub fn message(&self) -> Message {
+        let whole = self.stop.as_ref().is_some_and(StopReason::is_whole);
+        let blocks = self.blocks.iter().filter_map(|block| match block {
+            Open::Text(text) if text.is_empty() => None,
+            Open::Text(text) => Some(Block::Text { text: text.clone() }),
+            Open::Thinking { .. } | Open::Redacted(_) | Open::Call { .. } if !whole => None,
+            Open::Thinking { text, signature } => {
+                Some(Block::Thinking { text: text.clone(), signature: signature.clone() })
+            }
+            Open::Redacted(data) => Some(Block::RedactedThinking { data: data.clone() }),
+            Open::Call { call_id, tool, json, .. } => Some(Block::ToolCall(ToolCall {
+                call_id: call_id.clone(),
+                tool: tool.clone(),
+                input: read_arguments(json),
+            })),
+        });
+        Message { role: Role::Assistant, blocks: blocks.collect() }
+    }
+}
+
+/// Arguments as the model wrote them: an object where they read as one, the bare text otherwise.
+fn read_arguments(json: &str) -> serde_json::Value {
+    if json.trim().is_empty() {
+        return serde_json::Value::Object(serde_json::Map::new());
+    }
+    serde_json::from_str(json).unwrap_or_else(|_| serde_json::Value::String(json.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(index: u32, id: &str) -> ProviderEvent {
+        ProviderEvent::ToolCallStarted { index, call_id: CallId(id.into()), tool: "ls".into() }
+    }
+
+    fn input(index: u32, json: &str) -> ProviderEvent {
+        ProviderEvent::ToolInput { index, partial_json: json.into() }
+    }
+
+    #[test]
+    fn two_calls_grow_side_by_side() {
+        let mut answer = Answer::default();
+        for event in [call(1, "a"), call(2, "b"), input(1, "{\"x\":"), input(2, "{}"), input(1, "1}")] {
+            answer.take(event);
+        }
+        answer.take(ProviderEvent::Finished(StopReason::ToolUse));
+        let inputs: Vec<_> = answer.message().calls().map(|call| call.input.clone()).collect();
+        assert_eq!(inputs, [serde_json::json!({"x": 1}), serde_json::json!({})]);
+    }
+
+    #[test]
+    fn of_a_cut_answer_only_the_text_goes_back() {
+        let mut answer = Answer::default();
+        for event in [ProviderEvent::Thinking("hm".into()), ProviderEvent::Text("so".into()), call(1, "a")] {
+            answer.take(event);
+        }
+        assert_eq!(answer.message(), Message::assistant("so"));
+        assert_eq!(answer.thinking(), "hm");
+    }
+
+    #[test]
+    fn kept_deltas_make_the_same_text() {
+        let deltas =
+            [Delta::Thinking { text: "a".into() }, Delta::Text { text: "b".into() }, Delta::Text { text: "c".into() }];
+        let answer = Answer::from_deltas(deltas);
+        assert_eq!((answer.thinking().as_str(), answer.text().as_str()), ("a", "bc"));
+    }
+}

@@ -1,0 +1,139 @@
+//! The call in flight: reading it in batches, showing and keeping what has arrived.
+
+use crate::domain::event::{CallError, Delta};
+use crate::domain::{ModelRef, Timestamp};
+use crate::engine::answer::Answer;
+use crate::ports::ProviderStream;
+use futures_util::StreamExt;
+use futures_util::future::poll_fn;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+/// Live text goes to the audience at most this often: a screen draws sixty frames a second.
+const SHOW_EVERY: Duration = Duration::from_millis(12);
+/// Received text is on disk after this time at the latest, so that a killed process loses less than 250 ms of it.
+const KEEP_EVERY: Duration = Duration::from_millis(150);
+/// Pieces taken in before others get a turn.
+const BATCH: usize = 512;
+
+/// A call to a model under way.
+pub(super) struct Call {
+    pub(super) request: u32,
+    pub(super) attempt: u32,
+    pub(super) model: ModelRef,
+    pub(super) sent_at: Timestamp,
+    pub(super) answer: Answer,
+    stream: ProviderStream,
+    /// Not shown yet.
+    fresh: Vec<Delta>,
+    shown_at: Option<Instant>,
+    /// Not on disk yet, and since when.
+    unkept: Vec<Delta>,
+    unkept_since: Option<Instant>,
+}
+
+/// What became of a call after reading on.
+pub(super) enum Progress {
+    Going,
+    /// The end marker came.
+    Finished,
+    Failed(CallError),
+}
+
+impl Call {
+    pub(super) fn new(request: u32, attempt: u32, model: ModelRef, sent_at: Timestamp, stream: ProviderStream) -> Self {
+        Self {
+            request,
+            attempt,
+            model,
+            sent_at,
+            answer: Answer::default(),
+            stream,
+            fresh: Vec::new(),
+            shown_at: None,
+            unkept: Vec::new(),
+            unkept_since: None,
+        }
+    }
+
+    /// Waits until something has arrived and takes in what is there. Losing this future loses nothing.
+    pub(super) async fn read(&mut self) -> Progress {
+        poll_fn(|context| {
+            let mut taken = 0;
+            loop {
+                match self.stream.poll_next_unpin(context) {
+                    Poll::Pending if taken == 0 => return Poll::Pending,
+                    Poll::Pending => return Poll::Ready(Progress::Going),
+                    Poll::Ready(Some(Ok(event))) => {
+                        if let Some(delta) = self.answer.take(event) {
+                            push_joined(&mut self.fresh, delta);
+                        }
+                        if self.answer.stop().is_some() {
+                            return Poll::Ready(Progress::Finished);
+                        }
+                        taken += 1;
+                        if taken == BATCH {
+                            return Poll::Ready(Progress::Going);
+                        }
+                    }
+                    Poll::Ready(Some(Err(error))) => return Poll::Ready(Progress::Failed(error)),
+                    // A provider that ends without a last word breaks its contract; to the thread that is a cut.
+                    Poll::Ready(None) => return Poll::Ready(Progress::Failed(ended_silently())),
+                }
+            }
+        })
+        .await
+    }
+
+    /// When [`Call::due_to_show`] or [`Call::due_to_keep`] will have something, at the latest.
+    pub(super) fn next_due(&self) -> Option<Instant> {
+        let show = (!self.fresh.is_empty()).then(|| self.shown_at.map_or_else(Instant::now, |at| at + SHOW_EVERY));
+        let keep = self.unkept_since.map(|since| since + KEEP_EVERY);
+        [show, keep].into_iter().flatten().min()
+    }
+
+    /// What the audience should see now. Text after a pause is shown at once, a stream at most every [`SHOW_EVERY`].
+    pub(super) fn due_to_show(&mut self, now: Instant, all: bool) -> Vec<Delta> {
+        let due = all || self.shown_at.is_none_or(|at| now >= at + SHOW_EVERY);
+        if self.fresh.is_empty() || !due {
+            return Vec::new();
+        }
+        self.shown_at = Some(now);
+        self.unkept_since.get_or_insert(now);
+        for delta in &self.fresh {
+            push_joined(&mut self.unkept, delta.clone());
+        }
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// What should go to disk now.
+    pub(super) fn due_to_keep(&mut self, now: Instant) -> Vec<Delta> {
+        if self.unkept_since.is_none_or(|since| now < since + KEEP_EVERY) {
+            return Vec::new();
+        }
+        self.unkept_since = None;
+        std::mem::take(&mut self.unkept)
+    }
+}
+
+fn ended_silently() -> CallError {
+    CallError {
+        category: crate::domain::event::ErrorCategory::Transient,
+        code: "truncated".into(),
+        message: "The connection ended before the answer did.".into(),
+        status: None,
+        retry_after_ms: None,
+    }
+}
+
+/// Adds `delta`, joined to the one before it when both are text of the same kind.
+fn push_joined(deltas: &mut Vec<Delta>, delta: Delta) {
+    match (deltas.last_mut(), delta) {
+        (Some(Delta::Text { text: all }), Delta::Text { text })
+        | (Some(Delta::Thinking { text: all }), Delta::Thinking { text })
+        | (Some(Delta::ToolInputDelta { partial_json: all }), Delta::ToolInputDelta { partial_json: text }) => {
+            all.push_str(&text);
+        }
+        (_, delta) => deltas.push(delta),
+    }
+}

@@ -1,0 +1,27 @@
+//! The driver: the only part of the engine that waits.
+//!
+//! It records what happens, lets the machine apply it, carries out the effects and tells the audience. Commands come in
+//! through a [`Handle`]; one thread has one driver.
+
+mod calls;
+mod run;
+
+pub use run::{Driver, Ended, Handle, Outside, Settings};
+
+use crate::domain::event::Delta;
+use crate::domain::{Record, State};
+
+/// Who is told what happens to a thread: the worker's server, which passes it on to its clients.
+pub trait Audience {
+    /// A log line was written at `offset`; the next one begins at `next_offset`.
+    fn recorded(&self, offset: u64, next_offset: u64, record: &Record);
+
+    /// More of the answer to `request`.
+    fn streamed(&self, request: u32, deltas: Vec<Delta>);
+
+    /// The answer to `request` is whole in the log, or given up.
+    fn settled(&self, request: u32);
+
+    /// The thread stands differently.
+    fn changed(&self, state: State);
+}

@@ -1,0 +1,474 @@
+//! Recording, applying, carrying out.
+
+use super::Audience;
+use super::calls::{Call, Progress};
+use crate::context::{self, Source};
+use crate::domain::event::{CallError, EndReason, ErrorCategory, StopReason};
+use crate::domain::{
+    Assembly, Command, ContentHash, Event, MessageRef, ModelRef, Money, Record, RequestRecord, Status, ThreadKind,
+    Tokens, ToolCall, Usage,
+};
+use crate::engine::thread::{Effect, Phase, Thread, apply};
+use crate::ports::store::Snapshot;
+use crate::ports::{CallRequest, Clock, Provider, StoreError, ThreadStore, ToolOutcome, ToolRunner};
+use std::collections::VecDeque;
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::sync::{mpsc, oneshot};
+
+/// What the driver knows of models: who answers for one, its window and prices.
+pub trait Outside {
+    /// The provider of `model`.
+    ///
+    /// # Errors
+    /// The sentence a person should read when there is none.
+    fn provider(&self, model: &ModelRef) -> Result<Arc<dyn Provider>, String>;
+
+    /// Size of the context window, where known.
+    fn window(&self, model: &ModelRef) -> Option<Tokens>;
+
+    /// The most a model may answer with.
+    fn max_output(&self, model: &ModelRef) -> u64;
+
+    /// What `usage` cost, where prices are known.
+    fn spend(&self, model: &ModelRef, usage: &Usage) -> Option<Money>;
+}
+
+/// What a driver is made of.
+pub struct Settings<A> {
+    pub store: Box<dyn ThreadStore>,
+    pub outside: Box<dyn Outside>,
+    pub tools: Arc<dyn ToolRunner>,
+    pub clock: Arc<dyn Clock>,
+    pub audience: A,
+    /// System texts of the thread's directive.
+    pub system: Vec<Source>,
+}
+
+/// Why a driver returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The thread has reached this end.
+    Thread(Status),
+    /// Someone asked, or every handle is gone.
+    Asked,
+}
+
+/// A way to talk to a driver.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    sender: mpsc::Sender<(Command, oneshot::Sender<Result<(), String>>)>,
+}
+
+impl Handle {
+    /// Asks for something and waits until it is accepted.
+    ///
+    /// # Errors
+    /// The reason why it was not.
+    pub async fn ask(&self, command: Command) -> Result<(), String> {
+        let (reply, answer) = oneshot::channel();
+        let gone = || "the thread is ending".to_owned();
+        self.sender.send((command, reply)).await.map_err(|_closed| gone())?;
+        answer.await.map_err(|_closed| gone())?
+    }
+}
+
+type Commands = mpsc::Receiver<(Command, oneshot::Sender<Result<(), String>>)>;
+type Job<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// Runs one thread.
+pub struct Driver<A> {
+    thread: Thread,
+    settings: Settings<A>,
+    commands: Commands,
+    call: Option<Call>,
+    /// The recorded request that is about to be sent.
+    held: Option<Assembly>,
+    retry: Option<(u32, Instant)>,
+    tool: Option<(ToolCall, Job<ToolOutcome>)>,
+    todo: VecDeque<Effect>,
+    ended: Option<Ended>,
+}
+
+impl<A: Audience> Driver<A> {
+    /// A driver for `thread`, whose log has been replayed into it.
+    pub fn new(thread: Thread, settings: Settings<A>) -> (Self, Handle) {
+        let (sender, commands) = mpsc::channel(64);
+        let driver = Self {
+            thread,
+            settings,
+            commands,
+            call: None,
+            held: None,
+            retry: None,
+            tool: None,
+            todo: VecDeque::new(),
+            ended: None,
+        };
+        (driver, Handle { sender })
+    }
+
+    /// Records `opening` (that the thread started, that a worker took over), then works until the thread ends, all
+    /// handles are gone or someone asks it to stop.
+    pub async fn run(mut self, opening: Vec<Event>) -> Ended {
+        for event in opening {
+            self.emit(event).await;
+        }
+        self.tell_state();
+        loop {
+            if let Some(ended) = self.ended {
+                return ended;
+            }
+            let due = self.call.as_ref().and_then(Call::next_due);
+            let retry = self.retry.map(|(_, at)| at);
+            tokio::select! {
+                biased;
+                command = self.commands.recv() => match command {
+                    Some((command, reply)) => {
+                        let answer = self.command(command).await;
+                        let _gone = reply.send(answer);
+                    }
+                    None => self.leave(EndReason::Asked).await,
+                },
+                progress = read(&mut self.call) => self.progressed(progress).await,
+                () = until(due) => self.show_and_keep(false),
+                () = until(retry) => {
+                    if let Some((attempt, _)) = self.retry.take() {
+                        self.emit(Event::RetryDue { attempt }).await;
+                    }
+                }
+                outcome = finished(&mut self.tool) => self.tool_finished(outcome).await,
+            }
+        }
+    }
+
+    async fn command(&mut self, command: Command) -> Result<(), String> {
+        match command {
+            Command::Submit { text, mode } => {
+                if text.trim().is_empty() {
+                    return Err("there is nothing to send".into());
+                }
+                let prompt = self.thread.prompts + 1;
+                self.emit(Event::PromptQueued { prompt, text, mode }).await;
+            }
+            Command::Withdraw { prompt } => {
+                if !self.thread.queue.iter().any(|queued| queued.prompt == prompt) {
+                    return Err("that message has been sent already".into());
+                }
+                self.emit(Event::PromptWithdrawn { prompt }).await;
+            }
+            Command::Cancel { scope } => self.emit(Event::CancelRequested { scope }).await,
+            Command::SetModel { model } => {
+                let _usable = self.settings.outside.provider(&model)?;
+                self.emit(Event::ModelChanged { model }).await;
+            }
+            Command::SetLimits { limits } => self.emit(Event::LimitsChanged { limits }).await,
+            Command::Shutdown => self.leave(EndReason::Asked).await,
+        }
+        Ok(())
+    }
+
+    /// Ends in order: running work is cancelled and its partial answer kept.
+    async fn leave(&mut self, reason: EndReason) {
+        if self.thread.is_working() && self.ended.is_none() {
+            self.emit(Event::CancelRequested { scope: crate::domain::event::CancelScope::Turn }).await;
+        }
+        if self.ended.is_none() {
+            self.emit(Event::WorkerEnded { reason }).await;
+            self.ended = Some(Ended::Asked);
+        }
+    }
+
+    /// Records one event and everything that follows from it at once.
+    async fn emit(&mut self, event: Event) {
+        self.todo.push_back(Effect::Emit(event));
+        while let Some(effect) = self.todo.pop_front() {
+            match effect {
+                Effect::Emit(event) => self.record(event).await,
+                Effect::Prepare { request, attempt } => self.prepare(request, attempt).await,
+                Effect::Send { request } => self.send(request),
+                Effect::StopCall => self.stop_call(),
+                Effect::Wait { attempt, delay_ms } => {
+                    self.retry = Some((attempt, Instant::now() + Duration::from_millis(delay_ms)));
+                }
+                Effect::StopWaiting => self.retry = None,
+                Effect::RunTool(call) => {
+                    let tools = self.settings.tools.clone();
+                    let run = call.clone();
+                    self.tool = Some((call, Box::pin(async move { tools.run(&run).await })));
+                }
+                Effect::StopTool => self.tool = None,
+                Effect::End(status) => self.ended = self.ends_driver(status).then_some(Ended::Thread(status)),
+            }
+        }
+        self.save();
+        self.tell_state();
+    }
+
+    /// An interactive thread that ended in an error can still be talked to.
+    fn ends_driver(&self, status: Status) -> bool {
+        self.thread.kind == ThreadKind::OneShot || status != Status::Error
+    }
+
+    async fn record(&mut self, event: Event) {
+        let record = Record { timestamp: self.settings.clock.now(), thread_id: self.thread.id.clone(), event };
+        if record.event.is_durable() {
+            match self.settings.store.append(&record) {
+                Ok((offset, next_offset)) => self.settings.audience.recorded(offset, next_offset, &record),
+                Err(error) => self.complain(&error),
+            }
+            if record.event.is_critical() {
+                self.sync().await;
+            }
+        }
+        let effects = apply(&mut self.thread, &record);
+        // What follows from this event comes before what was already waiting.
+        for effect in effects.into_iter().rev() {
+            self.todo.push_front(effect);
+        }
+    }
+
+    /// Waits until the log is on disk, off the loop.
+    async fn sync(&mut self) {
+        let sync = self.settings.store.sync();
+        if let Ok(Err(error)) = tokio::task::spawn_blocking(sync).await {
+            self.complain(&error);
+        }
+    }
+
+    /// A store that fails does not stop the thread: people are told once a failure, and it goes on in memory.
+    fn complain(&self, error: &StoreError) {
+        tracing::error!(%error, "store");
+        let record = Record {
+            timestamp: self.settings.clock.now(),
+            thread_id: self.thread.id.clone(),
+            event: Event::Notice { text: format!("This thread is not being saved: {error}") },
+        };
+        self.settings.audience.recorded(u64::MAX, u64::MAX, &record);
+    }
+
+    fn save(&mut self) {
+        let thread = &self.thread;
+        let snapshot = Snapshot {
+            status: thread.status(),
+            model: thread.model.clone(),
+            cost: thread.cost,
+            limits: thread.limits,
+            title: thread.title.clone(),
+        };
+        if let Err(error) = self.settings.store.save(&snapshot) {
+            self.complain(&error);
+        }
+    }
+
+    fn tell_state(&self) {
+        let window = self.settings.outside.window(&self.thread.model);
+        self.settings.audience.changed(self.thread.state(window));
+    }
+
+    async fn prepare(&mut self, request: u32, attempt: u32) {
+        let assembly = context::assemble(&self.settings.system, &self.thread.history);
+        let model = self.thread.model.clone();
+        let provider = match self.settings.outside.provider(&model) {
+            Ok(provider) => provider,
+            Err(message) => {
+                let error = CallError {
+                    category: ErrorCategory::Auth,
+                    code: "no_provider".into(),
+                    message,
+                    status: None,
+                    retry_after_ms: None,
+                };
+                self.todo.push_front(Effect::Emit(Event::ErrorClassified { request, attempt, error }));
+                return;
+            }
+        };
+        let system = ContentHash::of(assembly.system.as_bytes());
+        let record = RequestRecord {
+            schema: RequestRecord::SCHEMA.to_owned(),
+            thread_id: self.thread.id.clone(),
+            number: request,
+            turn: self.thread.turn(),
+            attempt,
+            created_at: self.settings.clock.now(),
+            endpoint: provider.endpoint(),
+            max_output_tokens: self.settings.outside.max_output(&model),
+            model: model.clone(),
+            system: system.clone(),
+            messages: assembly
+                .messages
+                .iter()
+                .map(|entry| MessageRef { role: entry.message.role, hash: entry.hash.clone() })
+                .collect(),
+            layers: assembly.layers.clone(),
+        };
+        if let Err(error) = self.settings.store.record_request(&record, &assembly) {
+            self.complain(&error);
+        }
+        if self.thread.system.as_deref() != Some(assembly.system.as_str()) {
+            let layers = record
+                .layers
+                .iter()
+                .filter(|layer| layer.channel == crate::domain::Channel::System)
+                .map(|layer| layer.id.clone())
+                .collect();
+            self.record(Event::SystemPrompt { text: assembly.system.clone(), layers }).await;
+        }
+        self.held = Some(assembly);
+        let turn = self.thread.turn();
+        self.record(Event::RequestRecorded { request, turn, attempt, model }).await;
+    }
+
+    fn send(&mut self, request: u32) {
+        let Some(assembly) = self.held.take() else { return };
+        let Phase::Calling { attempt, .. } = self.thread.phase else { return };
+        let model = self.thread.model.clone();
+        let Ok(provider) = self.settings.outside.provider(&model) else { return };
+        let call = CallRequest {
+            model: model.model.clone(),
+            system: assembly.system,
+            messages: assembly.messages.into_iter().map(|entry| entry.message).collect(),
+            max_output_tokens: self.settings.outside.max_output(&model),
+            attempt,
+        };
+        let stream = provider.call(call);
+        self.call = Some(Call::new(request, attempt, model, self.settings.clock.now(), stream));
+    }
+
+    async fn progressed(&mut self, progress: Progress) {
+        match progress {
+            Progress::Going => self.show_and_keep(false),
+            Progress::Finished => {
+                self.show_and_keep(true);
+                if let Some(call) = self.call.take() {
+                    let stop = call.answer.stop().cloned().unwrap_or(StopReason::EndTurn);
+                    self.answered(&call, stop).await;
+                }
+            }
+            Progress::Failed(error) => {
+                self.show_and_keep(true);
+                let Some(call) = self.call.take() else { return };
+                if call.answer.is_empty() {
+                    self.settings.audience.settled(call.request);
+                    let (request, attempt) = (call.request, call.attempt);
+                    self.emit(Event::ErrorClassified { request, attempt, error }).await;
+                } else {
+                    self.answered(&call, StopReason::Truncated { detail: error.message }).await;
+                }
+            }
+        }
+    }
+
+    /// Records what has arrived of `call` as an answer that ended with `stop`.
+    async fn answered(&mut self, call: &Call, stop: StopReason) {
+        let thinking = call.answer.thinking();
+        if !thinking.is_empty() {
+            self.emit(Event::CognitionReasoning { text: thinking }).await;
+        }
+        let usage = call.answer.usage();
+        let event = Event::CognitionOut {
+            text: call.answer.text(),
+            model: call.model.clone(),
+            request: call.request,
+            stop,
+            usage,
+            spend: self.settings.outside.spend(&call.model, &usage),
+            message: call.answer.message(),
+            elapsed_ms: self.settings.clock.now().since(call.sent_at),
+        };
+        self.emit(event).await;
+        self.settings.audience.settled(call.request);
+        if let Err(error) = self.settings.store.clear_inflight() {
+            self.complain(&error);
+        }
+    }
+
+    fn show_and_keep(&mut self, all: bool) {
+        let Some(call) = &mut self.call else { return };
+        let now = Instant::now();
+        let shown = call.due_to_show(now, all);
+        if !shown.is_empty() {
+            self.settings.audience.streamed(call.request, shown);
+        }
+        let kept = call.due_to_keep(now);
+        if !kept.is_empty()
+            && let Err(error) = self.settings.store.keep_inflight(call.request, &kept)
+        {
+            self.complain(&error);
+        }
+    }
+
+    /// Closes the connection, then records what had arrived.
+    fn stop_call(&mut self) {
+        self.held = None;
+        self.show_and_keep(true);
+        let asked = match self.thread.phase {
+            Phase::Stopping { since, .. } => since,
+            Phase::Idle
+            | Phase::Taking { .. }
+            | Phase::Preparing { .. }
+            | Phase::Calling { .. }
+            | Phase::Retrying { .. }
+            | Phase::Tools { .. }
+            | Phase::Ended(_) => self.settings.clock.now(),
+        };
+        let mut events = Vec::new();
+        if let Some(call) = self.call.take() {
+            let Call { request, model, sent_at, answer, .. } = call;
+            self.settings.audience.settled(request);
+            if !answer.is_empty() {
+                if !answer.thinking().is_empty() {
+                    events.push(Event::CognitionReasoning { text: answer.thinking() });
+                }
+                events.push(Event::CognitionOut {
+                    text: answer.text(),
+                    request,
+                    stop: StopReason::Cancelled,
+                    usage: answer.usage(),
+                    spend: self.settings.outside.spend(&model, &answer.usage()),
+                    model,
+                    message: answer.message(),
+                    elapsed_ms: self.settings.clock.now().since(sent_at),
+                });
+            }
+        }
+        let after_ms = self.settings.clock.now().since(asked);
+        events.push(Event::TurnCancelled { after_ms });
+        for event in events.into_iter().rev() {
+            self.todo.push_front(Effect::Emit(event));
+        }
+        if let Err(error) = self.settings.store.clear_inflight() {
+            self.complain(&error);
+        }
+    }
+
+    async fn tool_finished(&mut self, outcome: ToolOutcome) {
+        if let Some((call, _)) = self.tool.take() {
+            let ToolOutcome { output, error } = outcome;
+            self.emit(Event::ToolCallResult { call_id: call.call_id, output, error }).await;
+        }
+    }
+}
+
+async fn read(call: &mut Option<Call>) -> Progress {
+    match call {
+        Some(call) => call.read().await,
+        None => pending().await,
+    }
+}
+
+async fn until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant.into()).await,
+        None => pending().await,
+    }
+}
+
+async fn finished(tool: &mut Option<(ToolCall, Job<ToolOutcome>)>) -> ToolOutcome {
+    match tool {
+        Some((_, job)) => job.await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,176 @@
+//! What a thread knows.
+
+use crate::domain::command::{QueuedPrompt, State};
+use crate::domain::event::{CancelScope, PromptMode};
+use crate::domain::{
+    Block, Cost, Entry, Limits, Message, ModelRef, Role, Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall,
+    Waiting,
+};
+
+/// One thread. Changed by [`apply`](super::apply) alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thread {
+    pub id: ThreadId,
+    pub directive: String,
+    pub kind: ThreadKind,
+    pub model: ModelRef,
+    pub limits: Limits,
+    pub cost: Cost,
+    pub phase: Phase,
+    /// What the model has been told and has answered.
+    pub history: Vec<Entry>,
+    pub queue: Vec<QueuedPrompt>,
+    /// Number of the newest request of any attempt.
+    pub requests: u32,
+    /// Number of the newest prompt ever queued.
+    pub prompts: u64,
+    /// System text of the newest request, as its hash; a change is an event.
+    pub system: Option<String>,
+    /// Prompt and answer of the newest call.
+    pub context: Tokens,
+    pub context_exact: bool,
+    /// First words of the first prompt.
+    pub title: Option<String>,
+    /// When the last event of running work came in; `None` while the thread waits for a person.
+    pub(super) worked_until: Option<Timestamp>,
+}
+
+/// Where a thread is in its loop.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Phase {
+    /// Waits for a prompt.
+    Idle,
+    /// Prompts have been taken from the queue; `left` of them are still to join the history.
+    Taking {
+        left: usize,
+    },
+    /// The request is being put together and recorded.
+    Preparing {
+        request: u32,
+        attempt: u32,
+    },
+    /// The request has been sent. `partial` is what a cut attempt left.
+    Calling {
+        request: u32,
+        attempt: u32,
+        since: Timestamp,
+    },
+    /// A failed call will be tried again.
+    Retrying {
+        attempt: u32,
+    },
+    /// Tool calls of one answer, run in order: those to come (the first is running) and the results so far. With
+    /// `stopping`, a cancel of that scope waits until every call has a result.
+    Tools {
+        pending: Vec<ToolCall>,
+        results: Vec<Block>,
+        stopping: Option<CancelScope>,
+    },
+    /// A cancel is under way.
+    Stopping {
+        scope: CancelScope,
+        since: Timestamp,
+    },
+    Ended(Status),
+}
+
+impl Thread {
+    /// A thread before its first event.
+    #[must_use]
+    pub fn new(id: ThreadId, directive: &str, kind: ThreadKind, model: ModelRef, limits: Limits) -> Self {
+        Self {
+            id,
+            directive: directive.to_owned(),
+            kind,
+            model,
+            limits,
+            cost: Cost::default(),
+            phase: Phase::Idle,
+            history: Vec::new(),
+            queue: Vec::new(),
+            requests: 0,
+            prompts: 0,
+            system: None,
+            context: Tokens(0),
+            context_exact: false,
+            title: None,
+            worked_until: None,
+        }
+    }
+
+    #[must_use]
+    pub fn status(&self) -> Status {
+        match self.phase {
+            Phase::Idle if self.kind == ThreadKind::OneShot && self.prompts == 0 => Status::Created,
+            Phase::Idle | Phase::Retrying { .. } => Status::Waiting,
+            Phase::Taking { .. }
+            | Phase::Preparing { .. }
+            | Phase::Calling { .. }
+            | Phase::Tools { .. }
+            | Phase::Stopping { .. } => Status::Running,
+            Phase::Ended(status) => status,
+        }
+    }
+
+    #[must_use]
+    pub fn waiting(&self) -> Option<Waiting> {
+        match self.phase {
+            Phase::Idle => Some(Waiting::User),
+            Phase::Retrying { .. } => Some(Waiting::RateLimit),
+            Phase::Taking { .. }
+            | Phase::Preparing { .. }
+            | Phase::Calling { .. }
+            | Phase::Tools { .. }
+            | Phase::Stopping { .. }
+            | Phase::Ended(_) => None,
+        }
+    }
+
+    /// Whether something is going on that a cancel could stop.
+    #[must_use]
+    pub fn is_working(&self) -> bool {
+        !matches!(self.phase, Phase::Idle | Phase::Ended(_))
+    }
+
+    /// The number of the turn that runs or comes next, counted from 1.
+    #[must_use]
+    pub fn turn(&self) -> u32 {
+        self.cost.turns + 1
+    }
+
+    /// Whether the history ends with something the model has not answered.
+    #[must_use]
+    pub fn is_unanswered(&self) -> bool {
+        self.history.last().is_some_and(|entry| entry.message.role == Role::User)
+    }
+
+    /// How the thread stands, for clients. `window` is the size of the model's context window.
+    #[must_use]
+    pub fn state(&self, window: Option<Tokens>) -> State {
+        State {
+            status: self.status(),
+            waiting: self.waiting(),
+            kind: self.kind,
+            directive: self.directive.clone(),
+            model: self.model.clone(),
+            cost: self.cost,
+            limits: self.limits,
+            context: self.context,
+            context_exact: self.context_exact,
+            window,
+            queue: self.queue.clone(),
+        }
+    }
+
+    pub(super) fn push(&mut self, message: Message) {
+        if !message.blocks.is_empty() {
+            self.history.push(Entry::new(message));
+        }
+    }
+
+    /// How many prompts the next request takes: all that steer, else one that follows up.
+    pub(super) fn due_prompts(&self, may_follow_up: bool) -> Vec<QueuedPrompt> {
+        let steering: Vec<_> = self.queue.iter().filter(|queued| queued.mode == PromptMode::Steer).cloned().collect();
+        if steering.is_empty() && may_follow_up { self.queue.iter().take(1).cloned().collect() } else { steering }
+    }
+}

@@ -1,0 +1,356 @@
+//! Transitions: events in, state and effects out.
+
+use super::{Effect, Phase, Thread, apply};
+use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
+use crate::domain::{
+    Block, CallId, Cost, Event, Limits, Message, ModelRef, Money, Record, Role, Status, ThreadId, ThreadKind,
+    Timestamp, Tokens, ToolCall, Usage,
+};
+use std::collections::VecDeque;
+
+/// A thread driven without a driver: emitted events are applied at once, the other effects are collected.
+struct Bench {
+    thread: Thread,
+    now: u64,
+    log: Vec<Record>,
+}
+
+impl Bench {
+    fn new(kind: ThreadKind) -> Self {
+        let model = ModelRef::new("scripted", "demo");
+        let thread = Thread::new(ThreadId::new("chat", 1), "levain/chat", kind, model, Limits::default());
+        Self { thread, now: 1_000, log: Vec::new() }
+    }
+
+    fn feed(&mut self, event: Event) -> Vec<Effect> {
+        let mut todo = VecDeque::from([Effect::Emit(event)]);
+        let mut rest = Vec::new();
+        while let Some(effect) = todo.pop_front() {
+            let Effect::Emit(event) = effect else {
+                rest.push(effect);
+                continue;
+            };
+            self.now += 10;
+            let record = Record { timestamp: Timestamp(self.now), thread_id: self.thread.id.clone(), event };
+            for effect in apply(&mut self.thread, &record).into_iter().rev() {
+                todo.push_front(effect);
+            }
+            self.log.push(record);
+        }
+        rest
+    }
+
+    fn prompt(&mut self, text: &str, mode: PromptMode) -> Vec<Effect> {
+        let prompt = self.thread.prompts + 1;
+        self.feed(Event::PromptQueued { prompt, text: text.into(), mode })
+    }
+
+    /// Sends a prompt and gets as far as a call under way.
+    fn calling(&mut self, text: &str) {
+        let effects = self.prompt(text, PromptMode::FollowUp);
+        self.send(&effects);
+    }
+
+    fn send(&mut self, effects: &[Effect]) {
+        let Some(Effect::Prepare { request, attempt }) = effects.last() else { panic!("no request in {effects:?}") };
+        let (request, attempt, turn) = (*request, *attempt, self.thread.turn());
+        let model = self.thread.model.clone();
+        let sent = self.feed(Event::RequestRecorded { request, turn, attempt, model });
+        assert_eq!(sent, [Effect::Send { request }]);
+    }
+
+    fn answer(&mut self, message: Message, stop: StopReason) -> Vec<Effect> {
+        let usage = Usage { input: Tokens(10), output: Tokens(5), ..Usage::default() };
+        self.feed(Event::CognitionOut {
+            text: message.text(),
+            model: self.thread.model.clone(),
+            request: self.thread.requests,
+            stop,
+            usage,
+            spend: Some(Money(7)),
+            message,
+            elapsed_ms: 5,
+        })
+    }
+
+    fn fail(&mut self, category: ErrorCategory, attempt: u32) -> Vec<Effect> {
+        let error =
+            CallError { category, code: "x".into(), message: "it broke".into(), status: None, retry_after_ms: None };
+        self.feed(Event::ErrorClassified { request: self.thread.requests, attempt, error })
+    }
+
+    fn said(&self) -> Vec<(Role, String)> {
+        self.thread.history.iter().map(|entry| (entry.message.role, entry.message.text())).collect()
+    }
+}
+
+fn calls(ids: &[&str]) -> Message {
+    let blocks = ids.iter().map(|id| {
+        Block::ToolCall(ToolCall { call_id: CallId((*id).into()), tool: "ls".into(), input: serde_json::json!({}) })
+    });
+    Message { role: Role::Assistant, blocks: blocks.collect() }
+}
+
+fn result(id: &str) -> Event {
+    Event::ToolCallResult { call_id: CallId(id.into()), output: "done".into(), error: None }
+}
+
+#[test]
+fn an_interactive_thread_answers_and_waits() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("hi");
+    assert_eq!(bench.thread.status(), Status::Running);
+    assert_eq!(bench.answer(Message::assistant("hello"), StopReason::EndTurn), []);
+    assert_eq!(bench.thread.phase, Phase::Idle);
+    assert_eq!(bench.said(), [(Role::User, "hi".into()), (Role::Assistant, "hello".into())]);
+    assert_eq!((bench.thread.cost.turns, bench.thread.cost.spend), (1, Money(7)));
+    assert_eq!(bench.thread.context, Tokens(15));
+}
+
+#[test]
+fn a_one_shot_thread_completes() {
+    let mut bench = Bench::new(ThreadKind::OneShot);
+    bench.calling("go");
+    let effects = bench.answer(Message::assistant("done"), StopReason::EndTurn);
+    assert_eq!(effects, [Effect::End(Status::Completed)]);
+    assert_eq!(bench.thread.status(), Status::Completed);
+}
+
+#[test]
+fn what_is_sent_while_streaming_waits_for_the_next_turn() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("one");
+    assert_eq!(bench.prompt("later", PromptMode::FollowUp), []);
+    assert_eq!(bench.prompt("now", PromptMode::Steer), []);
+    assert_eq!(bench.prompt("also now", PromptMode::Steer), []);
+    let effects = bench.answer(Message::assistant("1"), StopReason::EndTurn);
+    bench.send(&effects);
+    let texts: Vec<_> = bench.said().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["one", "1", "now", "also now"]);
+    let effects = bench.answer(Message::assistant("2"), StopReason::EndTurn);
+    bench.send(&effects);
+    assert_eq!(bench.said().last().unwrap().1, "later");
+    assert!(bench.thread.queue.is_empty());
+}
+
+#[test]
+fn a_withdrawn_prompt_is_never_sent() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("one");
+    bench.prompt("no", PromptMode::Steer);
+    bench.feed(Event::PromptWithdrawn { prompt: 2 });
+    assert_eq!(bench.answer(Message::assistant("1"), StopReason::EndTurn), []);
+}
+
+#[test]
+fn tool_calls_run_in_order_and_their_results_go_back_together() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    let effects = bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
+    assert!(matches!(effects.as_slice(), [Effect::RunTool(call)] if call.call_id.0 == "a"), "{effects:?}");
+    let effects = bench.feed(result("a"));
+    assert!(matches!(effects.as_slice(), [Effect::RunTool(call)] if call.call_id.0 == "b"), "{effects:?}");
+    let effects = bench.feed(result("b"));
+    bench.send(&effects);
+    assert_eq!(bench.thread.history.last().unwrap().message.blocks.len(), 2);
+}
+
+#[test]
+fn steering_skips_the_remaining_tools() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    bench.answer(calls(&["a", "b", "c"]), StopReason::ToolUse);
+    bench.prompt("stop that", PromptMode::Steer);
+    let effects = bench.feed(result("a"));
+    bench.send(&effects);
+    let results = &bench.thread.history[bench.thread.history.len() - 2];
+    let errors: Vec<_> =
+        results.message.blocks.iter().map(|block| matches!(block, Block::ToolResult { error: true, .. })).collect();
+    assert_eq!(errors, [false, true, true]);
+    assert_eq!(bench.said().last().unwrap().1, "stop that");
+}
+
+#[test]
+fn cancelling_a_call_keeps_what_had_arrived() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    assert_eq!(bench.feed(Event::CancelRequested { scope: CancelScope::Turn }), [Effect::StopCall]);
+    bench.answer(Message::assistant("half"), StopReason::Cancelled);
+    assert_eq!(bench.feed(Event::TurnCancelled { after_ms: 3 }), []);
+    assert_eq!(bench.thread.phase, Phase::Idle);
+    assert_eq!(bench.said().last().unwrap(), &(Role::Assistant, "half".into()));
+    assert_eq!(bench.thread.cost.turns, 0);
+}
+
+#[test]
+fn cancelling_tools_answers_every_call() {
+    for scope in [CancelScope::Turn, CancelScope::Thread] {
+        let mut bench = Bench::new(ThreadKind::Interactive);
+        bench.calling("go");
+        bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
+        let effects = bench.feed(Event::CancelRequested { scope });
+        assert_eq!(effects.first(), Some(&Effect::StopTool));
+        let (waits, ended) = (bench.thread.phase == Phase::Idle, bench.thread.status() == Status::Cancelled);
+        assert_eq!((waits, ended), (scope == CancelScope::Turn, scope == CancelScope::Thread));
+        let last = bench.thread.history.last().unwrap();
+        assert_eq!((last.message.role, last.message.blocks.len()), (Role::User, 2));
+    }
+}
+
+#[test]
+fn a_cancelled_turn_gives_way_to_what_was_queued() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    bench.prompt("rather this", PromptMode::Steer);
+    bench.feed(Event::CancelRequested { scope: CancelScope::Turn });
+    let effects = bench.feed(Event::TurnCancelled { after_ms: 1 });
+    bench.send(&effects);
+    assert_eq!(bench.said().last().unwrap().1, "rather this");
+}
+
+#[test]
+fn a_cancel_while_idle_changes_nothing() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    assert_eq!(bench.feed(Event::CancelRequested { scope: CancelScope::Turn }), []);
+    assert_eq!(bench.thread.phase, Phase::Idle);
+}
+
+#[test]
+fn failures_are_retried_and_the_tries_counted() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    for attempt in 1..4 {
+        let effects = bench.fail(ErrorCategory::Transient, attempt);
+        assert!(
+            matches!(effects.as_slice(), [Effect::Wait { attempt: next, .. }] if *next == attempt + 1),
+            "{effects:?}"
+        );
+        assert_eq!(bench.thread.status(), Status::Waiting);
+        let effects = bench.feed(Event::RetryDue { attempt: attempt + 1 });
+        bench.send(&effects);
+    }
+    assert_eq!(bench.fail(ErrorCategory::Transient, 4), []);
+    assert_eq!(bench.thread.phase, Phase::Idle);
+    assert_eq!(bench.thread.requests, 4);
+    assert_eq!(bench.said().len(), 1, "the prompt is in the history once");
+}
+
+#[test]
+fn a_final_failure_ends_a_one_shot_thread_only() {
+    let mut bench = Bench::new(ThreadKind::OneShot);
+    bench.calling("go");
+    assert_eq!(bench.fail(ErrorCategory::Auth, 1), [Effect::End(Status::Error)]);
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    assert_eq!(bench.fail(ErrorCategory::Auth, 1), []);
+    assert_eq!(bench.thread.phase, Phase::Idle);
+}
+
+#[test]
+fn a_cut_answer_is_tried_again_and_kept_in_the_end() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    let cut = || StopReason::Truncated { detail: "cut".into() };
+    for attempt in 2..=4 {
+        let effects = bench.answer(Message::assistant("ha"), cut());
+        assert!(matches!(effects.as_slice(), [Effect::Wait { .. }]), "{effects:?}");
+        assert_eq!(bench.said().len(), 1);
+        let effects = bench.feed(Event::RetryDue { attempt });
+        bench.send(&effects);
+    }
+    assert_eq!(bench.answer(Message::assistant("half"), cut()), []);
+    assert_eq!(bench.said().last().unwrap().1, "half");
+    assert_eq!(bench.thread.cost.turns, 0, "no whole answer, no turn");
+}
+
+#[test]
+fn a_limit_stops_before_the_call_and_a_higher_one_goes_on() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.thread.limits.turns = Some(1);
+    bench.calling("one");
+    bench.answer(Message::assistant("1"), StopReason::EndTurn);
+    assert_eq!(bench.prompt("two", PromptMode::FollowUp), []);
+    assert!(matches!(bench.log.last().unwrap().event, Event::Limit { current: 1, maximum: 1, .. }));
+    assert_eq!(bench.thread.phase, Phase::Idle);
+    let effects = bench.feed(Event::LimitsChanged { limits: Limits { turns: Some(5), ..Limits::default() } });
+    bench.send(&effects);
+}
+
+#[test]
+fn a_limit_ends_a_one_shot_thread_with_its_code() {
+    let mut bench = Bench::new(ThreadKind::OneShot);
+    bench.thread.limits.tokens = Some(Tokens(15));
+    bench.calling("one");
+    bench.answer(calls(&["a"]), StopReason::ToolUse);
+    assert_eq!(bench.feed(result("a")), [Effect::End(Status::Error)]);
+    let error = bench.log.iter().find_map(|record| match &record.event {
+        Event::ThreadError { error, .. } => Some(error.clone()),
+        _ => None,
+    });
+    assert_eq!(error.as_deref(), Some("Limit exceeded: tokens_exceeded (15/15)"));
+}
+
+#[test]
+fn waiting_for_the_user_costs_no_time() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("one");
+    bench.answer(Message::assistant("1"), StopReason::EndTurn);
+    let worked = bench.thread.cost.elapsed_ms;
+    bench.now += 3_600_000;
+    bench.calling("two");
+    assert!(bench.thread.cost.elapsed_ms - worked < 1_000);
+}
+
+#[test]
+fn a_new_worker_finishes_what_the_last_one_left_open() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
+    bench.feed(Event::WorkerStarted { pid: 1, version: "1".into() });
+    assert_eq!(bench.thread.phase, Phase::Idle);
+    assert_eq!(bench.thread.history.last().unwrap().message.blocks.len(), 2);
+}
+
+#[test]
+fn a_thread_that_ended_in_error_goes_on_with_a_new_prompt() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    bench.answer(Message::assistant("half"), StopReason::Lost);
+    bench.feed(Event::ThreadError { cost: Cost::default(), error: "the worker died".into() });
+    bench.feed(Event::WorkerStarted { pid: 2, version: "1".into() });
+    assert_eq!(bench.thread.status(), Status::Error);
+    bench.calling("and?");
+    assert_eq!(bench.thread.status(), Status::Running);
+}
+
+#[test]
+fn an_event_out_of_place_changes_nothing() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    let before = bench.thread.clone();
+    for event in [
+        Event::RetryDue { attempt: 2 },
+        result("nobody"),
+        Event::TurnCancelled { after_ms: 0 },
+        Event::WorkerEnded { reason: EndReason::Idle },
+        Event::RequestRecorded { request: 0, turn: 1, attempt: 1, model: before.model.clone() },
+    ] {
+        assert_eq!(bench.feed(event), []);
+    }
+    assert_eq!(bench.thread, before);
+}
+
+#[test]
+fn a_log_replays_to_the_same_thread() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("one");
+    bench.prompt("steer", PromptMode::Steer);
+    bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
+    let effects = bench.feed(result("a"));
+    bench.send(&effects);
+    bench.fail(ErrorCategory::RateLimited, 1);
+    let mut again = Bench::new(ThreadKind::Interactive).thread;
+    for record in &bench.log {
+        apply(&mut again, record);
+    }
+    assert_eq!(again, bench.thread);
+}

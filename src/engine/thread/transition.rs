@@ -1,0 +1,407 @@
+//! What each event does to a thread.
+
+use super::state::{Phase, Thread};
+use crate::domain::command::QueuedPrompt;
+use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
+use crate::domain::{
+    Block, CallId, Cost, Event, LimitKind, Message, Record, Role, Status, ThreadKind, Timestamp, Tokens, ToolCall,
+};
+use crate::engine::retry;
+
+/// Work that an event calls for, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Put this event into the log and apply it.
+    Emit(Event),
+    /// Assemble and record the request, then emit `RequestRecorded`.
+    Prepare { request: u32, attempt: u32 },
+    /// Send the request that was recorded.
+    Send { request: u32 },
+    /// Close the connection, emit what has arrived and `TurnCancelled`.
+    StopCall,
+    /// Emit `RetryDue` after this time.
+    Wait { attempt: u32, delay_ms: u64 },
+    /// Forget the pause.
+    StopWaiting,
+    /// Run the tool and emit its result.
+    RunTool(ToolCall),
+    /// Stop the running tool.
+    StopTool,
+    /// The thread has ended.
+    End(Status),
+}
+
+/// What a tool call gets as its result when it was not run.
+const SKIPPED: &str = "Skipped: the user sent a message first.";
+const STOPPED: &str = "Stopped by the user.";
+const INTERRUPTED: &str = "Interrupted: the process that ran this call ended.";
+
+/// Applies one event and returns the work it calls for. Waits for nothing, reads no clock or file: the same thread and
+/// record always give the same result.
+pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
+    let now = record.timestamp;
+    keep_time(thread, now);
+    let effects = match &record.event {
+        Event::ThreadStarted { directive, kind, model, limits, .. } => {
+            (thread.directive, thread.kind) = (directive.clone(), *kind);
+            (thread.model, thread.limits) = (model.clone(), *limits);
+            Vec::new()
+        }
+        Event::WorkerStarted { .. } => taken_over(thread),
+        Event::PromptQueued { prompt, text, mode } => {
+            thread.prompts = thread.prompts.max(*prompt);
+            thread.queue.push(QueuedPrompt { prompt: *prompt, text: text.clone(), mode: *mode });
+            if thread.title.is_none() {
+                thread.title = Some(title(text));
+            }
+            if can_take(thread) { take_prompts(thread, true) } else { Vec::new() }
+        }
+        Event::PromptWithdrawn { prompt } => {
+            thread.queue.retain(|queued| queued.prompt != *prompt);
+            Vec::new()
+        }
+        Event::ModelChanged { model } => {
+            thread.model = model.clone();
+            Vec::new()
+        }
+        Event::LimitsChanged { limits } => {
+            thread.limits = *limits;
+            if thread.phase == Phase::Idle && thread.is_unanswered() { start_turn(thread, 1) } else { Vec::new() }
+        }
+        Event::CognitionIn { text, prompt, .. } => joined(thread, text, *prompt),
+        Event::SystemPrompt { text, .. } => {
+            thread.system = Some(text.clone());
+            Vec::new()
+        }
+        Event::RequestRecorded { request, attempt, .. } => recorded(thread, *request, *attempt, now),
+        Event::CognitionOut { stop, usage, spend, message, .. } => {
+            settle(thread, *usage, *spend, stop);
+            answered(thread, stop, message)
+        }
+        Event::ErrorClassified { attempt, error, .. } => failed(thread, *attempt, error),
+        Event::RetryScheduled { attempt, delay_ms } => {
+            thread.phase = Phase::Retrying { attempt: *attempt };
+            vec![Effect::Wait { attempt: *attempt, delay_ms: *delay_ms }]
+        }
+        Event::RetryDue { attempt } => match thread.phase {
+            Phase::Retrying { attempt: due } if due == *attempt => start_turn(thread, due),
+            _ => ignored(thread, &record.event),
+        },
+        Event::ToolCallStart { call_id, .. } => match &thread.phase {
+            Phase::Tools { pending, .. } => {
+                pending.iter().find(|call| call.call_id == *call_id).cloned().map(Effect::RunTool).into_iter().collect()
+            }
+            _ => ignored(thread, &record.event),
+        },
+        Event::ToolCallResult { call_id, output, error } => {
+            tool_answered(thread, call_id, output, error.is_some(), now)
+        }
+        Event::Limit { code, current, maximum } => limited(thread, *code, *current, *maximum),
+        Event::CancelRequested { scope } => cancel(thread, *scope, now),
+        Event::TurnCancelled { .. } => stopped(thread),
+        Event::ThreadCompleted { .. } => end(thread, Status::Completed),
+        Event::ThreadError { .. } => end(thread, Status::Error),
+        Event::ThreadCancelled { .. } => end(thread, Status::Cancelled),
+        Event::ThreadKilled { .. } => end(thread, Status::Killed),
+        Event::WorkerEnded { .. }
+        | Event::LogRepaired { .. }
+        | Event::ContextInjected { .. }
+        | Event::TokenDelta { .. }
+        | Event::CognitionReasoning { .. }
+        | Event::Notice { .. }
+        | Event::Unknown { .. } => Vec::new(),
+    };
+    thread.worked_until = thread.is_working().then_some(now);
+    effects
+}
+
+/// An event that this phase does not expect: logged with both names, so that it can be found.
+fn ignored(thread: &Thread, event: &Event) -> Vec<Effect> {
+    tracing::warn!(thread = %thread.id, phase = ?thread.phase, ?event, "event ignored in this phase");
+    Vec::new()
+}
+
+/// Adds the time since the last event when work was going on.
+fn keep_time(thread: &mut Thread, now: Timestamp) {
+    if let Some(before) = thread.worked_until {
+        thread.cost.elapsed_ms = thread.cost.elapsed_ms.saturating_add(now.since(before));
+    }
+}
+
+fn title(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let line = text.trim().lines().next().unwrap_or_default();
+    line.chars().take(LONGEST).collect()
+}
+
+fn can_take(thread: &Thread) -> bool {
+    match thread.phase {
+        Phase::Idle => true,
+        // A person may go on after any end but a handoff.
+        Phase::Ended(status) => thread.kind == ThreadKind::Interactive && status != Status::Continued,
+        Phase::Taking { .. }
+        | Phase::Preparing { .. }
+        | Phase::Calling { .. }
+        | Phase::Retrying { .. }
+        | Phase::Tools { .. }
+        | Phase::Stopping { .. } => false,
+    }
+}
+
+/// A new process has the thread: whatever the last one was doing is over.
+fn taken_over(thread: &mut Thread) -> Vec<Effect> {
+    match std::mem::replace(&mut thread.phase, Phase::Idle) {
+        Phase::Tools { pending, results, .. } => {
+            let effects = pending.iter().map(|call| unanswered(&call.call_id, INTERRUPTED)).collect();
+            thread.phase = Phase::Tools { pending, results, stopping: Some(CancelScope::Turn) };
+            effects
+        }
+        Phase::Ended(status) => {
+            thread.phase = Phase::Ended(status);
+            Vec::new()
+        }
+        Phase::Idle
+        | Phase::Taking { .. }
+        | Phase::Preparing { .. }
+        | Phase::Calling { .. }
+        | Phase::Retrying { .. }
+        | Phase::Stopping { .. } => Vec::new(),
+    }
+}
+
+fn unanswered(call_id: &CallId, why: &str) -> Effect {
+    Effect::Emit(Event::ToolCallResult {
+        call_id: call_id.clone(),
+        output: why.to_owned(),
+        error: Some(why.to_owned()),
+    })
+}
+
+/// Takes due prompts from the queue; without any, waits.
+fn take_prompts(thread: &mut Thread, may_follow_up: bool) -> Vec<Effect> {
+    let due = thread.due_prompts(may_follow_up);
+    if due.is_empty() {
+        return rest(thread);
+    }
+    thread.phase = Phase::Taking { left: due.len() };
+    due.into_iter()
+        .map(|queued| {
+            Effect::Emit(Event::CognitionIn { text: queued.text, role: "user".into(), prompt: Some(queued.prompt) })
+        })
+        .collect()
+}
+
+/// Nothing to do: an interactive thread waits, a one-shot thread that was asked something is done.
+fn rest(thread: &mut Thread) -> Vec<Effect> {
+    thread.phase = Phase::Idle;
+    match thread.kind {
+        ThreadKind::Interactive => Vec::new(),
+        ThreadKind::OneShot => vec![Effect::Emit(Event::ThreadCompleted { cost: thread.cost })],
+    }
+}
+
+fn joined(thread: &mut Thread, text: &str, prompt: Option<u64>) -> Vec<Effect> {
+    if let Some(prompt) = prompt {
+        thread.queue.retain(|queued| queued.prompt != prompt);
+    }
+    thread.push(Message::user(text));
+    match thread.phase {
+        Phase::Taking { left } if left > 1 => {
+            thread.phase = Phase::Taking { left: left - 1 };
+            Vec::new()
+        }
+        Phase::Taking { .. } => prepare(thread, 1),
+        _ => Vec::new(),
+    }
+}
+
+/// Begins a turn: what steers goes first, then the limits are checked.
+fn start_turn(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
+    if thread.due_prompts(false).is_empty() { prepare(thread, attempt) } else { take_prompts(thread, false) }
+}
+
+fn prepare(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
+    if let Some((code, current, maximum)) = thread.limits.reached(&thread.cost) {
+        return vec![Effect::Emit(Event::Limit { code, current, maximum })];
+    }
+    let request = thread.requests + 1;
+    thread.phase = Phase::Preparing { request, attempt };
+    vec![Effect::Prepare { request, attempt }]
+}
+
+fn recorded(thread: &mut Thread, request: u32, attempt: u32, now: Timestamp) -> Vec<Effect> {
+    thread.requests = thread.requests.max(request);
+    match thread.phase {
+        Phase::Preparing { request: own, .. } if own == request => {
+            thread.phase = Phase::Calling { request, attempt, since: now };
+            vec![Effect::Send { request }]
+        }
+        // Cancelled while it was being recorded: it is never sent.
+        _ => Vec::new(),
+    }
+}
+
+fn settle(thread: &mut Thread, usage: crate::domain::Usage, spend: Option<crate::domain::Money>, stop: &StopReason) {
+    let cost: &mut Cost = &mut thread.cost;
+    cost.usage += usage;
+    match spend {
+        Some(spend) => cost.spend += spend,
+        None => cost.unpriced |= usage.total() > Tokens(0),
+    }
+    if stop.is_whole() {
+        cost.turns += 1;
+    }
+    if usage.total() > Tokens(0) {
+        (thread.context, thread.context_exact) = (usage.total(), true);
+    }
+}
+
+fn answered(thread: &mut Thread, stop: &StopReason, message: &Message) -> Vec<Effect> {
+    match stop {
+        StopReason::Truncated { detail } => {
+            let Phase::Calling { attempt, .. } = thread.phase else { return Vec::new() };
+            let error = CallError {
+                category: ErrorCategory::Transient,
+                code: "truncated".into(),
+                message: detail.clone(),
+                status: None,
+                retry_after_ms: None,
+            };
+            // Only when nothing more will be tried does the model see its own unfinished words again.
+            if retry::pause(&error, attempt).is_none() {
+                thread.push(message.clone());
+            }
+            failed(thread, attempt, &error)
+        }
+        StopReason::Cancelled | StopReason::Lost => {
+            thread.push(message.clone());
+            Vec::new()
+        }
+        StopReason::EndTurn
+        | StopReason::ToolUse
+        | StopReason::MaxTokens
+        | StopReason::Refusal
+        | StopReason::Other { .. } => {
+            thread.push(message.clone());
+            let calls: Vec<ToolCall> = message.calls().cloned().collect();
+            if calls.is_empty() {
+                return take_prompts(thread, true);
+            }
+            let first = calls.first().map(start_tool);
+            thread.phase = Phase::Tools { pending: calls, results: Vec::new(), stopping: None };
+            first.into_iter().collect()
+        }
+    }
+}
+
+fn start_tool(call: &ToolCall) -> Effect {
+    Effect::Emit(Event::ToolCallStart {
+        tool: call.tool.clone(),
+        call_id: call.call_id.clone(),
+        input: call.input.clone(),
+    })
+}
+
+fn tool_answered(thread: &mut Thread, call_id: &CallId, output: &str, error: bool, now: Timestamp) -> Vec<Effect> {
+    let steered = !thread.due_prompts(false).is_empty();
+    let Phase::Tools { pending, results, stopping } = &mut thread.phase else { return Vec::new() };
+    let Some(index) = pending.iter().position(|call| call.call_id == *call_id) else { return Vec::new() };
+    pending.remove(index);
+    results.push(Block::ToolResult { call_id: call_id.clone(), output: output.to_owned(), error });
+    let (blocks, stopping) = match pending.first() {
+        // A cancel answers every call by itself.
+        Some(_) if stopping.is_some() => return Vec::new(),
+        // The rest is answered one by one: each result comes back here.
+        Some(next) if steered => return vec![unanswered(&next.call_id, SKIPPED)],
+        Some(next) => return vec![start_tool(next)],
+        None => (std::mem::take(results), *stopping),
+    };
+    thread.push(Message { role: Role::User, blocks });
+    match stopping {
+        Some(scope) => {
+            thread.phase = Phase::Stopping { scope, since: now };
+            vec![Effect::Emit(Event::TurnCancelled { after_ms: 0 })]
+        }
+        None => start_turn(thread, 1),
+    }
+}
+
+fn failed(thread: &mut Thread, attempt: u32, error: &CallError) -> Vec<Effect> {
+    if !matches!(thread.phase, Phase::Calling { .. } | Phase::Preparing { .. }) {
+        return Vec::new();
+    }
+    if let Some(delay_ms) = retry::pause(error, attempt) {
+        return vec![Effect::Emit(Event::RetryScheduled { attempt: attempt + 1, delay_ms })];
+    }
+    thread.phase = Phase::Idle;
+    match thread.kind {
+        // The person reads the error and decides.
+        ThreadKind::Interactive => Vec::new(),
+        ThreadKind::OneShot => {
+            vec![Effect::Emit(Event::ThreadError { cost: thread.cost, error: error.message.clone() })]
+        }
+    }
+}
+
+fn limited(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> Vec<Effect> {
+    thread.phase = Phase::Idle;
+    match thread.kind {
+        ThreadKind::Interactive => Vec::new(),
+        ThreadKind::OneShot => vec![Effect::Emit(Event::ThreadError {
+            cost: thread.cost,
+            error: format!("Limit exceeded: {} ({current}/{maximum})", code.code()),
+        })],
+    }
+}
+
+fn cancel(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect> {
+    // A one-shot thread has nothing to go on with after its turn.
+    let scope = if thread.kind == ThreadKind::OneShot { CancelScope::Thread } else { scope };
+    match std::mem::replace(&mut thread.phase, Phase::Stopping { scope, since: now }) {
+        phase @ (Phase::Idle | Phase::Ended(_)) => {
+            thread.phase = phase;
+            match (&thread.phase, scope) {
+                (Phase::Idle, CancelScope::Thread) => {
+                    vec![Effect::Emit(Event::ThreadCancelled { cost: thread.cost })]
+                }
+                _ => Vec::new(),
+            }
+        }
+        Phase::Preparing { .. } | Phase::Calling { .. } => vec![Effect::StopCall],
+        Phase::Retrying { .. } | Phase::Taking { .. } => {
+            vec![Effect::StopWaiting, Effect::Emit(Event::TurnCancelled { after_ms: 0 })]
+        }
+        Phase::Tools { pending, results, .. } => {
+            let mut effects = vec![Effect::StopTool];
+            effects.extend(pending.iter().map(|call| unanswered(&call.call_id, STOPPED)));
+            thread.phase = Phase::Tools { pending, results, stopping: Some(scope) };
+            effects
+        }
+        Phase::Stopping { scope: before, since } => {
+            let wider = if before == CancelScope::Thread { before } else { scope };
+            thread.phase = Phase::Stopping { scope: wider, since };
+            Vec::new()
+        }
+    }
+}
+
+fn stopped(thread: &mut Thread) -> Vec<Effect> {
+    match thread.phase {
+        Phase::Stopping { scope: CancelScope::Thread, .. } => {
+            thread.phase = Phase::Idle;
+            vec![Effect::Emit(Event::ThreadCancelled { cost: thread.cost })]
+        }
+        Phase::Stopping { scope: CancelScope::Turn, .. } | Phase::Idle => take_prompts(thread, true),
+        Phase::Taking { .. }
+        | Phase::Preparing { .. }
+        | Phase::Calling { .. }
+        | Phase::Retrying { .. }
+        | Phase::Tools { .. }
+        | Phase::Ended(_) => Vec::new(),
+    }
+}
+
+fn end(thread: &mut Thread, status: Status) -> Vec<Effect> {
+    thread.phase = Phase::Ended(status);
+    vec![Effect::End(status)]
+}
