@@ -30,7 +30,7 @@ pub fn assemble(system: &[Source], history: &[Entry]) -> Assembly {
     for source in ordered {
         add_system(&mut assembly, source);
     }
-    let prompt = history.iter().rposition(|entry| is_prompt(entry)).unwrap_or(history.len());
+    let prompt = history.iter().rposition(is_prompt).unwrap_or(history.len());
     add_messages(&mut assembly, "history", history, 0, prompt);
     if let Some(entry) = history.get(prompt) {
         add_prompt(&mut assembly, entry, prompt);

@@ -238,6 +238,20 @@ pub enum Delta {
     ToolInputDelta { partial_json: String },
 }
 
+impl Delta {
+    /// Adds this piece to `deltas`, joined to the last one when both are text of the same kind.
+    pub fn join_onto(self, deltas: &mut Vec<Self>) {
+        match (deltas.last_mut(), self) {
+            (Some(Self::Text { text: all }), Self::Text { text })
+            | (Some(Self::Thinking { text: all }), Self::Thinking { text })
+            | (Some(Self::ToolInputDelta { partial_json: all }), Self::ToolInputDelta { partial_json: text }) => {
+                all.push_str(&text);
+            }
+            (_, delta) => deltas.push(delta),
+        }
+    }
+}
+
 /// When a prompt is to be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

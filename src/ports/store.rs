@@ -66,4 +66,7 @@ pub trait ThreadStore: Send {
     /// # Errors
     /// [`StoreError::Io`], [`StoreError::Database`].
     fn save(&mut self, snapshot: &Snapshot) -> Result<(), StoreError>;
+
+    /// Says in the registry that no process runs the thread any more.
+    fn close(&mut self);
 }

@@ -105,15 +105,27 @@ pub struct ModelChoice {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
     /// Make a new thread with this first prompt, start its worker and connect.
-    Start { directive: String, model: ModelRef, prompt: String },
+    Start {
+        directive: String,
+        model: ModelRef,
+        prompt: String,
+    },
     /// Show a thread: read the end of its log, connect if a worker runs it.
-    Open { thread_id: ThreadId },
+    Open {
+        thread_id: ThreadId,
+    },
     /// Start a worker for the thread on screen (it has none), then send the command.
-    Revive { thread_id: ThreadId, command: Command },
+    Revive {
+        thread_id: ThreadId,
+        command: Command,
+    },
     /// Send a command to the connected worker.
     Send(Command),
     /// Read the page of the log that ends at this offset.
-    LoadOlder { thread_id: ThreadId, before: u64 },
+    LoadOlder {
+        thread_id: ThreadId,
+        before: u64,
+    },
     LoadThreads,
     LoadHistory,
     LoadModels,

@@ -1,1 +1,3 @@
 //! (being built)
+pub mod message;
+pub use message::{Effect, Level, Message, ModelChoice, ThreadRow};

@@ -66,7 +66,7 @@ impl Call {
                     Poll::Pending => return Poll::Ready(Progress::Going),
                     Poll::Ready(Some(Ok(event))) => {
                         if let Some(delta) = self.answer.take(event) {
-                            push_joined(&mut self.fresh, delta);
+                            delta.join_onto(&mut self.fresh);
                         }
                         if self.answer.stop().is_some() {
                             return Poll::Ready(Progress::Finished);
@@ -101,7 +101,7 @@ impl Call {
         self.shown_at = Some(now);
         self.unkept_since.get_or_insert(now);
         for delta in &self.fresh {
-            push_joined(&mut self.unkept, delta.clone());
+            delta.clone().join_onto(&mut self.unkept);
         }
         std::mem::take(&mut self.fresh)
     }
@@ -123,17 +123,5 @@ fn ended_silently() -> CallError {
         message: "The connection ended before the answer did.".into(),
         status: None,
         retry_after_ms: None,
-    }
-}
-
-/// Adds `delta`, joined to the one before it when both are text of the same kind.
-fn push_joined(deltas: &mut Vec<Delta>, delta: Delta) {
-    match (deltas.last_mut(), delta) {
-        (Some(Delta::Text { text: all }), Delta::Text { text })
-        | (Some(Delta::Thinking { text: all }), Delta::Thinking { text })
-        | (Some(Delta::ToolInputDelta { partial_json: all }), Delta::ToolInputDelta { partial_json: text }) => {
-            all.push_str(&text);
-        }
-        (_, delta) => deltas.push(delta),
     }
 }

@@ -12,7 +12,7 @@ use crate::domain::event::Delta;
 use crate::domain::{Record, State};
 
 /// Who is told what happens to a thread: the worker's server, which passes it on to its clients.
-pub trait Audience {
+pub trait Audience: Send {
     /// A log line was written at `offset`; the next one begins at `next_offset`.
     fn recorded(&self, offset: u64, next_offset: u64, record: &Record);
 

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 /// What the driver knows of models: who answers for one, its window and prices.
-pub trait Outside {
+pub trait Outside: Send + Sync {
     /// The provider of `model`.
     ///
     /// # Errors
@@ -59,7 +59,13 @@ pub enum Ended {
 /// A way to talk to a driver.
 #[derive(Clone, Debug)]
 pub struct Handle {
-    sender: mpsc::Sender<(Command, oneshot::Sender<Result<(), String>>)>,
+    sender: mpsc::Sender<Asked>,
+}
+
+/// What came in through a handle.
+enum Asked {
+    Command(Command, oneshot::Sender<Result<(), String>>),
+    Leave(EndReason),
 }
 
 impl Handle {
@@ -70,19 +76,23 @@ impl Handle {
     pub async fn ask(&self, command: Command) -> Result<(), String> {
         let (reply, answer) = oneshot::channel();
         let gone = || "the thread is ending".to_owned();
-        self.sender.send((command, reply)).await.map_err(|_closed| gone())?;
+        self.sender.send(Asked::Command(command, reply)).await.map_err(|_closed| gone())?;
         answer.await.map_err(|_closed| gone())?
+    }
+
+    /// Asks the driver to end in order.
+    pub async fn leave(&self, reason: EndReason) {
+        let _ended_already = self.sender.send(Asked::Leave(reason)).await;
     }
 }
 
-type Commands = mpsc::Receiver<(Command, oneshot::Sender<Result<(), String>>)>;
 type Job<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Runs one thread.
 pub struct Driver<A> {
     thread: Thread,
     settings: Settings<A>,
-    commands: Commands,
+    commands: mpsc::Receiver<Asked>,
     call: Option<Call>,
     /// The recorded request that is about to be sent.
     held: Option<Assembly>,
@@ -119,6 +129,7 @@ impl<A: Audience> Driver<A> {
         self.tell_state();
         loop {
             if let Some(ended) = self.ended {
+                self.settings.store.close();
                 return ended;
             }
             let due = self.call.as_ref().and_then(Call::next_due);
@@ -126,10 +137,11 @@ impl<A: Audience> Driver<A> {
             tokio::select! {
                 biased;
                 command = self.commands.recv() => match command {
-                    Some((command, reply)) => {
+                    Some(Asked::Command(command, reply)) => {
                         let answer = self.command(command).await;
                         let _gone = reply.send(answer);
                     }
+                    Some(Asked::Leave(reason)) => self.leave(reason).await,
                     None => self.leave(EndReason::Asked).await,
                 },
                 progress = read(&mut self.call) => self.progressed(progress).await,
@@ -231,6 +243,7 @@ impl<A: Audience> Driver<A> {
     }
 
     /// Waits until the log is on disk, off the loop.
+    #[expect(clippy::needless_pass_by_ref_mut, reason = "a shared borrow across the await would ask for Sync stores")]
     async fn sync(&mut self) {
         let sync = self.settings.store.sync();
         if let Ok(Err(error)) = tokio::task::spawn_blocking(sync).await {
@@ -344,7 +357,7 @@ impl<A: Audience> Driver<A> {
                 self.show_and_keep(true);
                 if let Some(call) = self.call.take() {
                     let stop = call.answer.stop().cloned().unwrap_or(StopReason::EndTurn);
-                    self.answered(&call, stop).await;
+                    self.answered(call, stop).await;
                 }
             }
             Progress::Failed(error) => {
@@ -355,31 +368,32 @@ impl<A: Audience> Driver<A> {
                     let (request, attempt) = (call.request, call.attempt);
                     self.emit(Event::ErrorClassified { request, attempt, error }).await;
                 } else {
-                    self.answered(&call, StopReason::Truncated { detail: error.message }).await;
+                    self.answered(call, StopReason::Truncated { detail: error.message }).await;
                 }
             }
         }
     }
 
     /// Records what has arrived of `call` as an answer that ended with `stop`.
-    async fn answered(&mut self, call: &Call, stop: StopReason) {
-        let thinking = call.answer.thinking();
+    async fn answered(&mut self, call: Call, stop: StopReason) {
+        let Call { request, model, sent_at, answer, .. } = call;
+        let thinking = answer.thinking();
         if !thinking.is_empty() {
             self.emit(Event::CognitionReasoning { text: thinking }).await;
         }
-        let usage = call.answer.usage();
+        let usage = answer.usage();
         let event = Event::CognitionOut {
-            text: call.answer.text(),
-            model: call.model.clone(),
-            request: call.request,
+            text: answer.text(),
+            request,
             stop,
             usage,
-            spend: self.settings.outside.spend(&call.model, &usage),
-            message: call.answer.message(),
-            elapsed_ms: self.settings.clock.now().since(call.sent_at),
+            spend: self.settings.outside.spend(&model, &usage),
+            model,
+            message: answer.message(),
+            elapsed_ms: self.settings.clock.now().since(sent_at),
         };
         self.emit(event).await;
-        self.settings.audience.settled(call.request);
+        self.settings.audience.settled(request);
         if let Err(error) = self.settings.store.clear_inflight() {
             self.complain(&error);
         }
@@ -470,5 +484,17 @@ async fn finished(tool: &mut Option<(ToolCall, Job<ToolOutcome>)>) -> ToolOutcom
     match tool {
         Some((_, job)) => job.await,
         None => pending().await,
+    }
+}
+
+impl<A> std::fmt::Debug for Settings<A> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Settings").field("system", &self.system).finish_non_exhaustive()
+    }
+}
+
+impl<A> std::fmt::Debug for Driver<A> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Driver").field("thread", &self.thread).finish_non_exhaustive()
     }
 }

@@ -283,9 +283,8 @@ fn a_limit_ends_a_one_shot_thread_with_its_code() {
     bench.calling("one");
     bench.answer(calls(&["a"]), StopReason::ToolUse);
     assert_eq!(bench.feed(result("a")), [Effect::End(Status::Error)]);
-    let error = bench.log.iter().find_map(|record| match &record.event {
-        Event::ThreadError { error, .. } => Some(error.clone()),
-        _ => None,
+    let error = bench.log.iter().find_map(|record| {
+        if let Event::ThreadError { error, .. } = &record.event { Some(error.clone()) } else { None }
     });
     assert_eq!(error.as_deref(), Some("Limit exceeded: tokens_exceeded (15/15)"));
 }

@@ -83,16 +83,20 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             thread.phase = Phase::Retrying { attempt: *attempt };
             vec![Effect::Wait { attempt: *attempt, delay_ms: *delay_ms }]
         }
-        Event::RetryDue { attempt } => match thread.phase {
-            Phase::Retrying { attempt: due } if due == *attempt => start_turn(thread, due),
-            _ => ignored(thread, &record.event),
-        },
-        Event::ToolCallStart { call_id, .. } => match &thread.phase {
-            Phase::Tools { pending, .. } => {
-                pending.iter().find(|call| call.call_id == *call_id).cloned().map(Effect::RunTool).into_iter().collect()
+        Event::RetryDue { attempt } => {
+            if thread.phase == (Phase::Retrying { attempt: *attempt }) {
+                start_turn(thread, *attempt)
+            } else {
+                ignored(thread, &record.event)
             }
-            _ => ignored(thread, &record.event),
-        },
+        }
+        Event::ToolCallStart { call_id, .. } => {
+            let pending = if let Phase::Tools { pending, .. } = &thread.phase { pending.as_slice() } else { &[] };
+            match pending.iter().find(|call| call.call_id == *call_id) {
+                Some(call) => vec![Effect::RunTool(call.clone())],
+                None => ignored(thread, &record.event),
+            }
+        }
         Event::ToolCallResult { call_id, output, error } => {
             tool_answered(thread, call_id, output, error.is_some(), now)
         }
@@ -205,14 +209,12 @@ fn joined(thread: &mut Thread, text: &str, prompt: Option<u64>) -> Vec<Effect> {
         thread.queue.retain(|queued| queued.prompt != prompt);
     }
     thread.push(Message::user(text));
-    match thread.phase {
-        Phase::Taking { left } if left > 1 => {
-            thread.phase = Phase::Taking { left: left - 1 };
-            Vec::new()
-        }
-        Phase::Taking { .. } => prepare(thread, 1),
-        _ => Vec::new(),
+    let Phase::Taking { left } = thread.phase else { return Vec::new() };
+    if left > 1 {
+        thread.phase = Phase::Taking { left: left - 1 };
+        return Vec::new();
     }
+    prepare(thread, 1)
 }
 
 /// Begins a turn: what steers goes first, then the limits are checked.
@@ -231,14 +233,12 @@ fn prepare(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
 
 fn recorded(thread: &mut Thread, request: u32, attempt: u32, now: Timestamp) -> Vec<Effect> {
     thread.requests = thread.requests.max(request);
-    match thread.phase {
-        Phase::Preparing { request: own, .. } if own == request => {
-            thread.phase = Phase::Calling { request, attempt, since: now };
-            vec![Effect::Send { request }]
-        }
+    if thread.phase != (Phase::Preparing { request, attempt }) {
         // Cancelled while it was being recorded: it is never sent.
-        _ => Vec::new(),
+        return Vec::new();
     }
+    thread.phase = Phase::Calling { request, attempt, since: now };
+    vec![Effect::Send { request }]
 }
 
 fn settle(thread: &mut Thread, usage: crate::domain::Usage, spend: Option<crate::domain::Money>, stop: &StopReason) {
@@ -358,14 +358,13 @@ fn cancel(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect
     // A one-shot thread has nothing to go on with after its turn.
     let scope = if thread.kind == ThreadKind::OneShot { CancelScope::Thread } else { scope };
     match std::mem::replace(&mut thread.phase, Phase::Stopping { scope, since: now }) {
+        Phase::Idle if scope == CancelScope::Thread => {
+            thread.phase = Phase::Idle;
+            vec![Effect::Emit(Event::ThreadCancelled { cost: thread.cost })]
+        }
         phase @ (Phase::Idle | Phase::Ended(_)) => {
             thread.phase = phase;
-            match (&thread.phase, scope) {
-                (Phase::Idle, CancelScope::Thread) => {
-                    vec![Effect::Emit(Event::ThreadCancelled { cost: thread.cost })]
-                }
-                _ => Vec::new(),
-            }
+            Vec::new()
         }
         Phase::Preparing { .. } | Phase::Calling { .. } => vec![Effect::StopCall],
         Phase::Retrying { .. } | Phase::Taking { .. } => {

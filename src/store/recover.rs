@@ -1,0 +1,241 @@
+//! Reaping: what a process left behind that died while it ran a thread.
+//!
+//! Whoever opens the registry does it. A thread whose row names a process but whose lock is free has lost that process:
+//! the answer it had in flight goes into the log as `lost`, the thread ends in `error` with the reason, its row is
+//! freed. The lock is held throughout, so two reapers cannot meet.
+
+use super::layout::Layout;
+use super::log;
+use super::registry::Registry;
+use super::thread::{FileStore, Inflight, Lock, Opened, Summary};
+use crate::domain::event::{Delta, StopReason};
+use crate::domain::{Event, Message, Record, Status, ThreadId, Timestamp, Usage};
+use crate::ports::{StoreError, ThreadStore};
+use std::path::Path;
+
+/// Turns kept deltas into text, thinking and the message that goes back to the provider.
+pub type Fold = fn(Vec<Delta>) -> (String, String, Message);
+
+/// Ends every thread of the project whose process is gone, and returns their ids.
+///
+/// # Errors
+/// [`StoreError::Database`] when the registry cannot be read. A thread that cannot be mended is logged and skipped.
+pub fn reap(layout: &Layout, now: Timestamp, fold: Fold) -> Result<Vec<ThreadId>, StoreError> {
+    if !layout.registry().exists() {
+        return Ok(Vec::new());
+    }
+    let registry = Registry::open(&layout.registry())?;
+    let mut reaped = Vec::new();
+    for row in registry.with_process()? {
+        match reap_thread(layout, &row.thread_id, now, fold) {
+            Ok(true) => reaped.push(row.thread_id),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(thread = %row.thread_id, %error, "could not be reaped"),
+        }
+    }
+    Ok(reaped)
+}
+
+/// Mends one thread if its process is gone; false when it is alive or had ended in order.
+///
+/// # Errors
+/// Any [`StoreError`].
+pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, fold: Fold) -> Result<bool, StoreError> {
+    let Some(opened) = FileStore::open(layout, id, None)? else { return Ok(false) };
+    let events = epilogue(&opened, fold);
+    let Opened { mut store, summary, .. } = opened;
+    let failed = events.iter().any(|event| matches!(event, Event::ThreadError { .. }));
+    for event in events {
+        store.append(&Record { timestamp: now, thread_id: id.clone(), event })?;
+    }
+    store.clear_inflight()?;
+    let status = if failed { Status::Error } else { summary.status };
+    let snapshot = crate::ports::store::Snapshot {
+        status,
+        model: summary.model,
+        cost: summary.cost,
+        limits: summary.limits,
+        title: Some(summary.title),
+    };
+    store.save(&snapshot)?;
+    store.close();
+    Ok(failed)
+}
+
+/// The events that close a log whose process died: nothing when it had said goodbye.
+#[must_use]
+pub fn epilogue(opened: &Opened, fold: Fold) -> Vec<Event> {
+    let mut events = Vec::new();
+    if let Some(repair) = opened.repair {
+        events.push(Event::LogRepaired { cut_bytes: repair.cut_bytes, at_offset: repair.at_offset });
+    }
+    // The last word about a process: that it took the thread over, or that it let go.
+    let taken_over = |event: &Event| matches!(event, Event::WorkerStarted { .. });
+    let let_go = |event: &Event| {
+        matches!(
+            event,
+            Event::WorkerEnded { .. }
+                | Event::ThreadCompleted { .. }
+                | Event::ThreadError { .. }
+                | Event::ThreadCancelled { .. }
+                | Event::ThreadKilled { .. }
+        )
+    };
+    let mut backwards = opened.records.iter().rev().map(|record| &record.event);
+    if !backwards.find(|event| taken_over(event) || let_go(event)).is_some_and(taken_over) {
+        return events;
+    }
+    if let Some(answer) = opened.inflight.as_ref().and_then(|inflight| lost_answer(opened, inflight, fold)) {
+        events.extend(answer);
+    }
+    events.push(Event::ThreadError {
+        cost: opened.summary.cost,
+        error: "The process that ran this thread ended without a word. Send a message to go on.".into(),
+    });
+    events
+}
+
+/// The answer that was in flight, unless the log has it already.
+fn lost_answer(opened: &Opened, inflight: &Inflight, fold: Fold) -> Option<Vec<Event>> {
+    let records = opened.records.iter().rev();
+    let (model, sent_at) = records.clone().find_map(|record| {
+        let Event::RequestRecorded { request, model, .. } = &record.event else { return None };
+        (*request == inflight.request).then(|| (model.clone(), record.timestamp))
+    })?;
+    let answered = records
+        .take_while(|record| record.timestamp >= sent_at)
+        .any(|record| matches!(&record.event, Event::CognitionOut { request, .. } if *request == inflight.request));
+    if answered {
+        return None;
+    }
+    let (text, thinking, message) = fold(inflight.deltas.clone());
+    let mut events = Vec::new();
+    if !thinking.is_empty() {
+        events.push(Event::CognitionReasoning { text: thinking });
+    }
+    events.push(Event::CognitionOut {
+        text,
+        model,
+        request: inflight.request,
+        stop: StopReason::Lost,
+        usage: Usage::default(),
+        spend: None,
+        message,
+        elapsed_ms: 0,
+    });
+    Some(events)
+}
+
+/// Whether a process holds the thread now.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn is_held(layout: &Layout, id: &ThreadId) -> Result<bool, StoreError> {
+    let folder = layout.thread(id);
+    if !folder.path().exists() {
+        return Ok(false);
+    }
+    Ok(Lock::take(&folder)?.is_none())
+}
+
+/// Makes the files of a new thread, before any process runs it.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn create(layout: &Layout, summary: &Summary) -> Result<(), StoreError> {
+    summary.write(&layout.thread(&summary.thread_id))
+}
+
+/// Size of the whole lines of a log.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn log_end(path: &Path) -> Result<u64, StoreError> {
+    Ok(log::read_backward(path, None, 1)?.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Cost, Limits, ModelRef, ThreadKind};
+    use crate::store::log::LogWriter;
+
+    fn fold(deltas: Vec<Delta>) -> (String, String, Message) {
+        let text: String = deltas
+            .into_iter()
+            .filter_map(|delta| if let Delta::Text { text } = delta { Some(text) } else { None })
+            .collect();
+        (text.clone(), String::new(), Message::assistant(text))
+    }
+
+    fn thread() -> (tempfile::TempDir, Layout, ThreadId) {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path());
+        let id = layout.claim("levain/chat", Timestamp(1)).unwrap();
+        let summary = Summary {
+            thread_id: id.clone(),
+            directive: "levain/chat".into(),
+            kind: ThreadKind::Interactive,
+            status: Status::Running,
+            model: ModelRef::new("scripted", "demo"),
+            title: String::new(),
+            created_at: Timestamp(1),
+            updated_at: Timestamp(1),
+            cost: Cost::default(),
+            limits: Limits::default(),
+        };
+        create(&layout, &summary).unwrap();
+        (project, layout, id)
+    }
+
+    fn write(layout: &Layout, id: &ThreadId, events: Vec<Event>) {
+        let mut log = LogWriter::open(&layout.thread(id).log()).unwrap().0;
+        for event in events {
+            log.append(&Record { timestamp: Timestamp(2), thread_id: id.clone(), event }).unwrap();
+        }
+    }
+
+    fn started() -> Vec<Event> {
+        let model = ModelRef::new("scripted", "demo");
+        vec![
+            Event::WorkerStarted { pid: 1, version: "0".into() },
+            Event::RequestRecorded { request: 1, turn: 1, attempt: 1, model },
+        ]
+    }
+
+    fn events(layout: &Layout, id: &ThreadId) -> Vec<Event> {
+        let page = log::read_forward(&layout.thread(id).log(), 0, 1 << 20).unwrap();
+        page.into_records().map(|record| record.event).collect()
+    }
+
+    #[test]
+    fn the_answer_in_flight_is_kept_and_the_thread_ends_in_error() {
+        let (_project, layout, id) = thread();
+        write(&layout, &id, started());
+        let kept = "{\"request\":1,\"deltas\":[{\"type\":\"text\",\"text\":\"half an \"}]}\n\
+                    {\"request\":1,\"deltas\":[{\"type\":\"text\",\"text\":\"answer\"}]}\n{\"request\":1,\"del";
+        std::fs::write(layout.thread(&id).inflight(), kept).unwrap();
+        assert!(reap_thread(&layout, &id, Timestamp(9), fold).unwrap());
+        let events = events(&layout, &id);
+        assert!(
+            matches!(&events[2], Event::CognitionOut { text, stop: StopReason::Lost, .. } if text == "half an answer")
+        );
+        assert!(matches!(&events[3], Event::ThreadError { .. }));
+        assert!(!layout.thread(&id).inflight().exists());
+        assert_eq!(Summary::read(&layout.thread(&id), &id).unwrap().status, Status::Error);
+        assert!(!reap_thread(&layout, &id, Timestamp(9), fold).unwrap(), "a second time there is nothing to mend");
+    }
+
+    #[test]
+    fn a_thread_that_is_held_or_has_ended_is_left_alone() {
+        let (_project, layout, id) = thread();
+        write(&layout, &id, started());
+        let held = Lock::take(&layout.thread(&id)).unwrap();
+        assert!(held.is_some() && is_held(&layout, &id).unwrap());
+        assert!(!reap_thread(&layout, &id, Timestamp(9), fold).unwrap());
+        drop(held);
+        write(&layout, &id, vec![Event::WorkerEnded { reason: crate::domain::event::EndReason::Idle }]);
+        assert!(!reap_thread(&layout, &id, Timestamp(9), fold).unwrap());
+        assert_eq!(events(&layout, &id).len(), 3);
+    }
+}

@@ -1,0 +1,279 @@
+//! The registry: one `SQLite` file that lists the threads of a project, for lists and for reaping.
+//!
+//! WAL mode, one writer per process, every change an immediate transaction. The schema grows by numbered migrations; a
+//! file of a newer schema is refused in words.
+
+use crate::domain::{Cost, ModelRef, Money, Status, ThreadId, ThreadKind, Timestamp, Tokens, Usage};
+use crate::ports::StoreError;
+use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Each takes the schema one number further. Never changed once released; new ones are added at the end.
+const MIGRATIONS: &[&str] = &["
+    CREATE TABLE threads (
+        thread_id TEXT PRIMARY KEY,
+        directive TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        parent_id TEXT,
+        status TEXT NOT NULL,
+        title TEXT NOT NULL DEFAULT '',
+        model TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        completed_at INTEGER,
+        turns INTEGER NOT NULL DEFAULT 0,
+        input_tokens INTEGER NOT NULL DEFAULT 0,
+        output_tokens INTEGER NOT NULL DEFAULT 0,
+        spend INTEGER NOT NULL DEFAULT 0,
+        pid INTEGER,
+        socket TEXT
+    ) STRICT;
+    CREATE INDEX threads_by_update ON threads (updated_at DESC);
+    CREATE INDEX threads_by_status ON threads (status);
+"];
+
+/// The registry of one project.
+#[derive(Debug)]
+pub struct Registry {
+    path: PathBuf,
+    connection: Connection,
+}
+
+/// A row of the registry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ThreadEntry {
+    pub thread_id: ThreadId,
+    pub directive: String,
+    pub kind: ThreadKind,
+    pub status: Status,
+    pub title: String,
+    pub model: ModelRef,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    pub cost: Cost,
+    /// The process that runs the thread, while one does.
+    pub pid: Option<u32>,
+    pub socket: Option<String>,
+}
+
+impl Registry {
+    /// Opens or makes the registry at `path` and brings its schema up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`], [`StoreError::NewerSchema`].
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let mut connection = Connection::open(path).map_err(failed("open the registry", path))?;
+        let set_up = |connection: &Connection| {
+            connection.busy_timeout(Duration::from_secs(5))?;
+            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.pragma_update(None, "synchronous", "NORMAL")?;
+            connection.pragma_update(None, "foreign_keys", "ON")
+        };
+        set_up(&connection).map_err(failed("set up the registry", path))?;
+        migrate(&mut connection, path)?;
+        Ok(Self { path: path.to_owned(), connection })
+    }
+
+    /// The threads, newest change first.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn list(&self, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM threads ORDER BY updated_at DESC, thread_id DESC LIMIT ?1");
+        let read = || -> rusqlite::Result<Vec<ThreadEntry>> {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            let most = i64::try_from(most).unwrap_or(i64::MAX);
+            statement.query_map([most], entry)?.filter_map(Result::transpose).collect()
+        };
+        read().map_err(failed("list the threads", &self.path))
+    }
+
+    /// One thread.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn get(&self, id: &ThreadId) -> Result<Option<ThreadEntry>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM threads WHERE thread_id = ?1");
+        let found = self.connection.query_row(&sql, [id.as_str()], entry).optional();
+        found.map(Option::flatten).map_err(failed("look a thread up", &self.path))
+    }
+
+    /// Threads that some process said it runs.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn with_process(&self) -> Result<Vec<ThreadEntry>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM threads WHERE pid IS NOT NULL");
+        let read = || -> rusqlite::Result<Vec<ThreadEntry>> {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            statement.query_map([], entry)?.filter_map(Result::transpose).collect()
+        };
+        read().map_err(failed("list the running threads", &self.path))
+    }
+
+    /// Puts a row in or brings it up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn put(&mut self, row: &ThreadEntry) -> Result<(), StoreError> {
+        let kind = kind_word(row.kind);
+        let ended = row.status.is_terminal().then_some(row.updated_at.0);
+        let sql = "INSERT INTO threads (thread_id, directive, kind, status, title, model, created_at, updated_at,
+                completed_at, turns, input_tokens, output_tokens, spend, pid, socket)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+            ON CONFLICT (thread_id) DO UPDATE SET status = excluded.status, title = excluded.title,
+                model = excluded.model, updated_at = excluded.updated_at, completed_at = excluded.completed_at,
+                turns = excluded.turns, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
+                spend = excluded.spend, pid = excluded.pid, socket = excluded.socket";
+        let path = self.path.clone();
+        let mut write = || -> rusqlite::Result<()> {
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            transaction.prepare_cached(sql)?.execute(params![
+                row.thread_id.as_str(),
+                row.directive,
+                kind,
+                row.status.word(),
+                row.title,
+                row.model.to_string(),
+                whole(row.created_at.0),
+                whole(row.updated_at.0),
+                ended.map(whole),
+                row.cost.turns,
+                whole(row.cost.usage.prompt().0),
+                whole(row.cost.usage.output.0),
+                row.cost.spend.0,
+                row.pid,
+                row.socket,
+            ])?;
+            transaction.commit()
+        };
+        write().map_err(failed("save a thread", &path))
+    }
+}
+
+const COLUMNS: &str = "thread_id, directive, kind, status, title, model, created_at, updated_at, turns, input_tokens,
+    output_tokens, spend, pid, socket";
+
+fn failed(doing: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
+    move |source| StoreError::Database { doing, path: path.to_owned(), source }
+}
+
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn kind_word(kind: ThreadKind) -> &'static str {
+    match kind {
+        ThreadKind::Interactive => "interactive",
+        ThreadKind::OneShot => "one_shot",
+    }
+}
+
+/// A row as a value; `None` for one that a newer program wrote in words this one does not know.
+fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
+    let number = |index: usize| -> rusqlite::Result<u64> { Ok(u64::try_from(row.get::<_, i64>(index)?).unwrap_or(0)) };
+    let (id, status, model): (String, String, String) = (row.get(0)?, row.get(3)?, row.get(5)?);
+    let (Ok(thread_id), Some(status), Ok(model)) = (id.parse(), Status::from_word(&status), model.parse()) else {
+        return Ok(None);
+    };
+    let usage = Usage { input: Tokens(number(9)?), output: Tokens(number(10)?), ..Usage::default() };
+    Ok(Some(ThreadEntry {
+        thread_id,
+        directive: row.get(1)?,
+        kind: if row.get::<_, String>(2)? == "one_shot" { ThreadKind::OneShot } else { ThreadKind::Interactive },
+        status,
+        title: row.get(4)?,
+        model,
+        created_at: Timestamp(number(6)?),
+        updated_at: Timestamp(number(7)?),
+        cost: Cost { turns: row.get(8)?, usage, spend: Money(row.get(11)?), ..Cost::default() },
+        pid: row.get(12)?,
+        socket: row.get(13)?,
+    }))
+}
+
+fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+    let known = u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX);
+    let run = |connection: &mut Connection| -> rusqlite::Result<u32> {
+        let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if found >= known {
+            return Ok(found);
+        }
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Another process may have been faster.
+        let found: u32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        for migration in MIGRATIONS.iter().skip(found as usize) {
+            transaction.execute_batch(migration)?;
+        }
+        transaction.pragma_update(None, "user_version", known.max(found))?;
+        transaction.commit()?;
+        Ok(found)
+    };
+    let found = run(connection).map_err(failed("update the registry", path))?;
+    if found > known { Err(StoreError::NewerSchema { path: path.to_owned(), found, known }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(id: &str, updated: u64) -> ThreadEntry {
+        ThreadEntry {
+            thread_id: id.parse().unwrap(),
+            directive: "levain/chat".into(),
+            kind: ThreadKind::Interactive,
+            status: Status::Waiting,
+            title: "hello".into(),
+            model: ModelRef::new("scripted", "demo"),
+            created_at: Timestamp(1),
+            updated_at: Timestamp(updated),
+            cost: Cost { turns: 2, spend: Money(5), ..Cost::default() },
+            pid: Some(7),
+            socket: Some("/run/x".into()),
+        }
+    }
+
+    #[test]
+    fn rows_come_back_newest_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("registry.db");
+        let mut registry = Registry::open(&path).unwrap();
+        registry.put(&row("a-1", 10)).unwrap();
+        registry.put(&row("b-2", 20)).unwrap();
+        let changed = ThreadEntry { pid: None, status: Status::Completed, ..row("a-1", 30) };
+        registry.put(&changed).unwrap();
+        let again = Registry::open(&path).unwrap();
+        assert_eq!(again.list(10).unwrap(), [changed.clone(), row("b-2", 20)]);
+        assert_eq!(again.get(&changed.thread_id).unwrap(), Some(changed));
+        assert_eq!(again.with_process().unwrap(), [row("b-2", 20)]);
+    }
+
+    #[test]
+    fn a_newer_file_is_refused_in_words() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("registry.db");
+        drop(Registry::open(&path).unwrap());
+        Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
+        let error = Registry::open(&path).unwrap_err().to_string();
+        assert!(error.contains("newer levain (schema 99"), "{error}");
+    }
+
+    #[test]
+    fn many_processes_may_open_a_new_registry_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("registry.db");
+        std::thread::scope(|scope| {
+            for number in 0..8_u64 {
+                let path = &path;
+                scope.spawn(move || {
+                    let mut registry = Registry::open(path).unwrap();
+                    for update in 0..10 {
+                        registry.put(&row(&format!("t-{number}"), update)).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(Registry::open(&path).unwrap().list(100).unwrap().len(), 8);
+    }
+}

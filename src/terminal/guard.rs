@@ -1,0 +1,202 @@
+//! Taking the terminal over, and giving it back on every way out.
+//!
+//! What was changed is kept in one static place, so that a panic hook or a signal can undo it from anywhere, and is
+//! undone at most once.
+
+use super::tty::Tty;
+use crossterm::cursor::Show;
+use crossterm::event::{
+    DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange, KeyboardEnhancementFlags,
+    PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
+};
+use crossterm::terminal::{EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen};
+use crossterm::{Command, queue};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
+use std::cell::Cell;
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+
+/// What must be undone.
+struct Entered {
+    tty: Tty,
+    cooked: Termios,
+    keyboard: bool,
+    mouse: bool,
+}
+
+static ENTERED: Mutex<Option<Entered>> = Mutex::new(None);
+
+/// Wheel and buttons, in the form that has no upper column. Not crossterm's own pair: that one also asks for every
+/// movement of the mouse.
+const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
+
+/// The terminal is ours while this lives.
+#[derive(Debug)]
+pub struct Guard {
+    tty: Tty,
+    mouse: bool,
+    /// Whether the terminal said that it can tell keys apart that look alike.
+    keyboard: bool,
+}
+
+impl Guard {
+    /// Takes the terminal over: raw mode, alternate screen, bracketed paste, focus reports and, when asked, the mouse.
+    ///
+    /// # Errors
+    /// When the terminal does not take it; nothing is left changed then.
+    pub fn enter(tty: &Tty, mouse: bool) -> io::Result<Self> {
+        let guard = Self { tty: tty.clone(), mouse, keyboard: false };
+        guard.take_over()?;
+        Ok(guard)
+    }
+
+    fn take_over(&self) -> io::Result<()> {
+        let input = self.tty.input();
+        let cooked = tcgetattr(&*input)?;
+        let mut raw = cooked.clone();
+        raw.make_raw();
+        let entered = Entered { tty: self.tty.clone(), cooked, keyboard: self.keyboard, mouse: self.mouse };
+        *ENTERED.lock().unwrap_or_else(PoisonError::into_inner) = Some(entered);
+        let set_up = || -> io::Result<()> {
+            tcsetattr(&*input, OptionalActions::Now, &raw)?;
+            let mut bytes = Vec::new();
+            queue!(bytes, EnterAlternateScreen, EnableBracketedPaste, EnableFocusChange)?;
+            if self.keyboard {
+                queue!(bytes, PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES))?;
+            }
+            if self.mouse {
+                bytes.extend_from_slice(MOUSE_ON.as_bytes());
+            }
+            (&*self.tty.output()).write_all(&bytes)
+        };
+        set_up().inspect_err(|_| restore())
+    }
+
+    /// Asks the terminal what it is. The answers come in among the keys.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn ask(&self) -> io::Result<()> {
+        // Background colour, synchronized output, keyboard protocol.
+        (&*self.tty.output()).write_all(b"\x1b]11;?\x1b\\\x1b[?2026$p\x1b[?u")
+    }
+
+    /// Has the terminal tell shift-enter from enter and the like, after it said that it can.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn tell_keys_apart(&mut self) -> io::Result<()> {
+        if self.keyboard {
+            return Ok(());
+        }
+        self.keyboard = true;
+        if let Some(entered) = &mut *ENTERED.lock().unwrap_or_else(PoisonError::into_inner) {
+            entered.keyboard = true;
+        }
+        let flags = PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES);
+        send(&self.tty, &flags)
+    }
+
+    /// Gives the terminal to another program; [`Guard::resume`] takes it back.
+    pub fn pause(&self) {
+        restore();
+    }
+
+    /// Takes the terminal back after [`Guard::pause`].
+    ///
+    /// # Errors
+    /// When the terminal does not take it.
+    pub fn resume(&self) -> io::Result<()> {
+        self.take_over()
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+fn send(tty: &Tty, command: &impl Command) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    queue!(bytes, command)?;
+    (&*tty.output()).write_all(&bytes)
+}
+
+/// Undoes what [`Guard::enter`] did, in reverse order. The second call does nothing.
+pub fn restore() {
+    let Some(entered) = ENTERED.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+    let mut bytes = Vec::new();
+    if entered.mouse {
+        bytes.extend_from_slice(MOUSE_OFF.as_bytes());
+    }
+    if entered.keyboard {
+        let _in_memory = queue!(bytes, PopKeyboardEnhancementFlags);
+    }
+    // A frame that was cut off may have left the terminal waiting for its end.
+    let _in_memory = queue!(
+        bytes,
+        EndSynchronizedUpdate,
+        DisableFocusChange,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        Show,
+        crossterm::style::ResetColor
+    );
+    // The terminal may be gone: then there is nothing to give back.
+    let _gone = (&*entered.tty.output()).write_all(&bytes);
+    let _gone = tcsetattr(&*entered.tty.input(), OptionalActions::Now, &entered.cooked);
+}
+
+thread_local! {
+    static FOREGROUND: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While this lives, the thread does the work without which the program cannot go on: a panic ends the program.
+/// Everywhere else a panic is somebody's failed task and leaves the picture alone.
+#[derive(Debug)]
+pub struct Foreground {
+    before: bool,
+}
+
+impl Foreground {
+    #[must_use]
+    pub fn enter() -> Self {
+        Self { before: FOREGROUND.replace(true) }
+    }
+}
+
+impl Drop for Foreground {
+    fn drop(&mut self) {
+        FOREGROUND.set(self.before);
+    }
+}
+
+/// Panics of background work since the last call, in words.
+static BACKGROUND_PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Takes the reports of panics that happened in background work.
+#[must_use]
+pub fn take_background_panics() -> Vec<String> {
+    std::mem::take(&mut *BACKGROUND_PANICS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Installs the panic hook. Installed last, so that the terminal is given back before anybody prints.
+pub fn install_panic_hook() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info| {
+        if FOREGROUND.get() {
+            restore();
+            before(info);
+            return;
+        }
+        let place = info.location().map(ToString::to_string).unwrap_or_default();
+        let words = info.payload_as_str().unwrap_or("no message");
+        tracing::error!(place, words, "a background task panicked");
+        BACKGROUND_PANICS
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(format!("a background task failed ({words}, {place}); please report this"));
+    }));
+}

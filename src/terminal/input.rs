@@ -1,0 +1,353 @@
+//! Keys, pastes and the terminal's answers, read by a thread of its own.
+
+use super::tty::Tty;
+use crate::commands::{Key, KeyCode};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::fs::File;
+use std::io::{self, PipeReader, PipeWriter, Read};
+use std::thread::JoinHandle;
+use termina::escape::csi::{Csi, DecModeSetting, DecPrivateMode, DecPrivateModeCode, Keyboard, Mode};
+use termina::escape::osc::{ColorOrQuery, DynamicColorNumber, Osc};
+use termina::event::{KeyCode as Code, KeyEventKind, Modifiers, MouseEventKind};
+use termina::{Event, Parser};
+use tokio::sync::mpsc;
+
+/// An escape byte with nothing behind it for this long is the Esc key.
+const ESCAPE_AFTER: Timespec = Timespec { tv_sec: 0, tv_nsec: 25_000_000 };
+const PASTE_BEGIN: &[u8] = b"\x1b[200~";
+const PASTE_END: &[u8] = b"\x1b[201~";
+
+/// What came from the terminal.
+#[derive(Debug, PartialEq, Eq)]
+pub enum InputEvent {
+    Key(Key),
+    /// A bracketed paste, whole.
+    Paste(String),
+    /// The wheel, in lines; positive is up.
+    Wheel(i32),
+    Focus(bool),
+    /// The terminal's background is light.
+    Background {
+        light: bool,
+    },
+    /// The terminal shows a frame at once when asked to.
+    SynchronizedOutput,
+    /// The terminal can tell keys apart that look alike.
+    KeyboardProtocol,
+    /// The terminal is gone.
+    Closed,
+}
+
+/// The reader. Dropping it stops the thread, so that another program can have the keyboard.
+#[derive(Debug)]
+pub struct Input {
+    receiver: mpsc::Receiver<InputEvent>,
+    /// Closed to stop the thread.
+    stop: Option<PipeWriter>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Input {
+    /// Starts reading.
+    ///
+    /// # Errors
+    /// When the thread cannot be started.
+    pub fn start(tty: &Tty) -> io::Result<Self> {
+        let (sender, receiver) = mpsc::channel(1024);
+        let (stopped, stop) = io::pipe()?;
+        let input = tty.input();
+        let thread = std::thread::Builder::new().name("input".into()).spawn(move || {
+            if let Err(error) = read_on(&input, &stopped, &sender) {
+                tracing::info!(%error, "the terminal is gone");
+            }
+            let _program_gone = sender.blocking_send(InputEvent::Closed);
+        })?;
+        Ok(Self { receiver, stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// The next event. Losing this future loses nothing.
+    pub async fn next(&mut self) -> Option<InputEvent> {
+        self.receiver.recv().await
+    }
+
+    /// An event that has already come.
+    pub fn try_next(&mut self) -> Option<InputEvent> {
+        self.receiver.try_recv().ok()
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        self.receiver.close();
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _panicked = thread.join();
+        }
+    }
+}
+
+/// Reads until the terminal or the program is gone, or reading is stopped.
+fn read_on(input: &File, stop: &PipeReader, sender: &mpsc::Sender<InputEvent>) -> io::Result<()> {
+    let mut decoder = Decoder::default();
+    let mut bytes = vec![0; 16 * 1024];
+    let mut events = Vec::new();
+    loop {
+        let (ready, gone, stopped) = {
+            let mut descriptors = [PollFd::new(input, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
+            let timeout = decoder.is_undecided().then_some(&ESCAPE_AFTER);
+            match poll(&mut descriptors, timeout) {
+                Err(rustix::io::Errno::INTR) => continue,
+                result => result?,
+            };
+            let state = descriptors[0].revents();
+            let gone = state.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
+            (state.contains(PollFlags::IN), gone, !descriptors[1].revents().is_empty())
+        };
+        if stopped {
+            return Ok(());
+        }
+        if ready {
+            match { input }.read(&mut bytes) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) => decoder.feed(bytes.get(..count).unwrap_or_default(), &mut events),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        } else if gone {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        } else {
+            decoder.nothing_more(&mut events);
+        }
+        for event in events.drain(..) {
+            if sender.blocking_send(event).is_err() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Bytes to events. A paste is taken out before the parser sees it: it may be megabytes.
+#[derive(Debug, Default)]
+struct Decoder {
+    parser: Parser,
+    paste: Option<Vec<u8>>,
+    /// An escape byte came in lately: what follows decides whether it was the Esc key.
+    undecided: bool,
+}
+
+impl Decoder {
+    fn is_undecided(&self) -> bool {
+        self.undecided
+    }
+
+    fn feed(&mut self, bytes: &[u8], events: &mut Vec<InputEvent>) {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            rest = match &mut self.paste {
+                Some(paste) => {
+                    let from = paste.len().saturating_sub(PASTE_END.len() - 1);
+                    let before = paste.len();
+                    paste.extend_from_slice(rest);
+                    let Some(end) = find(paste.get(from..).unwrap_or_default(), PASTE_END).map(|at| from + at) else {
+                        return;
+                    };
+                    let behind = end + PASTE_END.len() - before;
+                    paste.truncate(end);
+                    events.push(InputEvent::Paste(String::from_utf8_lossy(paste).into_owned()));
+                    self.paste = None;
+                    rest.get(behind..).unwrap_or_default()
+                }
+                None => {
+                    if let Some(at) = find(rest, PASTE_BEGIN) {
+                        self.parse(rest.get(..at).unwrap_or_default(), events);
+                        self.nothing_more(events);
+                        self.paste = Some(Vec::new());
+                        rest.get(at + PASTE_BEGIN.len()..).unwrap_or_default()
+                    } else {
+                        self.parse(rest, events);
+                        &[]
+                    }
+                }
+            };
+        }
+    }
+
+    fn parse(&mut self, bytes: &[u8], events: &mut Vec<InputEvent>) {
+        self.undecided |= bytes.contains(&b'\x1b');
+        self.parser.parse(bytes, true);
+        self.drain(events);
+    }
+
+    /// Nothing followed: a lone escape byte was the Esc key.
+    fn nothing_more(&mut self, events: &mut Vec<InputEvent>) {
+        self.undecided = false;
+        self.parser.parse(&[], false);
+        self.drain(events);
+    }
+
+    fn drain(&mut self, events: &mut Vec<InputEvent>) {
+        while let Some(event) = self.parser.pop() {
+            events.extend(translate(event));
+        }
+    }
+}
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    text.windows(what.len()).position(|window| window == what)
+}
+
+fn translate(event: Event) -> Option<InputEvent> {
+    match event {
+        Event::Key(key) if key.kind == KeyEventKind::Release => None,
+        Event::Key(key) => Some(InputEvent::Key(Key {
+            code: key_code(key.code)?,
+            ctrl: key.modifiers.contains(Modifiers::CONTROL),
+            alt: key.modifiers.contains(Modifiers::ALT),
+            shift: key.modifiers.contains(Modifiers::SHIFT),
+        })),
+        Event::Paste(text) => Some(InputEvent::Paste(text)),
+        Event::Mouse(mouse) => match mouse.kind {
+            MouseEventKind::ScrollUp => Some(InputEvent::Wheel(3)),
+            MouseEventKind::ScrollDown => Some(InputEvent::Wheel(-3)),
+            MouseEventKind::Down(_)
+            | MouseEventKind::Up(_)
+            | MouseEventKind::Drag(_)
+            | MouseEventKind::Moved
+            | MouseEventKind::ScrollLeft
+            | MouseEventKind::ScrollRight => None,
+        },
+        Event::FocusIn => Some(InputEvent::Focus(true)),
+        Event::FocusOut => Some(InputEvent::Focus(false)),
+        Event::Osc(Osc::ChangeDynamicColors(DynamicColorNumber::TextBackgroundColor, colours)) => {
+            colours.into_iter().find_map(|colour| match colour {
+                ColorOrQuery::Color(colour) => {
+                    Some(InputEvent::Background { light: is_light(colour.red, colour.green, colour.blue) })
+                }
+                ColorOrQuery::Query => None,
+            })
+        }
+        Event::Csi(Csi::Mode(Mode::ReportDecPrivateMode {
+            mode: DecPrivateMode::Code(DecPrivateModeCode::SynchronizedOutput),
+            setting: DecModeSetting::Set | DecModeSetting::Reset,
+        })) => Some(InputEvent::SynchronizedOutput),
+        Event::Csi(Csi::Keyboard(Keyboard::ReportFlags(_))) => Some(InputEvent::KeyboardProtocol),
+        Event::WindowResized(_) | Event::Csi(_) | Event::Osc(_) | Event::Dcs(_) => None,
+    }
+}
+
+/// Whether a colour is nearer to white, by the weights of ITU-R BT.709.
+fn is_light(red: u8, green: u8, blue: u8) -> bool {
+    2126 * u32::from(red) + 7152 * u32::from(green) + 722 * u32::from(blue) > 10_000 * 255 / 2
+}
+
+fn key_code(code: Code) -> Option<KeyCode> {
+    Some(match code {
+        Code::Char(letter) => KeyCode::Char(letter),
+        Code::Enter => KeyCode::Enter,
+        Code::Backspace => KeyCode::Backspace,
+        Code::Tab => KeyCode::Tab,
+        Code::Escape => KeyCode::Esc,
+        Code::Left => KeyCode::Left,
+        Code::Right => KeyCode::Right,
+        Code::Up => KeyCode::Up,
+        Code::Down => KeyCode::Down,
+        Code::Home => KeyCode::Home,
+        Code::End => KeyCode::End,
+        Code::BackTab => KeyCode::BackTab,
+        Code::PageUp => KeyCode::PageUp,
+        Code::PageDown => KeyCode::PageDown,
+        Code::Insert => KeyCode::Insert,
+        Code::Delete => KeyCode::Delete,
+        Code::Function(number) => KeyCode::F(number),
+        Code::KeypadBegin
+        | Code::CapsLock
+        | Code::ScrollLock
+        | Code::NumLock
+        | Code::PrintScreen
+        | Code::Pause
+        | Code::Menu
+        | Code::Null
+        | Code::Modifier(_)
+        | Code::Media(_) => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn decode(pieces: &[&[u8]]) -> Vec<InputEvent> {
+        let (mut decoder, mut events) = (Decoder::default(), Vec::new());
+        for piece in pieces {
+            decoder.feed(piece, &mut events);
+        }
+        decoder.nothing_more(&mut events);
+        events
+    }
+
+    fn key(code: KeyCode) -> InputEvent {
+        InputEvent::Key(Key::plain(code))
+    }
+
+    #[test]
+    fn a_lone_escape_is_the_key() {
+        assert_eq!(decode(&[b"\x1b"]), [key(KeyCode::Esc)]);
+        assert_eq!(decode(&[b"\x1b", b"[A"]), [key(KeyCode::Up)]);
+    }
+
+    #[test]
+    fn answers_of_the_terminal_are_not_typed() {
+        let answers: &[u8] = b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\\x1b[?2026;2$y\x1b[?0ux";
+        let expected = [
+            InputEvent::Background { light: true },
+            InputEvent::SynchronizedOutput,
+            InputEvent::KeyboardProtocol,
+            key(KeyCode::Char('x')),
+        ];
+        assert_eq!(decode(&[answers]), expected);
+        for cut in 1..answers.len() {
+            assert_eq!(decode(&[&answers[..cut], &answers[cut..]]), expected, "cut at {cut}");
+        }
+        assert_eq!(decode(&[b"\x1b]11;rgb:1010/1010/1818\x07"]), [InputEvent::Background { light: false }]);
+        assert_eq!(decode(&[b"\x1b[?2026;0$y"]), []);
+    }
+
+    #[test]
+    fn a_mouse_report_split_over_two_reads_types_nothing() {
+        let report: &[u8] = b"\x1b[<64;150;7M";
+        for cut in 1..report.len() {
+            assert_eq!(decode(&[&report[..cut], &report[cut..]]), [InputEvent::Wheel(3)], "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_paste_is_whole_whatever_it_holds() {
+        let text = "line\n\x1b[<35;1;1M\x1b[I end";
+        let bytes = format!("a\x1b[200~{text}\x1b[201~b");
+        let expected = [key(KeyCode::Char('a')), InputEvent::Paste(text.into()), key(KeyCode::Char('b'))];
+        assert_eq!(decode(&[bytes.as_bytes()]), expected);
+        for size in 8..bytes.len() {
+            let pieces: Vec<&[u8]> = bytes.as_bytes().chunks(size).collect();
+            assert_eq!(decode(&pieces), expected, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn modifiers_come_through() {
+        let shift_enter = InputEvent::Key(Key { shift: true, ..Key::plain(KeyCode::Enter) });
+        assert_eq!(decode(&[b"\x1b[13;2u"]), [shift_enter]);
+        let alt_enter = InputEvent::Key(Key { alt: true, ..Key::plain(KeyCode::Enter) });
+        assert_eq!(decode(&[b"\x1b\r"]), [alt_enter]);
+        assert_eq!(decode(&[b"\x10"]), [InputEvent::Key(Key::ctrl('p'))]);
+        assert_eq!(decode(&[b"\n"]), [InputEvent::Key(Key::ctrl('j'))]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_bring_it_down(pieces in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..40), 0..8)) {
+            let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+            decode(&pieces);
+        }
+    }
+}

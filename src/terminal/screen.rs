@@ -1,0 +1,90 @@
+//! Frames to the terminal: ratatui's difference, one write each.
+
+use super::tty::Tty;
+use ratatui::backend::CrosstermBackend;
+use ratatui::{Frame, Terminal};
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+
+const BEGIN: &[u8] = b"\x1b[?2026h";
+const END: &[u8] = b"\x1b[?2026l";
+
+/// Draws frames.
+#[derive(Debug)]
+pub struct Screen {
+    terminal: Terminal<CrosstermBackend<Gathered>>,
+    gathered: Gathered,
+    tty: Tty,
+    /// Whether frames are wrapped so that the terminal shows each of them at once.
+    synchronized: bool,
+    frames: u64,
+}
+
+/// Collects what ratatui writes. It flushes several times a frame; the terminal is to get one write.
+#[derive(Clone, Debug, Default)]
+struct Gathered {
+    bytes: Rc<RefCell<Vec<u8>>>,
+}
+
+impl Write for Gathered {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.borrow_mut().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Screen {
+    /// # Errors
+    /// When the terminal's size cannot be learnt.
+    pub fn new(tty: &Tty) -> io::Result<Self> {
+        let gathered = Gathered::default();
+        gathered.bytes.borrow_mut().extend_from_slice(BEGIN);
+        let terminal = Terminal::new(CrosstermBackend::new(gathered.clone()))?;
+        Ok(Self { terminal, gathered, tty: tty.clone(), synchronized: false, frames: 0 })
+    }
+
+    /// The terminal said that it knows synchronized output.
+    pub fn synchronize(&mut self) {
+        self.synchronized = true;
+    }
+
+    /// Draws one frame.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn draw(&mut self, view: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.terminal.draw(view)?;
+        let mut bytes = self.gathered.bytes.borrow_mut();
+        let from = if self.synchronized {
+            bytes.extend_from_slice(END);
+            0
+        } else {
+            BEGIN.len()
+        };
+        let written = (&*self.tty.output()).write_all(bytes.get(from..).unwrap_or_default());
+        // The next frame is gathered behind its opening.
+        bytes.truncate(BEGIN.len());
+        bytes.shrink_to(1 << 16);
+        self.frames += 1;
+        written
+    }
+
+    /// The next frame is drawn from nothing.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn forget(&mut self) -> io::Result<()> {
+        self.terminal.clear()
+    }
+
+    /// Frames drawn so far.
+    #[must_use]
+    pub fn frames(&self) -> u64 {
+        self.frames
+    }
+}

@@ -1,0 +1,214 @@
+//! A process that runs a thread: store, engine and server put together.
+//!
+//! `levain worker` is little more than [`host`]; `levain run` hosts its thread in its own process the same way, so that
+//! it can be watched from elsewhere too.
+
+use super::client::Client;
+use super::server::{Hub, Presence};
+use super::socket;
+use crate::context::Source;
+use crate::domain::event::EndReason;
+use crate::domain::{Event, State, Status, ThreadId, ThreadKind, Waiting};
+use crate::engine::answer::Answer;
+use crate::engine::driver::{Driver, Ended, Handle, Outside, Settings};
+use crate::engine::thread::{Thread, apply};
+use crate::ports::{Clock, StoreError, ToolRunner};
+use crate::store::recover::{self, Fold};
+use crate::store::thread::Opened;
+use crate::store::{FileStore, Layout};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::UnixListener;
+use tokio::task::JoinHandle;
+
+/// What a host needs to know.
+pub struct Hosting {
+    pub layout: Layout,
+    pub thread_id: ThreadId,
+    /// The folder for sockets.
+    pub runtime: PathBuf,
+    pub outside: Box<dyn Outside>,
+    pub tools: Arc<dyn ToolRunner>,
+    pub clock: Arc<dyn Clock>,
+    pub system: Vec<Source>,
+    /// How long an idle interactive thread is kept after the last client said goodbye.
+    pub idle: Duration,
+    /// The same after the last client vanished without a word.
+    pub orphaned: Duration,
+}
+
+/// Why a thread could not be hosted.
+#[derive(Debug, thiserror::Error)]
+pub enum HostError {
+    #[error("another process runs this thread")]
+    Busy,
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("could not listen at {}: {source}", path.display())]
+    Listen { path: PathBuf, source: std::io::Error },
+    #[error("a task of the worker failed: {0}")]
+    Task(#[from] tokio::task::JoinError),
+}
+
+/// A thread being run by this process.
+#[derive(Debug)]
+pub struct Hosted {
+    hub: Hub,
+    handle: Handle,
+    socket: PathBuf,
+    driver: JoinHandle<Ended>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// Text, thinking and message of an answer that was in flight when its process died.
+pub const FOLD: Fold = |deltas| {
+    let answer = Answer::from_deltas(deltas);
+    (answer.text(), answer.thinking(), answer.message())
+};
+
+/// Where the socket of a thread lies.
+#[must_use]
+pub fn socket_path(runtime: &Path, layout: &Layout, id: &ThreadId) -> PathBuf {
+    socket::path(runtime, layout.project(), id)
+}
+
+/// Opens the thread, mends what a dead process left, listens, and starts working.
+///
+/// # Errors
+/// [`HostError::Busy`] when another process runs the thread.
+pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
+    let Hosting { layout, thread_id, runtime, .. } = &hosting;
+    let path = socket_path(runtime, layout, thread_id);
+    let process = Some((std::process::id(), path.display().to_string()));
+    let opened = {
+        let (layout, id) = (layout.clone(), thread_id.clone());
+        tokio::task::spawn_blocking(move || FileStore::open(&layout, &id, process)).await??
+    };
+    let opened = opened.ok_or(HostError::Busy)?;
+    let listener = listen(&path).map_err(|source| HostError::Listen { path: path.clone(), source })?;
+
+    let opening = opening(&opened, layout);
+    let Opened { store, summary, records, .. } = opened;
+    let mut thread =
+        Thread::new(thread_id.clone(), &summary.directive, summary.kind, summary.model.clone(), summary.limits);
+    for record in &records {
+        let _carried_out_then = apply(&mut thread, record);
+    }
+    drop(records);
+
+    let hub = Hub::new(thread_id.clone(), layout.thread(thread_id).log(), store.log_end());
+    let settings = Settings {
+        store: Box::new(store),
+        outside: hosting.outside,
+        tools: hosting.tools,
+        clock: hosting.clock,
+        audience: hub.clone(),
+        system: hosting.system,
+    };
+    let kind = thread.kind;
+    let (driver, handle) = Driver::new(thread, settings);
+    let local = tokio::spawn(driver.run(opening));
+    let mut tasks = vec![tokio::spawn(hub.clone().listen(listener, handle.clone()))];
+    if kind == ThreadKind::Interactive {
+        tasks.push(tokio::spawn(end_when_idle(hub.clone(), handle.clone(), hosting.idle, hosting.orphaned)));
+    }
+    Ok(Hosted { hub, handle, socket: path, driver: local, tasks })
+}
+
+impl Hosted {
+    /// Where clients connect.
+    #[must_use]
+    pub fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// A client in this process.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.hub.connect(self.handle.clone())
+    }
+
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        self.handle.clone()
+    }
+
+    /// Waits until the thread ends or is let go, says goodbye and removes the socket.
+    ///
+    /// # Errors
+    /// [`HostError::Task`] when the driver panicked.
+    pub async fn finished(self) -> Result<Ended, HostError> {
+        let ended = self.driver.await;
+        let reason = match &ended {
+            Ok(Ended::Thread(status)) => format!("the thread is {status}"),
+            Ok(Ended::Asked) => "the worker was asked to end".to_owned(),
+            Err(_) => "the worker failed".to_owned(),
+        };
+        self.hub.bye(&reason).await;
+        for task in self.tasks {
+            task.abort();
+        }
+        let _gone_already = std::fs::remove_file(&self.socket);
+        Ok(ended?)
+    }
+}
+
+/// The events with which this process takes the thread over.
+fn opening(opened: &Opened, layout: &Layout) -> Vec<Event> {
+    let mut events = Vec::new();
+    if opened.records.is_empty() {
+        let summary = &opened.summary;
+        events.push(Event::ThreadStarted {
+            directive: summary.directive.clone(),
+            kind: summary.kind,
+            model: summary.model.clone(),
+            limits: summary.limits,
+            project: layout.project().display().to_string(),
+        });
+    }
+    events.extend(recover::epilogue(opened, FOLD));
+    events.push(Event::WorkerStarted { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() });
+    events
+}
+
+/// Listens at `path`, where a dead worker may have left its socket: the thread's lock is held, so nobody else listens.
+fn listen(path: &Path) -> std::io::Result<UnixListener> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(listener)
+}
+
+/// Ends the worker once nothing is to be done and nobody looks.
+async fn end_when_idle(hub: Hub, handle: Handle, idle: Duration, orphaned: Duration) {
+    let (mut presence, mut state) = (hub.presence(), hub.state());
+    loop {
+        let present: Presence = *presence.borrow_and_update();
+        let rests = state.borrow_and_update().as_ref().is_some_and(is_at_rest);
+        let patience = if present.orderly { idle } else { orphaned };
+        tokio::select! {
+            changed = presence.changed() => if changed.is_err() { return },
+            changed = state.changed() => if changed.is_err() { return },
+            () = tokio::time::sleep(patience), if rests && present.clients == 0 => {
+                handle.leave(EndReason::Idle).await;
+                return;
+            }
+        }
+    }
+}
+
+fn is_at_rest(state: &State) -> bool {
+    let rests = state.waiting == Some(Waiting::User) || state.status.is_terminal() || state.status == Status::Created;
+    rests && state.queue.is_empty()
+}
+
+impl std::fmt::Debug for Hosting {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Hosting").field("thread_id", &self.thread_id).finish_non_exhaustive()
+    }
+}

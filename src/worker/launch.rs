@@ -1,0 +1,118 @@
+//! Finding the worker of a thread, and starting one when there is none.
+//!
+//! A worker is this same program, started with its own session, without the terminal. It says on its standard output,
+//! in one line, that it listens; everything else it has to say goes into `worker.log` in the thread's folder.
+
+use super::client::{Client, ConnectError};
+use super::host::socket_path;
+use crate::domain::ThreadId;
+use crate::store::Layout;
+use serde::{Deserialize, Serialize};
+use std::fs::OpenOptions;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+
+/// A worker that has said nothing by then is given up.
+const START_WITHIN: Duration = Duration::from_secs(15);
+
+/// The line a worker begins with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FirstLine {
+    /// It listens at this path.
+    Ready(PathBuf),
+    /// Another process runs the thread.
+    Busy,
+    Failed(String),
+}
+
+/// Why no worker runs the thread.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    #[error("a worker could not be started: {0}")]
+    Start(#[from] std::io::Error),
+    #[error("the worker did not come up: {0}")]
+    Failed(String),
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+}
+
+/// Starts and finds workers.
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    /// The program to start: this one.
+    pub program: PathBuf,
+    pub runtime: PathBuf,
+    pub layout: Layout,
+    /// Arguments for the worker besides project and thread.
+    pub arguments: Vec<String>,
+}
+
+impl Launcher {
+    /// Connects to the worker of a thread, if one runs.
+    ///
+    /// # Errors
+    /// [`ConnectError`].
+    pub async fn find(&self, id: &ThreadId, from_offset: u64) -> Result<Client, ConnectError> {
+        let mut client = Client::connect(&socket_path(&self.runtime, &self.layout, id)).await?;
+        client.greet(from_offset).await?;
+        Ok(client)
+    }
+
+    /// Connects to the worker of a thread, starting one if none runs.
+    ///
+    /// # Errors
+    /// [`LaunchError`].
+    pub async fn reach(&self, id: &ThreadId, from_offset: u64) -> Result<Client, LaunchError> {
+        const TRIES: u32 = 40;
+        for attempt in 0..TRIES {
+            match self.find(id, from_offset).await {
+                Ok(client) => return Ok(client),
+                Err(ConnectError::Refused(reason)) => return Err(LaunchError::Failed(reason)),
+                Err(ConnectError::NotThere(_)) => {}
+            }
+            match self.start(id).await? {
+                FirstLine::Ready(_) => {}
+                // It is about to listen, or to end: look again.
+                FirstLine::Busy => tokio::time::sleep(Duration::from_millis(5 * u64::from(attempt + 1))).await,
+                FirstLine::Failed(reason) => return Err(LaunchError::Failed(reason)),
+            }
+        }
+        Err(LaunchError::Failed("another process holds the thread but does not listen".into()))
+    }
+
+    async fn start(&self, id: &ThreadId) -> Result<FirstLine, LaunchError> {
+        let log = OpenOptions::new().create(true).append(true).open(self.layout.thread(id).worker_log())?;
+        let mut child = Command::new(&self.program)
+            .arg("worker")
+            .arg("--project")
+            .arg(self.layout.project())
+            .arg("--thread")
+            .arg(id.as_str())
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .spawn()?;
+        let Some(output) = child.stdout.take() else { return Err(LaunchError::Failed("no output".into())) };
+        let mut line = String::new();
+        let mut reader = BufReader::new(output);
+        let first = tokio::time::timeout(START_WITHIN, reader.read_line(&mut line)).await;
+        match first {
+            Ok(Ok(_)) => {
+                if let Ok(first) = serde_json::from_str(&line) {
+                    Ok(first)
+                } else {
+                    let status = child.wait().await.map(|status| status.to_string()).unwrap_or_default();
+                    let path = self.layout.thread(id).worker_log();
+                    Err(LaunchError::Failed(format!("it ended with {status}; see {}", path.display())))
+                }
+            }
+            Ok(Err(error)) => Err(LaunchError::Start(error)),
+            Err(_) => Err(LaunchError::Failed(format!("nothing heard within {} s", START_WITHIN.as_secs()))),
+        }
+    }
+}
