@@ -1,1 +1,219 @@
-//! (being built)
+//! The person's settings: which model, directive and theme, how long workers linger.
+//!
+//! Settings come in layers: built in, the user's `config.toml`, the project's `levain.toml`, environment, arguments. A
+//! later layer wins, and every value remembers the file and line (or variable, or argument) it came from. A mistake
+//! costs only the setting it is in: it is reported as a [`Problem`] and the value below it stays in force.
+//!
+//! Keys and base URLs are no settings: a project's file must never be able to say where a key is sent.
+
+mod file;
+pub mod paths;
+mod problem;
+mod settings;
+
+pub use paths::{Dirs, FoundBy, Project};
+pub use problem::Problem;
+
+use crate::domain::ModelRef;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The project's settings, relative to its root.
+pub const PROJECT_FILE: &str = ".ai/config/levain.toml";
+
+/// Where a value was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    BuiltIn,
+    File {
+        path: PathBuf,
+        /// Counts from 1.
+        line: u32,
+    },
+    /// The name of the variable.
+    Environment(&'static str),
+    /// The argument as it is written on the command line.
+    Argument(&'static str),
+}
+
+impl fmt::Display for Source {
+    /// `built in`, `/home/a/.config/levain/config.toml:3`, `$LEVAIN_MODEL`, `--model`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => formatter.write_str("built in"),
+            Self::File { path, line } => write!(formatter, "{}:{line}", path.display()),
+            Self::Environment(variable) => write!(formatter, "${variable}"),
+            Self::Argument(argument) => formatter.write_str(argument),
+        }
+    }
+}
+
+/// A value and where it was set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sourced<T> {
+    pub value: T,
+    pub source: Source,
+}
+
+impl<T> Sourced<T> {
+    fn built_in(value: T) -> Self {
+        Self { value, source: Source::BuiltIn }
+    }
+}
+
+/// Which theme to draw with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ThemeChoice {
+    /// Light or dark, as the terminal tells its background.
+    Auto,
+    /// The theme of that name, built in or from the user's `themes` folder.
+    Named(String),
+}
+
+/// What the command line said. Arguments were checked when they were parsed, so they bring no problems.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arguments {
+    pub model: Option<ModelRef>,
+    pub directive: Option<String>,
+}
+
+/// All settings, merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// `None`: the first model that can be used.
+    pub model: Option<Sourced<ModelRef>>,
+    pub directive: Sourced<String>,
+    pub theme: Sourced<ThemeChoice>,
+    /// Whether the program asks the terminal for mouse reports.
+    pub mouse: Sourced<bool>,
+    /// How long an interactive worker with nothing to do stays after its last screen left in order.
+    pub idle_seconds: Sourced<u64>,
+    /// The same after a screen vanished without a word.
+    pub orphan_seconds: Sourced<u64>,
+    /// A keymap laid over the default one. `None`: `keymap.toml` beside the user's `config.toml`, if there is one.
+    pub keymap: Option<Sourced<PathBuf>>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            model: None,
+            directive: Sourced::built_in("levain/chat".to_owned()),
+            theme: Sourced::built_in(ThemeChoice::Auto),
+            mouse: Sourced::built_in(true),
+            idle_seconds: Sourced::built_in(0),
+            orphan_seconds: Sourced::built_in(30),
+            keymap: None,
+        }
+    }
+}
+
+impl Config {
+    /// Reads every layer and merges them. `environment` looks a variable up; an empty one counts as unset. Files that
+    /// do not exist are no problem.
+    #[must_use]
+    pub fn load(
+        dirs: &Dirs,
+        project: Option<&Path>,
+        environment: &dyn Fn(&str) -> Option<OsString>,
+        arguments: Arguments,
+    ) -> (Self, Vec<Problem>) {
+        let mut config = Self::default();
+        let mut problems = Vec::new();
+        file::apply(&mut config, &dirs.config_file(), file::Owner::User, dirs, &mut problems);
+        if let Some(root) = project {
+            file::apply(&mut config, &root.join(PROJECT_FILE), file::Owner::Project, dirs, &mut problems);
+        }
+        settings::apply_environment(&mut config, environment, dirs, &mut problems);
+        if let Some(model) = arguments.model {
+            config.model = Some(Sourced { value: model, source: Source::Argument("--model") });
+        }
+        if let Some(directive) = arguments.directive {
+            config.directive = Sourced { value: directive, source: Source::Argument("DIRECTIVE") };
+        }
+        (config, problems)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn load(
+        user: &str,
+        project: &str,
+        variables: &[(&str, &str)],
+        arguments: Arguments,
+    ) -> (Config, Vec<String>, Dirs, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let dirs = Dirs::below(folder.path());
+        let root = folder.path().join("project");
+        fs::create_dir_all(root.join(".ai/config")).unwrap();
+        fs::create_dir_all(&dirs.config).unwrap();
+        fs::write(dirs.config_file(), user).unwrap();
+        fs::write(root.join(PROJECT_FILE), project).unwrap();
+        let environment = |name: &str| {
+            variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| OsString::from(value))
+        };
+        let (config, problems) = Config::load(&dirs, Some(&root), &environment, arguments);
+        (config, problems.iter().map(|problem| problem.message.clone()).collect(), dirs, folder)
+    }
+
+    #[test]
+    fn each_layer_wins_over_the_one_before() {
+        let (config, problems, dirs, folder) = load(
+            "# mine\nmodel = \"openai/a\"\nmouse = false\ntheme = \"dark\"\nidle_seconds = 5\n",
+            "model = \"openai/b\"\ntheme = \"light\"\n",
+            &[("LEVAIN_MODEL", "openai/c"), ("LEVAIN_ORPHAN_SECONDS", "7"), ("LEVAIN_THEME", "")],
+            Arguments { model: Some(ModelRef::new("openai", "d")), directive: None },
+        );
+        assert_eq!(problems, Vec::<String>::new());
+        let model = config.model.unwrap();
+        assert_eq!((model.value.to_string().as_str(), model.source.to_string().as_str()), ("openai/d", "--model"));
+        assert_eq!(config.mouse, Sourced { value: false, source: Source::File { path: dirs.config_file(), line: 3 } });
+        let project_file = folder.path().join("project").join(PROJECT_FILE);
+        assert_eq!(
+            config.theme,
+            Sourced { value: ThemeChoice::Named("light".into()), source: Source::File { path: project_file, line: 2 } }
+        );
+        assert_eq!(config.idle_seconds.value, 5);
+        assert_eq!(config.orphan_seconds, Sourced { value: 7, source: Source::Environment("LEVAIN_ORPHAN_SECONDS") });
+        assert_eq!(config.directive, Sourced::built_in("levain/chat".into()));
+    }
+
+    #[test]
+    fn a_mistake_leaves_the_value_below_it_in_force() {
+        let (config, problems, ..) = load(
+            "model = \"openai/a\"\nmouse = 3\n",
+            "model = 7\ndirective = \"team/deploy\"\n",
+            &[("LEVAIN_MODEL", "gpt"), ("LEVAIN_MOUSE", "perhaps")],
+            Arguments::default(),
+        );
+        assert_eq!(config.model.unwrap().value.to_string(), "openai/a");
+        assert!(config.mouse.value);
+        assert_eq!(config.directive.value, "team/deploy");
+        assert_eq!(problems.len(), 4, "{problems:?}");
+    }
+
+    #[test]
+    fn a_project_cannot_reach_the_users_own_settings() {
+        let (config, problems, ..) = load(
+            "",
+            "mouse = false\nkeymap = \"/etc/passwd\"\nbase_url = \"http://elsewhere\"\nidle_seconds = 9\n",
+            &[],
+            Arguments::default(),
+        );
+        assert_eq!(config, Config::default());
+        assert_eq!(problems.len(), 4, "{problems:?}");
+    }
+
+    #[test]
+    fn a_keymap_is_found_beside_the_file_that_names_it() {
+        let (config, _, dirs, _folder) = load("keymap = \"mine.toml\"\n", "", &[], Arguments::default());
+        assert_eq!(config.keymap.unwrap().value, dirs.config.join("mine.toml"));
+        let (config, _, dirs, _folder) = load("keymap = \"~/mine.toml\"\n", "", &[], Arguments::default());
+        assert_eq!(config.keymap.unwrap().value, dirs.home.join("mine.toml"));
+    }
+}

@@ -1,0 +1,188 @@
+//! The table of settings: name, variable, who may set it, and how its value is read. Files, environment and the
+//! messages about them all come from here.
+
+use super::problem::Problem;
+use super::{Config, Dirs, Source, Sourced, ThemeChoice};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use toml::de::DeValue;
+
+/// Longest time that can be set, so that no deadline overflows: one year.
+const MAX_SECONDS: u64 = 365 * 24 * 3_600;
+
+/// One setting.
+pub(super) struct Setting {
+    pub(super) name: &'static str,
+    pub(super) variable: &'static str,
+    /// Whether a project's file may set it: only what cannot harm the person who opens somebody's project.
+    pub(super) in_project: bool,
+    /// What a good value is, to finish "write …".
+    pub(super) expects: &'static str,
+    read: fn(&mut Config, &Given<'_>, Source) -> Result<(), Wrong>,
+}
+
+/// The value does not fit; [`Setting::expects`] says what would.
+pub(super) struct Wrong;
+
+/// A value as it was written.
+pub(super) struct Given<'a> {
+    pub(super) written: Written<'a>,
+    /// What a relative path is relative to.
+    pub(super) folder: &'a Path,
+    pub(super) home: &'a Path,
+}
+
+pub(super) enum Written<'a> {
+    Toml(&'a DeValue<'a>),
+    Variable(&'a str),
+}
+
+pub(super) const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "model",
+        variable: "LEVAIN_MODEL",
+        in_project: true,
+        expects: "provider/model as text, for example \"anthropic/claude-sonnet-4-5\"",
+        read: |config, given, source| {
+            let value = given.text()?.parse().map_err(|_bad| Wrong)?;
+            config.model = Some(Sourced { value, source });
+            Ok(())
+        },
+    },
+    Setting {
+        name: "directive",
+        variable: "LEVAIN_DIRECTIVE",
+        in_project: true,
+        expects: "the id of a directive, for example \"levain/chat\"",
+        read: |config, given, source| {
+            let value = given.text()?;
+            let plain = value.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+            if !plain || value.chars().any(char::is_control) {
+                return Err(Wrong);
+            }
+            config.directive = Sourced { value: value.to_owned(), source };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "theme",
+        variable: "LEVAIN_THEME",
+        in_project: true,
+        expects: "\"auto\" or the name of a theme (letters, digits, - and _)",
+        read: |config, given, source| {
+            let name = given.text()?;
+            let plain =
+                !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || "-_".contains(letter));
+            let value = match name {
+                "auto" => ThemeChoice::Auto,
+                _ if plain => ThemeChoice::Named(name.to_owned()),
+                _ => return Err(Wrong),
+            };
+            config.theme = Sourced { value, source };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "mouse",
+        variable: "LEVAIN_MOUSE",
+        in_project: false,
+        expects: "true or false",
+        read: |config, given, source| {
+            config.mouse = Sourced { value: given.truth()?, source };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "idle_seconds",
+        variable: "LEVAIN_IDLE_SECONDS",
+        in_project: false,
+        expects: "a whole number of seconds, at most a year",
+        read: |config, given, source| {
+            config.idle_seconds = Sourced { value: given.seconds()?, source };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "orphan_seconds",
+        variable: "LEVAIN_ORPHAN_SECONDS",
+        in_project: false,
+        expects: "a whole number of seconds, at most a year",
+        read: |config, given, source| {
+            config.orphan_seconds = Sourced { value: given.seconds()?, source };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "keymap",
+        variable: "LEVAIN_KEYMAP",
+        in_project: false,
+        expects: "the path of a keymap file",
+        read: |config, given, source| {
+            config.keymap = Some(Sourced { value: given.path()?, source });
+            Ok(())
+        },
+    },
+];
+
+impl Setting {
+    /// Puts the value into `config`, or says what a good value would be.
+    pub(super) fn set(&self, config: &mut Config, given: &Given<'_>, source: Source) -> Result<(), String> {
+        (self.read)(config, given, source).map_err(|Wrong| format!("write {}", self.expects))
+    }
+}
+
+impl Given<'_> {
+    fn text(&self) -> Result<&str, Wrong> {
+        match &self.written {
+            Written::Toml(value) => value.as_str().ok_or(Wrong),
+            Written::Variable(text) => Ok(text),
+        }
+    }
+
+    fn truth(&self) -> Result<bool, Wrong> {
+        match &self.written {
+            Written::Toml(value) => value.as_bool().ok_or(Wrong),
+            Written::Variable("true" | "1" | "yes" | "on") => Ok(true),
+            Written::Variable("false" | "0" | "no" | "off") => Ok(false),
+            Written::Variable(_) => Err(Wrong),
+        }
+    }
+
+    fn seconds(&self) -> Result<u64, Wrong> {
+        let number = match &self.written {
+            Written::Toml(value) => {
+                value.as_integer().and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok())
+            }
+            Written::Variable(text) => text.parse().ok(),
+        };
+        number.filter(|seconds| *seconds <= MAX_SECONDS).ok_or(Wrong)
+    }
+
+    fn path(&self) -> Result<PathBuf, Wrong> {
+        match self.text()? {
+            "" => Err(Wrong),
+            text => Ok(match text.strip_prefix("~/") {
+                Some(below) => self.home.join(below),
+                None => self.folder.join(text),
+            }),
+        }
+    }
+}
+
+/// Lays the `LEVAIN_…` variables over `config`.
+pub(super) fn apply_environment(
+    config: &mut Config,
+    environment: &dyn Fn(&str) -> Option<OsString>,
+    dirs: &Dirs,
+    problems: &mut Vec<Problem>,
+) {
+    for setting in SETTINGS {
+        let Some(value) = environment(setting.variable).filter(|value| !value.is_empty()) else { continue };
+        let text = value.to_string_lossy();
+        let given = Given { written: Written::Variable(&text), folder: Path::new(""), home: &dirs.home };
+        if let Err(remedy) = setting.set(config, &given, Source::Environment(setting.variable)) {
+            let message = format!("${} cannot be `{text}`", setting.variable);
+            problems.push(Problem { file: None, line: None, message, remedy });
+        }
+    }
+}
