@@ -1,1 +1,24 @@
-//! (being built)
+//! Where models answer: one file for each wire form, and a scripted provider that needs no network.
+//!
+//! [`Providers`] finds the provider of a model, [`Catalog`] knows windows and prices, [`Keys`] holds the keys. Providers
+//! keep nothing between calls and never retry; what a failure means is decided in [`classify`], whether to try again
+//! in the engine.
+
+mod answer;
+pub mod anthropic;
+pub mod catalog;
+pub mod classify;
+mod error_body;
+pub mod http;
+pub mod keys;
+pub mod openai_chat;
+pub mod paced;
+pub mod resolver;
+pub mod scripted;
+mod sse;
+mod turns;
+mod wire;
+
+pub use catalog::{Catalog, ModelInfo};
+pub use keys::{Keys, KeysError};
+pub use resolver::{Choice, Providers, ResolveError, Settings, is_scripted};

@@ -1,0 +1,119 @@
+//! An answer under way, the same for every wire form: send, frame, read, until the end marker.
+//!
+//! A wire form brings a [`Reader`], which turns one server-sent event into provider events. What it means when the
+//! connection ends before the marker is decided here.
+
+use super::http::{Http, Post};
+use super::sse::{self, SseEvent};
+use crate::domain::event::{CallError, ErrorCategory, StopReason};
+use crate::ports::{ProviderEvent, ProviderStream};
+use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Events read and not yet taken.
+pub(crate) type Events = VecDeque<ProviderEvent>;
+
+/// Reads one wire form.
+pub(crate) trait Reader: Send + Unpin + 'static {
+    /// What must arrive for an answer to be whole, in words.
+    const END_MARKER: &'static str;
+
+    /// Reads one event. Pushes [`ProviderEvent::Finished`] for the end marker and nothing after it.
+    ///
+    /// # Errors
+    /// The error that the event carries, or that it could not be read.
+    fn read(&mut self, event: &SseEvent, events: &mut Events) -> Result<(), CallError>;
+}
+
+/// Asks and reads: `post` makes the request, off the caller's path, because a long history takes a while to write.
+pub(crate) fn ask<R: Reader>(
+    http: Arc<Http>,
+    post: impl FnOnce() -> Result<Post, CallError> + Send + 'static,
+    reader: R,
+) -> ProviderStream {
+    let started = async move { Ok(read(http.send(post()?).await?, reader)) };
+    Box::pin(stream::once(started).try_flatten())
+}
+
+/// The answer in `bytes`.
+pub(crate) fn read<R, S, B>(
+    bytes: S,
+    reader: R,
+) -> impl Stream<Item = Result<ProviderEvent, CallError>> + Send + use<R, S, B>
+where
+    R: Reader,
+    S: Stream<Item = Result<B, CallError>> + Send + Unpin,
+    B: AsRef<[u8]> + Send + Unpin,
+{
+    let answer = Answer { source: sse::events(bytes), reader, read: Events::new(), begun: false, over: false };
+    stream::unfold(answer, Answer::step)
+}
+
+struct Answer<S, R> {
+    source: S,
+    reader: R,
+    read: Events,
+    /// Whether a piece of the answer has been passed on, so that a retry would say it twice.
+    begun: bool,
+    over: bool,
+}
+
+impl<S, R> Answer<S, R>
+where
+    S: Stream<Item = Result<SseEvent, CallError>> + Send + Unpin,
+    R: Reader,
+{
+    async fn step(mut self) -> Option<(Result<ProviderEvent, CallError>, Self)> {
+        let item = self.next().await?;
+        Some((item, self))
+    }
+
+    async fn next(&mut self) -> Option<Result<ProviderEvent, CallError>> {
+        loop {
+            if let Some(event) = self.read.pop_front() {
+                self.begun |= !matches!(event, ProviderEvent::Usage(_));
+                if matches!(event, ProviderEvent::Finished(_)) {
+                    self.over = true;
+                    self.read.clear();
+                }
+                return Some(Ok(event));
+            }
+            if self.over {
+                return None;
+            }
+            let failed = match self.source.next().await {
+                Some(Ok(event)) => self.reader.read(&event, &mut self.read).err(),
+                Some(Err(error)) => {
+                    self.over = true;
+                    return Some(self.broken(error));
+                }
+                None => {
+                    self.over = true;
+                    return Some(self.broken(CallError {
+                        category: ErrorCategory::Transient,
+                        code: "connection_lost".to_owned(),
+                        message: format!("the connection ended before {}", R::END_MARKER),
+                        status: None,
+                        retry_after_ms: None,
+                    }));
+                }
+            };
+            if let Some(error) = failed {
+                self.over = true;
+                self.read.clear();
+                return Some(Err(error));
+            }
+        }
+    }
+
+    /// A connection that broke: once something has been said, the answer is cut short; before that the call failed
+    /// and can be tried again. A silence is always a failure, because nobody knows whether more would have come.
+    fn broken(&self, error: CallError) -> Result<ProviderEvent, CallError> {
+        if self.begun && error.code == "connection_lost" {
+            Ok(ProviderEvent::Finished(StopReason::Truncated { detail: error.message }))
+        } else {
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What is known about models: window, longest answer, prices. The list is `assets/models.toml`.
+//!
+//! A model that is not listed can still be used; its spend is then unknown, and its answers have the usual limit.
+
+use crate::domain::{ModelRef, Money, Tokens, Usage};
+use serde::Deserialize;
+
+/// Longest answer asked of a model whose own limit is not known.
+pub const USUAL_MAX_OUTPUT: u64 = 16_384;
+
+/// All known models.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Catalog {
+    #[serde(rename = "model")]
+    models: Vec<ModelInfo>,
+}
+
+/// One model, or several of one kind.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelInfo {
+    pub provider: String,
+    /// Names of the model; one that ends in `*` stands for all that begin so. The first is what people choose by.
+    names: Vec<String>,
+    window: Option<u64>,
+    max_output: Option<u64>,
+    price: Option<Prices>,
+}
+
+/// US dollars for a million tokens, as vendors print them.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Prices {
+    input: f64,
+    output: f64,
+    /// Where absent, a cached token costs what any input token costs.
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+}
+
+impl Catalog {
+    /// The list in the program.
+    #[must_use]
+    pub fn embedded() -> Self {
+        // The test below reads the same text, so the default is never taken.
+        Self::parse(include_str!("../../assets/models.toml")).unwrap_or(Self { models: Vec::new() })
+    }
+
+    /// A list in the form of `assets/models.toml`.
+    ///
+    /// # Errors
+    /// The reader's own, with line and column.
+    pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
+        toml::from_str(text)
+    }
+
+    /// What is known about `model`: by its own name, else by the longest beginning that fits.
+    #[must_use]
+    pub fn lookup(&self, model: &ModelRef) -> Option<ModelInfo> {
+        self.models
+            .iter()
+            .filter(|info| info.provider == model.provider)
+            .filter_map(|info| Some((info.fit(&model.model)?, info)))
+            .max_by_key(|(fit, _)| *fit)
+            .map(|(_, info)| info.clone())
+    }
+
+    /// The known models under the names people choose by, in the order of the list.
+    #[must_use]
+    pub fn choices(&self) -> Vec<ModelRef> {
+        self.models
+            .iter()
+            .filter_map(|info| Some(ModelRef::new(&info.provider, info.names.first()?)))
+            .filter(|model| !model.model.ends_with('*'))
+            .collect()
+    }
+}
+
+impl ModelInfo {
+    /// How well `model` fits: letters of the beginning, or more than any beginning for a whole name.
+    fn fit(&self, model: &str) -> Option<usize> {
+        let fits = self.names.iter().filter_map(|name| match name.strip_suffix('*') {
+            Some(beginning) => model.starts_with(beginning).then_some(beginning.len()),
+            None => (name == model).then_some(usize::MAX),
+        });
+        fits.max()
+    }
+
+    /// Tokens that prompt and answer together may take.
+    #[must_use]
+    pub fn window(&self) -> Option<Tokens> {
+        self.window.map(Tokens)
+    }
+
+    /// The longest answer to ask for.
+    #[must_use]
+    pub fn max_output(&self) -> Tokens {
+        Tokens(self.max_output.unwrap_or(USUAL_MAX_OUTPUT))
+    }
+
+    /// The price of `usage`, each class rounded up to a millionth of a dollar; `None` when the price is not known.
+    #[must_use]
+    pub fn spend(&self, usage: &Usage) -> Option<Money> {
+        let price = self.price?;
+        let classes = [
+            (usage.input, price.input),
+            (usage.output, price.output),
+            (usage.cache_read, price.cache_read.unwrap_or(price.input)),
+            (usage.cache_write, price.cache_write.unwrap_or(price.input)),
+        ];
+        let spend = classes.into_iter().fold(Money::ZERO, |sum, (tokens, dollars)| {
+            let micro = u64::try_from(Money::from_dollars(dollars).0).unwrap_or(0);
+            sum + Money::price(tokens, micro)
+        });
+        Some(spend)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lookup(model: &str) -> Option<ModelInfo> {
+        Catalog::embedded().lookup(&model.parse().unwrap())
+    }
+
+    #[test]
+    fn the_list_in_the_program_is_sound() {
+        let catalog = Catalog::parse(include_str!("../../assets/models.toml")).unwrap();
+        for info in &catalog.models {
+            assert!(!info.names.is_empty());
+            assert!(info.max_output().0 <= info.window().unwrap().0, "{info:?}");
+            let price = info.price.unwrap();
+            assert!(price.input <= price.output && price.cache_read.unwrap() <= price.input, "{info:?}");
+        }
+        for choice in catalog.choices() {
+            let found = catalog.lookup(&choice).unwrap();
+            assert_eq!(found.names.first(), Some(&choice.model), "two entries for {choice}");
+        }
+    }
+
+    #[test]
+    fn whole_names_go_before_beginnings_and_long_beginnings_before_short() {
+        let catalog = Catalog::parse(
+            "[[model]]\nprovider='p'\nnames=['a*']\nwindow=1\n[[model]]\nprovider='p'\nnames=['ab*']\nwindow=2\n\
+             [[model]]\nprovider='p'\nnames=['abc']\nwindow=3\n",
+        )
+        .unwrap();
+        for (model, window) in
+            [("p/ax", Some(1)), ("p/abx", Some(2)), ("p/abc", Some(3)), ("p/x", None), ("q/ab", None)]
+        {
+            let found = catalog.lookup(&model.parse().unwrap());
+            assert_eq!(found.and_then(|info| info.window).unwrap_or(0), window.unwrap_or(0), "{model}");
+        }
+    }
+
+    #[test]
+    fn spend_counts_every_class_once() {
+        let usage = Usage {
+            input: Tokens(1_000),
+            output: Tokens(100),
+            cache_read: Tokens(10_000),
+            cache_write: Tokens(2_000),
+            reasoning: Tokens(50),
+        };
+        let sonnet = lookup("anthropic/claude-sonnet-4-5-20250929").unwrap();
+        assert_eq!(sonnet.spend(&usage), Some(Money(3_000 + 1_500 + 3_000 + 7_500)));
+        assert_eq!(sonnet.spend(&Usage::default()), Some(Money::ZERO));
+        assert_eq!(lookup("openai/gpt-4o-mini").unwrap().spend(&usage), Some(Money(150 + 60 + 750 + 300)));
+        assert_eq!(lookup("scripted/anything").unwrap().spend(&usage), Some(Money::ZERO));
+    }
+
+    #[test]
+    fn an_unknown_model_has_no_price() {
+        assert_eq!(lookup("openai/my-own-llama"), None);
+        assert_eq!(lookup("openai/gpt-4o-audio-preview"), None);
+        let bare = Catalog::parse("[[model]]\nprovider='p'\nnames=['m']\n").unwrap();
+        let info = bare.lookup(&"p/m".parse().unwrap()).unwrap();
+        assert_eq!((info.spend(&Usage::default()), info.max_output()), (None, Tokens(USUAL_MAX_OUTPUT)));
+    }
+}

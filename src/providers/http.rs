@@ -1,0 +1,276 @@
+//! One HTTP client for all providers, and one way to ask: POST JSON, get a stream of bytes or a classified error.
+//!
+//! There is no limit on the length of an answer, only on silence. Redirects are not followed, because a key must not
+//! travel to a place nobody named. Errors never hold keys, user names or queries of addresses.
+
+use super::classify::category;
+use super::error_body::{self, Told};
+use crate::domain::event::{CallError, ErrorCategory, Timestamp};
+use crate::ports::{Clock, SystemClock};
+use futures_util::stream::{Stream, StreamExt};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::{Client, Response, Url};
+use secrecy::{ExposeSecret, SecretString};
+use std::error::Error as _;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+pub use super::paced::paced;
+
+/// How long a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a provider may send nothing before the call counts as failed. Vendors send pings far more often.
+pub const SILENCE: Duration = Duration::from_mins(2);
+
+/// How much of an error body is read.
+const LARGEST_ERROR: usize = 64 * 1024;
+
+/// The shared client. Made at the first call, because loading certificates takes milliseconds that a start without a
+/// call need not spend.
+#[derive(Debug)]
+pub struct Http {
+    silence: Duration,
+    client: OnceLock<Client>,
+}
+
+/// One POST.
+pub(crate) struct Post {
+    pub(crate) url: Url,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// Blotted out of whatever comes back as an error.
+    pub(crate) key: Option<SecretString>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Http {
+    #[must_use]
+    pub fn new(silence: Duration) -> Self {
+        Self { silence, client: OnceLock::new() }
+    }
+
+    fn client(&self) -> Result<Client, CallError> {
+        if let Some(client) = self.client.get() {
+            return Ok(client.clone());
+        }
+        let made = Client::builder()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .read_timeout(self.silence)
+            .redirect(reqwest::redirect::Policy::none())
+            .tcp_nodelay(true)
+            .user_agent(concat!("levain/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| CallError {
+                category: ErrorCategory::Permanent,
+                code: "no_client".to_owned(),
+                message: format!("could not prepare the connection: {}", root_cause(&error)),
+                status: None,
+                retry_after_ms: None,
+            })?;
+        Ok(self.client.get_or_init(|| made).clone())
+    }
+
+    /// Sends `post` and returns the bytes of the answer, paced, once the provider has begun a stream.
+    pub(crate) async fn send(
+        &self,
+        post: Post,
+    ) -> Result<
+        impl Stream<Item = Result<impl AsRef<[u8]> + Send + Unpin + use<>, CallError>> + Send + Unpin + use<>,
+        CallError,
+    > {
+        let place = place(&post.url);
+        let key = post.key;
+        let mut headers: HeaderMap = post.headers.into_iter().collect();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        let sent = self.client()?.post(post.url).headers(headers).body(post.body).send().await;
+        let silence = self.silence;
+        let response = sent.map_err(|error| transport_error(&error, &place, silence, key.as_ref()))?;
+        if !response.status().is_success() || !is_stream(response.headers()) {
+            return Err(refusal(response, &place, key.as_ref()).await);
+        }
+        let bytes = response
+            .bytes_stream()
+            .map(move |piece| piece.map_err(|error| transport_error(&error, &place, silence, key.as_ref())));
+        Ok(paced(bytes))
+    }
+}
+
+/// A header whose value is a key: kept out of every debug output.
+pub(crate) fn secret_header(prefix: &str, key: &SecretString) -> Result<HeaderValue, CallError> {
+    let mut value = HeaderValue::from_str(&format!("{prefix}{}", key.expose_secret())).map_err(|_bad| CallError {
+        category: ErrorCategory::Auth,
+        code: "bad_key".to_owned(),
+        message: "the key holds letters that no key has (a line break?); set it again".to_owned(),
+        status: None,
+        retry_after_ms: None,
+    })?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+/// An address as people may see it: without user, password, query and fragment.
+pub(crate) fn place(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+    format!("{}://{host}{port}{}", url.scheme(), url.path().trim_end_matches('/'))
+}
+
+/// Something arrived that is not the protocol.
+pub(crate) fn protocol_error(detail: &str) -> CallError {
+    CallError {
+        category: ErrorCategory::Transient,
+        code: "bad_event".to_owned(),
+        message: format!("the provider sent something unreadable: {}", error_body::clean(detail, None)),
+        status: None,
+        retry_after_ms: None,
+    }
+}
+
+/// The error an answer carries inside its stream.
+pub(crate) fn streamed_error(told: &Told, key: Option<&SecretString>) -> CallError {
+    let kind = error_body::clean(&told.kind, key);
+    let message = error_body::clean(&told.message, key);
+    CallError {
+        category: category(None, &kind, &message),
+        message: if message.is_empty() { format!("the provider broke off: {kind}") } else { message },
+        code: if kind.is_empty() { "stream_error".to_owned() } else { kind },
+        status: None,
+        retry_after_ms: None,
+    }
+}
+
+/// Whether the body can be an event stream. Local servers are lax about the type, so only what is surely another
+/// thing is refused.
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    !["text/html", "application/json"].iter().any(|other| kind.to_ascii_lowercase().starts_with(other))
+}
+
+/// The connection failed before or within the answer.
+fn transport_error(error: &reqwest::Error, place: &str, silence: Duration, key: Option<&SecretString>) -> CallError {
+    let cause = error_body::clean(&root_cause(error), key);
+    let (code, message) = if error.is_connect() {
+        ("no_connection", format!("could not reach {place}: {cause}"))
+    } else if error.is_timeout() {
+        let seconds = silence.as_secs_f64();
+        ("silence", format!("{place} was silent for {seconds} s"))
+    } else if error.is_builder() {
+        ("bad_request", format!("could not ask {place}: {cause}"))
+    } else {
+        ("connection_lost", format!("the connection to {place} broke: {cause}"))
+    };
+    let category = if error.is_builder() { ErrorCategory::Permanent } else { ErrorCategory::Transient };
+    CallError { category, code: code.to_owned(), message, status: None, retry_after_ms: None }
+}
+
+/// The innermost cause: the outer ones only say that a request was being sent, and to which address.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: Option<&dyn std::error::Error> = error.source();
+    while let Some(inner) = cause.and_then(std::error::Error::source) {
+        cause = Some(inner);
+    }
+    cause.map_or_else(|| "no cause given".to_owned(), ToString::to_string)
+}
+
+/// A response that is not the answer asked for.
+async fn refusal(response: Response, place: &str, key: Option<&SecretString>) -> CallError {
+    let status = response.status();
+    let number = status.as_u16();
+    let retry_after_ms = retry_after(response.headers(), SystemClock.now());
+    let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).and_then(|to| to.parse().ok());
+    let mut body = Vec::new();
+    let mut pieces = response.bytes_stream();
+    while let Some(Ok(piece)) = pieces.next().await {
+        body.extend_from_slice(&piece);
+        if body.len() > LARGEST_ERROR {
+            break;
+        }
+    }
+    let Told { kind, message } = error_body::read(&body, key);
+    let said = if message.is_empty() { String::new() } else { format!(": {message}") };
+    let reason = status.canonical_reason().map(|reason| format!(" {reason}")).unwrap_or_default();
+    let message = if status.is_success() {
+        format!("{place} answered with something other than an event stream{said}")
+    } else if let Some(target) = target.as_ref().filter(|_| status.is_redirection()) {
+        format!("{place} points to {}; set the base address to where the service is", self::place(target))
+    } else {
+        format!("{place} refused with {number}{reason}{said}{}", hint(number))
+    };
+    let code = match (kind.is_empty(), status.is_success()) {
+        (false, _) => kind.clone(),
+        (true, true) => "not_a_stream".to_owned(),
+        (true, false) => format!("http_{number}"),
+    };
+    // A status of success says nothing about what failed.
+    let counted = (!status.is_success()).then_some(number);
+    CallError { category: category(counted, &kind, &message), code, message, status: Some(number), retry_after_ms }
+}
+
+/// The next step, where the status alone tells it.
+fn hint(status: u16) -> &'static str {
+    match status {
+        401 => " — check the key",
+        404 => " — check the model's name and the base address",
+        _ => "",
+    }
+}
+
+/// How long the provider asked to wait: `retry-after-ms`, else `retry-after` in seconds or as a date.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<u64> {
+    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let milliseconds = |number: f64| Duration::try_from_secs_f64(number / 1_000.0).ok();
+    let exact = text(&HeaderName::from_static("retry-after-ms"))
+        .and_then(|text| text.parse::<f64>().ok())
+        .and_then(milliseconds);
+    let asked = exact.or_else(|| {
+        let text = text(&RETRY_AFTER)?;
+        match text.parse::<f64>() {
+            Ok(seconds) => milliseconds(seconds * 1_000.0),
+            Err(_not_a_number) => {
+                let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
+                let due = u64::try_from(date.as_millisecond()).ok()?;
+                Some(Duration::from_millis(Timestamp(due).since(now)))
+            }
+        }
+    })?;
+    u64::try_from(asked.as_millis()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_wait(headers: &[(&'static str, &'static str)], expected: Option<u64>) {
+        let map = headers.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
+        // 2015-10-21T07:28:00Z
+        assert_eq!(retry_after(&map.collect(), Timestamp(1_445_412_480_000)), expected, "{headers:?}");
+    }
+
+    #[test]
+    fn the_pause_asked_for_in_its_three_forms() {
+        check_wait(&[("retry-after", "7")], Some(7_000));
+        check_wait(&[("retry-after", "0.5")], Some(500));
+        check_wait(&[("retry-after-ms", "1250"), ("retry-after", "2")], Some(1_250));
+        check_wait(&[("retry-after", "Wed, 21 Oct 2015 07:28:30 GMT")], Some(30_000));
+        check_wait(&[("retry-after", "Wed, 21 Oct 2015 07:27:30 GMT")], Some(0));
+        for bad in ["", "soon", "-3", "NaN", "1e300"] {
+            check_wait(&[("retry-after", bad)], None);
+        }
+        check_wait(&[], None);
+    }
+
+    #[test]
+    fn addresses_lose_what_is_private() {
+        let url = Url::parse("http://me:secret@host:8080/v1/?token=abc#x").unwrap();
+        assert_eq!(place(&url), "http://host:8080/v1");
+    }
+
+    #[test]
+    fn a_key_stays_out_of_debug_output() {
+        let header = secret_header("Bearer ", &SecretString::from("hush-hush")).unwrap();
+        assert!(!format!("{header:?}").contains("hush"));
+        let error = secret_header("", &SecretString::from("hush\nhush")).unwrap_err();
+        assert!(!format!("{error:?}").contains("hush"));
+    }
+}

@@ -1,0 +1,191 @@
+//! Keys of providers: from the vendors' usual variables, else from `credentials.toml`.
+//!
+//! Keys are held as secrets: no output of this module shows one, not even the error about a line that holds one.
+
+use secrecy::SecretString;
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// Providers that take a key, each with the variable its vendor uses.
+pub const VARIABLES: [(&str, &str); 2] = [("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")];
+
+/// The keys at hand, by provider.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    keys: BTreeMap<String, SecretString>,
+    /// Where a key would be looked for, to tell people who have none.
+    file: Option<PathBuf>,
+}
+
+/// Why `credentials.toml` was not used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeysError {
+    #[error("{} can be read by others, so its keys are not used; run `chmod 600 {}`", path.display(), path.display())]
+    Exposed { path: PathBuf },
+    #[error("could not read {}: {source}", path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    /// The sentence does not quote the line, which may hold a key.
+    #[error("{}, line {line}: {detail}", path.display())]
+    Malformed { path: PathBuf, line: usize, detail: String },
+}
+
+impl Keys {
+    /// The keys of the environment, which `env` looks up, and of the file at `credentials` where the environment has
+    /// none. A missing file is an empty one.
+    ///
+    /// # Errors
+    /// [`KeysError`] when the file is there and must not or cannot be used. [`Keys::from_env`] still works then.
+    pub fn load(env: impl Fn(&str) -> Option<String>, credentials: Option<&Path>) -> Result<Self, KeysError> {
+        let mut keys = Self::from_env(env);
+        let Some(path) = credentials else { return Ok(keys) };
+        keys.file = Some(path.to_owned());
+        if let Some(text) = read_private(path)? {
+            for (provider, key) in parse(&text, path)? {
+                keys.keys.entry(provider).or_insert(key);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// The keys of the environment alone.
+    #[must_use]
+    pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Self {
+        let keys = VARIABLES
+            .into_iter()
+            .filter_map(|(provider, variable)| Some((provider.to_owned(), secret(&env(variable)?)?)))
+            .collect();
+        Self { keys, file: None }
+    }
+
+    /// The key of `provider`.
+    #[must_use]
+    pub fn get(&self, provider: &str) -> Option<&SecretString> {
+        self.keys.get(provider)
+    }
+
+    /// The file that was or would be read.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+}
+
+/// A key without the blanks that copying leaves around it; an empty one is none.
+fn secret(text: &str) -> Option<SecretString> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| SecretString::from(text))
+}
+
+/// The text of the file, if it exists and nobody else can read it.
+fn read_private(path: &Path) -> Result<Option<String>, KeysError> {
+    let io = |source| KeysError::Io { path: path.to_owned(), source };
+    let mut file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(error)),
+    };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // Of the open file, so that it cannot be exchanged in between.
+        if file.metadata().map_err(io)?.permissions().mode() & 0o077 != 0 {
+            return Err(KeysError::Exposed { path: path.to_owned() });
+        }
+    }
+    let mut text = String::new();
+    file.read_to_string(&mut text).map_err(io)?;
+    Ok(Some(text))
+}
+
+fn parse(text: &str, path: &Path) -> Result<Vec<(String, SecretString)>, KeysError> {
+    let malformed = |line, detail: String| KeysError::Malformed { path: path.to_owned(), line, detail };
+    let line_of = |word: &str| text.lines().position(|line| line.contains(word)).map_or(1, |index| index + 1);
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        malformed(before.lines().count().max(1), "this is not TOML; write `api_key = \"…\"` below `[anthropic]`".into())
+    })?;
+    let mut keys = Vec::new();
+    for (provider, value) in table {
+        let Value::Table(entries) = value else {
+            let detail = format!("`{provider}` stands alone; write `[{provider}]` and `api_key = \"…\"` below it");
+            return Err(malformed(line_of(&provider), detail));
+        };
+        for (name, value) in entries {
+            let line = line_of(&name);
+            match (name.as_str(), value) {
+                ("api_key", Value::String(key)) => keys.extend(secret(&key).map(|key| (provider.clone(), key))),
+                ("api_key", _) => return Err(malformed(line, "`api_key` must be a text in quotes".into())),
+                (other, _) => {
+                    let detail = format!("`{other}` is not known in `[{provider}]`; the key goes under `api_key`");
+                    return Err(malformed(line, detail));
+                }
+            }
+        }
+    }
+    Ok(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secrecy::ExposeSecret;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn load(text: &str, mode: u32, env: &[(&str, &str)]) -> Result<Keys, KeysError> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("credentials.toml");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        Keys::load(
+            |name| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
+            Some(&path),
+        )
+    }
+
+    fn key(keys: &Keys, provider: &str) -> Option<String> {
+        keys.get(provider).map(|key| key.expose_secret().to_owned())
+    }
+
+    #[test]
+    fn the_environment_goes_before_the_file() {
+        let text = "[anthropic]\napi_key = \"file-a\"\n[openai]\napi_key = \" file-o \"\n";
+        let keys = load(text, 0o600, &[("ANTHROPIC_API_KEY", "env-a\n"), ("OPENAI_API_KEY", " ")]).unwrap();
+        assert_eq!(key(&keys, "anthropic").as_deref(), Some("env-a"));
+        assert_eq!(key(&keys, "openai").as_deref(), Some("file-o"));
+        assert_eq!(key(&keys, "else"), None);
+    }
+
+    #[test]
+    fn a_missing_file_is_an_empty_one() {
+        let keys = Keys::load(|_| None, Some(Path::new("no-such-folder/credentials.toml"))).unwrap();
+        assert!(keys.get("anthropic").is_none());
+    }
+
+    #[test]
+    fn a_file_open_to_others_is_refused_with_the_remedy() {
+        for mode in [0o640, 0o604, 0o644] {
+            let error = load("[openai]\napi_key = \"hush-hush\"\n", mode, &[]).unwrap_err();
+            let text = error.to_string();
+            assert!(text.contains("chmod 600") && text.contains("credentials.toml"), "{text}");
+        }
+    }
+
+    #[test]
+    fn no_output_shows_a_key() {
+        let keys = load("[openai]\napi_key = \"hush-hush\"\n", 0o600, &[]).unwrap();
+        assert!(!format!("{keys:?}").contains("hush"));
+        for bad in [
+            "[openai]\napi_key = hush-hush\n",
+            "openai = \"hush-hush\"\n",
+            "[openai]\napikey = \"hush-hush\"\n",
+            "[openai]\napi_key = [\"hush-hush\"]\n",
+        ] {
+            let error = load(bad, 0o600, &[]).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("hush"), "{error}");
+            let line = if bad.starts_with("openai") { "line 1" } else { "line 2" };
+            assert!(error.to_string().contains(line), "{error}");
+        }
+    }
+}

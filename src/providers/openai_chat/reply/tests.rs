@@ -1,0 +1,157 @@
+use super::*;
+use crate::domain::event::ErrorCategory;
+use crate::providers::answer;
+use futures_util::StreamExt;
+use proptest::prelude::*;
+
+const RECORDED: &str = r#"data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"","refusal":null},"logprobs":null,"finish_reason":null}],"usage":null}
+
+: keep-alive
+
+data: {"choices":[{"index":0,"delta":{"reasoning_content":"Größe?"},"finish_reason":null}]}
+
+data: {"choices":[{"index":0,"delta":{"content":"Let me \"look\" 🦀\n"},"finish_reason":null}]}
+
+data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_a","type":"function","function":{"name":"look","arguments":""}}]},"finish_reason":null}]}
+
+data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"at\": \"P"}}]},"finish_reason":null}]}
+
+data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"aris\"}"}}]},"finish_reason":null}]}
+
+data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"call_b","type":"function","function":{"name":"list","arguments":""}}]},"finish_reason":null}]}
+
+data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
+
+data: {"choices":[],"usage":{"prompt_tokens":112,"completion_tokens":89,"total_tokens":201,"prompt_tokens_details":{"cached_tokens":100,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":40}}}
+
+data: [DONE]
+
+"#;
+
+/// The events when `bytes` come in pieces that end at `cuts`.
+fn read(bytes: &[u8], cuts: &[usize]) -> Vec<Result<ProviderEvent, CallError>> {
+    let mut ends: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).chain([bytes.len()]).collect();
+    ends.sort_unstable();
+    let pieces = ends.iter().scan(0, |start, end| Some(Ok(bytes[std::mem::replace(start, *end)..*end].to_vec())));
+    let pieces: Vec<_> = pieces.collect();
+    let reader = ChatReader::new(Some(SecretString::from("hush-hush-key")));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(answer::read(futures_util::stream::iter(pieces), reader).collect())
+}
+
+/// The events of a stream of these chunks and the end marker.
+fn events(chunks: &[&str]) -> Vec<ProviderEvent> {
+    let stream = format!("data: {}\n\ndata: [DONE]\n\n", chunks.join("\n\ndata: "));
+    read(stream.as_bytes(), &[]).into_iter().map(Result::unwrap).collect()
+}
+
+fn started(index: u32, id: &str, tool: &str) -> ProviderEvent {
+    ProviderEvent::ToolCallStarted { index, call_id: CallId(id.into()), tool: tool.into() }
+}
+
+fn input(index: u32, json: &str) -> ProviderEvent {
+    ProviderEvent::ToolInput { index, partial_json: json.into() }
+}
+
+#[test]
+fn a_recorded_answer() {
+    let usage = Usage {
+        input: Tokens(12),
+        output: Tokens(89),
+        cache_read: Tokens(100),
+        cache_write: Tokens(0),
+        reasoning: Tokens(40),
+    };
+    let events: Result<Vec<_>, _> = read(RECORDED.as_bytes(), &[]).into_iter().collect();
+    assert_eq!(
+        events.unwrap(),
+        [
+            ProviderEvent::Thinking("Größe?".into()),
+            ProviderEvent::Text("Let me \"look\" 🦀\n".into()),
+            started(0, "call_a", "look"),
+            input(0, "{\"at\": \"P"),
+            input(0, "aris\"}"),
+            started(1, "call_b", "list"),
+            ProviderEvent::Usage(usage),
+            input(1, "{}"),
+            ProviderEvent::Finished(StopReason::ToolUse),
+        ]
+    );
+}
+
+#[test]
+fn an_answer_cut_anywhere_is_never_whole() {
+    for end in 0..RECORDED.len() - 1 {
+        let events = read(&RECORDED.as_bytes()[..end], &[]);
+        match events.last() {
+            Some(Ok(ProviderEvent::Finished(StopReason::Truncated { .. }))) => assert!(events.len() > 1),
+            Some(Err(error)) => assert_eq!((error.category, events.len()), (ErrorCategory::Transient, 1)),
+            other => panic!("cut at {end}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn careless_servers_are_understood() {
+    let whole = r#"{"choices":[{"delta":{"tool_calls":[{"id":"x","function":{"name":"a","arguments":"{}"}},{"id":"y","function":{"name":"b","arguments":"{}"}}]},"finish_reason":"stop"}]}"#;
+    let expected = [
+        started(0, "x", "a"),
+        input(0, "{}"),
+        started(1, "y", "b"),
+        input(1, "{}"),
+        ProviderEvent::Finished(StopReason::ToolUse),
+    ];
+    assert_eq!(events(&[whole]), expected);
+
+    let all_zero = [
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"x","function":{"name":"a","arguments":"{}"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"y","function":{"name":"b","arguments":"{}"}}]}}]}"#,
+        r#"{"choices":[{"finish_reason":"tool_calls","delta":null}]}"#,
+    ];
+    assert_eq!(events(&all_zero), expected);
+
+    let nameless = r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"a","arguments":null}}]},"finish_reason":"tool_calls"}]}"#;
+    assert_eq!(events(&[nameless])[0], started(0, "call_0", "a"));
+
+    let other_choice = r#"{"choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"yes","reasoning":"r"},"finish_reason":"length"}]}"#;
+    let expected = [
+        ProviderEvent::Thinking("r".into()),
+        ProviderEvent::Text("yes".into()),
+        ProviderEvent::Finished(StopReason::MaxTokens),
+    ];
+    assert_eq!(events(&[other_choice]), expected);
+}
+
+#[test]
+fn refusals_and_unknown_reasons() {
+    let refused = r#"{"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}"#;
+    assert_eq!(events(&[refused]).last(), Some(&ProviderEvent::Finished(StopReason::Refusal)));
+    let other = r#"{"choices":[{"delta":{},"finish_reason":"tired"}]}"#;
+    assert_eq!(events(&[other]), [ProviderEvent::Finished(StopReason::Other { word: "tired".into() })]);
+    assert!(matches!(&events(&["{}"])[..], [ProviderEvent::Finished(StopReason::Truncated { .. })]));
+}
+
+#[test]
+fn errors_within_the_stream() {
+    let error = |data: &str| read(format!("data: {data}\n\n").as_bytes(), &[]).pop().unwrap().unwrap_err();
+    let overloaded = error(r#"{"error":{"message":"busy, hush-hush-key","type":"server_error","code":null}}"#);
+    assert_eq!((overloaded.category, overloaded.code.as_str()), (ErrorCategory::Transient, "server_error"));
+    assert_eq!(overloaded.message, "busy, [key]");
+    assert_eq!(error(r#"{"error":"context length exceeded"}"#).category, ErrorCategory::ContextTooLong);
+    assert_eq!(error("oops").code, "bad_event");
+}
+
+proptest! {
+    #[test]
+    fn every_chunking_gives_the_same_events(cuts in proptest::collection::vec(0_usize..10_000, 0..40)) {
+        prop_assert_eq!(read(RECORDED.as_bytes(), &cuts), read(RECORDED.as_bytes(), &[]));
+    }
+
+    #[test]
+    fn other_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), at in 0_usize..3_000) {
+        let at = at % RECORDED.len();
+        let mut all = RECORDED.as_bytes().to_vec();
+        all.splice(at..(at + bytes.len()).min(RECORDED.len()), bytes);
+        prop_assert!(read(&all, &[]).len() < 100);
+    }
+}

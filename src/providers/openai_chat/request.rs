@@ -1,0 +1,217 @@
+//! The body of a Chat Completions request.
+
+use super::LimitName;
+use crate::domain::event::CallError;
+use crate::domain::{Role, ToolCall};
+use crate::ports::CallRequest;
+use crate::providers::http;
+use crate::providers::turns::{Part, Turn, turns};
+use serde::Serialize;
+use serde_json::Value;
+use std::borrow::Cow;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    stream: bool,
+    stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
+    messages: Vec<WireMessage<'a>>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+enum WireMessage<'a> {
+    System {
+        content: &'a str,
+    },
+    User {
+        content: Content<'a>,
+    },
+    Assistant {
+        content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<WireCall<'a>>,
+    },
+    Tool {
+        tool_call_id: &'a str,
+        content: &'a str,
+    },
+}
+
+/// One text goes as a text, which every server takes; several keep their borders.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    One(Cow<'a, str>),
+    Several(Vec<TextPart<'a>>),
+}
+
+#[derive(Serialize)]
+struct TextPart<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    text: Cow<'a, str>,
+}
+
+#[derive(Serialize)]
+struct WireCall<'a> {
+    id: &'a str,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: Cow<'a, str>,
+}
+
+/// Writes `request`, with the output limit under the name `limit`.
+pub(super) fn body(request: &CallRequest, limit: LimitName) -> Result<Vec<u8>, CallError> {
+    let mut messages = Vec::with_capacity(request.messages.len() + 1);
+    if !request.system.trim().is_empty() {
+        messages.push(WireMessage::System { content: &request.system });
+    }
+    for turn in turns(&request.messages) {
+        push(turn, &mut messages);
+    }
+    let allowed = Some(request.max_output_tokens);
+    let (max_tokens, max_completion_tokens) = match limit {
+        LimitName::MaxTokens => (allowed, None),
+        LimitName::MaxCompletionTokens => (None, allowed),
+    };
+    let body = Body {
+        model: &request.model,
+        stream: true,
+        stream_options: StreamOptions { include_usage: true },
+        max_tokens,
+        max_completion_tokens,
+        messages,
+    };
+    serde_json::to_vec(&body).map_err(|error| http::protocol_error(&error.to_string()))
+}
+
+/// A turn of results and text becomes a message for each result and one for the text. Thinking stays here: this form
+/// has no way to send it back.
+fn push<'a>(turn: Turn<'a>, messages: &mut Vec<WireMessage<'a>>) {
+    let mut texts = Vec::new();
+    let mut tool_calls = Vec::new();
+    for part in turn.parts {
+        match part {
+            Part::Text(text) => texts.push(text),
+            Part::Call(call) => tool_calls.push(wire_call(call)),
+            Part::Result { call_id, output, error: _ } => {
+                messages.push(WireMessage::Tool { tool_call_id: &call_id.0, content: output });
+            }
+            Part::Thinking { .. } | Part::RedactedThinking(_) => {}
+        }
+    }
+    match turn.role {
+        Role::User if texts.is_empty() => {}
+        Role::User => messages.push(WireMessage::User { content: content(texts) }),
+        Role::Assistant if texts.is_empty() && tool_calls.is_empty() => {}
+        Role::Assistant => {
+            let content = (!texts.is_empty()).then(|| texts.concat());
+            messages.push(WireMessage::Assistant { content, tool_calls });
+        }
+    }
+}
+
+fn content(mut texts: Vec<Cow<'_, str>>) -> Content<'_> {
+    if texts.len() == 1 {
+        return Content::One(texts.remove(0));
+    }
+    Content::Several(texts.into_iter().map(|text| TextPart { kind: "text", text }).collect())
+}
+
+fn wire_call(call: &ToolCall) -> WireCall<'_> {
+    // Arguments are a text here; those that could not be read go back as they came.
+    let arguments = match &call.input {
+        Value::String(text) => Cow::Borrowed(text.as_str()),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            Cow::Owned(other.to_string())
+        }
+    };
+    WireCall { id: &call.call_id.0, kind: "function", function: Function { name: &call.tool, arguments } }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Block, CallId, Message};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn body_of(system: &str, messages: Vec<Message>, limit: LimitName) -> Value {
+        let request = CallRequest {
+            model: "gpt".into(),
+            system: system.into(),
+            messages: messages.into_iter().map(Arc::new).collect(),
+            max_output_tokens: 100,
+            attempt: 1,
+        };
+        serde_json::from_slice(&body(&request, limit).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_plain_question_at_the_vendor() {
+        assert_eq!(
+            body_of("Be brief.", vec![Message::user("a")], LimitName::MaxCompletionTokens),
+            json!({
+                "model": "gpt", "stream": true, "stream_options": {"include_usage": true},
+                "max_completion_tokens": 100,
+                "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "a"}],
+            })
+        );
+    }
+
+    #[test]
+    fn calls_results_and_texts_elsewhere() {
+        let call =
+            |id: &str, input| Block::ToolCall(ToolCall { call_id: CallId(id.into()), tool: "look".into(), input });
+        let result = |id: &str| Block::ToolResult { call_id: CallId(id.into()), output: id.into(), error: false };
+        let thought = Block::Thinking { text: "hm".into(), signature: Some("s".into()) };
+        let body = body_of(
+            "",
+            vec![
+                Message::user("go"),
+                Message { role: Role::Assistant, blocks: vec![thought.clone()] },
+                Message::user("on"),
+                Message {
+                    role: Role::Assistant,
+                    blocks: vec![thought, call("1", json!({"a": 1})), call("2", json!("{"))],
+                },
+                Message {
+                    role: Role::User,
+                    blocks: vec![result("1"), result("2"), Block::Text { text: "more".into() }],
+                },
+            ],
+            LimitName::MaxTokens,
+        );
+        assert_eq!(body["max_tokens"], 100);
+        assert_eq!(
+            body["messages"],
+            json!([
+                {"role": "user", "content": "go"},
+                {"role": "user", "content": "on"},
+                {"role": "assistant", "content": null, "tool_calls": [
+                    {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{\"a\":1}"}},
+                    {"id": "2", "type": "function", "function": {"name": "look", "arguments": "{"}},
+                ]},
+                {"role": "tool", "tool_call_id": "1", "content": "1"},
+                {"role": "tool", "tool_call_id": "2", "content": "2"},
+                {"role": "user", "content": "more"},
+            ])
+        );
+    }
+}

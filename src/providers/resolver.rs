@@ -1,0 +1,241 @@
+//! From `provider/model` to the provider that answers, and what there is to choose from.
+
+use super::anthropic::{self, Anthropic};
+use super::catalog::Catalog;
+use super::http::{self, Http};
+use super::keys::{Keys, VARIABLES};
+use super::openai_chat::{self, OpenAiChat};
+use super::scripted::{self, LoadError, Scripted};
+use crate::domain::ModelRef;
+use crate::ports::Provider;
+use reqwest::Url;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+const ANTHROPIC: &str = "anthropic";
+const OPENAI: &str = "openai";
+const SCRIPTED: &str = "scripted";
+
+/// All that providers need to know, as plain values.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub keys: Keys,
+    /// Where to reach a server of Anthropic's form, when not at the vendor.
+    pub anthropic_base: Option<String>,
+    /// Where to reach a server of the Chat Completions form, when not at the vendor.
+    pub openai_base: Option<String>,
+    /// What paths of scenarios are relative to.
+    pub scenario_dir: PathBuf,
+    /// How long a provider may send nothing.
+    pub silence: Duration,
+}
+
+impl Settings {
+    /// The usual settings: base addresses from `ANTHROPIC_BASE_URL` and `OPENAI_BASE_URL`, which `env` looks up, and
+    /// scenarios relative to the working folder.
+    #[must_use]
+    pub fn from_env(env: impl Fn(&str) -> Option<String>, keys: Keys) -> Self {
+        let base = |name| env(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        Self {
+            keys,
+            anthropic_base: base("ANTHROPIC_BASE_URL"),
+            openai_base: base("OPENAI_BASE_URL"),
+            scenario_dir: PathBuf::new(),
+            silence: http::SILENCE,
+        }
+    }
+}
+
+/// Why a model cannot be asked, and what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum ResolveError {
+    #[error("there is no provider `{provider}`; choose one of {}", known.join(", "))]
+    UnknownProvider { provider: String, known: Vec<&'static str> },
+    #[error("no key for {provider}: set {variable}{}, or choose scripted/demo to look around without one", or_file(file.as_ref(), provider))]
+    MissingKey { provider: &'static str, variable: &'static str, file: Option<PathBuf> },
+    #[error("{variable} is no address of a server ({detail}); write for example {example}")]
+    BadBase { variable: &'static str, detail: String, example: &'static str },
+    #[error(transparent)]
+    Scenario(#[from] LoadError),
+}
+
+fn or_file(file: Option<&PathBuf>, provider: &str) -> String {
+    file.map(|file| format!(", or write `api_key` below `[{provider}]` in {}", file.display())).unwrap_or_default()
+}
+
+/// A model to choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub model: ModelRef,
+    /// Whether it can be asked now, that is, whether its key is here.
+    pub ready: bool,
+}
+
+/// Finds providers. Cheap to clone; all of its providers share one HTTP client.
+#[derive(Clone, Debug)]
+pub struct Providers {
+    settings: Arc<Settings>,
+    http: Arc<Http>,
+}
+
+/// Whether `model` is answered by a scenario instead of a model.
+#[must_use]
+pub fn is_scripted(model: &ModelRef) -> bool {
+    model.provider == SCRIPTED
+}
+
+impl Providers {
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let http = Arc::new(Http::new(settings.silence));
+        Self { settings: Arc::new(settings), http }
+    }
+
+    /// The provider of `model`. Connects to nothing; a scenario's file is read.
+    ///
+    /// # Errors
+    /// [`ResolveError`], whose sentence names the next step.
+    pub fn provider(&self, model: &ModelRef) -> Result<Arc<dyn Provider>, ResolveError> {
+        let settings = &self.settings;
+        match model.provider.as_str() {
+            ANTHROPIC => {
+                let base = base(settings.anthropic_base.as_deref(), "ANTHROPIC_BASE_URL", anthropic::BASE)?;
+                self.check_key(ANTHROPIC, &base, anthropic::BASE)?;
+                let key = settings.keys.get(ANTHROPIC).cloned();
+                Ok(Arc::new(Anthropic::new(Arc::clone(&self.http), &base, key)))
+            }
+            OPENAI => {
+                let base = base(settings.openai_base.as_deref(), "OPENAI_BASE_URL", openai_chat::BASE)?;
+                self.check_key(OPENAI, &base, openai_chat::BASE)?;
+                let key = settings.keys.get(OPENAI).cloned();
+                Ok(Arc::new(OpenAiChat::new(Arc::clone(&self.http), &base, key)))
+            }
+            SCRIPTED => Ok(Arc::new(Scripted::load(&model.model, &settings.scenario_dir)?)),
+            other => {
+                let known = vec![ANTHROPIC, OPENAI, SCRIPTED];
+                Err(ResolveError::UnknownProvider { provider: other.to_owned(), known })
+            }
+        }
+    }
+
+    /// What a new thread uses when nobody chose: a vendor whose key is here, a local server, else the demo.
+    #[must_use]
+    pub fn default_model(&self) -> ModelRef {
+        let has_key = |provider| self.settings.keys.get(provider).is_some();
+        if has_key(ANTHROPIC) {
+            ModelRef::new(ANTHROPIC, "claude-sonnet-4-5")
+        } else if has_key(OPENAI) || self.settings.openai_base.is_some() {
+            ModelRef::new(OPENAI, "gpt-4o")
+        } else {
+            ModelRef::new(SCRIPTED, scripted::DEMO)
+        }
+    }
+
+    /// The known models, those that can be asked now first.
+    #[must_use]
+    pub fn choices(&self) -> Vec<Choice> {
+        let mut choices: Vec<Choice> = Catalog::embedded()
+            .choices()
+            .into_iter()
+            .map(|model| Choice { ready: self.is_ready(&model.provider), model })
+            .collect();
+        choices.sort_by_key(|choice| !choice.ready);
+        choices
+    }
+
+    fn is_ready(&self, provider: &str) -> bool {
+        let base = match provider {
+            ANTHROPIC => &self.settings.anthropic_base,
+            OPENAI => &self.settings.openai_base,
+            _ => return true,
+        };
+        base.is_some() || self.settings.keys.get(provider).is_some()
+    }
+
+    /// The vendor wants a key; another server may not.
+    fn check_key(&self, provider: &'static str, base: &Url, vendor: &str) -> Result<(), ResolveError> {
+        let at_vendor = Url::parse(vendor).is_ok_and(|vendor| vendor.host_str() == base.host_str());
+        if !at_vendor || self.settings.keys.get(provider).is_some() {
+            return Ok(());
+        }
+        let variable = VARIABLES.iter().find(|(known, _)| *known == provider).map_or("the key", |(_, name)| name);
+        let file = self.settings.keys.file().map(ToOwned::to_owned);
+        Err(ResolveError::MissingKey { provider, variable, file })
+    }
+}
+
+/// The address to use: `text`, or the vendor's.
+fn base(text: Option<&str>, variable: &'static str, vendor: &'static str) -> Result<Url, ResolveError> {
+    // The sentence leaves the text out, because an address can hold a password.
+    let bad = |detail: String| ResolveError::BadBase { variable, detail, example: vendor };
+    let url = Url::parse(text.unwrap_or(vendor)).map_err(|error| bad(error.to_string()))?;
+    match url.scheme() {
+        "http" | "https" if url.has_host() => Ok(url),
+        scheme => Err(bad(format!("`{scheme}` instead of http or https"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn providers(env: &[(&str, &str)]) -> Providers {
+        let env = |name: &str| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        let keys = Keys::load(env, Some(std::path::Path::new("no-such-folder/credentials.toml"))).unwrap();
+        Providers::new(Settings::from_env(env, keys))
+    }
+
+    fn error(env: &[(&str, &str)], model: &str) -> String {
+        match providers(env).provider(&model.parse().unwrap()) {
+            Ok(provider) => format!("found {}", provider.endpoint()),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn errors_name_the_next_step() {
+        let missing = error(&[], "anthropic/claude-sonnet-4-5");
+        assert!(missing.contains("ANTHROPIC_API_KEY") && missing.contains("credentials.toml"), "{missing}");
+        let unknown = error(&[], "gemini/pro");
+        assert!(unknown.contains("`gemini`") && unknown.contains("anthropic, openai, scripted"), "{unknown}");
+        let bad = error(&[("OPENAI_BASE_URL", "localhost:8080")], "openai/x");
+        assert!(bad.contains("OPENAI_BASE_URL") && bad.contains("http"), "{bad}");
+        let secret = error(&[("OPENAI_BASE_URL", "http://u:hush hush@:x")], "openai/x");
+        assert!(!secret.contains("hush"), "{secret}");
+    }
+
+    #[test]
+    fn servers_other_than_the_vendor_need_no_key() {
+        assert_eq!(
+            error(&[("OPENAI_BASE_URL", "http://localhost:1/v1/")], "openai/x"),
+            "found http://localhost:1/v1/chat/completions"
+        );
+        assert_eq!(
+            error(&[("ANTHROPIC_BASE_URL", "http://localhost:1")], "anthropic/x"),
+            "found http://localhost:1/v1/messages"
+        );
+        assert_eq!(
+            error(&[("OPENAI_API_KEY", "k")], "openai/gpt-4o"),
+            "found https://api.openai.com/v1/chat/completions"
+        );
+        assert_eq!(error(&[], "scripted/demo"), "found none");
+    }
+
+    #[test]
+    fn the_default_follows_what_is_at_hand() {
+        let default = |env: &[(&str, &str)]| providers(env).default_model().to_string();
+        assert_eq!(default(&[]), "scripted/demo");
+        assert_eq!(default(&[("OPENAI_BASE_URL", "http://localhost:1")]), "openai/gpt-4o");
+        assert_eq!(default(&[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]), "anthropic/claude-sonnet-4-5");
+        assert!(is_scripted(&ModelRef::new("scripted", "x.yaml")));
+    }
+
+    #[test]
+    fn what_can_be_asked_comes_first() {
+        let choices = providers(&[("OPENAI_API_KEY", "k")]).choices();
+        assert!(choices.is_sorted_by_key(|choice| !choice.ready));
+        assert_eq!(choices.first().map(|choice| choice.model.provider.as_str()), Some("openai"));
+        assert!(choices.iter().any(|choice| choice.model.to_string() == "scripted/demo" && choice.ready));
+    }
+}

@@ -1,0 +1,191 @@
+//! A history in the shape that every wire form asks for: roles alternate beginning with the user, and each tool call
+//! has its result in the message that follows.
+//!
+//! Histories with gaps are real: a cancelled turn leaves calls without results, a compacted one results without calls.
+
+use crate::domain::{Block, CallId, Message, Role, ToolCall};
+use std::sync::Arc;
+
+/// Consecutive messages of one role.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Turn<'a> {
+    pub(crate) role: Role,
+    pub(crate) parts: Vec<Part<'a>>,
+}
+
+/// One part of a turn. In a user's turn the results come first.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Part<'a> {
+    Text(std::borrow::Cow<'a, str>),
+    Thinking { text: &'a str, signature: &'a str },
+    RedactedThinking(&'a str),
+    Call(&'a ToolCall),
+    Result { call_id: &'a CallId, output: &'a str, error: bool },
+}
+
+/// What the model reads where a call was never run.
+const NOT_RUN: &str = "This call was not run: the turn was stopped before it.";
+
+/// What stands at the beginning of a history that begins with an answer.
+const EARLIER: &str = "(earlier messages are left out)";
+
+/// The turns of `messages`. Empty texts and thinking without a signature are left out: no wire takes them back.
+pub(crate) fn turns(messages: &[Arc<Message>]) -> Vec<Turn<'_>> {
+    let mut turns: Vec<Turn<'_>> = Vec::new();
+    for message in messages {
+        let parts: Vec<Part<'_>> = message.blocks.iter().filter_map(part).collect();
+        if parts.is_empty() {
+            continue;
+        }
+        match turns.last_mut() {
+            Some(last) if last.role == message.role => last.parts.extend(parts),
+            _ => turns.push(Turn { role: message.role, parts }),
+        }
+    }
+    if turns.first().is_some_and(|first| first.role == Role::Assistant) {
+        turns.insert(0, Turn { role: Role::User, parts: vec![Part::Text(EARLIER.into())] });
+    }
+    pair_results(turns)
+}
+
+fn part(block: &Block) -> Option<Part<'_>> {
+    match block {
+        Block::Text { text } if text.trim().is_empty() => None,
+        Block::Text { text } => Some(Part::Text(text.into())),
+        Block::Thinking { text, signature: Some(signature) } => Some(Part::Thinking { text, signature }),
+        Block::Thinking { signature: None, .. } => None,
+        Block::RedactedThinking { data } => Some(Part::RedactedThinking(data)),
+        Block::ToolCall(call) => Some(Part::Call(call)),
+        Block::ToolResult { call_id, output, error } => Some(Part::Result { call_id, output, error: *error }),
+        Block::Image { media_type, .. } => Some(Part::Text(format!("[image {media_type}]").into())),
+    }
+}
+
+/// Puts the result of each call of an answer at the head of the turn after it, in the order of the calls.
+fn pair_results(turns: Vec<Turn<'_>>) -> Vec<Turn<'_>> {
+    let mut paired: Vec<Turn<'_>> = Vec::with_capacity(turns.len());
+    let mut open: Vec<&CallId> = Vec::new();
+    for turn in turns {
+        match turn.role {
+            Role::Assistant => {
+                open = turn
+                    .parts
+                    .iter()
+                    .filter_map(|part| if let Part::Call(call) = part { Some(&call.call_id) } else { None })
+                    .collect();
+                paired.push(turn);
+            }
+            Role::User => {
+                let parts = answered(&std::mem::take(&mut open), turn.parts);
+                paired.push(Turn { role: Role::User, parts });
+            }
+        }
+    }
+    if !open.is_empty() {
+        paired.push(Turn { role: Role::User, parts: answered(&open, Vec::new()) });
+    }
+    paired
+}
+
+fn answered<'a>(calls: &[&'a CallId], mut parts: Vec<Part<'a>>) -> Vec<Part<'a>> {
+    let mut all = Vec::with_capacity(parts.len() + calls.len());
+    for call in calls {
+        let found = parts.iter().position(|part| matches!(part, Part::Result { call_id, .. } if call_id == call));
+        all.push(match found {
+            Some(index) => parts.remove(index),
+            None => Part::Result { call_id: call, output: NOT_RUN, error: true },
+        });
+    }
+    // A result whose call is gone is still worth reading.
+    all.extend(parts.into_iter().map(|part| match part {
+        Part::Result { output, .. } => Part::Text(format!("(result of an earlier call)\n{output}").into()),
+        other @ (Part::Text(_) | Part::Thinking { .. } | Part::RedactedThinking(_) | Part::Call(_)) => other,
+    }));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: &str) -> Block {
+        let input = serde_json::json!({});
+        Block::ToolCall(ToolCall { call_id: CallId(id.into()), tool: "look".into(), input })
+    }
+
+    fn result(id: &str) -> Block {
+        Block::ToolResult { call_id: CallId(id.into()), output: format!("saw {id}"), error: false }
+    }
+
+    fn text(text: &str) -> Block {
+        Block::Text { text: text.into() }
+    }
+
+    /// Each turn as a line: role and parts in short.
+    fn check(messages: &[(Role, Vec<Block>)], expected: &[&str]) {
+        let messages: Vec<_> =
+            messages.iter().map(|(role, blocks)| Arc::new(Message { role: *role, blocks: blocks.clone() })).collect();
+        let lines: Vec<String> = turns(&messages).iter().map(line).collect();
+        assert_eq!(lines, expected);
+    }
+
+    fn line(turn: &Turn<'_>) -> String {
+        let parts: Vec<String> = turn
+            .parts
+            .iter()
+            .map(|part| match part {
+                Part::Text(text) => format!("{text:?}"),
+                Part::Thinking { signature, .. } => format!("thinking {signature}"),
+                Part::RedactedThinking(data) => format!("redacted {data}"),
+                Part::Call(call) => format!("call {}", call.call_id.0),
+                Part::Result { call_id, error, .. } => format!("result {} {error}", call_id.0),
+            })
+            .collect();
+        format!("{:?} {}", turn.role, parts.join(", "))
+    }
+
+    #[test]
+    fn neighbours_of_one_role_join_and_empty_texts_go() {
+        check(
+            &[
+                (Role::User, vec![text("a")]),
+                (Role::Assistant, vec![text(" \n")]),
+                (Role::User, vec![text("b")]),
+                (Role::Assistant, vec![Block::Thinking { text: "hm".into(), signature: Some("s".into()) }, text("c")]),
+            ],
+            &[r#"User "a", "b""#, r#"Assistant thinking s, "c""#],
+        );
+    }
+
+    #[test]
+    fn results_lead_in_the_order_of_the_calls() {
+        check(
+            &[
+                (Role::User, vec![text("go")]),
+                (Role::Assistant, vec![call("1"), call("2")]),
+                (Role::User, vec![text("hurry"), result("2")]),
+                (Role::User, vec![result("1")]),
+            ],
+            &[r#"User "go""#, "Assistant call 1, call 2", r#"User result 1 false, result 2 false, "hurry""#],
+        );
+    }
+
+    #[test]
+    fn gaps_are_filled() {
+        check(
+            &[
+                (Role::Assistant, vec![call("1")]),
+                (Role::User, vec![result("9"), text("on")]),
+                (Role::Assistant, vec![call("2")]),
+            ],
+            &[
+                r#"User "(earlier messages are left out)""#,
+                "Assistant call 1",
+                r#"User result 1 true, "(result of an earlier call)\nsaw 9", "on""#,
+                "Assistant call 2",
+                "User result 2 true",
+            ],
+        );
+        check(&[], &[]);
+    }
+}
