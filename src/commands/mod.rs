@@ -1,3 +1,12 @@
-//! (being built)
-pub mod key;
-pub use key::{Key, KeyCode};
+//! Everything a person can do, once: a table of commands and the keys that reach them.
+//!
+//! The palette, the help screen, the hints in the status line and the `/` completion are all read from
+//! [`TABLE`] and [`Keymap`], so what they say is always true. What a command does is the workbench's business.
+
+mod key;
+mod keymap;
+mod table;
+
+pub use key::{BadKey, Key, KeyCode};
+pub use keymap::{Binding, Keymap, Problem};
+pub use table::{Command, CommandId, Context, TABLE};

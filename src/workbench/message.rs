@@ -68,6 +68,33 @@ pub enum Message {
     Resumed,
 }
 
+impl Message {
+    /// The message's name, for logs.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Key(_) => "key",
+            Self::Paste(_) => "paste",
+            Self::Resize { .. } => "resize",
+            Self::Wheel { .. } => "wheel",
+            Self::Focus(_) => "focus",
+            Self::Background { .. } => "background",
+            Self::Opened { .. } => "opened",
+            Self::Older { .. } => "older",
+            Self::Connected { .. } => "connected",
+            Self::Worker(_) => "worker",
+            Self::Disconnected { .. } => "disconnected",
+            Self::Threads(_) => "threads",
+            Self::History(_) => "history",
+            Self::Models(_) => "models",
+            Self::Edited(_) => "edited",
+            Self::Notice { .. } => "notice",
+            Self::Second => "second",
+            Self::Resumed => "resumed",
+        }
+    }
+}
+
 /// How loud a notice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {

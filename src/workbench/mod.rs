@@ -1,3 +1,28 @@
-//! (being built)
+//! The interactive model and its update: a [`Message`] goes in, the model changes, [`Effect`]s come out.
+//!
+//! Nothing here waits, draws, or reads a file or a clock. How high a piece of the transcript is on the screen is asked
+//! from [`Layout`], so that scrolling is exact without this part knowing about fonts, markdown or colours. Start
+//! reading at [`update()`].
+
+pub mod composer;
+pub mod geometry;
+mod help;
+mod history;
+mod listen;
 pub mod message;
+mod model;
+pub mod overlay;
+mod perform;
+mod scroll;
+mod submit;
+pub mod transcript;
+mod update;
+
+#[cfg(test)]
+mod tests;
+
+pub use crate::worker::protocol;
 pub use message::{Effect, Level, Message, ModelChoice, ThreadRow};
+pub use model::{Activity, Link, Model, NoticeLine, Options, Phase, Waits};
+pub use scroll::{Layout, Position};
+pub use update::update;

@@ -1,0 +1,102 @@
+//! What a turn and an opening cost, apart from network and screen. `cargo bench --bench engine`.
+
+#![allow(clippy::expect_used, reason = "a bench that cannot go on fails")]
+
+use divan::{Bencher, black_box};
+use levain::context::{Source, assemble};
+use levain::domain::event::StopReason;
+use levain::domain::{
+    Entry, Event, LayerKind, Limits, Message, ModelRef, Record, Space, ThreadId, ThreadKind, Timestamp, Usage,
+};
+use levain::engine::thread::{Thread, apply};
+use levain::store::log::{LogWriter, read_backward, read_forward};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+fn main() {
+    divan::main();
+}
+
+/// Target: 2 ms for 100 layers.
+#[divan::bench]
+fn assemble_100_layers(bencher: Bencher<'_, '_>) {
+    let layers: Vec<Source> = (0..100)
+        .map(|number| Source {
+            kind: LayerKind::DirectiveSystem,
+            id: format!("layer/{number}"),
+            space: Space::Project,
+            path: format!("layer/{number}.md"),
+            text: "A rule of about a hundred bytes, which is what one line of guidance comes to, more or less.\n"
+                .repeat(4)
+                .into(),
+        })
+        .collect();
+    let history: Vec<Entry> = (0..200).map(|number| Entry::new(Message::user(format!("message {number}")))).collect();
+    bencher.bench(|| assemble(black_box(&layers), black_box(&history)));
+}
+
+fn record(event: Event) -> Record {
+    Record { timestamp: Timestamp(1_700_000_000_000), thread_id: ThreadId::new("chat", 1), event }
+}
+
+fn answer(request: u32) -> Event {
+    let text = "An answer of some length, as they come. ".repeat(10);
+    Event::CognitionOut {
+        message: Message::assistant(text.clone()),
+        text,
+        model: ModelRef::new("scripted", "demo"),
+        request,
+        stop: StopReason::EndTurn,
+        usage: Usage::default(),
+        spend: None,
+        elapsed_ms: 10,
+    }
+}
+
+/// A log of a million events, made once in the folder for temporary files.
+fn long_log() -> &'static PathBuf {
+    static LOG: OnceLock<(tempfile::TempDir, PathBuf)> = OnceLock::new();
+    let (_, path) = LOG.get_or_init(|| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("transcript.jsonl");
+        let (mut writer, _) = LogWriter::open(&path).expect("a log");
+        let line = record(Event::Notice { text: "one of very many".to_owned() });
+        for _ in 0..1_000_000 {
+            writer.append(&line).expect("room");
+        }
+        (folder, path)
+    });
+    path
+}
+
+/// Target: 300 ms for the first page of a million events.
+#[divan::bench]
+fn last_page_of_a_million_events(bencher: Bencher<'_, '_>) {
+    let path = long_log();
+    bencher.bench(|| read_backward(path, None, 256 * 1024));
+}
+
+#[divan::bench]
+fn replay_10_000_events(bencher: Bencher<'_, '_>) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("transcript.jsonl");
+    let (mut writer, _) = LogWriter::open(&path).expect("a log");
+    for number in 0..2_500 {
+        let prompt = Event::CognitionIn { text: "a question".into(), role: "user".into(), prompt: None };
+        let model = ModelRef::new("scripted", "demo");
+        let recorded = Event::RequestRecorded { request: number, turn: number, attempt: 1, model };
+        for event in [prompt, recorded, answer(number), Event::Notice { text: "noted".into() }] {
+            writer.append(&record(event)).expect("room");
+        }
+    }
+    bencher.bench(|| {
+        let model = ModelRef::new("scripted", "demo");
+        let mut thread =
+            Thread::new(ThreadId::new("chat", 1), "levain/chat", ThreadKind::Interactive, model, Limits::default());
+        let page = read_forward(&path, 0, u64::MAX).expect("the log");
+        for record in page.into_records() {
+            black_box(apply(&mut thread, &record));
+        }
+        thread
+    });
+}

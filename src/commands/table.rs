@@ -1,0 +1,224 @@
+//! The table of commands: id, title, one line of help, where it applies.
+
+/// Where a key means something. Several contexts hold at once; the most particular is asked first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Context {
+    /// Everywhere, asked last.
+    Anywhere,
+    /// The draft is being written.
+    Composer,
+    /// The draft is empty.
+    Empty,
+    /// The thread is at work.
+    Working,
+    /// The transcript does not show its end.
+    Scrolled,
+    /// Completions of a `/` command are shown.
+    Completion,
+    /// A list with a filter line.
+    Picker,
+    /// The list of threads while its filter is not being written.
+    Threads,
+    /// A page of text that scrolls: help, notices.
+    Pager,
+}
+
+impl Context {
+    /// The word in keymap files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Anywhere => "anywhere",
+            Self::Composer => "composer",
+            Self::Empty => "empty",
+            Self::Working => "working",
+            Self::Scrolled => "scrolled",
+            Self::Completion => "completion",
+            Self::Picker => "picker",
+            Self::Threads => "threads",
+            Self::Pager => "pager",
+        }
+    }
+
+    /// All contexts, in the order in which help lists them.
+    pub const ALL: [Self; 9] = [
+        Self::Composer,
+        Self::Empty,
+        Self::Working,
+        Self::Scrolled,
+        Self::Anywhere,
+        Self::Completion,
+        Self::Picker,
+        Self::Threads,
+        Self::Pager,
+    ];
+
+    /// What help calls it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Anywhere => "Anywhere",
+            Self::Composer => "Writing",
+            Self::Empty => "Nothing written yet",
+            Self::Working => "While the thread works",
+            Self::Scrolled => "Scrolled up",
+            Self::Completion => "Completing a / command",
+            Self::Picker => "Lists",
+            Self::Threads => "Threads",
+            Self::Pager => "Help and notices",
+        }
+    }
+
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|context| context.word() == word)
+    }
+}
+
+/// One thing a person can do.
+#[derive(Clone, Copy, Debug)]
+pub struct Command {
+    pub id: CommandId,
+    /// The id in keymap files.
+    pub name: &'static str,
+    pub title: &'static str,
+    /// One line.
+    pub help: &'static str,
+    /// The word behind `/`, if it can be run that way.
+    pub slash: Option<&'static str>,
+    /// Whether it makes sense to pick it from the palette.
+    pub in_palette: bool,
+}
+
+macro_rules! commands {
+    ($($id:ident $name:literal $title:literal $help:literal $(/ $slash:literal)? $([$hidden:ident])?;)*) => {
+        /// The name of a command inside the program.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum CommandId { $($id,)* }
+
+        /// Every command.
+        pub const TABLE: &[Command] = &[$(
+            Command {
+                id: CommandId::$id,
+                name: $name,
+                title: $title,
+                help: $help,
+                slash: commands!(@slash $($slash)?),
+                in_palette: commands!(@palette $($hidden)?),
+            },
+        )*];
+    };
+    (@slash) => { None };
+    (@slash $slash:literal) => { Some($slash) };
+    (@palette) => { true };
+    (@palette hidden) => { false };
+}
+
+commands! {
+    PromptSend "prompt.send" "Send" "Send the draft; while the thread works it steers the next turn." [hidden];
+    PromptFollowUp "prompt.follow_up" "Queue as follow-up" "Send the draft for when the thread has finished what it does." [hidden];
+    PromptTakeBack "prompt.take_back" "Take back the last queued prompt" "Withdraw the newest queued prompt and put its text into the draft.";
+    PromptEditor "prompt.editor" "Open the draft in $EDITOR" "Write the draft in your own editor." / "editor";
+    TurnInterrupt "turn.interrupt" "Interrupt" "Stop the running turn; the draft stays as it is." / "stop";
+    HistorySearch "history.search" "Search earlier prompts" "Find a prompt you sent before and put it into the draft." / "history";
+    EditNewline "edit.newline" "New line" "Start a new line in the draft." [hidden];
+    EditBackspace "edit.backspace" "Delete back" "Delete the letter before the cursor." [hidden];
+    EditDelete "edit.delete" "Delete" "Delete the letter under the cursor." [hidden];
+    EditDeleteWordBack "edit.delete_word_back" "Delete word back" "Delete the word before the cursor." [hidden];
+    EditDeleteWord "edit.delete_word" "Delete word" "Delete the word after the cursor." [hidden];
+    EditDeleteToStart "edit.delete_to_start" "Delete to line start" "Delete from the start of the line to the cursor." [hidden];
+    EditDeleteToEnd "edit.delete_to_end" "Delete to line end" "Delete from the cursor to the end of the line." [hidden];
+    EditYank "edit.yank" "Insert what was deleted" "Insert the text that was deleted last." [hidden];
+    EditUndo "edit.undo" "Undo" "Undo the last change of the draft." [hidden];
+    EditRedo "edit.redo" "Redo" "Do again what was undone." [hidden];
+    EditLeft "edit.left" "Left" "Move one letter left." [hidden];
+    EditRight "edit.right" "Right" "Move one letter right." [hidden];
+    EditUp "edit.up" "Up, earlier prompt" "Move one line up; on the first line show the prompt sent before." [hidden];
+    EditDown "edit.down" "Down, later prompt" "Move one line down; on the last line show the prompt sent after." [hidden];
+    EditWordLeft "edit.word_left" "Word left" "Move to the start of the word." [hidden];
+    EditWordRight "edit.word_right" "Word right" "Move past the end of the word." [hidden];
+    EditLineStart "edit.line_start" "Line start" "Move to the start of the line." [hidden];
+    EditLineEnd "edit.line_end" "Line end" "Move to the end of the line." [hidden];
+    CompletionAccept "completion.accept" "Complete" "Put the chosen command into the draft." [hidden];
+    TranscriptPageUp "transcript.page_up" "Page up" "Scroll the transcript one page up.";
+    TranscriptPageDown "transcript.page_down" "Page down" "Scroll the transcript one page down.";
+    TranscriptLineUp "transcript.line_up" "Line up" "Scroll the transcript one line up." [hidden];
+    TranscriptLineDown "transcript.line_down" "Line down" "Scroll the transcript one line down." [hidden];
+    TranscriptTop "transcript.top" "Go to the first loaded line" "Scroll to the top of what is loaded; more loads by itself.";
+    TranscriptEnd "transcript.end" "Follow the end" "Scroll to the end and stay there.";
+    TranscriptDetails "transcript.details" "Show or fold details" "Show thinking, tool arguments and results in full, or fold them." / "details";
+    TranscriptCopy "transcript.copy" "Copy the last answer" "Put the last answer on the clipboard as it was written." / "copy";
+    ThreadsShow "threads.show" "Threads" "List the threads of this project; open one." / "threads";
+    ThreadsPanel "threads.panel" "Show or hide the threads column" "Keep the list of threads beside the transcript on a wide terminal.";
+    ThreadNew "thread.new" "New thread" "Leave this thread as it is and start a new one with the next prompt." / "new";
+    ModelChoose "model.choose" "Choose a model" "Answer with another model from the next request on." / "model";
+    ThemeChoose "theme.choose" "Choose a theme" "Change the colours." / "theme";
+    PaletteOpen "palette.open" "All commands" "Find a command by name and run it." [hidden];
+    HelpShow "help.show" "Help" "Show every key and command." / "help";
+    NoticesShow "notices.show" "Notices" "Show the messages of this session again." / "notices";
+    ListUp "list.up" "Up" "Choose the entry above; scroll up." [hidden];
+    ListDown "list.down" "Down" "Choose the entry below; scroll down." [hidden];
+    ListPageUp "list.page_up" "Page up" "Go one page up." [hidden];
+    ListPageDown "list.page_down" "Page down" "Go one page down." [hidden];
+    ListFirst "list.first" "First" "Go to the first entry." [hidden];
+    ListLast "list.last" "Last" "Go to the last entry." [hidden];
+    ListAccept "list.accept" "Choose" "Take the chosen entry." [hidden];
+    ListClose "list.close" "Close" "Close the list and change nothing." [hidden];
+    FilterStart "filter.start" "Filter" "Type to narrow the list." [hidden];
+    FilterBackspace "filter.backspace" "Delete back" "Delete the last letter of the filter." [hidden];
+    FilterClear "filter.clear" "Clear" "Empty the filter." [hidden];
+    AppRedraw "app.redraw" "Draw again" "Draw the whole screen again.";
+    AppSuspend "app.suspend" "Suspend" "Go back to the shell; fg continues." [hidden];
+    AppLeave "app.leave" "Interrupt, then leave" "Stops a running turn; pressed twice it leaves. Threads at work go on." [hidden];
+    AppLeaveEmpty "app.leave_empty" "Leave" "Leave when the draft is empty; otherwise delete the letter under the cursor." [hidden];
+    AppQuit "app.quit" "Quit" "Leave levain. Threads at work go on." / "quit";
+}
+
+impl CommandId {
+    /// Its row in the table.
+    #[must_use]
+    pub fn row(self) -> &'static Command {
+        &TABLE[self as usize]
+    }
+
+    /// The command of that id.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        TABLE.iter().find(|command| command.name == name).map(|command| command.id)
+    }
+
+    /// The command behind `/word`.
+    #[must_use]
+    pub fn from_slash(word: &str) -> Option<Self> {
+        TABLE.iter().find(|command| command.slash == Some(word)).map(|command| command.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_stands_at_its_own_place() {
+        for command in TABLE {
+            assert_eq!(command.id.row().name, command.name);
+            assert_eq!(
+                CommandId::from_name(command.name),
+                Some(command.id),
+                "two commands are called {}",
+                command.name
+            );
+            if let Some(slash) = command.slash {
+                assert_eq!(CommandId::from_slash(slash), Some(command.id), "two commands are called /{slash}");
+            }
+            assert!(command.help.ends_with('.') && !command.help.contains('\n'), "{}", command.name);
+        }
+    }
+
+    #[test]
+    fn contexts_are_found_by_their_word() {
+        for context in Context::ALL {
+            assert_eq!(Context::from_word(context.word()), Some(context));
+        }
+    }
+}

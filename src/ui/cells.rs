@@ -1,0 +1,130 @@
+//! Writing text into cells.
+
+use super::glyphs::harmless;
+use super::lines::{Ink, Lines};
+use super::theme::{Role, Theme};
+use super::wrap::grapheme_columns;
+use crate::workbench::geometry::Area;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use unicode_segmentation::UnicodeSegmentation;
+
+/// A buffer and the theme it is written in.
+pub(super) struct Canvas<'frame> {
+    pub(super) buffer: &'frame mut Buffer,
+    pub(super) theme: &'frame Theme,
+}
+
+impl Canvas<'_> {
+    pub(super) fn style(&self, ink: Ink) -> Style {
+        self.theme.style(ink.role).add_modifier(ink.emphasis.modifier())
+    }
+
+    /// Writes text from column `x` on, at most up to column `end`; tells where it stopped.
+    pub(super) fn put(&mut self, x: u16, y: u16, end: u16, text: &str, ink: impl Into<Ink>) -> u16 {
+        let style = self.style(ink.into());
+        self.put_harmless(x, y, end, &harmless(text), style)
+    }
+
+    /// Like [`Self::put`] for text that is known to be harmless.
+    fn put_harmless(&mut self, x: u16, y: u16, end: u16, text: &str, style: Style) -> u16 {
+        let area = self.buffer.area;
+        let end = end.min(area.right());
+        if y < area.y || y >= area.bottom() || x < area.x || x >= end {
+            return x;
+        }
+        let first = self.buffer.index_of(x, y);
+        let Some(cells) = self.buffer.content.get_mut(first..first + usize::from(end - x)) else { return x };
+        let mut column = 0;
+        if text.is_ascii() {
+            for (cell, byte) in cells.iter_mut().zip(text.bytes()) {
+                cell.set_char(char::from(byte)).set_style(style);
+                column += 1;
+            }
+        } else {
+            for grapheme in text.graphemes(true) {
+                let wide = grapheme_columns(grapheme);
+                if wide == 0 {
+                    continue;
+                }
+                let Some(covered) = cells.get_mut(column..column + wide) else { break };
+                for (index, cell) in covered.iter_mut().enumerate() {
+                    if index == 0 {
+                        cell.set_symbol(grapheme).set_style(style);
+                    } else {
+                        cell.reset();
+                        cell.set_style(style);
+                    }
+                }
+                column += wide;
+            }
+        }
+        x + u16::try_from(column).unwrap_or(0)
+    }
+
+    /// Writes text and ends it with `…` where it does not fit.
+    pub(super) fn put_short(&mut self, x: u16, y: u16, end: u16, text: &str, ink: impl Into<Ink>) -> u16 {
+        let ink = ink.into();
+        let room = usize::from(end.saturating_sub(x));
+        // Only as much as can be seen is looked at.
+        let text: String = text.chars().take(room * 4 + 8).collect();
+        if super::wrap::columns(&harmless(&text)) <= room {
+            return self.put(x, y, end, &text, ink);
+        }
+        let stopped = self.put(x, y, end.saturating_sub(1), &text, ink);
+        self.put(stopped, y, end, "…", ink)
+    }
+
+    /// Writes a row of rendered lines; tells where it ended.
+    pub(super) fn put_row(&mut self, x: u16, y: u16, end: u16, lines: &Lines, row: usize) -> u16 {
+        let mut at = x;
+        for (text, ink) in lines.row(row) {
+            let style = self.style(ink);
+            at = self.put_harmless(at, y, end, text, style);
+        }
+        at
+    }
+
+    /// Empties an area and gives it a style.
+    pub(super) fn fill(&mut self, area: Area, role: Role) {
+        let style = self.theme.style(role);
+        let area = rect(area).intersection(self.buffer.area);
+        for y in area.top()..area.bottom() {
+            for x in area.left()..area.right() {
+                if let Some(cell) = self.buffer.cell_mut((x, y)) {
+                    cell.reset();
+                    cell.set_style(style);
+                }
+            }
+        }
+    }
+
+    /// A frame with its title around an area; tells what is inside.
+    pub(super) fn frame(&mut self, area: Area, title: &str, role: Role) -> Area {
+        if area.width < 4 || area.height < 3 {
+            return area;
+        }
+        let (right, bottom) = (area.x + area.width - 1, area.y + area.height - 1);
+        let flat = "─".repeat(usize::from(area.width - 2));
+        for (y, left_corner, right_corner) in [(area.y, "┌", "┐"), (bottom, "└", "┘")] {
+            self.put(area.x, y, right + 1, left_corner, role);
+            self.put(area.x + 1, y, right, &flat, role);
+            self.put(right, y, right + 1, right_corner, role);
+        }
+        for y in area.y + 1..bottom {
+            self.put(area.x, y, right + 1, "│", role);
+            self.put(right, y, right + 1, "│", role);
+        }
+        if !title.is_empty() {
+            let at = self.put(area.x + 1, area.y, right, " ", role);
+            let at = self.put_short(at, area.y, right, title, Role::Title);
+            self.put(at, area.y, right, " ", role);
+        }
+        Area { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
+    }
+}
+
+pub(super) fn rect(area: Area) -> Rect {
+    Rect { x: area.x, y: area.y, width: area.width, height: area.height }
+}

@@ -1,0 +1,230 @@
+//! The rows of one block of the transcript. The first two columns hold its mark, the rest its text.
+
+use super::lines::{Ink, Lines};
+use super::theme::{Emphasis, Role};
+use super::wrap::{Breaks, Inline};
+use crate::domain::Tokens;
+use crate::domain::event::StopReason;
+use crate::workbench::transcript::{Answer, Block, Kind, Marker, MarkerSort, Prompt, Thinking, Tool, ToolState};
+
+/// Columns of the mark before a block.
+pub(super) const GUTTER: usize = 2;
+
+/// Rows of a folded prompt and of an opened tool result.
+const PROMPT_ROWS: usize = 24;
+const OUTPUT_ROWS: usize = 400;
+
+/// Columns of text in a transcript that is `width` wide.
+pub(super) fn text_width(width: u16) -> usize {
+    let width = usize::from(width);
+    if has_gutter(width) { width - GUTTER } else { width }.max(2)
+}
+
+/// Whether a transcript that wide has room for marks.
+pub(super) fn has_gutter(width: usize) -> bool {
+    width > GUTTER + 8
+}
+
+/// Whether a blank row stands above a block.
+pub(super) fn is_spaced(block: &Block) -> bool {
+    match &block.kind {
+        Kind::Prompt(_) | Kind::Answer(_) | Kind::Thinking(_) => true,
+        Kind::Tool(_) => block.open,
+        Kind::Marker(marker) => match marker.sort {
+            MarkerSort::Context | MarkerSort::Info => false,
+            MarkerSort::Warning
+            | MarkerSort::Error
+            | MarkerSort::Limit
+            | MarkerSort::Stopped
+            | MarkerSort::Completed => true,
+        },
+    }
+}
+
+/// The mark in the first column, and how it looks.
+pub(super) fn mark(block: &Block) -> (&'static str, Role) {
+    match &block.kind {
+        Kind::Prompt(Prompt { pending: true, .. }) => ("◌", Role::PromptMark),
+        Kind::Prompt(_) => ("›", Role::PromptMark),
+        Kind::Answer(_) => ("", Role::Text),
+        Kind::Thinking(_) => (if block.open { "▾" } else { "▸" }, Role::Thinking),
+        Kind::Tool(_) => (if block.open { "▾" } else { "▸" }, Role::Tool),
+        Kind::Marker(marker) => sort_mark(marker.sort),
+    }
+}
+
+fn sort_mark(sort: MarkerSort) -> (&'static str, Role) {
+    match sort {
+        MarkerSort::Context => ("◇", Role::StatusInfo),
+        MarkerSort::Info => ("·", Role::StatusInfo),
+        MarkerSort::Warning => ("!", Role::StatusWarning),
+        MarkerSort::Error => ("✗", Role::StatusError),
+        MarkerSort::Limit => ("▲", Role::StatusLimit),
+        MarkerSort::Stopped => ("■", Role::StatusWarning),
+        MarkerSort::Completed => ("✓", Role::StatusOk),
+    }
+}
+
+/// The rows of a block without its answer text, which grows in a document of its own.
+pub(super) fn rows(block: &Block, width: usize) -> Lines {
+    let mut lines = Lines::default();
+    match &block.kind {
+        Kind::Prompt(prompt) => prompt_rows(prompt, block.open, width, &mut lines),
+        Kind::Answer(answer) => answer_foot(answer, width, &mut lines),
+        Kind::Thinking(thinking) => thinking_head(thinking, width, &mut lines),
+        Kind::Tool(tool) => tool_rows(tool, block.open, width, &mut lines),
+        Kind::Marker(Marker { sort, text }) => {
+            let mut inline = Inline::default();
+            inline.put_lines(text, sort_mark(*sort).1);
+            inline.wrap(width, Breaks::Words, &mut lines, |_| {});
+        }
+    }
+    lines.shrink();
+    lines
+}
+
+fn prompt_rows(prompt: &Prompt, open: bool, width: usize, lines: &mut Lines) {
+    let mut inline = Inline::default();
+    if prompt.role != "user" {
+        inline.put(&format!("{}: ", prompt.role), Role::PromptMark);
+    }
+    // A folded prompt shows no more than this, so no more is wrapped.
+    let most = if open { usize::MAX } else { PROMPT_ROWS * width * 4 };
+    let shown = prompt.text.get(..prompt.text.floor_char_boundary(most)).unwrap_or(&prompt.text);
+    inline.put_lines(shown.trim_end(), Role::Prompt);
+    let mut all = Lines::default();
+    inline.wrap(width, Breaks::Words, &mut all, |_| {});
+    let most =
+        if open || (all.len() <= PROMPT_ROWS && shown.len() == prompt.text.len()) { all.len() } else { PROMPT_ROWS };
+    for row in 0..most.min(all.len()) {
+        lines.put_row(&all, row);
+        lines.end_row();
+    }
+    if most < all.len() || shown.len() < prompt.text.len() {
+        let total = prompt.text.lines().count();
+        one_row(
+            lines,
+            width,
+            &[
+                ("… all ", Role::TextMuted),
+                (&total.to_string(), Role::TextMuted),
+                (" lines with details", Role::TextMuted),
+            ],
+        );
+    }
+}
+
+/// What stands below an answer that has ended: what it took, and why it ended if not by itself.
+fn answer_foot(answer: &Answer, width: usize, lines: &mut Lines) {
+    let Some(reason) = &answer.ended else { return };
+    let mut end = |role: Role, text: &str| {
+        let mut inline = Inline::default();
+        inline.put(text, role);
+        inline.wrap(width, Breaks::Words, lines, |_| {});
+    };
+    match reason {
+        StopReason::EndTurn | StopReason::ToolUse => {}
+        StopReason::MaxTokens => end(Role::StatusWarning, "! cut off: the model's output limit was reached"),
+        StopReason::Refusal => end(Role::StatusWarning, "! the model refused to go on"),
+        StopReason::Truncated { detail } => end(Role::StatusError, &format!("✗ cut short: {detail}")),
+        StopReason::Cancelled => end(Role::StatusWarning, "■ interrupted here"),
+        StopReason::Lost => {
+            end(Role::StatusError, "✗ cut short: the worker died; this is what it had saved");
+        }
+        StopReason::Other { word } => end(Role::StatusWarning, &format!("! ended: {word}")),
+    }
+    if let Some(summary) = answer.summary.as_ref().filter(|_| *reason != StopReason::ToolUse) {
+        let spend = summary.spend.map_or_else(|| "no price known".to_owned(), |spend| spend.to_string());
+        let seconds = summary.elapsed_ms / 1_000;
+        let tenth = summary.elapsed_ms % 1_000 / 100;
+        let text = format!("{} · {seconds}.{tenth} s · {} tokens · {spend}", summary.model.model, summary.output);
+        end(Role::TextMuted, &text);
+    }
+}
+
+fn thinking_head(thinking: &Thinking, width: usize, lines: &mut Lines) {
+    let word = if thinking.finished { "thought" } else { "thinking…" };
+    let text = format!("{word} · ~{} tokens", Tokens::estimate(&thinking.text));
+    one_row(lines, width, &[(&text, Role::Thinking)]);
+}
+
+fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
+    let (state, role) = match &tool.state {
+        ToolState::Asked => ("… asked".to_owned(), Role::TextMuted),
+        ToolState::Running => ("… running".to_owned(), Role::StatusWarning),
+        ToolState::Done => ("✓".to_owned(), Role::StatusOk),
+        ToolState::Failed(error) => (format!("✗ {}", error.lines().next().unwrap_or("failed")), Role::StatusError),
+    };
+    // While the model still writes the call its arguments are all there is.
+    let main = if tool.main.is_empty() {
+        tool.input.get(..tool.input.floor_char_boundary(200)).unwrap_or("")
+    } else {
+        &tool.main
+    };
+    let columns = super::wrap::columns;
+    let state_columns = columns(&state).min(width / 2);
+    let name_columns = columns(&tool.name);
+    let room = width.saturating_sub(name_columns + state_columns + 4);
+    let main = shortened(main, room);
+    one_row(
+        lines,
+        width,
+        &[(&tool.name, Role::Tool), ("  ", Role::Text), (&main, Role::ToolMain), ("  ", Role::Text), (&state, role)],
+    );
+    if !open {
+        return;
+    }
+    let mut section = |text: &str, role: Role, most: usize| {
+        let total = text.lines().count();
+        for line in text.lines().take(most) {
+            let mut inline = Inline::default();
+            inline.put(line, role);
+            inline.wrap(width.saturating_sub(2).max(2), Breaks::Letters, lines, |lines| {
+                if width > 6 {
+                    lines.put("  ", role.into());
+                }
+            });
+        }
+        if total > most {
+            one_row(lines, width, &[(&format!("  … {} more lines", total - most), Role::TextMuted)]);
+        }
+    };
+    section(&tool.input, Role::MarkdownCodeBlock, OUTPUT_ROWS);
+    section(&tool.output, Role::ToolOutput, OUTPUT_ROWS);
+    if let ToolState::Failed(error) = &tool.state {
+        section(error, Role::StatusError, OUTPUT_ROWS);
+    }
+}
+
+/// One row of pieces; what does not fit ends in `…`.
+fn one_row(lines: &mut Lines, width: usize, pieces: &[(&str, Role)]) {
+    let mut left = width;
+    for (text, role) in pieces {
+        let text = shortened(text, left);
+        left -= super::wrap::columns(&text).min(left);
+        lines.put(&text, Ink { role: *role, emphasis: Emphasis::default() });
+    }
+    lines.end_row();
+}
+
+/// The text in at most `room` columns.
+pub(super) fn shortened(text: &str, room: usize) -> String {
+    let text: String = text.chars().take(room * 4 + 8).collect();
+    let text = super::glyphs::harmless(&text);
+    if super::wrap::columns(&text) <= room {
+        return text.into_owned();
+    }
+    let mut shown = String::new();
+    let mut used = 1;
+    for grapheme in unicode_segmentation::UnicodeSegmentation::graphemes(text.as_ref(), true) {
+        used += super::wrap::grapheme_columns(grapheme);
+        if used > room {
+            break;
+        }
+        shown.push_str(grapheme);
+    }
+    if room > 0 {
+        shown.push('…');
+    }
+    shown
+}

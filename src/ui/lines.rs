@@ -1,0 +1,125 @@
+//! Rendered rows, small: one text, runs of one ink, ends of rows. No row is wider than it was made for.
+
+use super::theme::{Emphasis, Role};
+
+/// How a run of text looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ink {
+    pub(super) role: Role,
+    pub(super) emphasis: Emphasis,
+}
+
+impl From<Role> for Ink {
+    fn from(role: Role) -> Self {
+        Self { role, emphasis: Emphasis::default() }
+    }
+}
+
+/// `length` bytes of one ink.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    length: u16,
+    ink: Ink,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct RowEnd {
+    text: u32,
+    run: u32,
+}
+
+/// Rows of text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Lines {
+    text: String,
+    runs: Vec<Run>,
+    rows: Vec<RowEnd>,
+}
+
+impl Lines {
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Bytes it holds.
+    pub(super) fn bytes(&self) -> usize {
+        self.text.capacity() + self.runs.capacity() * size_of::<Run>() + self.rows.capacity() * size_of::<RowEnd>()
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.text.shrink_to_fit();
+        self.runs.shrink_to_fit();
+        self.rows.shrink_to_fit();
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.text.clear();
+        self.runs.clear();
+        self.rows.clear();
+    }
+
+    /// Adds text to the row being written.
+    pub(super) fn put(&mut self, text: &str, ink: Ink) {
+        if text.is_empty() {
+            return;
+        }
+        let row_start = self.rows.last().map_or(0, |end| end.run as usize);
+        // A row has at most a few hundred columns and a grapheme few bytes, so this never cuts.
+        let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
+        let Some(text) = text.get(..usize::from(length)) else { return };
+        let begun = self.runs.len() > row_start;
+        let longer =
+            self.runs.last().filter(|run| begun && run.ink == ink).and_then(|run| run.length.checked_add(length));
+        match (longer, self.runs.last_mut()) {
+            (Some(longer), Some(run)) => run.length = longer,
+            _ => self.runs.push(Run { length, ink }),
+        }
+        self.text.push_str(text);
+    }
+
+    pub(super) fn end_row(&mut self) {
+        let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        self.rows.push(RowEnd { text: narrow(self.text.len()), run: narrow(self.runs.len()) });
+    }
+
+    /// The runs of a row.
+    pub(super) fn row(&self, row: usize) -> impl Iterator<Item = (&str, Ink)> {
+        let start = match row.checked_sub(1) {
+            Some(before) => self.rows.get(before).copied(),
+            None => Some(RowEnd { text: 0, run: 0 }),
+        };
+        let (start, end) =
+            start.zip(self.rows.get(row).copied()).unwrap_or((RowEnd { text: 0, run: 0 }, RowEnd { text: 0, run: 0 }));
+        let mut at = start.text as usize;
+        let runs = self.runs.get(start.run as usize..end.run as usize).unwrap_or_default();
+        runs.iter().map(move |run| {
+            let from = at;
+            at += usize::from(run.length);
+            (self.text.get(from..at).unwrap_or_default(), run.ink)
+        })
+    }
+
+    /// Adds another's row to the row being written.
+    pub(super) fn put_row(&mut self, other: &Self, row: usize) {
+        for (text, ink) in other.row(row) {
+            self.put(text, ink);
+        }
+    }
+
+    /// Adds all rows of another.
+    pub(super) fn append(&mut self, other: &Self) {
+        for row in 0..other.len() {
+            self.put_row(other, row);
+            self.end_row();
+        }
+    }
+
+    #[cfg(test)]
+    pub(super) fn texts(&self) -> Vec<String> {
+        (0..self.len()).map(|row| self.row(row).map(|(text, _)| text).collect()).collect()
+    }
+}

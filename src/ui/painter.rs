@@ -1,0 +1,328 @@
+//! What drawing keeps between frames: the theme, and the rendered rows of blocks near the screen.
+//!
+//! A block's height is kept for good, its rows only while they are near: the whole costs little more than the text.
+
+use super::cells::Canvas;
+use super::compose;
+use super::lines::Lines;
+use super::markdown::Document;
+use super::theme::{ColourDepth, Role, Theme};
+use crate::workbench::transcript::{Block, BlockId, Kind, ToolState, Transcript};
+use crate::workbench::{Layout, Model};
+use std::collections::HashMap;
+
+/// Bytes of rendered rows that are kept at most, about.
+const HELD_MOST: usize = 2 << 20;
+
+/// Draws, and remembers what it rendered.
+#[derive(Debug)]
+pub struct Painter {
+    themes: Vec<Theme>,
+    /// The theme in use, in the terminal's colours.
+    theme: Theme,
+    depth: ColourDepth,
+    /// Chosen by the program around, before the person chose another.
+    fixed: bool,
+    rendered: HashMap<BlockId, Rendered>,
+    frame: u32,
+    held: usize,
+    /// From this on what is far is dropped.
+    held_most: usize,
+}
+
+/// A block as it was last rendered.
+#[derive(Debug)]
+struct Rendered {
+    width: u16,
+    revision: u32,
+    open: bool,
+    /// What else may have changed: lengths and states.
+    print: (usize, usize, u8),
+    /// Text that grows; above or below it stand `rows`.
+    document: Option<Document>,
+    rows: Option<Lines>,
+    rows_high: usize,
+    spaced: bool,
+    bytes: usize,
+    used: u32,
+}
+
+impl Painter {
+    #[must_use]
+    pub fn new(theme: Theme, colours: ColourDepth) -> Self {
+        let themes: Vec<Theme> = Theme::names().iter().filter_map(|name| Theme::named(name)).collect();
+        let mut painter = Self {
+            themes,
+            theme: theme.at(colours),
+            depth: colours,
+            fixed: false,
+            rendered: HashMap::new(),
+            frame: 0,
+            held: 0,
+            held_most: HELD_MOST,
+        };
+        painter.add_theme(theme);
+        painter
+    }
+
+    /// Draws in this theme from now on, whatever the background.
+    pub fn set_theme(&mut self, theme: Theme) {
+        self.theme = theme.at(self.depth);
+        self.fixed = true;
+        self.add_theme(theme);
+    }
+
+    /// Lets a theme be chosen by name; one of the same name is replaced.
+    pub fn add_theme(&mut self, theme: Theme) {
+        self.themes.retain(|known| known.name != theme.name);
+        self.themes.push(theme);
+    }
+
+    /// The theme that goes with a background.
+    #[must_use]
+    pub fn theme_for_background(light: bool) -> Theme {
+        Theme::named(if light { "light" } else { "dark" }).unwrap_or_else(|| Theme::from_toml("", "none").0)
+    }
+
+    #[must_use]
+    pub fn theme(&self) -> &Theme {
+        &self.theme
+    }
+
+    /// Bytes held for rendered rows, about.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.held
+    }
+
+    /// Takes on the theme the model asks for.
+    pub(super) fn follow(&mut self, model: &Model) {
+        let wanted = match (&model.theme, model.light) {
+            (Some(name), _) => name.as_str(),
+            (None, Some(light)) if !self.fixed => {
+                if light {
+                    "light"
+                } else {
+                    "dark"
+                }
+            }
+            (None, _) => return,
+        };
+        if self.theme.name != wanted
+            && let Some(theme) = self.themes.iter().find(|theme| theme.name == wanted)
+        {
+            self.theme = theme.at(self.depth);
+        }
+    }
+
+    /// Begins a frame.
+    pub(super) fn begin(&mut self) {
+        self.frame = self.frame.wrapping_add(1);
+    }
+
+    /// Ends a frame: drops what is far when much is held.
+    pub(super) fn end(&mut self, transcript: &Transcript) {
+        if self.rendered.len() > transcript.len() + 64 {
+            self.rendered.retain(|id, _| transcript.block(*id).is_some());
+        }
+        if self.held <= self.held_most {
+            return;
+        }
+        self.held = 0;
+        for rendered in self.rendered.values_mut() {
+            if rendered.used != self.frame {
+                rendered.rows = None;
+            }
+            if let Some(document) = &mut rendered.document {
+                document.forget(self.frame);
+            }
+            rendered.bytes = rendered.weigh();
+            self.held += rendered.bytes;
+        }
+        // Heights stay and grow with the transcript; looking for more to drop must stay rare.
+        self.held_most = HELD_MOST.max(self.held * 2);
+    }
+
+    /// The block as rendered now.
+    fn rendered(&mut self, block: &Block, width: u16) -> &mut Rendered {
+        let print = print(block);
+        let frame = self.frame;
+        let rendered = self.rendered.entry(block.id).or_insert_with(|| Rendered::empty(block, width));
+        if rendered.width != width || rendered.revision != block.revision || rendered.open != block.open {
+            self.held -= rendered.bytes.min(self.held);
+            *rendered = Rendered::empty(block, width);
+        }
+        if rendered.print != print {
+            rendered.grow(block);
+            rendered.print = print;
+            self.held -= rendered.bytes.min(self.held);
+            rendered.bytes = rendered.weigh();
+            self.held += rendered.bytes;
+            rendered.used = frame;
+        }
+        rendered
+    }
+
+    /// Draws rows `first..first + count` of a block from `place` down.
+    pub(super) fn draw(
+        &mut self,
+        block: &Block,
+        width: u16,
+        first: usize,
+        count: usize,
+        canvas: &mut Canvas<'_>,
+        place: (u16, u16),
+    ) {
+        let frame = self.frame;
+        self.rendered(block, width);
+        let Some(rendered) = self.rendered.get_mut(&block.id) else { return };
+        rendered.used = frame;
+        let mut again = rendered.rows.is_none();
+        if again {
+            rendered.rows = Some(compose::rows(block, compose::text_width(width)));
+        }
+        rendered.draw(block, frame, first, count, canvas, place);
+        again |= rendered.document.as_mut().is_some_and(Document::take_again);
+        if again {
+            self.held -= rendered.bytes.min(self.held);
+            rendered.bytes = rendered.weigh();
+            self.held += rendered.bytes;
+        }
+    }
+}
+
+impl Layout for Painter {
+    fn height(&mut self, block: &Block, width: u16) -> usize {
+        self.rendered(block, width).high()
+    }
+}
+
+impl Rendered {
+    fn empty(block: &Block, width: u16) -> Self {
+        let text_width = compose::text_width(width);
+        let document = match &block.kind {
+            Kind::Answer(_) => Some(Document::new(text_width, Role::Markdown)),
+            Kind::Thinking(_) if block.open => Some(Document::new(text_width, Role::Thinking)),
+            Kind::Thinking(_) | Kind::Prompt(_) | Kind::Tool(_) | Kind::Marker(_) => None,
+        };
+        Self {
+            width,
+            revision: block.revision,
+            open: block.open,
+            print: (usize::MAX, 0, 0),
+            document,
+            rows: None,
+            rows_high: 0,
+            spaced: compose::is_spaced(block),
+            bytes: 0,
+            used: 0,
+        }
+    }
+
+    fn grow(&mut self, block: &Block) {
+        if let Some(document) = &mut self.document {
+            document.grow(text_of(block), is_finished(block));
+        }
+        let rows = compose::rows(block, compose::text_width(self.width));
+        self.rows_high = rows.len();
+        self.rows = Some(rows);
+    }
+
+    fn weigh(&self) -> usize {
+        self.rows.as_ref().map_or(0, Lines::bytes) + self.document.as_ref().map_or(0, Document::bytes)
+    }
+
+    fn high(&self) -> usize {
+        let text = self.document.as_ref().map_or(0, Document::rows);
+        let all = text + self.rows_high;
+        if all == 0 { 0 } else { all + usize::from(self.spaced) }
+    }
+
+    fn draw(
+        &mut self,
+        block: &Block,
+        frame: u32,
+        first: usize,
+        count: usize,
+        canvas: &mut Canvas<'_>,
+        (x, y): (u16, u16),
+    ) {
+        let width = self.width;
+        let gutter = if compose::has_gutter(usize::from(width)) { 2 } else { 0 };
+        let lead = usize::from(self.spaced);
+        let end = first + count;
+        let at = |row: usize| y + u16::try_from(row - first).unwrap_or(0);
+        if gutter > 0 && (first..end).contains(&lead) {
+            let (mark, role) = compose::mark(block);
+            canvas.put(x, at(lead), x + 1, mark, role);
+        }
+        let right = x + width;
+        let text_rows = self.document.as_ref().map_or(0, Document::rows);
+        // A head stands above a document, a foot below.
+        let above = if matches!(block.kind, Kind::Answer(_)) { 0 } else { self.rows_high };
+        if let Some(document) = &mut self.document {
+            let skip = lead + above;
+            let from = first.max(skip);
+            let to = end.min(skip + text_rows);
+            let mut last = None;
+            if from < to {
+                document.draw(text_of(block), frame, from - skip, to - from, |row, lines, line| {
+                    let stopped = canvas.put_row(x + gutter, at(row + skip), right, lines, line);
+                    last = Some((row, stopped));
+                });
+            }
+            if let Some((row, stopped)) = last
+                && row + 1 == text_rows
+                && !is_finished(block)
+            {
+                // Where text appears.
+                canvas.put(stopped.min(right.saturating_sub(1)), at(row + skip), right, "▌", Role::PromptMark);
+            }
+        }
+        let skip = if above > 0 { lead } else { lead + text_rows };
+        if let Some(rows) = &self.rows {
+            for row in first.max(skip)..end.min(skip + rows.len()) {
+                canvas.put_row(x + gutter, at(row), right, rows, row - skip);
+            }
+        }
+    }
+}
+
+fn text_of(block: &Block) -> &str {
+    match &block.kind {
+        Kind::Prompt(prompt) => &prompt.text,
+        Kind::Answer(answer) => &answer.text,
+        Kind::Thinking(thinking) => &thinking.text,
+        Kind::Tool(tool) => &tool.output,
+        Kind::Marker(marker) => &marker.text,
+    }
+}
+
+fn is_finished(block: &Block) -> bool {
+    match &block.kind {
+        Kind::Answer(answer) => answer.ended.is_some(),
+        Kind::Thinking(thinking) => thinking.finished,
+        Kind::Prompt(_) | Kind::Tool(_) | Kind::Marker(_) => true,
+    }
+}
+
+/// What tells that a block of the same revision has grown.
+fn print(block: &Block) -> (usize, usize, u8) {
+    match &block.kind {
+        Kind::Prompt(prompt) => (prompt.text.len(), 0, u8::from(prompt.pending)),
+        Kind::Answer(answer) => {
+            (answer.text.len(), usize::from(answer.summary.is_some()), u8::from(answer.ended.is_some()))
+        }
+        Kind::Thinking(thinking) => (thinking.text.len(), 0, u8::from(thinking.finished)),
+        Kind::Tool(tool) => {
+            let state = match tool.state {
+                ToolState::Asked => 0,
+                ToolState::Running => 1,
+                ToolState::Done => 2,
+                ToolState::Failed(_) => 3,
+            };
+            (tool.input.len(), tool.output.len(), state)
+        }
+        Kind::Marker(marker) => (marker.text.len(), 0, 0),
+    }
+}

@@ -1,0 +1,166 @@
+//! The title row and the status line.
+
+use crate::commands::{CommandId, Context};
+use crate::ui::cells::Canvas;
+use crate::ui::theme::Role;
+use crate::ui::wrap::columns;
+use crate::workbench::geometry::Area;
+use crate::workbench::overlay::{Overlay, PickerKind};
+use crate::workbench::{Link, Model, Phase};
+
+/// Where one is: directive, thread, project.
+pub(super) fn title(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
+    if area.height == 0 {
+        return;
+    }
+    let right = area.x + area.width;
+    let thread = model.thread.as_ref().map_or("new thread", |thread| thread.as_str());
+    let left = format!("{} · {}", model.project, thread);
+    let room = usize::from(area.width);
+    let directive = columns(&model.directive);
+    let x = canvas.put_short(area.x + 1, area.y, right, &model.directive, Role::Title);
+    if directive + columns(&left) + 5 <= room {
+        let start = right - 1 - u16::try_from(columns(&left)).unwrap_or(0);
+        canvas.put(start, area.y, right, &left, Role::TitleDetail);
+    } else if x + 6 < right {
+        canvas.put_short(x + 2, area.y, right.saturating_sub(1), thread, Role::TitleDetail);
+    }
+}
+
+/// How it stands: the model, what it does, what it has used, and the keys that help now. What has no room is left out
+/// from the end, what matters most stands first.
+pub(super) fn status(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
+    if area.height == 0 {
+        return;
+    }
+    canvas.fill(area, Role::Bar);
+    let right = area.x + area.width;
+    let mut x = area.x + u16::from(area.width > 30);
+    for (index, (text, role)) in parts(model).into_iter().enumerate() {
+        let gap = if index == 0 { "" } else { " · " };
+        let needed = u16::try_from(columns(gap) + columns(&text)).unwrap_or(u16::MAX);
+        if index > 0 && x.saturating_add(needed) > right {
+            continue;
+        }
+        x = canvas.put(x, area.y, right, gap, Role::Bar);
+        x = canvas.put_short(x, area.y, right, &text, role);
+    }
+    for (key, title) in hints(model) {
+        let gap = " · ";
+        let needed = u16::try_from(columns(gap) + columns(&key) + 1 + columns(title)).unwrap_or(u16::MAX);
+        if x.saturating_add(needed) > right {
+            break;
+        }
+        x = canvas.put(x, area.y, right, gap, Role::Bar);
+        x = canvas.put(x, area.y, right, &key, Role::BarKey);
+        x = canvas.put(x, area.y, right, " ", Role::Bar);
+        x = canvas.put(x, area.y, right, title, Role::Bar);
+    }
+}
+
+fn parts(model: &Model) -> Vec<(String, Role)> {
+    let mut parts = Vec::new();
+    if model.leaving {
+        let key = model.keymap.key_for(CommandId::AppLeave, &[Context::Anywhere]);
+        let key = key.map(|key| key.to_string()).unwrap_or_default();
+        parts.push((format!("press {key} again to leave"), Role::BarWarning));
+    }
+    if let Some(doing) = doing(model) {
+        parts.push(doing);
+    }
+    parts.push((model.model.model.clone(), Role::BarWord));
+    if model.model_is_scripted {
+        parts.push(("scripted: no model is asked".to_owned(), Role::BarWarning));
+    }
+    if let Some(state) = &model.state {
+        if state.context.0 > 0 {
+            let about = if state.context_exact { "" } else { "~" };
+            let share = match state.window {
+                Some(window) if window.0 > 0 => {
+                    let percent = state.context.0.saturating_mul(100) / window.0;
+                    let window = window.to_string().replace(".0", "");
+                    format!("{about}{}/{window} · {percent}%", state.context)
+                }
+                _ => format!("{about}{} tokens", state.context),
+            };
+            parts.push((share, Role::BarWord));
+        }
+        if state.cost.turns > 0 {
+            let more = if state.cost.unpriced { "+?" } else { "" };
+            parts.push((format!("{}{more}", state.cost.spend), Role::BarWord));
+        }
+    }
+    let queued = model.queued().count();
+    if queued > 0 {
+        parts.push((format!("{queued} queued"), Role::BarWord));
+    }
+    if model.size.0 >= 100 {
+        parts.push((model.directive.clone(), Role::Bar));
+    }
+    parts
+}
+
+/// What the thread does, with a letter that tells it without colour.
+fn doing(model: &Model) -> Option<(String, Role)> {
+    let seconds = model.activity.seconds;
+    let time = if seconds == 0 { String::new() } else { format!(" {seconds} s") };
+    let working = |word: &str| Some((format!("● {word}{time}"), Role::ThreadRunning));
+    match &model.activity.phase {
+        Phase::Idle => match model.link {
+            Link::Opening => Some(("○ opening".to_owned(), Role::ThreadWaiting)),
+            Link::Resting => {
+                let word = model.state.as_ref().map_or("resting", |state| state.status.word());
+                let word = if word == "waiting" { "resting" } else { word };
+                Some((format!("○ {word}"), Role::ThreadDone))
+            }
+            Link::Draft | Link::Starting | Link::Reviving | Link::Connected => None,
+        },
+        Phase::Sending if model.link != Link::Connected => working("starting"),
+        Phase::Sending => working("sending"),
+        Phase::Asking => working("waiting"),
+        Phase::Thinking => working("thinking"),
+        Phase::Writing => working("streaming"),
+        Phase::Tool(name) => working(name),
+        Phase::Retrying { seconds } => Some((format!("○ retry in {seconds} s"), Role::ThreadWaiting)),
+        Phase::Cancelling => Some((format!("■ stopping{time}"), Role::ThreadWaiting)),
+    }
+}
+
+/// The keys that matter now, by what holds now.
+fn hints(model: &Model) -> Vec<(String, &'static str)> {
+    let contexts = model.contexts();
+    let commands: &[(CommandId, &str)] = match &model.overlay {
+        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads && !picker.filtering => {
+            &[(CommandId::ListAccept, "open"), (CommandId::FilterStart, "filter"), (CommandId::ListClose, "close")]
+        }
+        Some(Overlay::Picker(_)) => &[(CommandId::ListAccept, "choose"), (CommandId::ListClose, "close")],
+        Some(Overlay::Pager(_)) => &[(CommandId::ListDown, "down"), (CommandId::ListClose, "close")],
+        None if !model.completion.commands.is_empty() => &[
+            (CommandId::ListAccept, "run"),
+            (CommandId::CompletionAccept, "complete"),
+            (CommandId::ListClose, "close"),
+        ],
+        None if model.is_working() => &[
+            (CommandId::TurnInterrupt, "interrupt"),
+            (CommandId::PromptSend, "steer"),
+            (CommandId::PromptFollowUp, "follow up"),
+            (CommandId::HelpShow, "help"),
+        ],
+        None => &[
+            (CommandId::PromptSend, "send"),
+            (CommandId::ThreadsShow, "threads"),
+            (CommandId::HelpShow, "help"),
+            (CommandId::PaletteOpen, "commands"),
+        ],
+    };
+    let anywhere = [Context::Anywhere];
+    let key = |command: CommandId| {
+        // A key that works everywhere is named as such, not by what an empty draft adds to it.
+        let key = model
+            .keymap
+            .key_for(command, &anywhere)
+            .filter(|key| model.keymap.command(*key, &contexts) == Some(command));
+        key.or_else(|| model.keymap.key_for(command, &contexts))
+    };
+    commands.iter().filter_map(|(command, word)| Some((key(*command)?.to_string(), *word))).collect()
+}

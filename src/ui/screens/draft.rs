@@ -1,0 +1,124 @@
+//! The draft with what stands around it: the line above, the queue, notices, completions.
+
+use crate::domain::event::PromptMode;
+use crate::ui::cells::Canvas;
+use crate::ui::lines::Lines;
+use crate::ui::theme::Role;
+use crate::ui::wrap::{Breaks, Inline};
+use crate::workbench::geometry::{Area, COMPOSER_INDENT, Regions};
+use crate::workbench::{Level, Model};
+
+/// Draws the draft; tells where the cursor stands.
+pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
+    let border = regions.border;
+    if border.height > 0 {
+        let flat = "─".repeat(usize::from(border.width));
+        canvas.put(border.x, border.y, border.x + border.width, &flat, Role::Border);
+    }
+    let area = regions.composer;
+    if area.height == 0 || area.width == 0 {
+        return None;
+    }
+    let indent = if area.width > COMPOSER_INDENT { COMPOSER_INDENT } else { 0 };
+    let right = area.x + area.width;
+    let (row, column) = model.composer.caret();
+    let rows = usize::from(area.height);
+    // The cursor's row stays in view.
+    let top = row.saturating_sub(rows - 1).min(model.composer.rows().saturating_sub(rows));
+    let top = top.max((row + 1).saturating_sub(rows));
+    for line in 0..rows {
+        let y = area.y + u16::try_from(line).unwrap_or(0);
+        if indent > 0 && line + top == 0 {
+            canvas.put(area.x, y, right, "›", Role::PromptMark);
+        }
+        let mut x = area.x + indent;
+        model.composer.draw_row(top + line, |text, is_paste| {
+            x = canvas.put(x, y, right, text, if is_paste { Role::DraftPaste } else { Role::Draft });
+        });
+    }
+    if model.composer.is_empty() {
+        canvas.put_short(area.x + indent, area.y, right, hint(model), Role::DraftHint);
+    }
+    let y = area.y + u16::try_from(row - top).unwrap_or(0);
+    Some(((area.x + indent + column).min(right - 1), y))
+}
+
+fn hint(model: &Model) -> &'static str {
+    if model.is_working() {
+        "write to steer the next turn"
+    } else if model.transcript.is_empty() {
+        "write a prompt, / for commands"
+    } else {
+        ""
+    }
+}
+
+/// What waits for its turn, the newest at the bottom.
+pub(super) fn queue(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
+    let count = model.queued().count();
+    let rows = usize::from(area.height);
+    let right = area.x + area.width;
+    for (y, (index, (text, mode))) in (area.y..).zip(model.queued().enumerate().skip(count - count.min(rows))) {
+        if y >= area.y + area.height {
+            break;
+        }
+        let word = match mode {
+            PromptMode::Steer => "next turn",
+            PromptMode::FollowUp => "follow-up",
+        };
+        let x = canvas.put(area.x, y, right, "◌ ", Role::PromptMark);
+        let hidden = count - count.min(rows);
+        let more = if index == hidden && hidden > 0 { format!(" (+{hidden} before)") } else { String::new() };
+        let x = canvas.put(x, y, right, &format!("{word}{more}  "), Role::TextMuted);
+        let first = text.lines().next().unwrap_or_default();
+        canvas.put_short(x, y, right, first, Role::Draft);
+    }
+}
+
+/// The newest notice while it is new.
+pub(super) fn notice(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
+    let Some(notice) = model.notice().filter(|_| area.height > 0) else { return };
+    let (mark, role) = match notice.level {
+        Level::Info => ("·", Role::StatusInfo),
+        Level::Warning => ("!", Role::StatusWarning),
+        Level::Error => ("✗", Role::StatusError),
+    };
+    let right = area.x + area.width;
+    canvas.put(area.x, area.y, right, mark, role);
+    let mut inline = Inline::default();
+    inline.put_lines(&notice.text, role);
+    let mut lines = Lines::default();
+    inline.wrap(usize::from(area.width.saturating_sub(2)).max(2), Breaks::Words, &mut lines, |_| {});
+    for row in 0..usize::from(area.height) {
+        let y = area.y + u16::try_from(row).unwrap_or(0);
+        canvas.put_row(area.x + 2, y, right, &lines, row);
+    }
+}
+
+/// The commands that complete a `/`, above the draft.
+pub(super) fn completion(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
+    let commands = &model.completion.commands;
+    let room = usize::from(regions.transcript.height.saturating_sub(1)).min(8);
+    let rows = commands.len().min(room);
+    if rows == 0 {
+        return;
+    }
+    let above = if regions.border.height > 0 { regions.border.y } else { regions.composer.y };
+    let high = u16::try_from(rows).unwrap_or(0);
+    let area = Area { x: regions.composer.x, y: above - high, width: regions.composer.width, height: high };
+    canvas.fill(area, Role::List);
+    let right = area.x + area.width;
+    let top = (model.completion.chosen + 1).saturating_sub(rows);
+    for (y, (index, command)) in (area.y..).zip(commands.iter().enumerate().skip(top).take(rows)) {
+        let chosen = index == model.completion.chosen;
+        let role = if chosen { Role::ListChosen } else { Role::List };
+        if chosen {
+            canvas.fill(Area { y, height: 1, ..area }, Role::ListChosen);
+        }
+        canvas.put(area.x, y, right, if chosen { "▸" } else { " " }, role);
+        let slash = command.row().slash.unwrap_or_default();
+        let x = canvas.put_short(area.x + 2, y, right, &format!("/{slash}"), role);
+        let detail = if chosen { Role::ListChosen } else { Role::ListDetail };
+        canvas.put_short(x.max(area.x + 14), y, right, command.row().help, detail);
+    }
+}

@@ -1,0 +1,53 @@
+//! The parts of the screen, each drawn from the model into its area.
+
+mod bar;
+mod draft;
+mod overlay;
+mod panel;
+mod transcript;
+
+#[cfg(test)]
+mod tests;
+
+use super::cells::Canvas;
+use super::painter::Painter;
+use super::theme::Role;
+use crate::workbench::{Model, geometry};
+use ratatui::Frame;
+
+/// Draws the model. The cursor is put where text is edited, for input methods too.
+pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
+    painter.follow(model);
+    painter.begin();
+    // The terminal's size may be ahead of the model by one message.
+    let size = frame.area();
+    let regions = geometry::regions(model);
+    let cursor = {
+        let theme = painter.theme().clone();
+        let mut canvas = Canvas { buffer: frame.buffer_mut(), theme: &theme };
+        let ground = theme.style(Role::Text);
+        if ground != ratatui::style::Style::new() {
+            canvas.buffer.set_style(size, ground);
+        }
+        panel::draw(model, &regions, &mut canvas);
+        bar::title(model, regions.title, &mut canvas);
+        transcript::draw(model, painter, regions.transcript, &mut canvas);
+        draft::notice(model, regions.notice, &mut canvas);
+        draft::queue(model, regions.queue, &mut canvas);
+        let mut cursor = draft::draw(model, &regions, &mut canvas);
+        bar::status(model, regions.status, &mut canvas);
+        if model.overlay.is_some() {
+            cursor = overlay::draw(model, &mut canvas);
+        } else {
+            draft::completion(model, &regions, &mut canvas);
+        }
+        cursor
+    };
+    painter.end(&model.transcript);
+    if let Some((x, y)) = cursor
+        && x < size.width
+        && y < size.height
+    {
+        frame.set_cursor_position((x, y));
+    }
+}

@@ -1,0 +1,128 @@
+//! What lies over the transcript: lists and pages.
+
+use super::panel;
+use crate::ui::cells::Canvas;
+use crate::ui::theme::Role;
+use crate::ui::wrap::columns;
+use crate::workbench::Model;
+use crate::workbench::geometry::{self, Area};
+use crate::workbench::overlay::{Choice, Entry, Overlay, Pager, PagerLine, Picker};
+
+/// Draws it; tells where the cursor stands, if text is edited in it.
+pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
+    let area = geometry::overlay(model);
+    if area.width == 0 || area.height == 0 {
+        return None;
+    }
+    canvas.fill(area, Role::List);
+    match model.overlay.as_ref()? {
+        Overlay::Picker(picker) => picker_rows(model, picker, area, canvas),
+        Overlay::Pager(pager) => {
+            page(pager, area, canvas);
+            None
+        }
+    }
+}
+
+fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
+    let title = format!("{} · {} of {}", picker.kind.title(), picker.shown.len(), picker.entries.len());
+    let inner = canvas.frame(area, &title, Role::BorderFocused);
+    let right = inner.x + inner.width;
+    let mut cursor = None;
+    let x = canvas.put(inner.x, inner.y, right, "› ", Role::PromptMark);
+    if picker.filtering || !picker.filter.is_empty() {
+        // The end of a long filter is what one writes at.
+        let room = usize::from(right.saturating_sub(x).saturating_sub(1));
+        let hidden = picker.filter.chars().count().saturating_sub(room);
+        let tail: String = picker.filter.chars().skip(hidden).collect();
+        let end = canvas.put(x, inner.y, right, &tail, Role::Draft);
+        cursor = picker.filtering.then_some((end.min(right.saturating_sub(1)), inner.y));
+    } else {
+        canvas.put_short(x, inner.y, right, "/ to filter", Role::DraftHint);
+    }
+    let rows = usize::from(inner.height.saturating_sub(1));
+    if rows == 0 {
+        return cursor;
+    }
+    let first = inner.y + 1;
+    if picker.shown.is_empty() {
+        let text = if picker.loading { "loading…" } else { "nothing matches" };
+        canvas.put_short(inner.x + 2, first, right, text, Role::TextMuted);
+    }
+    let top = (picker.chosen + 1).saturating_sub(rows);
+    for (y, (place, index)) in (first..).zip(picker.shown.iter().enumerate().skip(top).take(rows)) {
+        let Some(entry) = picker.entries.get(*index) else { continue };
+        let chosen = place == picker.chosen;
+        let line = Area { x: inner.x, y, width: inner.width, height: 1 };
+        if chosen {
+            canvas.fill(line, Role::ListChosen);
+        }
+        let role = if chosen { Role::ListChosen } else { Role::List };
+        let mark = match (chosen, entry.current) {
+            (true, _) => "▸",
+            (false, true) => "*",
+            (false, false) => " ",
+        };
+        canvas.put(line.x, y, right, mark, role);
+        let line = Area { x: line.x + 2, width: line.width.saturating_sub(3), ..line };
+        match &entry.choice {
+            Choice::Thread(row) => panel::list_row(row, model.now, line, chosen, canvas),
+            Choice::Command(_) | Choice::Model(_) | Choice::Theme(_) | Choice::Prompt(_) => {
+                entry_row(entry, line, chosen, canvas);
+            }
+        }
+    }
+    cursor
+}
+
+fn entry_row(entry: &Entry, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+    let right = area.x + area.width;
+    let (role, detail) = match (chosen, entry.usable) {
+        (true, _) => (Role::ListChosen, Role::ListChosen),
+        (false, true) => (Role::List, Role::ListDetail),
+        (false, false) => (Role::ListUnusable, Role::ListUnusable),
+    };
+    let wide = u16::try_from(columns(&entry.detail)).unwrap_or(u16::MAX);
+    let label = u16::try_from(columns(&entry.label)).unwrap_or(u16::MAX);
+    let current = if entry.current { " (in use)" } else { "" };
+    let x = canvas.put_short(area.x, area.y, right, &format!("{}{current}", entry.label), role);
+    if label.saturating_add(wide).saturating_add(12) <= area.width {
+        canvas.put(right - wide, area.y, right, &entry.detail, detail);
+    } else if x + 4 < right {
+        canvas.put_short(x + 2, area.y, right, &entry.detail, detail);
+    }
+}
+
+fn page(pager: &Pager, area: Area, canvas: &mut Canvas<'_>) {
+    let mut title = pager.title.to_owned();
+    let rows = usize::from(area.height.saturating_sub(2));
+    if pager.lines.len() > rows {
+        title = format!(
+            "{title} · {}–{} of {}",
+            pager.top + 1,
+            (pager.top + rows).min(pager.lines.len()),
+            pager.lines.len()
+        );
+    }
+    let inner = canvas.frame(area, &title, Role::BorderFocused);
+    let right = inner.x + inner.width;
+    let lefts = pager.lines.iter().map(|line| match line {
+        PagerLine::Row { left, .. } => columns(left),
+        PagerLine::Blank | PagerLine::Heading(_) => 0,
+    });
+    let left_wide = u16::try_from(lefts.max().unwrap_or(0)).unwrap_or(0).min(inner.width / 3).max(8);
+    for (y, line) in (inner.y..inner.y + inner.height).zip(pager.lines.iter().skip(pager.top)) {
+        match line {
+            PagerLine::Blank => {}
+            PagerLine::Heading(text) => {
+                canvas.put_short(inner.x + 1, y, right, text, Role::Title);
+            }
+            PagerLine::Row { left, right: text, more } => {
+                let end = inner.x + 1 + left_wide;
+                canvas.put_short(inner.x + 1, y, end.min(right), left, Role::Key);
+                let text = if inner.width >= 80 && !more.is_empty() { more } else { text };
+                canvas.put_short(end + 2, y, right, text, Role::Text);
+            }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Threads as rows: in the column at the left, and in the list over the transcript.
+
+use crate::domain::{Status, Timestamp};
+use crate::ui::cells::Canvas;
+use crate::ui::theme::Role;
+use crate::ui::wrap::columns;
+use crate::workbench::geometry::{Area, Regions};
+use crate::workbench::{Model, ThreadRow};
+
+/// The column at the left.
+pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
+    let area = regions.panel;
+    if area.width < 4 || area.height < 2 {
+        return;
+    }
+    let edge = area.x + area.width - 1;
+    for y in area.y..area.y + area.height {
+        canvas.put(edge, y, edge + 1, "│", Role::Border);
+    }
+    canvas.put(area.x + 1, area.y, edge, "threads", Role::Title);
+    let rows = usize::from(area.height - 1) / 2;
+    if model.threads.is_empty() {
+        canvas.put(area.x + 1, area.y + 1, edge, "none yet", Role::TextMuted);
+    }
+    for (index, row) in model.threads.iter().take(rows).enumerate() {
+        let y = area.y + 1 + 2 * u16::try_from(index).unwrap_or(0);
+        let current = model.thread.as_ref() == Some(&row.thread_id);
+        let (mark, role) = status_mark(row.status);
+        let title = if current { Role::Title } else { Role::Text };
+        canvas.put(area.x, y, edge, if current { "›" } else { " " }, Role::PromptMark);
+        canvas.put(area.x + 1, y, edge, mark, role);
+        canvas.put_short(area.x + 3, y, edge, name_of(row), title);
+        let detail = format!("{} · {}", row.status.word(), summary(row, model.now));
+        canvas.put_short(area.x + 3, y + 1, edge, &detail, Role::TextMuted);
+    }
+}
+
+/// One row of the list of threads.
+pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+    let right = area.x + area.width;
+    let (mark, status_role) = status_mark(row.status);
+    let (role, detail, status_role) = if chosen {
+        (Role::ListChosen, Role::ListChosen, Role::ListChosen)
+    } else {
+        (Role::List, Role::ListDetail, status_role)
+    };
+    let x = canvas.put_short(area.x, area.y, right, mark, status_role);
+    let x = canvas.put_short(x + 1, area.y, right, row.status.word(), status_role);
+    let x = x.max(area.x + 12);
+    let summary = summary(row, now);
+    let wide = u16::try_from(columns(&summary)).unwrap_or(0);
+    let end = if area.width > 50 { right - wide - 1 } else { right };
+    canvas.put_short(x, area.y, end.saturating_sub(1), name_of(row), role);
+    if area.width > 50 {
+        canvas.put(end, area.y, right, &summary, detail);
+    }
+}
+
+fn name_of(row: &ThreadRow) -> &str {
+    if row.title.is_empty() { row.thread_id.as_str() } else { &row.title }
+}
+
+fn summary(row: &ThreadRow, now: Timestamp) -> String {
+    let turns = if row.turns == 1 { "turn" } else { "turns" };
+    format!("{} {turns} · {} · {}", row.turns, row.spend, age(now.since(row.updated_at)))
+}
+
+/// A mark that tells the status without colour.
+pub(super) fn status_mark(status: Status) -> (&'static str, Role) {
+    match status {
+        Status::Running => ("●", Role::ThreadRunning),
+        Status::Created | Status::Queued => ("◌", Role::ThreadWaiting),
+        Status::Waiting | Status::Suspended => ("○", Role::ThreadWaiting),
+        Status::Completed | Status::Continued => ("✓", Role::ThreadDone),
+        Status::Error | Status::Killed => ("✗", Role::ThreadFailed),
+        Status::Cancelled => ("■", Role::ThreadDone),
+    }
+}
+
+fn age(milliseconds: u64) -> String {
+    match milliseconds / 1_000 {
+        0..60 => "now".to_owned(),
+        seconds @ 60..3_600 => format!("{} min", seconds / 60),
+        seconds @ 3_600..86_400 => format!("{} h", seconds / 3_600),
+        seconds => format!("{} d", seconds / 86_400),
+    }
+}

@@ -1,0 +1,357 @@
+//! Whole screens as text, from a model that came about by messages.
+
+use super::view;
+use crate::commands::{Key, KeyCode, Keymap};
+use crate::domain::event::{CallError, Delta, ErrorCategory, PromptMode, StopReason};
+use crate::domain::{
+    CallId, Cost, Event, LimitKind, Limits, Message as Said, ModelRef, Money, Record, Status, ThreadId, ThreadKind,
+    Timestamp, Tokens, Usage, Waiting,
+};
+use crate::ui::{ColourDepth, Painter, Theme};
+use crate::workbench::protocol::{FromWorker, QueuedPrompt, State};
+use crate::workbench::{Message, Model, ModelChoice, Options, ThreadRow, update};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+
+const NOW: u64 = 1_772_758_900_000;
+
+const ANSWER: &str = "# Plan\n\nI'll run the **checks** first, then build with `cargo build --release`.\n\n\
+1. lint everything\n2. test\n   - unit\n   - whole program\n3. ship\n\n\
+| step | takes | state |\n|:-----|------:|-------|\n| lint | 12 s | done |\n| test | 140 s | 漢字 ok |\n\n\
+> Nothing is shipped before the tests pass.\n\n\
+```rust\nfn main() {\n    let answer = 42;\n    println!(\"{answer}\");\n}\n```\n\nSee [the manual](https://example.org/manual) for more";
+
+struct Session {
+    model: Model,
+    painter: Painter,
+    offset: u64,
+}
+
+impl Session {
+    fn new(columns: u16, rows: u16) -> Self {
+        let (model, _) = Model::new(Options {
+            directive: "levain/chat".into(),
+            model: ModelRef::new("scripted", "demo"),
+            model_is_scripted: true,
+            project: "shop".into(),
+            open: None,
+            size: (columns, rows),
+            keymap: Keymap::embedded(),
+            now: Timestamp(NOW),
+            themes: Theme::names(),
+            theme: None,
+        });
+        let painter = Painter::new(Theme::named("dark").unwrap(), ColourDepth::Sixteen);
+        Self { model, painter, offset: 0 }
+    }
+
+    fn tell(&mut self, message: Message) -> &mut Self {
+        update(&mut self.model, &mut self.painter, message);
+        self
+    }
+
+    fn keys(&mut self, keys: &str) -> &mut Self {
+        for word in keys.split(' ') {
+            self.tell(Message::Key(word.parse().unwrap()));
+        }
+        self
+    }
+
+    fn type_in(&mut self, text: &str) -> &mut Self {
+        for letter in text.chars() {
+            self.tell(Message::Key(Key::char(letter)));
+        }
+        self
+    }
+
+    fn event(&mut self, event: Event) -> &mut Self {
+        let record = Record { timestamp: Timestamp(NOW), thread_id: thread(), event };
+        let offset = self.offset;
+        self.offset += 100;
+        self.tell(Message::Worker(FromWorker::Event { offset, next_offset: self.offset, record }))
+    }
+
+    fn stream(&mut self, request: u32, text: &str) -> &mut Self {
+        let delta = Delta::Text { text: text.to_owned() };
+        self.tell(Message::Worker(FromWorker::Delta { request, delta }))
+    }
+
+    fn state(&mut self, status: Status, turns: u32, queue: Vec<QueuedPrompt>) -> &mut Self {
+        self.tell(Message::Worker(FromWorker::State(State {
+            status,
+            waiting: (status == Status::Waiting).then_some(Waiting::User),
+            kind: ThreadKind::Interactive,
+            directive: "levain/chat".into(),
+            model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
+            cost: Cost { turns, spend: Money(180_000), ..Cost::default() },
+            limits: Limits::default(),
+            context: Tokens(6_412),
+            context_exact: turns > 1,
+            window: Some(Tokens(200_000)),
+            queue,
+        })))
+    }
+
+    /// A thread that answers the first prompt.
+    fn started(columns: u16, rows: u16) -> Self {
+        let mut session = Self::new(columns, rows);
+        session.type_in("ship it to staging").keys("enter");
+        session.tell(Message::Opened { thread_id: thread(), newest: Vec::new(), older: None });
+        session.tell(Message::Connected { thread_id: thread() });
+        session.event(Event::SystemPrompt { text: "x".repeat(4_560), layers: vec!["a".into(); 7] });
+        session.event(Event::CognitionIn { text: "ship it to staging".into(), role: "user".into(), prompt: Some(1) });
+        session.event(Event::RequestRecorded {
+            request: 1,
+            turn: 1,
+            attempt: 1,
+            model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
+        });
+        session.state(Status::Running, 1, Vec::new());
+        session
+    }
+
+    fn answered(&mut self, request: u32, text: &str, stop: StopReason) -> &mut Self {
+        self.event(Event::CognitionOut {
+            text: text.into(),
+            model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
+            request,
+            stop,
+            usage: Usage { output: Tokens(412), ..Usage::default() },
+            spend: Some(Money(3_100)),
+            message: Said::assistant(text),
+            elapsed_ms: 2_130,
+        })
+    }
+
+    fn screen(&mut self) -> String {
+        let (columns, rows) = self.model.size;
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        terminal.draw(|frame| view(&self.model, &mut self.painter, frame)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let mut screen = String::new();
+        for y in 0..rows {
+            let mut row = String::new();
+            let mut x = 0;
+            while x < columns {
+                let symbol = buffer[(x, y)].symbol();
+                row.push_str(symbol);
+                x += u16::try_from(crate::ui::wrap::columns(symbol).max(1)).unwrap();
+            }
+            screen.push_str(row.trim_end());
+            screen.push('\n');
+        }
+        let at = terminal.backend().cursor_position();
+        format!("{screen}cursor {},{}\n", at.x, at.y)
+    }
+}
+
+fn thread() -> ThreadId {
+    ThreadId::new("levain/chat", 1_772_758_807_565)
+}
+
+fn rows_of_threads() -> Vec<ThreadRow> {
+    let row = |id: u64, status: Status, title: &str, turns: u32, minutes: u64| ThreadRow {
+        thread_id: ThreadId::new("levain/chat", id),
+        directive: "levain/chat".into(),
+        status,
+        title: title.into(),
+        model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
+        turns,
+        spend: Money(i64::from(turns) * 12_000),
+        updated_at: Timestamp(NOW - minutes * 60_000),
+    };
+    vec![
+        row(1_772_758_807_565, Status::Running, "ship it to staging", 3, 0),
+        row(2, Status::Waiting, "why is the build slow on the small machines, and what would it take", 1, 25),
+        row(3, Status::Completed, "tag the release", 12, 60 * 30),
+        row(4, Status::Error, "", 0, 60 * 24 * 9),
+    ]
+}
+
+fn check(name: &str, build: impl Fn(u16, u16) -> Session) {
+    for (columns, rows) in [(160, 45), (80, 24), (20, 5)] {
+        let screen = build(columns, rows).screen();
+        insta::assert_snapshot!(format!("{name}_{columns}x{rows}"), screen);
+    }
+}
+
+#[test]
+fn an_empty_draft() {
+    check("empty", Session::new);
+}
+
+#[test]
+fn an_answer_streams() {
+    check("streaming", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        session.stream(1, ANSWER);
+        session.tell(Message::Second).tell(Message::Second);
+        let queued = QueuedPrompt { prompt: 2, text: "also tag the release".into(), mode: PromptMode::FollowUp };
+        session.state(Status::Running, 1, vec![queued]);
+        session.type_in("and tell me");
+        session
+    });
+}
+
+fn whole_story(columns: u16, rows: u16) -> Session {
+    let mut session = Session::started(columns, rows);
+    session.event(Event::CognitionReasoning { text: "The tests come first. ".repeat(12) });
+    session.event(Event::ToolCallStart {
+        tool: "bash".into(),
+        call_id: CallId("c1".into()),
+        input: serde_json::json!({"command": "cargo test --all-features --workspace", "timeout": 60}),
+    });
+    session.event(Event::ToolCallResult {
+        call_id: CallId("c1".into()),
+        output: "running 12 tests\ntest result: ok".into(),
+        error: None,
+    });
+    session.event(Event::ToolCallStart {
+        tool: "read_file".into(),
+        call_id: CallId("c2".into()),
+        input: serde_json::json!({"path": "src/main.rs"}),
+    });
+    session.event(Event::ToolCallResult {
+        call_id: CallId("c2".into()),
+        output: String::new(),
+        error: Some("no such file\nmore".into()),
+    });
+    session.event(Event::ErrorClassified {
+        request: 2,
+        attempt: 1,
+        error: CallError {
+            category: ErrorCategory::Transient,
+            code: "overloaded_error".into(),
+            message: "the provider is overloaded".into(),
+            status: Some(529),
+            retry_after_ms: None,
+        },
+    });
+    session.event(Event::RetryScheduled { attempt: 1, delay_ms: 3_000 });
+    session.answered(3, "All tests pass.", StopReason::EndTurn);
+    session.event(Event::Limit { code: LimitKind::Turns, current: 25, maximum: 25 });
+    session.state(Status::Waiting, 3, Vec::new());
+    session
+}
+
+#[test]
+fn a_finished_turn_with_everything() {
+    check("finished", whole_story);
+}
+
+#[test]
+fn details_are_shown() {
+    check("details", |columns, rows| {
+        let mut session = whole_story(columns, rows);
+        session.keys("ctrl-o");
+        session
+    });
+}
+
+#[test]
+fn an_interrupted_answer() {
+    check("interrupted", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        session.stream(1, "I'll run the checks");
+        session.keys("esc");
+        session.answered(1, "I'll run the checks", StopReason::Cancelled);
+        session.event(Event::TurnCancelled { after_ms: 120 });
+        session.state(Status::Waiting, 1, Vec::new());
+        session.keys("ctrl-c");
+        session
+    });
+}
+
+#[test]
+fn a_held_view_shows_what_is_new() {
+    check("scrolled", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        session.stream(1, &ANSWER.repeat(4));
+        session.keys("pageup pageup");
+        session.stream(1, " and more");
+        session
+    });
+}
+
+#[test]
+fn a_worker_that_died() {
+    check("died", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        session.stream(1, "I'll run the");
+        session.tell(Message::Disconnected { thread_id: thread(), expected: false, detail: "signal 9".into() });
+        session
+    });
+}
+
+#[test]
+fn the_palette() {
+    check("palette", |columns, rows| {
+        let mut session = Session::new(columns, rows);
+        session.keys("F2").type_in("th");
+        session
+    });
+}
+
+#[test]
+fn the_help_page() {
+    check("help", |columns, rows| {
+        let mut session = Session::new(columns, rows);
+        session.keys("F1");
+        session
+    });
+}
+
+#[test]
+fn the_threads() {
+    check("threads", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j");
+        session
+    });
+}
+
+#[test]
+fn the_models() {
+    check("models", |columns, rows| {
+        let mut session = Session::new(columns, rows);
+        session.keys("ctrl-l");
+        let choice = |provider: &str, model: &str, note: &str, usable: bool| ModelChoice {
+            model: ModelRef::new(provider, model),
+            note: note.into(),
+            usable,
+        };
+        session.tell(Message::Models(vec![
+            choice("scripted", "demo", "answers from a script", true),
+            choice("anthropic", "claude-sonnet-4-5", "200k · $3/$15", true),
+            choice("openai", "gpt-5", "no key: set OPENAI_API_KEY", false),
+        ]));
+        session.keys("down");
+        session
+    });
+}
+
+#[test]
+fn completing_a_command() {
+    check("completion", |columns, rows| {
+        let mut session = Session::new(columns, rows);
+        session.type_in("/th");
+        session
+    });
+}
+
+#[test]
+fn a_long_draft_with_a_paste() {
+    check("draft", |columns, rows| {
+        let mut session = Session::new(columns, rows);
+        session.type_in("Here is what the log says about the failing step, 漢字 included: ");
+        session.tell(Message::Paste("line\n".repeat(120)));
+        session.keys("ctrl-j").type_in("What is wrong?");
+        session.tell(Message::Notice {
+            level: crate::workbench::Level::Warning,
+            text: "keymap.toml:3: there is no command `x`".into(),
+        });
+        session
+    });
+}
+
+mod walk;

@@ -1,0 +1,221 @@
+//! Random messages and sizes: whatever comes in whatever order, the screen draws and the invariants hold.
+
+use super::*;
+use crate::workbench::{Level, Position};
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Key(usize),
+    Letter(char),
+    Paste(String),
+    Resize(u16, u16),
+    Wheel(i32),
+    Delta(u32, u8, String),
+    Out(u32, u8),
+    Event(u8),
+    State(u8),
+    Around(u8),
+}
+
+const KEYS: [&str; 40] = [
+    "enter",
+    "alt-enter",
+    "shift-enter",
+    "esc",
+    "ctrl-c",
+    "ctrl-t",
+    "ctrl-l",
+    "F1",
+    "F2",
+    "ctrl-r",
+    "up",
+    "down",
+    "left",
+    "right",
+    "pageup",
+    "pagedown",
+    "ctrl-home",
+    "ctrl-end",
+    "end",
+    "home",
+    "ctrl-o",
+    "alt-t",
+    "backspace",
+    "ctrl-w",
+    "ctrl-u",
+    "ctrl-k",
+    "ctrl-y",
+    "ctrl-_",
+    "alt-n",
+    "tab",
+    "alt-up",
+    "/",
+    "j",
+    "k",
+    "G",
+    "g",
+    "?",
+    "ctrl-up",
+    "alt-c",
+    "delete",
+];
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => (0..KEYS.len()).prop_map(Step::Key),
+        3 => prop::sample::select(vec!['a', ' ', '漢', '/', '\u{301}', '\\', 'n']).prop_map(Step::Letter),
+        1 => "[a\n\r漢\u{1b}]{0,30}".prop_map(Step::Paste),
+        1 => Just(Step::Paste("x\n".repeat(40))),
+        2 => (1u16..170, 1u16..50).prop_map(|(columns, rows)| Step::Resize(columns, rows)),
+        2 => (-9i32..9).prop_map(Step::Wheel),
+        4 => (1u32..5, 0u8..4, "[a-z #*`\n|-]{0,60}").prop_map(|(request, sort, text)| Step::Delta(request, sort, text)),
+        1 => (1u32..5, 0u8..5).prop_map(|(request, sort)| Step::Out(request, sort)),
+        3 => (0u8..16).prop_map(Step::Event),
+        2 => (0u8..5).prop_map(Step::State),
+        4 => (0u8..16).prop_map(Step::Around),
+    ]
+}
+
+impl Session {
+    fn walk(&mut self, step: Step) {
+        match step {
+            Step::Key(index) => drop(self.keys(KEYS[index])),
+            Step::Letter(letter) => {
+                self.tell(Message::Key(Key::plain(KeyCode::Char(letter))));
+            }
+            Step::Paste(text) => drop(self.tell(Message::Paste(text))),
+            Step::Resize(columns, rows) => drop(self.tell(Message::Resize { columns, rows })),
+            Step::Wheel(lines) => drop(self.tell(Message::Wheel { lines })),
+            Step::Delta(request, sort, text) => {
+                let delta = match sort {
+                    0 => Delta::Thinking { text },
+                    1 => Delta::ToolCallStart { id: CallId(text), name: "bash".into() },
+                    2 => Delta::ToolInputDelta { partial_json: text },
+                    _ => Delta::Text { text },
+                };
+                let message = if sort == 1 && request == 4 {
+                    FromWorker::Inflight { request, deltas: vec![Delta::Text { text: "so far".into() }, delta] }
+                } else {
+                    FromWorker::Delta { request, delta }
+                };
+                self.tell(Message::Worker(message));
+            }
+            Step::Out(request, sort) => {
+                let reason = match sort {
+                    0 => StopReason::EndTurn,
+                    1 => StopReason::Cancelled,
+                    2 => StopReason::Lost,
+                    3 => StopReason::Truncated { detail: "cut".into() },
+                    _ => StopReason::ToolUse,
+                };
+                self.answered(request, "done *so*", reason);
+            }
+            Step::Event(sort) => self.some_event(sort),
+            Step::State(sort) => {
+                let status = [Status::Running, Status::Waiting, Status::Completed, Status::Error, Status::Queued]
+                    [usize::from(sort)];
+                let queued = QueuedPrompt { prompt: 9, text: "later".into(), mode: PromptMode::Steer };
+                self.state(status, 2, if sort == 0 { vec![queued; 5] } else { Vec::new() });
+            }
+            Step::Around(sort) => self.some_message(sort),
+        }
+    }
+
+    fn some_event(&mut self, sort: u8) {
+        let event = match sort {
+            0 => Event::CognitionIn { text: "a".into(), role: "user".into(), prompt: None },
+            1 => Event::CognitionReasoning { text: "hm".into() },
+            2 => Event::RequestRecorded { request: 2, turn: 1, attempt: 2, model: ModelRef::new("a", "b") },
+            3 => Event::ToolCallStart { tool: "t".into(), call_id: CallId("x".into()), input: serde_json::json!([1]) },
+            4 => Event::ToolCallResult { call_id: CallId("x".into()), output: "o\n".repeat(9), error: None },
+            5 => Event::TurnCancelled { after_ms: 3 },
+            6 => Event::ThreadCompleted { cost: Cost::default() },
+            7 => Event::RetryScheduled { attempt: 1, delay_ms: 2_000 },
+            8 => Event::PromptQueued { prompt: 3, text: "q".into(), mode: PromptMode::FollowUp },
+            9 => Event::PromptWithdrawn { prompt: 3 },
+            10 => Event::Limit { code: LimitKind::Spend, current: 2, maximum: 1 },
+            11 => Event::ModelChanged { model: ModelRef::new("scripted", "b") },
+            12 => Event::Notice { text: "n\u{1b}".into() },
+            13 => Event::ThreadKilled { cost: Cost::default() },
+            14 => Event::LogRepaired { cut_bytes: 1, at_offset: 2 },
+            _ => Event::LimitsChanged { limits: Limits::ONE_SHOT },
+        };
+        self.event(event);
+    }
+
+    fn some_message(&mut self, sort: u8) {
+        let thread_id = self.model.thread.clone().unwrap_or_else(thread);
+        let said = |text: &str| Record {
+            timestamp: Timestamp(NOW),
+            thread_id: thread(),
+            event: Event::CognitionIn { text: text.into(), role: "user".into(), prompt: None },
+        };
+        let message = match sort {
+            0..=2 => Message::Opened { thread_id, newest: vec![said("old")], older: Some(7) },
+            3..=6 => Message::Connected { thread_id },
+            7 => Message::Disconnected { thread_id, expected: false, detail: "gone".into() },
+            8 => Message::Disconnected { thread_id, expected: true, detail: String::new() },
+            9 => Message::Older { thread_id, records: vec![said("older"), said("still older")], older: None },
+            10 => Message::Threads(rows_of_threads()),
+            11 => Message::Notice { level: Level::Error, text: "it failed".into() },
+            12 => Message::Second,
+            13 => Message::Edited("from\nthe editor\n".into()),
+            14 => Message::Worker(FromWorker::Error { id: 1, message: "no".into() }),
+            _ => Message::Worker(FromWorker::Ack { id: 1 }),
+        };
+        self.tell(message);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 80, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_comes_is_drawn(steps in prop::collection::vec(step(), 1..60)) {
+        let mut session = Session::new(80, 24);
+        for step in steps {
+            session.walk(step);
+            let ids: Vec<_> = session.model.transcript.iter().map(|block| block.id).collect();
+            prop_assert!(ids.is_sorted() && ids.windows(2).all(|pair| pair[0] != pair[1]), "ids {:?}", ids);
+            if session.model.position == Position::Follow {
+                prop_assert_eq!(session.model.news(), 0);
+            }
+            session.model.take_changed();
+            session.screen();
+            prop_assert!(!session.model.take_changed(), "drawing changes nothing");
+        }
+    }
+
+    #[test]
+    fn a_draft_is_never_lost(steps in prop::collection::vec(step(), 1..40)) {
+        let mut session = Session::new(80, 24);
+        for step in steps {
+            let leaves = matches!(step, Step::Key(_) | Step::Letter(_) | Step::Paste(_))
+                || matches!(step, Step::Around(13));
+            let before = session.model.composer.text();
+            session.walk(step);
+            if !leaves {
+                // What did not come from the person's hands never takes from the draft.
+                prop_assert!(session.model.composer.text().ends_with(&before));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_size_is_drawn() {
+    for columns in 1..45 {
+        for rows in 1..14 {
+            let mut session = whole_story(columns, rows);
+            session.screen();
+            for keys in ["F1", "esc", "F2", "esc", "ctrl-t", "esc"] {
+                session.keys(keys).screen();
+            }
+            session.type_in("/t").screen();
+        }
+    }
+    let mut session = Session::started(500, 200);
+    session.stream(1, ANSWER);
+    session.screen();
+}

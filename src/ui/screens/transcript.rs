@@ -1,0 +1,91 @@
+//! The visible rows of the transcript.
+
+use crate::commands::CommandId;
+use crate::ui::cells::Canvas;
+use crate::ui::painter::Painter;
+use crate::ui::theme::Role;
+use crate::workbench::geometry::Area;
+use crate::workbench::{Layout, Model, Position};
+
+pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mut Canvas<'_>) {
+    if area.height == 0 || area.width == 0 {
+        return;
+    }
+    if model.transcript.is_empty() {
+        welcome(model, area, canvas);
+        return;
+    }
+    let rows = usize::from(area.height);
+    let top = model.top(painter, area.width, rows);
+    let mut y = area.y;
+    let bottom = area.y + area.height;
+    let mut line = top.line;
+    for index in top.index..model.transcript.len() {
+        let Some(block) = model.transcript.get(index) else { break };
+        let height = painter.height(block, area.width);
+        let left = usize::from(bottom - y);
+        let count = height.saturating_sub(line).min(left);
+        painter.draw(block, area.width, line, count, canvas, (area.x, y));
+        y += u16::try_from(count).unwrap_or(0);
+        line = 0;
+        if y >= bottom {
+            break;
+        }
+    }
+    if model.position != Position::Follow {
+        pill(model, area, canvas);
+    }
+}
+
+/// Says what came below a held view, and the key that goes there.
+fn pill(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
+    let key = model.keymap.key_for(CommandId::TranscriptEnd, &model.contexts());
+    let key = key.map(|key| format!(" · {key} to follow")).unwrap_or_default();
+    let text = match model.news() {
+        0 => format!(" more below{key} "),
+        news => format!(" {news} new{key} "),
+    };
+    let wide = u16::try_from(crate::ui::wrap::columns(&text)).unwrap_or(area.width).min(area.width);
+    let x = area.x + area.width - wide;
+    canvas.put_short(x, area.y + area.height - 1, area.x + area.width, &text, Role::Pill);
+}
+
+/// What an empty transcript says.
+fn welcome(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
+    let right = area.x + area.width;
+    let indent = if area.width > 20 { 2 } else { 0 };
+    let key = |command: CommandId| {
+        let key = model.keymap.key_for(command, &model.composer_contexts());
+        key.map_or_else(|| "/".to_owned(), |key| key.to_string())
+    };
+    let mut rows: Vec<(String, String, Role)> = Vec::new();
+    if model.link == crate::workbench::Link::Opening {
+        rows.push((String::new(), "reading the log…".to_owned(), Role::TextMuted));
+    } else {
+        rows.push((String::new(), format!("A new thread with {}.", model.directive), Role::Title));
+        if model.model_is_scripted {
+            let text = "It answers from a script: no model is asked and nothing is spent.";
+            rows.push((String::new(), text.to_owned(), Role::StatusWarning));
+        }
+        rows.push((String::new(), String::new(), Role::Text));
+        for (command, text) in [
+            (CommandId::ModelChoose, "choose a model"),
+            (CommandId::ThreadsShow, "open an earlier thread"),
+            (CommandId::PaletteOpen, "everything else by name"),
+            (CommandId::HelpShow, "every key"),
+        ] {
+            rows.push((key(command), text.to_owned(), Role::TextMuted));
+        }
+    }
+    let high = u16::try_from(rows.len()).unwrap_or(u16::MAX);
+    let skip = usize::from(high.saturating_sub(area.height).min(2)) * usize::from(area.height < high);
+    let first = area.y + u16::from(area.height > high);
+    for (y, (left, text, role)) in (first..area.y + area.height).zip(rows.into_iter().skip(skip.min(1))) {
+        let mut x = area.x + indent;
+        if !left.is_empty() {
+            canvas.put(x, y, right, &left, Role::Key);
+            x += 8;
+        }
+        canvas.put_short(x, y, right, &text, role);
+    }
+}

@@ -1,0 +1,193 @@
+//! Themes: which role is drawn in which style. A theme file has one line for a role, `"status.error" = "red bold"`; a
+//! role that it leaves out looks like its parent, the role without the last word.
+
+mod colour;
+mod role;
+
+pub use colour::ColourDepth;
+pub use role::Role;
+
+use crate::commands;
+use ratatui::style::{Modifier, Style};
+use toml::de::DeTable;
+
+/// Something wrong in a theme file: it costs its line.
+pub type Problem = commands::Problem;
+
+const EMBEDDED: [(&str, &str); 3] = [
+    ("dark", include_str!("../../../themes/dark.toml")),
+    ("light", include_str!("../../../themes/light.toml")),
+    ("high-contrast", include_str!("../../../themes/high-contrast.toml")),
+];
+
+/// A style for every role.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Theme {
+    pub name: String,
+    styles: Vec<Style>,
+}
+
+impl Theme {
+    /// A theme that came with the program.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let (name, text) = EMBEDDED.iter().find(|(known, _)| *known == name)?;
+        let (mut theme, problems) = Self::from_toml(text, name);
+        debug_assert!(problems.is_empty(), "{problems:?}");
+        (*name).clone_into(&mut theme.name);
+        Some(theme)
+    }
+
+    /// Names of the themes that came with the program.
+    #[must_use]
+    pub fn names() -> Vec<String> {
+        EMBEDDED.iter().map(|(name, _)| (*name).to_owned()).collect()
+    }
+
+    /// A theme from a file; its name is that of the file without folder and ending.
+    #[must_use]
+    pub fn from_toml(text: &str, file: &str) -> (Self, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let mut report = |at: usize, words: String| {
+            let before = text.as_bytes().get(..at.min(text.len())).unwrap_or_default();
+            let line = before.split(|byte| *byte == b'\n').count();
+            problems.push(Problem { file: file.to_owned(), line, text: words });
+        };
+        let mut told: Vec<(Role, Style)> = Vec::new();
+        let (table, errors) = DeTable::parse_recoverable(text);
+        for error in errors {
+            report(error.span().map_or(0, |span| span.start), error.message().to_owned());
+        }
+        for (name, value) in table.get_ref() {
+            let Some(role) = Role::from_name(name.get_ref()) else {
+                report(name.span().start, format!("there is no role `{}`", name.get_ref()));
+                continue;
+            };
+            match value.get_ref().as_str().map(colour::parse_style) {
+                Some(Ok(style)) => told.push((role, style)),
+                Some(Err(words)) => report(value.span().start, words),
+                None => report(value.span().start, "a style is a text such as \"red bold\"".to_owned()),
+            }
+        }
+        let style_of = |role: Role| {
+            let mut name = role.name();
+            loop {
+                let own = Role::from_name(name).and_then(|role| told.iter().rev().find(|(known, _)| *known == role));
+                if let Some((_, style)) = own {
+                    return *style;
+                }
+                match name.rsplit_once('.') {
+                    Some((parent, _)) => name = parent,
+                    None => return Style::new(),
+                }
+            }
+        };
+        let styles = Role::ALL.iter().map(|role| style_of(*role)).collect();
+        problems.sort_by_key(|problem| problem.line);
+        let name = file.rsplit('/').next().unwrap_or(file);
+        let name = name.strip_suffix(".toml").unwrap_or(name).to_owned();
+        (Self { name, styles }, problems)
+    }
+
+    /// The style of a role.
+    #[must_use]
+    pub fn style(&self, role: Role) -> Style {
+        self.styles.get(role as usize).copied().unwrap_or_default()
+    }
+
+    /// This theme in the colours a terminal has.
+    #[must_use]
+    pub fn at(&self, depth: ColourDepth) -> Self {
+        let styles = self.styles.iter().map(|style| colour::reduce(*style, depth)).collect();
+        Self { name: self.name.clone(), styles }
+    }
+}
+
+impl Default for Theme {
+    /// The theme for dark terminals.
+    fn default() -> Self {
+        let (_, text) = EMBEDDED[0];
+        Self::from_toml(text, "dark").0
+    }
+}
+
+/// Emphasis that text brings along, whatever its role.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Emphasis(u8);
+
+impl Emphasis {
+    pub const BOLD: Self = Self(1);
+    pub const ITALIC: Self = Self(2);
+    pub const STRUCK: Self = Self(4);
+    pub const UNDERLINED: Self = Self(8);
+
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// As the terminal's modifiers.
+    #[must_use]
+    pub fn modifier(self) -> Modifier {
+        let all = [
+            (Self::BOLD, Modifier::BOLD),
+            (Self::ITALIC, Modifier::ITALIC),
+            (Self::STRUCK, Modifier::CROSSED_OUT),
+            (Self::UNDERLINED, Modifier::UNDERLINED),
+        ];
+        let mut modifier = Modifier::empty();
+        for (bit, on) in all {
+            if self.0 & bit.0 != 0 {
+                modifier |= on;
+            }
+        }
+        modifier
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ratatui::style::Color;
+
+    #[test]
+    fn the_themes_that_come_along_are_whole() {
+        for (name, text) in EMBEDDED {
+            let (_, problems) = Theme::from_toml(text, name);
+            assert_eq!(problems, [], "{name}");
+            assert!(Theme::named(name).is_some());
+        }
+    }
+
+    #[test]
+    fn a_role_looks_like_its_parent() {
+        let (theme, problems) = Theme::from_toml("\"status\" = \"red\"\n\"status.error\" = \"bold\"", "x/mine.toml");
+        assert_eq!(problems, []);
+        assert_eq!(theme.name, "mine");
+        assert_eq!(theme.style(Role::StatusWarning).fg, Some(Color::Red));
+        assert_eq!(theme.style(Role::StatusError), Style::new().add_modifier(Modifier::BOLD));
+    }
+
+    #[test]
+    fn a_bad_line_costs_itself() {
+        let text = "\"status.error\" = \"rde\"\n\"moon\" = \"red\"\n\"status.warning\" = \"#ff0000 on 17 bold\"\n";
+        let (theme, problems) = Theme::from_toml(text, "mine.toml");
+        let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            problems,
+            ["mine.toml:1: `rde` is neither a colour nor a way to stress", "mine.toml:2: there is no role `moon`"]
+        );
+        let style = theme.style(Role::StatusWarning);
+        assert_eq!((style.fg, style.bg), (Some(Color::Rgb(255, 0, 0)), Some(Color::Indexed(17))));
+        let sixteen = theme.at(ColourDepth::Sixteen).style(Role::StatusWarning);
+        assert_eq!(sixteen.fg, Some(Color::LightRed));
+        let none = theme.at(ColourDepth::None).style(Role::StatusWarning);
+        assert_eq!((none.fg, none.bg), (None, None));
+        assert!(none.add_modifier.contains(Modifier::BOLD));
+    }
+}

@@ -1,0 +1,509 @@
+//! The draft: a text buffer with the keys people know from their shell, large pastes as one letter, earlier prompts.
+//!
+//! The buffer is [`tui_textarea::TextArea`], used for its editing and its undo; it is never drawn by that crate. A
+//! large paste stands in the buffer as one letter of a private plane, so that it moves, is deleted and undone whole.
+
+mod wrap;
+
+pub use wrap::Row;
+
+use tui_textarea::{CursorMove, TextArea};
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Pastes with more lines or letters than this become a placeholder.
+const LARGE_LINES: usize = 10;
+const LARGE_CHARS: usize = 2_000;
+
+/// The letter that stands for the first large paste of a draft.
+const FIRST_PASTE: u32 = 0xF_0000;
+const LAST_PASTE: u32 = 0xF_FFFD;
+
+/// The draft and its cursor.
+#[derive(Clone, Debug, Default)]
+pub struct Composer {
+    area: TextArea<'static>,
+    pastes: Vec<String>,
+    killed: String,
+    width: u16,
+    rows: Vec<Row>,
+    /// Column that up and down try to keep.
+    wanted: Option<usize>,
+}
+
+impl Composer {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.area.is_empty()
+    }
+
+    /// The draft with pastes in full.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for (index, line) in self.area.lines().iter().enumerate() {
+            if index > 0 {
+                text.push('\n');
+            }
+            for letter in line.chars() {
+                match self.paste_of(letter) {
+                    Some(paste) => text.push_str(paste),
+                    None => text.push(letter),
+                }
+            }
+        }
+        text
+    }
+
+    /// The first line as it stands in the buffer.
+    #[must_use]
+    pub fn first_line(&self) -> &str {
+        self.area.lines().first().map_or("", String::as_str)
+    }
+
+    /// Whether the draft is one line with the cursor at its end.
+    #[must_use]
+    pub fn ends_first_line(&self) -> bool {
+        self.area.lines().len() == 1 && self.cursor().1 == self.first_line().chars().count()
+    }
+
+    /// Line and letter of the cursor.
+    #[must_use]
+    pub fn cursor(&self) -> (usize, usize) {
+        let cursor = self.area.cursor();
+        (cursor.0, cursor.1)
+    }
+
+    /// The rows of the wrapped draft.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows.len().max(1)
+    }
+
+    /// Row and column of the cursor on the wrapped draft.
+    #[must_use]
+    pub fn caret(&self) -> (usize, u16) {
+        let (line, letter) = self.cursor();
+        let found = self.rows.iter().rposition(|row| row.line == line && row.start <= letter).unwrap_or_default();
+        let Some(row) = self.rows.get(found) else { return (0, 0) };
+        let before = self.letters(line, row.start, letter);
+        (found, u16::try_from(self.columns(before)).unwrap_or(u16::MAX))
+    }
+
+    /// Columns it was wrapped for.
+    #[must_use]
+    pub fn width(&self) -> u16 {
+        self.width
+    }
+
+    pub(super) fn letter_before(&self, line: usize, letter: usize) -> Option<char> {
+        self.letters(line, letter.checked_sub(1)?, letter).chars().next()
+    }
+
+    /// Gives `put` what row `row` shows, in pieces: text, and whether it stands for a paste.
+    pub fn draw_row(&self, row: usize, mut put: impl FnMut(&str, bool)) {
+        let Some(row) = self.rows.get(row) else { return };
+        let text = self.letters(row.line, row.start, row.end);
+        let mut plain = 0;
+        for (at, letter) in text.char_indices() {
+            if let Some(paste) = self.paste_of(letter) {
+                put(text.get(plain..at).unwrap_or_default(), false);
+                put(&label(paste), true);
+                plain = at + letter.len_utf8();
+            }
+        }
+        put(text.get(plain..).unwrap_or_default(), false);
+    }
+
+    /// Wraps the draft anew after a change or for another width.
+    pub fn wrap(&mut self, width: u16) {
+        self.width = width;
+        let rows = wrap::rows(self.area.lines(), usize::from(width), |letter| {
+            self.paste_of(letter).map(|paste| label(paste).chars().count())
+        });
+        self.rows = rows;
+    }
+
+    fn edited(&mut self) {
+        self.wanted = None;
+        self.wrap(self.width);
+    }
+
+    pub(super) fn type_letter(&mut self, letter: char) {
+        if is_plain(letter) && letter != '\n' {
+            self.area.insert_char(letter);
+            self.edited();
+        }
+    }
+
+    pub(super) fn newline(&mut self) {
+        self.area.insert_newline();
+        self.edited();
+    }
+
+    /// Puts a paste in whole: newlines as they are in Unix files, control letters left out.
+    pub(super) fn paste(&mut self, text: &str) {
+        let text = cleaned(text);
+        let large = text.chars().nth(LARGE_CHARS).is_some() || text.matches('\n').nth(LARGE_LINES - 1).is_some();
+        if large && let Some(letter) = self.remember_paste(&text) {
+            self.area.insert_char(letter);
+        } else if !text.is_empty() {
+            self.area.insert_str(&text);
+        }
+        self.edited();
+    }
+
+    fn remember_paste(&mut self, text: &str) -> Option<char> {
+        let number = u32::try_from(self.pastes.len()).ok()?;
+        let letter = char::from_u32(FIRST_PASTE + number).filter(|letter| u32::from(*letter) <= LAST_PASTE)?;
+        self.pastes.push(text.to_owned());
+        Some(letter)
+    }
+
+    fn paste_of(&self, letter: char) -> Option<&str> {
+        let number = u32::from(letter).checked_sub(FIRST_PASTE)?;
+        self.pastes.get(usize::try_from(number).ok()?).map(String::as_str)
+    }
+
+    /// Empties the draft and gives its text.
+    pub(super) fn take(&mut self) -> String {
+        let text = self.text();
+        self.area = TextArea::default();
+        self.pastes = Vec::new();
+        self.edited();
+        text
+    }
+
+    /// Replaces the draft; the cursor goes to its end.
+    pub(super) fn set(&mut self, text: &str) {
+        let text = cleaned(text);
+        self.area = TextArea::new(text.split('\n').map(str::to_owned).collect());
+        self.go_to_end();
+        self.edited();
+    }
+
+    /// Puts a text back that could not be sent, before what was written meanwhile.
+    pub(super) fn put_back(&mut self, text: &str) {
+        if self.is_empty() {
+            self.paste(text);
+            return;
+        }
+        self.area.move_cursor(CursorMove::Jump(0, 0));
+        self.paste(text);
+        self.area.insert_newline();
+        self.go_to_end();
+        self.edited();
+    }
+
+    fn go_to_end(&mut self) {
+        self.area.move_cursor(CursorMove::Bottom);
+        self.area.move_cursor(CursorMove::End);
+    }
+
+    /// The buffer as it stands, for coming back to it from the history.
+    pub(super) fn raw(&self) -> String {
+        self.area.lines().join("\n")
+    }
+
+    pub(super) fn set_raw(&mut self, raw: &str) {
+        self.area = TextArea::new(raw.split('\n').map(str::to_owned).collect());
+        self.go_to_end();
+        self.edited();
+    }
+
+    pub(super) fn backspace(&mut self) {
+        for _ in 0..self.grapheme_before().max(1) {
+            self.area.delete_char();
+        }
+        self.edited();
+    }
+
+    pub(super) fn delete(&mut self) {
+        match self.grapheme_after() {
+            0 => drop_unused(self.area.delete_next_char()),
+            letters => drop_unused(self.area.delete_str(letters)),
+        }
+        self.edited();
+    }
+
+    pub(super) fn left(&mut self) {
+        match self.grapheme_before() {
+            0 => self.area.move_cursor(CursorMove::Back),
+            letters => self.jump(self.cursor().0, self.cursor().1 - letters),
+        }
+        self.wanted = None;
+    }
+
+    pub(super) fn right(&mut self) {
+        match self.grapheme_after() {
+            0 => self.area.move_cursor(CursorMove::Forward),
+            letters => self.jump(self.cursor().0, self.cursor().1 + letters),
+        }
+        self.wanted = None;
+    }
+
+    pub(super) fn word_left(&mut self) {
+        self.area.move_cursor(CursorMove::WordBack);
+        self.wanted = None;
+    }
+
+    pub(super) fn word_right(&mut self) {
+        self.area.move_cursor(CursorMove::WordForward);
+        self.wanted = None;
+    }
+
+    pub(super) fn line_start(&mut self) {
+        self.area.move_cursor(CursorMove::Head);
+        self.wanted = None;
+    }
+
+    pub(super) fn line_end(&mut self) {
+        self.area.move_cursor(CursorMove::End);
+        self.wanted = None;
+    }
+
+    /// One row up on the wrapped draft; false on the first.
+    pub(super) fn up(&mut self) -> bool {
+        self.vertical(|row| row.checked_sub(1))
+    }
+
+    /// One row down; false on the last.
+    pub(super) fn down(&mut self) -> bool {
+        let last = self.rows() - 1;
+        self.vertical(|row| (row < last).then_some(row + 1))
+    }
+
+    fn vertical(&mut self, step: impl Fn(usize) -> Option<usize>) -> bool {
+        let (row, column) = self.caret();
+        let wanted = self.wanted.unwrap_or(usize::from(column));
+        let Some(target) = step(row).and_then(|row| self.rows.get(row)).cloned() else { return false };
+        let text = self.letters(target.line, target.start, target.end);
+        let mut letter = target.start;
+        let mut at = 0;
+        for grapheme in text.graphemes(true) {
+            let next = at + self.columns(grapheme);
+            if next > wanted {
+                break;
+            }
+            at = next;
+            letter += grapheme.chars().count();
+        }
+        // The end of a row that goes on is the start of the next one.
+        let goes_on = self.rows.iter().any(|row| row.line == target.line && row.start == target.end);
+        if goes_on && letter == target.end && letter > target.start {
+            letter -= 1;
+        }
+        self.jump(target.line, letter);
+        self.wanted = Some(wanted);
+        true
+    }
+
+    pub(super) fn delete_word_back(&mut self) {
+        self.kill(TextArea::delete_word);
+    }
+
+    pub(super) fn delete_word(&mut self) {
+        self.kill(TextArea::delete_next_word);
+    }
+
+    pub(super) fn delete_to_start(&mut self) {
+        self.kill(TextArea::delete_line_by_head);
+    }
+
+    pub(super) fn delete_to_end(&mut self) {
+        self.kill(TextArea::delete_line_by_end);
+    }
+
+    fn kill(&mut self, delete: impl Fn(&mut TextArea<'static>) -> bool) {
+        self.area.set_yank_text("");
+        delete(&mut self.area);
+        let killed = self.area.yank_text();
+        if !killed.is_empty() {
+            self.killed = killed;
+        }
+        self.edited();
+    }
+
+    pub(super) fn yank(&mut self) {
+        if !self.killed.is_empty() {
+            self.area.insert_str(&self.killed);
+            self.edited();
+        }
+    }
+
+    pub(super) fn undo(&mut self) {
+        self.area.undo();
+        self.edited();
+    }
+
+    pub(super) fn redo(&mut self) {
+        self.area.redo();
+        self.edited();
+    }
+
+    fn jump(&mut self, line: usize, letter: usize) {
+        let narrow = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
+        self.area.move_cursor(CursorMove::Jump(narrow(line), narrow(letter)));
+    }
+
+    /// Letters of the grapheme before the cursor in its line.
+    fn grapheme_before(&self) -> usize {
+        let (line, letter) = self.cursor();
+        self.letters(line, 0, letter).graphemes(true).next_back().map_or(0, |grapheme| grapheme.chars().count())
+    }
+
+    fn grapheme_after(&self) -> usize {
+        let (line, letter) = self.cursor();
+        self.letters(line, letter, usize::MAX).graphemes(true).next().map_or(0, |grapheme| grapheme.chars().count())
+    }
+
+    /// Letters `start..end` of a line.
+    fn letters(&self, line: usize, start: usize, end: usize) -> &str {
+        let Some(text) = self.area.lines().get(line) else { return "" };
+        if text.is_ascii() {
+            return text.get(start.min(text.len())..end.min(text.len())).unwrap_or_default();
+        }
+        let mut places = text.char_indices().map(|(at, _)| at);
+        let from = places.by_ref().nth(start).unwrap_or(text.len());
+        let to = if end <= start { Some(from) } else { places.nth(end - start - 1) };
+        text.get(from..to.unwrap_or(text.len())).unwrap_or_default()
+    }
+
+    fn columns(&self, text: &str) -> usize {
+        wrap::columns(text, |letter| self.paste_of(letter).map(|paste| label(paste).chars().count()))
+    }
+}
+
+/// What stands for a paste on the screen.
+fn label(paste: &str) -> String {
+    match paste.lines().count() {
+        0 | 1 => format!("[pasted {} letters]", paste.chars().count()),
+        lines => format!("[pasted {lines} lines]"),
+    }
+}
+
+/// Whether a letter may stand in a draft.
+fn is_plain(letter: char) -> bool {
+    let private = (FIRST_PASTE..=LAST_PASTE).contains(&u32::from(letter));
+    !private && (!letter.is_control() || matches!(letter, '\n' | '\t'))
+}
+
+fn cleaned(text: &str) -> String {
+    let unix = text.replace("\r\n", "\n").replace('\r', "\n");
+    unix.chars().filter(|letter| is_plain(*letter)).collect()
+}
+
+/// The buffer tells whether something changed; the draft is wrapped anew either way.
+fn drop_unused(_changed: bool) {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn composer(text: &str) -> Composer {
+        let mut composer = Composer::default();
+        composer.wrap(20);
+        composer.paste(text);
+        composer
+    }
+
+    fn shown(composer: &Composer) -> Vec<String> {
+        let mut rows = Vec::new();
+        for row in 0..composer.rows() {
+            let mut text = String::new();
+            composer.draw_row(row, |piece, _| text.push_str(piece));
+            rows.push(text);
+        }
+        rows
+    }
+
+    #[test]
+    fn a_paste_is_cleaned_and_kept_whole() {
+        let composer = composer("one\r\ntwo\rthree\u{1b}[31m\u{7}\u{F0000}");
+        assert_eq!(composer.text(), "one\ntwo\nthree[31m");
+    }
+
+    #[test]
+    fn a_large_paste_is_one_letter() {
+        let text = vec!["line"; 120].join("\n");
+        let mut composer = composer("see ");
+        composer.paste(&text);
+        assert_eq!(shown(&composer), ["see ", "[pasted 120 lines]"]);
+        assert_eq!(composer.text(), format!("see {text}"));
+        composer.left();
+        assert_eq!(composer.cursor(), (0, 4));
+        composer.right();
+        composer.backspace();
+        assert_eq!(composer.text(), "see ");
+        composer.undo();
+        assert_eq!(composer.text(), format!("see {text}"));
+    }
+
+    #[test]
+    fn graphemes_are_deleted_whole() {
+        let mut composer = composer("a👩‍👩‍👧e\u{301}");
+        composer.backspace();
+        assert_eq!(composer.text(), "a👩‍👩‍👧");
+        composer.left();
+        assert_eq!(composer.caret(), (0, 1));
+        composer.delete();
+        assert_eq!(composer.text(), "a");
+    }
+
+    #[test]
+    fn up_and_down_go_by_wrapped_rows() {
+        let mut composer = composer("the quick brown fox jumps over");
+        assert_eq!(shown(&composer), ["the quick brown ", "fox jumps over"]);
+        assert_eq!(composer.caret(), (1, 14));
+        assert!(composer.up());
+        assert_eq!(composer.caret(), (0, 14));
+        assert!(!composer.up());
+        assert!(composer.down());
+        assert_eq!(composer.caret(), (1, 14));
+        assert!(!composer.down());
+    }
+
+    #[test]
+    fn what_was_killed_comes_back() {
+        let mut composer = composer("first second");
+        composer.delete_word_back();
+        composer.delete_to_start();
+        composer.yank();
+        composer.yank();
+        assert_eq!(composer.text(), "first first ");
+    }
+
+    #[test]
+    fn a_text_put_back_stands_before_what_was_written_since() {
+        let mut composer = composer("new");
+        composer.put_back("old");
+        assert_eq!(composer.text(), "old\nnew");
+        assert_eq!(composer.cursor(), (1, 3));
+    }
+
+    proptest! {
+        #[test]
+        fn the_caret_stays_in_view_whatever_is_done(width in 3u16..12, steps in prop::collection::vec((0..12u8, "[a 漢e\u{301}👩\u{200d}\n]{0,8}"), 0..30)) {
+            let mut composer = Composer::default();
+            composer.wrap(width);
+            for (step, text) in steps {
+                match step {
+                    0 => composer.left(),
+                    1 => composer.right(),
+                    2 => drop_unused(composer.up()),
+                    3 => drop_unused(composer.down()),
+                    4 => composer.backspace(),
+                    5 => composer.delete(),
+                    6 => composer.delete_word_back(),
+                    7 => composer.newline(),
+                    8 => composer.undo(),
+                    9 => composer.word_right(),
+                    _ => composer.paste(&text),
+                }
+                let (row, column) = composer.caret();
+                prop_assert!(row < composer.rows());
+                prop_assert!(column <= width, "caret at {column} of {width}: {:?}", composer.text());
+            }
+        }
+    }
+}

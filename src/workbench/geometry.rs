@@ -1,0 +1,142 @@
+//! Which part of the screen is where, from the model alone. Update needs it to scroll by pages, view to draw.
+
+use super::model::Model;
+use super::overlay::{Overlay, PickerKind};
+
+/// A rectangle of cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Area {
+    pub x: u16,
+    pub y: u16,
+    pub width: u16,
+    pub height: u16,
+}
+
+/// The parts of the screen; a part without room has no height or width.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Regions {
+    pub panel: Area,
+    pub title: Area,
+    pub transcript: Area,
+    pub notice: Area,
+    pub queue: Area,
+    /// The line above the draft.
+    pub border: Area,
+    pub composer: Area,
+    pub status: Area,
+}
+
+/// From this width on the threads column can be shown, and from the second on it is shown by default.
+const PANEL_POSSIBLE: u16 = 120;
+const PANEL_DEFAULT: u16 = 140;
+const PANEL_WIDTH: u16 = 34;
+
+/// Most lines of the draft that are shown at once.
+const COMPOSER_MOST: u16 = 8;
+
+/// Columns before the draft's text.
+pub const COMPOSER_INDENT: u16 = 2;
+
+/// Whether the threads column is on the screen.
+#[must_use]
+pub fn shows_panel(model: &Model) -> bool {
+    let columns = model.size.0;
+    columns >= PANEL_POSSIBLE && model.panel.unwrap_or(columns >= PANEL_DEFAULT)
+}
+
+/// Columns in which the draft is wrapped.
+#[must_use]
+pub fn composer_width(model: &Model) -> u16 {
+    let panel = if shows_panel(model) { PANEL_WIDTH } else { 0 };
+    model.size.0.saturating_sub(panel).saturating_sub(COMPOSER_INDENT).max(1)
+}
+
+/// Shares the screen out.
+#[must_use]
+pub fn regions(model: &Model) -> Regions {
+    let (columns, rows) = model.size;
+    let mut regions = Regions::default();
+    let mut x = 0;
+    if shows_panel(model) {
+        regions.panel = Area { x: 0, y: 0, width: PANEL_WIDTH, height: rows.saturating_sub(1) };
+        x = PANEL_WIDTH;
+    }
+    let width = columns - x;
+    let mut left = rows;
+    let mut take = |wanted: u16| {
+        let height = wanted.min(left);
+        left -= height;
+        height
+    };
+    // In the order of need: where one writes, how it stands, then the rest.
+    let lines = u16::try_from(model.composer.rows()).unwrap_or(u16::MAX);
+    let composer = take(lines.clamp(1, COMPOSER_MOST).min((rows / 3).max(1)));
+    let status = take(u16::from(rows >= 2));
+    let border = take(u16::from(rows >= 5));
+    let title = take(u16::from(rows >= 8));
+    let notice = take(if rows >= 4 { notice_rows(model, width).min(3) } else { 0 });
+    let queue = take(if rows >= 10 { u16::try_from(model.queued().count()).unwrap_or(3).min(3) } else { 0 });
+    let transcript = left;
+    let mut y = 0;
+    let mut place = |height: u16| {
+        let area = Area { x, y, width, height };
+        y += height;
+        area
+    };
+    regions.title = place(title);
+    regions.transcript = place(transcript);
+    regions.notice = place(notice);
+    regions.queue = place(queue);
+    regions.border = place(border);
+    regions.composer = place(composer);
+    regions.status = Area { x: 0, width: columns, ..place(status) };
+    regions
+}
+
+fn notice_rows(model: &Model, width: u16) -> u16 {
+    let Some(notice) = model.notice() else { return 0 };
+    let width = usize::from(width.max(4)) - 2;
+    u16::try_from(notice.text.chars().count().div_ceil(width).max(1)).unwrap_or(3)
+}
+
+/// Where what lies over the transcript is drawn, with its frame.
+#[must_use]
+pub fn overlay(model: &Model) -> Area {
+    let regions = regions(model);
+    let (columns, rows) = model.size;
+    let Some(overlay) = &model.overlay else { return Area::default() };
+    match overlay {
+        Overlay::Picker(picker) if picker.kind == PickerKind::Threads && regions.panel.width > 0 => regions.panel,
+        Overlay::Picker(_) | Overlay::Pager(_) => {
+            let body = Area {
+                x: regions.panel.width,
+                y: 0,
+                width: columns - regions.panel.width,
+                height: rows.saturating_sub(regions.status.height),
+            };
+            if body.width < 60 || body.height < 16 {
+                return body;
+            }
+            let width = (body.width - 4).min(100);
+            let height = body.height - 4;
+            let entries = match overlay {
+                Overlay::Picker(picker) => picker.entries.len(),
+                Overlay::Pager(pager) => pager.lines.len(),
+            };
+            let height = height.min(u16::try_from(entries).unwrap_or(u16::MAX).saturating_add(4).max(8));
+            Area { x: body.x + (body.width - width) / 2, y: body.y + (body.height - height) / 3, width, height }
+        }
+    }
+}
+
+/// Rows of the list inside what lies over the transcript.
+#[must_use]
+pub fn overlay_rows(model: &Model) -> usize {
+    let area = overlay(model);
+    let around = match &model.overlay {
+        Some(Overlay::Picker(_)) => 3,
+        Some(Overlay::Pager(_)) => 2,
+        None => 0,
+    };
+    usize::from(area.height.saturating_sub(around)).max(1)
+}

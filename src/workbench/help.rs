@@ -1,0 +1,64 @@
+//! The help page and the page of notices, made from the command table and the keys in use.
+
+use super::message::Level;
+use super::model::Model;
+use super::overlay::{Pager, PagerLine};
+use crate::commands::{CommandId, Context, TABLE};
+
+impl Model {
+    pub(super) fn help_page(&self) -> Pager {
+        let mut lines = Vec::new();
+        for context in Context::ALL {
+            let mut rows: Vec<(CommandId, String)> = Vec::new();
+            for binding in self.keymap.in_context(context) {
+                match rows.iter_mut().find(|(command, _)| *command == binding.command) {
+                    Some((_, keys)) => {
+                        keys.push_str(", ");
+                        keys.push_str(&binding.key.to_string());
+                    }
+                    None => rows.push((binding.command, binding.key.to_string())),
+                }
+            }
+            if rows.is_empty() {
+                continue;
+            }
+            if !lines.is_empty() {
+                lines.push(PagerLine::Blank);
+            }
+            lines.push(PagerLine::Heading(context.title().to_owned()));
+            for (command, keys) in rows {
+                let row = command.row();
+                lines.push(PagerLine::Row { left: keys, right: row.title.to_owned(), more: row.help.to_owned() });
+            }
+        }
+        lines.push(PagerLine::Blank);
+        lines.push(PagerLine::Heading("Commands".to_owned()));
+        for row in TABLE {
+            if let Some(slash) = row.slash {
+                let left = format!("/{slash}");
+                lines.push(PagerLine::Row { left, right: row.title.to_owned(), more: row.help.to_owned() });
+            }
+        }
+        Pager { title: "help", lines, top: 0 }
+    }
+
+    pub(super) fn notices_page(&self) -> Pager {
+        let mut lines: Vec<PagerLine> = self
+            .notices
+            .iter()
+            .rev()
+            .map(|notice| {
+                let left = match notice.level {
+                    Level::Info => "info",
+                    Level::Warning => "warning",
+                    Level::Error => "error",
+                };
+                PagerLine::Row { left: left.to_owned(), right: notice.text.clone(), more: String::new() }
+            })
+            .collect();
+        if lines.is_empty() {
+            lines.push(PagerLine::Heading("Nothing was said yet.".to_owned()));
+        }
+        Pager { title: "notices", lines, top: 0 }
+    }
+}

@@ -1,0 +1,321 @@
+//! What the thread, its worker and its log tell.
+
+use super::message::{Effect, Level};
+use super::model::{Link, Model, Phase, Sent};
+use super::scroll::Position;
+use super::transcript::{Kind, MarkerSort, Transcript};
+use crate::domain::event::{CancelScope, Delta, PromptMode, StopReason};
+use crate::domain::{Event, Record, Status, ThreadId, Waiting};
+use crate::worker::protocol::{FromWorker, QueuedPrompt, State};
+
+impl Model {
+    pub(super) fn opened(&mut self, thread_id: ThreadId, newest: Vec<Record>, older: Option<u64>) -> Vec<Effect> {
+        match self.link {
+            Link::Starting => {}
+            Link::Opening if self.thread.as_ref() == Some(&thread_id) => self.link = Link::Resting,
+            // The person has gone elsewhere meanwhile.
+            Link::Draft | Link::Opening | Link::Resting | Link::Reviving | Link::Connected => return Vec::new(),
+        }
+        self.thread = Some(thread_id);
+        self.older = older;
+        self.loading_older = false;
+        let waits = self.waits.iter().any(|waits| waits.block.is_some());
+        if !waits {
+            self.transcript = self.transcript.successor();
+        }
+        for record in newest {
+            self.learn(&record.event);
+            self.transcript.apply(record);
+        }
+        self.follow();
+        self.changed = true;
+        // Without a worker the log ends where it ends, so nobody else will send what was typed ahead.
+        self.revive_held()
+    }
+
+    /// Starts a worker for prompts that were sent while the log was read.
+    fn revive_held(&mut self) -> Vec<Effect> {
+        let Some(thread_id) = self.thread.clone().filter(|_| self.link == Link::Resting) else { return Vec::new() };
+        let Some(waits) = self.waits.iter_mut().find(|waits| waits.held) else { return Vec::new() };
+        waits.held = false;
+        self.link = Link::Reviving;
+        let (text, mode) = (waits.text.clone(), waits.mode);
+        self.sent.push_back(Sent::Prompt(text.clone()));
+        vec![Effect::Revive { thread_id, command: crate::worker::protocol::Command::Submit { text, mode } }]
+    }
+
+    pub(super) fn older_page(&mut self, thread_id: &ThreadId, records: Vec<Record>, older: Option<u64>) -> Vec<Effect> {
+        if self.thread.as_ref() == Some(thread_id) {
+            self.older = older;
+            self.loading_older = false;
+            self.transcript.prepend(records);
+            self.changed = true;
+        }
+        Vec::new()
+    }
+
+    pub(super) fn connected(&mut self, thread_id: &ThreadId) -> Vec<Effect> {
+        if self.thread.as_ref() != Some(thread_id) {
+            return Vec::new();
+        }
+        self.link = Link::Connected;
+        self.changed = true;
+        self.send_held()
+    }
+
+    pub(super) fn disconnected(&mut self, thread_id: &ThreadId, expected: bool, detail: &str) -> Vec<Effect> {
+        let ours = self.thread.as_ref() == Some(thread_id) || (self.link == Link::Starting && self.thread.is_none());
+        if !ours || self.link == Link::Draft {
+            return Vec::new();
+        }
+        let was_working = self.is_working();
+        self.link = if self.thread.is_some() { Link::Resting } else { Link::Draft };
+        self.transcript.end_live(&StopReason::Lost);
+        if !expected {
+            let dot = if detail.is_empty() { "" } else { ": " };
+            let text = format!("the worker ended unexpectedly{dot}{detail}; send a message to resume");
+            self.transcript.mark(MarkerSort::Error, text);
+            if let Some(state) = self.state.as_mut().filter(|_| was_working) {
+                state.status = Status::Error;
+            }
+        }
+        self.lost();
+        self.changed = true;
+        Vec::new()
+    }
+
+    /// Nobody listens any more: what nobody has comes back into the draft.
+    fn lost(&mut self) {
+        self.sent.clear();
+        self.give_back(|waits| !waits.safe);
+        self.waits.clear();
+        self.enter(Phase::Idle);
+    }
+
+    /// A notice of the program around. While a thread is being made or woken an error means that it failed.
+    pub(super) fn told(&mut self, level: Level, text: String) -> Vec<Effect> {
+        let starting = match self.link {
+            Link::Starting => Some(Link::Draft),
+            Link::Reviving | Link::Opening => Some(Link::Resting),
+            Link::Draft | Link::Resting | Link::Connected => None,
+        };
+        if let (Level::Error, Some(back)) = (level, starting) {
+            self.link = if self.thread.is_some() { Link::Resting } else { back };
+            self.lost();
+            self.transcript.mark(MarkerSort::Error, text.clone());
+        }
+        self.say(level, text);
+        Vec::new()
+    }
+
+    pub(super) fn heard(&mut self, message: FromWorker) -> Vec<Effect> {
+        if self.link != Link::Connected {
+            return Vec::new();
+        }
+        match message {
+            FromWorker::Hello { .. } | FromWorker::Lagged { .. } | FromWorker::Bye { .. } => Vec::new(),
+            FromWorker::Refused { reason } => {
+                self.say(Level::Error, format!("the worker refused: {reason}"));
+                self.link = Link::Resting;
+                self.lost();
+                Vec::new()
+            }
+            FromWorker::Ack { .. } => {
+                self.sent.pop_front();
+                Vec::new()
+            }
+            FromWorker::Error { message, .. } => {
+                if let Some(Sent::Prompt(text)) = self.sent.pop_front() {
+                    let failed = self.waits.iter().position(|waits| waits.text == text && !waits.safe);
+                    let mut place = 0..;
+                    self.give_back(|_| place.next() == failed);
+                    if self.activity.phase == Phase::Sending {
+                        self.enter(Phase::Idle);
+                    }
+                }
+                self.say(Level::Error, message);
+                Vec::new()
+            }
+            FromWorker::Event { offset, next_offset, record } => {
+                if offset < self.log_end {
+                    return Vec::new();
+                }
+                self.log_end = next_offset;
+                self.live_event(record)
+            }
+            FromWorker::Delta { request, delta } => {
+                self.streams(&delta);
+                self.growing(|transcript| transcript.delta(request, delta));
+                Vec::new()
+            }
+            FromWorker::Inflight { request, deltas } => {
+                if let Some(delta) = deltas.last() {
+                    self.streams(delta);
+                }
+                self.growing(|transcript| transcript.inflight(request, deltas));
+                Vec::new()
+            }
+            FromWorker::State(state) => self.stands(state),
+        }
+    }
+
+    /// Lets the transcript change at its end, and counts what a held view does not show.
+    fn growing(&mut self, change: impl FnOnce(&mut Transcript)) {
+        let (before, news) = (self.transcript.len(), self.news());
+        change(&mut self.transcript);
+        if self.position == Position::Follow {
+            self.changed = true;
+        } else {
+            self.unseen += self.transcript.len().saturating_sub(before);
+            self.unseen_growth |= self.unseen == 0;
+            // Text that grows below a held view changes nothing that is seen.
+            let growing = self.transcript.iter().next_back().map(|block| block.id);
+            self.changed |= self.news() != news || growing <= self.shown_through;
+        }
+    }
+
+    fn live_event(&mut self, record: Record) -> Vec<Effect> {
+        self.learn(&record.event);
+        self.now = self.now.max(record.timestamp);
+        if let Event::CognitionIn { text, .. } = &record.event {
+            self.confirmed(text, true);
+        } else if let Event::PromptQueued { text, prompt, mode } = &record.event {
+            self.queued_in_log(*prompt, text, *mode);
+        } else if let Event::PromptWithdrawn { prompt } = &record.event {
+            if let Some(state) = &mut self.state {
+                state.queue.retain(|queued| queued.prompt != *prompt);
+            }
+        } else if let Event::ErrorClassified { .. } = &record.event {
+            self.transcript.end_live(&StopReason::Truncated { detail: "the call failed".to_owned() });
+        }
+        if let Some(phase) = phase_after(&record.event)
+            && (phase != Phase::Cancelling || self.is_working())
+        {
+            self.enter(phase);
+        }
+        self.growing(|transcript| transcript.apply(record));
+        Vec::new()
+    }
+
+    fn queued_in_log(&mut self, prompt: u64, text: &str, mode: PromptMode) {
+        let shown = self.waits.iter().any(|waits| waits.text == text && waits.block.is_some());
+        self.confirmed(text, false);
+        if let Some(state) = self.state.as_mut().filter(|_| !shown)
+            && !state.queue.iter().any(|known| known.prompt == prompt)
+        {
+            state.queue.push(QueuedPrompt { prompt, text: text.to_owned(), mode });
+        }
+    }
+
+    /// What an event tells beside its block, whether it is read from the log or comes live.
+    fn learn(&mut self, event: &Event) {
+        if let Event::ThreadStarted { directive, model, .. } = event {
+            self.directive.clone_from(directive);
+            self.answers(model);
+        } else if let Event::ModelChanged { model } | Event::CognitionOut { model, .. } = event {
+            self.answers(model);
+        }
+    }
+
+    fn answers(&mut self, model: &crate::domain::ModelRef) {
+        if self.model != *model {
+            self.model_is_scripted = model.provider == "scripted";
+            self.model.clone_from(model);
+        }
+    }
+
+    fn streams(&mut self, delta: &Delta) {
+        if self.activity.phase == Phase::Cancelling {
+            return;
+        }
+        match delta {
+            Delta::Text { .. } => self.enter(Phase::Writing),
+            Delta::Thinking { .. } => self.enter(Phase::Thinking),
+            Delta::ToolCallStart { name, .. } => self.enter(Phase::Tool(name.clone())),
+            Delta::ToolInputDelta { .. } => {}
+        }
+    }
+
+    fn stands(&mut self, state: State) -> Vec<Effect> {
+        let before = self.state.as_ref().map(|state| state.status);
+        let working = match state.status {
+            Status::Queued | Status::Running => true,
+            Status::Waiting => !matches!(state.waiting, None | Some(Waiting::User)),
+            Status::Created
+            | Status::Suspended
+            | Status::Completed
+            | Status::Error
+            | Status::Cancelled
+            | Status::Killed
+            | Status::Continued => false,
+        };
+        for queued in &state.queue {
+            self.confirmed(&queued.text, false);
+        }
+        // A prompt that has its place in the transcript is not shown a second time above the draft.
+        let mut state = state;
+        state.queue.retain(|queued| !self.waits.iter().any(|waits| waits.block.is_some() && waits.text == queued.text));
+        self.answers(&state.model);
+        self.directive.clone_from(&state.directive);
+        if working && !self.is_working() {
+            self.enter(Phase::Asking);
+        } else if !working && self.is_working() && !self.sent.iter().any(|sent| matches!(sent, Sent::Prompt(_))) {
+            let waits = self.waits.iter().any(|waits| waits.block.is_some());
+            if !waits || state.status.is_terminal() {
+                self.enter(Phase::Idle);
+            }
+        }
+        let changed = before != Some(state.status);
+        self.changed |= self.state.as_ref() != Some(&state);
+        self.state = Some(state);
+        if changed && super::geometry::shows_panel(self) { vec![Effect::LoadThreads] } else { Vec::new() }
+    }
+}
+
+impl Model {
+    /// Whether the newest part of the transcript is text that is being written.
+    #[must_use]
+    pub fn is_writing(&self) -> bool {
+        self.transcript
+            .iter()
+            .next_back()
+            .is_some_and(|block| matches!(&block.kind, Kind::Answer(answer) if answer.ended.is_none()))
+    }
+}
+
+/// What the thread does after an event, where the event tells.
+fn phase_after(event: &Event) -> Option<Phase> {
+    match event {
+        Event::RequestRecorded { .. }
+        | Event::RetryDue { .. }
+        | Event::ToolCallResult { .. }
+        | Event::CognitionOut { stop: StopReason::ToolUse, .. } => Some(Phase::Asking),
+        Event::RetryScheduled { delay_ms, .. } => Some(Phase::Retrying { seconds: delay_ms.div_ceil(1_000) }),
+        Event::ToolCallStart { tool, .. } => Some(Phase::Tool(tool.clone())),
+        Event::CancelRequested { scope: CancelScope::Turn } => Some(Phase::Cancelling),
+        Event::CognitionOut { .. }
+        | Event::TurnCancelled { .. }
+        | Event::Limit { .. }
+        | Event::ThreadCompleted { .. }
+        | Event::ThreadError { .. }
+        | Event::ThreadCancelled { .. }
+        | Event::ThreadKilled { .. } => Some(Phase::Idle),
+        Event::ThreadStarted { .. }
+        | Event::WorkerStarted { .. }
+        | Event::WorkerEnded { .. }
+        | Event::LogRepaired { .. }
+        | Event::PromptQueued { .. }
+        | Event::PromptWithdrawn { .. }
+        | Event::ModelChanged { .. }
+        | Event::LimitsChanged { .. }
+        | Event::CognitionIn { .. }
+        | Event::SystemPrompt { .. }
+        | Event::ContextInjected { .. }
+        | Event::TokenDelta { .. }
+        | Event::CognitionReasoning { .. }
+        | Event::ErrorClassified { .. }
+        | Event::CancelRequested { .. }
+        | Event::Notice { .. }
+        | Event::Unknown { .. } => None,
+    }
+}

@@ -1,0 +1,315 @@
+//! Everything the screen is a picture of.
+
+use super::composer::Composer;
+use super::geometry;
+use super::history::History;
+use super::message::{Effect, Level, ModelChoice, ThreadRow};
+use super::overlay::{Completion, Overlay};
+use super::scroll::Position;
+use super::transcript::{BlockId, Transcript};
+use crate::commands::{Context, Keymap};
+use crate::domain::event::PromptMode;
+use crate::domain::{ModelRef, ThreadId, Timestamp};
+use crate::worker::protocol::{QueuedPrompt, State};
+use std::collections::VecDeque;
+
+/// What the workbench starts from.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Directive of a new thread.
+    pub directive: String,
+    pub model: ModelRef,
+    /// Whether that model answers from a script.
+    pub model_is_scripted: bool,
+    /// Name of the project, for the title.
+    pub project: String,
+    /// A thread to show at once.
+    pub open: Option<ThreadId>,
+    /// Columns and rows.
+    pub size: (u16, u16),
+    pub keymap: Keymap,
+    pub now: Timestamp,
+    /// Names of the themes that can be chosen, and the one in use; none follows the terminal's background.
+    pub themes: Vec<String>,
+    pub theme: Option<String>,
+}
+
+/// What stands between the screen and the thread's worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// No thread yet: the first prompt makes one.
+    Draft,
+    /// The thread is being made and its worker started.
+    Starting,
+    /// The thread's log is being read.
+    Opening,
+    /// The log is shown; no worker runs.
+    Resting,
+    /// A worker is being started for the shown thread.
+    Reviving,
+    Connected,
+}
+
+/// What the thread is doing, as far as the screen knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Idle,
+    /// A prompt is on its way to the worker.
+    Sending,
+    /// A request is out, nothing came back yet.
+    Asking,
+    Thinking,
+    Writing,
+    Tool(String),
+    /// A failed call is tried again after so many seconds.
+    Retrying {
+        seconds: u64,
+    },
+    Cancelling,
+}
+
+/// A phase and how long the work goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    pub phase: Phase,
+    pub seconds: u64,
+}
+
+/// A prompt the worker has not confirmed yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waits {
+    pub text: String,
+    pub mode: PromptMode,
+    /// Its block in the transcript; without one it is shown above the draft.
+    pub(super) block: Option<BlockId>,
+    /// Not handed over yet: it is sent when the worker listens.
+    pub(super) held: bool,
+    /// In the log, but not said yet.
+    pub(super) safe: bool,
+}
+
+/// A message to the person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoticeLine {
+    pub level: Level,
+    pub text: String,
+}
+
+/// A command that was sent and not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    Prompt(String),
+    Other,
+}
+
+/// How long a notice stays, in seconds, and how many are kept.
+const NOTICE_SECONDS: u8 = 8;
+const NOTICES_KEPT: usize = 200;
+
+/// The interactive model. Read it freely; [`super::update()`] changes it.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own; no two make a state")]
+pub struct Model {
+    pub directive: String,
+    pub model: ModelRef,
+    pub model_is_scripted: bool,
+    pub project: String,
+    pub size: (u16, u16),
+    pub now: Timestamp,
+    pub keymap: Keymap,
+    pub thread: Option<ThreadId>,
+    pub link: Link,
+    /// What the worker last told.
+    pub state: Option<State>,
+    pub activity: Activity,
+    pub transcript: Transcript,
+    pub position: Position,
+    /// Blocks that came since the view is held.
+    pub unseen: usize,
+    /// Whether a block that was there grew since.
+    pub unseen_growth: bool,
+    pub details: bool,
+    pub composer: Composer,
+    pub completion: Completion,
+    pub overlay: Option<Overlay>,
+    pub threads: Vec<ThreadRow>,
+    pub models: Vec<ModelChoice>,
+    /// Whether the threads column is wanted; none leaves it to the width.
+    pub panel: Option<bool>,
+    pub themes: Vec<String>,
+    pub theme: Option<String>,
+    /// Whether the terminal's background is light, once it told.
+    pub light: Option<bool>,
+    /// The program should end.
+    pub quitting: bool,
+    /// The next press of the same key leaves.
+    pub leaving: bool,
+    /// What was sent and is not confirmed.
+    pub waits: Vec<Waits>,
+    pub notices: VecDeque<NoticeLine>,
+    pub(super) history: History,
+    pub(super) notice_seconds: u8,
+    pub(super) sent: VecDeque<Sent>,
+    /// Where the log ends as far as it was seen live.
+    pub(super) log_end: u64,
+    pub(super) older: Option<u64>,
+    pub(super) loading_older: bool,
+    pub(super) threads_loaded: bool,
+    pub(super) models_loaded: bool,
+    pub(super) changed: bool,
+    /// The last block a held view shows.
+    pub(super) shown_through: Option<BlockId>,
+}
+
+impl Model {
+    /// A model and what it wants done first.
+    #[must_use]
+    pub fn new(options: Options) -> (Self, Vec<Effect>) {
+        let mut model = Self {
+            directive: options.directive,
+            model: options.model,
+            model_is_scripted: options.model_is_scripted,
+            project: options.project,
+            size: options.size,
+            now: options.now,
+            keymap: options.keymap,
+            thread: options.open.clone(),
+            link: if options.open.is_some() { Link::Opening } else { Link::Draft },
+            state: None,
+            activity: Activity { phase: Phase::Idle, seconds: 0 },
+            transcript: Transcript::default(),
+            position: Position::Follow,
+            unseen: 0,
+            unseen_growth: false,
+            details: false,
+            composer: Composer::default(),
+            completion: Completion::default(),
+            overlay: None,
+            threads: Vec::new(),
+            models: Vec::new(),
+            panel: None,
+            themes: options.themes,
+            theme: options.theme,
+            light: None,
+            quitting: false,
+            leaving: false,
+            waits: Vec::new(),
+            notices: VecDeque::new(),
+            history: History::default(),
+            notice_seconds: 0,
+            sent: VecDeque::new(),
+            log_end: 0,
+            older: None,
+            loading_older: false,
+            threads_loaded: false,
+            models_loaded: false,
+            changed: true,
+            shown_through: None,
+        };
+        model.composer.wrap(geometry::composer_width(&model));
+        let mut effects: Vec<_> = options.open.map(|thread_id| Effect::Open { thread_id }).into_iter().collect();
+        effects.push(Effect::LoadHistory);
+        if geometry::shows_panel(&model) {
+            effects.push(Effect::LoadThreads);
+        }
+        (model, effects)
+    }
+
+    /// Whether something visible changed since this was last asked.
+    pub fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Whether the screen shows time: while it does, [`super::Message::Second`] is wanted once a second.
+    #[must_use]
+    pub fn shows_time(&self) -> bool {
+        self.is_working() || self.notice_seconds > 0 || self.leaving
+    }
+
+    /// Tells what time it is, for the ages in the list of threads.
+    pub fn set_now(&mut self, now: Timestamp) {
+        self.now = now;
+    }
+
+    /// Whether the thread is at work, so that a prompt would steer it.
+    #[must_use]
+    pub fn is_working(&self) -> bool {
+        self.activity.phase != Phase::Idle
+    }
+
+    /// What waits to be used, oldest first: confirmed by the worker, then not yet.
+    pub fn queued(&self) -> impl Iterator<Item = (&str, PromptMode)> {
+        let confirmed = self.queue().iter().map(|prompt| (prompt.text.as_str(), prompt.mode));
+        let waits = self.waits.iter().filter(|waits| waits.block.is_none());
+        confirmed.chain(waits.map(|waits| (waits.text.as_str(), waits.mode)))
+    }
+
+    #[must_use]
+    pub fn queue(&self) -> &[QueuedPrompt] {
+        self.state.as_ref().map_or(&[], |state| &state.queue)
+    }
+
+    /// The notice on the screen.
+    #[must_use]
+    pub fn notice(&self) -> Option<&NoticeLine> {
+        self.notices.back().filter(|_| self.notice_seconds > 0)
+    }
+
+    /// What the pill of a held view counts.
+    #[must_use]
+    pub fn news(&self) -> usize {
+        self.unseen + usize::from(self.unseen_growth)
+    }
+
+    pub(super) fn say(&mut self, level: Level, text: impl Into<String>) {
+        self.notices.push_back(NoticeLine { level, text: text.into() });
+        if self.notices.len() > NOTICES_KEPT {
+            self.notices.pop_front();
+        }
+        self.notice_seconds = NOTICE_SECONDS;
+        self.changed = true;
+    }
+
+    pub(super) fn enter(&mut self, phase: Phase) {
+        if self.activity.phase == phase {
+            return;
+        }
+        if self.activity.phase == Phase::Idle || phase == Phase::Idle {
+            self.activity.seconds = 0;
+        }
+        self.activity.phase = phase;
+        self.changed = true;
+    }
+
+    /// What holds while the draft has the keyboard, most particular first.
+    #[must_use]
+    pub fn composer_contexts(&self) -> Vec<Context> {
+        let mut contexts = Vec::with_capacity(6);
+        if !self.completion.commands.is_empty() {
+            contexts.push(Context::Completion);
+        }
+        if self.position != Position::Follow && self.composer.is_empty() {
+            contexts.push(Context::Scrolled);
+        }
+        if self.is_working() {
+            contexts.push(Context::Working);
+        }
+        if self.composer.is_empty() {
+            contexts.push(Context::Empty);
+        }
+        contexts.push(Context::Composer);
+        contexts.push(Context::Anywhere);
+        contexts
+    }
+
+    /// What holds for the next key.
+    #[must_use]
+    pub fn contexts(&self) -> Vec<Context> {
+        match &self.overlay {
+            None => self.composer_contexts(),
+            Some(Overlay::Picker(picker)) if picker.filtering => vec![Context::Picker, Context::Anywhere],
+            Some(Overlay::Picker(_)) => vec![Context::Threads, Context::Anywhere],
+            Some(Overlay::Pager(_)) => vec![Context::Pager, Context::Anywhere],
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! What can lie over the transcript: a list to choose from, or a page to read.
+
+use super::message::{ModelChoice, ThreadRow};
+use super::model::Model;
+use crate::commands::{CommandId, Context, TABLE};
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+#[derive(Clone, Debug)]
+pub enum Overlay {
+    Picker(Picker),
+    Pager(Pager),
+}
+
+/// A list with a filter line.
+#[derive(Clone, Debug)]
+pub struct Picker {
+    pub kind: PickerKind,
+    pub filter: String,
+    /// Whether letters go into the filter.
+    pub filtering: bool,
+    pub entries: Vec<Entry>,
+    /// The entries that match, best first, by place.
+    pub shown: Vec<usize>,
+    /// Place in `shown`.
+    pub chosen: usize,
+    /// Entries are still on their way.
+    pub loading: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PickerKind {
+    Palette,
+    Models,
+    Threads,
+    Themes,
+    History,
+}
+
+impl PickerKind {
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Palette => "commands",
+            Self::Models => "models",
+            Self::Threads => "threads",
+            Self::Themes => "themes",
+            Self::History => "earlier prompts",
+        }
+    }
+}
+
+/// One line of a list.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub choice: Choice,
+    pub label: String,
+    /// Right of the label, quieter.
+    pub detail: String,
+    pub usable: bool,
+    /// What is in use now.
+    pub current: bool,
+}
+
+/// What an entry stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    Command(CommandId),
+    Model(ModelChoice),
+    Thread(ThreadRow),
+    Theme(String),
+    Prompt(String),
+}
+
+/// A page that scrolls.
+#[derive(Clone, Debug)]
+pub struct Pager {
+    pub title: &'static str,
+    pub lines: Vec<PagerLine>,
+    /// First line on the screen.
+    pub top: usize,
+}
+
+/// One line of a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PagerLine {
+    Blank,
+    Heading(String),
+    /// A key or command and what it does.
+    Row {
+        left: String,
+        right: String,
+        more: String,
+    },
+}
+
+impl Picker {
+    pub(super) fn new(kind: PickerKind, entries: Vec<Entry>, loading: bool) -> Self {
+        let filtering = kind != PickerKind::Threads;
+        let mut picker =
+            Self { kind, filter: String::new(), filtering, entries: Vec::new(), shown: Vec::new(), chosen: 0, loading };
+        picker.set_entries(entries);
+        picker.choose_current();
+        picker
+    }
+
+    /// Replaces the entries; the chosen one stays chosen where it still exists.
+    pub(super) fn set_entries(&mut self, entries: Vec<Entry>) {
+        let chosen = self.chosen().map(|entry| entry.label.clone());
+        self.entries = entries;
+        self.refilter();
+        if let Some(label) = chosen {
+            let place = self.shown.iter().position(|index| self.entries[*index].label == label);
+            self.chosen = place.unwrap_or(0);
+        }
+    }
+
+    fn choose_current(&mut self) {
+        let place = self.shown.iter().position(|index| self.entries[*index].current);
+        self.chosen = place.unwrap_or(0);
+    }
+
+    #[must_use]
+    pub fn chosen(&self) -> Option<&Entry> {
+        self.shown.get(self.chosen).and_then(|index| self.entries.get(*index))
+    }
+
+    /// Finds what matches the filter, best first; everything in its own order without one.
+    pub(super) fn refilter(&mut self) {
+        let texts = self.entries.iter().map(|entry| format!("{} {}", entry.label, entry.detail));
+        self.shown = best(&self.filter, texts);
+        self.chosen = 0;
+    }
+
+    pub(super) fn type_letter(&mut self, letter: char) {
+        if !letter.is_control() {
+            self.filter.push(letter);
+            self.refilter();
+        }
+    }
+
+    /// Takes the last letter off the filter.
+    pub(super) fn unwrite(&mut self) {
+        self.filter.pop();
+    }
+
+    /// Moves the choice by `step` entries and stops at both ends.
+    pub(super) fn step(&mut self, step: isize) {
+        let last = self.shown.len().saturating_sub(1);
+        self.chosen = self.chosen.saturating_add_signed(step).min(last);
+    }
+}
+
+/// Places of the texts that match, best first.
+pub(super) fn best(filter: &str, texts: impl Iterator<Item = String>) -> Vec<usize> {
+    if filter.trim().is_empty() {
+        return (0..texts.count()).collect();
+    }
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let pattern = Pattern::parse(filter, CaseMatching::Smart, Normalization::Smart);
+    let mut letters = Vec::new();
+    let mut scored: Vec<(u32, usize)> = texts
+        .enumerate()
+        .filter_map(|(index, text)| Some((pattern.score(Utf32Str::new(&text, &mut letters), &mut matcher)?, index)))
+        .collect();
+    scored.sort_by_key(|(score, index)| (std::cmp::Reverse(*score), *index));
+    scored.into_iter().map(|(_, index)| index).collect()
+}
+
+impl Model {
+    /// Entries of the palette: every command that makes sense there, with its key.
+    pub(super) fn palette_entries(&self) -> Vec<Entry> {
+        let contexts = self.composer_contexts();
+        let commands = TABLE.iter().filter(|command| command.in_palette);
+        let entry = |command: &crate::commands::Command| Entry {
+            choice: Choice::Command(command.id),
+            label: command.title.to_owned(),
+            detail: self.keys_of(command.id, &contexts),
+            usable: true,
+            current: false,
+        };
+        commands.map(entry).collect()
+    }
+
+    fn keys_of(&self, command: CommandId, contexts: &[Context]) -> String {
+        let key = self.keymap.key_for(command, contexts).map(|key| key.to_string());
+        let slash = command.row().slash.map(|word| format!("/{word}"));
+        [slash, key].into_iter().flatten().collect::<Vec<_>>().join("  ")
+    }
+
+    pub(super) fn model_entries(&self) -> Vec<Entry> {
+        let entry = |choice: &ModelChoice| Entry {
+            label: choice.model.to_string(),
+            detail: choice.note.clone(),
+            usable: choice.usable,
+            current: choice.model == self.model,
+            choice: Choice::Model(choice.clone()),
+        };
+        self.models.iter().map(entry).collect()
+    }
+
+    pub(super) fn thread_entries(&self) -> Vec<Entry> {
+        let entry = |row: &ThreadRow| Entry {
+            label: if row.title.is_empty() { row.thread_id.to_string() } else { row.title.clone() },
+            detail: format!("{} {} {}", row.directive, row.status.word(), row.thread_id),
+            usable: true,
+            current: Some(&row.thread_id) == self.thread.as_ref(),
+            choice: Choice::Thread(row.clone()),
+        };
+        self.threads.iter().map(entry).collect()
+    }
+
+    pub(super) fn theme_entries(&self) -> Vec<Entry> {
+        let entry = |name: &String| Entry {
+            choice: Choice::Theme(name.clone()),
+            label: name.clone(),
+            detail: String::new(),
+            usable: true,
+            current: self.theme.as_ref() == Some(name),
+        };
+        self.themes.iter().map(entry).collect()
+    }
+
+    pub(super) fn history_entries(&self) -> Vec<Entry> {
+        let entry = |text: &String| Entry {
+            choice: Choice::Prompt(text.clone()),
+            label: text.split_whitespace().take(60).collect::<Vec<_>>().join(" "),
+            detail: String::new(),
+            usable: true,
+            current: false,
+        };
+        self.history.prompts.iter().rev().map(entry).collect()
+    }
+}
+
+/// The `/` command being written, with what can complete it.
+#[derive(Clone, Debug, Default)]
+pub struct Completion {
+    pub commands: Vec<CommandId>,
+    pub chosen: usize,
+    /// Closed by the person until the word changes.
+    pub(super) dismissed: Option<String>,
+}
+
+impl Model {
+    /// Follows the draft: a first word after `/` is completed.
+    pub(super) fn complete(&mut self) {
+        let line = self.composer.first_line();
+        let word = line.strip_prefix('/').filter(|word| self.composer.ends_first_line() && !word.contains([' ', '/']));
+        let Some(word) = word else {
+            self.completion = Completion::default();
+            return;
+        };
+        if self.completion.dismissed.as_deref() == Some(word) {
+            return;
+        }
+        let commands: Vec<_> = TABLE.iter().filter_map(|row| row.slash.map(|slash| (slash, row.id))).collect();
+        let mut places = best(word, commands.iter().map(|(slash, _)| (*slash).to_owned()));
+        places.sort_by_key(|place| !commands[*place].0.starts_with(word));
+        let commands: Vec<_> = places.into_iter().map(|place| commands[place].1).collect();
+        if commands != self.completion.commands {
+            self.completion = Completion { commands, chosen: 0, dismissed: None };
+        }
+    }
+}

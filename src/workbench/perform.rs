@@ -1,0 +1,325 @@
+//! What a command does.
+
+use super::composer::Composer;
+use super::geometry;
+use super::message::{Effect, Level};
+use super::model::{Link, Model, Sent};
+use super::overlay::{Choice, Overlay, Pager, Picker, PickerKind};
+use super::scroll::Layout;
+use crate::commands::CommandId;
+use crate::domain::event::{CancelScope, PromptMode};
+use crate::domain::{ModelRef, ThreadId};
+use crate::worker::protocol::Command;
+
+impl Model {
+    /// Runs a command. `was_leaving` tells that the key before asked to leave.
+    pub(super) fn perform(&mut self, layout: &mut dyn Layout, command: CommandId, was_leaving: bool) -> Vec<Effect> {
+        self.changed = true;
+        match command {
+            CommandId::PromptSend => return self.send(layout),
+            CommandId::PromptFollowUp => return self.submit(PromptMode::FollowUp),
+            CommandId::PromptTakeBack => return self.take_back(),
+            CommandId::PromptEditor => return vec![Effect::Edit(self.composer.text())],
+            CommandId::TurnInterrupt => return self.interrupt(),
+            CommandId::HistorySearch => self.pick(PickerKind::History, false),
+            CommandId::EditNewline => self.edit(Composer::newline),
+            CommandId::EditBackspace => self.edit(Composer::backspace),
+            CommandId::EditDelete => self.edit(Composer::delete),
+            CommandId::EditDeleteWordBack => self.edit(Composer::delete_word_back),
+            CommandId::EditDeleteWord => self.edit(Composer::delete_word),
+            CommandId::EditDeleteToStart => self.edit(Composer::delete_to_start),
+            CommandId::EditDeleteToEnd => self.edit(Composer::delete_to_end),
+            CommandId::EditYank => self.edit(Composer::yank),
+            CommandId::EditUndo => self.edit(Composer::undo),
+            CommandId::EditRedo => self.edit(Composer::redo),
+            CommandId::EditLeft => self.composer.left(),
+            CommandId::EditRight => self.composer.right(),
+            CommandId::EditUp => {
+                if !self.composer.up() {
+                    self.earlier_prompt();
+                }
+            }
+            CommandId::EditDown => {
+                if !self.composer.down() {
+                    self.later_prompt();
+                }
+            }
+            CommandId::EditWordLeft => self.composer.word_left(),
+            CommandId::EditWordRight => self.composer.word_right(),
+            CommandId::EditLineStart => self.composer.line_start(),
+            CommandId::EditLineEnd => self.composer.line_end(),
+            CommandId::CompletionAccept => {
+                if let Some(word) = self.chosen_completion().and_then(|command| command.row().slash) {
+                    self.composer.set(&format!("/{word} "));
+                    self.complete();
+                }
+            }
+            CommandId::TranscriptPageUp => self.scroll(layout, self.page()),
+            CommandId::TranscriptPageDown => self.scroll(layout, -self.page()),
+            CommandId::TranscriptLineUp => self.scroll(layout, 1),
+            CommandId::TranscriptLineDown => self.scroll(layout, -1),
+            CommandId::TranscriptTop => self.scroll_to_top(layout),
+            CommandId::TranscriptEnd => self.follow(),
+            CommandId::TranscriptDetails => {
+                self.details = !self.details;
+                self.transcript.set_open(self.details);
+            }
+            CommandId::TranscriptCopy => return self.copy_answer(),
+            CommandId::ThreadsShow => {
+                self.pick(PickerKind::Threads, !self.threads_loaded);
+                return vec![Effect::LoadThreads];
+            }
+            CommandId::ThreadsPanel => {
+                self.panel = Some(!geometry::shows_panel(self));
+                if geometry::shows_panel(self) {
+                    return vec![Effect::LoadThreads];
+                }
+                if self.panel == Some(true) {
+                    self.panel = None;
+                    self.say(Level::Info, "the threads column needs a terminal of 120 columns");
+                }
+            }
+            CommandId::ThreadNew => self.new_thread(),
+            CommandId::ModelChoose => {
+                self.pick(PickerKind::Models, !self.models_loaded);
+                return vec![Effect::LoadModels];
+            }
+            CommandId::ThemeChoose => self.pick(PickerKind::Themes, false),
+            CommandId::PaletteOpen => self.pick(PickerKind::Palette, false),
+            CommandId::HelpShow => self.overlay = Some(Overlay::Pager(self.help_page())),
+            CommandId::NoticesShow => self.overlay = Some(Overlay::Pager(self.notices_page())),
+            CommandId::ListUp => self.step(-1),
+            CommandId::ListDown => self.step(1),
+            CommandId::ListPageUp => self.step(-self.list_page()),
+            CommandId::ListPageDown => self.step(self.list_page()),
+            CommandId::ListFirst => self.step(isize::MIN),
+            CommandId::ListLast => self.step(isize::MAX),
+            CommandId::ListAccept => return self.accept(layout),
+            CommandId::ListClose => self.close(),
+            CommandId::FilterStart => self.edit_filter(|picker| picker.filtering = true),
+            CommandId::FilterBackspace => self.edit_filter(Picker::unwrite),
+            CommandId::FilterClear => self.edit_filter(|picker| picker.filter.clear()),
+            CommandId::AppRedraw => return vec![Effect::Redraw],
+            CommandId::AppSuspend => return vec![Effect::Suspend],
+            CommandId::AppLeave => return self.leave(was_leaving),
+            CommandId::AppLeaveEmpty => {
+                if self.composer.is_empty() {
+                    return self.quit();
+                }
+                self.edit(Composer::delete);
+            }
+            CommandId::AppQuit => return self.quit(),
+        }
+        Vec::new()
+    }
+
+    fn edit(&mut self, change: impl FnOnce(&mut Composer)) {
+        self.history.left();
+        change(&mut self.composer);
+        self.complete();
+    }
+
+    fn edit_filter(&mut self, change: impl FnOnce(&mut Picker)) {
+        if let Some(Overlay::Picker(picker)) = &mut self.overlay {
+            change(picker);
+            picker.refilter();
+        }
+    }
+
+    /// Lines of one page, with one line kept from the page before.
+    fn page(&self) -> i64 {
+        i64::from(geometry::regions(self).transcript.height.saturating_sub(1).max(1))
+    }
+
+    fn list_page(&self) -> isize {
+        isize::try_from(geometry::overlay_rows(self)).unwrap_or(1)
+    }
+
+    fn pick(&mut self, kind: PickerKind, loading: bool) {
+        let entries = match kind {
+            PickerKind::Palette => self.palette_entries(),
+            PickerKind::Models => self.model_entries(),
+            PickerKind::Threads => self.thread_entries(),
+            PickerKind::Themes => self.theme_entries(),
+            PickerKind::History => self.history_entries(),
+        };
+        self.overlay = Some(Overlay::Picker(Picker::new(kind, entries, loading)));
+    }
+
+    fn step(&mut self, step: isize) {
+        let rows = geometry::overlay_rows(self);
+        match &mut self.overlay {
+            Some(Overlay::Picker(picker)) => picker.step(step),
+            Some(Overlay::Pager(pager)) => pager.step(step, rows),
+            None => {
+                let last = self.completion.commands.len().saturating_sub(1);
+                self.completion.chosen = self.completion.chosen.saturating_add_signed(step).min(last);
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if self.overlay.take().is_none() {
+            let word = self.composer.first_line().strip_prefix('/').map(str::to_owned);
+            self.completion.commands.clear();
+            self.completion.dismissed = word;
+        }
+    }
+
+    pub(super) fn chosen_completion(&self) -> Option<CommandId> {
+        self.completion.commands.get(self.completion.chosen).copied()
+    }
+
+    /// Takes the chosen entry of what is open.
+    fn accept(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
+        let Some(overlay) = self.overlay.take() else {
+            let Some(command) = self.chosen_completion() else { return Vec::new() };
+            self.composer.take();
+            self.complete();
+            return self.perform(layout, command, false);
+        };
+        let Overlay::Picker(picker) = overlay else { return Vec::new() };
+        let Some(entry) = picker.chosen().cloned() else {
+            self.overlay = Some(Overlay::Picker(picker));
+            return Vec::new();
+        };
+        match entry.choice {
+            Choice::Command(command) => return self.perform(layout, command, false),
+            Choice::Model(choice) if choice.usable => return self.set_model(choice.model),
+            Choice::Model(choice) => {
+                self.overlay = Some(Overlay::Picker(picker));
+                self.say(Level::Warning, format!("{} cannot be used now: {}", choice.model, choice.note));
+            }
+            Choice::Thread(row) => return self.open_thread(row.thread_id),
+            Choice::Theme(name) => self.theme = Some(name),
+            Choice::Prompt(text) => {
+                self.composer.set(&text);
+                self.complete();
+            }
+        }
+        Vec::new()
+    }
+
+    /// Runs `/word argument`; `None` when there is no such command.
+    pub(super) fn run_slash(&mut self, layout: &mut dyn Layout, text: &str) -> Option<Vec<Effect>> {
+        let line = text.strip_prefix('/')?.trim_end();
+        let (word, argument) = line.split_once(' ').unwrap_or((line, ""));
+        let command = CommandId::from_slash(word)?;
+        let argument = argument.trim();
+        self.composer.take();
+        self.complete();
+        if argument.is_empty() {
+            return Some(self.perform(layout, command, false));
+        }
+        self.changed = true;
+        let wrong = if command == CommandId::ModelChoose {
+            match argument.parse::<ModelRef>() {
+                Ok(model) => return Some(self.set_model(model)),
+                Err(bad) => bad.to_string(),
+            }
+        } else if command == CommandId::ThemeChoose {
+            if self.themes.iter().any(|name| name == argument) {
+                self.theme = Some(argument.to_owned());
+                return Some(Vec::new());
+            }
+            format!("there is no theme `{argument}`; use {}", self.themes.join(", "))
+        } else {
+            return Some(self.perform(layout, command, false));
+        };
+        self.say(Level::Error, wrong);
+        self.composer.put_back(text);
+        Some(Vec::new())
+    }
+
+    fn set_model(&mut self, model: ModelRef) -> Vec<Effect> {
+        self.changed = true;
+        self.model_is_scripted = model.provider == "scripted";
+        self.model = model.clone();
+        let command = Command::SetModel { model };
+        match (self.link, &self.thread) {
+            (Link::Connected, _) => {
+                self.sent.push_back(Sent::Other);
+                vec![Effect::Send(command)]
+            }
+            (Link::Resting, Some(thread_id)) => {
+                let thread_id = thread_id.clone();
+                self.link = Link::Reviving;
+                vec![Effect::Revive { thread_id, command }]
+            }
+            (Link::Draft, _) => Vec::new(),
+            _ => {
+                self.say(Level::Warning, "the model changes once the worker listens; choose it again then");
+                Vec::new()
+            }
+        }
+    }
+
+    fn open_thread(&mut self, thread_id: ThreadId) -> Vec<Effect> {
+        if Some(&thread_id) == self.thread.as_ref() {
+            return Vec::new();
+        }
+        self.new_thread();
+        self.thread = Some(thread_id.clone());
+        self.link = Link::Opening;
+        vec![Effect::Open { thread_id }]
+    }
+
+    /// Leaves the thread on screen; the draft stays.
+    pub(super) fn new_thread(&mut self) {
+        self.overlay = None;
+        self.thread = None;
+        self.link = Link::Draft;
+        self.state = None;
+        self.transcript = self.transcript.successor();
+        self.activity.phase = super::model::Phase::Idle;
+        self.sent.clear();
+        self.log_end = 0;
+        self.older = None;
+        self.loading_older = false;
+        self.follow();
+        // What was handed over is on its way; what was not comes back.
+        self.give_back(|waits| waits.held);
+        self.waits.clear();
+    }
+
+    fn copy_answer(&mut self) -> Vec<Effect> {
+        if let Some(text) = self.transcript.last_answer() {
+            return vec![Effect::Copy(text)];
+        }
+        self.say(Level::Info, "there is no answer to copy yet");
+        Vec::new()
+    }
+
+    pub(super) fn interrupt(&mut self) -> Vec<Effect> {
+        if self.link == Link::Connected {
+            self.enter(super::model::Phase::Cancelling);
+            self.sent.push_back(Sent::Other);
+            return vec![Effect::Send(Command::Cancel { scope: CancelScope::Turn })];
+        }
+        Vec::new()
+    }
+
+    fn leave(&mut self, was_leaving: bool) -> Vec<Effect> {
+        if was_leaving {
+            return self.quit();
+        }
+        self.leaving = true;
+        if self.overlay.take().is_some() {
+            return Vec::new();
+        }
+        if self.is_working() { self.interrupt() } else { Vec::new() }
+    }
+
+    fn quit(&mut self) -> Vec<Effect> {
+        self.quitting = true;
+        vec![Effect::Quit]
+    }
+}
+
+impl Pager {
+    /// Scrolls by lines; the last line stays at the bottom.
+    pub(super) fn step(&mut self, step: isize, rows: usize) {
+        let last = self.lines.len().saturating_sub(rows);
+        self.top = self.top.saturating_add_signed(step).min(last);
+    }
+}

@@ -1,0 +1,189 @@
+//! Where the transcript is looked at. Either its end is followed, or a line is held: then nothing that arrives moves it.
+
+use super::model::Model;
+use super::transcript::{Block, BlockId};
+use super::{geometry, message::Effect};
+
+/// Tells how high things are on the screen.
+pub trait Layout {
+    /// Rows of `block` in a transcript of `width` columns.
+    fn height(&mut self, block: &Block, width: u16) -> usize;
+}
+
+/// What the top row of the transcript shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// The end is at the bottom.
+    Follow,
+    /// Line `line` of `block` is at the top.
+    At { block: BlockId, line: usize },
+}
+
+/// A place in the transcript while walking: block index and line in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub index: usize,
+    pub line: usize,
+}
+
+impl Model {
+    /// The place at the top row.
+    pub fn top(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> Place {
+        let end = self.top_of_end(layout, width, rows);
+        match self.position {
+            Position::Follow => end,
+            Position::At { block, line } => {
+                let index = self.transcript.index_of(block);
+                // A block that has become lower, or another one in its place.
+                let height = self.transcript.get(index).map_or(0, |block| layout.height(block, width));
+                Place { index, line: line.min(height.saturating_sub(1)) }.min(end)
+            }
+        }
+    }
+
+    /// The place at the top row when the last row is at the bottom. Walks no further than one screen.
+    fn top_of_end(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> Place {
+        let mut left = rows;
+        for index in (0..self.transcript.len()).rev() {
+            let Some(block) = self.transcript.get(index) else { break };
+            let height = layout.height(block, width);
+            if height >= left {
+                return Place { index, line: height - left };
+            }
+            left -= height;
+        }
+        Place { index: 0, line: 0 }
+    }
+
+    /// Whether a held view shows the end all the same.
+    fn shows_end(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> bool {
+        let end = self.top_of_end(layout, width, rows);
+        self.transcript.is_empty() || self.top(layout, width, rows) == end
+    }
+
+    pub(super) fn follow(&mut self) {
+        self.position = Position::Follow;
+        self.unseen = 0;
+        self.unseen_growth = false;
+    }
+
+    /// Moves the view up (positive) or down by lines.
+    pub(super) fn scroll(&mut self, layout: &mut dyn Layout, lines: i64) {
+        let area = geometry::regions(self).transcript;
+        let (width, rows) = (area.width, usize::from(area.height));
+        if rows == 0 || self.transcript.is_empty() {
+            return;
+        }
+        let mut place = self.top(layout, width, rows);
+        let mut left = usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
+        if lines > 0 {
+            while left > place.line {
+                if place.index == 0 {
+                    left = place.line;
+                    break;
+                }
+                left -= place.line;
+                place.index -= 1;
+                place.line = self.transcript.get(place.index).map_or(0, |block| layout.height(block, width));
+            }
+            place.line -= left;
+        } else {
+            while left > 0 {
+                let height = self.transcript.get(place.index).map_or(0, |block| layout.height(block, width));
+                if place.line + left < height {
+                    place.line += left;
+                    break;
+                }
+                if place.index + 1 >= self.transcript.len() {
+                    break;
+                }
+                left -= (height - place.line.min(height)).min(left);
+                place = Place { index: place.index + 1, line: 0 };
+            }
+        }
+        self.hold(layout, place, width, rows);
+    }
+
+    /// Holds the line at `place`, or follows the end when that is what it shows.
+    fn hold(&mut self, layout: &mut dyn Layout, place: Place, width: u16, rows: usize) {
+        let end = self.top_of_end(layout, width, rows);
+        match self.transcript.get(place.index) {
+            Some(block) if place < end => {
+                let block = block.id;
+                if self.position == Position::Follow {
+                    self.unseen = 0;
+                    self.unseen_growth = false;
+                }
+                self.position = Position::At { block, line: place.line };
+            }
+            _ => self.follow(),
+        }
+        self.changed = true;
+    }
+
+    pub(super) fn scroll_to_top(&mut self, layout: &mut dyn Layout) {
+        let area = geometry::regions(self).transcript;
+        let place = Place { index: 0, line: 0 };
+        self.hold(layout, place, area.width, usize::from(area.height));
+    }
+
+    /// Brings the view in order after a change: one that came to show the end follows it, and the page before is asked
+    /// for once when the first loaded block is seen.
+    pub(super) fn settle_view(&mut self, layout: &mut dyn Layout) -> Option<Effect> {
+        let area = geometry::regions(self).transcript;
+        let (width, rows) = (area.width, usize::from(area.height));
+        if self.position != Position::Follow {
+            if self.shows_end(layout, width, rows) {
+                self.follow();
+            } else {
+                self.shown_through = self.last_shown(layout, width, rows);
+            }
+        }
+        let (Some(thread_id), Some(before), false) = (&self.thread, self.older, self.loading_older) else {
+            return None;
+        };
+        let thread_id = thread_id.clone();
+        (self.top(layout, width, rows).index == 0).then(|| {
+            self.loading_older = true;
+            Effect::LoadOlder { thread_id, before }
+        })
+    }
+
+    fn last_shown(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> Option<BlockId> {
+        let top = self.top(layout, width, rows);
+        let mut left = rows + top.line;
+        let mut last = None;
+        for index in top.index..self.transcript.len() {
+            let block = self.transcript.get(index)?;
+            last = Some(block.id);
+            left = left.saturating_sub(layout.height(block, width));
+            if left == 0 {
+                break;
+            }
+        }
+        last
+    }
+
+    /// Keeps the held line in view when the width changes: a line of a block stays the same share of its height.
+    pub(super) fn resized(&mut self, layout: &mut dyn Layout, columns: u16, rows: u16) {
+        let before = geometry::regions(self).transcript.width;
+        let held = match self.position {
+            Position::Follow => None,
+            Position::At { block, line } => {
+                let height = self.transcript.block(block).map_or(0, |block| layout.height(block, before));
+                Some((block, line, height))
+            }
+        };
+        self.size = (columns, rows);
+        self.composer.wrap(geometry::composer_width(self));
+        let width = geometry::regions(self).transcript.width;
+        if let Some((id, line, height)) = held
+            && width != before
+            && let Some(block) = self.transcript.block(id)
+        {
+            let line = line * layout.height(block, width) / height.max(1);
+            self.position = Position::At { block: id, line };
+        }
+        self.changed = true;
+    }
+}

@@ -1,0 +1,121 @@
+//! A prompt's way to the worker. Its text is on the screen from the first moment, and comes back into the draft when
+//! it could not be handed over.
+
+use super::message::{Effect, Level};
+use super::model::{Link, Model, Phase, Sent, Waits};
+use super::scroll::Layout;
+use super::transcript::{Kind, Prompt};
+use crate::domain::event::PromptMode;
+use crate::worker::protocol::Command;
+
+impl Model {
+    /// Enter: a `\` before it is a newline, a `/` command runs, everything else is sent.
+    pub(super) fn send(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
+        let (line, letter) = self.composer.cursor();
+        if letter > 0 && self.composer.letter_before(line, letter) == Some('\\') {
+            self.composer.backspace();
+            self.composer.newline();
+            return Vec::new();
+        }
+        let text = self.composer.text();
+        if let Some(effects) = self.run_slash(layout, &text) {
+            return effects;
+        }
+        self.submit(if self.is_working() { PromptMode::Steer } else { PromptMode::FollowUp })
+    }
+
+    pub(super) fn submit(&mut self, mode: PromptMode) -> Vec<Effect> {
+        if self.composer.text().trim().is_empty() {
+            return Vec::new();
+        }
+        let text = self.composer.take();
+        self.complete();
+        self.history.remember(&text);
+        self.follow();
+        // What starts the work stands in the transcript at once; what waits for its turn stands above the draft.
+        let block = if self.is_working() {
+            None
+        } else {
+            let prompt = Prompt { text: text.clone(), role: "user".to_owned(), pending: true };
+            Some(self.transcript.push(Kind::Prompt(prompt)))
+        };
+        let mut waits = Waits { text: text.clone(), mode, block, held: false, safe: false };
+        let remember = Effect::Remember(text.clone());
+        let effect = match (self.link, &self.thread) {
+            (Link::Draft, _) => {
+                self.link = Link::Starting;
+                let (directive, model) = (self.directive.clone(), self.model.clone());
+                Some(Effect::Start { directive, model, prompt: text })
+            }
+            (Link::Resting, Some(thread_id)) => {
+                let thread_id = thread_id.clone();
+                self.link = Link::Reviving;
+                self.sent.push_back(Sent::Prompt(text.clone()));
+                Some(Effect::Revive { thread_id, command: Command::Submit { text, mode } })
+            }
+            (Link::Connected, _) => {
+                self.sent.push_back(Sent::Prompt(text.clone()));
+                Some(Effect::Send(Command::Submit { text, mode }))
+            }
+            (Link::Starting | Link::Opening | Link::Reviving | Link::Resting, _) => {
+                waits.held = true;
+                None
+            }
+        };
+        self.waits.push(waits);
+        if !self.is_working() {
+            self.enter(Phase::Sending);
+        }
+        std::iter::once(remember).chain(effect).collect()
+    }
+
+    /// Sends what was held back until somebody listens.
+    pub(super) fn send_held(&mut self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for waits in self.waits.iter_mut().filter(|waits| waits.held) {
+            waits.held = false;
+            self.sent.push_back(Sent::Prompt(waits.text.clone()));
+            effects.push(Effect::Send(Command::Submit { text: waits.text.clone(), mode: waits.mode }));
+        }
+        effects
+    }
+
+    /// The thread has this prompt: nothing of it waits here any more.
+    pub(super) fn confirmed(&mut self, text: &str, used: bool) {
+        if let Some(index) = self.waits.iter().position(|waits| waits.text == text) {
+            // A block stays until the prompt is said, and becomes that.
+            if self.waits[index].block.is_none() || used {
+                self.waits.remove(index);
+            } else {
+                self.waits[index].safe = true;
+            }
+        }
+    }
+
+    /// Puts prompts that never arrived back into the draft, oldest first.
+    pub(super) fn give_back(&mut self, failed: impl FnMut(&Waits) -> bool) {
+        let (back, stay) = std::mem::take(&mut self.waits).into_iter().partition(failed);
+        self.waits = stay;
+        let back: Vec<Waits> = back;
+        for waits in back.iter().rev() {
+            if let Some(block) = waits.block {
+                self.transcript.remove(block);
+            }
+            self.composer.put_back(&waits.text);
+        }
+        self.complete();
+        self.changed = true;
+    }
+
+    /// Withdraws the newest queued prompt and puts it into the draft.
+    pub(super) fn take_back(&mut self) -> Vec<Effect> {
+        let Some(newest) = self.state.as_mut().and_then(|state| state.queue.pop()) else {
+            self.say(Level::Info, "nothing is queued");
+            return Vec::new();
+        };
+        self.composer.put_back(&newest.text);
+        self.complete();
+        self.sent.push_back(Sent::Other);
+        vec![Effect::Send(Command::Withdraw { prompt: newest.prompt })]
+    }
+}

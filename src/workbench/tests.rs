@@ -1,0 +1,564 @@
+//! Transitions: messages in, model and effects out. Every block is as high as it has lines of text, plus one.
+
+use super::transcript::{Block, Kind, ToolState};
+use super::*;
+use crate::commands::{CommandId, Key, Keymap};
+use crate::domain::event::{CancelScope, Delta, PromptMode, StopReason};
+use crate::domain::{
+    CallId, Cost, Event, Limits, ModelRef, Record, Status, ThreadId, ThreadKind, Timestamp, Tokens, Usage, Waiting,
+};
+use crate::worker::protocol::{Command, FromWorker, QueuedPrompt, State};
+
+struct Lines;
+
+impl Layout for Lines {
+    fn height(&mut self, block: &Block, _width: u16) -> usize {
+        match &block.kind {
+            Kind::Answer(answer) => answer.text.lines().count() + 1,
+            Kind::Prompt(prompt) => prompt.text.lines().count() + 1,
+            Kind::Thinking(_) | Kind::Tool(_) | Kind::Marker(_) => 1,
+        }
+    }
+}
+
+struct Session {
+    model: Model,
+    effects: Vec<Effect>,
+    offset: u64,
+}
+
+fn session() -> Session {
+    let (model, effects) = Model::new(Options {
+        directive: "levain/chat".into(),
+        model: ModelRef::new("a", "one"),
+        model_is_scripted: false,
+        project: "shop".into(),
+        open: None,
+        size: (80, 24),
+        keymap: Keymap::embedded(),
+        now: Timestamp(1),
+        themes: vec!["dark".into(), "light".into()],
+        theme: None,
+    });
+    assert_eq!(effects, [Effect::LoadHistory]);
+    Session { model, effects: Vec::new(), offset: 0 }
+}
+
+fn connected() -> Session {
+    let mut session = session();
+    session.write("hello").keys("enter");
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None });
+    session.tell(Message::Connected { thread_id: id() });
+    session.event(Event::CognitionIn { text: "hello".into(), role: "user".into(), prompt: Some(1) });
+    session.state(Status::Running, Vec::new());
+    session.effects.clear();
+    session
+}
+
+fn id() -> ThreadId {
+    ThreadId::new("chat", 1)
+}
+
+impl Session {
+    fn tell(&mut self, message: Message) -> &mut Self {
+        self.effects.extend(update(&mut self.model, &mut Lines, message));
+        self
+    }
+
+    fn keys(&mut self, keys: &str) -> &mut Self {
+        for key in keys.split(' ') {
+            self.tell(Message::Key(key.parse().unwrap()));
+        }
+        self
+    }
+
+    fn write(&mut self, text: &str) -> &mut Self {
+        for letter in text.chars() {
+            self.tell(Message::Key(Key::char(letter)));
+        }
+        self
+    }
+
+    fn event(&mut self, event: Event) -> &mut Self {
+        let record = Record { timestamp: Timestamp(5), thread_id: id(), event };
+        let offset = self.offset;
+        self.offset += 10;
+        self.tell(Message::Worker(FromWorker::Event { offset, next_offset: offset + 10, record }))
+    }
+
+    fn stream(&mut self, request: u32, text: &str) -> &mut Self {
+        self.tell(Message::Worker(FromWorker::Delta { request, delta: Delta::Text { text: text.into() } }))
+    }
+
+    fn state(&mut self, status: Status, queue: Vec<QueuedPrompt>) -> &mut Self {
+        self.tell(Message::Worker(FromWorker::State(State {
+            status,
+            waiting: (status == Status::Waiting).then_some(Waiting::User),
+            kind: ThreadKind::Interactive,
+            directive: "levain/chat".into(),
+            model: ModelRef::new("a", "one"),
+            cost: Cost::default(),
+            limits: Limits::default(),
+            context: Tokens(0),
+            context_exact: false,
+            window: None,
+            queue,
+        })))
+    }
+
+    fn answer(&mut self, request: u32, text: &str, stop: StopReason) -> &mut Self {
+        self.event(Event::CognitionOut {
+            text: text.into(),
+            model: ModelRef::new("a", "one"),
+            request,
+            stop,
+            usage: Usage::default(),
+            spend: None,
+            message: crate::domain::Message::assistant(text),
+            elapsed_ms: 1,
+        })
+    }
+
+    /// The effects since this was last asked.
+    fn effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    fn draft(&self) -> String {
+        self.model.composer.text()
+    }
+
+    fn story(&self) -> Vec<String> {
+        let tell = |block: &Block| match &block.kind {
+            Kind::Prompt(prompt) => format!("{} {}", if prompt.pending { "pending" } else { "prompt" }, prompt.text),
+            Kind::Answer(answer) => {
+                format!("{} {}", if answer.ended.is_some() { "answer" } else { "writing" }, answer.text)
+            }
+            Kind::Thinking(thinking) => format!("thinking {}", thinking.text),
+            Kind::Tool(tool) => format!("tool {} {} {:?}", tool.name, tool.main, tool.state),
+            Kind::Marker(marker) => format!("marker {}", marker.text),
+        };
+        self.model.transcript.iter().map(tell).collect()
+    }
+}
+
+#[test]
+fn the_first_prompt_makes_the_thread() {
+    let mut session = session();
+    session.write("hello").keys("enter");
+    let start =
+        Effect::Start { directive: "levain/chat".into(), model: ModelRef::new("a", "one"), prompt: "hello".into() };
+    assert_eq!(session.effects(), [Effect::Remember("hello".into()), start]);
+    assert_eq!(session.story(), ["pending hello"]);
+    assert_eq!(session.draft(), "");
+    assert!(session.model.shows_time());
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None });
+    session.tell(Message::Connected { thread_id: id() });
+    session.event(Event::CognitionIn { text: "hello".into(), role: "user".into(), prompt: Some(1) });
+    assert_eq!(session.story(), ["prompt hello"]);
+    assert_eq!(session.effects(), []);
+}
+
+#[test]
+fn a_start_that_failed_gives_the_text_back() {
+    let mut session = session();
+    session.write("hello").keys("enter").write("and");
+    session.tell(Message::Notice { level: Level::Error, text: "no key".into() });
+    assert_eq!(session.draft(), "hello\nand");
+    assert_eq!(session.story(), ["marker no key"]);
+    assert_eq!(session.model.link, Link::Draft);
+    session.keys("enter");
+    assert!(
+        session.effects().iter().any(|effect| matches!(effect, Effect::Start { prompt, .. } if prompt == "hello\nand"))
+    );
+}
+
+#[test]
+fn what_is_typed_ahead_is_sent_when_the_worker_listens() {
+    let mut session = session();
+    session.write("one").keys("enter").write("two").keys("enter");
+    assert_eq!(session.model.queued().collect::<Vec<_>>(), [("two", PromptMode::Steer)]);
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None });
+    session.effects();
+    session.tell(Message::Connected { thread_id: id() });
+    let send = Effect::Send(Command::Submit { text: "two".into(), mode: PromptMode::Steer });
+    assert_eq!(session.effects(), [send]);
+}
+
+#[test]
+fn enter_steers_and_alt_enter_follows_up_while_it_works() {
+    let mut session = connected();
+    session.write("now").keys("enter").write("later").keys("alt-enter");
+    let submit = |text: &str, mode| Effect::Send(Command::Submit { text: text.into(), mode });
+    let remember = |text: &str| Effect::Remember(text.into());
+    assert_eq!(
+        session.effects(),
+        [remember("now"), submit("now", PromptMode::Steer), remember("later"), submit("later", PromptMode::FollowUp)]
+    );
+    let queued = |prompt, text: &str, mode| QueuedPrompt { prompt, text: text.into(), mode };
+    session.event(Event::PromptQueued { prompt: 2, text: "now".into(), mode: PromptMode::Steer });
+    session.state(Status::Running, vec![queued(2, "now", PromptMode::Steer), queued(3, "later", PromptMode::FollowUp)]);
+    let shown: Vec<_> = session.model.queued().map(|(text, _)| text).collect();
+    assert_eq!(shown, ["now", "later"]);
+    session.keys("alt-up");
+    assert_eq!(session.draft(), "later");
+    assert_eq!(session.effects(), [Effect::Send(Command::Withdraw { prompt: 3 })]);
+}
+
+#[test]
+fn alt_enter_is_a_new_line_while_nothing_runs() {
+    let mut session = session();
+    session
+        .write("a")
+        .keys("alt-enter")
+        .write("b")
+        .keys("shift-enter")
+        .write("c")
+        .keys("ctrl-j")
+        .write("d\\")
+        .keys("enter");
+    assert_eq!(session.draft(), "a\nb\nc\nd\n");
+    assert_eq!(session.effects(), []);
+}
+
+#[test]
+fn escape_interrupts_and_keeps_the_draft() {
+    let mut session = connected();
+    session.write("half a thou").keys("esc");
+    assert_eq!(session.effects(), [Effect::Send(Command::Cancel { scope: CancelScope::Turn })]);
+    assert_eq!(session.draft(), "half a thou");
+    assert_eq!(session.model.activity.phase, Phase::Cancelling);
+}
+
+#[test]
+fn ctrl_c_twice_leaves() {
+    let mut session = session();
+    session.write("x").keys("ctrl-c");
+    assert!(session.model.leaving && !session.model.quitting);
+    assert_eq!(session.draft(), "x");
+    session.write("y").keys("ctrl-c");
+    assert!(!session.model.quitting);
+    session.keys("ctrl-c");
+    assert!(session.model.quitting);
+    assert_eq!(session.effects(), [Effect::Quit]);
+}
+
+#[test]
+fn ctrl_c_interrupts_first() {
+    let mut session = connected();
+    session.keys("ctrl-c ctrl-c");
+    assert_eq!(session.effects(), [Effect::Send(Command::Cancel { scope: CancelScope::Turn }), Effect::Quit]);
+}
+
+#[test]
+fn ctrl_d_leaves_only_without_a_draft() {
+    let mut session = session();
+    session.write("ab").keys("left ctrl-d");
+    assert_eq!(session.draft(), "a");
+    session.keys("backspace ctrl-d");
+    assert_eq!(session.effects(), [Effect::Quit]);
+}
+
+#[test]
+fn the_log_replaces_what_was_streamed() {
+    let mut session = connected();
+    session.stream(1, "One ").stream(1, "two");
+    let id = session.model.transcript.get(1).unwrap().id;
+    session.answer(1, "One two", StopReason::EndTurn);
+    assert_eq!(session.story(), ["prompt hello", "answer One two"]);
+    assert_eq!(
+        (session.model.transcript.get(1).unwrap().id, session.model.transcript.get(1).unwrap().revision),
+        (id, 0)
+    );
+    // Late pieces and events that come a second time change nothing.
+    session.stream(1, "two");
+    session.offset -= 10;
+    session.answer(1, "One two", StopReason::EndTurn);
+    assert_eq!(session.story(), ["prompt hello", "answer One two"]);
+}
+
+#[test]
+fn a_snapshot_of_the_answer_in_flight_replaces_what_is_here() {
+    let mut session = connected();
+    session.stream(1, "One ");
+    let deltas = vec![
+        Delta::Text { text: "One ".into() },
+        Delta::Text { text: "two".into() },
+        Delta::ToolCallStart { id: CallId("c".into()), name: "bash".into() },
+    ];
+    session.tell(Message::Worker(FromWorker::Inflight { request: 1, deltas: deltas.clone() }));
+    session.tell(Message::Worker(FromWorker::Inflight { request: 1, deltas }));
+    assert_eq!(session.story(), ["prompt hello", "writing One two", "tool bash  Asked"]);
+    session.event(Event::ToolCallStart {
+        tool: "bash".into(),
+        call_id: CallId("c".into()),
+        input: serde_json::json!({"command": "ls"}),
+    });
+    session.event(Event::ToolCallResult { call_id: CallId("c".into()), output: "x".into(), error: None });
+    assert_eq!(session.story()[2], format!("tool bash ls {:?}", ToolState::Done));
+}
+
+#[test]
+fn thinking_that_was_streamed_is_not_told_twice() {
+    let mut session = connected();
+    let thinking = |text: &str| Delta::Thinking { text: text.into() };
+    session.tell(Message::Worker(FromWorker::Delta { request: 1, delta: thinking("Hm, ") }));
+    session.tell(Message::Worker(FromWorker::Delta { request: 1, delta: thinking("so.") }));
+    session.stream(1, "Yes");
+    session.event(Event::CognitionReasoning { text: "Hm, so.".into() });
+    session.answer(1, "Yes", StopReason::EndTurn);
+    assert_eq!(session.story(), ["prompt hello", "thinking Hm, so.", "answer Yes"]);
+    session.tell(Message::Worker(FromWorker::Delta { request: 2, delta: thinking("Par") }));
+    session.event(Event::CognitionReasoning { text: "Parts.".into() });
+    session.answer(2, "No", StopReason::EndTurn);
+    assert_eq!(session.story()[3..], ["thinking Parts.", "answer No"]);
+}
+
+#[test]
+fn a_retried_attempt_takes_the_place_of_the_failed_one() {
+    let mut session = connected();
+    session.stream(1, "Par");
+    session.event(Event::RetryScheduled { attempt: 1, delay_ms: 2_500 });
+    assert_eq!(session.model.activity.phase, Phase::Retrying { seconds: 3 });
+    session.tell(Message::Second);
+    assert_eq!(session.model.activity.phase, Phase::Retrying { seconds: 2 });
+    session.event(Event::RequestRecorded { request: 2, turn: 1, attempt: 2, model: ModelRef::new("a", "one") });
+    session.stream(2, "Paris");
+    assert_eq!(session.story(), ["prompt hello", "marker attempt 2 follows in 2.5 s", "writing Paris"]);
+}
+
+#[test]
+fn a_dead_worker_is_told_and_the_next_prompt_revives_it() {
+    let mut session = connected();
+    session.stream(1, "Par").write("sent").keys("enter").write("draft");
+    session.effects();
+    session.tell(Message::Disconnected { thread_id: id(), expected: false, detail: "signal 9".into() });
+    assert_eq!(
+        session.story(),
+        ["prompt hello", "answer Par", "marker the worker ended unexpectedly: signal 9; send a message to resume"]
+    );
+    assert_eq!(session.draft(), "sent\ndraft");
+    assert!(!session.model.shows_time());
+    session.keys("enter");
+    let command = Command::Submit { text: "sent\ndraft".into(), mode: PromptMode::FollowUp };
+    assert_eq!(session.effects()[1], Effect::Revive { thread_id: id(), command });
+    session.tell(Message::Connected { thread_id: id() });
+    // The log tells what was saved of the answer: the same block shows it.
+    session.answer(1, "Pari", StopReason::Lost);
+    assert_eq!(session.story()[1], "answer Pari");
+}
+
+#[test]
+fn a_refused_command_gives_its_text_back() {
+    let mut session = connected();
+    session.write("one").keys("enter").write("two").keys("enter");
+    session.tell(Message::Worker(FromWorker::Ack { id: 1 }));
+    session.tell(Message::Worker(FromWorker::Error { id: 2, message: "queue full".into() }));
+    assert_eq!(session.draft(), "two");
+    assert_eq!(session.model.queued().count(), 1);
+    assert_eq!(session.model.notice().unwrap().text, "queue full");
+}
+
+#[test]
+fn a_queued_prompt_of_a_dead_worker_is_not_doubled() {
+    let mut session = session();
+    session.write("one").keys("enter");
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None });
+    session.tell(Message::Connected { thread_id: id() });
+    session.event(Event::PromptQueued { prompt: 1, text: "one".into(), mode: PromptMode::FollowUp });
+    session.tell(Message::Disconnected { thread_id: id(), expected: false, detail: String::new() });
+    assert_eq!(session.draft(), "");
+    assert_eq!(session.story()[0], "pending one");
+}
+
+#[test]
+fn a_held_view_does_not_move() {
+    let mut session = connected();
+    session.stream(1, &"line\n".repeat(100));
+    session.keys("pageup");
+    let held = session.model.position;
+    assert!(matches!(held, Position::At { .. }));
+    assert!(session.model.take_changed());
+    session.stream(1, "more\n");
+    assert!(session.model.take_changed(), "the pill appears");
+    assert_eq!(session.model.news(), 1);
+    session.answer(1, &format!("{}more\n", "line\n".repeat(100)), StopReason::EndTurn);
+    session.write("typing");
+    assert_eq!(session.model.position, held);
+    session.keys("ctrl-end");
+    assert_eq!((session.model.position, session.model.news()), (Position::Follow, 0));
+}
+
+#[test]
+fn text_that_nobody_sees_asks_for_no_frame() {
+    let mut session = connected();
+    session.stream(1, &"line\n".repeat(100));
+    session.answer(1, &"line\n".repeat(100), StopReason::EndTurn);
+    session.stream(2, "x");
+    session.keys("ctrl-home");
+    session.stream(2, "y");
+    session.model.take_changed();
+    session.stream(2, "z");
+    assert!(!session.model.take_changed());
+}
+
+#[test]
+fn scrolling_down_to_the_end_follows_again() {
+    let mut session = connected();
+    session.stream(1, &"line\n".repeat(100));
+    session.tell(Message::Wheel { lines: 7 }).tell(Message::Wheel { lines: -6 });
+    assert_ne!(session.model.position, Position::Follow);
+    session.tell(Message::Wheel { lines: -1 });
+    assert_eq!(session.model.position, Position::Follow);
+}
+
+#[test]
+fn older_pages_are_asked_for_once_and_move_nothing() {
+    let mut session = session();
+    session.keys("ctrl-t");
+    let record = |event| Record { timestamp: Timestamp(1), thread_id: id(), event };
+    let said = |text: &str| record(Event::CognitionIn { text: text.into(), role: "user".into(), prompt: None });
+    session.tell(Message::Threads(vec![ThreadRow {
+        thread_id: id(),
+        directive: "levain/chat".into(),
+        status: Status::Completed,
+        title: "t".into(),
+        model: ModelRef::new("a", "b"),
+        turns: 1,
+        spend: crate::domain::Money(1),
+        updated_at: Timestamp(1),
+    }]));
+    session.keys("enter");
+    assert_eq!(session.effects(), [Effect::LoadThreads, Effect::Open { thread_id: id() }]);
+    let newest: Vec<_> = (0..40).map(|index| said(&format!("new {index}"))).collect();
+    session.tell(Message::Opened { thread_id: id(), newest, older: Some(500) });
+    assert_eq!(session.effects(), []);
+    session.keys("ctrl-home ctrl-home");
+    assert_eq!(session.effects(), [Effect::LoadOlder { thread_id: id(), before: 500 }]);
+    let held = session.model.position;
+    let start =
+        record(Event::ToolCallStart { tool: "t".into(), call_id: CallId("c".into()), input: serde_json::json!("x") });
+    session.tell(Message::Older { thread_id: id(), records: vec![said("old"), start], older: None });
+    assert_eq!(session.model.position, held);
+    assert_eq!(session.story()[..3], ["prompt old".to_owned(), "tool t x Running".into(), "prompt new 0".into()]);
+}
+
+#[test]
+fn a_short_page_asks_for_the_one_before_at_once() {
+    let mut session = session();
+    session.write("a").keys("enter");
+    session.effects();
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: Some(9) });
+    assert_eq!(session.effects(), [Effect::LoadOlder { thread_id: id(), before: 9 }]);
+}
+
+#[test]
+fn history_goes_up_and_back_to_the_draft() {
+    let mut session = session();
+    session.tell(Message::History(vec!["first".into(), "second\nline".into()]));
+    session.write("draft").keys("up");
+    assert_eq!(session.draft(), "second\nline");
+    session.keys("up up");
+    assert_eq!(session.draft(), "first");
+    session.keys("down");
+    assert_eq!(session.draft(), "second\nline");
+    session.keys("down");
+    assert_eq!(session.draft(), "draft");
+}
+
+#[test]
+fn history_is_searched() {
+    let mut session = session();
+    session.tell(Message::History(vec!["ship it".into(), "why is it slow".into(), "ship that".into()]));
+    session.keys("ctrl-r").write("sh").keys("down enter");
+    assert_eq!(session.draft(), "ship it");
+}
+
+#[test]
+fn slash_commands_run() {
+    let mut session = session();
+    session.write("/mod").keys("enter");
+    assert_eq!(session.effects(), [Effect::LoadModels]);
+    session.keys("esc").write("/model b/two").keys("enter");
+    assert_eq!(session.model.model, ModelRef::new("b", "two"));
+    session.write("/theme light").keys("enter");
+    assert_eq!(session.model.theme.as_deref(), Some("light"));
+    session.write("/theme moon").keys("enter");
+    assert_eq!(session.draft(), "/theme moon");
+    session.keys("ctrl-u").write("/th").keys("tab");
+    assert_eq!(session.draft(), "/threads ");
+    session.keys("ctrl-u").write("/quit").keys("esc enter");
+    assert!(session.model.quitting);
+}
+
+#[test]
+fn a_path_is_no_command() {
+    let mut session = session();
+    session.write("/usr/bin is full").keys("enter");
+    assert!(session.effects().iter().any(|effect| matches!(effect, Effect::Start { .. })));
+}
+
+#[test]
+fn a_question_mark_is_help_only_in_an_empty_draft() {
+    let mut session = session();
+    session.write("?");
+    assert!(matches!(session.model.overlay, Some(overlay::Overlay::Pager(_))));
+    session.keys("esc").write("why?");
+    assert_eq!(session.draft(), "why?");
+    assert!(session.model.overlay.is_none());
+}
+
+#[test]
+fn another_threads_messages_are_not_shown() {
+    let mut session = connected();
+    session.keys("alt-n");
+    session.stream(1, "late");
+    session.tell(Message::Connected { thread_id: id() });
+    session.stream(1, "late");
+    assert_eq!(session.story(), [""; 0]);
+    assert_eq!(session.model.link, Link::Draft);
+}
+
+#[test]
+fn choosing_a_model_tells_the_worker() {
+    let mut session = connected();
+    session.keys("ctrl-l");
+    session.tell(Message::Models(vec![
+        ModelChoice { model: ModelRef::new("a", "one"), note: String::new(), usable: true },
+        ModelChoice { model: ModelRef::new("b", "two"), note: "no key".into(), usable: false },
+        ModelChoice { model: ModelRef::new("c", "three"), note: String::new(), usable: true },
+    ]));
+    session.effects();
+    session.keys("down enter");
+    assert!(session.model.notice().unwrap().text.contains("no key"));
+    session.keys("down enter");
+    assert_eq!(session.effects(), [Effect::Send(Command::SetModel { model: ModelRef::new("c", "three") })]);
+}
+
+#[test]
+fn every_command_of_the_palette_can_be_run() {
+    for row in crate::commands::TABLE {
+        let mut session = connected();
+        session.model.perform(&mut Lines, row.id, false);
+        session.tell(Message::Second);
+        assert_eq!(
+            session.model.quitting,
+            matches!(row.id, CommandId::AppQuit | CommandId::AppLeaveEmpty),
+            "{}",
+            row.name
+        );
+    }
+}
+
+#[test]
+fn nothing_asks_for_time_while_nothing_moves() {
+    let mut session = connected();
+    assert!(session.model.shows_time());
+    session.answer(1, "done", StopReason::EndTurn);
+    session.state(Status::Waiting, Vec::new());
+    assert!(!session.model.shows_time());
+    session.model.take_changed();
+    session.tell(Message::Second);
+    session.state(Status::Waiting, Vec::new());
+    assert!(!session.model.take_changed());
+}

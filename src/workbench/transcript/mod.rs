@@ -1,0 +1,267 @@
+//! What the thread has said and done, as a list of blocks in the order of the screen.
+//!
+//! Blocks come from log records ([`fold`]) and from live pieces ([`live`]). A block keeps its id for life and gets a
+//! new revision whenever something other than the end of its text changed, so a drawing cache knows what it still
+//! holds. Texts are held once.
+
+mod fold;
+mod live;
+
+use super::message::Level;
+use crate::domain::event::StopReason;
+use crate::domain::{CallId, ModelRef, Money, Record, Tokens};
+use std::collections::VecDeque;
+
+/// Name of a block. Later blocks have higher ids; older pages get negative ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId(pub i64);
+
+/// One piece of the transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    pub id: BlockId,
+    /// Changes when anything changed but text that was added at the end.
+    pub revision: u32,
+    /// Whether thinking, tool arguments and results are shown in full.
+    pub open: bool,
+    pub kind: Kind,
+}
+
+/// What a block shows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kind {
+    Prompt(Prompt),
+    Answer(Answer),
+    Thinking(Thinking),
+    Tool(Tool),
+    Marker(Marker),
+}
+
+/// What somebody said to the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompt {
+    pub text: String,
+    /// `user`, or another role of the log.
+    pub role: String,
+    /// Not confirmed by the worker yet.
+    pub pending: bool,
+}
+
+/// Text of the model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    pub text: String,
+    pub request: u32,
+    /// `None` while it is being written.
+    pub ended: Option<StopReason>,
+    /// Known once it has ended; shown below the last part of an answer.
+    pub summary: Option<Summary>,
+}
+
+/// What an answer took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    pub model: ModelRef,
+    pub output: Tokens,
+    pub spend: Option<Money>,
+    pub elapsed_ms: u64,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Thinking {
+    pub text: String,
+    pub request: u32,
+    pub finished: bool,
+}
+
+/// A tool call and its result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tool {
+    pub call_id: CallId,
+    pub name: String,
+    /// The argument by which a person recognises the call: a command, a path, a pattern.
+    pub main: String,
+    /// The arguments as JSON text.
+    pub input: String,
+    pub output: String,
+    pub state: ToolState,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolState {
+    /// The model is still writing the call, or it has not started.
+    Asked,
+    Running,
+    Done,
+    Failed(String),
+}
+
+/// A line of the program itself between what was said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Marker {
+    pub sort: MarkerSort,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkerSort {
+    /// What the context was made from.
+    Context,
+    Info,
+    Warning,
+    Error,
+    /// A limit was reached.
+    Limit,
+    /// Someone stopped it.
+    Stopped,
+    Completed,
+}
+
+impl From<Level> for MarkerSort {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Info => Self::Info,
+            Level::Warning => Self::Warning,
+            Level::Error => Self::Error,
+        }
+    }
+}
+
+/// The blocks and what is known about the answer in flight.
+#[derive(Clone, Debug, Default)]
+pub struct Transcript {
+    blocks: VecDeque<Block>,
+    next_id: i64,
+    /// Blocks of the answer in flight, in order.
+    live: Vec<BlockId>,
+    live_request: u32,
+    /// The newest request whose answer is in the log.
+    answered: u32,
+    /// Whether foldable blocks are born open.
+    open: bool,
+}
+
+/// Ids of two transcripts lie this far apart, with room for older pages between.
+const APART: i64 = 1 << 40;
+
+impl Transcript {
+    /// An empty transcript whose blocks share no id with this one's, so that nothing kept for these is taken for its.
+    pub(super) fn successor(&self) -> Self {
+        Self { next_id: self.next_id + APART, open: self.open, ..Self::default() }
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.blocks.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// The block at a place counted from the oldest loaded.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<&Block> {
+        self.blocks.get(index)
+    }
+
+    #[must_use]
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Block> {
+        self.blocks.iter()
+    }
+
+    /// The place of a block, or of the one that took its place.
+    #[must_use]
+    pub fn index_of(&self, id: BlockId) -> usize {
+        match self.blocks.binary_search_by_key(&id, |block| block.id) {
+            Ok(index) => index,
+            Err(index) => index.min(self.blocks.len().saturating_sub(1)),
+        }
+    }
+
+    #[must_use]
+    pub fn block(&self, id: BlockId) -> Option<&Block> {
+        let index = self.blocks.binary_search_by_key(&id, |block| block.id).ok()?;
+        self.blocks.get(index)
+    }
+
+    pub(super) fn block_mut(&mut self, id: BlockId) -> Option<&mut Block> {
+        let index = self.blocks.binary_search_by_key(&id, |block| block.id).ok()?;
+        self.blocks.get_mut(index)
+    }
+
+    /// Adds a block at the end.
+    pub(super) fn push(&mut self, kind: Kind) -> BlockId {
+        let id = BlockId(self.next_id);
+        self.next_id += 1;
+        self.blocks.push_back(Block { id, revision: 0, open: self.open, kind });
+        id
+    }
+
+    pub(super) fn mark(&mut self, sort: MarkerSort, text: impl Into<String>) -> BlockId {
+        self.push(Kind::Marker(Marker { sort, text: text.into() }))
+    }
+
+    pub(super) fn remove(&mut self, id: BlockId) {
+        if let Ok(index) = self.blocks.binary_search_by_key(&id, |block| block.id) {
+            self.blocks.remove(index);
+        }
+    }
+
+    /// Shows or folds all details.
+    pub(super) fn set_open(&mut self, open: bool) {
+        self.open = open;
+        for block in &mut self.blocks {
+            block.open = open;
+            block.revision += 1;
+        }
+    }
+
+    /// Puts an older page of the log before what is loaded.
+    pub(super) fn prepend(&mut self, records: Vec<Record>) {
+        let mut older = Self { open: self.open, ..Self::default() };
+        for record in records {
+            older.apply(record);
+        }
+        let first = self.blocks.front().map_or(self.next_id, |block| block.id.0);
+        for (step, mut block) in (1..).zip(older.blocks.into_iter().rev()) {
+            block.id = BlockId(first - step);
+            if let Kind::Tool(asked) = &block.kind
+                && asked.state == ToolState::Running
+                && let Some(answered) = self.tool_mut(&asked.call_id)
+                && let Kind::Tool(tool) = &mut answered.kind
+            {
+                tool.name.clone_from(&asked.name);
+                tool.main.clone_from(&asked.main);
+                tool.input.clone_from(&asked.input);
+                answered.revision += 1;
+                continue;
+            }
+            self.blocks.push_front(block);
+        }
+    }
+
+    /// The newest tool block of that call.
+    fn tool_mut(&mut self, call_id: &CallId) -> Option<&mut Block> {
+        self.blocks.iter_mut().rev().find(|block| matches!(&block.kind, Kind::Tool(tool) if tool.call_id == *call_id))
+    }
+
+    /// The text of the newest answer, all its parts together.
+    #[must_use]
+    pub fn last_answer(&self) -> Option<String> {
+        let request = self.blocks.iter().rev().find_map(|block| match &block.kind {
+            Kind::Answer(answer) if !answer.text.is_empty() => Some(answer.request),
+            Kind::Prompt(_) | Kind::Answer(_) | Kind::Thinking(_) | Kind::Tool(_) | Kind::Marker(_) => None,
+        })?;
+        let mut text = String::new();
+        for block in &self.blocks {
+            if let Kind::Answer(answer) = &block.kind
+                && answer.request == request
+            {
+                text.push_str(&answer.text);
+            }
+        }
+        Some(text)
+    }
+}

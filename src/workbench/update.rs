@@ -1,0 +1,173 @@
+//! What a message does to the model.
+
+use super::geometry;
+use super::message::{Effect, Message};
+use super::model::{Link, Model, Phase};
+use super::overlay::{Overlay, PickerKind};
+use super::scroll::Layout;
+use crate::commands::Key;
+
+/// Applies one message and returns the work it calls for. Waits for nothing and reads no clock: the same model and
+/// message always give the same result.
+pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> Vec<Effect> {
+    let mut effects = match message {
+        Message::Key(key) => model.key(layout, key),
+        Message::Paste(text) => model.pasted(&text),
+        Message::Resize { columns, rows } => {
+            if (columns, rows) != model.size {
+                model.resized(layout, columns, rows);
+            }
+            model.want_threads()
+        }
+        Message::Wheel { lines } => model.wheel(layout, lines),
+        Message::Focus(_) => Vec::new(),
+        Message::Background { light } => {
+            model.changed |= model.light.replace(light) != Some(light);
+            Vec::new()
+        }
+        Message::Opened { thread_id, newest, older } => model.opened(thread_id, newest, older),
+        Message::Older { thread_id, records, older } => model.older_page(&thread_id, records, older),
+        Message::Connected { thread_id } => model.connected(&thread_id),
+        Message::Worker(message) => model.heard(message),
+        Message::Disconnected { thread_id, expected, detail } => model.disconnected(&thread_id, expected, &detail),
+        Message::Threads(rows) => {
+            model.threads = rows;
+            model.threads_loaded = true;
+            model.refill(PickerKind::Threads);
+            Vec::new()
+        }
+        Message::History(prompts) => {
+            model.history.load(prompts);
+            model.refill(PickerKind::History);
+            Vec::new()
+        }
+        Message::Models(choices) => {
+            model.models = choices;
+            model.models_loaded = true;
+            model.refill(PickerKind::Models);
+            Vec::new()
+        }
+        Message::Edited(text) => {
+            model.composer.set(text.strip_suffix('\n').unwrap_or(&text));
+            model.changed = true;
+            vec![Effect::Redraw]
+        }
+        Message::Notice { level, text } => model.told(level, text),
+        Message::Second => {
+            model.second();
+            Vec::new()
+        }
+        Message::Resumed => {
+            model.changed = true;
+            vec![Effect::Redraw]
+        }
+    };
+    effects.extend(model.settle(layout));
+    effects
+}
+
+impl Model {
+    fn key(&mut self, layout: &mut dyn Layout, key: Key) -> Vec<Effect> {
+        let contexts = self.contexts();
+        let was_leaving = std::mem::take(&mut self.leaving);
+        self.changed |= was_leaving;
+        if let Some(command) = self.keymap.command(key, &contexts) {
+            return self.perform(layout, command, was_leaving);
+        }
+        let Some(letter) = key.typed() else { return Vec::new() };
+        match &mut self.overlay {
+            Some(Overlay::Picker(picker)) if picker.filtering => picker.type_letter(letter),
+            Some(_) => return Vec::new(),
+            None => {
+                self.history.left();
+                self.composer.type_letter(letter);
+                self.complete();
+            }
+        }
+        self.changed = true;
+        Vec::new()
+    }
+
+    fn pasted(&mut self, text: &str) -> Vec<Effect> {
+        match &mut self.overlay {
+            Some(Overlay::Picker(picker)) if picker.filtering => {
+                for letter in text.lines().next().unwrap_or_default().chars() {
+                    picker.type_letter(letter);
+                }
+            }
+            Some(_) => return Vec::new(),
+            None => {
+                self.history.left();
+                self.composer.paste(text);
+                self.complete();
+            }
+        }
+        self.changed = true;
+        Vec::new()
+    }
+
+    fn wheel(&mut self, layout: &mut dyn Layout, lines: i32) -> Vec<Effect> {
+        let rows = geometry::overlay_rows(self);
+        match &mut self.overlay {
+            None => self.scroll(layout, i64::from(lines)),
+            Some(Overlay::Picker(picker)) => picker.step(-isize::try_from(lines).unwrap_or(0)),
+            Some(Overlay::Pager(pager)) => pager.step(-isize::try_from(lines).unwrap_or(0), rows),
+        }
+        self.changed = true;
+        Vec::new()
+    }
+
+    fn second(&mut self) {
+        self.now.0 += 1_000;
+        self.changed |= self.shows_time();
+        if self.is_working() {
+            self.activity.seconds += 1;
+            if let Phase::Retrying { seconds } = &mut self.activity.phase {
+                *seconds = seconds.saturating_sub(1);
+            }
+        }
+        self.notice_seconds = self.notice_seconds.saturating_sub(1);
+        self.leaving = false;
+    }
+
+    /// Asks for the threads when their column shows and nobody asked yet.
+    fn want_threads(&mut self) -> Vec<Effect> {
+        if geometry::shows_panel(self) && !self.threads_loaded {
+            self.threads_loaded = true;
+            return vec![Effect::LoadThreads];
+        }
+        Vec::new()
+    }
+
+    /// Gives an open list its new entries.
+    fn refill(&mut self, kind: PickerKind) {
+        let open = matches!(&self.overlay, Some(Overlay::Picker(picker)) if picker.kind == kind);
+        if open {
+            let entries = match kind {
+                PickerKind::Palette => self.palette_entries(),
+                PickerKind::Models => self.model_entries(),
+                PickerKind::Threads => self.thread_entries(),
+                PickerKind::Themes => self.theme_entries(),
+                PickerKind::History => self.history_entries(),
+            };
+            if let Some(Overlay::Picker(picker)) = &mut self.overlay {
+                picker.loading = false;
+                picker.set_entries(entries);
+            }
+        }
+        self.changed |= open || geometry::shows_panel(self);
+    }
+
+    /// Brings what depends on the rest in order after a message.
+    fn settle(&mut self, layout: &mut dyn Layout) -> Option<Effect> {
+        if !self.changed {
+            return None;
+        }
+        let width = geometry::composer_width(self);
+        if self.composer.width() != width {
+            self.composer.wrap(width);
+        }
+        debug_assert!(self.link == Link::Draft || self.link == Link::Starting || self.thread.is_some());
+        self.settle_view(layout)
+    }
+}
