@@ -1,1 +1,7 @@
-fn main() {}
+//! The levain program: everything is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    levain::cli::main()
+}

@@ -1,1 +1,20 @@
-//! (being built)
+//! Where the parts meet: the loop that runs the workbench, and what carries out its effects.
+//!
+//! [`run`] is the loop, [`performer`] carries out effects and brings their answers back as messages, [`setup`] gathers
+//! settings, providers and paths for screens, workers and headless commands alike.
+
+mod connection;
+mod fault;
+pub mod logging;
+mod outside;
+mod pacer;
+mod performer;
+mod run;
+pub mod setup;
+mod shutdown;
+mod theme;
+
+pub use outside::Models;
+pub use run::{Opening, run};
+pub use setup::Setup;
+pub use shutdown::Shutdown;

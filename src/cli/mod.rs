@@ -1,1 +1,121 @@
-//! (being built)
+//! The command line: one file a subcommand, and the edge where errors become sentences and exit codes.
+
+mod attach;
+mod failure;
+mod find;
+mod run;
+mod screen;
+mod text;
+mod threads;
+mod transcript;
+mod worker;
+
+use crate::config::Arguments;
+use crate::domain::ModelRef;
+use clap::{Args, Parser, Subcommand};
+use failure::Failure;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// A terminal workbench for people who write directives: a debugger for context.
+#[derive(Debug, Parser)]
+#[command(name = "levain", version, args_conflicts_with_subcommands = true)]
+struct Cli {
+    #[command(flatten)]
+    common: Common,
+    #[command(flatten)]
+    open: Open,
+    #[command(subcommand)]
+    command: Option<Subcommands>,
+}
+
+/// What every command understands.
+#[derive(Clone, Debug, Args)]
+struct Common {
+    /// The model, as provider/model (anthropic/claude-sonnet-4-5, openai/gpt-4o, scripted/demo)
+    #[arg(long, global = true, value_name = "PROVIDER/MODEL")]
+    model: Option<ModelRef>,
+    /// The project's folder, instead of the nearest one with .ai or .git in it
+    #[arg(long, global = true, value_name = "DIR")]
+    project: Option<PathBuf>,
+}
+
+/// Opening the workbench.
+#[derive(Debug, Args)]
+struct Open {
+    /// The directive to chat with
+    #[arg(value_name = "DIRECTIVE")]
+    directive: Option<String>,
+    /// Reopen a thread: the newest, or the one with this id
+    #[expect(clippy::option_option, reason = "this is how clap tells an option without its value")]
+    #[arg(long = "continue", short = 'c', value_name = "ID", num_args = 0..=1)]
+    resume: Option<Option<String>>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subcommands {
+    /// Run a directive to its end and print the answer
+    Run(run::RunArguments),
+    /// List the threads of this project
+    Threads(threads::ThreadsArguments),
+    /// Print what happened in a thread
+    Transcript(transcript::TranscriptArguments),
+    /// Watch a running thread and talk to it, line by line
+    Attach(attach::AttachArguments),
+    /// Run a thread for screens to connect to (started by levain itself)
+    #[command(hide = true)]
+    Worker(worker::WorkerArguments),
+}
+
+/// Runs the program.
+#[must_use]
+pub fn main() -> ExitCode {
+    let Cli { common, open, command } = Cli::parse();
+    let result = match command {
+        None => screen::open(&common, open),
+        Some(Subcommands::Run(arguments)) => run::run(&common, &arguments),
+        Some(Subcommands::Threads(arguments)) => threads::run(&common, &arguments),
+        Some(Subcommands::Transcript(arguments)) => transcript::run(&common, &arguments),
+        Some(Subcommands::Attach(arguments)) => attach::run(&common, &arguments),
+        Some(Subcommands::Worker(arguments)) => worker::run(&common, &arguments),
+    };
+    result.unwrap_or_else(|failure| failure.report())
+}
+
+impl Common {
+    fn arguments(&self, directive: Option<String>) -> Arguments {
+        Arguments { model: self.model.clone(), directive }
+    }
+}
+
+/// A runtime on this thread: everything here is short, and one thread saves a wake-up across threads for every piece of
+/// text.
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .thread_name("levain-blocking")
+        .max_blocking_threads(8)
+        .thread_keep_alive(std::time::Duration::from_secs(2))
+        .build()
+        .map_err(|error| Failure::new(format!("the system refuses what the program needs: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn continue_takes_an_id_or_none() {
+        let parse = |arguments: &[&str]| Cli::try_parse_from(arguments).unwrap().open.resume;
+        assert_eq!(parse(&["levain"]), None);
+        assert_eq!(parse(&["levain", "--continue"]), Some(None));
+        assert_eq!(parse(&["levain", "-c", "chat-1"]), Some(Some("chat-1".into())));
+        assert!(Cli::try_parse_from(["levain", "--model", "gpt"]).is_err());
+    }
+}

@@ -1,11 +1,9 @@
 //! Frames to the terminal: ratatui's difference, one write each.
 
+use super::backend::{FrameBackend, Gathered};
 use super::tty::Tty;
-use ratatui::backend::CrosstermBackend;
 use ratatui::{Frame, Terminal};
-use std::cell::RefCell;
 use std::io::{self, Write};
-use std::rc::Rc;
 
 const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[?2026l";
@@ -13,29 +11,12 @@ const END: &[u8] = b"\x1b[?2026l";
 /// Draws frames.
 #[derive(Debug)]
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<Gathered>>,
+    terminal: Terminal<FrameBackend>,
     gathered: Gathered,
     tty: Tty,
     /// Whether frames are wrapped so that the terminal shows each of them at once.
     synchronized: bool,
     frames: u64,
-}
-
-/// Collects what ratatui writes. It flushes several times a frame; the terminal is to get one write.
-#[derive(Clone, Debug, Default)]
-struct Gathered {
-    bytes: Rc<RefCell<Vec<u8>>>,
-}
-
-impl Write for Gathered {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.bytes.borrow_mut().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 impl Screen {
@@ -44,7 +25,7 @@ impl Screen {
     pub fn new(tty: &Tty) -> io::Result<Self> {
         let gathered = Gathered::default();
         gathered.bytes.borrow_mut().extend_from_slice(BEGIN);
-        let terminal = Terminal::new(CrosstermBackend::new(gathered.clone()))?;
+        let terminal = Terminal::new(FrameBackend::new(gathered.clone(), tty))?;
         Ok(Self { terminal, gathered, tty: tty.clone(), synchronized: false, frames: 0 })
     }
 

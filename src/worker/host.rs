@@ -6,11 +6,10 @@
 use super::client::Client;
 use super::server::{Hub, Presence};
 use super::socket;
-use crate::context::Source;
 use crate::domain::event::EndReason;
 use crate::domain::{Event, State, Status, ThreadId, ThreadKind, Waiting};
 use crate::engine::answer::Answer;
-use crate::engine::driver::{Driver, Ended, Handle, Outside, Settings};
+use crate::engine::driver::{Driver, Ended, Handle, Outside, Settings, SystemText};
 use crate::engine::thread::{Thread, apply};
 use crate::ports::{Clock, StoreError, ToolRunner};
 use crate::store::recover::{self, Fold};
@@ -32,7 +31,7 @@ pub struct Hosting {
     pub outside: Box<dyn Outside>,
     pub tools: Arc<dyn ToolRunner>,
     pub clock: Arc<dyn Clock>,
-    pub system: Vec<Source>,
+    pub system: Vec<SystemText>,
     /// How long an idle interactive thread is kept after the last client said goodbye.
     pub idle: Duration,
     /// The same after the last client vanished without a word.

@@ -298,10 +298,11 @@ impl Hub {
 }
 
 impl Audience for Hub {
-    fn recorded(&self, offset: u64, next_offset: u64, record: &Record) {
-        if offset != u64::MAX {
-            self.live().end = next_offset;
-        }
+    fn recorded(&self, place: Option<(u64, u64)>, record: &Record) {
+        // What is not in the log takes no room there.
+        let end = self.live().end;
+        let (offset, next_offset) = place.unwrap_or((end, end));
+        self.live().end = next_offset;
         if matches!(record.event, Event::CognitionOut { .. }) {
             self.live().inflight = None;
         }

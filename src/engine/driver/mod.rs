@@ -6,15 +6,16 @@
 mod calls;
 mod run;
 
-pub use run::{Driver, Ended, Handle, Outside, Settings};
+pub use run::{Driver, Ended, Handle, Outside, Settings, SystemText};
 
 use crate::domain::event::Delta;
 use crate::domain::{Record, State};
 
 /// Who is told what happens to a thread: the worker's server, which passes it on to its clients.
 pub trait Audience: Send {
-    /// A log line was written at `offset`; the next one begins at `next_offset`.
-    fn recorded(&self, offset: u64, next_offset: u64, record: &Record);
+    /// Something happened. `place` is where its line begins in the log and where the next one will; none when it could
+    /// not be written.
+    fn recorded(&self, place: Option<(u64, u64)>, record: &Record);
 
     /// More of the answer to `request`.
     fn streamed(&self, request: u32, deltas: Vec<Delta>);

@@ -2,7 +2,7 @@
 
 use super::Audience;
 use super::calls::{Call, Progress};
-use crate::context::{self, Source};
+use crate::context;
 use crate::domain::event::{CallError, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
     Assembly, Command, ContentHash, Event, MessageRef, ModelRef, Money, Record, RequestRecord, Status, ThreadKind,
@@ -17,6 +17,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
+
+/// A system text of the directive and where it lies.
+pub type SystemText = context::Source;
 
 /// What the driver knows of models: who answers for one, its window and prices.
 pub trait Outside: Send + Sync {
@@ -44,7 +47,7 @@ pub struct Settings<A> {
     pub clock: Arc<dyn Clock>,
     pub audience: A,
     /// System texts of the thread's directive.
-    pub system: Vec<Source>,
+    pub system: Vec<SystemText>,
 }
 
 /// Why a driver returned.
@@ -100,6 +103,8 @@ pub struct Driver<A> {
     tool: Option<(ToolCall, Job<ToolOutcome>)>,
     todo: VecDeque<Effect>,
     ended: Option<Ended>,
+    /// The store failed and has not worked since.
+    unsaved: bool,
 }
 
 impl<A: Audience> Driver<A> {
@@ -116,6 +121,7 @@ impl<A: Audience> Driver<A> {
             tool: None,
             todo: VecDeque::new(),
             ended: None,
+            unsaved: false,
         };
         (driver, Handle { sender })
     }
@@ -228,8 +234,14 @@ impl<A: Audience> Driver<A> {
         let record = Record { timestamp: self.settings.clock.now(), thread_id: self.thread.id.clone(), event };
         if record.event.is_durable() {
             match self.settings.store.append(&record) {
-                Ok((offset, next_offset)) => self.settings.audience.recorded(offset, next_offset, &record),
-                Err(error) => self.complain(&error),
+                Ok((offset, next_offset)) => {
+                    self.unsaved = false;
+                    self.settings.audience.recorded(Some((offset, next_offset)), &record);
+                }
+                Err(error) => {
+                    self.complain(&error);
+                    self.settings.audience.recorded(None, &record);
+                }
             }
             if record.event.is_critical() {
                 self.sync().await;
@@ -243,7 +255,6 @@ impl<A: Audience> Driver<A> {
     }
 
     /// Waits until the log is on disk, off the loop.
-    #[expect(clippy::needless_pass_by_ref_mut, reason = "a shared borrow across the await would ask for Sync stores")]
     async fn sync(&mut self) {
         let sync = self.settings.store.sync();
         if let Ok(Err(error)) = tokio::task::spawn_blocking(sync).await {
@@ -251,15 +262,19 @@ impl<A: Audience> Driver<A> {
         }
     }
 
-    /// A store that fails does not stop the thread: people are told once a failure, and it goes on in memory.
-    fn complain(&self, error: &StoreError) {
+    /// A store that fails does not stop the thread: people are told, once until it works again, and the thread goes on
+    /// in memory.
+    fn complain(&mut self, error: &StoreError) {
         tracing::error!(%error, "store");
+        if std::mem::replace(&mut self.unsaved, true) {
+            return;
+        }
         let record = Record {
             timestamp: self.settings.clock.now(),
             thread_id: self.thread.id.clone(),
             event: Event::Notice { text: format!("This thread is not being saved: {error}") },
         };
-        self.settings.audience.recorded(u64::MAX, u64::MAX, &record);
+        self.settings.audience.recorded(None, &record);
     }
 
     fn save(&mut self) {

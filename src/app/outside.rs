@@ -1,0 +1,72 @@
+//! Providers and prices behind the driver's port.
+
+use crate::domain::{ModelRef, Money, Tokens, Usage};
+use crate::engine::driver::Outside;
+use crate::ports::Provider;
+use crate::providers::{Catalog, Providers, is_scripted};
+use crate::workbench::ModelChoice;
+use std::sync::Arc;
+
+/// Who answers for a model, and what is known of it.
+#[derive(Clone, Debug)]
+pub struct Models {
+    providers: Providers,
+    catalog: Arc<Catalog>,
+}
+
+impl Models {
+    #[must_use]
+    pub fn new(providers: Providers, catalog: Catalog) -> Self {
+        Self { providers, catalog: Arc::new(catalog) }
+    }
+
+    /// What a new thread uses when nobody chose.
+    #[must_use]
+    pub fn default_model(&self) -> ModelRef {
+        self.providers.default_model()
+    }
+
+    /// The known models for a picker, those that can be asked now first.
+    #[must_use]
+    pub fn choices(&self) -> Vec<ModelChoice> {
+        let note = |model: &ModelRef, ready: bool| {
+            if is_scripted(model) {
+                return "scripted: no model is asked".to_owned();
+            }
+            let window = self.window(model).map(|window| format!("{window} tokens")).unwrap_or_default();
+            if ready { window } else { format!("{window} · no key") }
+        };
+        self.providers
+            .choices()
+            .into_iter()
+            .map(|choice| ModelChoice {
+                note: note(&choice.model, choice.ready),
+                usable: choice.ready,
+                model: choice.model,
+            })
+            .collect()
+    }
+}
+
+impl Outside for Models {
+    fn provider(&self, model: &ModelRef) -> Result<Arc<dyn Provider>, String> {
+        self.providers.provider(model).map_err(|error| error.to_string())
+    }
+
+    fn window(&self, model: &ModelRef) -> Option<Tokens> {
+        self.catalog.lookup(model)?.window()
+    }
+
+    fn max_output(&self, model: &ModelRef) -> u64 {
+        /// Enough for a long answer, and every model in use takes it.
+        const UNKNOWN: u64 = 16_384;
+        self.catalog.lookup(model).map_or(UNKNOWN, |info| info.max_output().0)
+    }
+
+    fn spend(&self, model: &ModelRef, usage: &Usage) -> Option<Money> {
+        if is_scripted(model) {
+            return Some(Money::ZERO);
+        }
+        self.catalog.lookup(model)?.spend(usage)
+    }
+}

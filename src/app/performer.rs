@@ -1,0 +1,286 @@
+//! Carries out the workbench's effects. Nothing here is waited for: answers come back as messages.
+
+use super::connection::{Connection, Reach};
+use super::outside::Models;
+use crate::domain::event::PromptMode;
+use crate::domain::{Cost, Limits, ModelRef, Status, ThreadId, ThreadKind};
+use crate::ports::{Clock, StoreError, SystemClock};
+use crate::store::registry::{Registry, ThreadEntry};
+use crate::store::thread::Summary;
+use crate::store::{Layout, log, recover};
+use crate::workbench::{Effect, Level, Message, ThreadRow};
+use crate::worker::host::FOLD;
+use crate::worker::launch::Launcher;
+use crate::worker::protocol::Command;
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+/// How much of a log is read for the first page on screen.
+const PAGE: u64 = 256 * 1024;
+/// As many threads as a list shows; older ones are found by their id.
+const MOST_THREADS: usize = 10_000;
+/// As many earlier prompts as are offered again.
+const MOST_PROMPTS: usize = 500;
+
+/// Carries out effects that need no terminal.
+#[derive(Debug)]
+pub(super) struct Performer {
+    launcher: Launcher,
+    models: Models,
+    messages: mpsc::Sender<Message>,
+    connection: Option<Connection>,
+    commands: u64,
+    /// Short jobs that the program waits for before it ends.
+    jobs: JoinSet<()>,
+    pages: mpsc::Receiver<(ThreadId, u64)>,
+    page_sender: mpsc::Sender<(ThreadId, u64)>,
+}
+
+/// A line of the prompt history.
+#[derive(Serialize, Deserialize)]
+struct Remembered {
+    text: String,
+}
+
+impl Performer {
+    pub(super) fn new(launcher: Launcher, models: Models, messages: mpsc::Sender<Message>) -> Self {
+        let (page_sender, pages) = mpsc::channel(8);
+        Self { launcher, models, messages, connection: None, commands: 0, jobs: JoinSet::new(), pages, page_sender }
+    }
+
+    fn layout(&self) -> Layout {
+        self.launcher.layout.clone()
+    }
+
+    /// Waits until a thread's page has been read, after which its worker can be looked for. Losing this future loses
+    /// nothing.
+    pub(super) async fn page_read(&mut self) -> (ThreadId, u64) {
+        match self.pages.recv().await {
+            Some(page) => page,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// The page of `thread_id` up to `end` is on its way to the screen: what follows comes from its worker.
+    pub(super) fn follow(&mut self, thread_id: ThreadId, end: u64) {
+        self.connect(thread_id, end, Reach::Find);
+    }
+
+    /// Carries out one effect; those that need the terminal come back.
+    pub(super) fn perform(&mut self, effect: Effect) -> Option<Effect> {
+        match effect {
+            Effect::Start { directive, model, prompt } => self.start(directive, model, prompt),
+            Effect::Open { thread_id } => self.open(thread_id),
+            Effect::Revive { thread_id, command } => {
+                let from = self.connection.as_ref().and_then(|link| link.offset(&thread_id)).unwrap_or(0);
+                self.connect(thread_id, from, Reach::Revive(command));
+            }
+            Effect::Send(command) => self.send(command),
+            Effect::LoadOlder { thread_id, before } => self.load_older(thread_id, before),
+            Effect::LoadThreads => self.load_threads(),
+            Effect::LoadHistory => self.load_history(),
+            Effect::LoadModels => {
+                let models = self.models.clone();
+                self.answer(move || Message::Models(models.choices()));
+            }
+            Effect::Remember(text) => self.remember(text),
+            effect @ (Effect::Copy(_) | Effect::Edit(_) | Effect::Suspend | Effect::Redraw | Effect::Quit) => {
+                return Some(effect);
+            }
+        }
+        None
+    }
+
+    /// Leaves in order: says goodbye to the worker and waits for what must be written.
+    pub(super) async fn finish(mut self) {
+        if let Some(connection) = self.connection.take() {
+            connection.leave().await;
+        }
+        let all = async { while self.jobs.join_next().await.is_some() {} };
+        let _gave_up = tokio::time::timeout(std::time::Duration::from_secs(2), all).await;
+    }
+
+    /// Runs `work` off the loop and sends what it returns.
+    fn answer(&mut self, work: impl FnOnce() -> Message + Send + 'static) {
+        let messages = self.messages.clone();
+        self.jobs.spawn(async move {
+            match tokio::task::spawn_blocking(work).await {
+                Ok(message) => {
+                    let _ending = messages.send(message).await;
+                }
+                Err(error) => tracing::error!(%error, "a job failed"),
+            }
+        });
+        while self.jobs.try_join_next().is_some() {}
+    }
+
+    fn connect(&mut self, thread_id: ThreadId, from: u64, reach: Reach) {
+        let messages = self.messages.clone();
+        let connection = Connection::open(self.launcher.clone(), thread_id, from, reach, messages);
+        if let Some(before) = self.connection.replace(connection)
+            && !before.is_over()
+        {
+            self.jobs.spawn(before.leave());
+        }
+    }
+
+    fn start(&mut self, directive: String, model: ModelRef, prompt: String) {
+        let now = SystemClock.now();
+        let layout = self.layout();
+        // Making a folder and a small file: quick, and the id is needed for everything after it.
+        let made = layout.claim(&directive, now).and_then(|thread_id| {
+            let summary = Summary {
+                thread_id: thread_id.clone(),
+                directive,
+                kind: ThreadKind::Interactive,
+                status: Status::Created,
+                model,
+                title: String::new(),
+                created_at: now,
+                updated_at: now,
+                cost: Cost::default(),
+                limits: Limits::default(),
+            };
+            recover::create(&layout, &summary)?;
+            Ok(thread_id)
+        });
+        match made {
+            Ok(thread_id) => {
+                let opened = Message::Opened { thread_id: thread_id.clone(), newest: Vec::new(), older: None };
+                self.tell(opened);
+                let command = Command::Submit { text: prompt, mode: PromptMode::FollowUp };
+                self.connect(thread_id, 0, Reach::Start(command));
+            }
+            Err(error) => self.tell(failed(&error)),
+        }
+    }
+
+    fn open(&mut self, thread_id: ThreadId) {
+        let (layout, messages, pages) = (self.layout(), self.messages.clone(), self.page_sender.clone());
+        self.jobs.spawn(async move {
+            let id = thread_id.clone();
+            let read = tokio::task::spawn_blocking(move || {
+                let folder = layout.thread(&id);
+                Summary::read(&folder, &id)?;
+                if !recover::is_held(&layout, &id)? {
+                    recover::reap_thread(&layout, &id, SystemClock.now(), FOLD)?;
+                }
+                log::read_backward(&folder.log(), None, PAGE)
+            });
+            match read.await {
+                Ok(Ok(page)) => {
+                    let (end, older) = (page.end, (page.start > 0).then_some(page.start));
+                    let newest = page.into_records().collect();
+                    let _ending = messages.send(Message::Opened { thread_id: thread_id.clone(), newest, older }).await;
+                    let _ending = pages.send((thread_id, end)).await;
+                }
+                Ok(Err(error)) => {
+                    let _ending = messages.send(failed(&error)).await;
+                }
+                Err(error) => tracing::error!(%error, "opening a thread"),
+            }
+        });
+    }
+
+    fn send(&mut self, command: Command) {
+        self.commands += 1;
+        let (id, sender) = (self.commands, self.connection.as_ref().and_then(Connection::sender));
+        let Some(sender) = sender else {
+            self.tell(notice(Level::Error, "No worker runs this thread; send a message to start one.".into()));
+            return;
+        };
+        let messages = self.messages.clone();
+        self.jobs.spawn(async move {
+            if let Err(error) = sender.command(id, command).await {
+                let _ending = messages.send(notice(Level::Error, error.to_string())).await;
+            }
+        });
+    }
+
+    fn load_older(&mut self, thread_id: ThreadId, before: u64) {
+        let layout = self.layout();
+        self.answer(move || match log::read_backward(&layout.thread(&thread_id).log(), Some(before), PAGE) {
+            Ok(page) => {
+                let older = (page.start > 0).then_some(page.start);
+                Message::Older { thread_id, records: page.into_records().collect(), older }
+            }
+            Err(error) => failed(&error),
+        });
+    }
+
+    fn load_threads(&mut self) {
+        let layout = self.layout();
+        self.answer(move || {
+            let list = || {
+                if !layout.registry().exists() {
+                    return Ok(Vec::new());
+                }
+                recover::reap(&layout, SystemClock.now(), FOLD)?;
+                Registry::open(&layout.registry())?.list(MOST_THREADS)
+            };
+            match list() {
+                Ok(rows) => Message::Threads(rows.into_iter().map(row).collect()),
+                Err(error) => failed(&error),
+            }
+        });
+    }
+
+    fn load_history(&mut self) {
+        let path = self.layout().prompt_history();
+        self.answer(move || {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let newest_first = text.lines().rev().filter_map(|line| serde_json::from_str::<Remembered>(line).ok());
+            let mut prompts: Vec<String> = newest_first.map(|line| line.text).take(MOST_PROMPTS).collect();
+            prompts.reverse();
+            Message::History(prompts)
+        });
+    }
+
+    fn remember(&mut self, text: String) {
+        let layout = self.layout();
+        self.jobs.spawn(async move {
+            let write = tokio::task::spawn_blocking(move || {
+                let mut line = serde_json::to_vec(&Remembered { text }).unwrap_or_default();
+                line.push(b'\n');
+                layout.prepare().map_err(std::io::Error::other)?;
+                let path = layout.prompt_history();
+                std::fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(&line)
+            });
+            if let Ok(Err(error)) = write.await {
+                tracing::warn!(%error, "a prompt was not remembered");
+            }
+        });
+    }
+
+    fn tell(&mut self, message: Message) {
+        if let Err(mpsc::error::TrySendError::Full(message)) = self.messages.try_send(message) {
+            let messages = self.messages.clone();
+            self.jobs.spawn(async move {
+                let _ending = messages.send(message).await;
+            });
+        }
+    }
+}
+
+fn notice(level: Level, text: String) -> Message {
+    Message::Notice { level, text }
+}
+
+fn failed(error: &StoreError) -> Message {
+    notice(Level::Error, error.to_string())
+}
+
+fn row(entry: ThreadEntry) -> ThreadRow {
+    ThreadRow {
+        thread_id: entry.thread_id,
+        directive: entry.directive,
+        status: entry.status,
+        title: entry.title,
+        model: entry.model,
+        turns: entry.cost.turns,
+        spend: entry.cost.spend,
+        updated_at: entry.updated_at,
+    }
+}

@@ -1,0 +1,361 @@
+//! The loop: what happens becomes a message, `update` applies it, effects are handed out, frames are drawn.
+
+use super::fault;
+use super::pacer::Pacer;
+use super::performer::Performer;
+use super::theme::ThemeSource;
+use super::{Setup, Shutdown};
+use crate::commands::Keymap;
+use crate::domain::{ThreadId, Timestamp};
+use crate::ports::{Clock, SystemClock};
+use crate::providers::is_scripted;
+use crate::terminal::guard::{Foreground, take_background_panics};
+use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard};
+use crate::ui::{self, Painter};
+use crate::workbench::{self, Effect, Level, Message, Model, Options};
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// Messages of the engine are drained for this long before a frame gets its turn.
+const TURN_BUDGET: Duration = Duration::from_millis(8);
+/// A turn of the loop that takes longer is logged.
+const SLOW_TURN: Duration = Duration::from_millis(50);
+/// As many messages may wait for the loop; then their senders wait.
+const WAITING: usize = 1_024;
+
+/// What the workbench opens with.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    /// The directive of a new thread.
+    pub directive: String,
+    /// A thread to show instead of an empty draft.
+    pub thread: Option<ThreadId>,
+}
+
+/// Why the workbench could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    #[error("the terminal failed: {0}")]
+    Terminal(#[from] io::Error),
+    #[error(transparent)]
+    Setup(#[from] super::setup::SetupError),
+}
+
+/// Everything the loop owns.
+struct App {
+    model: Model,
+    painter: Painter,
+    performer: Performer,
+    pacer: Pacer,
+    /// Effects that need the terminal, in order.
+    terminal_effects: Vec<Effect>,
+    theme: ThemeSource,
+}
+
+/// Runs the workbench until the person leaves.
+///
+/// # Errors
+/// [`AppError`].
+pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, AppError> {
+    let foreground = Foreground::enter();
+    let launcher = setup.launcher()?;
+    let mut shutdown = Shutdown::listen()?;
+    let mut resized = signal(SignalKind::window_change())?;
+    let size = tty.size()?;
+    let (keymap, keymap_problems) = keymap(&setup);
+    let theme = ThemeSource::new(&setup);
+    let (sender, mut messages) = mpsc::channel(WAITING);
+    let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
+    let mut app = App {
+        painter: Painter::new(theme.of(&model), theme.depth),
+        performer: Performer::new(launcher, setup.models.clone(), sender),
+        pacer: Pacer::default(),
+        terminal_effects: Vec::new(),
+        theme,
+        model,
+    };
+
+    let mut guard = Guard::enter(&tty, setup.config.mouse.value)?;
+    let mut screen = Screen::new(&tty)?;
+    guard.ask()?;
+    let mut input = Some(Input::start(&tty)?);
+    screen.draw(|frame| ui::view(&app.model, &mut app.painter, frame))?;
+    app.pacer.drawn(Instant::now());
+
+    for problem in setup.problems.iter().map(ToString::to_string).chain(keymap_problems) {
+        app.update(Message::Notice { level: Level::Warning, text: problem });
+    }
+    app.perform(effects);
+    if let Some(fault) = fault::asked() {
+        fault::happen(fault);
+    }
+    let mut second = None;
+    let mut code = ExitCode::SUCCESS;
+    drop(foreground);
+
+    while !app.model.quitting {
+        tokio::select! {
+            biased; // top to bottom: leave, listen, draw, work
+            number = shutdown.signalled() => {
+                code = ExitCode::from(u8::try_from(128 + number).unwrap_or(1));
+                break;
+            }
+            event = next(&mut input) => {
+                let Some(event) = event else { break };
+                let _front = Foreground::enter();
+                if !app.listen(event, &mut guard, &mut screen, &mut input)? {
+                    break;
+                }
+                app.pacer.request_now(Instant::now());
+            }
+            () = app.pacer.frame_due() => {
+                let _front = Foreground::enter();
+                screen.draw(|frame| ui::view(&app.model, &mut app.painter, frame))?;
+                app.pacer.drawn(Instant::now());
+                continue;
+            }
+            _ = resized.recv() => {
+                let (columns, rows) = tty.size()?;
+                let _front = Foreground::enter();
+                app.update(Message::Resize { columns, rows });
+            }
+            Some(message) = messages.recv() => {
+                let _front = Foreground::enter();
+                app.drain(message, &mut messages);
+            }
+            (thread_id, end) = app.performer.page_read() => app.performer.follow(thread_id, end),
+            () = until(second) => {
+                second = None;
+                let _front = Foreground::enter();
+                app.update(Message::Second);
+            }
+        }
+        for report in take_background_panics() {
+            app.update(Message::Notice { level: Level::Error, text: report });
+        }
+        let effects = std::mem::take(&mut app.terminal_effects);
+        for effect in effects {
+            app.with_terminal(effect, &tty, &guard, &mut screen, &mut input).await?;
+        }
+        if app.model.take_changed() {
+            app.follow_theme();
+            app.pacer.request(Instant::now());
+        }
+        second = app.model.shows_time().then(|| second.unwrap_or_else(|| Instant::now() + Duration::from_secs(1)));
+    }
+
+    // Leaving in order: the keyboard is given back first, so that nothing typed from here on is lost to us.
+    drop(input);
+    drop(guard);
+    app.performer.finish().await;
+    tracing::debug!(frames = screen.frames(), "left");
+    Ok(code)
+}
+
+fn now() -> Timestamp {
+    SystemClock.now()
+}
+
+/// The next event of the terminal; for ever while another program has it.
+async fn next(input: &mut Option<Input>) -> Option<InputEvent> {
+    match input {
+        Some(input) => input.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
+impl App {
+    fn update(&mut self, message: Message) {
+        self.model.set_now(now());
+        let effects = workbench::update(&mut self.model, &mut self.painter, message);
+        self.perform(effects);
+    }
+
+    fn perform(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            if effect == Effect::Quit {
+                self.model.quitting = true;
+            }
+            self.terminal_effects.extend(self.performer.perform(effect));
+        }
+    }
+
+    /// Takes in what the engine sent, for as long as a turn may take.
+    fn drain(&mut self, first: Message, messages: &mut mpsc::Receiver<Message>) {
+        let turn = Instant::now();
+        let mut next = Some(first);
+        while let Some(message) = next {
+            let name = message.name();
+            let begun = Instant::now();
+            self.update(message);
+            if begun.elapsed() > SLOW_TURN {
+                tracing::warn!(message = name, milliseconds = begun.elapsed().as_millis(), "a slow turn");
+            }
+            next = if turn.elapsed() < TURN_BUDGET { messages.try_recv().ok() } else { None };
+        }
+    }
+
+    /// Takes in what the terminal sent, and what else has come meanwhile; false when the terminal is gone.
+    fn listen(
+        &mut self,
+        first: InputEvent,
+        guard: &mut Guard,
+        screen: &mut Screen,
+        input: &mut Option<Input>,
+    ) -> io::Result<bool> {
+        let turn = Instant::now();
+        let mut next = Some(first);
+        while let Some(event) = next {
+            match event {
+                InputEvent::Key(key) => self.update(Message::Key(key)),
+                InputEvent::Paste(text) => self.update(Message::Paste(text)),
+                InputEvent::Wheel(lines) => self.update(Message::Wheel { lines }),
+                InputEvent::Focus(focused) => self.update(Message::Focus(focused)),
+                InputEvent::Background { light } => self.update(Message::Background { light }),
+                InputEvent::SynchronizedOutput => screen.synchronize(),
+                InputEvent::KeyboardProtocol => guard.tell_keys_apart()?,
+                InputEvent::Closed => return Ok(false),
+            }
+            // What asks for the terminal itself comes before the next key.
+            let more = self.terminal_effects.is_empty() && turn.elapsed() < TURN_BUDGET;
+            next = if more { input.as_mut().and_then(Input::try_next) } else { None };
+        }
+        Ok(true)
+    }
+
+    /// Carries out an effect that needs the terminal.
+    async fn with_terminal(
+        &mut self,
+        effect: Effect,
+        tty: &Tty,
+        guard: &Guard,
+        screen: &mut Screen,
+        input: &mut Option<Input>,
+    ) -> io::Result<()> {
+        match effect {
+            Effect::Copy(text) => {
+                let path = clipboard::copy(tty, &text, std::env::var_os("TMUX").is_some())?;
+                let text = format!("copied {} characters {path}", text.chars().count());
+                self.update(Message::Notice { level: Level::Info, text });
+            }
+            Effect::Redraw => screen.forget()?,
+            Effect::Suspend => {
+                // The reader is stopped first: two must never share the keyboard.
+                drop(input.take());
+                guard.pause();
+                // The whole group: whatever wraps this program stops with it.
+                let _stopped = rustix::process::kill_current_process_group(rustix::process::Signal::TSTP);
+                self.take_back(guard, screen, input, tty)?;
+                self.update(Message::Resumed);
+            }
+            Effect::Edit(text) => {
+                drop(input.take());
+                guard.pause();
+                let edited = edit(&text).await;
+                self.take_back(guard, screen, input, tty)?;
+                self.update(match edited {
+                    Ok(text) => Message::Edited(text),
+                    Err(error) => Message::Notice { level: Level::Error, text: error },
+                });
+            }
+            Effect::Start { .. }
+            | Effect::Open { .. }
+            | Effect::Revive { .. }
+            | Effect::Send(_)
+            | Effect::LoadOlder { .. }
+            | Effect::LoadThreads
+            | Effect::LoadHistory
+            | Effect::LoadModels
+            | Effect::Remember(_)
+            | Effect::Quit => {}
+        }
+        Ok(())
+    }
+
+    fn take_back(
+        &mut self,
+        guard: &Guard,
+        screen: &mut Screen,
+        input: &mut Option<Input>,
+        tty: &Tty,
+    ) -> io::Result<()> {
+        guard.resume()?;
+        screen.forget()?;
+        *input = Some(Input::start(tty)?);
+        let (columns, rows) = tty.size()?;
+        self.update(Message::Resize { columns, rows });
+        Ok(())
+    }
+
+    /// Draws with the theme that the model names now.
+    fn follow_theme(&mut self) {
+        if let Some(theme) = self.theme.changed(&self.model) {
+            self.painter.set_theme(theme);
+        }
+    }
+}
+
+/// Lets the person edit `text` in their editor.
+async fn edit(text: &str) -> Result<String, String> {
+    let failed = |error: io::Error| format!("the draft could not be edited: {error}");
+    let file = tempfile::Builder::new().prefix("levain-").suffix(".md").tempfile().map_err(failed)?;
+    std::fs::write(file.path(), text).map_err(failed)?;
+    let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.is_empty()));
+    let editor = named.unwrap_or_else(|| "vi".to_owned());
+    // People write `code --wait` there: the shell takes it apart.
+    let status = tokio::process::Command::new("/bin/sh")
+        .arg("-c")
+        .arg(format!("{editor} \"$1\""))
+        .arg("sh")
+        .arg(file.path())
+        .status()
+        .await
+        .map_err(failed)?;
+    if !status.success() {
+        return Err(format!("{editor} ended with {status}; the draft is unchanged. Set EDITOR to another editor."));
+    }
+    std::fs::read_to_string(file.path()).map_err(failed)
+}
+
+fn options(setup: &Setup, opening: Opening, size: (u16, u16), keymap: Keymap, theme: &ThemeSource) -> Options {
+    let model = setup.model();
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    Options {
+        directive: opening.directive,
+        model_is_scripted: is_scripted(&model),
+        model,
+        project: name(&setup.project.root).unwrap_or_else(|| setup.project.root.display().to_string()),
+        open: opening.thread,
+        size,
+        keymap,
+        now: now(),
+        themes: theme.names(),
+        theme: theme.chosen.clone(),
+    }
+}
+
+/// The keymap and what is wrong with the person's part of it.
+fn keymap(setup: &Setup) -> (Keymap, Vec<String>) {
+    let path = setup.config.keymap.as_ref().map_or_else(|| setup.dirs.keymap_file(), |path| path.value.clone());
+    match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            let (keymap, problems) = Keymap::with_user(&text, &path.display().to_string());
+            (keymap, problems.iter().map(ToString::to_string).collect())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound && setup.config.keymap.is_none() => {
+            (Keymap::embedded(), Vec::new())
+        }
+        Err(error) => (Keymap::embedded(), vec![format!("{} could not be read: {error}", path.display())]),
+    }
+}

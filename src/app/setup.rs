@@ -1,0 +1,134 @@
+//! What every form of the program starts with: folders, project, settings, providers.
+
+use super::outside::Models;
+use crate::config::paths::{BadProject, RuntimeError};
+use crate::config::{Arguments, Config, Dirs, Problem, Project};
+use crate::domain::{ModelRef, ThreadId};
+use crate::engine::driver::SystemText;
+use crate::items::system;
+use crate::ports::{Clock, SystemClock};
+use crate::providers::{Catalog, Keys, KeysError, Providers, Settings};
+use crate::store::Layout;
+use crate::tools::NoTools;
+use crate::worker::host::Hosting;
+use crate::worker::launch::Launcher;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The gathered settings.
+#[derive(Debug)]
+pub struct Setup {
+    pub dirs: Dirs,
+    pub project: Project,
+    pub layout: Layout,
+    pub config: Config,
+    /// What is wrong with the settings; each cost only itself.
+    pub problems: Vec<Problem>,
+    pub models: Models,
+}
+
+/// Why the program cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    #[error("could not find the working folder: {0}")]
+    WorkingFolder(#[from] std::io::Error),
+    #[error(transparent)]
+    Project(#[from] BadProject),
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    #[error(transparent)]
+    Keys(#[from] KeysError),
+    #[error("there is no directive `{asked}`; this version runs {}", system::DIRECTIVES.join(", "))]
+    NoDirective { asked: String },
+}
+
+impl Setup {
+    /// Reads settings and keys for the project that `named` or the working folder stands for.
+    ///
+    /// # Errors
+    /// [`SetupError`], whose sentence names the next step.
+    pub fn gather(named: Option<&Path>, arguments: Arguments) -> Result<Self, SetupError> {
+        let environment = |name: &str| std::env::var_os(name);
+        let dirs = Dirs::new(&environment);
+        let project = Project::find(&std::env::current_dir()?, named, &dirs.home)?;
+        let (config, problems) = Config::load(&dirs, Some(&project.root), &environment, arguments);
+        let text = |name: &str| std::env::var(name).ok();
+        let keys = Keys::load(text, Some(&dirs.credentials_file()))?;
+        let models = Models::new(Providers::new(Settings::from_env(text, keys)), Catalog::embedded());
+        let layout = Layout::new(&project.root);
+        Ok(Self { dirs, project, layout, config, problems, models })
+    }
+
+    /// The model a new thread uses.
+    #[must_use]
+    pub fn model(&self) -> ModelRef {
+        self.config.model.as_ref().map_or_else(|| self.models.default_model(), |model| model.value.clone())
+    }
+
+    /// The directive a new thread runs.
+    ///
+    /// # Errors
+    /// [`SetupError::NoDirective`].
+    pub fn directive(&self) -> Result<String, SetupError> {
+        let asked = self.config.directive.value.clone();
+        if system::DIRECTIVES.contains(&asked.as_str()) { Ok(asked) } else { Err(SetupError::NoDirective { asked }) }
+    }
+
+    /// Starts and finds workers of this project.
+    ///
+    /// # Errors
+    /// [`SetupError::Runtime`], and when this program does not know where it lies.
+    pub fn launcher(&self) -> Result<Launcher, SetupError> {
+        Ok(Launcher {
+            program: program()?,
+            runtime: self.dirs.runtime()?.to_owned(),
+            layout: self.layout.clone(),
+            arguments: Vec::new(),
+        })
+    }
+
+    /// What a host needs to run `thread_id` in this process.
+    ///
+    /// # Errors
+    /// [`SetupError::Runtime`].
+    pub fn hosting(&self, thread_id: ThreadId) -> Result<Hosting, SetupError> {
+        Ok(Hosting {
+            layout: self.layout.clone(),
+            thread_id,
+            runtime: self.dirs.runtime()?.to_owned(),
+            outside: Box::new(self.models.clone()),
+            tools: Arc::new(NoTools),
+            clock: Arc::new(SystemClock),
+            system: system_sources(),
+            idle: Duration::from_secs(self.config.idle_seconds.value),
+            orphaned: Duration::from_secs(self.config.orphan_seconds.value),
+        })
+    }
+
+    /// Now, for new threads.
+    #[must_use]
+    pub fn now(&self) -> crate::domain::Timestamp {
+        SystemClock.now()
+    }
+}
+
+/// This program's own file.
+fn program() -> std::io::Result<PathBuf> {
+    std::env::current_exe()
+}
+
+/// The system texts of `levain/chat`.
+fn system_sources() -> Vec<SystemText> {
+    use crate::domain::{LayerKind, Space};
+    [(LayerKind::Constitution, system::CONSTITUTION), (LayerKind::DirectiveSystem, system::CHAT)]
+        .into_iter()
+        .map(|(kind, item)| SystemText {
+            kind,
+            id: item.id.to_owned(),
+            space: Space::System,
+            path: item.path.to_owned(),
+            text: item.text.into(),
+        })
+        .collect()
+}

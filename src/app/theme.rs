@@ -1,0 +1,102 @@
+//! Which theme is drawn with: named in the settings, picked on the screen, or light or dark as the terminal is.
+
+use super::Setup;
+use crate::config::ThemeChoice;
+use crate::ui::{ColourDepth, Theme};
+use crate::workbench::Model;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// The themes that are built in, and the person's own files laid over them.
+#[derive(Debug)]
+pub(super) struct ThemeSource {
+    folder: PathBuf,
+    /// What the settings say; without it, light or dark as the terminal is.
+    pub(super) chosen: Option<String>,
+    pub(super) depth: ColourDepth,
+    current: Option<String>,
+}
+
+impl ThemeSource {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let chosen = match &setup.config.theme.value {
+            ThemeChoice::Auto => None,
+            ThemeChoice::Named(name) => Some(name.clone()),
+        };
+        let depth = colour_depth(&|name| std::env::var(name).ok());
+        Self { folder: setup.dirs.themes(), chosen, depth, current: None }
+    }
+
+    /// The names that can be chosen.
+    pub(super) fn names(&self) -> Vec<String> {
+        let mut names = Theme::names();
+        let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let own: BTreeSet<String> = files
+            .map(|file| file.path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+            .filter_map(|path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()))
+            .filter(|name| !names.contains(name))
+            .collect();
+        names.extend(own);
+        names
+    }
+
+    fn name(model: &Model) -> String {
+        let otherwise = if model.light == Some(true) { "light" } else { "dark" };
+        model.theme.clone().unwrap_or_else(|| otherwise.to_owned())
+    }
+
+    /// The theme that the model asks for.
+    pub(super) fn of(&self, model: &Model) -> Theme {
+        let name = Self::name(model);
+        let path = self.folder.join(format!("{name}.toml"));
+        if let Ok(text) = std::fs::read_to_string(&path) {
+            let (theme, problems) = Theme::from_toml(&text, &path.display().to_string());
+            for problem in problems {
+                tracing::warn!(%problem, "theme");
+            }
+            return theme;
+        }
+        Theme::named(&name).unwrap_or_default()
+    }
+
+    /// The theme that the model asks for, if that is another one than before.
+    pub(super) fn changed(&mut self, model: &Model) -> Option<Theme> {
+        let name = Self::name(model);
+        if self.current.as_ref() == Some(&name) {
+            return None;
+        }
+        self.current = Some(name);
+        Some(self.of(model))
+    }
+}
+
+/// How many colours the terminal shows, by the variables that programs agree on.
+fn colour_depth(environment: &dyn Fn(&str) -> Option<String>) -> ColourDepth {
+    let set = |name: &str| environment(name).filter(|text| !text.is_empty());
+    let term = set("TERM").unwrap_or_default();
+    if set("NO_COLOR").is_some() || term == "dumb" {
+        return ColourDepth::None;
+    }
+    match set("COLORTERM").as_deref() {
+        Some("truecolor" | "24bit") => ColourDepth::True,
+        _ if term.contains("256color") => ColourDepth::Indexed,
+        _ => ColourDepth::Sixteen,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_follow_the_environment() {
+        let depth = |variables: &[(&str, &str)]| {
+            colour_depth(&|name| variables.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned()))
+        };
+        assert_eq!(depth(&[("TERM", "xterm-256color")]), ColourDepth::Indexed);
+        assert_eq!(depth(&[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")]), ColourDepth::True);
+        assert_eq!(depth(&[("TERM", "xterm"), ("NO_COLOR", "")]), ColourDepth::Sixteen);
+        assert_eq!(depth(&[("COLORTERM", "truecolor"), ("NO_COLOR", "1")]), ColourDepth::None);
+    }
+}

@@ -1,0 +1,207 @@
+//! `levain attach`: a running thread, line by line. What is typed is sent; with `--json` both directions are the
+//! protocol itself.
+
+use super::failure::{Failure, code};
+use super::find;
+use super::text::{harmless, json_line, write_event};
+use super::{Common, runtime};
+use crate::app::{Setup, Shutdown};
+use crate::domain::event::{Delta, PromptMode};
+use crate::domain::{Event, Status, ThreadKind, Waiting};
+use crate::store::log;
+use crate::store::thread::Summary;
+use crate::worker::client::{Client, Sender};
+use crate::worker::protocol::{Command, FromWorker, State, ToWorker};
+use clap::Args;
+use serde::Serialize;
+use std::io::{self, BufRead, Write};
+use std::process::ExitCode;
+use tokio::sync::mpsc;
+
+#[derive(Debug, Args)]
+pub(super) struct AttachArguments {
+    /// The thread, or a part of its id that fits only one
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Print every message of the worker as a JSON line, and read commands as JSON lines
+    #[arg(long)]
+    json: bool,
+}
+
+/// A line of `--json`.
+#[derive(Serialize)]
+struct MessageLine<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    message: &'a FromWorker,
+}
+
+pub(super) fn run(common: &Common, arguments: &AttachArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
+    let id = find::thread(&setup, &arguments.id)?;
+    let summary = Summary::read(&setup.layout.thread(&id), &id)?;
+    let end = log::read_backward(&setup.layout.thread(&id).log(), None, 1)?.end;
+    let launcher = setup.launcher()?;
+    runtime()?.block_on(async {
+        let from = if arguments.json { 0 } else { end };
+        let client = match launcher.find(&id, from).await {
+            Ok(client) => client,
+            Err(_) if summary.kind == ThreadKind::OneShot => {
+                return Err(Failure::new(format!(
+                    "{id} is {}: nothing runs that could be attached to",
+                    summary.status
+                ))
+                .hint(format!("levain transcript {id} prints what happened")));
+            }
+            Err(_) => launcher.reach(&id, from).await.map_err(|error| Failure::new(error.to_string()))?,
+        };
+        Attached { client, json: arguments.json, streamed: false, commands: 0, state: None }.talk().await
+    })
+}
+
+struct Attached {
+    client: Client,
+    json: bool,
+    /// Whether the answer under way is on the screen already.
+    streamed: bool,
+    commands: u64,
+    state: Option<State>,
+}
+
+impl Attached {
+    async fn talk(mut self) -> Result<ExitCode, Failure> {
+        let mut lines = read_lines();
+        let mut shutdown = Shutdown::listen().map_err(|error| Failure::new(error.to_string()))?;
+        let sender = self.client.sender();
+        let mut typing = true;
+        let mut unanswered = 0_u32;
+        loop {
+            let rests = self.state.as_ref().is_some_and(rests) && unanswered == 0;
+            if !typing && rests {
+                let _ending = sender.send(ToWorker::Goodbye).await;
+                return Ok(self.exit_code());
+            }
+            tokio::select! {
+                message = self.client.next() => match message {
+                    Some(message) => {
+                        if matches!(message, FromWorker::Ack { .. } | FromWorker::Error { .. }) {
+                            unanswered = unanswered.saturating_sub(1);
+                        }
+                        let over = matches!(message, FromWorker::Bye { .. });
+                        if !self.show(&message) || over {
+                            return Ok(self.exit_code());
+                        }
+                        if let FromWorker::Lagged { from_offset } = message {
+                            let _ending = sender.send(ToWorker::Subscribe { from_offset }).await;
+                        }
+                    }
+                    None => return Err(Failure::new("the worker ended unexpectedly")),
+                },
+                line = lines.recv(), if typing => match line {
+                    Some(line) => unanswered += u32::from(self.say(&sender, &line).await?),
+                    None => typing = false,
+                },
+                _ = shutdown.signalled() => {
+                    let _ending = sender.send(ToWorker::Goodbye).await;
+                    return Ok(ExitCode::from(code::INTERRUPTED));
+                }
+            }
+        }
+    }
+
+    /// Sends what was typed; whether there was something to send.
+    async fn say(&mut self, sender: &Sender, line: &str) -> Result<bool, Failure> {
+        if line.trim().is_empty() {
+            return Ok(false);
+        }
+        let command = if self.json {
+            match serde_json::from_str(line) {
+                Ok(command) => command,
+                Err(error) => {
+                    let example = r#"{"name":"submit","text":"hello","mode":"steer"}"#;
+                    let _closed = writeln!(io::stderr(), "error: not a command: {error}\nhint: for example {example}");
+                    return Ok(false);
+                }
+            }
+        } else {
+            Command::Submit { text: line.to_owned(), mode: PromptMode::Steer }
+        };
+        self.commands += 1;
+        sender.command(self.commands, command).await.map_err(|error| Failure::new(error.to_string()))?;
+        Ok(true)
+    }
+
+    /// Prints a message; false when nobody reads any more.
+    fn show(&mut self, message: &FromWorker) -> bool {
+        if let FromWorker::State(state) = message {
+            self.state = Some(state.clone());
+        }
+        let mut output = io::stdout().lock();
+        let result = if self.json {
+            json_line(&mut output, &MessageLine { schema: "levain.worker/1", message })
+        } else {
+            self.print(&mut output, message)
+        };
+        result.and_then(|()| output.flush()).is_ok()
+    }
+
+    fn print(&mut self, output: &mut impl Write, message: &FromWorker) -> io::Result<()> {
+        match message {
+            FromWorker::Event { record, .. } => {
+                let answered = matches!(record.event, Event::CognitionOut { .. });
+                if answered && std::mem::take(&mut self.streamed) {
+                    writeln!(output, "\n")
+                } else {
+                    write_event(output, &record.event)
+                }
+            }
+            FromWorker::Delta { delta: Delta::Text { text }, .. } => {
+                self.streamed = true;
+                output.write_all(harmless(text).as_bytes())
+            }
+            FromWorker::Inflight { deltas, .. } => {
+                for delta in deltas {
+                    if let Delta::Text { text } = delta {
+                        self.streamed = true;
+                        output.write_all(harmless(text).as_bytes())?;
+                    }
+                }
+                Ok(())
+            }
+            FromWorker::Error { message, .. } => writeln!(output, "✗ {}", harmless(message)),
+            FromWorker::Refused { reason } => writeln!(output, "✗ {}", harmless(reason)),
+            FromWorker::Hello { .. }
+            | FromWorker::Ack { .. }
+            | FromWorker::Delta { .. }
+            | FromWorker::State(_)
+            | FromWorker::Lagged { .. }
+            | FromWorker::Bye { .. } => Ok(()),
+        }
+    }
+
+    fn exit_code(&self) -> ExitCode {
+        match self.state.as_ref().map(|state| state.status) {
+            Some(Status::Error | Status::Killed) => ExitCode::from(code::ERROR),
+            _ => ExitCode::SUCCESS,
+        }
+    }
+}
+
+fn rests(state: &State) -> bool {
+    (state.waiting == Some(Waiting::User) || state.status.is_terminal()) && state.queue.is_empty()
+}
+
+/// Lines of standard input, read by a thread that may stay behind: reading cannot be interrupted.
+fn read_lines() -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel(16);
+    let read = move || {
+        for line in io::stdin().lock().lines() {
+            let Ok(line) = line else { return };
+            if sender.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    };
+    drop(std::thread::Builder::new().name("lines".into()).spawn(read));
+    receiver
+}

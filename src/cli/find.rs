@@ -1,0 +1,54 @@
+//! From what a person typed to a thread.
+
+use super::failure::Failure;
+use crate::app::Setup;
+use crate::domain::ThreadId;
+use crate::store::recover;
+use crate::store::registry::{Registry, ThreadEntry};
+use crate::worker::host::FOLD;
+
+/// As many threads are looked through.
+const MOST: usize = 100_000;
+
+/// The threads of the project, newest first, after those whose process died were reaped.
+pub(super) fn threads(setup: &Setup, most: usize) -> Result<Vec<ThreadEntry>, Failure> {
+    let path = setup.layout.registry();
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    recover::reap(&setup.layout, setup.now(), FOLD)?;
+    Ok(Registry::open(&path)?.list(most)?)
+}
+
+/// The thread that was changed last.
+pub(super) fn newest(setup: &Setup) -> Result<ThreadId, Failure> {
+    let none = || Failure::new("there is no thread in this project yet").hint("start one with: levain");
+    threads(setup, 1)?.into_iter().next().map(|entry| entry.thread_id).ok_or_else(none)
+}
+
+/// The thread with this id, or the only one whose id has `text` in it.
+pub(super) fn thread(setup: &Setup, text: &str) -> Result<ThreadId, Failure> {
+    let id: ThreadId =
+        text.parse().map_err(|error: crate::domain::id::BadThreadId| Failure::usage(error.to_string()))?;
+    if setup.layout.thread(&id).summary().exists() {
+        return Ok(id);
+    }
+    let mut found: Vec<ThreadId> = threads(setup, MOST)?
+        .into_iter()
+        .map(|entry| entry.thread_id)
+        .filter(|id| id.as_str().contains(text))
+        .collect();
+    match (found.pop(), found.as_slice()) {
+        (Some(only), []) => Ok(only),
+        (Some(one), more) => {
+            const SHOWN: usize = 4;
+            let names: Vec<&str> = [one.as_str()].into_iter().chain(more.iter().map(ThreadId::as_str)).collect();
+            let shown = names.get(..SHOWN.min(names.len())).unwrap_or_default().join(", ");
+            Err(Failure::usage(format!("`{text}` fits {} threads: {shown} …", names.len())))
+        }
+        (None, _) => {
+            Err(Failure::usage(format!("there is no thread `{text}` in {}", setup.layout.project().display()))
+                .hint("levain threads lists those that are there"))
+        }
+    }
+}

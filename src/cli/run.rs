@@ -1,0 +1,248 @@
+//! `levain run`: a thread from prompt to end, in this process. It listens like a worker, so it can be watched.
+
+use super::failure::{Failure, code, written};
+use super::text;
+use super::{Common, runtime};
+use crate::app::{Setup, Shutdown, logging};
+use crate::domain::event::{CancelScope, Delta, PromptMode};
+use crate::domain::{Cost, Event, Limits, ModelRef, Money, Status, ThreadId, ThreadKind, Tokens};
+use crate::store::recover;
+use crate::store::thread::Summary;
+use crate::worker::client::Client;
+use crate::worker::host;
+use crate::worker::protocol::{Command, FromWorker};
+use clap::Args;
+use serde::Serialize;
+use std::io::{self, IsTerminal, Read, Write};
+use std::process::ExitCode;
+
+#[derive(Debug, Args)]
+pub(super) struct RunArguments {
+    /// What to ask; standard input when it is left out
+    #[arg(value_name = "PROMPT")]
+    prompt: Vec<String>,
+    /// The directive to run
+    #[arg(long, value_name = "ID")]
+    directive: Option<String>,
+    /// End after this many turns
+    #[arg(long, value_name = "N")]
+    limit_turns: Option<u32>,
+    /// End after this many tokens
+    #[arg(long, value_name = "N")]
+    limit_tokens: Option<u64>,
+    /// End after spending this much
+    #[arg(long, value_name = "DOLLARS")]
+    limit_spend: Option<f64>,
+    /// End after this much working time
+    #[arg(long, value_name = "SECONDS")]
+    limit_seconds: Option<u64>,
+    /// Print one JSON object about the whole run
+    #[arg(long)]
+    json: bool,
+}
+
+/// `--json` of a run.
+#[derive(Debug, Serialize)]
+struct RunResult {
+    schema: &'static str,
+    success: bool,
+    thread_id: ThreadId,
+    status: Status,
+    directive: String,
+    model: ModelRef,
+    cost: Cost,
+    /// The last answer.
+    result: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    /// Code of the limit that ended the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<&'static str>,
+}
+
+impl RunArguments {
+    fn limits(&self) -> Limits {
+        Limits::ONE_SHOT.overridden(Limits {
+            turns: self.limit_turns,
+            tokens: self.limit_tokens.map(Tokens),
+            spend: self.limit_spend.map(Money::from_dollars),
+            duration_seconds: self.limit_seconds,
+        })
+    }
+
+    fn prompt(&self) -> Result<String, Failure> {
+        let mut prompt = self.prompt.join(" ");
+        if prompt.is_empty() && !io::stdin().is_terminal() {
+            io::stdin()
+                .read_to_string(&mut prompt)
+                .map_err(|error| Failure::usage(format!("standard input does not read as text: {error}")))?;
+        }
+        if prompt.trim().is_empty() {
+            return Err(Failure::usage("there is nothing to ask").hint("levain run \"your question\""));
+        }
+        Ok(prompt)
+    }
+}
+
+pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(arguments.directive.clone()))?;
+    for problem in &setup.problems {
+        let _closed = writeln!(io::stderr(), "warning: {problem}");
+    }
+    let (directive, prompt) = (setup.directive()?, arguments.prompt()?);
+    logging::to_file(setup.dirs.state.join("levain.log"));
+    runtime()?.block_on(hosted(&setup, arguments, directive, prompt))
+}
+
+async fn hosted(
+    setup: &Setup,
+    arguments: &RunArguments,
+    directive: String,
+    prompt: String,
+) -> Result<ExitCode, Failure> {
+    let now = setup.now();
+    let thread_id = setup.layout.claim(&directive, now)?;
+    let summary = Summary {
+        thread_id: thread_id.clone(),
+        directive: directive.clone(),
+        kind: ThreadKind::OneShot,
+        status: Status::Created,
+        model: setup.model(),
+        title: String::new(),
+        created_at: now,
+        updated_at: now,
+        cost: Cost::default(),
+        limits: arguments.limits(),
+    };
+    recover::create(&setup.layout, &summary)?;
+    let hosted =
+        host::host(setup.hosting(thread_id.clone())?).await.map_err(|error| Failure::new(error.to_string()))?;
+    let mut client = hosted.client();
+    client.greet(0).await.map_err(|error| Failure::new(error.to_string()))?;
+    let mut result = RunResult {
+        schema: "levain.run/1",
+        success: false,
+        thread_id,
+        status: Status::Created,
+        directive,
+        model: summary.model,
+        cost: Cost::default(),
+        result: String::new(),
+        error: None,
+        limit: None,
+    };
+    let live = !arguments.json && io::stdout().is_terminal();
+    let watch = watch(&mut client, prompt, live, &mut result);
+    let (interrupted, ended) = tokio::join!(watch, hosted.finished());
+    ended.map_err(|error| Failure::new(error.to_string()))?;
+    finish(&result, arguments.json, live, interrupted?)
+}
+
+/// Sends the prompt and follows the thread to its end; returns whether it was interrupted.
+async fn watch(client: &mut Client, prompt: String, live: bool, result: &mut RunResult) -> Result<bool, Failure> {
+    let failed = |error: io::Error| Failure::new(error.to_string());
+    let mut shutdown = Shutdown::listen().map_err(failed)?;
+    let sender = client.sender();
+    let submit = Command::Submit { text: prompt, mode: PromptMode::FollowUp };
+    sender.command(1, submit).await.map_err(|error| Failure::new(error.to_string()))?;
+    let mut interrupted = false;
+    loop {
+        let message = tokio::select! {
+            message = client.next() => message,
+            _ = shutdown.signalled() => {
+                if interrupted {
+                    std::process::exit(i32::from(code::INTERRUPTED));
+                }
+                interrupted = true;
+                let _ended = sender.command(2, Command::Cancel { scope: CancelScope::Thread }).await;
+                continue;
+            }
+        };
+        match message {
+            Some(FromWorker::Event { record, .. }) => heard(&record.event, live, result),
+            Some(FromWorker::Delta { delta: Delta::Text { text }, .. }) if live => {
+                let mut output = io::stdout().lock();
+                let _reader_gone = output.write_all(text::harmless(&text).as_bytes()).and_then(|()| output.flush());
+            }
+            Some(FromWorker::State(state)) => (result.status, result.cost) = (state.status, state.cost),
+            Some(FromWorker::Error { message, .. }) => result.error = Some(message),
+            Some(FromWorker::Bye { .. }) | None => return Ok(interrupted),
+            Some(
+                FromWorker::Delta { .. }
+                | FromWorker::Hello { .. }
+                | FromWorker::Refused { .. }
+                | FromWorker::Ack { .. }
+                | FromWorker::Inflight { .. }
+                | FromWorker::Lagged { .. },
+            ) => {}
+        }
+    }
+}
+
+fn heard(event: &Event, live: bool, result: &mut RunResult) {
+    match event {
+        Event::CognitionOut { text, stop, .. } => {
+            result.result.clone_from(text);
+            if let (true, Some(mark)) = (live, text::stop_mark(stop)) {
+                let _closed = writeln!(io::stderr(), "\n[{mark}]");
+            }
+        }
+        Event::ErrorClassified { error, .. } => result.error = Some(error.message.clone()),
+        Event::RetryScheduled { attempt, delay_ms } if live => {
+            let seconds = delay_ms.div_ceil(1_000);
+            let reason = result.error.as_deref().unwrap_or("the answer was cut off");
+            let _closed = writeln!(io::stderr(), "\n{reason}: attempt {attempt} in {seconds} s");
+        }
+        Event::Limit { code, .. } => result.limit = Some(code.code()),
+        Event::ThreadError { error, cost } => {
+            (result.error, result.status, result.cost) = (Some(error.clone()), Status::Error, *cost);
+        }
+        Event::ThreadCompleted { cost } => {
+            (result.error, result.status, result.cost, result.success) = (None, Status::Completed, *cost, true);
+        }
+        Event::ThreadCancelled { cost } => (result.status, result.cost) = (Status::Cancelled, *cost),
+        Event::ThreadKilled { cost } => (result.status, result.cost) = (Status::Killed, *cost),
+        Event::ThreadStarted { .. }
+        | Event::WorkerStarted { .. }
+        | Event::WorkerEnded { .. }
+        | Event::LogRepaired { .. }
+        | Event::PromptQueued { .. }
+        | Event::PromptWithdrawn { .. }
+        | Event::ModelChanged { .. }
+        | Event::LimitsChanged { .. }
+        | Event::CognitionIn { .. }
+        | Event::SystemPrompt { .. }
+        | Event::ContextInjected { .. }
+        | Event::RequestRecorded { .. }
+        | Event::TokenDelta { .. }
+        | Event::CognitionReasoning { .. }
+        | Event::RetryScheduled { .. }
+        | Event::RetryDue { .. }
+        | Event::ToolCallStart { .. }
+        | Event::ToolCallResult { .. }
+        | Event::CancelRequested { .. }
+        | Event::TurnCancelled { .. }
+        | Event::Notice { .. }
+        | Event::Unknown { .. } => {}
+    }
+}
+
+fn finish(result: &RunResult, json: bool, live: bool, interrupted: bool) -> Result<ExitCode, Failure> {
+    let mut output = io::stdout().lock();
+    if json {
+        written(text::json_line(&mut output, result))?;
+    } else if live {
+        written(writeln!(output))?;
+    } else if result.success {
+        written(writeln!(output, "{}", result.result))?;
+    }
+    if let (false, Some(error)) = (json, &result.error) {
+        let _closed = writeln!(io::stderr(), "error: {error}");
+    }
+    Ok(ExitCode::from(match (interrupted, result.status, result.limit) {
+        (true, ..) => code::INTERRUPTED,
+        (_, Status::Completed, _) => 0,
+        (_, _, Some(_)) => code::LIMIT,
+        _ => code::ERROR,
+    }))
+}

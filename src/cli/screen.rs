@@ -1,0 +1,25 @@
+//! `levain [DIRECTIVE]`: the workbench.
+
+use super::failure::Failure;
+use super::{Common, Open, find, runtime};
+use crate::app::{self, Opening, Setup, logging};
+use crate::terminal::{Tty, guard};
+use std::process::ExitCode;
+
+pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(open.directive))?;
+    let directive = setup.directive()?;
+    let thread = match open.resume {
+        None => None,
+        Some(None) => Some(find::newest(&setup)?),
+        Some(Some(text)) => Some(find::thread(&setup, &text)?),
+    };
+    let tty = Tty::open().map_err(|error| {
+        Failure::new(format!("the workbench needs a terminal ({error})"))
+            .hint("levain run \"your question\" works without one")
+    })?;
+    logging::to_file(setup.dirs.state.join("levain.log"));
+    guard::install_panic_hook();
+    let opening = Opening { directive, thread };
+    runtime()?.block_on(app::run(setup, tty, opening)).map_err(|error| Failure::new(error.to_string()))
+}

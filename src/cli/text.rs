@@ -1,0 +1,123 @@
+//! Events as plain lines, for terminals and pipes.
+
+use crate::domain::event::StopReason;
+use crate::domain::{Event, Record};
+use serde::Serialize;
+use std::borrow::Cow;
+use std::io::{self, IsTerminal, Write};
+
+/// A line of `--json` output about an event.
+#[derive(Serialize)]
+pub(super) struct EventLine<'a> {
+    pub(super) schema: &'static str,
+    /// Where the line begins in the log.
+    pub(super) offset: u64,
+    #[serde(flatten)]
+    pub(super) record: &'a Record,
+}
+
+impl EventLine<'_> {
+    pub(super) const SCHEMA: &'static str = "levain.event/1";
+}
+
+/// Writes one JSON value a line.
+pub(super) fn json_line(output: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, value)?;
+    output.write_all(b"\n")
+}
+
+/// Text for the terminal: what a model, a tool or a file wrote cannot steer it. Pipes get the text as it is.
+pub(super) fn harmless(text: &str) -> Cow<'_, str> {
+    if io::stdout().is_terminal() { plain(text) } else { Cow::Borrowed(text) }
+}
+
+/// `text` with its control characters made visible.
+fn plain(text: &str) -> Cow<'_, str> {
+    let steers = |letter: char| {
+        (letter.is_control() && !matches!(letter, '\n' | '\t'))
+            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+    };
+    if !text.contains(steers) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|letter| if steers(letter) { '\u{fffd}' } else { letter }).collect())
+}
+
+/// Writes what a person wants to read of an event; most events are bookkeeping and write nothing.
+pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<()> {
+    match event {
+        Event::CognitionIn { text, .. } => {
+            writeln!(output, "› {}\n", harmless(text).replace('\n', "\n  "))
+        }
+        Event::CognitionOut { text, stop, .. } => {
+            writeln!(output, "{}", harmless(text.trim_end()))?;
+            if let Some(mark) = stop_mark(stop) {
+                writeln!(output, "[{}]", harmless(&mark))?;
+            }
+            writeln!(output)
+        }
+        Event::ToolCallStart { tool, input, .. } => {
+            writeln!(output, "▸ {} {}", harmless(tool), harmless(&input.to_string()))
+        }
+        Event::ToolCallResult { output: result, error, .. } => {
+            let mark = if error.is_some() { "✗" } else { "✓" };
+            writeln!(output, "{mark} {}\n", harmless(result).replace('\n', "\n  "))
+        }
+        Event::ErrorClassified { error, .. } => {
+            writeln!(output, "✗ {} ({})", harmless(&error.message), harmless(&error.code))
+        }
+        Event::RetryScheduled { attempt, delay_ms } => {
+            writeln!(output, "  attempt {attempt} in {} s\n", delay_ms.div_ceil(1_000))
+        }
+        Event::Limit { code, current, maximum } => {
+            writeln!(output, "✗ limit reached: {} ({current}/{maximum})\n", code.code())
+        }
+        Event::TurnCancelled { .. } => writeln!(output, "[stopped]\n"),
+        Event::ThreadError { error, .. } => writeln!(output, "✗ {}\n", harmless(error)),
+        Event::LogRepaired { cut_bytes, at_offset } => {
+            writeln!(output, "! a torn last line was cut off the log ({cut_bytes} bytes at {at_offset})\n")
+        }
+        Event::ModelChanged { model } => writeln!(output, "· model is now {model}\n"),
+        Event::Notice { text } => writeln!(output, "! {}\n", harmless(text)),
+        Event::ThreadStarted { .. }
+        | Event::WorkerStarted { .. }
+        | Event::WorkerEnded { .. }
+        | Event::PromptQueued { .. }
+        | Event::PromptWithdrawn { .. }
+        | Event::LimitsChanged { .. }
+        | Event::SystemPrompt { .. }
+        | Event::ContextInjected { .. }
+        | Event::RequestRecorded { .. }
+        | Event::TokenDelta { .. }
+        | Event::CognitionReasoning { .. }
+        | Event::RetryDue { .. }
+        | Event::CancelRequested { .. }
+        | Event::ThreadCompleted { .. }
+        | Event::ThreadCancelled { .. }
+        | Event::ThreadKilled { .. }
+        | Event::Unknown { .. } => Ok(()),
+    }
+}
+
+/// What to say behind an answer that is not whole.
+pub(super) fn stop_mark(stop: &StopReason) -> Option<String> {
+    match stop {
+        StopReason::EndTurn | StopReason::ToolUse | StopReason::Other { .. } => None,
+        StopReason::MaxTokens => Some("the answer reached the model's output limit".into()),
+        StopReason::Refusal => Some("the model refused".into()),
+        StopReason::Truncated { detail } => Some(format!("truncated: {detail}")),
+        StopReason::Cancelled => Some("stopped".into()),
+        StopReason::Lost => Some("the process ended here; this is what had been saved".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_cannot_steer_the_terminal() {
+        assert_eq!(plain("a\x1b[2Jb\u{202e}c\td\n\u{9b}1m"), "a\u{fffd}[2Jb\u{fffd}c\td\n\u{fffd}1m");
+        assert!(matches!(plain("plain é 漢字"), Cow::Borrowed(_)));
+    }
+}

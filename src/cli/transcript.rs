@@ -1,0 +1,76 @@
+//! `levain transcript`: what happened in a thread, and with `--follow` what happens.
+
+use super::failure::{Failure, written};
+use super::find;
+use super::text::{EventLine, json_line, write_event};
+use super::{Common, runtime};
+use crate::app::Setup;
+use crate::domain::Record;
+use crate::store::log;
+use crate::worker::protocol::FromWorker;
+use clap::Args;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+#[derive(Debug, Args)]
+pub(super) struct TranscriptArguments {
+    /// The thread, or a part of its id that fits only one
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Go on while a worker runs the thread
+    #[arg(long, short)]
+    follow: bool,
+    /// One JSON object a line, for every event
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
+    let id = find::thread(&setup, &arguments.id)?;
+    let path = setup.layout.thread(&id).log();
+    let mut from = 0;
+    loop {
+        let page = log::read_forward(&path, from, 1 << 20)?;
+        if page.lines.is_empty() {
+            break;
+        }
+        from = page.end;
+        for line in page.lines {
+            if let Some(record) = &line.record
+                && !print(record, line.offset, arguments.json)?
+            {
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
+    }
+    if arguments.follow {
+        let launcher = setup.launcher()?;
+        runtime()?.block_on(async {
+            let Ok(mut client) = launcher.find(&id, from).await else { return Ok(()) };
+            while let Some(message) = client.next().await {
+                if let FromWorker::Event { offset, record, .. } = message
+                    && !print(&record, offset, arguments.json)?
+                {
+                    return Ok(());
+                }
+            }
+            Ok::<_, Failure>(())
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints one event; false when nobody reads any more.
+fn print(record: &Record, offset: u64, json: bool) -> Result<bool, Failure> {
+    let mut output = io::stdout().lock();
+    let result = if json {
+        json_line(&mut output, &EventLine { schema: EventLine::SCHEMA, offset, record })
+    } else {
+        write_event(&mut output, &record.event)
+    };
+    let result = result.and_then(|()| output.flush());
+    let gone = matches!(&result, Err(error) if error.kind() == io::ErrorKind::BrokenPipe);
+    written(result)?;
+    Ok(!gone)
+}

@@ -1,0 +1,72 @@
+//! `levain worker`: runs one thread for screens to connect to. Started by levain itself, detached.
+
+use super::failure::Failure;
+use super::{Common, runtime};
+use crate::app::{Setup, logging};
+use crate::domain::ThreadId;
+use crate::domain::event::EndReason;
+use crate::worker::host::{self, HostError};
+use crate::worker::launch::FirstLine;
+use clap::Args;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use tokio::signal::unix::{SignalKind, signal};
+
+#[derive(Debug, Args)]
+pub(super) struct WorkerArguments {
+    /// The thread to run
+    #[arg(long, value_name = "ID")]
+    thread: ThreadId,
+}
+
+pub(super) fn run(common: &Common, arguments: &WorkerArguments) -> Result<ExitCode, Failure> {
+    // A session of its own: what happens to the terminal does not happen to the worker. Fails only when this process
+    // leads a group already, as it does when a person starts it by hand.
+    let _leads_already = rustix::process::setsid();
+    logging::to_stderr();
+    let result = runtime()?.block_on(work(common, arguments));
+    if let Err(failure) = &result {
+        say(&FirstLine::Failed(failure.clone()));
+    }
+    Ok(if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String> {
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(None)).map_err(|error| text(&error))?;
+    let hosting = setup.hosting(arguments.thread.clone()).map_err(|error| text(&error))?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(|error| text(&error))?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| text(&error))?;
+    // Listening is enough to survive it.
+    let _hangup = signal(SignalKind::hangup()).map_err(|error| text(&error))?;
+    let hosted = match host::host(hosting).await {
+        Ok(hosted) => hosted,
+        Err(HostError::Busy) => {
+            say(&FirstLine::Busy);
+            return Ok(());
+        }
+        Err(error) => return Err(error.to_string()),
+    };
+    say(&FirstLine::Ready(hosted.socket().to_owned()));
+    let handle = hosted.handle();
+    let leave = async {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        handle.leave(EndReason::Signal).await;
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        ended = hosted.finished() => ended.map(drop).map_err(|error| error.to_string()),
+        () = leave => Ok(()),
+    }
+}
+
+/// Tells the one who started this process.
+fn say(line: &FirstLine) {
+    let mut output = io::stdout().lock();
+    let json = serde_json::to_string(line).unwrap_or_default();
+    // Whoever started this may be gone already.
+    let _gone = writeln!(output, "{json}").and_then(|()| output.flush());
+}

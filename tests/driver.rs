@@ -1,0 +1,324 @@
+//! The driver against stores and providers that misbehave.
+
+#![allow(clippy::unnecessary_wraps, reason = "pieces of a play are results")]
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use futures_util::stream;
+use levain::domain::event::{CallError, CancelScope, Delta, ErrorCategory, PromptMode, StopReason};
+use levain::domain::{
+    Assembly, Command, Event, Limits, ModelRef, Money, Record, RequestRecord, State, ThreadId, ThreadKind, Timestamp,
+    Tokens, Usage, Waiting,
+};
+use levain::engine::driver::{Audience, Driver, Ended, Handle, Outside, Settings};
+use levain::engine::thread::Thread;
+use levain::ports::store::Snapshot;
+use levain::ports::{CallRequest, Clock, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore};
+use levain::tools::NoTools;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// A store on a full disk, until there is room again.
+#[derive(Clone, Default)]
+struct Disk {
+    full: Arc<Mutex<bool>>,
+    log: Arc<Mutex<Vec<Event>>>,
+    requests: Arc<Mutex<Vec<RequestRecord>>>,
+    inflight: Arc<Mutex<Vec<Delta>>>,
+}
+
+impl Disk {
+    fn room(&self) -> Result<(), StoreError> {
+        if *self.full.lock().unwrap() {
+            let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
+            return Err(StoreError::Io { doing: "append to", path: "log".into(), source });
+        }
+        Ok(())
+    }
+}
+
+impl ThreadStore for Disk {
+    fn append(&mut self, record: &Record) -> Result<(u64, u64), StoreError> {
+        self.room()?;
+        let mut log = self.log.lock().unwrap();
+        log.push(record.event.clone());
+        let end = log.len() as u64;
+        Ok((end - 1, end))
+    }
+
+    fn sync(&self) -> Box<dyn FnOnce() -> Result<(), StoreError> + Send> {
+        let result = self.room();
+        Box::new(move || result)
+    }
+
+    fn keep_inflight(&mut self, _request: u32, deltas: &[Delta]) -> Result<(), StoreError> {
+        self.room()?;
+        self.inflight.lock().unwrap().extend_from_slice(deltas);
+        Ok(())
+    }
+
+    fn clear_inflight(&mut self) -> Result<(), StoreError> {
+        self.inflight.lock().unwrap().clear();
+        self.room()
+    }
+
+    fn record_request(&mut self, record: &RequestRecord, _assembly: &Assembly) -> Result<(), StoreError> {
+        self.room()?;
+        self.requests.lock().unwrap().push(record.clone());
+        Ok(())
+    }
+
+    fn save(&mut self, _snapshot: &Snapshot) -> Result<(), StoreError> {
+        self.room()
+    }
+
+    fn close(&mut self) {}
+}
+
+/// What one call gives, piece by piece; then nothing more comes.
+type Play = Vec<Result<ProviderEvent, CallError>>;
+
+#[derive(Clone, Default)]
+struct Script {
+    plays: Arc<Mutex<VecDeque<Play>>>,
+    asked: Arc<Mutex<Vec<CallRequest>>>,
+}
+
+impl Provider for Script {
+    fn name(&self) -> &'static str {
+        "script"
+    }
+
+    fn endpoint(&self) -> String {
+        "none".into()
+    }
+
+    fn call(&self, request: CallRequest) -> ProviderStream {
+        use futures_util::StreamExt;
+        self.asked.lock().unwrap().push(request);
+        let play = self.plays.lock().unwrap().pop_front().unwrap();
+        let ends = play.iter().any(|piece| matches!(piece, Ok(ProviderEvent::Finished(_)) | Err(_)));
+        let pieces = stream::iter(play);
+        if ends { Box::pin(pieces) } else { Box::pin(pieces.chain(stream::pending())) }
+    }
+}
+
+impl Outside for Script {
+    fn provider(&self, _model: &ModelRef) -> Result<Arc<dyn Provider>, String> {
+        Ok(Arc::new(self.clone()))
+    }
+
+    fn window(&self, _model: &ModelRef) -> Option<Tokens> {
+        None
+    }
+
+    fn max_output(&self, _model: &ModelRef) -> u64 {
+        100
+    }
+
+    fn spend(&self, _model: &ModelRef, usage: &Usage) -> Option<Money> {
+        Some(Money::price(usage.output, 1_000_000))
+    }
+}
+
+struct NoClock;
+
+impl Clock for NoClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(1_000)
+    }
+}
+
+/// Everything an audience hears.
+enum Heard {
+    Event { stored: bool, event: Event },
+    Text,
+    State(State),
+}
+
+struct Ears(mpsc::UnboundedSender<Heard>);
+
+impl Audience for Ears {
+    fn recorded(&self, place: Option<(u64, u64)>, record: &Record) {
+        let _over = self.0.send(Heard::Event { stored: place.is_some(), event: record.event.clone() });
+    }
+
+    fn streamed(&self, _request: u32, _deltas: Vec<Delta>) {
+        let _over = self.0.send(Heard::Text);
+    }
+
+    fn settled(&self, _request: u32) {}
+
+    fn changed(&self, state: State) {
+        let _over = self.0.send(Heard::State(state));
+    }
+}
+
+struct Bench {
+    disk: Disk,
+    script: Script,
+    handle: Handle,
+    heard: mpsc::UnboundedReceiver<Heard>,
+    driver: tokio::task::JoinHandle<Ended>,
+}
+
+impl Bench {
+    fn new(kind: ThreadKind, plays: Vec<Play>) -> Self {
+        let (disk, script) = (Disk::default(), Script::default());
+        script.plays.lock().unwrap().extend(plays);
+        let (sender, heard) = mpsc::unbounded_channel();
+        let settings = Settings {
+            store: Box::new(disk.clone()),
+            outside: Box::new(script.clone()),
+            tools: Arc::new(NoTools),
+            clock: Arc::new(NoClock),
+            audience: Ears(sender),
+            system: Vec::new(),
+        };
+        let id = ThreadId::new("chat", 1);
+        let thread = Thread::new(id, "levain/chat", kind, ModelRef::new("script", "x"), Limits::default());
+        let (driver, handle) = Driver::new(thread, settings);
+        let driver = tokio::spawn(driver.run(Vec::new()));
+        Self { disk, script, handle, heard, driver }
+    }
+
+    async fn ask(&self, text: &str) {
+        self.handle.ask(Command::Submit { text: text.into(), mode: PromptMode::FollowUp }).await.unwrap();
+    }
+
+    /// Hears until `enough`; returns the events.
+    async fn until(&mut self, mut enough: impl FnMut(&Heard) -> bool) -> Vec<(bool, Event)> {
+        let mut events = Vec::new();
+        loop {
+            let heard = tokio::time::timeout(Duration::from_mins(10), self.heard.recv()).await.unwrap().unwrap();
+            let last = enough(&heard);
+            if let Heard::Event { stored, event } = heard {
+                events.push((stored, event));
+            }
+            if last {
+                return events;
+            }
+        }
+    }
+
+    async fn until_idle(&mut self) -> Vec<(bool, Event)> {
+        self.until(|heard| matches!(heard, Heard::State(state) if state.waiting == Some(Waiting::User) && state.queue.is_empty()))
+            .await
+    }
+
+    async fn until_answer(&mut self) -> Vec<(bool, Event)> {
+        self.until(|heard| matches!(heard, Heard::Event { event: Event::CognitionOut { .. }, .. })).await
+    }
+}
+
+fn text(text: &str) -> Result<ProviderEvent, CallError> {
+    Ok(ProviderEvent::Text(text.into()))
+}
+
+fn end() -> Result<ProviderEvent, CallError> {
+    Ok(ProviderEvent::Finished(StopReason::EndTurn))
+}
+
+fn failure(category: ErrorCategory) -> Result<ProviderEvent, CallError> {
+    Err(CallError { category, code: "x".into(), message: "it broke".into(), status: None, retry_after_ms: Some(5_000) })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_disk_is_told_once_and_the_thread_goes_on() {
+    let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("one"), end()], vec![text("two"), end()]]);
+    bench.until_idle().await;
+    *bench.disk.full.lock().unwrap() = true;
+    bench.ask("first").await;
+    let events = bench.until_answer().await;
+    let told =
+        events.iter().filter(|(_, event)| matches!(event, Event::Notice { text } if text.contains("not being saved")));
+    assert_eq!(told.count(), 1);
+    assert!(events.iter().all(|(stored, _)| !stored));
+    *bench.disk.full.lock().unwrap() = false;
+    bench.ask("second").await;
+    let events = bench.until_answer().await;
+    assert!(matches!(events.last(), Some((true, Event::CognitionOut { text, .. })) if text == "two"));
+    assert_eq!(bench.script.asked.lock().unwrap()[1].messages.len(), 3, "the first answer was not forgotten");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_is_recorded_before_it_is_sent_and_each_attempt_apart() {
+    let plays = vec![vec![failure(ErrorCategory::RateLimited)], vec![text("ok"), end()]];
+    let mut bench = Bench::new(ThreadKind::OneShot, plays);
+    bench.ask("go").await;
+    let started = tokio::time::Instant::now();
+    let events = bench.until_answer().await;
+    assert!(started.elapsed() >= Duration::from_secs(5), "the pause that was asked for");
+    let names: Vec<_> = events
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::RequestRecorded { request, attempt, .. } => Some(format!("request {request}.{attempt}")),
+            Event::ErrorClassified { attempt, .. } => Some(format!("failed {attempt}")),
+            Event::RetryScheduled { attempt, delay_ms } => Some(format!("retry {attempt} in {delay_ms}")),
+            Event::CognitionOut { .. } => Some("answer".into()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(names, ["request 1.1", "failed 1", "retry 2 in 5000", "request 2.2", "answer"]);
+    let numbers: Vec<_> =
+        bench.disk.requests.lock().unwrap().iter().map(|one| (one.number, one.turn, one.attempt)).collect();
+    assert_eq!(numbers, [(1, 1, 1), (2, 1, 2)]);
+    assert_eq!(bench.driver.await.unwrap(), Ended::Thread(levain::domain::Status::Completed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn received_text_is_on_disk_within_a_quarter_of_a_second() {
+    let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("kept")]]);
+    bench.ask("go").await;
+    bench.until(|heard| matches!(heard, Heard::Text)).await;
+    tokio::time::sleep(Duration::from_millis(250)).await;
+    assert_eq!(*bench.disk.inflight.lock().unwrap(), [Delta::Text { text: "kept".into() }]);
+    bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
+    let events = bench.until_answer().await;
+    assert!(
+        matches!(events.last(), Some((_, Event::CognitionOut { stop: StopReason::Cancelled, text, .. })) if text == "kept")
+    );
+    bench.until_idle().await;
+    assert!(bench.disk.inflight.lock().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_during_the_pause_before_a_retry_ends_it() {
+    let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![failure(ErrorCategory::Transient)]]);
+    bench.ask("go").await;
+    bench.until(|heard| matches!(heard, Heard::State(state) if state.waiting == Some(Waiting::RateLimit))).await;
+    bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
+    bench.until_idle().await;
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    assert_eq!(bench.script.asked.lock().unwrap().len(), 1, "nothing is tried again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn leaving_in_the_middle_of_an_answer_keeps_it() {
+    let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("so far")]]);
+    bench.ask("go").await;
+    bench.until(|heard| matches!(heard, Heard::Text)).await;
+    bench.handle.ask(Command::Shutdown).await.unwrap();
+    assert_eq!(bench.driver.await.unwrap(), Ended::Asked);
+    let log = bench.disk.log.lock().unwrap();
+    assert!(log.iter().any(|event| matches!(event, Event::CognitionOut { text, .. } if text == "so far")));
+    assert!(matches!(log.last(), Some(Event::WorkerEnded { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limit_on_spend_refuses_the_next_call() {
+    let usage = Usage { output: Tokens(50), ..Usage::default() };
+    let call =
+        ProviderEvent::ToolCallStarted { index: 0, call_id: levain::domain::CallId("c".into()), tool: "t".into() };
+    let stop = ProviderEvent::Finished(StopReason::ToolUse);
+    let mut bench = Bench::new(ThreadKind::OneShot, vec![vec![Ok(call), Ok(ProviderEvent::Usage(usage)), Ok(stop)]]);
+    let limits = Limits { spend: Some(Money(50)), ..Limits::default() };
+    bench.handle.ask(Command::SetLimits { limits }).await.unwrap();
+    bench.ask("go").await;
+    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::ThreadError { .. }, .. })).await;
+    let Some((_, Event::ThreadError { error, cost })) = events.last() else { unreachable!() };
+    assert_eq!((error.as_str(), cost.spend), ("Limit exceeded: spend_exceeded (50/50)", Money(50)));
+    assert_eq!(bench.script.asked.lock().unwrap().len(), 1);
+}

@@ -1,0 +1,248 @@
+//! The headless commands, as a script would use them.
+
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/model_server.rs"]
+mod model_server;
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use model_server::{KEY, ModelServer};
+use rustix::process::{Pid, Signal};
+use serde_json::Value;
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+use terminal::{Home, kill, poll};
+
+const SCENARIO: &str = "
+name: test
+rate: 0
+replies:
+  - when: { contains: fail }
+    steps:
+      - error: { status: 401, type: authentication_error, message: bad key }
+  - when: { after_tool: nothing }
+    steps:
+      - text: It is not there.
+  - when: { contains: tool }
+    steps:
+      - tool_call: { name: nothing, input: { a: 1 } }
+  - steps:
+      - text: A scripted answer.
+";
+
+fn output(command: &mut Command) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap_or(-1), text(stdout), text(stderr))
+}
+
+fn scenario(home: &Home) -> String {
+    let path = home.path().join("test.yaml");
+    std::fs::write(&path, SCENARIO).unwrap();
+    format!("scripted/{}", path.display())
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_run_prints_its_answer_and_exits_with_zero() {
+    let home = Home::new();
+    let model = scenario(&home);
+    let (code, out, err) = output(home.levain(&["run", "--model", &model, "hello"]).stdin(Stdio::null()));
+    assert_eq!((code, out.as_str(), err.as_str()), (0, "A scripted answer.\n", ""));
+    let mut child = home
+        .levain(&["run", "--json", "--model", &model])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"from a pipe").unwrap();
+    let answered = child.wait_with_output().unwrap();
+    let result: Value = serde_json::from_slice(&answered.stdout).unwrap();
+    assert_eq!(result["schema"], "levain.run/1");
+    assert_eq!((&result["status"], &result["success"]), (&"completed".into(), &true.into()));
+    assert_eq!(result["result"], "A scripted answer.");
+    assert_eq!(result["cost"]["turns"], 1);
+    home.wait_until_quiet();
+}
+
+#[test]
+fn a_tool_round_goes_on_without_the_tool() {
+    let home = Home::new();
+    let model = scenario(&home);
+    let (code, out, _) = output(home.levain(&["run", "--json", "--model", &model, "use a tool"]).stdin(Stdio::null()));
+    let result: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &result["result"], &result["cost"]["turns"]), (0, &"It is not there.".into(), &2.into()));
+    let id = result["thread_id"].as_str().unwrap();
+    let (_, out, _) = output(&mut home.levain(&["transcript", "--json", id]));
+    let names: Vec<String> = lines(&out).iter().map(|line| line["event_type"].as_str().unwrap().to_owned()).collect();
+    let expected = [
+        "thread_started",
+        "worker_started",
+        "prompt_queued",
+        "cognition_in",
+        "system_prompt",
+        "request_recorded",
+        "cognition_out",
+        "tool_call_start",
+        "tool_call_result",
+        "request_recorded",
+        "cognition_out",
+        "thread_completed",
+    ];
+    assert_eq!(names, expected);
+    let request = home.project().join(format!(".ai/agent/threads/{id}/requests/2.json"));
+    let record: Value = serde_json::from_slice(&std::fs::read(request).unwrap()).unwrap();
+    let layers: Vec<&str> =
+        record["layers"].as_array().unwrap().iter().map(|layer| layer["id"].as_str().unwrap()).collect();
+    assert_eq!(layers, ["levain/Constitution", "levain/Chat", "prompt", "turn"]);
+}
+
+#[test]
+fn exit_codes_tell_what_happened() {
+    let home = Home::new();
+    let model = scenario(&home);
+    let run = |arguments: &[&str]| {
+        let mut all = vec!["run", "--model", model.as_str()];
+        all.extend(arguments);
+        output(home.levain(&all).stdin(Stdio::null()))
+    };
+    let (code, _, err) = run(&["fail please"]);
+    assert_eq!(code, 1);
+    assert!(err.contains("bad key"), "{err}");
+    assert_eq!(run(&[]).0, 2);
+    assert_eq!(run(&["--limit-turns", "1", "use a tool"]).0, 3);
+    assert_eq!(run(&["--directive", "no/such", "x"]).0, 2);
+    let (code, _, err) = output(home.levain(&["run", "--model", "nobody/x", "hi"]).stdin(Stdio::null()));
+    assert!(code == 1 && err.contains("no provider `nobody`"), "{code} {err}");
+    let (code, _, err) = output(home.levain(&["run", "--model", "anthropic/x", "hi"]).stdin(Stdio::null()));
+    assert!(code == 1 && err.contains("ANTHROPIC_API_KEY"), "{code} {err}");
+}
+
+#[test]
+fn threads_are_listed_newest_first() {
+    let home = Home::new();
+    let model = scenario(&home);
+    assert_eq!(output(&mut home.levain(&["threads", "--json"])).1, "");
+    for prompt in ["first", "second"] {
+        assert_eq!(output(home.levain(&["run", "--model", &model, prompt]).stdin(Stdio::null())).0, 0);
+    }
+    let rows = lines(&output(&mut home.levain(&["threads", "--json"])).1);
+    let titles: Vec<&str> = rows.iter().map(|row| row["title"].as_str().unwrap()).collect();
+    assert_eq!(titles, ["second", "first"]);
+    assert!(rows.iter().all(|row| row["schema"] == "levain.thread/1" && row["status"] == "completed"), "{rows:?}");
+    let (code, _, err) = output(&mut home.levain(&["transcript", "chat-"]));
+    assert!(code == 2 && err.contains("fits 2 threads"), "{err}");
+    let (code, _, err) = output(&mut home.levain(&["transcript", "nothing"]));
+    assert!(code == 2 && err.contains("there is no thread `nothing`"), "{err}");
+}
+
+fn against(home: &Home, server: &ModelServer, arguments: &[&str]) -> Command {
+    let mut command = home.levain(arguments);
+    command.env("ANTHROPIC_BASE_URL", server.base()).env("ANTHROPIC_API_KEY", KEY).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn an_interrupted_run_closes_its_connection() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let mut child = against(&home, &server, &["run", "--json", "--model", "anthropic/test", "hi"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let call = server.call();
+    call.begin();
+    call.text("so far");
+    let inflight = || {
+        let threads = std::fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().flatten();
+        threads.map(|thread| thread.path().join("inflight.jsonl")).any(|path| path.exists())
+    };
+    poll("text has arrived", inflight);
+    kill(Pid::from_child(&child), Signal::INT);
+    call.closed();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let mut out = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut out).unwrap();
+    let result: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&result["status"], &result["result"]), (&"cancelled".into(), &"so far".into()));
+}
+
+#[test]
+fn a_run_can_be_watched_and_steered_from_elsewhere() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let mut run =
+        against(&home, &server, &["run", "--model", "anthropic/test", "hi"]).stdout(Stdio::piped()).spawn().unwrap();
+    let call = server.call();
+    call.begin();
+    let mut attach = against(&home, &server, &["attach", "--json", "chat-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = attach.stdin.take().unwrap();
+    input.write_all(b"{\"name\":\"submit\",\"text\":\"also this\",\"mode\":\"steer\"}\n").unwrap();
+    let mut heard = std::io::BufRead::lines(std::io::BufReader::new(attach.stdout.take().unwrap()));
+    let acked = heard.find(|line| line.as_ref().unwrap().contains("\"type\":\"ack\""));
+    assert!(acked.is_some());
+    call.text("one");
+    call.end();
+    let call = server.call();
+    assert_eq!(call.messages().last().unwrap().1, "also this");
+    call.answer("two");
+    drop(input);
+    let rest: Vec<Value> = heard.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+    assert!(rest.iter().all(|message| message["schema"] == "levain.worker/1"));
+    assert!(rest.iter().any(|message| message["record"]["event_type"] == "thread_completed"), "{rest:?}");
+    assert!(attach.wait().unwrap().success());
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_killed_run_is_reaped_by_the_next_look() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let mut run = against(&home, &server, &["run", "--model", "anthropic/test", "hi"]).spawn().unwrap();
+    let call = server.call();
+    call.begin();
+    call.text("saved before the end");
+    let inflight = || {
+        let threads = std::fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().flatten();
+        threads.map(|thread| thread.path().join("inflight.jsonl")).any(|path| path.exists())
+    };
+    poll("text has arrived", inflight);
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let rows = lines(&output(&mut home.levain(&["threads", "--json"])).1);
+    assert_eq!((&rows[0]["status"], &rows[0]["pid"]), (&"error".into(), &Value::Null));
+    let (_, out, _) = output(&mut home.levain(&["transcript", "chat-"]));
+    assert!(out.contains("saved before the end") && out.contains("ended without a word"), "{out}");
+}
+
+#[test]
+fn a_broken_pipe_is_a_normal_end() {
+    let home = Home::new();
+    let model = scenario(&home);
+    assert_eq!(output(home.levain(&["run", "--model", &model, "x"]).stdin(Stdio::null())).0, 0);
+    let mut child =
+        home.levain(&["transcript", "--json", "chat-"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait_with_output().unwrap();
+    assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
+}
+
+#[test]
+fn a_store_that_cannot_be_made_is_named() {
+    let home = Home::new();
+    let model = scenario(&home);
+    assert_eq!(output(home.levain(&["run", "--model", &model, "x"]).stdin(Stdio::null())).0, 0);
+    // A file where the folder of texts should be: nothing can be kept there.
+    let objects = home.project().join(".ai/objects");
+    std::fs::remove_dir_all(&objects).unwrap();
+    std::fs::write(&objects, "in the way").unwrap();
+    let (code, out, err) = output(home.levain(&["run", "--model", &model, "y"]).stdin(Stdio::null()));
+    assert_ne!(code, 101, "{err}");
+    assert!(err.contains("objects"), "{code} {out} {err}");
+}

@@ -1,0 +1,286 @@
+//! The whole program in a terminal, against a model's server on loopback.
+
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/model_server.rs"]
+mod model_server;
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use model_server::{KEY, ModelServer};
+use rustix::process::{Pid, Signal};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use terminal::{Home, Launch, Terminal, key, kill, poll};
+
+fn levain(home: &Home, server: &ModelServer, arguments: &[&str]) -> Launch {
+    let mut all = vec!["--model", "anthropic/test-model"];
+    all.extend(arguments);
+    home.levain_in_terminal(&all).env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY)
+}
+
+fn open(home: &Home, server: &ModelServer) -> Terminal {
+    let terminal = levain(home, server, &[]).start();
+    terminal.wait_for("test-model · ");
+    terminal
+}
+
+/// The worker: the process of this home that is not the screen.
+fn worker(home: &Home, screen: &Terminal) -> Pid {
+    let others: Vec<Pid> = home.processes().into_iter().filter(|pid| *pid != screen.pid()).collect();
+    assert_eq!(others.len(), 1, "one worker");
+    others[0]
+}
+
+fn leave(terminal: Terminal) {
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_for("again");
+    terminal.send_keys(key::CTRL_C);
+    let ended = terminal.wait_exit();
+    ended.assert_code(0);
+    ended.assert_restored();
+}
+
+/// All text of all files below `folder`.
+fn all_files(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(all_files(&path));
+        } else if path.is_file() {
+            found.push((path.clone(), std::fs::read(&path).unwrap_or_default()));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_chat_is_answered_and_nothing_is_left_behind() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = open(&home, &server);
+    terminal.send_keys("what is levain?\r");
+    let call = server.call();
+    assert_eq!(call.messages(), [("user".into(), "what is levain?".into())]);
+    call.begin();
+    call.text("Levain is a **starter**");
+    terminal.wait_for("Levain is a starter");
+    call.text(" for bread.");
+    call.end();
+    terminal.wait_for("for bread.");
+    terminal.send_keys("and then?\r");
+    let call = server.call();
+    let said: Vec<String> = call.messages().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(said, ["what is levain?", "Levain is a **starter** for bread.", "and then?"]);
+    call.answer("You bake.");
+    terminal.wait_for("You bake.");
+    leave(terminal);
+    home.wait_until_quiet();
+    for (path, bytes) in all_files(home.path()) {
+        let leaked = bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes());
+        assert!(!leaked, "the key is in {}", path.display());
+    }
+}
+
+#[test]
+fn a_killed_screen_costs_nothing() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = open(&home, &server);
+    terminal.send_keys("tell me\r");
+    let call = server.call();
+    call.begin();
+    call.text("The first half,");
+    terminal.wait_for("The first half,");
+    terminal.kill();
+    terminal.wait_exit();
+    call.text(" and the second.");
+    call.end();
+    let terminal = levain(&home, &server, &["--continue"]).start();
+    terminal.wait_for("The first half, and the second.");
+    terminal.send_keys("thanks\r");
+    server.call().answer("Welcome.");
+    terminal.wait_for("Welcome.");
+    leave(terminal);
+    home.wait_until_quiet();
+}
+
+#[test]
+fn a_screen_may_come_back_in_the_middle_of_an_answer() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = open(&home, &server);
+    terminal.send_keys("tell me\r");
+    let call = server.call();
+    call.begin();
+    call.text("one");
+    terminal.wait_for("one");
+    terminal.kill();
+    terminal.wait_exit();
+    let terminal = levain(&home, &server, &["--continue"]).start();
+    terminal.wait_for("one");
+    call.text(" two");
+    terminal.wait_for("one two");
+    call.text(" three");
+    call.end();
+    terminal.wait_for("one two three");
+    leave(terminal);
+}
+
+#[test]
+fn a_killed_worker_is_told_and_a_message_resumes() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = open(&home, &server);
+    terminal.send_keys("tell me\r");
+    let call = server.call();
+    call.begin();
+    call.text("kept words");
+    terminal.wait_for("kept words");
+    let log = |home: &Home| all_files(&home.project()).into_iter().find(|(path, _)| path.ends_with("inflight.jsonl"));
+    poll("the words are on disk", || log(&home).is_some_and(|(_, bytes)| !bytes.is_empty()));
+    let killed = Instant::now();
+    kill(worker(&home, &terminal), Signal::KILL);
+    terminal.wait_for("unexpectedly");
+    assert!(killed.elapsed() < Duration::from_secs(1), "told after {:?}", killed.elapsed());
+    terminal.wait_for("kept words");
+    terminal.send_keys("go on\r");
+    let call = server.call();
+    let said: Vec<String> = call.messages().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(said, ["tell me", "kept words", "go on"]);
+    call.answer("More words.");
+    terminal.wait_for("More words.");
+    leave(terminal);
+}
+
+#[test]
+fn esc_closes_the_connection_and_keeps_every_word() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = open(&home, &server);
+    terminal.send_keys("tell me\r");
+    let call = server.call();
+    call.begin();
+    call.text("partial text");
+    terminal.wait_for("partial text");
+    terminal.send_keys("my next thought");
+    terminal.wait_for("my next thought");
+    let asked = Instant::now();
+    terminal.send_keys(key::ESC);
+    let closed = call.closed();
+    assert!(
+        closed.duration_since(asked) < Duration::from_millis(200),
+        "closed after {:?}",
+        closed.duration_since(asked)
+    );
+    terminal.wait_for("enter send");
+    let screen = terminal.screen_text();
+    assert!(screen.contains("partial text") && screen.contains("my next thought"), "{screen}");
+    leave(terminal);
+}
+
+#[test]
+fn what_is_sent_while_streaming_reaches_the_next_turn() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = open(&home, &server);
+    terminal.send_keys("first\r");
+    let call = server.call();
+    call.begin();
+    call.text("working");
+    terminal.wait_for("working");
+    terminal.send_keys("later");
+    terminal.send_keys(key::ALT_ENTER);
+    terminal.send_keys("now\r");
+    terminal.wait_for("now");
+    poll("both are accepted", || {
+        all_files(&home.project()).iter().any(|(path, bytes)| {
+            path.ends_with("transcript.jsonl") && String::from_utf8_lossy(bytes).matches("prompt_queued").count() == 3
+        })
+    });
+    call.end();
+    let call = server.call();
+    assert_eq!(call.messages().last().unwrap().1, "now");
+    call.answer("done");
+    let call = server.call();
+    assert_eq!(call.messages().last().unwrap().1, "later");
+    call.answer("done too");
+    terminal.wait_for("done too");
+    leave(terminal);
+}
+
+#[test]
+fn every_way_out_leaves_the_terminal_as_it_was() {
+    for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
+        let (home, server) = (Home::new(), ModelServer::start());
+        let terminal = open(&home, &server);
+        terminal.signal(signal);
+        let ended = terminal.wait_exit();
+        ended.assert_code(u32::try_from(128 + signal.as_raw()).unwrap());
+        ended.assert_restored();
+    }
+}
+
+#[test]
+fn a_closed_terminal_ends_the_screen_and_not_the_worker() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = open(&home, &server);
+    terminal.send_keys("tell me\r");
+    let call = server.call();
+    call.begin();
+    call.text("half");
+    terminal.wait_for("half");
+    terminal.hang_up();
+    call.text(" and half");
+    call.end();
+    let terminal = levain(&home, &server, &["--continue"]).start();
+    terminal.wait_for("half and half");
+    leave(terminal);
+}
+
+#[test]
+fn a_panic_in_the_loop_gives_the_terminal_back_and_tells_once() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = levain(&home, &server, &[]).env("LEVAIN_FAULT", "panic-loop").start();
+    let ended = terminal.wait_exit();
+    ended.assert_code(101);
+    ended.assert_restored();
+    let told = ended.text.matches("asked for by LEVAIN_FAULT").count();
+    assert_eq!(told, 1, "{}", ended.text);
+}
+
+#[test]
+fn a_panic_in_the_background_is_reported_and_the_program_goes_on() {
+    for fault in ["panic-task", "panic-thread"] {
+        let (home, server) = (Home::new(), ModelServer::start());
+        let terminal = levain(&home, &server, &[]).env("LEVAIN_FAULT", fault).start();
+        terminal.wait_for("test-model · ");
+        // Any key wakes the loop, which then tells.
+        terminal.send_keys("x");
+        terminal.wait_for("a background task failed");
+        terminal.send_keys(key::BACKSPACE);
+        leave(terminal);
+    }
+}
+
+#[test]
+fn a_suspended_screen_gives_the_terminal_back_and_comes_back() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    // Stopping needs a shell that looks after its jobs.
+    let shell = home.in_terminal("bash", &["--norc", "--noprofile", "-i"]).env("PS1", "shell> ");
+    let terminal = shell.env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY).start();
+    terminal.wait_for("shell>");
+    terminal.send_keys(&format!("{} --model anthropic/test-model\r", env!("CARGO_BIN_EXE_levain")));
+    terminal.wait_for("test-model · ");
+    terminal.send_keys("draft");
+    terminal.wait_for("draft");
+    terminal.send_keys(key::CTRL_Z);
+    terminal.wait_for("Stopped");
+    assert!(!terminal.look(vt100::Screen::alternate_screen));
+    terminal.send_keys("fg\r");
+    terminal.wait_for("draft");
+    terminal.send_keys(" goes on");
+    terminal.wait_for("draft goes on");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_for("again");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_for("shell>");
+    terminal.send_keys("exit\r");
+    terminal.wait_exit().assert_restored();
+}

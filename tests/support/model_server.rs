@@ -1,0 +1,208 @@
+//! A model's server on loopback that a test plays by hand: it checks every request, and the test decides when which
+//! piece of the answer leaves. Speaks the Messages form (`/v1/messages`).
+
+#![allow(dead_code, reason = "each test uses its own part")]
+#![allow(unreachable_pub, reason = "a test's module has no outside")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, Response, Uri};
+use futures_util::stream;
+use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc as pieces;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The key that requests must carry.
+pub const KEY: &str = "test-key-do-not-leak-7f3a";
+
+/// The server. Dropping it ends it.
+pub struct ModelServer {
+    address: SocketAddr,
+    calls: mpsc::Receiver<Call>,
+    broken: Arc<Mutex<Vec<String>>>,
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+/// One request, waiting for its answer.
+pub struct Call {
+    pub body: Value,
+    pieces: pieces::UnboundedSender<Vec<u8>>,
+    closed: mpsc::Receiver<Instant>,
+}
+
+#[derive(Clone)]
+struct Shared {
+    calls: mpsc::Sender<Call>,
+    broken: Arc<Mutex<Vec<String>>>,
+}
+
+impl ModelServer {
+    pub fn start() -> Self {
+        let (sender, calls) = mpsc::channel();
+        let (stop, stopped) = tokio::sync::oneshot::channel();
+        let (ready, address) = mpsc::channel();
+        let broken = Arc::new(Mutex::new(Vec::new()));
+        let shared = Shared { calls: sender, broken: Arc::clone(&broken) };
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                ready.send(listener.local_addr().unwrap()).unwrap();
+                let router = Router::new().fallback(answer).with_state(shared);
+                tokio::select! {
+                    served = axum::serve(listener, router) => served.unwrap(),
+                    _ = stopped => {}
+                }
+            });
+        });
+        let address = address.recv().unwrap();
+        Self { address, calls, broken, stop: Some(stop), thread: Some(thread) }
+    }
+
+    pub fn base(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Waits for the next request.
+    #[track_caller]
+    pub fn call(&self) -> Call {
+        let call = self.calls.recv_timeout(PATIENCE).expect("a request");
+        assert_eq!(*self.broken.lock().unwrap(), Vec::<String>::new());
+        call
+    }
+
+    /// Whether a request is waiting to be answered.
+    pub fn is_asked(&self) -> Option<Call> {
+        self.calls.try_recv().ok()
+    }
+}
+
+impl Drop for ModelServer {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let joined = thread.join();
+            if !std::thread::panicking() {
+                joined.expect("the server did not fail");
+                assert_eq!(*self.broken.lock().unwrap(), Vec::<String>::new());
+            }
+        }
+    }
+}
+
+impl Call {
+    fn event(&self, value: &Value) {
+        let name = value["type"].as_str().unwrap();
+        // The program may have hung up.
+        let _gone = self.pieces.send(format!("event: {name}\ndata: {value}\n\n").into_bytes());
+    }
+
+    /// Begins the answer.
+    pub fn begin(&self) {
+        self.event(&json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant",
+            "model": "test", "content": [], "stop_reason": null,
+            "usage": {"input_tokens": 11, "output_tokens": 1, "cache_creation_input_tokens": 0,
+                "cache_read_input_tokens": 0}}}));
+        let start = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}});
+        self.event(&start);
+    }
+
+    pub fn text(&self, text: &str) {
+        self.event(&json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}));
+    }
+
+    /// Ends the answer as it should.
+    pub fn end(self) {
+        self.event(&json!({"type": "content_block_stop", "index": 0}));
+        self.event(&json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
+            "usage": {"output_tokens": 12}}));
+        self.event(&json!({"type": "message_stop"}));
+    }
+
+    /// A whole answer at once.
+    pub fn answer(self, text: &str) {
+        self.begin();
+        self.text(text);
+        self.end();
+    }
+
+    /// Waits until the program has closed the connection.
+    #[track_caller]
+    pub fn closed(&self) -> Instant {
+        self.closed.recv_timeout(PATIENCE).expect("the connection is closed")
+    }
+
+    /// Role and text of every message of the request.
+    pub fn messages(&self) -> Vec<(String, String)> {
+        let text = |content: &Value| match content {
+            Value::String(text) => text.clone(),
+            Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
+            _ => String::new(),
+        };
+        let messages = self.body["messages"].as_array().unwrap();
+        messages.iter().map(|one| (one["role"].as_str().unwrap().to_owned(), text(&one["content"]))).collect()
+    }
+}
+
+async fn answer(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response<Body> {
+    let body = match rules(&uri, &headers, &body) {
+        Ok(body) => body,
+        Err(rule) => {
+            shared.broken.lock().unwrap().push(rule.clone());
+            return Response::builder().status(400).body(rule.into()).unwrap();
+        }
+    };
+    let (sender, receiver) = pieces::unbounded_channel();
+    let (close, closed) = mpsc::channel();
+    let call = Call { body, pieces: sender, closed };
+    shared.calls.send(call).unwrap_or_default();
+    let playing = Playing { receiver, close };
+    let body = Body::from_stream(stream::unfold(playing, |mut playing| async move {
+        let bytes = playing.receiver.recv().await?;
+        Some((Ok::<_, std::io::Error>(bytes), playing))
+    }));
+    Response::builder().header("content-type", "text/event-stream").body(body).unwrap()
+}
+
+/// What the vendor asks of a request.
+fn rules(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<Value, String> {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let body: Value = serde_json::from_slice(body).map_err(|error| format!("no JSON: {error}"))?;
+    let messages = body["messages"].as_array().cloned().unwrap_or_default();
+    let roles: Vec<&str> = messages.iter().filter_map(|message| message["role"].as_str()).collect();
+    let alternate = roles.iter().enumerate().all(|(at, role)| *role == ["user", "assistant"][at % 2]);
+    let checks = [
+        ("path", uri.path() == "/v1/messages"),
+        ("key", header("x-api-key") == KEY),
+        ("version", header("anthropic-version") == "2023-06-01"),
+        ("stream", body["stream"] == true),
+        ("max_tokens", body["max_tokens"].as_u64().is_some_and(|most| most > 0)),
+        ("roles", !roles.is_empty() && alternate && roles.last() == Some(&"user")),
+        (
+            "no empty content",
+            messages.iter().all(|message| !matches!(&message["content"], Value::String(text) if text.is_empty())),
+        ),
+    ];
+    match checks.iter().find(|(_, holds)| !holds) {
+        Some((rule, _)) => Err(format!("broken rule `{rule}`: {uri} {body}")),
+        None => Ok(body),
+    }
+}
+
+struct Playing {
+    receiver: pieces::UnboundedReceiver<Vec<u8>>,
+    close: mpsc::Sender<Instant>,
+}
+
+impl Drop for Playing {
+    fn drop(&mut self) {
+        let _nobody_waits = self.close.send(Instant::now());
+    }
+}

@@ -1,0 +1,393 @@
+//! The protocol, in both forms of the client: whatever holds for a socket holds for a channel.
+
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use levain::app::Models;
+use levain::domain::event::{CancelScope, Delta, PromptMode, StopReason};
+use levain::domain::{Cost, Event, Limits, ModelRef, Record, Status, ThreadKind, Timestamp, Waiting};
+use levain::engine::driver::Ended;
+use levain::ports::SystemClock;
+use levain::providers::{Catalog, Keys, Providers, Settings};
+use levain::store::thread::Summary;
+use levain::store::{Layout, log, recover};
+use levain::tools::NoTools;
+use levain::worker::client::{Client, ConnectError};
+use levain::worker::host::{HostError, Hosted, Hosting, host};
+use levain::worker::protocol::{Command, FromWorker, State, ToWorker, VERSION};
+use std::sync::Arc;
+use std::time::Duration;
+
+const SCENARIO: &str = "
+name: test
+rate: 0
+replies:
+  - when: { contains: slow }
+    steps:
+      - text: 'one two three four five six seven eight nine ten'
+        rate: 100
+      - hang
+  - when: { contains: steady }
+    steps:
+      - text: 'a b c d e f g h i j k l m n o p q r s t'
+        rate: 100
+  - steps:
+      - thinking: Hm.
+      - text: An answer.
+";
+
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Socket,
+    Channel,
+}
+
+const FORMS: [Form; 2] = [Form::Socket, Form::Channel];
+
+/// A thread in a temporary project, run by this process.
+struct Bench {
+    folder: tempfile::TempDir,
+    layout: Layout,
+    hosted: Hosted,
+    form: Form,
+}
+
+impl Bench {
+    async fn new(form: Form) -> Self {
+        Self::with(form, Duration::from_mins(1), Duration::from_mins(1)).await
+    }
+
+    async fn with(form: Form, idle: Duration, orphaned: Duration) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let scenario = folder.path().join("test.yaml");
+        std::fs::write(&scenario, SCENARIO).unwrap();
+        let layout = Layout::new(&folder.path().join("project"));
+        let thread_id = layout.claim("levain/chat", Timestamp(1)).unwrap();
+        let summary = Summary {
+            thread_id: thread_id.clone(),
+            directive: "levain/chat".into(),
+            kind: ThreadKind::Interactive,
+            status: Status::Created,
+            model: ModelRef::new("scripted", scenario.to_str().unwrap()),
+            title: String::new(),
+            created_at: Timestamp(1),
+            updated_at: Timestamp(1),
+            cost: Cost::default(),
+            limits: Limits::default(),
+        };
+        recover::create(&layout, &summary).unwrap();
+        let hosted = host(hosting(&folder, &layout, &summary, idle, orphaned)).await.unwrap();
+        Self { folder, layout, hosted, form }
+    }
+
+    fn log(&self) -> std::path::PathBuf {
+        self.layout.thread(&"chat-1".parse().unwrap()).log()
+    }
+
+    async fn raw(&self) -> Client {
+        match self.form {
+            Form::Socket => Client::connect(self.hosted.socket()).await.unwrap(),
+            Form::Channel => self.hosted.client(),
+        }
+    }
+
+    async fn connect(&self, from: u64) -> Client {
+        let mut client = self.raw().await;
+        client.greet(from).await.unwrap();
+        client
+    }
+}
+
+fn hosting(
+    folder: &tempfile::TempDir,
+    layout: &Layout,
+    summary: &Summary,
+    idle: Duration,
+    orphaned: Duration,
+) -> Hosting {
+    let nothing = |_: &str| None;
+    let providers = Providers::new(Settings::from_env(nothing, Keys::from_env(nothing)));
+    Hosting {
+        layout: layout.clone(),
+        thread_id: summary.thread_id.clone(),
+        runtime: folder.path().to_owned(),
+        outside: Box::new(Models::new(providers, Catalog::embedded())),
+        tools: Arc::new(NoTools),
+        clock: Arc::new(SystemClock),
+        system: Vec::new(),
+        idle,
+        orphaned,
+    }
+}
+
+async fn submit(client: &Client, id: u64, text: &str) {
+    let command = Command::Submit { text: text.into(), mode: PromptMode::FollowUp };
+    client.sender().command(id, command).await.unwrap();
+}
+
+/// The next message for which `pick` has an answer; the others are passed over.
+async fn until<T>(client: &mut Client, mut pick: impl FnMut(FromWorker) -> Option<T>) -> T {
+    let wait = async {
+        loop {
+            let message = client.next().await.expect("the worker is there");
+            if let Some(found) = pick(message) {
+                return found;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), wait).await.expect("it came")
+}
+
+async fn until_event(client: &mut Client, mut wanted: impl FnMut(&Event) -> bool) -> Record {
+    until(client, |message| match message {
+        FromWorker::Event { record, .. } if wanted(&record.event) => Some(record),
+        _ => None,
+    })
+    .await
+}
+
+fn is_answer(event: &Event) -> bool {
+    matches!(event, Event::CognitionOut { .. })
+}
+
+async fn until_idle(client: &mut Client) -> State {
+    until(client, |message| match message {
+        FromWorker::State(state) if state.waiting == Some(Waiting::User) && state.cost.turns > 0 => Some(state),
+        _ => None,
+    })
+    .await
+}
+
+#[tokio::test]
+async fn another_version_is_refused_in_words() {
+    for form in FORMS {
+        let bench = Bench::new(form).await;
+        let mut client = bench.raw().await;
+        client.sender().send(ToWorker::Hello { version: VERSION + 1 }).await.unwrap();
+        let reason = until(&mut client, |message| match message {
+            FromWorker::Refused { reason } => Some(reason),
+            _ => None,
+        })
+        .await;
+        assert!(reason.contains("the same version for both"), "{form:?}: {reason}");
+        assert_eq!(client.next().await, None, "{form:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_must_say_hello_first() {
+    for form in FORMS {
+        let bench = Bench::new(form).await;
+        let mut client = bench.raw().await;
+        client.sender().send(ToWorker::Subscribe { from_offset: 0 }).await.unwrap();
+        assert!(matches!(client.next().await, Some(FromWorker::Refused { .. })), "{form:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_log_comes_whole_and_in_order_from_any_offset() {
+    for form in FORMS {
+        let bench = Bench::new(form).await;
+        let mut first = bench.connect(0).await;
+        submit(&first, 7, "hello").await;
+        let acked = until(&mut first, |message| match message {
+            FromWorker::Ack { id } => Some(id),
+            _ => None,
+        });
+        assert_eq!(acked.await, 7, "{form:?}");
+        until_idle(&mut first).await;
+        let whole = log::read_forward(&bench.log(), 0, 1 << 20).unwrap();
+        for start in [0, whole.lines[3].offset, whole.end] {
+            let mut client = bench.connect(start).await;
+            let mut seen = Vec::new();
+            until(&mut client, |message| match message {
+                FromWorker::Event { offset, next_offset, record } => {
+                    seen.push((offset, next_offset, record));
+                    None
+                }
+                FromWorker::State(_) => Some(()),
+                _ => None,
+            })
+            .await;
+            let expected: Vec<_> = whole
+                .lines
+                .iter()
+                .filter(|line| line.offset >= start)
+                .map(|line| (line.offset, line.next_offset, line.record.clone().unwrap()))
+                .collect();
+            assert_eq!(seen, expected, "{form:?} from {start}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn live_text_is_the_text_of_the_answer_for_everyone_who_listens() {
+    for form in FORMS {
+        let bench = Bench::new(form).await;
+        let mut early = bench.connect(0).await;
+        submit(&early, 1, "steady").await;
+        let mut early_text = String::new();
+        until(&mut early, |message| {
+            collect(&mut early_text, &message);
+            (early_text.len() > 6).then_some(())
+        })
+        .await;
+        // Comes in the middle of the answer and gets what it missed.
+        let mut late = bench.connect(log::read_backward(&bench.log(), None, 1).unwrap().end).await;
+        let mut late_text = String::new();
+        for (client, text) in [(&mut early, &mut early_text), (&mut late, &mut late_text)] {
+            let whole = until(client, |message| {
+                collect(text, &message);
+                match message {
+                    FromWorker::Event { record: Record { event: Event::CognitionOut { text, .. }, .. }, .. } => {
+                        Some(text)
+                    }
+                    _ => None,
+                }
+            })
+            .await;
+            assert_eq!(*text, whole, "{form:?}");
+            assert_eq!(whole.trim(), "a b c d e f g h i j k l m n o p q r s t");
+        }
+    }
+}
+
+fn collect(text: &mut String, message: &FromWorker) {
+    let mut add = |delta: &Delta| {
+        if let Delta::Text { text: more } = delta {
+            text.push_str(more);
+        }
+    };
+    match message {
+        FromWorker::Delta { delta, .. } => add(delta),
+        FromWorker::Inflight { deltas, .. } => deltas.iter().for_each(add),
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_makes_no_sense_is_refused_and_costs_nothing() {
+    for form in FORMS {
+        let bench = Bench::new(form).await;
+        let mut client = bench.connect(0).await;
+        let commands = [
+            Command::Submit { text: "  ".into(), mode: PromptMode::Steer },
+            Command::Withdraw { prompt: 99 },
+            Command::SetModel { model: ModelRef::new("nobody", "x") },
+        ];
+        for (id, command) in (1..).zip(commands) {
+            client.sender().command(id, command).await.unwrap();
+            let refused = until(&mut client, |message| match message {
+                FromWorker::Error { id, message } => Some((id, message)),
+                FromWorker::Ack { .. } => panic!("it was accepted"),
+                _ => None,
+            });
+            assert_eq!(refused.await.0, id, "{form:?}");
+        }
+        submit(&client, 9, "still there?").await;
+        until_event(&mut client, is_answer).await;
+    }
+}
+
+#[tokio::test]
+async fn a_cancel_keeps_what_had_arrived() {
+    for form in FORMS {
+        let bench = Bench::new(form).await;
+        let mut client = bench.connect(0).await;
+        submit(&client, 1, "slow").await;
+        let mut text = String::new();
+        until(&mut client, |message| {
+            collect(&mut text, &message);
+            text.contains("two").then_some(())
+        })
+        .await;
+        client.sender().command(2, Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
+        let record = until_event(&mut client, is_answer).await;
+        let Event::CognitionOut { text: kept, stop, .. } = record.event else { unreachable!() };
+        assert!(kept.starts_with(&text) && stop == StopReason::Cancelled, "{form:?}: {kept} {stop:?}");
+        until_event(&mut client, |event| matches!(event, Event::TurnCancelled { .. })).await;
+    }
+}
+
+#[tokio::test]
+async fn an_idle_worker_ends_after_goodbye_and_lets_the_thread_be_taken_up_again() {
+    for form in FORMS {
+        let bench = Bench::with(form, Duration::ZERO, Duration::from_mins(1)).await;
+        let mut client = bench.connect(0).await;
+        submit(&client, 1, "hello").await;
+        until_idle(&mut client).await;
+        client.sender().send(ToWorker::Goodbye).await.unwrap();
+        let Bench { folder, layout, hosted, .. } = bench;
+        let ended = tokio::time::timeout(Duration::from_secs(10), hosted.finished()).await.expect("it ended");
+        assert_eq!(ended.unwrap(), Ended::Asked, "{form:?}");
+        let id = "chat-1".parse().unwrap();
+        let summary = Summary::read(&layout.thread(&id), &id).unwrap();
+        assert_eq!((summary.status, summary.cost.turns, summary.title.as_str()), (Status::Waiting, 1, "hello"));
+        let long = Duration::from_mins(1);
+        let again = host(hosting(&folder, &layout, &summary, long, long)).await.unwrap();
+        let mut client = again.client();
+        client.greet(0).await.unwrap();
+        submit(&client, 1, "and again").await;
+        until(&mut client, |message| match message {
+            FromWorker::State(state) if state.cost.turns == 2 => Some(()),
+            _ => None,
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn a_worker_whose_last_client_vanished_waits_a_while() {
+    for form in FORMS {
+        let bench = Bench::with(form, Duration::from_mins(1), Duration::from_millis(20)).await;
+        let mut client = bench.connect(0).await;
+        submit(&client, 1, "hello").await;
+        until_idle(&mut client).await;
+        drop(client);
+        let ended = tokio::time::timeout(Duration::from_secs(10), bench.hosted.finished()).await;
+        assert_eq!(ended.expect("it ended").unwrap(), Ended::Asked, "{form:?}");
+    }
+}
+
+#[tokio::test]
+async fn work_goes_on_when_nobody_looks() {
+    for form in FORMS {
+        let bench = Bench::with(form, Duration::ZERO, Duration::ZERO).await;
+        let mut client = bench.connect(0).await;
+        submit(&client, 1, "steady").await;
+        until_event(&mut client, |event| matches!(event, Event::RequestRecorded { .. })).await;
+        client.sender().send(ToWorker::Goodbye).await.unwrap();
+        drop(client);
+        let path = bench.log();
+        tokio::time::timeout(Duration::from_secs(10), bench.hosted.finished()).await.expect("it ended").unwrap();
+        let page = log::read_forward(&path, 0, 1 << 20).unwrap();
+        assert!(page.into_records().any(|record| is_answer(&record.event)), "{form:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_shutdown_says_goodbye_to_everyone() {
+    for form in FORMS {
+        let bench = Bench::new(form).await;
+        let mut clients = [bench.connect(0).await, bench.connect(0).await];
+        submit(&clients[0], 1, "slow").await;
+        until_event(&mut clients[1], |event| matches!(event, Event::RequestRecorded { .. })).await;
+        clients[0].sender().command(2, Command::Shutdown).await.unwrap();
+        let finished = tokio::spawn(bench.hosted.finished());
+        for client in &mut clients {
+            until(client, |message| matches!(message, FromWorker::Bye { .. }).then_some(())).await;
+        }
+        finished.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_thread_has_one_host() {
+    let bench = Bench::new(Form::Channel).await;
+    let id = "chat-1".parse().unwrap();
+    let summary = Summary::read(&bench.layout.thread(&id), &id).unwrap();
+    let second = host(hosting(&bench.folder, &bench.layout, &summary, Duration::ZERO, Duration::ZERO)).await;
+    assert!(matches!(second, Err(HostError::Busy)));
+    let nobody = Client::connect(&bench.folder.path().join("none.sock")).await;
+    assert!(matches!(nobody, Err(ConnectError::NotThere(_))));
+}
