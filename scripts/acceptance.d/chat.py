@@ -1,0 +1,277 @@
+"""One chat through a pseudo-terminal: chat.py LEVAIN openai|anthropic PORT.
+
+Starts levain in an empty home against the server, types a question, waits until the answer has streamed onto the screen
+and the turn has ended, leaves, and compares screen, log and the server's own counters. Prints figures; exits 1 when
+something does not hold. Every wait has a deadline, and every process started here is ended.
+"""
+
+import fcntl
+import json
+import os
+import pathlib
+import pty
+import re
+import select
+import shutil
+import signal
+import struct
+import sys
+import tempfile
+import termios
+import time
+import urllib.request
+
+import pyte
+
+COLUMNS, ROWS = 110, 32
+QUESTION = "What is the capital of France? Answer with one short sentence."
+READY, ANSWER, LEAVE = 20, 240, 20  # seconds
+
+# What pyte would show as text: kitty keyboard settings and mode questions.
+NOT_FOR_PYTE = re.compile(rb"\x1b\[(?:[<>=][0-9;:]*u|\?[0-9;]*\$p|\?u)")
+UNFINISHED = re.compile(rb"\x1b(?:\[[0-9;:?<>=$ ]*|\][^\x07\x1b]*)?$")
+# What a terminal answers when it is asked.
+ANSWERS = [
+    (b"\x1b]10;?", b"\x1b]10;rgb:d0d0/d0d0/d0d0\x1b\\"),
+    (b"\x1b]11;?", b"\x1b]11;rgb:1010/1010/1010\x1b\\"),
+    (b"\x1b[?u", b"\x1b[?0u"),
+    (b"\x1b[?2026$p", b"\x1b[?2026;2$y"),
+    (b"\x1b[c", b"\x1b[?62;22c"),
+    (b"\x1b[0c", b"\x1b[?62;22c"),
+]
+
+
+class Failed(Exception):
+    pass
+
+
+class Terminal:
+    """A program in a pseudo-terminal, and the screens it showed."""
+
+    def __init__(self, command, environment, folder):
+        self.screen = pyte.Screen(COLUMNS, ROWS)
+        self.stream = pyte.ByteStream(self.screen)
+        self.rest = b""
+        self.started = time.monotonic()
+        self.shown = []  # (seconds since the start, text), one for each change
+        self.code = None
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            try:
+                os.chdir(folder)
+                os.execve(command[0], command, environment)
+            finally:
+                os._exit(127)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+
+    def seconds(self):
+        return time.monotonic() - self.started
+
+    def text(self):
+        return "\n".join(line.rstrip() for line in self.screen.display).rstrip()
+
+    def read(self, patience):
+        """Takes what the program has written. False once it holds the terminal no longer."""
+        if not select.select([self.master], [], [], patience)[0]:
+            return True
+        try:
+            data = os.read(self.master, 65536)
+        except OSError:
+            data = b""
+        if not data:
+            return False
+        data = self.rest + data
+        unfinished = UNFINISHED.search(data)
+        self.rest = data[unfinished.start():] if unfinished else b""
+        data = data[: len(data) - len(self.rest)]
+        for question, answer in ANSWERS:
+            if question in data:
+                os.write(self.master, answer)
+        self.stream.feed(NOT_FOR_PYTE.sub(b"", data))
+        text = self.text()
+        if not self.shown or self.shown[-1][1] != text:
+            self.shown.append((self.seconds(), text))
+        return True
+
+    def wait(self, what, condition, patience):
+        deadline = time.monotonic() + patience
+        while True:
+            value = condition()
+            if value:
+                return value
+            if not self.read(0.05):
+                raise Failed(f"levain ended ({self.wait_exit(5)}) before {what}\n{self.text()}")
+            if time.monotonic() > deadline:
+                raise Failed(f"waited {patience} s in vain until {what}; the screen:\n{self.text()}")
+
+    def type(self, keys):
+        os.write(self.master, keys.encode())
+
+    def wait_exit(self, patience):
+        deadline = time.monotonic() + patience
+        open_ = True
+        while self.code is None:
+            if open_:
+                open_ = self.read(0.05)
+            else:
+                time.sleep(0.02)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.code = os.waitstatus_to_exitcode(status)
+            elif time.monotonic() > deadline:
+                raise Failed(f"levain did not leave within {patience} s; the screen:\n{self.text()}")
+        return self.code
+
+    def close(self):
+        if self.code is None:
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+                os.waitpid(self.pid, 0)
+            except (ProcessLookupError, ChildProcessError):
+                pass
+        os.close(self.master)
+
+
+def counters(port):
+    """The server's own count of tokens read and written."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    values = dict(re.findall(r"^llamacpp:(\w+) ([0-9.e+]+)$", text, re.MULTILINE))
+    return float(values["prompt_tokens_total"]), float(values["tokens_predicted_total"])
+
+
+def events(project):
+    """Every whole line of every thread's log."""
+    found = []
+    for log in sorted(project.glob(".ai/agent/threads/**/transcript.jsonl")):
+        for line in log.read_bytes().split(b"\n")[:-1]:
+            if line.strip():
+                found.append(json.loads(line))
+    return found
+
+
+def of_type(project, *names):
+    return [event for event in events(project) if event["event_type"] in names]
+
+
+def started_here(mark):
+    """Processes whose environment names our folder: levain's workers."""
+    wanted = f"LEVAIN_TEST_HOME={mark}".encode()
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+            except OSError:
+                pass
+    return found
+
+
+def check(holds, what):
+    if not holds:
+        raise Failed(what)
+
+
+def chat(levain, form, port, folder):
+    home, project, run = folder / "home", folder / "project", folder / "run"
+    for path in (home, project / ".ai"):
+        path.mkdir(parents=True)
+    run.mkdir(mode=0o700)
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_STATE_HOME": str(home / "state"),
+        "XDG_RUNTIME_DIR": str(run),
+        "TERM": "xterm-256color",
+        "COLORTERM": "truecolor",
+        "LANG": "C.UTF-8",
+        "LEVAIN_TEST_HOME": str(folder),
+    }
+    if form == "openai":
+        environment["OPENAI_BASE_URL"] = f"http://127.0.0.1:{port}/v1"  # and no key: a local server wants none
+    else:
+        environment["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
+        environment["ANTHROPIC_API_KEY"] = "dummy"
+
+    read_before, written_before = counters(port)
+    terminal = Terminal([levain, "--model", f"{form}/smollm2"], environment, project)
+    try:
+        terminal.wait("the status line names the model", lambda: "smollm2" in terminal.text(), READY)
+        ready = terminal.seconds()
+        terminal.type(QUESTION)
+        terminal.wait("the composer shows the question", lambda: "Answer with one short" in terminal.text(), READY)
+        sent = terminal.seconds()
+        terminal.type("\r")
+        ended = ("cognition_out", "thread_error", "thread_cancelled")
+        terminal.wait("the turn has ended", lambda: of_type(project, *ended), ANSWER)
+        finished = terminal.seconds()
+
+        failures = of_type(project, "error_classified", "thread_error")
+        check(not failures, f"the call failed: {failures}")
+        answer = of_type(project, "cognition_out")[0]["payload"]
+        usage = answer["usage"]
+        opening = answer["text"].strip().split("\n")[0][:24].strip()
+        check(opening, f"the answer is empty: {answer}")
+        terminal.wait("the screen shows the answer", lambda: opening in terminal.text(), READY)
+        words = opening.split(" ")[0]
+        before = [text.count(words) for at, text in terminal.shown if at <= sent][-1]
+        first = next(at for at, text in terminal.shown if at > sent and text.count(words) > before)
+        partial = [text for at, text in terminal.shown if first <= at < finished]
+
+        terminal.type("\x03\x03")
+        code = terminal.wait_exit(LEAVE)
+    finally:
+        terminal.close()
+
+    read_after, written_after = counters(port)
+    read, written = read_after - read_before, written_after - written_before
+    prompt = usage["input"] + usage["cache_read"] + usage["cache_write"]
+    check(written > 0, "the server has written nothing: was it asked?")
+    check(usage["output"] > 0 and prompt > 0, f"the log has no usage: {usage}")
+    check(abs(usage["output"] - written) <= 1, f"usage says {usage['output']} tokens, the server {written:.0f}")
+    check(answer["stop"]["reason"] in ("end_turn", "max_tokens"), f"the answer ended with {answer['stop']}")
+    check(usage["output"] < 6 or len(partial) >= 2, "the answer came at once: it was not streamed")
+    check(list(project.glob(".ai/agent/threads/**/requests/1.json")), "requests/1.json was not written")
+    check(code == 0, f"levain left with {code}")
+
+    deadline = time.monotonic() + LEAVE
+    while started_here(folder):
+        check(time.monotonic() < deadline, f"the worker still runs {LEAVE} s after the screen left in order")
+        time.sleep(0.05)
+
+    took = finished - first
+    print(f"{form:<12} {answer['text'].strip()!r}")
+    print(f"             ready {ready * 1000:.0f} ms · first text {first - sent:.2f} s after Enter · "
+          f"{len(partial)} screens while it streamed · {usage['output'] / took if took > 0 else 0:.1f} tokens/s")
+    print(f"             usage: {prompt} in ({usage['cache_read']} cached), {usage['output']} out · "
+          f"server: {read:.0f} read, {written:.0f} written · stop {answer['stop']['reason']} · exit {code}")
+
+
+def main():
+    levain, form, port = os.path.abspath(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    if form not in ("openai", "anthropic"):
+        sys.exit(__doc__)
+    if not os.access(levain, os.X_OK):
+        sys.exit(f"{levain} is no program; set LEVAIN or build it")
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="levain-acceptance-"))
+    try:
+        chat(levain, form, port, folder)
+    except Failed as failure:
+        print(f"{form:<12} FAILED: {failure}")
+        for log in folder.glob("project/.ai/agent/threads/**/worker.log"):
+            print(f"--- end of worker.log\n{log.read_text(errors='replace')[-2000:]}")
+        sys.exit(1)
+    finally:
+        for pid in started_here(folder):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    main()

@@ -1,0 +1,154 @@
+//! Keeps the pages in `docs/` true where they list what the code defines.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use levain::config::{Arguments, Config, Dirs};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+fn text(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+/// An event as the page or the source tells it.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Told {
+    fields: BTreeSet<String>,
+    durable: bool,
+    critical: bool,
+}
+
+fn snake_case(name: &str) -> String {
+    let mut words = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push('_');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
+}
+
+/// The lines from the one that contains `start` to the first that is `end`.
+fn section<'a>(source: &'a str, start: &str, end: &str) -> Vec<&'a str> {
+    let mut lines = source.lines().skip_while(|line| !line.contains(start)).peekable();
+    assert!(lines.peek().is_some(), "`{start}` was not found");
+    lines.skip(1).take_while(|line| *line != end).collect()
+}
+
+/// The names behind `Self::` in a function.
+fn named_in(source: &str, function: &str) -> BTreeSet<String> {
+    let body = section(source, function, "    }").join("\n");
+    let names = body.split("Self::").skip(1);
+    names.map(|rest| snake_case(rest.split(|letter: char| !letter.is_alphanumeric()).next().unwrap())).collect()
+}
+
+/// The events that the source defines, read from its lay-out: variants are indented by one step, fields by two.
+fn defined() -> BTreeMap<String, Told> {
+    let source = text("src/domain/event.rs");
+    let mut events: BTreeMap<String, Told> = BTreeMap::new();
+    let mut variant = String::new();
+    for line in section(&source, "pub enum Event {", "}") {
+        let word: String =
+            line.trim_start().chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
+        match line.len() - line.trim_start().len() {
+            4 if !word.is_empty() => {
+                variant = snake_case(&word);
+                events.insert(variant.clone(), Told::default());
+                // Short variants stand on one line.
+                if let Some((_, inside)) = line.split_once("{ ") {
+                    let names = inside.split(", ").filter_map(|field| field.split_once(':'));
+                    events.get_mut(&variant).unwrap().fields.extend(names.map(|(name, _)| name.to_owned()));
+                }
+            }
+            8 if !word.is_empty() => drop(events.get_mut(&variant).unwrap().fields.insert(word)),
+            _ => {}
+        }
+    }
+    let transient = named_in(&source, "pub fn is_durable");
+    let critical = named_in(&source, "pub fn is_critical");
+    for (name, told) in &mut events {
+        told.durable = !transient.contains(name);
+        told.critical = critical.contains(name);
+    }
+    // What another version wrote is no event of ours.
+    assert!(events.remove("unknown").is_some_and(|told| !told.durable));
+    assert!(events.len() > 20, "{events:?}");
+    events
+}
+
+/// The events that `docs/events.md` lists. Fields are the words in backticks outside brackets.
+fn listed() -> BTreeMap<String, Told> {
+    let mut events = BTreeMap::new();
+    for line in text("docs/events.md").lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [event, payload, log, sync, when] = cells[..] else { panic!("not five cells: {line}") };
+        assert!(!when.is_empty(), "{line}");
+        let mut outside = String::new();
+        let mut depth = 0;
+        for letter in payload.chars() {
+            match letter {
+                '(' => depth += 1,
+                ')' => depth -= 1,
+                _ if depth == 0 => outside.push(letter),
+                _ => {}
+            }
+        }
+        let fields = outside.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+        let told = Told { fields, durable: log == "log", critical: sync == "sync" };
+        assert!(events.insert(event.trim_matches('`').to_owned(), told).is_none(), "twice: {event}");
+    }
+    events
+}
+
+#[test]
+fn every_event_is_described() {
+    let (defined, listed) = (defined(), listed());
+    for (name, told) in &defined {
+        assert_eq!(listed.get(name), Some(told), "docs/events.md and src/domain/event.rs differ on `{name}`");
+    }
+    for name in listed.keys() {
+        assert!(defined.contains_key(name), "docs/events.md describes `{name}`, which is no event");
+    }
+}
+
+/// The dependencies in `Cargo.toml`, under the names we use.
+fn dependencies() -> BTreeSet<String> {
+    let manifest: toml::Table = text("Cargo.toml").parse().unwrap();
+    let tables = ["dependencies", "dev-dependencies", "build-dependencies"];
+    let tables = tables.iter().filter_map(|table| manifest.get(*table)?.as_table());
+    tables.flat_map(|table| table.keys().cloned()).collect()
+}
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let page = text("docs/dependencies.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let explained: BTreeSet<String> = rows.map(str::to_owned).collect();
+    let used = dependencies();
+    let missing: Vec<_> = used.difference(&explained).collect();
+    assert!(missing.is_empty(), "docs/dependencies.md has no line for {missing:?}");
+    let gone: Vec<_> = explained.difference(&used).collect();
+    assert!(gone.is_empty(), "docs/dependencies.md explains {gone:?}, which Cargo.toml does not name");
+}
+
+/// The settings that the README shows are real, and no more than it shows.
+#[test]
+fn the_settings_in_the_readme_are_good() {
+    let readme = text("README.md");
+    let block = readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let dirs = Dirs::below(folder.path());
+    fs::create_dir_all(&dirs.config).unwrap();
+    fs::write(dirs.config_file(), block).unwrap();
+    let (_, problems) = Config::load(&dirs, None, &|_| None, Arguments::default());
+    assert_eq!(problems, []);
+    // An unknown setting is told all known ones, which is how we get at them here.
+    fs::write(dirs.config_file(), "zzzzzzzzzzzz = 1").unwrap();
+    let (_, problems) = Config::load(&dirs, None, &|_| None, Arguments::default());
+    let known = problems[0].remedy.strip_prefix("known are ").unwrap();
+    for name in known.split(", ") {
+        assert!(block.contains(&format!("{name} = ")), "the README does not show `{name}`");
+    }
+}
