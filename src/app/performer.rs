@@ -173,8 +173,9 @@ impl Performer {
                 Ok(Ok(page)) => {
                     let (end, older) = (page.end, (page.start > 0).then_some(page.start));
                     let newest = page.into_records().collect();
-                    let _ending = messages.send(Message::Opened { thread_id: thread_id.clone(), newest, older }).await;
-                    let _ending = pages.send((thread_id, end)).await;
+                    // The loop hears of the page's end first: whoever acts on the page must know where the log goes on.
+                    let _ending = pages.send((thread_id.clone(), end)).await;
+                    let _ending = messages.send(Message::Opened { thread_id, newest, older }).await;
                 }
                 Ok(Err(error)) => {
                     let _ending = messages.send(failed(&error)).await;

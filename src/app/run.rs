@@ -104,6 +104,7 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
                 code = ExitCode::from(u8::try_from(128 + number).unwrap_or(1));
                 break;
             }
+            (thread_id, end) = app.performer.page_read() => app.performer.follow(thread_id, end),
             event = next(&mut input) => {
                 let Some(event) = event else { break };
                 let _front = Foreground::enter();
@@ -127,7 +128,6 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
                 let _front = Foreground::enter();
                 app.drain(message, &mut messages);
             }
-            (thread_id, end) = app.performer.page_read() => app.performer.follow(thread_id, end),
             () = until(second) => {
                 second = None;
                 let _front = Foreground::enter();

@@ -14,8 +14,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
-/// The longest that bytes wait. Below a frame of the screen, so nobody sees it.
-pub const WINDOW: Duration = Duration::from_millis(12);
+/// The longest that bytes wait: about a frame of the screen, a little less so that with the timer's own millisecond
+/// each batch comes when the next frame may be drawn.
+pub const WINDOW: Duration = Duration::from_millis(16);
 
 /// From this many bytes in one window on, the source is a flood.
 pub const FLOOD: usize = 16 * 1024;

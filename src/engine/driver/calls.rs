@@ -9,8 +9,9 @@ use futures_util::future::poll_fn;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-/// Live text goes to the audience at most this often: a screen draws sixty frames a second.
-const SHOW_EVERY: Duration = Duration::from_millis(12);
+/// Live text goes to the audience at most this often. Providers read in batches of about a frame already; this is for
+/// those that do not, and short enough to hold none of theirs back.
+const SHOW_EVERY: Duration = Duration::from_millis(8);
 /// Received text is on disk after this time at the latest, so that a killed process loses less than 250 ms of it.
 const KEEP_EVERY: Duration = Duration::from_millis(150);
 /// Pieces taken in before others get a turn.
