@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 /// An escape byte with nothing behind it for this long is the Esc key.
 const ESCAPE_AFTER: Timespec = Timespec { tv_sec: 0, tv_nsec: 25_000_000 };
+const ESCAPE: u8 = 0x1b;
 const PASTE_BEGIN: &[u8] = b"\x1b[200~";
 const PASTE_END: &[u8] = b"\x1b[201~";
 
@@ -133,6 +134,10 @@ struct Decoder {
     paste: Option<Vec<u8>>,
     /// An escape byte came in lately: what follows decides whether it was the Esc key.
     undecided: bool,
+    /// Escape bytes at the end of what came, kept from the parser until it is known what follows.
+    escapes: usize,
+    /// The next key was pressed together with alt.
+    alt: bool,
 }
 
 impl Decoder {
@@ -172,22 +177,54 @@ impl Decoder {
         }
     }
 
+    /// Hands bytes to the parser. It takes two escape bytes for one Esc key and types the rest of the sequence behind
+    /// them, but that is how some terminals send alt with an arrow or a function key.
     fn parse(&mut self, bytes: &[u8], events: &mut Vec<InputEvent>) {
-        self.undecided |= bytes.contains(&b'\x1b');
+        self.undecided |= bytes.contains(&ESCAPE);
+        let mut all = vec![ESCAPE; std::mem::take(&mut self.escapes)];
+        all.extend_from_slice(bytes);
+        let ends = all.iter().rev().take_while(|byte| **byte == ESCAPE).count();
+        self.escapes = ends;
+        let mut rest = all.get(..all.len() - ends).unwrap_or_default();
+        while let Some(at) = find(rest, &[ESCAPE, ESCAPE]) {
+            self.parse_plain(rest.get(..at).unwrap_or_default(), events);
+            rest = rest.get(at + 1..).unwrap_or_default();
+            if matches!(rest.get(1), Some(b'[' | b'O')) {
+                self.alt = true;
+            } else {
+                self.escape_key(events);
+            }
+        }
+        self.parse_plain(rest, events);
+    }
+
+    fn parse_plain(&mut self, bytes: &[u8], events: &mut Vec<InputEvent>) {
         self.parser.parse(bytes, true);
+        self.drain(events);
+    }
+
+    fn escape_key(&mut self, events: &mut Vec<InputEvent>) {
+        self.parser.parse(&[ESCAPE], false);
         self.drain(events);
     }
 
     /// Nothing followed: a lone escape byte was the Esc key.
     fn nothing_more(&mut self, events: &mut Vec<InputEvent>) {
         self.undecided = false;
+        for _ in 0..std::mem::take(&mut self.escapes) {
+            self.escape_key(events);
+        }
         self.parser.parse(&[], false);
         self.drain(events);
     }
 
     fn drain(&mut self, events: &mut Vec<InputEvent>) {
         while let Some(event) = self.parser.pop() {
-            events.extend(translate(event));
+            let mut event = translate(event);
+            if let Some(InputEvent::Key(key)) = &mut event {
+                key.alt |= std::mem::take(&mut self.alt);
+            }
+            events.extend(event);
         }
     }
 }
@@ -294,6 +331,22 @@ mod tests {
     fn a_lone_escape_is_the_key() {
         assert_eq!(decode(&[b"\x1b"]), [key(KeyCode::Esc)]);
         assert_eq!(decode(&[b"\x1b", b"[A"]), [key(KeyCode::Up)]);
+    }
+
+    #[test]
+    fn two_escapes_before_a_sequence_are_alt_and_never_typed() {
+        let alt = |code| Key { alt: true, ..Key::plain(code) };
+        let bytes: &[u8] = b"\x1b\x1b[A\x1b\x1bOQx";
+        for cut in 0..=bytes.len() {
+            let events = decode(&[&bytes[..cut], &bytes[cut..]]);
+            assert_eq!(
+                events,
+                [InputEvent::Key(alt(KeyCode::Up)), InputEvent::Key(alt(KeyCode::F(2))), key(KeyCode::Char('x'))],
+                "cut at {cut}"
+            );
+        }
+        assert_eq!(decode(&[b"\x1b\x1b"]), [key(KeyCode::Esc), key(KeyCode::Esc)]);
+        assert_eq!(decode(&[b"\x1b\x1b\x1b"]).len(), 3);
     }
 
     #[test]
