@@ -144,7 +144,7 @@ pub enum Event {
         attempt: u32,
         error: CallError,
     },
-    /// The failed call will be tried again after `delay_ms`.
+    /// The failed call will be tried again after `delay_ms`, as this `attempt` of its turn.
     RetryScheduled {
         attempt: u32,
         delay_ms: u64,

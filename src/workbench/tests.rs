@@ -47,7 +47,7 @@ fn session() -> Session {
 fn connected() -> Session {
     let mut session = session();
     session.write("hello").keys("enter");
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None });
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
     session.tell(Message::Connected { thread_id: id() });
     session.event(Event::CognitionIn { text: "hello".into(), role: "user".into(), prompt: Some(1) });
     session.state(Status::Running, Vec::new());
@@ -152,7 +152,7 @@ fn the_first_prompt_makes_the_thread() {
     assert_eq!(session.story(), ["pending hello"]);
     assert_eq!(session.draft(), "");
     assert!(session.model.shows_time());
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None });
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
     session.tell(Message::Connected { thread_id: id() });
     session.event(Event::CognitionIn { text: "hello".into(), role: "user".into(), prompt: Some(1) });
     assert_eq!(session.story(), ["prompt hello"]);
@@ -178,7 +178,7 @@ fn what_is_typed_ahead_is_sent_when_the_worker_listens() {
     let mut session = session();
     session.write("one").keys("enter").write("two").keys("enter");
     assert_eq!(session.model.queued().collect::<Vec<_>>(), [("two", PromptMode::Steer)]);
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None });
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
     session.effects();
     session.tell(Message::Connected { thread_id: id() });
     let send = Effect::Send(Command::Submit { text: "two".into(), mode: PromptMode::Steer });
@@ -318,7 +318,7 @@ fn thinking_that_was_streamed_is_not_told_twice() {
 fn a_retried_attempt_takes_the_place_of_the_failed_one() {
     let mut session = connected();
     session.stream(1, "Par");
-    session.event(Event::RetryScheduled { attempt: 1, delay_ms: 2_500 });
+    session.event(Event::RetryScheduled { attempt: 2, delay_ms: 2_500 });
     assert_eq!(session.model.activity.phase, Phase::Retrying { seconds: 3 });
     session.tell(Message::Second);
     assert_eq!(session.model.activity.phase, Phase::Retrying { seconds: 2 });
@@ -363,7 +363,7 @@ fn a_refused_command_gives_its_text_back() {
 fn a_queued_prompt_of_a_dead_worker_is_not_doubled() {
     let mut session = session();
     session.write("one").keys("enter");
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None });
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
     session.tell(Message::Connected { thread_id: id() });
     session.event(Event::PromptQueued { prompt: 1, text: "one".into(), mode: PromptMode::FollowUp });
     session.tell(Message::Disconnected { thread_id: id(), expected: false, detail: String::new() });
@@ -431,7 +431,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     session.keys("enter");
     assert_eq!(session.effects(), [Effect::LoadThreads, Effect::Open { thread_id: id() }]);
     let newest: Vec<_> = (0..40).map(|index| said(&format!("new {index}"))).collect();
-    session.tell(Message::Opened { thread_id: id(), newest, older: Some(500) });
+    session.tell(Message::Opened { thread_id: id(), newest, older: Some(500), state: None });
     assert_eq!(session.effects(), []);
     session.keys("ctrl-home ctrl-home");
     assert_eq!(session.effects(), [Effect::LoadOlder { thread_id: id(), before: 500 }]);
@@ -448,7 +448,7 @@ fn a_short_page_asks_for_the_one_before_at_once() {
     let mut session = session();
     session.write("a").keys("enter");
     session.effects();
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: Some(9) });
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: Some(9), state: None });
     assert_eq!(session.effects(), [Effect::LoadOlder { thread_id: id(), before: 9 }]);
 }
 

@@ -2,8 +2,9 @@
 
 use super::panel;
 use crate::ui::cells::Canvas;
+use crate::ui::lines::Lines;
 use crate::ui::theme::Role;
-use crate::ui::wrap::columns;
+use crate::ui::wrap::{Breaks, Inline, columns};
 use crate::workbench::Model;
 use crate::workbench::geometry::{self, Area};
 use crate::workbench::overlay::{Choice, Entry, Overlay, Pager, PagerLine, Picker};
@@ -111,7 +112,11 @@ fn page(pager: &Pager, area: Area, canvas: &mut Canvas<'_>) {
         PagerLine::Blank | PagerLine::Heading(_) => 0,
     });
     let left_wide = u16::try_from(lefts.max().unwrap_or(0)).unwrap_or(0).min(inner.width / 3).max(8);
-    for (y, line) in (inner.y..inner.y + inner.height).zip(pager.lines.iter().skip(pager.top)) {
+    let mut y = inner.y;
+    for line in pager.lines.iter().skip(pager.top) {
+        if y >= inner.y + inner.height {
+            return;
+        }
         match line {
             PagerLine::Blank => {}
             PagerLine::Heading(text) => {
@@ -120,9 +125,26 @@ fn page(pager: &Pager, area: Area, canvas: &mut Canvas<'_>) {
             PagerLine::Row { left, right: text, more } => {
                 let end = inner.x + 1 + left_wide;
                 canvas.put_short(inner.x + 1, y, end.min(right), left, Role::Key);
-                let text = if inner.width >= 80 && !more.is_empty() { more } else { text };
-                canvas.put_short(end + 2, y, right, text, Role::Text);
+                let room = usize::from(right.saturating_sub(end + 2));
+                let text = if !more.is_empty() && columns(more) <= room { more } else { text };
+                let rows = wrapped(text, room);
+                for row in 0..rows.len() {
+                    if y >= inner.y + inner.height {
+                        return;
+                    }
+                    canvas.put_row(end + 2, y, right, &rows, row);
+                    y += u16::from(row + 1 < rows.len());
+                }
             }
         }
+        y += 1;
     }
+}
+
+/// `text` in rows of `room` columns, for what is too long for one.
+fn wrapped(text: &str, room: usize) -> Lines {
+    let (mut inline, mut rows) = (Inline::default(), Lines::default());
+    inline.put(text, Role::Text);
+    inline.wrap(room.max(1), Breaks::Words, &mut rows, |_| {});
+    rows
 }

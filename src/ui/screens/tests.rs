@@ -96,7 +96,7 @@ impl Session {
     fn started(columns: u16, rows: u16) -> Self {
         let mut session = Self::new(columns, rows);
         session.type_in("ship it to staging").keys("enter");
-        session.tell(Message::Opened { thread_id: thread(), newest: Vec::new(), older: None });
+        session.tell(Message::Opened { thread_id: thread(), newest: Vec::new(), older: None, state: None });
         session.tell(Message::Connected { thread_id: thread() });
         session.event(Event::SystemPrompt { text: "x".repeat(4_560), layers: vec!["a".into(); 7] });
         session.event(Event::CognitionIn { text: "ship it to staging".into(), role: "user".into(), prompt: Some(1) });
@@ -227,7 +227,7 @@ fn whole_story(columns: u16, rows: u16) -> Session {
             retry_after_ms: None,
         },
     });
-    session.event(Event::RetryScheduled { attempt: 1, delay_ms: 3_000 });
+    session.event(Event::RetryScheduled { attempt: 2, delay_ms: 3_000 });
     session.answered(3, "All tests pass.", StopReason::EndTurn);
     session.event(Event::Limit { code: LimitKind::Turns, current: 25, maximum: 25 });
     session.state(Status::Waiting, 3, Vec::new());

@@ -21,7 +21,7 @@ impl Transcript {
                 self.mark(MarkerSort::Error, format!("attempt {attempt} failed: {} ({})", error.message, error.code));
             }
             Event::RetryScheduled { attempt, delay_ms } => {
-                let text = format!("attempt {} follows in {}", attempt.saturating_add(1), seconds(delay_ms));
+                let text = format!("attempt {attempt} follows in {}", seconds(delay_ms));
                 self.mark(MarkerSort::Info, text);
             }
             Event::ToolCallStart { tool, call_id, input } => self.tool_started(tool, call_id, &input),
