@@ -70,7 +70,7 @@ impl Session {
                 },
             });
         }
-        session.tell(Message::Opened { thread_id: thread(), newest, older: None });
+        session.tell(Message::Opened { thread_id: thread(), newest, older: None, state: None });
         session.tell(Message::Connected { thread_id: thread() });
         session.draw();
         session

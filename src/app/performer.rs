@@ -3,7 +3,8 @@
 use super::connection::{Connection, Reach};
 use super::outside::Models;
 use crate::domain::event::PromptMode;
-use crate::domain::{Cost, Limits, ModelRef, Status, ThreadId, ThreadKind};
+use crate::domain::{Cost, Event, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens};
+use crate::engine::driver::Outside;
 use crate::ports::{Clock, StoreError, SystemClock};
 use crate::store::registry::{Registry, ThreadEntry};
 use crate::store::thread::Summary;
@@ -148,7 +149,8 @@ impl Performer {
         });
         match made {
             Ok(thread_id) => {
-                let opened = Message::Opened { thread_id: thread_id.clone(), newest: Vec::new(), older: None };
+                let id = thread_id.clone();
+                let opened = Message::Opened { thread_id: id, newest: Vec::new(), older: None, state: None };
                 self.tell(opened);
                 let command = Command::Submit { text: prompt, mode: PromptMode::FollowUp };
                 self.connect(thread_id, 0, Reach::Start(command));
@@ -159,6 +161,7 @@ impl Performer {
 
     fn open(&mut self, thread_id: ThreadId) {
         let (layout, messages, pages) = (self.layout(), self.messages.clone(), self.page_sender.clone());
+        let models = self.models.clone();
         self.jobs.spawn(async move {
             let id = thread_id.clone();
             let read = tokio::task::spawn_blocking(move || {
@@ -167,15 +170,17 @@ impl Performer {
                 if !recover::is_held(&layout, &id)? {
                     recover::reap_thread(&layout, &id, SystemClock.now(), FOLD)?;
                 }
-                log::read_backward(&folder.log(), None, PAGE)
+                let page = log::read_backward(&folder.log(), None, PAGE)?;
+                Ok::<_, StoreError>((page, Summary::read(&folder, &id)?))
             });
             match read.await {
-                Ok(Ok(page)) => {
+                Ok(Ok((page, summary))) => {
                     let (end, older) = (page.end, (page.start > 0).then_some(page.start));
-                    let newest = page.into_records().collect();
+                    let newest: Vec<Record> = page.into_records().collect();
+                    let state = Some(state_of(summary, &newest, &models));
                     // The loop hears of the page's end first: whoever acts on the page must know where the log goes on.
                     let _ending = pages.send((thread_id.clone(), end)).await;
-                    let _ending = messages.send(Message::Opened { thread_id, newest, older }).await;
+                    let _ending = messages.send(Message::Opened { thread_id, newest, older, state }).await;
                 }
                 Ok(Err(error)) => {
                     let _ending = messages.send(failed(&error)).await;
@@ -271,6 +276,27 @@ fn notice(level: Level, text: String) -> Message {
 
 fn failed(error: &StoreError) -> Message {
     notice(Level::Error, error.to_string())
+}
+
+/// How a saved thread stands, as far as its summary and the end of its log tell.
+fn state_of(summary: Summary, newest: &[Record], models: &Models) -> State {
+    let used = newest.iter().rev().find_map(|record| {
+        let Event::CognitionOut { usage, .. } = &record.event else { return None };
+        Some(usage.total()).filter(|total| *total > Tokens(0))
+    });
+    State {
+        status: summary.status,
+        waiting: None,
+        kind: summary.kind,
+        directive: summary.directive,
+        window: models.window(&summary.model),
+        model: summary.model,
+        cost: summary.cost,
+        limits: summary.limits,
+        context: used.unwrap_or_default(),
+        context_exact: used.is_some(),
+        queue: Vec::new(),
+    }
 }
 
 fn row(entry: ThreadEntry) -> ThreadRow {

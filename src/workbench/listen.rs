@@ -9,7 +9,13 @@ use crate::domain::{Event, Record, Status, ThreadId, Waiting};
 use crate::worker::protocol::{FromWorker, QueuedPrompt, State};
 
 impl Model {
-    pub(super) fn opened(&mut self, thread_id: ThreadId, newest: Vec<Record>, older: Option<u64>) -> Vec<Effect> {
+    pub(super) fn opened(
+        &mut self,
+        thread_id: ThreadId,
+        newest: Vec<Record>,
+        older: Option<u64>,
+        state: Option<State>,
+    ) -> Vec<Effect> {
         match self.link {
             Link::Starting => {}
             Link::Opening if self.thread.as_ref() == Some(&thread_id) => self.link = Link::Resting,
@@ -26,6 +32,10 @@ impl Model {
         for record in newest {
             self.learn(&record.event);
             self.transcript.apply(record);
+        }
+        if let Some(state) = state {
+            self.answers(&state.model);
+            self.state = Some(state);
         }
         self.follow();
         self.changed = true;

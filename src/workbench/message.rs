@@ -2,7 +2,7 @@
 
 use crate::commands::Key;
 use crate::domain::{ModelRef, Record, Status, ThreadId};
-use crate::worker::protocol::{Command, FromWorker};
+use crate::worker::protocol::{Command, FromWorker, State};
 
 /// Something that happened outside the workbench.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub enum Message {
         thread_id: ThreadId,
         newest: Vec<Record>,
         older: Option<u64>,
+        /// How the thread stood when it was last saved; none for a new one.
+        state: Option<State>,
     },
     /// An older page of the log (answer to [`Effect::LoadOlder`]).
     Older {

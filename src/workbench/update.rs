@@ -25,7 +25,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.changed |= model.light.replace(light) != Some(light);
             Vec::new()
         }
-        Message::Opened { thread_id, newest, older } => model.opened(thread_id, newest, older),
+        Message::Opened { thread_id, newest, older, state } => model.opened(thread_id, newest, older, state),
         Message::Older { thread_id, records, older } => model.older_page(&thread_id, records, older),
         Message::Connected { thread_id } => model.connected(&thread_id),
         Message::Worker(message) => model.heard(message),
