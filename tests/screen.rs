@@ -12,7 +12,7 @@ use model_server::{KEY, ModelServer};
 use rustix::process::{Pid, Signal};
 use std::path::Path;
 use std::time::{Duration, Instant};
-use terminal::{Home, Launch, Terminal, key, kill, poll};
+use terminal::{Answers, Home, Launch, Terminal, key, kill, poll};
 
 fn levain(home: &Home, server: &ModelServer, arguments: &[&str]) -> Launch {
     let mut all = vec!["--model", "anthropic/test-model"];
@@ -283,4 +283,53 @@ fn a_suspended_screen_gives_the_terminal_back_and_comes_back() {
     terminal.wait_for("shell>");
     terminal.send_keys("exit\r");
     terminal.wait_exit().assert_restored();
+}
+
+#[test]
+fn light_and_dark_follow_the_terminal() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let dark = open(&home, &server);
+    let dark_look = dark.look(vt100::Screen::contents_formatted);
+    leave(dark);
+    let light = levain(&home, &server, &[]).answers(Answers::light()).start();
+    light.wait_for("test-model · ");
+    light.wait_until("it looks different", |screen| screen.contents_formatted() != dark_look);
+    leave(light);
+}
+
+#[test]
+fn no_color_means_no_colour_and_a_cursor_all_the_same() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = levain(&home, &server, &[]).env("NO_COLOR", "1").start();
+    terminal.wait_for("test-model · ");
+    terminal.send_keys("hello\r");
+    server.call().answer("# Title\n\nSome `code` and **stress**.\n\n```rust\nfn main() {}\n```\n");
+    terminal.wait_for("fn main()");
+    assert!(!terminal.look(vt100::Screen::hide_cursor));
+    let bytes = terminal.bytes();
+    let text = String::from_utf8_lossy(&bytes);
+    let coloured = text.split("\x1b[").filter_map(|rest| rest.split_once('m')).find(|(numbers, _)| {
+        let numbers: Vec<&str> = numbers.split(';').collect();
+        numbers.iter().all(|one| one.parse::<u8>().is_ok())
+            && numbers.iter().any(|one| matches!(one.parse(), Ok(30..=38 | 40..=48 | 90..=97 | 100..=107_u8)))
+    });
+    assert_eq!(coloured, None);
+    leave(terminal);
+}
+
+#[test]
+fn every_size_can_be_drawn() {
+    for (columns, rows) in [(1, 1), (20, 5), (500, 200)] {
+        let (home, server) = (Home::new(), ModelServer::start());
+        let terminal = levain(&home, &server, &[]).size(columns, rows).start();
+        terminal.wait_until("something is drawn", |screen| !screen.contents().trim().is_empty() || columns == 1);
+        terminal.resize(80, 24);
+        terminal.wait_for("test-model · ");
+        terminal.resize(columns, rows);
+        terminal.send_keys(key::CTRL_C);
+        terminal.send_keys(key::CTRL_C);
+        let ended = terminal.wait_exit();
+        ended.assert_code(0);
+        ended.assert_restored();
+    }
 }

@@ -1,7 +1,7 @@
 //! The client's side: one handle, whether the worker is another process or this one.
 
 use super::protocol::{Command, FromWorker, ToWorker, VERSION};
-use super::socket::{LineReader, LineWriter};
+use super::socket::{self, LineReader, LineWriter};
 use std::path::Path;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
@@ -63,6 +63,9 @@ impl Client {
     /// [`ConnectError::NotThere`] when nobody does.
     pub async fn connect(path: &Path) -> Result<Self, ConnectError> {
         let stream = UnixStream::connect(path).await?;
+        if !socket::same_user(&stream) {
+            return Err(ConnectError::Refused(format!("another user listens at {}", path.display())));
+        }
         let (read, write) = stream.into_split();
         let (mut reader, mut writer) = (LineReader::new(read), LineWriter::new(write));
         let (to_worker, mut outgoing) = mpsc::channel::<ToWorker>(64);
