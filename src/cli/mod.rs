@@ -3,8 +3,10 @@
 mod attach;
 mod failure;
 mod find;
+mod keys;
 mod run;
 mod screen;
+mod sign;
 mod text;
 mod threads;
 mod transcript;
@@ -62,6 +64,10 @@ enum Subcommands {
     Transcript(transcript::TranscriptArguments),
     /// Watch a running thread and talk to it, line by line
     Attach(attach::AttachArguments),
+    /// Sign files with your key
+    Sign(sign::SignArguments),
+    /// Make, import, trust and list keys
+    Keys(keys::KeysArguments),
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
     Worker(worker::WorkerArguments),
@@ -77,6 +83,8 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Threads(arguments)) => threads::run(&common, &arguments),
         Some(Subcommands::Transcript(arguments)) => transcript::run(&common, &arguments),
         Some(Subcommands::Attach(arguments)) => attach::run(&common, &arguments),
+        Some(Subcommands::Sign(arguments)) => sign::run(&common, &arguments),
+        Some(Subcommands::Keys(arguments)) => keys::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => worker::run(&common, &arguments),
     };
     result.unwrap_or_else(|failure| failure.report())

@@ -1,0 +1,89 @@
+//! `levain sign`: put one's name to files.
+
+use super::Common;
+use super::failure::{Failure, code, written};
+use super::keys::user_space;
+use super::text::json_line;
+use crate::app::Setup;
+use crate::items::signature::{self, Signature, SigningKey};
+use clap::Args;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Debug, Args)]
+pub(super) struct SignArguments {
+    /// Files to sign, with your key, over their whole text
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// A line of `--json`.
+#[derive(Serialize)]
+struct SignedLine<'a> {
+    schema: &'static str,
+    path: &'a Path,
+    status: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    time: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+}
+
+pub(super) fn run(common: &Common, arguments: &SignArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
+    let key = SigningKey::load(&user_space(&setup)).map_err(|error| Failure::new(error.to_string()))?;
+    let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let mut failures = 0;
+    for path in &arguments.files {
+        let signed = sign_file(path, &key, &time);
+        failures += usize::from(signed.is_err());
+        written(tell(path, &signed, arguments.json))?;
+    }
+    Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::from(code::ERROR) })
+}
+
+/// Signs one file in its place, by a temporary file and a rename.
+fn sign_file(path: &Path, key: &SigningKey, time: &str) -> Result<Signature, String> {
+    let failed = |error: io::Error| format!("{}: {error}", path.display());
+    let text = std::fs::read_to_string(path).map_err(failed)?;
+    let Some((signed, signature)) = signature::sign(&text, path, key, time) else {
+        return Err(format!("{}: a file of this kind has no room for a signature", path.display()));
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(signed.as_bytes()).map_err(failed)?;
+    let permissions = std::fs::metadata(path).map_err(failed)?.permissions();
+    file.as_file().set_permissions(permissions).map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(signature)
+}
+
+fn tell(path: &Path, signed: &Result<Signature, String>, json: bool) -> io::Result<()> {
+    let mut output = io::stdout().lock();
+    match (signed, json) {
+        (_, true) => {
+            let signature = signed.as_ref().ok();
+            let line = SignedLine {
+                schema: "levain.signed/1",
+                path,
+                status: if signed.is_ok() { "signed" } else { "error" },
+                fingerprint: signature.map(|signature| signature.fingerprint.as_str()),
+                hash: signature.map(|signature| signature.hash.as_str()),
+                time: signature.map(|signature| signature.time.as_str()),
+                error: signed.as_ref().err().map(String::as_str),
+            };
+            json_line(&mut output, &line)
+        }
+        (Ok(signature), false) => writeln!(output, "signed {} by {}", path.display(), signature.fingerprint),
+        (Err(error), false) => writeln!(io::stderr(), "error: {error}"),
+    }
+}
