@@ -246,3 +246,51 @@ fn a_store_that_cannot_be_made_is_named() {
     assert_ne!(code, 101, "{err}");
     assert!(err.contains("objects"), "{code} {out} {err}");
 }
+
+#[test]
+fn the_doctor_names_what_is_missing_and_the_remedy() {
+    let home = Home::new();
+    std::fs::write(home.config().join("config.toml"), "mouse = 3\ntheme = \"mauve\"\n").unwrap();
+    let (code, out, err) = output(home.levain(&["doctor", "--json"]).stdin(Stdio::null()));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let findings = lines(&out);
+    assert!(findings.iter().all(|finding| finding["schema"] == "levain.finding/1"));
+    let said = |words: &str| {
+        let found = findings.iter().find(|finding| finding["message"].as_str().unwrap().contains(words));
+        let found = found.unwrap_or_else(|| panic!("nothing says {words:?}: {out}"));
+        (found["health"].clone(), found["remedy"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(said("config.toml").0, "warning");
+    assert!(said("no theme `mauve`").1.contains("dark, light"));
+    assert!(said("no model is asked").1.contains("ANTHROPIC_API_KEY"));
+    let (code, out, _) = output(&mut home.levain(&["doctor", "--model", "anthropic/x"]));
+    assert!(code == 1 && out.contains("ANTHROPIC_API_KEY"), "{code} {out}");
+}
+
+#[test]
+fn signing_makes_a_file_vouched_for_until_it_changes() {
+    let home = Home::new();
+    let file = home.project().join("rules.md");
+    std::fs::write(&file, "Be kind.\n").unwrap();
+    let path = file.to_str().unwrap();
+    let (code, _, err) = output(&mut home.levain(&["sign", path]));
+    assert!(code == 1 && err.contains("levain keys generate"), "{err}");
+    assert_eq!(output(&mut home.levain(&["keys", "generate", "--owner", "ann"])).0, 0);
+    let (code, out, _) = output(&mut home.levain(&["sign", "--json", path, "nothing.md"]));
+    let signed = lines(&out);
+    assert_eq!((code, &signed[0]["status"], &signed[1]["status"]), (1, &"signed".into(), &"error".into()));
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.starts_with("<!-- levain:signed:") && text.ends_with(" -->\nBe kind.\n"), "{text}");
+    let keys = lines(&output(&mut home.levain(&["keys", "list", "--json"])).1);
+    assert_eq!(keys[0]["fingerprint"], signed[0]["fingerprint"]);
+    assert_eq!((&keys[0]["owner"], &keys[0]["own"]), (&"ann".into(), &true.into()));
+    let (code, _, err) = output(&mut home.levain(&["keys", "generate"]));
+    assert!(code == 1 && err.contains("already"), "{err}");
+}
+
+#[test]
+fn completions_know_the_commands() {
+    let home = Home::new();
+    let (code, out, _) = output(&mut home.levain(&["completions", "bash"]));
+    assert!(code == 0 && out.contains("transcript") && out.contains("--continue"), "{out}");
+}

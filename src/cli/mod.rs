@@ -1,6 +1,8 @@
 //! The command line: one file a subcommand, and the edge where errors become sentences and exit codes.
 
 mod attach;
+mod completions;
+mod doctor;
 mod failure;
 mod find;
 mod keys;
@@ -68,6 +70,10 @@ enum Subcommands {
     Sign(sign::SignArguments),
     /// Make, import, trust and list keys
     Keys(keys::KeysArguments),
+    /// Look at terminal, settings, models and threads, with what to do about what is missing
+    Doctor(doctor::DoctorArguments),
+    /// Print the completions of a shell
+    Completions(completions::CompletionsArguments),
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
     Worker(worker::WorkerArguments),
@@ -85,6 +91,8 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Attach(arguments)) => attach::run(&common, &arguments),
         Some(Subcommands::Sign(arguments)) => sign::run(&common, &arguments),
         Some(Subcommands::Keys(arguments)) => keys::run(&common, &arguments),
+        Some(Subcommands::Doctor(arguments)) => doctor::run(&common, &arguments),
+        Some(Subcommands::Completions(arguments)) => completions::run(&arguments),
         Some(Subcommands::Worker(arguments)) => worker::run(&common, &arguments),
     };
     result.unwrap_or_else(|failure| failure.report())

@@ -1,0 +1,285 @@
+//! `levain doctor`: what levain finds here, and what to do about what is missing.
+
+use super::Common;
+use super::failure::{Failure, code, written};
+use super::keys::user_space;
+use super::text::json_line;
+use crate::app::Setup;
+use crate::commands::Keymap;
+use crate::config::{FoundBy, ThemeChoice};
+use crate::engine::driver::Outside;
+use crate::items::signature::SigningKey;
+use crate::providers::is_scripted;
+use crate::store::recover;
+use crate::store::registry::Registry;
+use crate::terminal::{Guard, Input, InputEvent, Tty};
+use crate::ui::Theme;
+use clap::Args;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+pub(super) struct DoctorArguments {
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// How good a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Health {
+    Ok,
+    /// Works, with less.
+    Warning,
+    Error,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Finding {
+    schema: &'static str,
+    area: &'static str,
+    health: Health,
+    message: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remedy: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn add(&mut self, area: &'static str, health: Health, message: impl Into<String>, remedy: Option<&str>) {
+        let remedy = remedy.map(ToOwned::to_owned);
+        self.0.push(Finding { schema: "levain.finding/1", area, health, message: message.into(), remedy });
+    }
+
+    fn ok(&mut self, area: &'static str, message: impl Into<String>) {
+        self.add(area, Health::Ok, message, None);
+    }
+}
+
+pub(super) fn run(common: &Common, arguments: &DoctorArguments) -> Result<ExitCode, Failure> {
+    let mut findings = Findings::default();
+    findings.ok("program", format!("levain {}", env!("CARGO_PKG_VERSION")));
+    terminal(&mut findings);
+    match Setup::gather(common.project.as_deref(), common.arguments(None)) {
+        Ok(setup) => {
+            project(&setup, &mut findings);
+            settings(&setup, &mut findings);
+            models(&setup, &mut findings);
+            threads(&setup, &mut findings);
+        }
+        Err(error) => findings.add("settings", Health::Error, error.to_string(), None),
+    }
+    let mut output = io::stdout().lock();
+    for finding in &findings.0 {
+        written(if arguments.json { json_line(&mut output, finding) } else { write_finding(&mut output, finding) })?;
+    }
+    let failed = findings.0.iter().any(|finding| finding.health == Health::Error);
+    Ok(if failed { ExitCode::from(code::ERROR) } else { ExitCode::SUCCESS })
+}
+
+fn write_finding(output: &mut impl Write, finding: &Finding) -> io::Result<()> {
+    let mark = match finding.health {
+        Health::Ok => "ok     ",
+        Health::Warning => "warning",
+        Health::Error => "error  ",
+    };
+    writeln!(output, "{mark}  {:<9} {}", finding.area, finding.message)?;
+    match &finding.remedy {
+        Some(remedy) => writeln!(output, "         {:<9} → {remedy}", ""),
+        None => Ok(()),
+    }
+}
+
+fn terminal(findings: &mut Findings) {
+    const AREA: &str = "terminal";
+    let tty = match Tty::open() {
+        Ok(tty) => tty,
+        Err(error) => {
+            let remedy = "run levain in a terminal; levain run works without one";
+            findings.add(AREA, Health::Warning, format!("there is none ({error})"), Some(remedy));
+            return;
+        }
+    };
+    let variable = |name: &str| std::env::var(name).ok().filter(|text| !text.is_empty());
+    let term = variable("TERM").unwrap_or_else(|| "unset".to_owned());
+    match tty.size() {
+        Ok((columns, rows)) if columns < 40 || rows < 10 => {
+            let message = format!("{term}, {columns}×{rows}: small");
+            findings.add(AREA, Health::Warning, message, Some("80×24 shows everything"));
+        }
+        Ok((columns, rows)) => findings.ok(AREA, format!("{term}, {columns}×{rows}")),
+        Err(error) => findings.add(AREA, Health::Error, format!("does not tell its size: {error}"), None),
+    }
+    if variable("NO_COLOR").is_some() {
+        findings.ok(AREA, "NO_COLOR is set: no colours");
+    } else if variable("COLORTERM").is_none() && !term.contains("256color") {
+        let remedy = "where the terminal has more, set COLORTERM=truecolor";
+        findings.add(AREA, Health::Warning, "sixteen colours, as far as it tells", Some(remedy));
+    }
+    let answers = ask(&tty).unwrap_or_default();
+    let mut tells = |has: bool, yes: &str, no: &str, remedy: &str| {
+        if has {
+            findings.ok(AREA, yes);
+        } else {
+            findings.add(AREA, Health::Warning, no, Some(remedy));
+        }
+    };
+    tells(
+        answers.synchronized,
+        "shows each frame at once (synchronized output)",
+        "does not know synchronized output: a frame may tear",
+        "newer terminals know it; tmux from 3.7 on",
+    );
+    tells(
+        answers.keyboard,
+        "tells shift-enter from enter (keyboard protocol)",
+        "cannot tell shift-enter from enter",
+        "use alt-enter, ctrl-j, or \\ and enter for a new line",
+    );
+    tells(
+        answers.background,
+        "tells its background, so light or dark is chosen by itself",
+        "does not tell its background: the dark theme is used",
+        "set theme = \"light\" in config.toml if it is light",
+    );
+}
+
+#[derive(Debug, Default)]
+struct Answers {
+    synchronized: bool,
+    keyboard: bool,
+    background: bool,
+}
+
+/// Asks the terminal what it can do, and waits a moment for its answers.
+fn ask(tty: &Tty) -> Option<Answers> {
+    const MOMENT: Duration = Duration::from_millis(200);
+    let guard = Guard::enter(tty, false).ok()?;
+    let mut input = Input::start(tty).ok()?;
+    guard.ask().ok()?;
+    let runtime = super::runtime().ok()?;
+    let mut answers = Answers::default();
+    runtime.block_on(async {
+        let listen = async {
+            while let Some(event) = input.next().await {
+                match event {
+                    InputEvent::SynchronizedOutput => answers.synchronized = true,
+                    InputEvent::KeyboardProtocol => answers.keyboard = true,
+                    InputEvent::Background { .. } => answers.background = true,
+                    InputEvent::Closed => return,
+                    InputEvent::Key(_) | InputEvent::Paste(_) | InputEvent::Wheel(_) | InputEvent::Focus(_) => {}
+                }
+            }
+        };
+        let _time_is_up = tokio::time::timeout(MOMENT, listen).await;
+    });
+    Some(answers)
+}
+
+fn project(setup: &Setup, findings: &mut Findings) {
+    const AREA: &str = "project";
+    let root = setup.project.root.display();
+    let how = match setup.project.found_by {
+        FoundBy::Argument => "named with --project",
+        FoundBy::Items => "the nearest folder with .ai",
+        FoundBy::Git => "the root of the git repository",
+        FoundBy::WorkingFolder => "the working folder",
+    };
+    findings.ok(AREA, format!("{root} ({how})"));
+    for (space, folder) in [("project", setup.project.root.join(".ai")), ("user", user_space(setup))] {
+        if folder.is_dir() {
+            findings.ok(AREA, format!("{space} space: {}", folder.display()));
+        } else {
+            findings.ok(AREA, format!("{space} space: none ({} is not there)", folder.display()));
+        }
+    }
+    if let Err(error) = setup.layout.prepare() {
+        findings.add(AREA, Health::Error, error.to_string(), Some("threads cannot be kept here: make it writable"));
+    }
+    match setup.dirs.runtime() {
+        Ok(path) => findings.ok(AREA, format!("sockets of workers: {}", path.display())),
+        Err(error) => findings.add(AREA, Health::Error, error.to_string(), None),
+    }
+    match SigningKey::load(&user_space(setup)) {
+        Ok(key) => findings.ok(AREA, format!("you sign with {}", key.fingerprint())),
+        Err(error) => findings.ok(AREA, format!("you do not sign: {error}")),
+    }
+}
+
+fn settings(setup: &Setup, findings: &mut Findings) {
+    const AREA: &str = "settings";
+    for problem in &setup.problems {
+        findings.add(AREA, Health::Warning, problem.to_string(), None);
+    }
+    let path = setup.config.keymap.as_ref().map_or_else(|| setup.dirs.keymap_file(), |path| path.value.clone());
+    match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            let (_, problems) = Keymap::with_user(&text, &path.display().to_string());
+            for problem in &problems {
+                findings.add(AREA, Health::Warning, problem.to_string(), None);
+            }
+            if problems.is_empty() {
+                findings.ok(AREA, format!("keymap: {}", path.display()));
+            }
+        }
+        Err(_) if setup.config.keymap.is_none() => findings.ok(AREA, "keymap: built in"),
+        Err(error) => findings.add(AREA, Health::Warning, format!("{}: {error}", path.display()), None),
+    }
+    let ThemeChoice::Named(name) = &setup.config.theme.value else {
+        findings.ok(AREA, "theme: as the terminal is");
+        return;
+    };
+    let file = setup.dirs.themes().join(format!("{name}.toml"));
+    if file.exists() || Theme::named(name).is_some() {
+        findings.ok(AREA, format!("theme: {name} ({})", setup.config.theme.source));
+    } else {
+        let message = format!("there is no theme `{name}` ({})", setup.config.theme.source);
+        let remedy = format!("choose {}, or write {}", Theme::names().join(", "), file.display());
+        findings.add(AREA, Health::Warning, message, Some(&remedy));
+    }
+}
+
+fn models(setup: &Setup, findings: &mut Findings) {
+    const AREA: &str = "models";
+    let model = setup.model();
+    let why =
+        setup.config.model.as_ref().map_or_else(|| "nothing else was set".to_owned(), |model| model.source.to_string());
+    match setup.models.provider(&model) {
+        Ok(_) if is_scripted(&model) => {
+            let remedy = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or point OPENAI_BASE_URL at a local server";
+            let message = format!("{model} answers from a script ({why}): no model is asked");
+            findings.add(AREA, Health::Warning, message, Some(remedy));
+        }
+        Ok(provider) => findings.ok(AREA, format!("{model} at {} ({why})", provider.endpoint())),
+        Err(error) => findings.add(AREA, Health::Error, format!("{model} ({why}): {error}"), None),
+    }
+}
+
+fn threads(setup: &Setup, findings: &mut Findings) {
+    const AREA: &str = "threads";
+    let path = setup.layout.registry();
+    if !path.exists() {
+        findings.ok(AREA, "none yet");
+        return;
+    }
+    match recover::reap(&setup.layout, setup.now(), crate::worker::host::FOLD) {
+        Ok(reaped) if reaped.is_empty() => {}
+        Ok(reaped) => {
+            let message = format!("{} had lost their process and were ended", reaped.len());
+            findings.add(AREA, Health::Warning, message, Some("levain threads lists them; a message resumes one"));
+        }
+        Err(error) => findings.add(AREA, Health::Error, error.to_string(), None),
+    }
+    let count = Registry::open(&path).and_then(|registry| Ok((registry.list(usize::MAX)?, registry.with_process()?)));
+    match count {
+        Ok((all, running)) => findings.ok(AREA, format!("{} kept, {} with a process", all.len(), running.len())),
+        Err(error) => findings.add(AREA, Health::Error, error.to_string(), None),
+    }
+}
