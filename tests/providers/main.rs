@@ -32,7 +32,14 @@ fn providers(server: &Server, silence: Duration) -> Providers {
 
 fn request(messages: Vec<Message>) -> CallRequest {
     let messages = messages.into_iter().map(Arc::new).collect();
-    CallRequest { model: "test-1".into(), system: "Be brief.".into(), messages, max_output_tokens: 64, attempt: 1 }
+    CallRequest {
+        model: "test-1".into(),
+        system: "Be brief.".into(),
+        messages,
+        max_output_tokens: 64,
+        attempt: 1,
+        ..CallRequest::default()
+    }
 }
 
 /// All items of the answer that the server plays to `prompt`.
