@@ -58,9 +58,11 @@ impl Catalog {
     /// What is known about `model`: by its own name, else by the longest beginning that fits.
     #[must_use]
     pub fn lookup(&self, model: &ModelRef) -> Option<ModelInfo> {
+        // The same models behind another wire form.
+        let provider = if model.provider == "openai-responses" { "openai" } else { &model.provider };
         self.models
             .iter()
-            .filter(|info| info.provider == model.provider)
+            .filter(|info| info.provider == provider)
             .filter_map(|info| Some((info.fit(&model.model)?, info)))
             .max_by_key(|(fit, _)| *fit)
             .map(|(_, info)| info.clone())

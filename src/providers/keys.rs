@@ -8,8 +8,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// Providers that take a key, each with the variable its vendor uses.
-pub const VARIABLES: [(&str, &str); 2] = [("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")];
+/// Providers that take a key, each with the variables its vendor uses, the usual one first.
+pub const VARIABLES: [(&str, &[&str]); 3] = [
+    ("anthropic", &["ANTHROPIC_API_KEY"]),
+    ("openai", &["OPENAI_API_KEY"]),
+    ("gemini", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+];
 
 /// The keys at hand, by provider.
 #[derive(Clone, Debug, Default)]
@@ -54,7 +58,10 @@ impl Keys {
     pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Self {
         let keys = VARIABLES
             .into_iter()
-            .filter_map(|(provider, variable)| Some((provider.to_owned(), secret(&env(variable)?)?)))
+            .filter_map(|(provider, variables)| {
+                let key = variables.iter().find_map(|variable| secret(&env(variable)?))?;
+                Some((provider.to_owned(), key))
+            })
             .collect();
         Self { keys, file: None }
     }

@@ -5,6 +5,7 @@
 
 use crate::domain::{Block, CallId, Role, ToolCall};
 use crate::ports::CallRequest;
+use crate::providers::signature::{Maker, made};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use std::borrow::Cow;
@@ -25,8 +26,10 @@ pub(crate) enum Part<'a> {
         media_type: &'a str,
         data: String,
     },
+    /// `signature` as its maker made it.
     Thinking {
         text: &'a str,
+        maker: Maker,
         signature: &'a str,
     },
     RedactedThinking(&'a str),
@@ -44,12 +47,18 @@ const NOT_RUN: &str = "This call was not run: the turn was stopped before it.";
 /// What stands at the beginning of a history that begins with an answer.
 const EARLIER: &str = "(earlier messages are left out)";
 
-/// The turns of `request`. Empty texts and thinking without a signature are left out: no wire takes them back.
-pub(crate) fn turns(request: &CallRequest) -> Vec<Turn<'_>> {
+/// The turns of `request`, with the thinking of makers that the wire `takes`. Empty texts and thinking without a
+/// signature are left out: no wire takes them back.
+pub(crate) fn turns(request: &CallRequest, takes: impl Fn(Maker) -> bool) -> Vec<Turn<'_>> {
+    let goes_back = |part: &Part<'_>| match part {
+        Part::Thinking { maker, .. } => takes(*maker),
+        Part::RedactedThinking(_) => takes(Maker::Messages),
+        Part::Text(_) | Part::Image { .. } | Part::Call(_) | Part::Result { .. } => true,
+    };
     let mut turns: Vec<Turn<'_>> = Vec::new();
     for message in &request.messages {
         let parts: Vec<Part<'_>> =
-            message.blocks.iter().filter_map(|block| part(block, message.role, request)).collect();
+            message.blocks.iter().filter_map(|block| part(block, message.role, request)).filter(goes_back).collect();
         if parts.is_empty() {
             continue;
         }
@@ -68,7 +77,10 @@ fn part<'a>(block: &'a Block, role: Role, request: &'a CallRequest) -> Option<Pa
     match block {
         Block::Text { text } if text.trim().is_empty() => None,
         Block::Text { text } => Some(Part::Text(text.into())),
-        Block::Thinking { text, signature: Some(signature) } => Some(Part::Thinking { text, signature }),
+        Block::Thinking { text, signature: Some(signature) } => {
+            let (maker, signature) = made(signature);
+            Some(Part::Thinking { text, maker, signature })
+        }
         Block::Thinking { signature: None, .. } => None,
         Block::RedactedThinking { data } => Some(Part::RedactedThinking(data)),
         Block::ToolCall(call) => Some(Part::Call(call)),
@@ -152,7 +164,7 @@ mod tests {
             messages.iter().map(|(role, blocks)| Arc::new(Message { role: *role, blocks: blocks.clone() })).collect();
         let images = [(ContentHash::of(b"here"), b"here".to_vec())];
         let request = CallRequest { messages, images: Arc::new(images.into()), ..CallRequest::default() };
-        let lines: Vec<String> = turns(&request).iter().map(line).collect();
+        let lines: Vec<String> = turns(&request, |maker| maker == Maker::Messages).iter().map(line).collect();
         assert_eq!(lines, expected);
     }
 
@@ -180,8 +192,12 @@ mod tests {
                 (Role::Assistant, vec![text(" \n")]),
                 (Role::User, vec![text("b")]),
                 (Role::Assistant, vec![Block::Thinking { text: "hm".into(), signature: Some("s".into()) }, text("c")]),
+                (Role::User, vec![text("d")]),
+                // What another wire form signed is no answer in this one.
+                (Role::Assistant, vec![Block::Thinking { text: "hm".into(), signature: Some("responses:s".into()) }]),
+                (Role::User, vec![text("e")]),
             ],
-            &[r#"User "a", "b""#, r#"Assistant thinking s, "c""#],
+            &[r#"User "a", "b""#, r#"Assistant thinking s, "c""#, r#"User "d", "e""#],
         );
     }
 

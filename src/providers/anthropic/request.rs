@@ -4,6 +4,7 @@ use crate::domain::event::CallError;
 use crate::domain::{Role, ToolSpec};
 use crate::ports::CallRequest;
 use crate::providers::http;
+use crate::providers::signature::Maker;
 use crate::providers::turns::{Part, Turn, turns};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -91,7 +92,8 @@ pub(super) fn body(request: &CallRequest) -> Result<Vec<u8>, CallError> {
     if !request.system.trim().is_empty() {
         system.push(Content::Text { text: (&request.system).into() }.marked());
     }
-    let mut messages: Vec<WireMessage<'_>> = turns(request).into_iter().map(message).collect();
+    let mut messages: Vec<WireMessage<'_>> =
+        turns(request, |maker| maker == Maker::Messages).into_iter().map(message).collect();
     if let Some(last) =
         messages.last_mut().and_then(|message| message.content.iter_mut().rev().find(|block| block.can_be_marked()))
     {
@@ -115,7 +117,7 @@ fn content(part: Part<'_>) -> Content<'_> {
     match part {
         Part::Text(text) => Content::Text { text },
         Part::Image { media_type, data } => Content::Image { source: Source::Base64 { media_type, data } },
-        Part::Thinking { text, signature } => Content::Thinking { thinking: text, signature },
+        Part::Thinking { text, maker: _, signature } => Content::Thinking { thinking: text, signature },
         Part::RedactedThinking(data) => Content::RedactedThinking { data },
         Part::Call(call) => Content::ToolUse { id: &call.call_id.0, name: &call.tool, input: object(&call.input) },
         Part::Result { call_id, output, error } => {

@@ -103,7 +103,8 @@ pub(super) fn body(request: &CallRequest, limit: LimitName) -> Result<Vec<u8>, C
     if !request.system.trim().is_empty() {
         messages.push(WireMessage::System { content: &request.system });
     }
-    for turn in turns(request) {
+    // Thinking keeps its place until it is passed over, so that prompts around it stay messages of their own.
+    for turn in turns(request, |_| true) {
         push(turn, &mut messages);
     }
     let allowed = Some(request.max_output_tokens);
