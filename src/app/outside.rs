@@ -10,8 +10,8 @@ use std::sync::Arc;
 /// Who answers for a model, and what is known of it.
 #[derive(Clone, Debug)]
 pub struct Models {
-    providers: Providers,
-    catalog: Arc<Catalog>,
+    pub(super) providers: Providers,
+    pub(super) catalog: Arc<Catalog>,
 }
 
 impl Models {

@@ -2,8 +2,10 @@
 //!
 //! A model that is not listed can still be used; its spend is then unknown, and its answers have the usual limit.
 
+use super::yaml::ToolForm;
 use crate::domain::{ModelRef, Money, Tokens, Usage};
 use serde::Deserialize;
+use std::sync::LazyLock;
 
 /// Longest answer asked of a model whose own limit is not known.
 pub const USUAL_MAX_OUTPUT: u64 = 16_384;
@@ -26,6 +28,9 @@ pub struct ModelInfo {
     window: Option<u64>,
     max_output: Option<u64>,
     price: Option<Prices>,
+    /// How the model is told of tools.
+    #[serde(default)]
+    tools: ToolForm,
 }
 
 /// US dollars for a million tokens, as vendors print them.
@@ -45,6 +50,12 @@ impl Catalog {
     pub fn embedded() -> Self {
         // The test below reads the same text, so the default is never taken.
         Self::parse(include_str!("../../assets/models.toml")).unwrap_or(Self { models: Vec::new() })
+    }
+
+    /// The same list, read once.
+    pub(super) fn shared() -> &'static Self {
+        static LIST: LazyLock<Catalog> = LazyLock::new(Catalog::embedded);
+        &LIST
     }
 
     /// A list in the form of `assets/models.toml`.
@@ -93,6 +104,18 @@ impl ModelInfo {
     #[must_use]
     pub fn window(&self) -> Option<Tokens> {
         self.window.map(Tokens)
+    }
+
+    /// How the model is told of tools.
+    #[must_use]
+    pub fn tools(&self) -> ToolForm {
+        self.tools
+    }
+
+    /// US dollars for a million tokens of input and of output.
+    #[must_use]
+    pub fn dollars(&self) -> Option<(f64, f64)> {
+        self.price.map(|price| (price.input, price.output))
     }
 
     /// The longest answer to ask for.

@@ -66,6 +66,15 @@ impl Keys {
         Self { keys, file: None }
     }
 
+    /// Takes the key of `provider` from the first of `variables` that `env` knows, unless there is one.
+    pub fn offer(&mut self, provider: &str, variables: &[String], env: impl Fn(&str) -> Option<String>) {
+        if !self.keys.contains_key(provider)
+            && let Some(key) = variables.iter().find_map(|variable| secret(&env(variable)?))
+        {
+            self.keys.insert(provider.to_owned(), key);
+        }
+    }
+
     /// The key of `provider`.
     #[must_use]
     pub fn get(&self, provider: &str) -> Option<&SecretString> {

@@ -9,10 +9,14 @@ use super::known::{self, Form, KNOWN, Known, Place};
 use super::openai_chat::OpenAiChat;
 use super::openai_responses::OpenAiResponses;
 use super::scripted::{self, LoadError, Scripted};
-use super::site::Site;
-use crate::domain::ModelRef;
+use super::site::{Auth, Site};
+use super::text_calls::TextCalls;
+use super::yaml::{Part, ProviderFile, ToolForm};
+use crate::domain::{ModelRef, Space};
+use crate::items::system;
 use crate::ports::Provider;
 use reqwest::Url;
+use reqwest::header::{HeaderName, HeaderValue};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +30,8 @@ pub struct Settings {
     pub keys: Keys,
     /// Where to reach a provider, by its name, when not where it usually is.
     pub bases: BTreeMap<String, String>,
+    /// Provider files, nearest space first; of two with one name the first counts.
+    pub files: Vec<ProviderFile>,
     /// What paths of scenarios are relative to.
     pub scenario_dir: PathBuf,
     /// How long a provider may send nothing.
@@ -43,8 +49,25 @@ impl Settings {
         if let Some(host) = told("OLLAMA_HOST") {
             bases.entry("ollama".to_owned()).or_insert_with(|| known::ollama_host(&host));
         }
-        Self { keys, bases, scenario_dir: PathBuf::new(), silence: http::SILENCE }
+        Self { keys, bases, files: bundled(), scenario_dir: PathBuf::new(), silence: http::SILENCE }
     }
+}
+
+impl Settings {
+    /// Lays provider files of people over the bundled ones, nearest space first, and takes the keys from the variables
+    /// they name. A project's file says nothing of keys and addresses: whoever wrote the project would get the key.
+    pub fn lay_over(&mut self, files: Vec<ProviderFile>, env: impl Fn(&str) -> Option<String>) {
+        for file in files.iter().filter(|file| file.space != Space::Project) {
+            let named = file.part("").key_variable.iter().chain(&file.env).cloned().collect::<Vec<_>>();
+            self.keys.offer(&file.tool_id, &named, &env);
+        }
+        self.files.splice(0..0, files);
+    }
+}
+
+/// The provider files in the program.
+fn bundled() -> Vec<ProviderFile> {
+    system::PROVIDERS.iter().filter_map(|item| ProviderFile::parse(item.text, Space::System).0).collect()
 }
 
 /// Why a model cannot be asked, and what to do.
@@ -53,9 +76,15 @@ pub enum ResolveError {
     #[error("there is no provider `{provider}`; choose one of {}", known.join(", "))]
     UnknownProvider { provider: String, known: Vec<String> },
     #[error("no key for {provider}: set {variable}{}, or choose scripted/demo to look around without one", or_file(file.as_ref(), provider))]
-    MissingKey { provider: &'static str, variable: &'static str, file: Option<PathBuf> },
+    MissingKey { provider: String, variable: String, file: Option<PathBuf> },
     #[error("{variable} is no address of a server ({detail}); write for example {example}")]
     BadBase { variable: &'static str, detail: String, example: &'static str },
+    #[error("`{asked}` is no model or tier; write provider/model, or one of the tiers {}", tiers.join(", "))]
+    UnknownModel { asked: String, tiers: Vec<String> },
+    #[error("several providers have the tier `{tier}`; name one of {}", models.join(", "))]
+    Ambiguous { tier: String, models: Vec<String> },
+    #[error("the file of provider {provider} {what}")]
+    BadFile { provider: String, what: String },
     #[error(transparent)]
     Scenario(#[from] LoadError),
 }
@@ -101,14 +130,86 @@ impl Providers {
         if model.provider == SCRIPTED {
             return Ok(Arc::new(Scripted::load(&model.model, &settings.scenario_dir)?));
         }
-        let Some(known) = known::known(&model.provider) else {
-            let names = KNOWN.iter().map(|known| known.name).chain([SCRIPTED]);
-            let known = names.map(ToOwned::to_owned).collect();
-            return Err(ResolveError::UnknownProvider { provider: model.provider.clone(), known });
+        let part = self.own_file(&model.provider).map(|file| file.part(&model.model));
+        let listed = || Catalog::shared().lookup(model).map(|info| info.tools());
+        let tools = part.map(|part| part.tools).filter(|tools| *tools == ToolForm::Text).or_else(listed);
+        let http = match part.and_then(|part| part.timeout) {
+            Some(seconds) => Arc::new(Http::new(Duration::from_secs(seconds))),
+            None => Arc::clone(&self.http),
         };
-        let site = self.site(known)?;
-        self.check_key(known, &site.base)?;
-        Ok(speak(known.form, Arc::clone(&self.http), site))
+        let (form, site) = match (known::known(&model.provider), part) {
+            (Some(known), part) => {
+                let mut site = self.site(known)?;
+                let form = part.and_then(|part| part.form).unwrap_or(known.form);
+                if let Some(part) = part {
+                    self.settle(&mut site, part, known.name)?;
+                }
+                self.check_key(known, &site.base)?;
+                (form, site)
+            }
+            (None, Some(part)) => self.filed(&model.provider, part)?,
+            (None, None) => return Err(self.unknown(&model.provider)),
+        };
+        let provider = speak(form, http, site);
+        Ok(match tools {
+            Some(ToolForm::Text) => Arc::new(TextCalls::new(provider)),
+            Some(ToolForm::Native) | None => provider,
+        })
+    }
+
+    /// The provider files, nearest space first.
+    pub(super) fn files(&self) -> &[ProviderFile] {
+        &self.settings.files
+    }
+
+    /// There is no provider of that name.
+    pub(super) fn unknown(&self, provider: &str) -> ResolveError {
+        let mut known: Vec<String> = KNOWN.iter().map(|known| known.name.to_owned()).collect();
+        for file in &self.settings.files {
+            if !known.contains(&file.tool_id) {
+                known.push(file.tool_id.clone());
+            }
+        }
+        known.push(SCRIPTED.to_owned());
+        ResolveError::UnknownProvider { provider: provider.to_owned(), known }
+    }
+
+    /// The file that may say where `provider` answers: the nearest that is the user's own.
+    fn own_file(&self, provider: &str) -> Option<&ProviderFile> {
+        self.settings.files.iter().find(|file| file.tool_id == provider && file.space == Space::User)
+    }
+
+    /// A provider that only a file knows.
+    fn filed(&self, provider: &str, part: &Part) -> Result<(Form, Site), ResolveError> {
+        let bad = |what: &str| ResolveError::BadFile { provider: provider.to_owned(), what: what.to_owned() };
+        let form = part.form.ok_or_else(|| bad("names no `wire` (anthropic, chat, responses or gemini)"))?;
+        let address = part.base.as_deref().ok_or_else(|| bad("has no `config.url`"))?;
+        let base = base(Some(address), "config.url", "https://example.com/v1")?;
+        let key = self.settings.keys.get(provider).cloned();
+        if let (None, Some(variable)) = (&key, &part.key_variable) {
+            let file = self.settings.keys.file().map(ToOwned::to_owned);
+            return Err(ResolveError::MissingKey { provider: provider.to_owned(), variable: variable.clone(), file });
+        }
+        let mut site = Site::new(base, key);
+        self.settle(&mut site, part, provider)?;
+        Ok((form, site))
+    }
+
+    /// Lays what a file says over `site`. A variable for the address goes before the file.
+    fn settle(&self, site: &mut Site, part: &Part, provider: &str) -> Result<(), ResolveError> {
+        let bad = |what: String| ResolveError::BadFile { provider: provider.to_owned(), what };
+        if let Some(address) = part.base.as_deref().filter(|_| !self.settings.bases.contains_key(provider)) {
+            site.base = base(Some(address), "config.url", "https://example.com/v1")?;
+        }
+        if let Some(name) = &part.key_header {
+            let name = name.parse().map_err(|_bad| bad(format!("has `{name}` where a header's name belongs")))?;
+            site.auth = Some(Auth::Header(name));
+        }
+        for (name, value) in &part.headers {
+            let header = (name.parse::<HeaderName>().ok()).zip(HeaderValue::from_str(value).ok());
+            site.headers.push(header.ok_or_else(|| bad(format!("has a header `{name}` that cannot be sent")))?);
+        }
+        Ok(())
     }
 
     /// Where `known` answers, with its key if there is one.
@@ -163,7 +264,7 @@ impl Providers {
         let variables = VARIABLES.iter().find(|(name, _)| *name == provider).map(|(_, variables)| *variables);
         let variable = variables.and_then(|variables| variables.first()).copied().unwrap_or("the key");
         let file = self.settings.keys.file().map(ToOwned::to_owned);
-        Err(ResolveError::MissingKey { provider, variable, file })
+        Err(ResolveError::MissingKey { provider: provider.to_owned(), variable: variable.to_owned(), file })
     }
 }
 

@@ -4,7 +4,6 @@
 //! stand in for models in tests and recordings: they can think, call tools, pause, fail, break off and hang.
 //! [`scenario`] says what they are made of.
 
-mod outline;
 mod parse;
 mod play;
 pub mod scenario;
