@@ -7,8 +7,8 @@
 use futures_util::stream;
 use levain::domain::event::{CallError, CancelScope, Delta, ErrorCategory, PromptMode, StopReason};
 use levain::domain::{
-    Assembly, Command, Event, Limits, ModelRef, Money, Record, RequestRecord, State, ThreadId, ThreadKind, Timestamp,
-    Tokens, Usage, Waiting,
+    Assembly, Command, ContentHash, Event, Limits, ModelRef, Money, Record, RequestRecord, State, ThreadId, ThreadKind,
+    Timestamp, Tokens, Usage, Waiting,
 };
 use levain::engine::driver::{Audience, Driver, Ended, Handle, Outside, Settings};
 use levain::engine::thread::Thread;
@@ -68,6 +68,10 @@ impl ThreadStore for Disk {
         self.room()?;
         self.requests.lock().unwrap().push(record.clone());
         Ok(())
+    }
+
+    fn bytes(&self, _hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok(None)
     }
 
     fn save(&mut self, _snapshot: &Snapshot) -> Result<(), StoreError> {

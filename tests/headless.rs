@@ -71,6 +71,21 @@ fn a_run_prints_its_answer_and_exits_with_zero() {
 }
 
 #[test]
+fn models_are_listed_with_what_is_missing() {
+    let home = Home::new();
+    let (code, out, _) = output(&mut home.levain(&["models", "--json"]));
+    let rows = lines(&out);
+    let find = |model: &str| rows.iter().find(|row| row["model"] == model).unwrap();
+    assert_eq!((code, find("scripted/demo")["ready"].clone()), (0, true.into()));
+    let haiku = find("anthropic/claude-haiku-4-5");
+    assert_eq!((&haiku["schema"], &haiku["tiers"][0]), (&"levain.model/1".into(), &"fast".into()));
+    assert!(haiku["missing"].as_str().unwrap().contains("ANTHROPIC_API_KEY"), "{haiku}");
+    let (code, _, err) = output(home.levain(&["run", "--model", "zzz", "hello"]).stdin(Stdio::null()));
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("`zzz` is no model or tier") && err.contains("fast"), "{err}");
+}
+
+#[test]
 fn a_tool_round_goes_on_without_the_tool() {
     let home = Home::new();
     let model = scenario(&home);

@@ -6,6 +6,7 @@
 mod connection;
 mod fault;
 pub mod logging;
+pub mod models;
 mod outside;
 mod pacer;
 mod performer;

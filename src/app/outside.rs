@@ -3,15 +3,15 @@
 use crate::domain::{ModelRef, Money, Tokens, Usage};
 use crate::engine::driver::Outside;
 use crate::ports::Provider;
-use crate::providers::{Catalog, Providers, is_scripted};
+use crate::providers::{Catalog, Providers, is_local, is_scripted};
 use crate::workbench::ModelChoice;
 use std::sync::Arc;
 
 /// Who answers for a model, and what is known of it.
 #[derive(Clone, Debug)]
 pub struct Models {
-    providers: Providers,
-    catalog: Arc<Catalog>,
+    pub(super) providers: Providers,
+    pub(super) catalog: Arc<Catalog>,
 }
 
 impl Models {
@@ -64,7 +64,7 @@ impl Outside for Models {
     }
 
     fn spend(&self, model: &ModelRef, usage: &Usage) -> Option<Money> {
-        if is_scripted(model) {
+        if is_scripted(model) || is_local(&model.provider) {
             return Some(Money::ZERO);
         }
         self.catalog.lookup(model)?.spend(usage)

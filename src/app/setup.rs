@@ -2,12 +2,12 @@
 
 use super::outside::Models;
 use crate::config::paths::{BadProject, RuntimeError};
-use crate::config::{Arguments, Config, Dirs, Problem, Project};
+use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced};
 use crate::domain::{ModelRef, ThreadId};
 use crate::engine::driver::SystemText;
 use crate::items::system;
 use crate::ports::{Clock, SystemClock};
-use crate::providers::{Catalog, Keys, KeysError, Providers, Settings};
+use crate::providers::{Catalog, Keys, KeysError, Providers, ResolveError, Settings};
 use crate::store::Layout;
 use crate::tools::NoTools;
 use crate::worker::host::Hosting;
@@ -39,6 +39,8 @@ pub enum SetupError {
     Runtime(#[from] RuntimeError),
     #[error(transparent)]
     Keys(#[from] KeysError),
+    #[error(transparent)]
+    Model(#[from] ResolveError),
     #[error("there is no directive `{asked}`; this version runs {}", system::DIRECTIVES.join(", "))]
     NoDirective { asked: String },
 }
@@ -52,10 +54,15 @@ impl Setup {
         let environment = |name: &str| std::env::var_os(name);
         let dirs = Dirs::new(&environment);
         let project = Project::find(&std::env::current_dir()?, named, &dirs.home)?;
-        let (config, problems) = Config::load(&dirs, Some(&project.root), &environment, arguments);
+        let tier = arguments.tier.clone();
+        let (mut config, problems) = Config::load(&dirs, Some(&project.root), &environment, arguments);
         let text = |name: &str| std::env::var(name).ok();
         let keys = Keys::load(text, Some(&dirs.credentials_file()))?;
-        let models = Models::new(Providers::new(Settings::from_env(text, keys)), Catalog::embedded());
+        let providers = Providers::new(Settings::from_env(text, keys));
+        if let Some(tier) = tier {
+            config.model = Some(Sourced { value: providers.choose(&tier, None)?, source: Source::Argument("--model") });
+        }
+        let models = Models::new(providers, Catalog::embedded());
         let layout = Layout::new(&project.root);
         Ok(Self { dirs, project, layout, config, problems, models })
     }

@@ -51,7 +51,9 @@ impl Failure {
 impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
         match error {
-            SetupError::NoDirective { .. } | SetupError::Project(_) => Self::usage(error.to_string()),
+            SetupError::NoDirective { .. } | SetupError::Project(_) | SetupError::Model(_) => {
+                Self::usage(error.to_string())
+            }
             SetupError::WorkingFolder(_) | SetupError::Runtime(_) | SetupError::Keys(_) => Self::new(error.to_string()),
         }
     }

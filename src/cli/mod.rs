@@ -6,6 +6,7 @@ mod doctor;
 mod failure;
 mod find;
 mod keys;
+mod models;
 mod run;
 mod screen;
 mod sign;
@@ -36,9 +37,10 @@ struct Cli {
 /// What every command understands.
 #[derive(Clone, Debug, Args)]
 struct Common {
-    /// The model, as provider/model (anthropic/claude-sonnet-4-5, openai/gpt-4o, scripted/demo)
-    #[arg(long, global = true, value_name = "PROVIDER/MODEL")]
-    model: Option<ModelRef>,
+    /// The model, as provider/model (anthropic/claude-sonnet-4-5, openai/gpt-4o, scripted/demo) or a tier (fast,
+    /// general, high, max)
+    #[arg(long, global = true, value_name = "MODEL")]
+    model: Option<String>,
     /// The project's folder, instead of the nearest one with .ai or .git in it
     #[arg(long, global = true, value_name = "DIR")]
     project: Option<PathBuf>,
@@ -64,6 +66,8 @@ enum Subcommands {
     Threads(threads::ThreadsArguments),
     /// Print what happened in a thread
     Transcript(transcript::TranscriptArguments),
+    /// List the models that can be asked, and what is missing where they cannot
+    Models(models::ModelsArguments),
     /// Watch a running thread and talk to it, line by line
     Attach(attach::AttachArguments),
     /// Sign files with your key
@@ -88,6 +92,7 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Run(arguments)) => run::run(&common, &arguments),
         Some(Subcommands::Threads(arguments)) => threads::run(&common, &arguments),
         Some(Subcommands::Transcript(arguments)) => transcript::run(&common, &arguments),
+        Some(Subcommands::Models(arguments)) => models::run(&common, &arguments),
         Some(Subcommands::Attach(arguments)) => attach::run(&common, &arguments),
         Some(Subcommands::Sign(arguments)) => sign::run(&common, &arguments),
         Some(Subcommands::Keys(arguments)) => keys::run(&common, &arguments),
@@ -100,7 +105,10 @@ pub fn main() -> ExitCode {
 
 impl Common {
     fn arguments(&self, directive: Option<String>) -> Arguments {
-        Arguments { model: self.model.clone(), directive }
+        let asked = self.model.as_deref();
+        let model: Option<ModelRef> = asked.and_then(|asked| asked.parse().ok());
+        let tier = asked.filter(|_| model.is_none()).map(ToOwned::to_owned);
+        Arguments { model, tier, directive }
     }
 }
 
@@ -132,6 +140,12 @@ mod tests {
         assert_eq!(parse(&["levain"]), None);
         assert_eq!(parse(&["levain", "--continue"]), Some(None));
         assert_eq!(parse(&["levain", "-c", "chat-1"]), Some(Some("chat-1".into())));
-        assert!(Cli::try_parse_from(["levain", "--model", "gpt"]).is_err());
+    }
+
+    #[test]
+    fn a_model_is_a_name_or_a_tier() {
+        let parse = |model: &str| Cli::try_parse_from(["levain", "--model", model]).unwrap().common.arguments(None);
+        assert_eq!(parse("openai/gpt").model, Some(ModelRef::new("openai", "gpt")));
+        assert_eq!(parse("fast").tier.as_deref(), Some("fast"));
     }
 }

@@ -75,6 +75,8 @@ pub enum ThemeChoice {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
     pub model: Option<ModelRef>,
+    /// A tier or the name of a model without its provider, in the place of `model`.
+    pub tier: Option<String>,
     pub directive: Option<String>,
 }
 
@@ -167,7 +169,7 @@ mod tests {
             "# mine\nmodel = \"openai/a\"\nmouse = false\ntheme = \"dark\"\nidle_seconds = 5\n",
             "model = \"openai/b\"\ntheme = \"light\"\n",
             &[("LEVAIN_MODEL", "openai/c"), ("LEVAIN_ORPHAN_SECONDS", "7"), ("LEVAIN_THEME", "")],
-            Arguments { model: Some(ModelRef::new("openai", "d")), directive: None },
+            Arguments { model: Some(ModelRef::new("openai", "d")), ..Arguments::default() },
         );
         assert_eq!(problems, Vec::<String>::new());
         let model = config.model.unwrap();

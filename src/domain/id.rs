@@ -114,7 +114,7 @@ impl fmt::Display for ModelRef {
 pub struct CallId(pub String);
 
 /// SHA-256 of a stored text, as 64 lower-case hexadecimal digits: its name in the content store.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ContentHash(String);
 

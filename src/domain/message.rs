@@ -61,6 +61,17 @@ pub struct ToolCall {
     pub input: serde_json::Value,
 }
 
+/// A tool as it is offered to a model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// The name to call it by: letters, digits, `_` and `-`, at most 64.
+    pub name: String,
+    /// What it does and when to use it.
+    pub description: String,
+    /// The JSON schema of its arguments, an object's.
+    pub schema: serde_json::Value,
+}
+
 impl Message {
     /// A user message of one text.
     #[must_use]

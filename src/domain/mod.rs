@@ -17,6 +17,6 @@ pub use assembly::{Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Orig
 pub use command::{Command, State};
 pub use event::{Event, Record, Timestamp};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
-pub use message::{Block, Entry, Message, Role, ToolCall};
+pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
 pub use request::{MessageRef, RequestRecord};
 pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};

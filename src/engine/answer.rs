@@ -40,8 +40,8 @@ impl Answer {
                 Some(Delta::Thinking { text })
             }
             ProviderEvent::ThinkingSignature(sign) => {
-                if let Some(Open::Thinking { signature, .. }) = self.blocks.last_mut() {
-                    signature.get_or_insert_default().push_str(&sign);
+                if let Some(Open::Thinking { signature: signature @ None, .. }) = self.blocks.last_mut() {
+                    *signature = Some(sign);
                 } else {
                     self.blocks.push(Open::Thinking { text: String::new(), signature: Some(sign) });
                 }
@@ -187,6 +187,17 @@ mod tests {
         answer.take(ProviderEvent::Finished(StopReason::ToolUse));
         let inputs: Vec<_> = answer.message().calls().map(|call| call.input.clone()).collect();
         assert_eq!(inputs, [serde_json::json!({"x": 1}), serde_json::json!({})]);
+    }
+
+    #[test]
+    fn two_signatures_close_two_thoughts() {
+        let mut answer = Answer::default();
+        for sign in ["a", "b"] {
+            answer.take(ProviderEvent::ThinkingSignature(sign.into()));
+        }
+        answer.take(ProviderEvent::Finished(StopReason::EndTurn));
+        let thought = |sign: &str| Block::Thinking { text: String::new(), signature: Some(sign.into()) };
+        assert_eq!(answer.message().blocks, [thought("a"), thought("b")]);
     }
 
     #[test]

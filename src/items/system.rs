@@ -23,6 +23,25 @@ pub const CHAT: SystemItem = SystemItem {
     text: include_str!("../../assets/system/.ai/knowledge/levain/Chat.md"),
 };
 
+/// The provider files.
+pub const PROVIDERS: &[SystemItem] = &[
+    SystemItem {
+        id: "levain/providers/anthropic/anthropic",
+        path: ".ai/tools/levain/providers/anthropic/anthropic.yaml",
+        text: include_str!("../../assets/system/.ai/tools/levain/providers/anthropic/anthropic.yaml"),
+    },
+    SystemItem {
+        id: "levain/providers/openai/openai",
+        path: ".ai/tools/levain/providers/openai/openai.yaml",
+        text: include_str!("../../assets/system/.ai/tools/levain/providers/openai/openai.yaml"),
+    },
+    SystemItem {
+        id: "levain/providers/gemini/gemini",
+        path: ".ai/tools/levain/providers/gemini/gemini.yaml",
+        text: include_str!("../../assets/system/.ai/tools/levain/providers/gemini/gemini.yaml"),
+    },
+];
+
 /// The directive that a bare `levain` opens.
 pub const CHAT_DIRECTIVE: &str = "levain/chat";
 

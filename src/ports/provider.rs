@@ -4,18 +4,23 @@
 //! state between calls, retries nothing (the engine decides that) and closes its connection when the stream is dropped.
 
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{CallId, Message, Usage};
+use crate::domain::{CallId, ContentHash, Message, ToolSpec, Usage};
 use futures_util::stream::Stream;
+use std::collections::BTreeMap;
 use std::pin::Pin;
 use std::sync::Arc;
 
 /// What to ask: the assembled texts and the settings of the call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CallRequest {
     /// The model's own name, without the provider.
     pub model: String,
     pub system: String,
     pub messages: Vec<Arc<Message>>,
+    /// The tools the model may call.
+    pub tools: Vec<ToolSpec>,
+    /// The bytes of the images in `messages`. The model is told of one that is missing here.
+    pub images: Arc<BTreeMap<ContentHash, Vec<u8>>>,
     pub max_output_tokens: u64,
     /// 1 for the first try of a turn. Only the scripted provider looks at it.
     pub attempt: u32,

@@ -4,7 +4,7 @@
 //! is called off the loop.
 
 use crate::domain::event::Delta;
-use crate::domain::{Assembly, Cost, Limits, ModelRef, Record, RequestRecord, Status};
+use crate::domain::{Assembly, ContentHash, Cost, Limits, ModelRef, Record, RequestRecord, Status};
 use std::path::PathBuf;
 
 /// A failure to keep something. The thread goes on in memory; the person is told.
@@ -60,6 +60,12 @@ pub trait ThreadStore: Send {
     /// # Errors
     /// [`StoreError::Io`].
     fn record_request(&mut self, record: &RequestRecord, assembly: &Assembly) -> Result<(), StoreError>;
+
+    /// The stored bytes under `hash`, such as an image's; `None` when they are not there.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    fn bytes(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Brings `thread.json` and the registry row up to date.
     ///

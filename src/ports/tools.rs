@@ -1,6 +1,6 @@
 //! Running a tool call.
 
-use crate::domain::ToolCall;
+use crate::domain::{ToolCall, ToolSpec};
 use std::future::Future;
 use std::pin::Pin;
 
@@ -15,5 +15,10 @@ pub struct ToolOutcome {
 
 /// Runs tool calls. Dropping the future stops the tool.
 pub trait ToolRunner: Send + Sync {
+    /// The tools to offer to the model, asked for before each call.
+    fn specs(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
     fn run<'a>(&'a self, call: &'a ToolCall) -> Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
 }

@@ -2,8 +2,10 @@
 //!
 //! A model that is not listed can still be used; its spend is then unknown, and its answers have the usual limit.
 
+use super::yaml::ToolForm;
 use crate::domain::{ModelRef, Money, Tokens, Usage};
 use serde::Deserialize;
+use std::sync::LazyLock;
 
 /// Longest answer asked of a model whose own limit is not known.
 pub const USUAL_MAX_OUTPUT: u64 = 16_384;
@@ -26,6 +28,9 @@ pub struct ModelInfo {
     window: Option<u64>,
     max_output: Option<u64>,
     price: Option<Prices>,
+    /// How the model is told of tools.
+    #[serde(default)]
+    tools: ToolForm,
 }
 
 /// US dollars for a million tokens, as vendors print them.
@@ -47,6 +52,12 @@ impl Catalog {
         Self::parse(include_str!("../../assets/models.toml")).unwrap_or(Self { models: Vec::new() })
     }
 
+    /// The same list, read once.
+    pub(super) fn shared() -> &'static Self {
+        static LIST: LazyLock<Catalog> = LazyLock::new(Catalog::embedded);
+        &LIST
+    }
+
     /// A list in the form of `assets/models.toml`.
     ///
     /// # Errors
@@ -58,9 +69,11 @@ impl Catalog {
     /// What is known about `model`: by its own name, else by the longest beginning that fits.
     #[must_use]
     pub fn lookup(&self, model: &ModelRef) -> Option<ModelInfo> {
+        // The same models behind another wire form.
+        let provider = if model.provider == "openai-responses" { "openai" } else { &model.provider };
         self.models
             .iter()
-            .filter(|info| info.provider == model.provider)
+            .filter(|info| info.provider == provider)
             .filter_map(|info| Some((info.fit(&model.model)?, info)))
             .max_by_key(|(fit, _)| *fit)
             .map(|(_, info)| info.clone())
@@ -91,6 +104,18 @@ impl ModelInfo {
     #[must_use]
     pub fn window(&self) -> Option<Tokens> {
         self.window.map(Tokens)
+    }
+
+    /// How the model is told of tools.
+    #[must_use]
+    pub fn tools(&self) -> ToolForm {
+        self.tools
+    }
+
+    /// US dollars for a million tokens of input and of output.
+    #[must_use]
+    pub fn dollars(&self) -> Option<(f64, f64)> {
+        self.price.map(|price| (price.input, price.output))
     }
 
     /// The longest answer to ask for.

@@ -33,10 +33,18 @@ const CONTEXT: &[&str] = &[
 ];
 
 /// Type words of refused or missing keys.
-const AUTH: &[&str] = &["authentication_error", "permission_error", "invalid_api_key", "invalid x-api-key"];
+const AUTH: &[&str] = &[
+    "authentication_error",
+    "permission_error",
+    "invalid_api_key",
+    "invalid x-api-key",
+    "unauthenticated",
+    "permission_denied",
+];
 
 /// Type words of failures on the provider's own side, which also arrive in mid-stream without a status.
-const TRANSIENT: &[&str] = &["overloaded", "api_error", "server_error", "timeout_error", "service_unavailable"];
+const TRANSIENT: &[&str] =
+    &["overloaded", "api_error", "server_error", "timeout_error", "unavailable", "internal", "deadline_exceeded"];
 
 /// What a failure means. `status` is absent for an error inside a stream, `kind` is the provider's type or code word
 /// and `text` its message; both may be empty.
@@ -48,11 +56,13 @@ pub fn category(status: Option<u16>, kind: &str, text: &str) -> ErrorCategory {
     let is_kind = |words: &[&str]| words.iter().any(|word| kind.contains(word));
     match status {
         Some(402) => ErrorCategory::Quota,
+        // Gemini says of every limit by the minute that the quota is exceeded.
+        _ if is_kind(&["resource_exhausted"]) => ErrorCategory::RateLimited,
         _ if says(QUOTA) => ErrorCategory::Quota,
         Some(429) => ErrorCategory::RateLimited,
         Some(401 | 403) => ErrorCategory::Auth,
         _ if is_kind(&["rate_limit"]) => ErrorCategory::RateLimited,
-        _ if is_kind(AUTH) => ErrorCategory::Auth,
+        _ if is_kind(AUTH) || says(&["api key not valid"]) => ErrorCategory::Auth,
         Some(413) => ErrorCategory::ContextTooLong,
         _ if says(CONTEXT) => ErrorCategory::ContextTooLong,
         Some(408 | 425 | 500..=599) => ErrorCategory::Transient,
@@ -90,6 +100,9 @@ mod tests {
             (Some(529), "overloaded_error", "Overloaded", Transient),
             (None, "overloaded_error", "Overloaded", Transient),
             (None, "rate_limit_error", "", RateLimited),
+            (Some(429), "RESOURCE_EXHAUSTED", "You exceeded your current quota, please check", RateLimited),
+            (Some(400), "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key.", Auth),
+            (None, "UNAVAILABLE", "The model is overloaded.", Transient),
             (None, "", "what", Permanent),
         ] {
             assert_eq!(category(status, kind, text), expected, "{status:?} {kind} {text}");

@@ -30,7 +30,7 @@ pub(crate) fn read(body: &[u8], key: Option<&SecretString>) -> Told {
     Told { kind: clean(&told.kind, key), message: clean(&told.message, key) }
 }
 
-/// The shapes in use: `{error: {type, code, message}}`, `{error: "…"}`, `{message}`, `{detail}`, and any of them in a
+/// The shapes in use: `{error: {type, code, status, message}}`, `{error: "…"}`, `{message}`, `{detail}`, and any of them in a
 /// list of one.
 pub(crate) fn from_json(value: &Value) -> Option<Told> {
     let value = value.get(0).unwrap_or(value);
@@ -45,7 +45,7 @@ pub(crate) fn from_json(value: &Value) -> Option<Told> {
         None => error.get("detail").or_else(|| error.get("message"))?.to_string(),
     };
     // The code is the finer word where it is a word: a quota is told from a rate limit by it alone.
-    let kind = text("code").or_else(|| text("type")).unwrap_or_default();
+    let kind = text("code").or_else(|| text("type")).or_else(|| text("status")).unwrap_or_default();
     Some(Told { kind: kind.to_owned(), message })
 }
 
@@ -149,6 +149,11 @@ mod tests {
             "no money",
         );
         check(r#"{"error":{"message":"bad","type":"server_error","code":500}}"#, "server_error", "bad");
+        check(
+            r#"[{"error":{"code":429,"message":"later","status":"RESOURCE_EXHAUSTED"}}]"#,
+            "RESOURCE_EXHAUSTED",
+            "later",
+        );
         check(r#"{"error":"model not found"}"#, "", "model not found");
         check(r#"[{"error":{"type":"a","message":"b"}}]"#, "a", "b");
         check(r#"{"detail":[{"msg":"field required"}]}"#, "", r#"[{"msg":"field required"}]"#);

@@ -80,7 +80,11 @@ impl Http {
     > {
         let place = place(&post.url);
         let key = post.key;
-        let mut headers: HeaderMap = post.headers.into_iter().collect();
+        // Of two values under one name the later counts.
+        let mut headers = HeaderMap::new();
+        for (name, value) in post.headers {
+            headers.insert(name, value);
+        }
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
         let sent = self.client()?.post(post.url).headers(headers).body(post.body).send().await;

@@ -8,8 +8,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// Providers that take a key, each with the variable its vendor uses.
-pub const VARIABLES: [(&str, &str); 2] = [("anthropic", "ANTHROPIC_API_KEY"), ("openai", "OPENAI_API_KEY")];
+/// Providers that take a key, each with the variables its vendor uses, the usual one first.
+pub const VARIABLES: [(&str, &[&str]); 3] = [
+    ("anthropic", &["ANTHROPIC_API_KEY"]),
+    ("openai", &["OPENAI_API_KEY"]),
+    ("gemini", &["GEMINI_API_KEY", "GOOGLE_API_KEY"]),
+];
 
 /// The keys at hand, by provider.
 #[derive(Clone, Debug, Default)]
@@ -54,9 +58,21 @@ impl Keys {
     pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Self {
         let keys = VARIABLES
             .into_iter()
-            .filter_map(|(provider, variable)| Some((provider.to_owned(), secret(&env(variable)?)?)))
+            .filter_map(|(provider, variables)| {
+                let key = variables.iter().find_map(|variable| secret(&env(variable)?))?;
+                Some((provider.to_owned(), key))
+            })
             .collect();
         Self { keys, file: None }
+    }
+
+    /// Takes the key of `provider` from the first of `variables` that `env` knows, unless there is one.
+    pub fn offer(&mut self, provider: &str, variables: &[String], env: impl Fn(&str) -> Option<String>) {
+        if !self.keys.contains_key(provider)
+            && let Some(key) = variables.iter().find_map(|variable| secret(&env(variable)?))
+        {
+            self.keys.insert(provider.to_owned(), key);
+        }
     }
 
     /// The key of `provider`.

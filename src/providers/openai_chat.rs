@@ -7,15 +7,11 @@ mod request;
 
 use super::answer;
 use super::http::{self, Http, Post};
+use super::site::{Auth, Site};
 use crate::domain::event::CallError;
 use crate::ports::{CallRequest, Provider, ProviderStream};
 use reqwest::Url;
-use reqwest::header::AUTHORIZATION;
-use secrecy::SecretString;
 use std::sync::Arc;
-
-/// Where the vendor answers.
-pub const BASE: &str = "https://api.openai.com/v1";
 
 /// The vendor's host, which alone has renamed the output limit.
 const VENDOR_HOST: &str = "api.openai.com";
@@ -25,7 +21,7 @@ const VENDOR_HOST: &str = "api.openai.com";
 pub struct OpenAiChat {
     http: Arc<Http>,
     url: Url,
-    key: Option<SecretString>,
+    site: Arc<Site>,
 }
 
 /// Under which name a server takes the output limit.
@@ -36,12 +32,10 @@ enum LimitName {
 }
 
 impl OpenAiChat {
-    /// A provider at `base`, with or without a slash at its end.
+    /// A provider at `site`, whose base is taken with and without a slash at its end.
     #[must_use]
-    pub fn new(http: Arc<Http>, base: &Url, key: Option<SecretString>) -> Self {
-        let mut url = base.clone();
-        url.set_path(&format!("{}/chat/completions", base.path().trim_end_matches('/')));
-        Self { http, url, key }
+    pub fn new(http: Arc<Http>, site: Site) -> Self {
+        Self { http, url: site.url("", "/chat/completions"), site: Arc::new(site) }
     }
 
     fn post(self, request: &CallRequest) -> Result<Post, CallError> {
@@ -49,11 +43,8 @@ impl OpenAiChat {
             Some(VENDOR_HOST) => LimitName::MaxCompletionTokens,
             Some(_) | None => LimitName::MaxTokens,
         };
-        let mut headers = Vec::new();
-        if let Some(key) = &self.key {
-            headers.push((AUTHORIZATION, http::secret_header("Bearer ", key)?));
-        }
-        Ok(Post { url: self.url, headers, key: self.key, body: request::body(request, limit)? })
+        let headers = self.site.request_headers(Auth::Bearer)?;
+        Ok(Post { url: self.url, headers, key: self.site.key.clone(), body: request::body(request, limit)? })
     }
 }
 
@@ -68,7 +59,7 @@ impl Provider for OpenAiChat {
 
     fn call(&self, request: CallRequest) -> ProviderStream {
         let provider = self.clone();
-        let reader = reply::ChatReader::new(self.key.clone());
+        let reader = reply::ChatReader::new(self.site.key.clone());
         answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
     }
 }
@@ -76,12 +67,14 @@ impl Provider for OpenAiChat {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use secrecy::SecretString;
 
     #[test]
     fn the_base_is_taken_with_and_without_its_slash() {
         for base in ["http://host:1/v1", "http://host:1/v1/", "http://u:p@host:1/v1?q=1"] {
             let http = Arc::new(Http::new(http::SILENCE));
-            let provider = OpenAiChat::new(http, &Url::parse(base).unwrap(), Some(SecretString::from("hush-hush")));
+            let provider =
+                OpenAiChat::new(http, Site::new(Url::parse(base).unwrap(), Some(SecretString::from("hush-hush"))));
             assert_eq!(provider.endpoint(), "http://host:1/v1/chat/completions");
             assert!(!format!("{provider:?}").contains("hush"));
         }

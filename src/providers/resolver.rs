@@ -1,30 +1,37 @@
 //! From `provider/model` to the provider that answers, and what there is to choose from.
 
-use super::anthropic::{self, Anthropic};
+use super::anthropic::Anthropic;
 use super::catalog::Catalog;
+use super::gemini::Gemini;
 use super::http::{self, Http};
 use super::keys::{Keys, VARIABLES};
-use super::openai_chat::{self, OpenAiChat};
+use super::known::{self, Form, KNOWN, Known, Place};
+use super::openai_chat::OpenAiChat;
+use super::openai_responses::OpenAiResponses;
 use super::scripted::{self, LoadError, Scripted};
-use crate::domain::ModelRef;
+use super::site::{Auth, Site};
+use super::text_calls::TextCalls;
+use super::yaml::{Part, ProviderFile, ToolForm};
+use crate::domain::{ModelRef, Space};
+use crate::items::system;
 use crate::ports::Provider;
 use reqwest::Url;
+use reqwest::header::{HeaderName, HeaderValue};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-const ANTHROPIC: &str = "anthropic";
-const OPENAI: &str = "openai";
 const SCRIPTED: &str = "scripted";
 
 /// All that providers need to know, as plain values.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub keys: Keys,
-    /// Where to reach a server of Anthropic's form, when not at the vendor.
-    pub anthropic_base: Option<String>,
-    /// Where to reach a server of the Chat Completions form, when not at the vendor.
-    pub openai_base: Option<String>,
+    /// Where to reach a provider, by its name, when not where it usually is.
+    pub bases: BTreeMap<String, String>,
+    /// Provider files, nearest space first; of two with one name the first counts.
+    pub files: Vec<ProviderFile>,
     /// What paths of scenarios are relative to.
     pub scenario_dir: PathBuf,
     /// How long a provider may send nothing.
@@ -32,30 +39,52 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The usual settings: base addresses from `ANTHROPIC_BASE_URL` and `OPENAI_BASE_URL`, which `env` looks up, and
-    /// scenarios relative to the working folder.
+    /// The usual settings: base addresses from the variables that [`KNOWN`] names, which `env` looks up, and scenarios
+    /// relative to the working folder.
     #[must_use]
     pub fn from_env(env: impl Fn(&str) -> Option<String>, keys: Keys) -> Self {
-        let base = |name| env(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
-        Self {
-            keys,
-            anthropic_base: base("ANTHROPIC_BASE_URL"),
-            openai_base: base("OPENAI_BASE_URL"),
-            scenario_dir: PathBuf::new(),
-            silence: http::SILENCE,
+        let told = |name| env(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let mut bases: BTreeMap<String, String> =
+            KNOWN.iter().filter_map(|known| Some((known.name.to_owned(), told(known.variable)?))).collect();
+        if let Some(host) = told("OLLAMA_HOST") {
+            bases.entry("ollama".to_owned()).or_insert_with(|| known::ollama_host(&host));
         }
+        Self { keys, bases, files: bundled(), scenario_dir: PathBuf::new(), silence: http::SILENCE }
     }
+}
+
+impl Settings {
+    /// Lays provider files of people over the bundled ones, nearest space first, and takes the keys from the variables
+    /// they name. A project's file says nothing of keys and addresses: whoever wrote the project would get the key.
+    pub fn lay_over(&mut self, files: Vec<ProviderFile>, env: impl Fn(&str) -> Option<String>) {
+        for file in files.iter().filter(|file| file.space != Space::Project) {
+            let named = file.part("").key_variable.iter().chain(&file.env).cloned().collect::<Vec<_>>();
+            self.keys.offer(&file.tool_id, &named, &env);
+        }
+        self.files.splice(0..0, files);
+    }
+}
+
+/// The provider files in the program.
+fn bundled() -> Vec<ProviderFile> {
+    system::PROVIDERS.iter().filter_map(|item| ProviderFile::parse(item.text, Space::System).0).collect()
 }
 
 /// Why a model cannot be asked, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
     #[error("there is no provider `{provider}`; choose one of {}", known.join(", "))]
-    UnknownProvider { provider: String, known: Vec<&'static str> },
+    UnknownProvider { provider: String, known: Vec<String> },
     #[error("no key for {provider}: set {variable}{}, or choose scripted/demo to look around without one", or_file(file.as_ref(), provider))]
-    MissingKey { provider: &'static str, variable: &'static str, file: Option<PathBuf> },
+    MissingKey { provider: String, variable: String, file: Option<PathBuf> },
     #[error("{variable} is no address of a server ({detail}); write for example {example}")]
     BadBase { variable: &'static str, detail: String, example: &'static str },
+    #[error("`{asked}` is no model or tier; write provider/model, or one of the tiers {}", tiers.join(", "))]
+    UnknownModel { asked: String, tiers: Vec<String> },
+    #[error("several providers have the tier `{tier}`; name one of {}", models.join(", "))]
+    Ambiguous { tier: String, models: Vec<String> },
+    #[error("the file of provider {provider} {what}")]
+    BadFile { provider: String, what: String },
     #[error(transparent)]
     Scenario(#[from] LoadError),
 }
@@ -98,35 +127,108 @@ impl Providers {
     /// [`ResolveError`], whose sentence names the next step.
     pub fn provider(&self, model: &ModelRef) -> Result<Arc<dyn Provider>, ResolveError> {
         let settings = &self.settings;
-        match model.provider.as_str() {
-            ANTHROPIC => {
-                let base = base(settings.anthropic_base.as_deref(), "ANTHROPIC_BASE_URL", anthropic::BASE)?;
-                self.check_key(ANTHROPIC, &base, anthropic::BASE)?;
-                let key = settings.keys.get(ANTHROPIC).cloned();
-                Ok(Arc::new(Anthropic::new(Arc::clone(&self.http), &base, key)))
+        if model.provider == SCRIPTED {
+            return Ok(Arc::new(Scripted::load(&model.model, &settings.scenario_dir)?));
+        }
+        let part = self.own_file(&model.provider).map(|file| file.part(&model.model));
+        let listed = || Catalog::shared().lookup(model).map(|info| info.tools());
+        let tools = part.map(|part| part.tools).filter(|tools| *tools == ToolForm::Text).or_else(listed);
+        let http = match part.and_then(|part| part.timeout) {
+            Some(seconds) => Arc::new(Http::new(Duration::from_secs(seconds))),
+            None => Arc::clone(&self.http),
+        };
+        let (form, site) = match (known::known(&model.provider), part) {
+            (Some(known), part) => {
+                let mut site = self.site(known)?;
+                let form = part.and_then(|part| part.form).unwrap_or(known.form);
+                if let Some(part) = part {
+                    self.settle(&mut site, part, known.name)?;
+                }
+                self.check_key(known, &site.base)?;
+                (form, site)
             }
-            OPENAI => {
-                let base = base(settings.openai_base.as_deref(), "OPENAI_BASE_URL", openai_chat::BASE)?;
-                self.check_key(OPENAI, &base, openai_chat::BASE)?;
-                let key = settings.keys.get(OPENAI).cloned();
-                Ok(Arc::new(OpenAiChat::new(Arc::clone(&self.http), &base, key)))
-            }
-            SCRIPTED => Ok(Arc::new(Scripted::load(&model.model, &settings.scenario_dir)?)),
-            other => {
-                let known = vec![ANTHROPIC, OPENAI, SCRIPTED];
-                Err(ResolveError::UnknownProvider { provider: other.to_owned(), known })
+            (None, Some(part)) => self.filed(&model.provider, part)?,
+            (None, None) => return Err(self.unknown(&model.provider)),
+        };
+        let provider = speak(form, http, site);
+        Ok(match tools {
+            Some(ToolForm::Text) => Arc::new(TextCalls::new(provider)),
+            Some(ToolForm::Native) | None => provider,
+        })
+    }
+
+    /// The provider files, nearest space first.
+    pub(super) fn files(&self) -> &[ProviderFile] {
+        &self.settings.files
+    }
+
+    /// There is no provider of that name.
+    pub(super) fn unknown(&self, provider: &str) -> ResolveError {
+        let mut known: Vec<String> = KNOWN.iter().map(|known| known.name.to_owned()).collect();
+        for file in &self.settings.files {
+            if !known.contains(&file.tool_id) {
+                known.push(file.tool_id.clone());
             }
         }
+        known.push(SCRIPTED.to_owned());
+        ResolveError::UnknownProvider { provider: provider.to_owned(), known }
+    }
+
+    /// The file that may say where `provider` answers: the nearest that is the user's own.
+    fn own_file(&self, provider: &str) -> Option<&ProviderFile> {
+        self.settings.files.iter().find(|file| file.tool_id == provider && file.space == Space::User)
+    }
+
+    /// A provider that only a file knows.
+    fn filed(&self, provider: &str, part: &Part) -> Result<(Form, Site), ResolveError> {
+        let bad = |what: &str| ResolveError::BadFile { provider: provider.to_owned(), what: what.to_owned() };
+        let form = part.form.ok_or_else(|| bad("names no `wire` (anthropic, chat, responses or gemini)"))?;
+        let address = part.base.as_deref().ok_or_else(|| bad("has no `config.url`"))?;
+        let base = base(Some(address), "config.url", "https://example.com/v1")?;
+        let key = self.settings.keys.get(provider).cloned();
+        if let (None, Some(variable)) = (&key, &part.key_variable) {
+            let file = self.settings.keys.file().map(ToOwned::to_owned);
+            return Err(ResolveError::MissingKey { provider: provider.to_owned(), variable: variable.clone(), file });
+        }
+        let mut site = Site::new(base, key);
+        self.settle(&mut site, part, provider)?;
+        Ok((form, site))
+    }
+
+    /// Lays what a file says over `site`. A variable for the address goes before the file.
+    fn settle(&self, site: &mut Site, part: &Part, provider: &str) -> Result<(), ResolveError> {
+        let bad = |what: String| ResolveError::BadFile { provider: provider.to_owned(), what };
+        if let Some(address) = part.base.as_deref().filter(|_| !self.settings.bases.contains_key(provider)) {
+            site.base = base(Some(address), "config.url", "https://example.com/v1")?;
+        }
+        if let Some(name) = &part.key_header {
+            let name = name.parse().map_err(|_bad| bad(format!("has `{name}` where a header's name belongs")))?;
+            site.auth = Some(Auth::Header(name));
+        }
+        for (name, value) in &part.headers {
+            let header = (name.parse::<HeaderName>().ok()).zip(HeaderValue::from_str(value).ok());
+            site.headers.push(header.ok_or_else(|| bad(format!("has a header `{name}` that cannot be sent")))?);
+        }
+        Ok(())
+    }
+
+    /// Where `known` answers, with its key if there is one.
+    pub(super) fn site(&self, known: &Known) -> Result<Site, ResolveError> {
+        let told = self.settings.bases.get(known.name).map(String::as_str);
+        let base = base(told, known.variable, known.base)?;
+        Ok(Site::new(base, self.settings.keys.get(known.key).cloned()))
     }
 
     /// What a new thread uses when nobody chose: a vendor whose key is here, a local server, else the demo.
     #[must_use]
     pub fn default_model(&self) -> ModelRef {
         let has_key = |provider| self.settings.keys.get(provider).is_some();
-        if has_key(ANTHROPIC) {
-            ModelRef::new(ANTHROPIC, "claude-sonnet-4-5")
-        } else if has_key(OPENAI) || self.settings.openai_base.is_some() {
-            ModelRef::new(OPENAI, "gpt-4o")
+        if has_key("anthropic") {
+            ModelRef::new("anthropic", "claude-sonnet-4-5")
+        } else if has_key("openai") || self.settings.bases.contains_key("openai") {
+            ModelRef::new("openai", "gpt-4o")
+        } else if has_key("gemini") {
+            ModelRef::new("gemini", "gemini-2.5-pro")
         } else {
             ModelRef::new(SCRIPTED, scripted::DEMO)
         }
@@ -145,23 +247,34 @@ impl Providers {
     }
 
     fn is_ready(&self, provider: &str) -> bool {
-        let base = match provider {
-            ANTHROPIC => &self.settings.anthropic_base,
-            OPENAI => &self.settings.openai_base,
-            _ => return true,
-        };
-        base.is_some() || self.settings.keys.get(provider).is_some()
+        known::known(provider).is_none_or(|known| {
+            known.place == Place::Local
+                || self.settings.bases.contains_key(known.name)
+                || self.settings.keys.get(known.key).is_some()
+        })
     }
 
     /// The vendor wants a key; another server may not.
-    fn check_key(&self, provider: &'static str, base: &Url, vendor: &str) -> Result<(), ResolveError> {
-        let at_vendor = Url::parse(vendor).is_ok_and(|vendor| vendor.host_str() == base.host_str());
-        if !at_vendor || self.settings.keys.get(provider).is_some() {
+    fn check_key(&self, known: &Known, base: &Url) -> Result<(), ResolveError> {
+        let at_vendor = Url::parse(known.base).is_ok_and(|vendor| vendor.host_str() == base.host_str());
+        if known.place == Place::Local || !at_vendor || self.settings.keys.get(known.key).is_some() {
             return Ok(());
         }
-        let variable = VARIABLES.iter().find(|(known, _)| *known == provider).map_or("the key", |(_, name)| name);
+        let provider = known.key;
+        let variables = VARIABLES.iter().find(|(name, _)| *name == provider).map(|(_, variables)| *variables);
+        let variable = variables.and_then(|variables| variables.first()).copied().unwrap_or("the key");
         let file = self.settings.keys.file().map(ToOwned::to_owned);
-        Err(ResolveError::MissingKey { provider, variable, file })
+        Err(ResolveError::MissingKey { provider: provider.to_owned(), variable: variable.to_owned(), file })
+    }
+}
+
+/// A provider of the given form at `site`.
+fn speak(form: Form, http: Arc<Http>, site: Site) -> Arc<dyn Provider> {
+    match form {
+        Form::Anthropic => Arc::new(Anthropic::new(http, site)),
+        Form::Chat => Arc::new(OpenAiChat::new(http, site)),
+        Form::Responses => Arc::new(OpenAiResponses::new(http, site)),
+        Form::Gemini => Arc::new(Gemini::new(http, site)),
     }
 }
 
@@ -197,8 +310,11 @@ mod tests {
     fn errors_name_the_next_step() {
         let missing = error(&[], "anthropic/claude-sonnet-4-5");
         assert!(missing.contains("ANTHROPIC_API_KEY") && missing.contains("credentials.toml"), "{missing}");
-        let unknown = error(&[], "gemini/pro");
-        assert!(unknown.contains("`gemini`") && unknown.contains("anthropic, openai, scripted"), "{unknown}");
+        let unknown = error(&[], "mistral/large");
+        assert!(
+            unknown.contains("`mistral`") && unknown.contains("ollama") && unknown.ends_with("scripted"),
+            "{unknown}"
+        );
         let bad = error(&[("OPENAI_BASE_URL", "localhost:8080")], "openai/x");
         assert!(bad.contains("OPENAI_BASE_URL") && bad.contains("http"), "{bad}");
         let secret = error(&[("OPENAI_BASE_URL", "http://u:hush hush@:x")], "openai/x");
@@ -220,6 +336,22 @@ mod tests {
             "found https://api.openai.com/v1/chat/completions"
         );
         assert_eq!(error(&[], "scripted/demo"), "found none");
+        assert_eq!(
+            error(&[("GOOGLE_API_KEY", "k")], "gemini/x"),
+            "found https://generativelanguage.googleapis.com/v1beta/models"
+        );
+        assert_eq!(
+            error(&[("OPENAI_BASE_URL", "http://localhost:1/v1")], "openai-responses/x"),
+            "found http://localhost:1/v1/responses"
+        );
+    }
+
+    #[test]
+    fn local_servers_are_where_they_usually_are_or_where_a_variable_says() {
+        assert_eq!(error(&[], "lmstudio/x"), "found http://127.0.0.1:1234/v1/chat/completions");
+        assert_eq!(error(&[("OLLAMA_HOST", "0.0.0.0:9")], "ollama/x"), "found http://127.0.0.1:9/v1/chat/completions");
+        let both = [("OLLAMA_HOST", "0.0.0.0:9"), ("OLLAMA_BASE_URL", "http://box:1/v1")];
+        assert_eq!(error(&both, "ollama/x"), "found http://box:1/v1/chat/completions");
     }
 
     #[test]

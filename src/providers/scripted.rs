@@ -4,7 +4,6 @@
 //! stand in for models in tests and recordings: they can think, call tools, pause, fail, break off and hang.
 //! [`scenario`] says what they are made of.
 
-mod outline;
 mod parse;
 mod play;
 pub mod scenario;
@@ -106,8 +105,7 @@ mod tests {
     /// The last item of the demo's answer, and its text.
     async fn demo(prompt: &str, attempt: u32) -> (Result<ProviderEvent, CallError>, String) {
         let messages = vec![Arc::new(Message::user(prompt))];
-        let request =
-            CallRequest { model: DEMO.into(), system: String::new(), messages, max_output_tokens: 1_000, attempt };
+        let request = CallRequest { model: DEMO.into(), messages, attempt, ..CallRequest::default() };
         let mut text = String::new();
         let mut last = None;
         let mut answer = Scripted::load(DEMO, Path::new("")).unwrap().call(request);

@@ -3,8 +3,12 @@
 //!
 //! Histories with gaps are real: a cancelled turn leaves calls without results, a compacted one results without calls.
 
-use crate::domain::{Block, CallId, Message, Role, ToolCall};
-use std::sync::Arc;
+use crate::domain::{Block, CallId, Role, ToolCall};
+use crate::ports::CallRequest;
+use crate::providers::signature::{Maker, made};
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use std::borrow::Cow;
 
 /// Consecutive messages of one role.
 #[derive(Debug, PartialEq)]
@@ -16,11 +20,25 @@ pub(crate) struct Turn<'a> {
 /// One part of a turn. In a user's turn the results come first.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Part<'a> {
-    Text(std::borrow::Cow<'a, str>),
-    Thinking { text: &'a str, signature: &'a str },
+    Text(Cow<'a, str>),
+    /// Bytes in base64. Only users send images.
+    Image {
+        media_type: &'a str,
+        data: String,
+    },
+    /// `signature` as its maker made it.
+    Thinking {
+        text: &'a str,
+        maker: Maker,
+        signature: &'a str,
+    },
     RedactedThinking(&'a str),
     Call(&'a ToolCall),
-    Result { call_id: &'a CallId, output: &'a str, error: bool },
+    Result {
+        call_id: &'a CallId,
+        output: &'a str,
+        error: bool,
+    },
 }
 
 /// What the model reads where a call was never run.
@@ -29,11 +47,18 @@ const NOT_RUN: &str = "This call was not run: the turn was stopped before it.";
 /// What stands at the beginning of a history that begins with an answer.
 const EARLIER: &str = "(earlier messages are left out)";
 
-/// The turns of `messages`. Empty texts and thinking without a signature are left out: no wire takes them back.
-pub(crate) fn turns(messages: &[Arc<Message>]) -> Vec<Turn<'_>> {
+/// The turns of `request`, with the thinking of makers that the wire `takes`. Empty texts and thinking without a
+/// signature are left out: no wire takes them back.
+pub(crate) fn turns(request: &CallRequest, takes: impl Fn(Maker) -> bool) -> Vec<Turn<'_>> {
+    let goes_back = |part: &Part<'_>| match part {
+        Part::Thinking { maker, .. } => takes(*maker),
+        Part::RedactedThinking(_) => takes(Maker::Messages),
+        Part::Text(_) | Part::Image { .. } | Part::Call(_) | Part::Result { .. } => true,
+    };
     let mut turns: Vec<Turn<'_>> = Vec::new();
-    for message in messages {
-        let parts: Vec<Part<'_>> = message.blocks.iter().filter_map(part).collect();
+    for message in &request.messages {
+        let parts: Vec<Part<'_>> =
+            message.blocks.iter().filter_map(|block| part(block, message.role, request)).filter(goes_back).collect();
         if parts.is_empty() {
             continue;
         }
@@ -48,16 +73,22 @@ pub(crate) fn turns(messages: &[Arc<Message>]) -> Vec<Turn<'_>> {
     pair_results(turns)
 }
 
-fn part(block: &Block) -> Option<Part<'_>> {
+fn part<'a>(block: &'a Block, role: Role, request: &'a CallRequest) -> Option<Part<'a>> {
     match block {
         Block::Text { text } if text.trim().is_empty() => None,
         Block::Text { text } => Some(Part::Text(text.into())),
-        Block::Thinking { text, signature: Some(signature) } => Some(Part::Thinking { text, signature }),
+        Block::Thinking { text, signature: Some(signature) } => {
+            let (maker, signature) = made(signature);
+            Some(Part::Thinking { text, maker, signature })
+        }
         Block::Thinking { signature: None, .. } => None,
         Block::RedactedThinking { data } => Some(Part::RedactedThinking(data)),
         Block::ToolCall(call) => Some(Part::Call(call)),
         Block::ToolResult { call_id, output, error } => Some(Part::Result { call_id, output, error: *error }),
-        Block::Image { media_type, .. } => Some(Part::Text(format!("[image {media_type}]").into())),
+        Block::Image { media_type, hash } => Some(match request.images.get(hash) {
+            Some(bytes) if role == Role::User => Part::Image { media_type, data: BASE64_STANDARD.encode(bytes) },
+            Some(_) | None => Part::Text(format!("[an image ({media_type}) that is no longer here]").into()),
+        }),
     }
 }
 
@@ -99,7 +130,11 @@ fn answered<'a>(calls: &[&'a CallId], mut parts: Vec<Part<'a>>) -> Vec<Part<'a>>
     // A result whose call is gone is still worth reading.
     all.extend(parts.into_iter().map(|part| match part {
         Part::Result { output, .. } => Part::Text(format!("(result of an earlier call)\n{output}").into()),
-        other @ (Part::Text(_) | Part::Thinking { .. } | Part::RedactedThinking(_) | Part::Call(_)) => other,
+        other @ (Part::Text(_)
+        | Part::Image { .. }
+        | Part::Thinking { .. }
+        | Part::RedactedThinking(_)
+        | Part::Call(_)) => other,
     }));
     all
 }
@@ -107,6 +142,8 @@ fn answered<'a>(calls: &[&'a CallId], mut parts: Vec<Part<'a>>) -> Vec<Part<'a>>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::{ContentHash, Message};
+    use std::sync::Arc;
 
     fn call(id: &str) -> Block {
         let input = serde_json::json!({});
@@ -125,7 +162,9 @@ mod tests {
     fn check(messages: &[(Role, Vec<Block>)], expected: &[&str]) {
         let messages: Vec<_> =
             messages.iter().map(|(role, blocks)| Arc::new(Message { role: *role, blocks: blocks.clone() })).collect();
-        let lines: Vec<String> = turns(&messages).iter().map(line).collect();
+        let images = [(ContentHash::of(b"here"), b"here".to_vec())];
+        let request = CallRequest { messages, images: Arc::new(images.into()), ..CallRequest::default() };
+        let lines: Vec<String> = turns(&request, |maker| maker == Maker::Messages).iter().map(line).collect();
         assert_eq!(lines, expected);
     }
 
@@ -135,6 +174,7 @@ mod tests {
             .iter()
             .map(|part| match part {
                 Part::Text(text) => format!("{text:?}"),
+                Part::Image { media_type, data } => format!("image {media_type} {data}"),
                 Part::Thinking { signature, .. } => format!("thinking {signature}"),
                 Part::RedactedThinking(data) => format!("redacted {data}"),
                 Part::Call(call) => format!("call {}", call.call_id.0),
@@ -152,8 +192,12 @@ mod tests {
                 (Role::Assistant, vec![text(" \n")]),
                 (Role::User, vec![text("b")]),
                 (Role::Assistant, vec![Block::Thinking { text: "hm".into(), signature: Some("s".into()) }, text("c")]),
+                (Role::User, vec![text("d")]),
+                // What another wire form signed is no answer in this one.
+                (Role::Assistant, vec![Block::Thinking { text: "hm".into(), signature: Some("responses:s".into()) }]),
+                (Role::User, vec![text("e")]),
             ],
-            &[r#"User "a", "b""#, r#"Assistant thinking s, "c""#],
+            &[r#"User "a", "b""#, r#"Assistant thinking s, "c""#, r#"User "d", "e""#],
         );
     }
 
@@ -167,6 +211,15 @@ mod tests {
                 (Role::User, vec![result("1")]),
             ],
             &[r#"User "go""#, "Assistant call 1, call 2", r#"User result 1 false, result 2 false, "hurry""#],
+        );
+    }
+
+    #[test]
+    fn images_are_sent_where_their_bytes_are() {
+        let image = |bytes: &[u8]| Block::Image { media_type: "image/png".into(), hash: ContentHash::of(bytes) };
+        check(
+            &[(Role::User, vec![image(b"here"), image(b"gone")])],
+            &[r#"User image image/png aGVyZQ==, "[an image (image/png) that is no longer here]""#],
         );
     }
 

@@ -44,6 +44,15 @@ impl ContentStore {
         Ok(())
     }
 
+    /// The bytes under `hash`; `None` when there are none, or others than the name says.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn bytes(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        let bytes = files::read_bytes(&self.path(hash))?;
+        Ok(bytes.filter(|bytes| ContentHash::of(bytes) == *hash))
+    }
+
     /// The text under `hash`.
     ///
     /// # Errors
@@ -76,8 +85,11 @@ mod tests {
         store.keep(&hash, || panic!("it is known")).unwrap();
         ContentStore::new(folder.path()).keep(&hash, || panic!("it is there")).unwrap();
         assert_eq!(store.text(&hash).unwrap(), "hello");
+        assert_eq!(store.bytes(&hash).unwrap(), Some(b"hello".to_vec()));
         std::fs::write(store.path(&hash), "other").unwrap();
         assert!(store.text(&hash).unwrap_err().to_string().contains("changed after"));
+        assert_eq!(store.bytes(&hash).unwrap(), None);
+        assert_eq!(store.bytes(&ContentHash::of(b"x")).unwrap(), None);
         assert!(store.text(&ContentHash::of(b"x")).unwrap_err().to_string().contains("no such file"));
     }
 }

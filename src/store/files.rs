@@ -34,6 +34,15 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, StoreError> {
     }
 }
 
+/// A file's bytes, or nothing when there is none.
+pub(crate) fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("read", path)(error)),
+    }
+}
+
 /// Removes a file that may not be there.
 pub(crate) fn remove(path: &Path) -> Result<(), StoreError> {
     match std::fs::remove_file(path) {

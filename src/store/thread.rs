@@ -6,7 +6,9 @@ use super::log::{LogWriter, Repair};
 use super::registry::{Registry, ThreadEntry};
 use super::{files, log};
 use crate::domain::event::Delta;
-use crate::domain::{Assembly, Cost, Limits, ModelRef, Record, RequestRecord, Status, ThreadId, ThreadKind, Timestamp};
+use crate::domain::{
+    Assembly, ContentHash, Cost, Limits, ModelRef, Record, RequestRecord, Status, ThreadId, ThreadKind, Timestamp,
+};
 use crate::ports::store::Snapshot;
 use crate::ports::{StoreError, ThreadStore};
 use serde::{Deserialize, Serialize};
@@ -233,6 +235,10 @@ impl ThreadStore for FileStore {
             files::make_folder(folder)?;
         }
         files::replace(&path, &serde_json::to_vec(record).unwrap_or_default())
+    }
+
+    fn bytes(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        self.content.bytes(hash)
     }
 
     fn save(&mut self, snapshot: &Snapshot) -> Result<(), StoreError> {

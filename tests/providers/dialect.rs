@@ -1,4 +1,7 @@
-//! The two wire forms from the server's side, written by hand after the vendors' documents.
+//! The wire forms from the server's side, written by hand after the vendors' documents.
+
+mod gemini;
+mod responses;
 
 use levain::domain::{ModelRef, Usage};
 use serde_json::{Value, json};
@@ -8,6 +11,8 @@ use std::fmt::Write as _;
 pub(crate) enum Dialect {
     Anthropic,
     OpenAi,
+    Responses,
+    Gemini,
 }
 
 /// A piece of an answer.
@@ -23,29 +28,39 @@ pub(crate) enum Said {
 }
 
 impl Dialect {
-    pub(crate) const BOTH: [Self; 2] = [Self::Anthropic, Self::OpenAi];
+    pub(crate) const ALL: [Self; 4] = [Self::Anthropic, Self::OpenAi, Self::Responses, Self::Gemini];
 
     pub(crate) fn model(self) -> ModelRef {
         match self {
             Self::Anthropic => ModelRef::new("anthropic", "test-1"),
             Self::OpenAi => ModelRef::new("openai", "test-1"),
+            Self::Responses => ModelRef::new("openai-responses", "test-1"),
+            Self::Gemini => ModelRef::new("gemini", "test-1"),
         }
     }
 
     /// What a whole answer reports as used.
     pub(crate) fn usage(self) -> Usage {
         match self {
-            Self::Anthropic => crate::reported(10, 20, 30),
-            Self::OpenAi => crate::reported(10, 20, 0),
+            Self::Anthropic => crate::reported(10, 20, 30, 0),
+            Self::OpenAi | Self::Responses | Self::Gemini => crate::reported(10, 20, 0, 2),
         }
     }
 
     pub(crate) fn error_body(self, kind: &str, message: &str) -> String {
         match self {
             Self::Anthropic => json!({"type": "error", "error": {"type": kind, "message": message}}),
-            Self::OpenAi => json!({"error": {"message": message, "type": "some_type", "param": null, "code": kind}}),
+            Self::OpenAi | Self::Responses => {
+                json!({"error": {"message": message, "type": "some_type", "param": null, "code": kind}})
+            }
+            Self::Gemini => json!([{"error": {"code": 400, "message": message, "status": kind, "details": []}}]),
         }
         .to_string()
+    }
+
+    /// Whether the arguments of a call come in one piece, whatever a model does.
+    pub(crate) fn has_whole_arguments(self) -> bool {
+        self == Self::Gemini
     }
 
     /// The event stream of an answer.
@@ -53,6 +68,8 @@ impl Dialect {
         match self {
             Self::Anthropic => anthropic(said),
             Self::OpenAi => openai(said),
+            Self::Responses => responses::encode(said),
+            Self::Gemini => gemini::encode(said),
         }
     }
 }
@@ -132,7 +149,7 @@ fn openai(said: &[Said]) -> String {
             Said::End => {
                 send(&chunk(json!({}), json!(if calls > 0 { "tool_calls" } else { "stop" })));
                 let details = json!({"cached_tokens": 20});
-                let usage = json!({"prompt_tokens": 30, "completion_tokens": 7, "prompt_tokens_details": details});
+                let usage = json!({"prompt_tokens": 30, "completion_tokens": 7, "prompt_tokens_details": details, "completion_tokens_details": {"reasoning_tokens": 2}});
                 send(&json!({"choices": [], "usage": usage}).to_string());
                 send("[DONE]");
             }

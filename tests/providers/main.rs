@@ -1,4 +1,4 @@
-//! Both HTTP providers against a server on this machine: one list of situations, run in each wire form.
+//! All HTTP providers against a server on this machine: one list of situations, run in each wire form.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
 
@@ -9,7 +9,7 @@ mod server;
 use dialect::{Dialect, Said};
 use futures_util::{StreamExt, stream};
 use levain::domain::event::{CallError, ErrorCategory, StopReason};
-use levain::domain::{Block, CallId, Message, Role, ToolCall, Usage};
+use levain::domain::{Block, CallId, ContentHash, Message, Role, ToolCall, ToolSpec, Usage};
 use levain::ports::{CallRequest, ProviderEvent};
 use levain::providers::http::SILENCE;
 use levain::providers::{Keys, Providers, Settings};
@@ -23,16 +23,33 @@ const KEY: &str = "sesame-sesame-0123456789";
 type Item = Result<ProviderEvent, CallError>;
 
 fn providers(server: &Server, silence: Duration) -> Providers {
+    Providers::new(settings(server, silence))
+}
+
+fn settings(server: &Server, silence: Duration) -> Settings {
     let keys = Keys::from_env(|_| Some(KEY.to_owned()));
     let base = server.base();
     let folder = std::path::PathBuf::new();
-    let (anthropic_base, openai_base) = (Some(base.clone()), Some(format!("{base}/v1/")));
-    Providers::new(Settings { keys, anthropic_base, openai_base, scenario_dir: folder, silence })
+    let below = |name: &str, path: &str| (name.to_owned(), format!("{base}{path}"));
+    let bases = [
+        below("anthropic", ""),
+        below("openai", "/v1/"),
+        below("openai-responses", "/v1"),
+        below("gemini", "/v1beta/"),
+    ];
+    Settings { keys, bases: bases.into(), files: Vec::new(), scenario_dir: folder, silence }
 }
 
 fn request(messages: Vec<Message>) -> CallRequest {
     let messages = messages.into_iter().map(Arc::new).collect();
-    CallRequest { model: "test-1".into(), system: "Be brief.".into(), messages, max_output_tokens: 64, attempt: 1 }
+    CallRequest {
+        model: "test-1".into(),
+        system: "Be brief.".into(),
+        messages,
+        max_output_tokens: 64,
+        attempt: 1,
+        ..CallRequest::default()
+    }
 }
 
 /// All items of the answer that the server plays to `prompt`.
@@ -48,7 +65,7 @@ async fn ask(providers: &Providers, dialect: Dialect, prompt: &str) -> Vec<Item>
 async fn check(said: &[Said], expected: &[ProviderEvent]) {
     let server = Server::start().await;
     let providers = providers(&server, SILENCE);
-    for dialect in Dialect::BOTH {
+    for dialect in Dialect::ALL {
         let prompt = server.add(Play::stream([Piece::Bytes(dialect.encode(said).into_bytes())]));
         let items: Result<Vec<_>, _> = ask(&providers, dialect, &prompt).await.into_iter().collect();
         let mut events = items.unwrap();
@@ -58,9 +75,26 @@ async fn check(said: &[Said], expected: &[ProviderEvent]) {
             .find_map(|event| if let ProviderEvent::Usage(usage) = event { Some(*usage) } else { None });
         assert_eq!(usage, Some(dialect.usage()), "{dialect:?}");
         events.retain(|event| !matches!(event, ProviderEvent::Usage(_) | ProviderEvent::ThinkingSignature(_)));
+        let expected = if dialect.has_whole_arguments() { joined(expected) } else { expected.to_vec() };
         assert_eq!(events, expected, "{dialect:?}");
     }
     server.check_rules();
+}
+
+/// `events` with the pieces of each call's arguments in one.
+fn joined(events: &[ProviderEvent]) -> Vec<ProviderEvent> {
+    let mut all: Vec<ProviderEvent> = Vec::new();
+    for event in events {
+        if let ProviderEvent::ToolInput { index, partial_json: more } = event
+            && let Some(ProviderEvent::ToolInput { index: last, partial_json }) = all.last_mut()
+            && last == index
+        {
+            partial_json.push_str(more);
+        } else {
+            all.push(event.clone());
+        }
+    }
+    all
 }
 
 /// The error that a call ends with.
@@ -141,7 +175,7 @@ async fn one_call_and_two_calls_in_pieces() {
 async fn an_error_in_mid_stream() {
     let server = Server::start().await;
     let providers = providers(&server, SILENCE);
-    for dialect in Dialect::BOTH {
+    for dialect in Dialect::ALL {
         let stream = dialect.encode(&[Said::Text("so"), Said::Error("overloaded_error", "too busy")]);
         let prompt = server.add(Play::stream([Piece::Bytes(stream.into_bytes())]));
         let items = ask(&providers, dialect, &prompt).await;
@@ -157,7 +191,7 @@ async fn an_error_in_mid_stream() {
 async fn silence_within_the_answer_and_before_it() {
     let server = Server::start().await;
     let providers = providers(&server, Duration::from_millis(150));
-    for dialect in Dialect::BOTH {
+    for dialect in Dialect::ALL {
         let begun = dialect.encode(&[Said::Text("so")]);
         let silent = server.add(Play::stream([Piece::Bytes(begun.into_bytes()), Piece::Hold]));
         let mute = server.add(Play::never());
@@ -174,7 +208,7 @@ async fn silence_within_the_answer_and_before_it() {
 async fn an_answer_cut_at_any_byte_is_never_whole() {
     let server = Server::start().await;
     let providers = providers(&server, SILENCE);
-    for dialect in Dialect::BOTH {
+    for dialect in Dialect::ALL {
         let said = [Said::Thinking("é"), Said::Text("so"), Said::Call("c1", "look", &["{}"]), Said::End];
         let bytes = dialect.encode(&said).into_bytes();
         // Without its last line break the marker has not arrived.
@@ -199,7 +233,7 @@ async fn an_answer_cut_at_any_byte_is_never_whole() {
 async fn pieces_of_every_size_give_the_same_events() {
     let server = Server::start().await;
     let providers = providers(&server, SILENCE);
-    for dialect in Dialect::BOTH {
+    for dialect in Dialect::ALL {
         let said = [Said::Thinking("größe"), Said::Text("🦀"), Said::Call("c1", "look", &["{\"é\":", "1}"]), Said::End];
         let bytes = dialect.encode(&said).into_bytes();
         let whole = server.add(Play::stream([Piece::Bytes(bytes.clone())]));
@@ -231,7 +265,7 @@ async fn refusals_by_status() {
         (503, "", "", Transient),
         (529, "overloaded_error", "Overloaded", Transient),
     ] {
-        for dialect in Dialect::BOTH {
+        for dialect in Dialect::ALL {
             let body = if kind.is_empty() { String::new() } else { dialect.error_body(kind, message) };
             let prompt = server.add(Play::refusal(status, "application/json", &body));
             let items = ask(&providers, dialect, &prompt).await;
@@ -250,7 +284,7 @@ async fn refusals_by_status() {
 async fn pages_pauses_and_redirects() {
     let server = Server::start().await;
     let providers = providers(&server, SILENCE);
-    for dialect in Dialect::BOTH {
+    for dialect in Dialect::ALL {
         let page = "<!doctype html><title>Bad gateway</title><p>sesame-sesame-0123456789";
         let prompt = server.add(Play::refusal(502, "text/html", page));
         let items = ask(&providers, dialect, &prompt).await;
@@ -276,12 +310,25 @@ async fn pages_pauses_and_redirects() {
 }
 
 #[tokio::test]
+async fn servers_on_this_machine_are_found() {
+    let server = Server::start().await;
+    let settings = Settings { bases: [("vllm".to_owned(), server.base())].into(), ..settings(&server, SILENCE) };
+    let found = Providers::new(settings).probe().await;
+    let models: Vec<String> = found
+        .iter()
+        .filter(|found| found.provider == "vllm")
+        .flat_map(|found| found.models.iter().map(ToString::to_string))
+        .collect();
+    assert_eq!(models, ["vllm/qwen/qwen3", "vllm/small"]);
+}
+
+#[tokio::test]
 async fn nobody_there() {
     let server = Server::start().await;
     let providers = providers(&server, SILENCE);
     let base = server.base();
     server.stop().await;
-    for dialect in Dialect::BOTH {
+    for dialect in Dialect::ALL {
         let items = ask(&providers, dialect, "hello").await;
         let error = error_of(&items);
         assert_eq!((error.category, error.code.as_str()), (ErrorCategory::Transient, "no_connection"), "{error:?}");
@@ -293,7 +340,7 @@ async fn nobody_there() {
 async fn dropping_the_answer_closes_the_connection() {
     let server = Server::start().await;
     let providers = providers(&server, SILENCE);
-    for dialect in Dialect::BOTH {
+    for dialect in Dialect::ALL {
         let begun = dialect.encode(&[Said::Text("so")]);
         let prompt = server.add(Play::stream([Piece::Bytes(begun.into_bytes()), Piece::Hold]));
         let provider = providers.provider(&dialect.model()).unwrap();
@@ -310,7 +357,8 @@ async fn dropping_the_answer_closes_the_connection() {
     }
 }
 
-/// A history with everything in it, gaps included, keeps the rules of both wire forms.
+/// A history with everything in it, gaps, images and the thoughts of every maker included, keeps the rules of all wire
+/// forms, and so do tools.
 #[tokio::test]
 async fn a_whole_history() {
     let call = |id: &str| {
@@ -320,6 +368,10 @@ async fn a_whole_history() {
     let result = |id: &str| Block::ToolResult { call_id: CallId(id.into()), output: "seen".into(), error: id == "2" };
     let text = |text: &str| Block::Text { text: text.into() };
     let thinking = Block::Thinking { text: "hm".into(), signature: Some("sig".into()) };
+    let signed = |signature: &str| Block::Thinking { text: "hm".into(), signature: Some(signature.into()) };
+    let thoughts =
+        || [r#"responses:{"id":"r1","encrypted_content":"x"}"#, "gemini-text:sig", "gemini-call:sig"].map(signed);
+    let image = |bytes: &[u8]| Block::Image { media_type: "image/png".into(), hash: ContentHash::of(bytes) };
     let unsigned = Block::Thinking { text: "hm".into(), signature: None };
     let user = |blocks| Message { role: Role::User, blocks };
     let model = |blocks| Message { role: Role::Assistant, blocks };
@@ -328,36 +380,45 @@ async fn a_whole_history() {
             model(vec![text("welcome")]),
             user(vec![text("a"), text(""), text("b")]),
             user(vec![text("c")]),
-            model(vec![thinking.clone(), text("I look"), call("1"), call("2")]),
+            model([vec![thinking.clone()], thoughts().to_vec(), vec![text("I look"), call("1"), call("2")]].concat()),
             user(vec![result("2"), text("go on")]),
             user(vec![result("1")]),
             model(vec![unsigned.clone()]),
-            user(vec![text("still there?")]),
+            user(vec![text("still there?"), image(b"png"), image(b"gone")]),
+            model(vec![signed("gemini-text:sig")]),
+            user(vec![text("well?")]),
+            model(thoughts().to_vec()),
+            user(vec![image(b"png")]),
             model(vec![call("3")]),
             user(vec![result("9"), text(prompt)]),
         ]
     };
+    let full = |messages| {
+        let schema = serde_json::json!({"type": "object", "properties": {"at": {"type": "string"}}});
+        let tools = vec![ToolSpec { name: "look".into(), description: "Looks around.".into(), schema }];
+        let images = Arc::new([(ContentHash::of(b"png"), b"png".to_vec())].into());
+        CallRequest { tools, images, ..request(messages) }
+    };
     let server = Server::start().await;
     let providers = providers(&server, SILENCE);
-    for dialect in Dialect::BOTH {
+    for dialect in Dialect::ALL {
         let stream = dialect.encode(&[Said::Text("fine"), Said::End]);
         let prompt = server.add(Play::stream([Piece::Bytes(stream.into_bytes())]));
         let provider = providers.provider(&dialect.model()).unwrap();
-        let items: Vec<Item> = provider.call(request(history(&prompt))).collect().await;
+        let items: Vec<Item> = provider.call(full(history(&prompt))).collect().await;
         assert_eq!(items.last(), Some(&Ok(ProviderEvent::Finished(StopReason::EndTurn))), "{items:?}");
     }
     server.check_rules();
 }
 
 /// What `Dialect::encode` reports as used.
-fn reported(input: u64, cache_read: u64, cache_write: u64) -> Usage {
+fn reported(input: u64, cache_read: u64, cache_write: u64, reasoning: u64) -> Usage {
     use levain::domain::Tokens;
-    let reasoning = Tokens(0);
     Usage {
         input: Tokens(input),
         output: Tokens(7),
         cache_read: Tokens(cache_read),
         cache_write: Tokens(cache_write),
-        reasoning,
+        reasoning: Tokens(reasoning),
     }
 }

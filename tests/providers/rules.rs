@@ -1,22 +1,37 @@
 //! What a vendor would refuse: the rules of each wire form, checked on every request.
 
-use axum::http::HeaderMap;
+mod gemini;
+mod responses;
+
+use axum::http::{HeaderMap, Uri};
 use serde_json::Value;
 
 /// The first rule that a request breaks.
-pub(crate) fn broken(path: &str, headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
+pub(crate) fn broken(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<(), String> {
     let body: Value = serde_json::from_slice(body).map_err(|error| format!("no JSON: {error}"))?;
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     rule(header("content-type") == "application/json", "content type")?;
     rule(header("user-agent").starts_with("levain/"), "user agent")?;
-    rule(body["model"] == "test-1" && body["stream"] == true, "model and stream")?;
-    match path {
+    let streams = || rule(body["model"] == "test-1" && body["stream"] == true, "model and stream");
+    match uri.path() {
+        "/v1/responses" => {
+            streams()?;
+            rule(header("authorization") == format!("Bearer {}", crate::KEY), "authorization")?;
+            responses::responses(&body)
+        }
+        "/v1beta/models/test-1:streamGenerateContent" => {
+            rule(uri.query() == Some("alt=sse"), "events are asked for")?;
+            rule(header("x-goog-api-key") == crate::KEY, "x-goog-api-key")?;
+            gemini::gemini(&body)
+        }
         "/v1/messages" => {
+            streams()?;
             rule(header("x-api-key") == crate::KEY, "x-api-key")?;
             rule(header("anthropic-version") == "2023-06-01", "anthropic-version")?;
             messages(&body)
         }
         "/v1/chat/completions" => {
+            streams()?;
             rule(header("authorization") == format!("Bearer {}", crate::KEY), "authorization")?;
             chat(&body)
         }
@@ -27,6 +42,9 @@ pub(crate) fn broken(path: &str, headers: &HeaderMap, body: &[u8]) -> Result<(),
 fn messages(body: &Value) -> Result<(), String> {
     rule(body["max_tokens"].as_u64().is_some_and(|limit| limit > 0), "max_tokens")?;
     rule(body["system"][0]["cache_control"]["type"] == "ephemeral", "the system block is marked")?;
+    for tool in body["tools"].as_array().into_iter().flatten() {
+        rule(tool["name"].is_string() && tool["input_schema"]["type"] == "object", "tools have schemas")?;
+    }
     let marks = body.to_string().matches("cache_control").count();
     rule((1..=4).contains(&marks), "at most four marks")?;
     let messages = list(&body["messages"])?;
@@ -39,6 +57,9 @@ fn messages(body: &Value) -> Result<(), String> {
             let text = block["text"].as_str();
             rule(block["type"] != "text" || text.is_some_and(|text| !text.trim().is_empty()), "texts are not empty")?;
             rule(block["type"] != "thinking" || block["signature"].is_string(), "thinking is signed")?;
+            let source = &block["source"];
+            let inline = source["type"] == "base64" && source["media_type"] == "image/png";
+            rule(block["type"] != "image" || (inline && source["data"].is_string()), "images are inline")?;
             rule(block["type"] != "tool_use" || block["input"].is_object(), "input is an object")?;
         }
         let results: Vec<&Value> = blocks
@@ -60,6 +81,11 @@ fn chat(body: &Value) -> Result<(), String> {
     rule(body["max_tokens"].as_u64().is_some_and(|limit| limit > 0), "max_tokens")?;
     rule(body.get("max_completion_tokens").is_none(), "no vendor's name for the limit")?;
     rule(body["stream_options"]["include_usage"] == true, "usage is asked for")?;
+    for tool in body["tools"].as_array().into_iter().flatten() {
+        let function = &tool["function"];
+        rule(tool["type"] == "function" && function["name"].is_string(), "tools are functions")?;
+        rule(function["parameters"].is_object(), "tools have schemas")?;
+    }
     let messages = list(&body["messages"])?;
     rule(messages[0]["role"] == "system", "the system text comes first")?;
     let mut open: Vec<&Value> = Vec::new();

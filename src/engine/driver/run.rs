@@ -5,13 +5,13 @@ use super::calls::{Call, Progress};
 use crate::context;
 use crate::domain::event::{CallError, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
-    Assembly, Command, ContentHash, Event, MessageRef, ModelRef, Money, Record, RequestRecord, Status, ThreadKind,
-    Tokens, ToolCall, Usage,
+    Assembly, Block, Command, ContentHash, Event, MessageRef, ModelRef, Money, Record, RequestRecord, Status,
+    ThreadKind, Tokens, ToolCall, Usage,
 };
 use crate::engine::thread::{Effect, Phase, Thread, apply};
 use crate::ports::store::Snapshot;
 use crate::ports::{CallRequest, Clock, Provider, StoreError, ThreadStore, ToolOutcome, ToolRunner};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -354,8 +354,11 @@ impl<A: Audience> Driver<A> {
         let Phase::Calling { attempt, .. } = self.thread.phase else { return };
         let model = self.thread.model.clone();
         let Ok(provider) = self.settings.outside.provider(&model) else { return };
+        let images = self.images(&assembly);
         let call = CallRequest {
             model: model.model.clone(),
+            tools: self.settings.tools.specs(),
+            images: Arc::new(images),
             system: assembly.system,
             messages: assembly.messages.into_iter().map(|entry| entry.message).collect(),
             max_output_tokens: self.settings.outside.max_output(&model),
@@ -363,6 +366,20 @@ impl<A: Audience> Driver<A> {
         };
         let stream = provider.call(call);
         self.call = Some(Call::new(request, attempt, model, self.settings.clock.now(), stream));
+    }
+
+    /// The bytes of the images in `assembly`, as far as they are here.
+    fn images(&mut self, assembly: &Assembly) -> BTreeMap<ContentHash, Vec<u8>> {
+        let mut images = BTreeMap::new();
+        for block in assembly.messages.iter().flat_map(|entry| &entry.message.blocks) {
+            let Block::Image { hash, .. } = block else { continue };
+            match self.settings.store.bytes(hash) {
+                Ok(Some(bytes)) => drop(images.insert(hash.clone(), bytes)),
+                Ok(None) => {}
+                Err(error) => self.complain(&error),
+            }
+        }
+        images
     }
 
     async fn progressed(&mut self, progress: Progress) {

@@ -1,9 +1,10 @@
 //! The body of a Messages request.
 
-use crate::domain::Role;
 use crate::domain::event::CallError;
+use crate::domain::{Role, ToolSpec};
 use crate::ports::CallRequest;
 use crate::providers::http;
+use crate::providers::signature::Maker;
 use crate::providers::turns::{Part, Turn, turns};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,7 +17,16 @@ struct Body<'a> {
     stream: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Block<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<WireTool<'a>>,
     messages: Vec<WireMessage<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireTool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a Value,
 }
 
 #[derive(Serialize)]
@@ -39,6 +49,9 @@ enum Content<'a> {
     Text {
         text: Cow<'a, str>,
     },
+    Image {
+        source: Source<'a>,
+    },
     Thinking {
         thinking: &'a str,
         signature: &'a str,
@@ -59,6 +72,12 @@ enum Content<'a> {
     },
 }
 
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Source<'a> {
+    Base64 { media_type: &'a str, data: String },
+}
+
 /// Everything up to here is worth keeping for the next request.
 #[derive(Clone, Copy, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -73,14 +92,21 @@ pub(super) fn body(request: &CallRequest) -> Result<Vec<u8>, CallError> {
     if !request.system.trim().is_empty() {
         system.push(Content::Text { text: (&request.system).into() }.marked());
     }
-    let mut messages: Vec<WireMessage<'_>> = turns(&request.messages).into_iter().map(message).collect();
+    let mut messages: Vec<WireMessage<'_>> =
+        turns(request, |maker| maker == Maker::Messages).into_iter().map(message).collect();
     if let Some(last) =
         messages.last_mut().and_then(|message| message.content.iter_mut().rev().find(|block| block.can_be_marked()))
     {
         last.cache_control = Some(CacheControl::Ephemeral);
     }
-    let body = Body { model: &request.model, max_tokens: request.max_output_tokens, stream: true, system, messages };
+    let tools = request.tools.iter().map(tool).collect();
+    let max_tokens = request.max_output_tokens;
+    let body = Body { model: &request.model, max_tokens, stream: true, system, tools, messages };
     serde_json::to_vec(&body).map_err(|error| http::protocol_error(&error.to_string()))
+}
+
+fn tool(spec: &ToolSpec) -> WireTool<'_> {
+    WireTool { name: &spec.name, description: &spec.description, input_schema: &spec.schema }
 }
 
 fn message(turn: Turn<'_>) -> WireMessage<'_> {
@@ -90,7 +116,8 @@ fn message(turn: Turn<'_>) -> WireMessage<'_> {
 fn content(part: Part<'_>) -> Content<'_> {
     match part {
         Part::Text(text) => Content::Text { text },
-        Part::Thinking { text, signature } => Content::Thinking { thinking: text, signature },
+        Part::Image { media_type, data } => Content::Image { source: Source::Base64 { media_type, data } },
+        Part::Thinking { text, maker: _, signature } => Content::Thinking { thinking: text, signature },
         Part::RedactedThinking(data) => Content::RedactedThinking { data },
         Part::Call(call) => Content::ToolUse { id: &call.call_id.0, name: &call.tool, input: object(&call.input) },
         Part::Result { call_id, output, error } => {
@@ -124,7 +151,7 @@ impl<'a> Content<'a> {
 impl Block<'_> {
     fn can_be_marked(&self) -> bool {
         match &self.content {
-            Content::Text { .. } | Content::ToolUse { .. } | Content::ToolResult { .. } => true,
+            Content::Text { .. } | Content::Image { .. } | Content::ToolUse { .. } | Content::ToolResult { .. } => true,
             Content::Thinking { .. } | Content::RedactedThinking { .. } => false,
         }
     }
@@ -138,7 +165,14 @@ mod tests {
     use std::sync::Arc;
 
     fn check(system: &str, messages: Vec<Message>, expected: &Value) {
+        check_with(system, messages, Vec::new(), expected);
+    }
+
+    fn check_with(system: &str, messages: Vec<Message>, tools: Vec<ToolSpec>, expected: &Value) {
+        let image = (ContentHash::of(b"png"), b"png".to_vec());
         let request = CallRequest {
+            tools,
+            images: Arc::new([image].into()),
             model: "claude".into(),
             system: system.into(),
             messages: messages.into_iter().map(Arc::new).collect(),
@@ -162,6 +196,26 @@ mod tests {
                     {"role": "assistant", "content": [{"type": "text", "text": "b"}]},
                     {"role": "user", "content": [{"type": "text", "text": "c", "cache_control": {"type": "ephemeral"}}]},
                 ],
+            }),
+        );
+    }
+
+    #[test]
+    fn tools_and_images_are_sent() {
+        let schema = json!({"type": "object", "properties": {"at": {"type": "string"}}});
+        let tools = vec![ToolSpec { name: "look".into(), description: "Looks.".into(), schema: schema.clone() }];
+        let image = DomainBlock::Image { media_type: "image/png".into(), hash: ContentHash::of(b"png") };
+        check_with(
+            "",
+            vec![Message { role: Role::User, blocks: vec![image] }],
+            tools,
+            &json!({
+                "model": "claude", "max_tokens": 100, "stream": true,
+                "tools": [{"name": "look", "description": "Looks.", "input_schema": schema}],
+                "messages": [{"role": "user", "content": [
+                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "cG5n"},
+                     "cache_control": {"type": "ephemeral"}},
+                ]}],
             }),
         );
     }
@@ -197,7 +251,7 @@ mod tests {
                     ]},
                     {"role": "user", "content": [
                         {"type": "tool_result", "tool_use_id": "1", "content": "no", "is_error": true},
-                        {"type": "text", "text": "[image image/png]", "cache_control": {"type": "ephemeral"}},
+                        {"type": "text", "text": "[an image (image/png) that is no longer here]", "cache_control": {"type": "ephemeral"}},
                     ]},
                 ],
             }),

@@ -2,7 +2,7 @@
 
 use super::LimitName;
 use crate::domain::event::CallError;
-use crate::domain::{Role, ToolCall};
+use crate::domain::{Role, ToolCall, ToolSpec};
 use crate::ports::CallRequest;
 use crate::providers::http;
 use crate::providers::turns::{Part, Turn, turns};
@@ -19,7 +19,23 @@ struct Body<'a> {
     max_tokens: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<WireTool<'a>>,
     messages: Vec<WireMessage<'a>>,
+}
+
+#[derive(Serialize)]
+struct WireTool<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    function: Declaration<'a>,
+}
+
+#[derive(Serialize)]
+struct Declaration<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a Value,
 }
 
 #[derive(Serialize)]
@@ -52,14 +68,19 @@ enum WireMessage<'a> {
 #[serde(untagged)]
 enum Content<'a> {
     One(Cow<'a, str>),
-    Several(Vec<TextPart<'a>>),
+    Several(Vec<UserPart<'a>>),
 }
 
 #[derive(Serialize)]
-struct TextPart<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    text: Cow<'a, str>,
+#[serde(tag = "type", rename_all = "snake_case")]
+enum UserPart<'a> {
+    Text { text: Cow<'a, str> },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Serialize)]
+struct ImageUrl {
+    url: String,
 }
 
 #[derive(Serialize)]
@@ -82,7 +103,8 @@ pub(super) fn body(request: &CallRequest, limit: LimitName) -> Result<Vec<u8>, C
     if !request.system.trim().is_empty() {
         messages.push(WireMessage::System { content: &request.system });
     }
-    for turn in turns(&request.messages) {
+    // Thinking keeps its place until it is passed over, so that prompts around it stay messages of their own.
+    for turn in turns(request, |_| true) {
         push(turn, &mut messages);
     }
     let allowed = Some(request.max_output_tokens);
@@ -96,19 +118,29 @@ pub(super) fn body(request: &CallRequest, limit: LimitName) -> Result<Vec<u8>, C
         stream_options: StreamOptions { include_usage: true },
         max_tokens,
         max_completion_tokens,
+        tools: request.tools.iter().map(tool).collect(),
         messages,
     };
     serde_json::to_vec(&body).map_err(|error| http::protocol_error(&error.to_string()))
 }
 
+fn tool(spec: &ToolSpec) -> WireTool<'_> {
+    let function = Declaration { name: &spec.name, description: &spec.description, parameters: &spec.schema };
+    WireTool { kind: "function", function }
+}
+
 /// A turn of results and text becomes a message for each result and one for the text. Thinking stays here: this form
 /// has no way to send it back.
 fn push<'a>(turn: Turn<'a>, messages: &mut Vec<WireMessage<'a>>) {
-    let mut texts = Vec::new();
+    let mut said = Vec::new();
     let mut tool_calls = Vec::new();
     for part in turn.parts {
         match part {
-            Part::Text(text) => texts.push(text),
+            Part::Text(text) => said.push(UserPart::Text { text }),
+            Part::Image { media_type, data } => {
+                let image_url = ImageUrl { url: format!("data:{media_type};base64,{data}") };
+                said.push(UserPart::ImageUrl { image_url });
+            }
             Part::Call(call) => tool_calls.push(wire_call(call)),
             Part::Result { call_id, output, error: _ } => {
                 messages.push(WireMessage::Tool { tool_call_id: &call_id.0, content: output });
@@ -117,21 +149,31 @@ fn push<'a>(turn: Turn<'a>, messages: &mut Vec<WireMessage<'a>>) {
         }
     }
     match turn.role {
-        Role::User if texts.is_empty() => {}
-        Role::User => messages.push(WireMessage::User { content: content(texts) }),
-        Role::Assistant if texts.is_empty() && tool_calls.is_empty() => {}
+        Role::User if said.is_empty() => {}
+        Role::User => messages.push(WireMessage::User { content: content(said) }),
+        Role::Assistant if said.is_empty() && tool_calls.is_empty() => {}
         Role::Assistant => {
+            let texts: Vec<Cow<'_, str>> = said.into_iter().filter_map(UserPart::text).collect();
             let content = (!texts.is_empty()).then(|| texts.concat());
             messages.push(WireMessage::Assistant { content, tool_calls });
         }
     }
 }
 
-fn content(mut texts: Vec<Cow<'_, str>>) -> Content<'_> {
-    if texts.len() == 1 {
-        return Content::One(texts.remove(0));
+fn content(mut said: Vec<UserPart<'_>>) -> Content<'_> {
+    match said.pop() {
+        Some(UserPart::Text { text }) if said.is_empty() => Content::One(text),
+        last => Content::Several(said.into_iter().chain(last).collect()),
     }
-    Content::Several(texts.into_iter().map(|text| TextPart { kind: "text", text }).collect())
+}
+
+impl<'a> UserPart<'a> {
+    fn text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Text { text } => Some(text),
+            Self::ImageUrl { .. } => None,
+        }
+    }
 }
 
 fn wire_call(call: &ToolCall) -> WireCall<'_> {
@@ -148,7 +190,7 @@ fn wire_call(call: &ToolCall) -> WireCall<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Block, CallId, Message};
+    use crate::domain::{Block, CallId, ContentHash, Message};
     use serde_json::json;
     use std::sync::Arc;
 
@@ -159,6 +201,7 @@ mod tests {
             messages: messages.into_iter().map(Arc::new).collect(),
             max_output_tokens: 100,
             attempt: 1,
+            ..CallRequest::default()
         };
         serde_json::from_slice(&body(&request, limit).unwrap()).unwrap()
     }
@@ -173,6 +216,23 @@ mod tests {
                 "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "a"}],
             })
         );
+    }
+
+    #[test]
+    fn tools_and_images_are_sent() {
+        let schema = json!({"type": "object"});
+        let image = Block::Image { media_type: "image/png".into(), hash: ContentHash::of(b"png") };
+        let request = CallRequest {
+            messages: vec![Arc::new(Message { role: Role::User, blocks: vec![image] })],
+            images: Arc::new([(ContentHash::of(b"png"), b"png".to_vec())].into()),
+            tools: vec![ToolSpec { name: "look".into(), description: "Looks.".into(), schema: schema.clone() }],
+            ..CallRequest::default()
+        };
+        let body: Value = serde_json::from_slice(&body(&request, LimitName::MaxTokens).unwrap()).unwrap();
+        let function = json!({"name": "look", "description": "Looks.", "parameters": schema});
+        assert_eq!(body["tools"], json!([{"type": "function", "function": function}]));
+        let url = json!({"url": "data:image/png;base64,cG5n"});
+        assert_eq!(body["messages"], json!([{"role": "user", "content": [{"type": "image_url", "image_url": url}]}]));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Reads a scenario. The result is a scenario and a list of problems: a reply that cannot be read is left out, a key
 //! that is not known is named together with the nearest one that is.
 
-use super::outline::Outline;
 use super::scenario::{Echo, Problem, Reply, Scenario, Step, When};
 use crate::domain::event::StopReason;
+use crate::providers::outline::Outline;
 use serde_yaml::{Mapping, Value};
 use std::ops::Range;
 use std::time::Duration;

@@ -5,7 +5,14 @@ use std::sync::Arc;
 
 fn request(messages: Vec<Message>, attempt: u32) -> CallRequest {
     let messages = messages.into_iter().map(Arc::new).collect();
-    CallRequest { model: "x".into(), system: "sys!".into(), messages, max_output_tokens: 100, attempt }
+    CallRequest {
+        model: "x".into(),
+        system: "sys!".into(),
+        messages,
+        max_output_tokens: 100,
+        attempt,
+        ..CallRequest::default()
+    }
 }
 
 /// The answer of a scenario with these replies, its neighbouring texts joined.

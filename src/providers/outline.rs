@@ -1,35 +1,35 @@
-//! Where things stand in a scenario's text. The YAML reader gives values without lines, so the lines are found by
+//! Where things stand in a YAML text. The YAML reader gives values without lines, so the lines are found by
 //! indentation; in a text written in another style they are a little less exact.
 
 use std::ops::Range;
 
 /// The lines of a text. Line numbers here count from 0.
 #[derive(Debug)]
-pub(super) struct Outline<'a> {
+pub(crate) struct Outline<'a> {
     lines: Vec<&'a str>,
 }
 
 impl<'a> Outline<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
+    pub(crate) fn new(text: &'a str) -> Self {
         Self { lines: text.lines().collect() }
     }
 
-    pub(super) fn all(&self) -> Range<usize> {
+    pub(crate) fn all(&self) -> Range<usize> {
         0..self.lines.len()
     }
 
     /// The lines of `range` as one text.
-    pub(super) fn text(&self, range: Range<usize>) -> String {
+    pub(crate) fn text(&self, range: Range<usize>) -> String {
         self.lines.get(range).unwrap_or_default().join("\n")
     }
 
     /// The line within `range` that holds the key `key`, or else its first line.
-    pub(super) fn line_of(&self, key: &str, range: &Range<usize>) -> usize {
+    pub(crate) fn line_of(&self, key: &str, range: &Range<usize>) -> usize {
         self.find(key, range).unwrap_or(range.start)
     }
 
     /// The entries of the list below `key`, each with all its lines.
-    pub(super) fn items(&self, key: &str, range: &Range<usize>) -> Vec<Range<usize>> {
+    pub(crate) fn items(&self, key: &str, range: &Range<usize>) -> Vec<Range<usize>> {
         let Some(start) = self.find(key, range).map(|line| line + 1) else { return Vec::new() };
         let is_item = |line: &str| line.trim_start() == "-" || line.trim_start().starts_with("- ");
         let Some(first) = (start..range.end).find(|line| self.lines.get(*line).is_some_and(|line| is_item(line)))

@@ -1,0 +1,61 @@
+//! Google's Gemini API.
+//!
+//! `request` writes the body, `reply` reads the stream. Calls of tools are matched by name and order here; an id where
+//! the model gives none is made from the call's place in the thread, so that a replay makes the same one.
+
+mod reply;
+mod request;
+
+use super::answer;
+use super::http::{self, Http, Post};
+use super::site::{Auth, Site};
+use crate::domain::event::CallError;
+use crate::ports::{CallRequest, Provider, ProviderStream};
+use reqwest::header::HeaderName;
+use std::sync::Arc;
+
+/// The version of the API, as its addresses name it.
+const VERSION: &str = "/v1beta";
+
+/// What ids made here begin with.
+const MADE: &str = "gemini_call_";
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Gemini {
+    http: Arc<Http>,
+    site: Arc<Site>,
+}
+
+impl Gemini {
+    /// A provider at `site`, whose base is taken with and without `/v1beta` behind it.
+    #[must_use]
+    pub fn new(http: Arc<Http>, site: Site) -> Self {
+        Self { http, site: Arc::new(site) }
+    }
+
+    fn post(self, request: &CallRequest) -> Result<Post, CallError> {
+        let model = request.model.strip_prefix("models/").unwrap_or(&request.model);
+        let mut url = self.site.url(VERSION, &format!("/models/{model}:streamGenerateContent"));
+        url.set_query(Some("alt=sse"));
+        let headers = self.site.request_headers(Auth::Header(HeaderName::from_static("x-goog-api-key")))?;
+        Ok(Post { url, headers, key: self.site.key.clone(), body: request::body(request)? })
+    }
+}
+
+impl Provider for Gemini {
+    fn name(&self) -> &'static str {
+        "gemini"
+    }
+
+    fn endpoint(&self) -> String {
+        http::place(&self.site.url(VERSION, "/models"))
+    }
+
+    fn call(&self, request: CallRequest) -> ProviderStream {
+        let provider = self.clone();
+        let earlier = request.messages.iter().map(|message| message.calls().count()).sum();
+        let reader = reply::GeminiReader::new(self.site.key.clone(), earlier);
+        answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
+    }
+}

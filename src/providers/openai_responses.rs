@@ -1,0 +1,52 @@
+//! The Responses API: the newer form of the vendor of Chat Completions, and of servers that follow it.
+//!
+//! `request` writes the body, `reply` reads the stream. Nothing is stored at the provider: each request carries the
+//! whole history, reasoning included in its encrypted form.
+
+mod reply;
+mod request;
+
+use super::answer;
+use super::http::{self, Http, Post};
+use super::site::{Auth, Site};
+use crate::domain::event::CallError;
+use crate::ports::{CallRequest, Provider, ProviderStream};
+use reqwest::Url;
+use std::sync::Arc;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct OpenAiResponses {
+    http: Arc<Http>,
+    url: Url,
+    site: Arc<Site>,
+}
+
+impl OpenAiResponses {
+    /// A provider at `site`, whose base is that of Chat Completions too.
+    #[must_use]
+    pub fn new(http: Arc<Http>, site: Site) -> Self {
+        Self { http, url: site.url("", "/responses"), site: Arc::new(site) }
+    }
+
+    fn post(self, request: &CallRequest) -> Result<Post, CallError> {
+        let headers = self.site.request_headers(Auth::Bearer)?;
+        Ok(Post { url: self.url, headers, key: self.site.key.clone(), body: request::body(request)? })
+    }
+}
+
+impl Provider for OpenAiResponses {
+    fn name(&self) -> &'static str {
+        "openai-responses"
+    }
+
+    fn endpoint(&self) -> String {
+        http::place(&self.url)
+    }
+
+    fn call(&self, request: CallRequest) -> ProviderStream {
+        let provider = self.clone();
+        let reader = reply::ResponsesReader::new(self.site.key.clone());
+        answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
+    }
+}

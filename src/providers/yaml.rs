@@ -1,0 +1,311 @@
+//! Provider files: which models a provider has, where it answers, and how its key travels.
+//!
+//! A file is read into a value and a list of problems; a mistake costs its own entry. What a `profile` says is laid over
+//! the rest for the models that its globs match. How requests are written is code: `wire` names the form, and where it
+//! is absent the address tells.
+
+use super::known::Form;
+use super::outline::Outline;
+pub use super::scripted::scenario::Problem;
+use crate::domain::Space;
+use serde_yaml::{Mapping, Value};
+
+/// How a model is told of tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolForm {
+    /// By the wire form's own declarations.
+    #[default]
+    Native,
+    /// In words, and its text is searched for calls.
+    Text,
+}
+
+/// One provider file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderFile {
+    /// The provider's name: what stands before the slash in `provider/model`.
+    pub tool_id: String,
+    pub space: Space,
+    /// Tier and model, in the order of the file.
+    pub tiers: Vec<(String, String)>,
+    /// Variables that may hold its key, the usual one first.
+    pub env: Vec<String>,
+    base: Part,
+    profiles: Vec<Profile>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Profile {
+    globs: Vec<String>,
+    part: Part,
+}
+
+/// What can differ by model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Part {
+    pub form: Option<Form>,
+    /// The address without what the wire form puts behind it.
+    pub base: Option<String>,
+    /// The header that carries the key; `None` for `authorization: Bearer`.
+    pub key_header: Option<String>,
+    /// The variable that the `auth` entry names.
+    pub key_variable: Option<String>,
+    pub headers: Vec<(String, String)>,
+    /// Seconds a provider may be silent.
+    pub timeout: Option<u64>,
+    pub tools: ToolForm,
+    /// Tokens of the context window.
+    pub window: Option<u64>,
+    pub prices: Vec<Price>,
+}
+
+/// US dollars for a million tokens of one model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Price {
+    pub model: String,
+    pub input: f64,
+    pub output: f64,
+    pub max_output: Option<u64>,
+}
+
+impl ProviderFile {
+    /// Reads a file that lies in `space`. Without a `tool_id` there is no provider.
+    #[must_use]
+    pub fn parse(text: &str, space: Space) -> (Option<Self>, Vec<Problem>) {
+        let mut reader = Reader { outline: Outline::new(text), problems: Vec::new() };
+        let file = match serde_yaml::from_str::<Value>(text) {
+            Ok(Value::Mapping(map)) => reader.file(&map, space),
+            Ok(_) => {
+                reader.problem_at(0, "a provider file is a list of names and values, beginning with `tool_id`");
+                None
+            }
+            Err(error) => {
+                let line = error.location().map_or(0, |place| place.line().saturating_sub(1));
+                reader.problem_at(line, &format!("this is not YAML: {error}"));
+                None
+            }
+        };
+        (file, reader.problems)
+    }
+
+    /// What holds for `model`: the first profile that matches, else the file itself.
+    #[must_use]
+    pub fn part(&self, model: &str) -> &Part {
+        let profile = self.profiles.iter().find(|profile| profile.globs.iter().any(|glob| fits(glob, model)));
+        profile.map_or(&self.base, |profile| &profile.part)
+    }
+
+    /// The model of a tier.
+    #[must_use]
+    pub fn tier(&self, name: &str) -> Option<&str> {
+        self.tiers.iter().find(|(tier, _)| tier == name).map(|(_, model)| model.as_str())
+    }
+}
+
+struct Reader<'a> {
+    outline: Outline<'a>,
+    problems: Vec<Problem>,
+}
+
+impl Reader<'_> {
+    fn file(&mut self, map: &Mapping, space: Space) -> Option<ProviderFile> {
+        let Some(tool_id) = map.get("tool_id").and_then(Value::as_str).filter(|id| !id.trim().is_empty()) else {
+            self.problem("tool_id", "`tool_id` must be the provider's name, such as `anthropic`");
+            return None;
+        };
+        let mut tiers = Vec::new();
+        for (tier, model) in self.mapping(map, "tier_mapping") {
+            match model.as_str() {
+                Some(model) => tiers.push((tier, model.to_owned())),
+                None => self.problem(&tier, &format!("the tier `{tier}` must name a model")),
+            }
+        }
+        let env = map.get("env_config").and_then(|config| config.get("env")).and_then(Value::as_sequence);
+        let env = env.into_iter().flatten().filter_map(|name| name.as_str().map(ToOwned::to_owned)).collect();
+        let base = self.part(map);
+        let mut profiles = Vec::new();
+        for (name, profile) in self.mapping(map, "profiles") {
+            let globs = globs(profile.get("match"));
+            if globs.is_empty() {
+                self.problem(&name, &format!("the profile `{name}` needs `match`: globs over names of models"));
+                continue;
+            }
+            let mut merged = Value::Mapping(map.clone());
+            lay_over(&mut merged, &profile);
+            let Value::Mapping(merged) = merged else { continue };
+            // What the file itself does wrong has been told.
+            let told = self.problems.len();
+            let part = self.part(&merged);
+            let again: Vec<Problem> = self.problems.split_off(told);
+            let new = again.into_iter().filter(|problem| !self.problems.contains(problem)).collect::<Vec<_>>();
+            self.problems.extend(new);
+            profiles.push(Profile { globs, part });
+        }
+        Some(ProviderFile { tool_id: tool_id.trim().to_owned(), space, tiers, env, base, profiles })
+    }
+
+    fn part(&mut self, map: &Mapping) -> Part {
+        let config = map.get("config").cloned().unwrap_or_default();
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).map(|text| text.trim().to_owned());
+        let url = text(config.get("stream_url")).or_else(|| text(config.get("url")));
+        let (base, from_url) = url.map_or((None, None), |url| {
+            let (base, form) = base_of(&url);
+            (Some(base), form)
+        });
+        let form = match text(map.get("wire")) {
+            None => from_url,
+            Some(word) => {
+                let form = form_named(&word);
+                if form.is_none() {
+                    self.problem("wire", &format!("`{word}` is no wire; write anthropic, chat, responses or gemini"));
+                }
+                form.or(from_url)
+            }
+        };
+        let auth = config.get("auth").cloned().unwrap_or_default();
+        let key = ["key", "token", "value", "env"].iter().find_map(|name| text(auth.get(*name)));
+        let key_variable = key.as_deref().map(variable);
+        if key.is_some() && key_variable.as_ref().is_none_or(Option::is_none) {
+            self.problem(
+                "auth",
+                "a key does not belong in a file; write the name of a variable, such as ${MY_API_KEY}",
+            );
+        }
+        let mut headers = Vec::new();
+        for (name, value) in config.get("headers").and_then(Value::as_mapping).into_iter().flatten() {
+            let value = value.as_str().map(ToOwned::to_owned).or_else(|| value.as_i64().map(|value| value.to_string()));
+            match (name.as_str(), value) {
+                (Some(name), Some(value)) if !value.contains("${") => headers.push((name.to_ascii_lowercase(), value)),
+                // The body's type is the program's business, and a header with a variable carries a key: `auth` does.
+                _ => self.problem("headers", "headers are texts without variables; the key goes under `auth`"),
+            }
+        }
+        let mut prices = Vec::new();
+        for (model, price) in self.mapping(map, "pricing") {
+            let dollars = |name: &str| price.get(name).and_then(Value::as_f64).filter(|price| *price >= 0.0);
+            match (dollars("input"), dollars("output")) {
+                (Some(input), Some(output)) => {
+                    let max_output = price.get("max_output_tokens").and_then(Value::as_u64);
+                    prices.push(Price { model, input, output, max_output });
+                }
+                _ => self.problem(&model, &format!("the price of `{model}` needs `input` and `output` in US dollars")),
+            }
+        }
+        let tools = match text(map.get("tool_use").and_then(|tools| tools.get("mode"))).as_deref() {
+            None | Some("native") => ToolForm::Native,
+            Some("text_parsed" | "text") => ToolForm::Text,
+            Some(word) => {
+                self.problem("mode", &format!("`{word}` is no mode of tools; write native or text_parsed"));
+                ToolForm::Native
+            }
+        };
+        Part {
+            form,
+            base,
+            key_header: text(auth.get("header")).filter(|name| !name.eq_ignore_ascii_case("authorization")),
+            key_variable: key_variable.flatten(),
+            headers,
+            timeout: config.get("timeout").and_then(Value::as_u64).filter(|seconds| *seconds > 0),
+            tools,
+            window: map.get("context_window").and_then(Value::as_u64),
+            prices,
+        }
+    }
+
+    /// The entries of the mapping under `name`, as far as their names are texts.
+    fn mapping(&mut self, map: &Mapping, name: &str) -> Vec<(String, Value)> {
+        match map.get(name) {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Mapping(entries)) => {
+                entries.iter().filter_map(|(name, value)| Some((name.as_str()?.to_owned(), value.clone()))).collect()
+            }
+            Some(_) => {
+                self.problem(name, &format!("`{name}` must be names with values"));
+                Vec::new()
+            }
+        }
+    }
+
+    fn problem(&mut self, key: &str, message: &str) {
+        let line = self.outline.line_of(key, &self.outline.all());
+        self.problem_at(line, message);
+    }
+
+    /// `line` counts from 0.
+    fn problem_at(&mut self, line: usize, message: &str) {
+        self.problems.push(Problem { line: line + 1, message: message.to_owned() });
+    }
+}
+
+fn form_named(word: &str) -> Option<Form> {
+    Some(match word {
+        "anthropic" => Form::Anthropic,
+        "chat" => Form::Chat,
+        "responses" => Form::Responses,
+        "gemini" => Form::Gemini,
+        _ => return None,
+    })
+}
+
+/// An address as files write it, with the path of the form, and the form that the path tells.
+fn base_of(url: &str) -> (String, Option<Form>) {
+    let path = url.split('?').next().unwrap_or(url);
+    let endings = [("/messages", Form::Anthropic), ("/chat/completions", Form::Chat), ("/responses", Form::Responses)];
+    for (ending, form) in endings {
+        if let Some(base) = path.strip_suffix(ending) {
+            return (base.to_owned(), Some(form));
+        }
+    }
+    match path.split_once("/models/") {
+        Some((base, call)) if call.to_ascii_lowercase().contains("generatecontent") => {
+            (base.to_owned(), Some(Form::Gemini))
+        }
+        _ => (path.to_owned(), None),
+    }
+}
+
+/// The variable in `${NAME}` or `NAME`.
+fn variable(text: &str) -> Option<String> {
+    let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or(text);
+    let name = name.split(':').next().unwrap_or(name);
+    let fits = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '_';
+    (!name.is_empty() && name.chars().all(fits)).then(|| name.to_owned())
+}
+
+/// One glob or several.
+fn globs(value: Option<&Value>) -> Vec<String> {
+    match value {
+        Some(Value::String(glob)) => vec![glob.clone()],
+        Some(Value::Sequence(globs)) => globs.iter().filter_map(|glob| glob.as_str().map(ToOwned::to_owned)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether `glob`, in which `*` stands for any letters, describes all of `text`.
+fn fits(glob: &str, text: &str) -> bool {
+    let Some((before, after)) = glob.split_once('*') else { return glob == text };
+    let Some(rest) = text.strip_prefix(before) else { return false };
+    rest.char_indices()
+        .map(|(at, _)| at)
+        .chain([rest.len()])
+        .any(|at| rest.get(at..).is_some_and(|rest| fits(after, rest)))
+}
+
+/// Lays `over` on `under`: mappings entry by entry, everything else whole.
+fn lay_over(under: &mut Value, over: &Value) {
+    match (under, over) {
+        (Value::Mapping(under), Value::Mapping(over)) => {
+            for (name, value) in over {
+                match under.get_mut(name) {
+                    Some(place) => lay_over(place, value),
+                    None => drop(under.insert(name.clone(), value.clone())),
+                }
+            }
+        }
+        (under, over) => *under = over.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+use super::*;
+
+const GATEWAY: &str = r#"tool_id: gateway
+tier_mapping:
+  fast: small-1
+  max: 7
+pricing:
+  small-1: { input: 1, output: 5.5, max_output_tokens: 4096 }
+  odd: { input: cheap }
+context_window: 100000
+config:
+  url: https://gateway.example/v1/chat/completions
+  timeout: 120
+  headers: { X-Team: bread, X-Key: "${SECRET}" }
+  auth: { type: bearer, token: "${GATEWAY_KEY}" }
+tool_use: { mode: text_parsed }
+profiles:
+  gemini:
+    match: ["gem*-pro"]
+    config:
+      url: https://gateway.example/v1beta/models/{model}:generateContent
+      auth: { header: x-goog-api-key, key: GATEWAY_KEY }
+    tool_use: { mode: native }
+  lost: {}
+"#;
+
+fn problems(text: &str) -> Vec<String> {
+    ProviderFile::parse(text, Space::User).1.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_file_with_profiles_and_mistakes() {
+    let (file, found) = ProviderFile::parse(GATEWAY, Space::User);
+    let file = file.unwrap();
+    assert_eq!((file.tier("fast"), file.tier("max")), (Some("small-1"), None));
+    let part = file.part("small-1");
+    assert_eq!((part.form, part.base.as_deref()), (Some(Form::Chat), Some("https://gateway.example/v1")));
+    assert_eq!((part.key_header.as_deref(), part.key_variable.as_deref()), (None, Some("GATEWAY_KEY")));
+    assert_eq!((part.tools, part.window, part.timeout), (ToolForm::Text, Some(100_000), Some(120)));
+    assert_eq!(part.headers, [("x-team".to_owned(), "bread".to_owned())]);
+    let price = Price { model: "small-1".into(), input: 1.0, output: 5.5, max_output: Some(4_096) };
+    assert_eq!(part.prices, [price]);
+    let gemini = file.part("gemini-2-pro");
+    assert_eq!((gemini.form, gemini.base.as_deref()), (Some(Form::Gemini), Some("https://gateway.example/v1beta")));
+    assert_eq!((gemini.key_header.as_deref(), gemini.tools), (Some("x-goog-api-key"), ToolForm::Native));
+    let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        found,
+        [
+            "line 4: the tier `max` must name a model",
+            "line 12: headers are texts without variables; the key goes under `auth`",
+            "line 7: the price of `odd` needs `input` and `output` in US dollars",
+            "line 22: the profile `lost` needs `match`: globs over names of models",
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_provider() {
+    assert!(problems("tool_id: [").first().is_some_and(|problem| problem.contains("not YAML")));
+    assert_eq!(problems("- a"), ["line 1: a provider file is a list of names and values, beginning with `tool_id`"]);
+    assert_eq!(problems("version: 1"), ["line 1: `tool_id` must be the provider's name, such as `anthropic`"]);
+    assert_eq!(
+        problems("tool_id: a\nwire: grpc\n"),
+        ["line 2: `grpc` is no wire; write anthropic, chat, responses or gemini"]
+    );
+}
+
+#[test]
+fn a_key_in_a_file_is_a_problem_that_does_not_show_it() {
+    let found = problems("tool_id: a\nconfig:\n  auth: { token: sk-hush-hush }\n");
+    assert_eq!(found.len(), 1);
+    assert!(found[0].starts_with("line 3: ") && !found[0].contains("hush"), "{found:?}");
+}
+
+#[test]
+fn globs_describe_whole_names() {
+    for (glob, text, expected) in
+        [("a*c", "abc", true), ("a*c", "abcd", false), ("*", "", true), ("a", "ab", false), ("*-*-x", "é-b-x", true)]
+    {
+        assert_eq!(fits(glob, text), expected, "{glob} {text}");
+    }
+}
+
+#[test]
+fn the_files_in_the_program_have_no_problems() {
+    for item in crate::items::system::PROVIDERS {
+        let (file, problems) = ProviderFile::parse(item.text, Space::System);
+        assert_eq!(problems, [], "{}", item.id);
+        let file = file.unwrap();
+        for tier in ["fast", "general", "high", "max", "orchestrator", "reasoning"] {
+            let model = crate::domain::ModelRef::new(&file.tool_id, file.tier(tier).unwrap());
+            assert!(crate::providers::Catalog::embedded().lookup(&model).is_some(), "{model} is not in the list");
+        }
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_damage_is_told_or_harmless(at in 0_usize..900, with in "[ -~\n]{0,3}") {
+        let at = GATEWAY.floor_char_boundary(at % GATEWAY.len());
+        let (before, after) = GATEWAY.split_at(at);
+        let damaged = format!("{before}{with}{}", after.get(with.len()..).unwrap_or_default());
+        let (file, problems) = ProviderFile::parse(&damaged, Space::User);
+        proptest::prop_assert!(file.is_some() || !problems.is_empty());
+    }
+}
