@@ -1,4 +1,13 @@
-//! Items under `.ai/`: for now the few that are bundled with the program. Finding and reading the items of projects and
-//! users comes with the item engine.
+//!
+//! [`find`] says which file an id means and which files it shadows. Parsers of what people write are tolerant: they
+//! return a value and a list of problems, and one mistake costs one entry.
 
+pub mod find;
+pub mod id;
+pub mod space;
 pub mod system;
+mod walk;
+
+pub use find::{Found, Item, Items, NotFound};
+pub use id::{ItemId, Kind};
+pub use space::{Place, Root, Spaces};
