@@ -1,13 +1,18 @@
+//! Items under `.ai/`: directives, knowledge and tools, in the spaces project, user and system.
 //!
 //! [`find`] says which file an id means and which files it shadows. Parsers of what people write are tolerant: they
 //! return a value and a list of problems, and one mistake costs one entry.
 
+pub mod directive;
+mod fence;
 pub mod find;
 pub mod id;
+pub mod markup;
 pub mod space;
 pub mod system;
 mod walk;
 
+pub use directive::Directive;
 pub use find::{Found, Item, Items, NotFound};
 pub use id::{ItemId, Kind};
 pub use space::{Place, Root, Spaces};
