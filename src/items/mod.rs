@@ -7,12 +7,16 @@ pub mod directive;
 mod fence;
 pub mod find;
 pub mod id;
+pub mod knowledge;
 pub mod markup;
 pub mod space;
 pub mod system;
+pub mod tool;
 mod walk;
 
 pub use directive::Directive;
 pub use find::{Found, Item, Items, NotFound};
 pub use id::{ItemId, Kind};
+pub use knowledge::Knowledge;
 pub use space::{Place, Root, Spaces};
+pub use tool::Tool;
