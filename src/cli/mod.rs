@@ -1,8 +1,10 @@
 //! The command line: one file a subcommand, and the edge where errors become sentences and exit codes.
 
 mod attach;
+mod check;
 mod failure;
 mod find;
+mod items;
 mod run;
 mod screen;
 mod text;
@@ -62,6 +64,10 @@ enum Subcommands {
     Transcript(transcript::TranscriptArguments),
     /// Watch a running thread and talk to it, line by line
     Attach(attach::AttachArguments),
+    /// List the items this project can name: directives, knowledge, tools
+    Items(items::ItemsArguments),
+    /// Say what is wrong with items and settings, and what to do about it
+    Check(check::CheckArguments),
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
     Worker(worker::WorkerArguments),
@@ -77,6 +83,8 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Threads(arguments)) => threads::run(&common, &arguments),
         Some(Subcommands::Transcript(arguments)) => transcript::run(&common, &arguments),
         Some(Subcommands::Attach(arguments)) => attach::run(&common, &arguments),
+        Some(Subcommands::Items(arguments)) => items::run(&common, &arguments),
+        Some(Subcommands::Check(arguments)) => check::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => worker::run(&common, &arguments),
     };
     result.unwrap_or_else(|failure| failure.report())

@@ -3,6 +3,7 @@
 //! [`find`] says which file an id means and which files it shadows. Parsers of what people write are tolerant: they
 //! return a value and a list of problems, and one mistake costs one entry.
 
+pub mod check;
 pub mod directive;
 mod fence;
 pub mod find;
@@ -10,7 +11,6 @@ pub mod id;
 pub mod knowledge;
 pub mod markup;
 pub mod space;
-pub mod system;
 pub mod tool;
 mod walk;
 
