@@ -114,7 +114,7 @@ fn a_tool_round_goes_on_without_the_tool() {
     let record: Value = serde_json::from_slice(&std::fs::read(request).unwrap()).unwrap();
     let layers: Vec<&str> =
         record["layers"].as_array().unwrap().iter().map(|layer| layer["id"].as_str().unwrap()).collect();
-    assert_eq!(layers, ["levain/Constitution", "levain/Chat", "prompt", "turn"]);
+    assert_eq!(layers, ["levain/Constitution", "levain/chat", "prompt", "turn"]);
 }
 
 #[test]
@@ -308,4 +308,48 @@ fn completions_know_the_commands() {
     let home = Home::new();
     let (code, out, _) = output(&mut home.levain(&["completions", "bash"]));
     assert!(code == 0 && out.contains("transcript") && out.contains("--continue"), "{out}");
+}
+
+#[test]
+fn items_are_listed_and_checked() {
+    let home = Home::new();
+    let write = |path: &str, text: &str| {
+        let path = home.project().join(".ai").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let directive = "```xml\n<directive name=\"greet\" version=\"1.0.0\"><metadata><description>Greets</description></metadata>\n\
+                     <inputs><input name=\"who\" required=\"true\"/></inputs></directive>\n```\nGreet {input:who}.\n";
+    write("directives/greet.md", directive);
+    write("knowledge/levain/core/Identity.md", "Mine.");
+    let (code, out, err) = output(&mut home.levain(&["items", "--json"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    let items = lines(&out);
+    let find = |id: &str| items.iter().find(|item| item["id"] == id).unwrap();
+    assert_eq!(
+        (&find("greet")["schema"], &find("greet")["problems"]),
+        (&"levain.item/1".into(), &serde_json::json!([]))
+    );
+    let identity = find("levain/core/Identity");
+    assert_eq!((&identity["space"], &identity["shadows"][0]["space"]), (&"project".into(), &"system".into()));
+    assert_eq!(identity["problems"][0]["message"], "holds no metadata");
+    let (code, out, _) = output(&mut home.levain(&["check", "--json"]));
+    assert_eq!((code, lines(&out).len()), (0, 1), "{out}");
+    write("directives/bad.md", "no block");
+    let (code, out, _) = output(&mut home.levain(&["check", ".ai/directives"]));
+    assert_eq!(code, 1);
+    assert!(out.contains("bad.md:1: holds no metadata") && out.ends_with("2 items: 1 errors, 0 warnings\n"), "{out}");
+
+    let model = scenario(&home);
+    let run = |arguments: &[&str]| {
+        let all: Vec<&str> =
+            ["run", "--model", &model, "--directive"].into_iter().chain(arguments.iter().copied()).collect();
+        output(home.levain(&all).stdin(Stdio::null()))
+    };
+    assert_eq!(run(&["greet", "--input", "who=Ada", "hello"]).0, 0);
+    let (code, _, err) = run(&["greet", "hello"]);
+    assert!(code == 2 && err.contains("the input `who` is missing"), "{err}");
+    let (code, _, err) = run(&["geet", "hello"]);
+    assert!(code == 2 && err.contains("near is `greet`"), "{err}");
+    home.wait_until_quiet();
 }

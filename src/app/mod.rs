@@ -3,6 +3,7 @@
 //! [`run`] is the loop, [`performer`] carries out effects and brings their answers back as messages, [`setup`] gathers
 //! settings, providers and paths for screens, workers and headless commands alike.
 
+mod briefing;
 mod connection;
 mod fault;
 pub mod logging;
@@ -15,6 +16,7 @@ pub mod setup;
 mod shutdown;
 mod theme;
 
+pub use briefing::{Briefing, BriefingError};
 pub use outside::Models;
 pub use run::{Opening, run};
 pub use setup::Setup;

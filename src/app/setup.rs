@@ -1,11 +1,12 @@
 //! What every form of the program starts with: folders, project, settings, providers.
 
+use super::briefing::BriefingError;
 use super::outside::Models;
 use crate::config::paths::{BadProject, RuntimeError};
 use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced};
 use crate::domain::{ModelRef, ThreadId};
 use crate::engine::driver::SystemText;
-use crate::items::system;
+use crate::items::{Items, Spaces};
 use crate::ports::{Clock, SystemClock};
 use crate::providers::{Catalog, Keys, KeysError, Providers, ResolveError, Settings};
 use crate::store::Layout;
@@ -41,8 +42,8 @@ pub enum SetupError {
     Keys(#[from] KeysError),
     #[error(transparent)]
     Model(#[from] ResolveError),
-    #[error("there is no directive `{asked}`; this version runs {}", system::DIRECTIVES.join(", "))]
-    NoDirective { asked: String },
+    #[error(transparent)]
+    Briefing(#[from] BriefingError),
 }
 
 impl Setup {
@@ -73,13 +74,22 @@ impl Setup {
         self.config.model.as_ref().map_or_else(|| self.models.default_model(), |model| model.value.clone())
     }
 
-    /// The directive a new thread runs.
-    ///
-    /// # Errors
-    /// [`SetupError::NoDirective`].
-    pub fn directive(&self) -> Result<String, SetupError> {
-        let asked = self.config.directive.value.clone();
-        if system::DIRECTIVES.contains(&asked.as_str()) { Ok(asked) } else { Err(SetupError::NoDirective { asked }) }
+    /// Every item of this project's spaces, as they are now. `USER_SPACE` names the folder that holds the person's
+    /// `.ai`, `LEVAIN_SYSTEM_SPACE` further ones.
+    #[must_use]
+    pub fn items(&self) -> Items {
+        let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let user = folder("USER_SPACE").map_or_else(|| self.dirs.home.clone(), PathBuf::from);
+        let user = std::fs::canonicalize(&user).unwrap_or(user);
+        let bundles = folder("LEVAIN_SYSTEM_SPACE").unwrap_or_default();
+        let bundles = std::env::split_paths(&bundles).filter(|path| !path.as_os_str().is_empty());
+        Items::list(&Spaces::new(&self.project.root, &user, bundles))
+    }
+
+    /// The directive a new thread runs, by id.
+    #[must_use]
+    pub fn directive(&self) -> &str {
+        &self.config.directive.value
     }
 
     /// Starts and finds workers of this project.
@@ -95,11 +105,11 @@ impl Setup {
         })
     }
 
-    /// What a host needs to run `thread_id` in this process.
+    /// What a host needs to run `thread_id` in this process, with `system` for the model.
     ///
     /// # Errors
     /// [`SetupError::Runtime`].
-    pub fn hosting(&self, thread_id: ThreadId) -> Result<Hosting, SetupError> {
+    pub fn hosting(&self, thread_id: ThreadId, system: Vec<SystemText>) -> Result<Hosting, SetupError> {
         Ok(Hosting {
             layout: self.layout.clone(),
             thread_id,
@@ -107,7 +117,7 @@ impl Setup {
             outside: Box::new(self.models.clone()),
             tools: Arc::new(NoTools),
             clock: Arc::new(SystemClock),
-            system: system_sources(),
+            system,
             idle: Duration::from_secs(self.config.idle_seconds.value),
             orphaned: Duration::from_secs(self.config.orphan_seconds.value),
         })
@@ -123,19 +133,4 @@ impl Setup {
 /// This program's own file.
 fn program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
-}
-
-/// The system texts of `levain/chat`.
-fn system_sources() -> Vec<SystemText> {
-    use crate::domain::{LayerKind, Space};
-    [(LayerKind::Constitution, system::CONSTITUTION), (LayerKind::DirectiveSystem, system::CHAT)]
-        .into_iter()
-        .map(|(kind, item)| SystemText {
-            kind,
-            id: item.id.to_owned(),
-            space: Space::System,
-            path: item.path.to_owned(),
-            text: item.text.into(),
-        })
-        .collect()
 }

@@ -1,5 +1,6 @@
 //! The edge: an error becomes a sentence, a hint where there is one, and an exit code.
 
+use crate::app::BriefingError;
 use crate::app::setup::SetupError;
 use crate::ports::StoreError;
 use std::io::{self, Write};
@@ -51,11 +52,15 @@ impl Failure {
 impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
         match error {
-            SetupError::NoDirective { .. } | SetupError::Project(_) | SetupError::Model(_) => {
-                Self::usage(error.to_string())
-            }
+            SetupError::Briefing(_) | SetupError::Project(_) | SetupError::Model(_) => Self::usage(error.to_string()),
             SetupError::WorkingFolder(_) | SetupError::Runtime(_) | SetupError::Keys(_) => Self::new(error.to_string()),
         }
+    }
+}
+
+impl From<BriefingError> for Failure {
+    fn from(error: BriefingError) -> Self {
+        Self::usage(error.to_string())
     }
 }
 

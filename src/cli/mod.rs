@@ -1,10 +1,12 @@
 //! The command line: one file a subcommand, and the edge where errors become sentences and exit codes.
 
 mod attach;
+mod check;
 mod completions;
 mod doctor;
 mod failure;
 mod find;
+mod items;
 mod keys;
 mod models;
 mod run;
@@ -78,6 +80,10 @@ enum Subcommands {
     Doctor(doctor::DoctorArguments),
     /// Print the completions of a shell
     Completions(completions::CompletionsArguments),
+    /// List the items this project can name: directives, knowledge, tools
+    Items(items::ItemsArguments),
+    /// Say what is wrong with items and settings, and what to do about it
+    Check(check::CheckArguments),
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
     Worker(worker::WorkerArguments),
@@ -98,6 +104,8 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Keys(arguments)) => keys::run(&common, &arguments),
         Some(Subcommands::Doctor(arguments)) => doctor::run(&common, &arguments),
         Some(Subcommands::Completions(arguments)) => completions::run(&arguments),
+        Some(Subcommands::Items(arguments)) => items::run(&common, &arguments),
+        Some(Subcommands::Check(arguments)) => check::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => worker::run(&common, &arguments),
     };
     result.unwrap_or_else(|failure| failure.report())

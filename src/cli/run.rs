@@ -3,9 +3,10 @@
 use super::failure::{Failure, code, written};
 use super::text;
 use super::{Common, runtime};
-use crate::app::{Setup, Shutdown, logging};
+use crate::app::{Briefing, Setup, Shutdown, logging};
 use crate::domain::event::{CancelScope, Delta, PromptMode};
 use crate::domain::{Cost, Event, Limits, ModelRef, Money, Status, ThreadId, ThreadKind, Tokens};
+use crate::items::directive::Values;
 use crate::store::recover;
 use crate::store::thread::Summary;
 use crate::worker::client::Client;
@@ -24,6 +25,9 @@ pub(super) struct RunArguments {
     /// The directive to run
     #[arg(long, value_name = "ID")]
     directive: Option<String>,
+    /// A value for an input of the directive; may be given several times
+    #[arg(long, value_name = "NAME=VALUE", value_parser = input)]
+    input: Vec<(String, String)>,
     /// End after this many turns
     #[arg(long, value_name = "N")]
     limit_turns: Option<u32>,
@@ -60,9 +64,19 @@ struct RunResult {
     limit: Option<&'static str>,
 }
 
+/// `name=value`.
+fn input(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as name=value")?;
+    if name.is_empty() { Err("the name before `=` is empty".into()) } else { Ok((name.into(), value.into())) }
+}
+
 impl RunArguments {
-    fn limits(&self) -> Limits {
-        Limits::ONE_SHOT.overridden(Limits {
+    fn inputs(&self) -> Values {
+        self.input.iter().cloned().collect()
+    }
+
+    fn limits(&self, directive: Limits) -> Limits {
+        Limits::ONE_SHOT.overridden(directive).overridden(Limits {
             turns: self.limit_turns,
             tokens: self.limit_tokens.map(Tokens),
             spend: self.limit_spend.map(Money::from_dollars),
@@ -89,15 +103,21 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
     for problem in &setup.problems {
         let _closed = writeln!(io::stderr(), "warning: {problem}");
     }
-    let (directive, prompt) = (setup.directive()?, arguments.prompt()?);
+    let directive = setup.directive().to_owned();
+    let briefing = Briefing::prepare(&setup.items(), &directive, Some(arguments.inputs()))?;
+    for problem in &briefing.problems {
+        let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
+    }
+    let prompt = arguments.prompt()?;
     logging::to_file(setup.dirs.state.join("levain.log"));
-    runtime()?.block_on(hosted(&setup, arguments, directive, prompt))
+    runtime()?.block_on(hosted(&setup, arguments, directive, briefing, prompt))
 }
 
 async fn hosted(
     setup: &Setup,
     arguments: &RunArguments,
     directive: String,
+    briefing: Briefing,
     prompt: String,
 ) -> Result<ExitCode, Failure> {
     let now = setup.now();
@@ -112,11 +132,12 @@ async fn hosted(
         created_at: now,
         updated_at: now,
         cost: Cost::default(),
-        limits: arguments.limits(),
+        limits: arguments.limits(briefing.limits),
     };
     recover::create(&setup.layout, &summary)?;
-    let hosted =
-        host::host(setup.hosting(thread_id.clone())?).await.map_err(|error| Failure::new(error.to_string()))?;
+    let hosted = host::host(setup.hosting(thread_id.clone(), briefing.system)?)
+        .await
+        .map_err(|error| Failure::new(error.to_string()))?;
     let mut client = hosted.client();
     client.greet(0).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut result = RunResult {

@@ -2,18 +2,23 @@
 
 use super::failure::Failure;
 use super::{Common, Open, find, runtime};
-use crate::app::{self, Opening, Setup, logging};
+use crate::app::{self, Briefing, Opening, Setup, logging};
+use crate::items::directive::Values;
 use crate::terminal::{Tty, guard};
 use std::process::ExitCode;
 
 pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(open.directive))?;
-    let directive = setup.directive()?;
     let thread = match open.resume {
         None => None,
         Some(None) => Some(find::newest(&setup)?),
         Some(Some(text)) => Some(find::thread(&setup, &text)?),
     };
+    let directive = setup.directive().to_owned();
+    // A thread that is reopened has its own directive.
+    if thread.is_none() {
+        Briefing::prepare(&setup.items(), &directive, Some(Values::new()))?;
+    }
     let tty = Tty::open().map_err(|error| {
         Failure::new(format!("the workbench needs a terminal ({error})"))
             .hint("levain run \"your question\" works without one")

@@ -2,9 +2,10 @@
 
 use super::failure::Failure;
 use super::{Common, runtime};
-use crate::app::{Setup, logging};
+use crate::app::{Briefing, Setup, logging};
 use crate::domain::ThreadId;
 use crate::domain::event::EndReason;
+use crate::store::thread::Summary;
 use crate::worker::host::{self, HostError};
 use crate::worker::launch::FirstLine;
 use clap::Args;
@@ -34,7 +35,13 @@ pub(super) fn run(common: &Common, arguments: &WorkerArguments) -> Result<ExitCo
 async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None)).map_err(|error| text(&error))?;
-    let hosting = setup.hosting(arguments.thread.clone()).map_err(|error| text(&error))?;
+    let thread = &arguments.thread;
+    let summary = Summary::read(&setup.layout.thread(thread), thread).map_err(|error| text(&error))?;
+    let briefing = Briefing::prepare(&setup.items(), &summary.directive, None).map_err(|error| text(&error))?;
+    for problem in &briefing.problems {
+        tracing::warn!(%problem, "in the directive");
+    }
+    let hosting = setup.hosting(thread.clone(), briefing.system).map_err(|error| text(&error))?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| text(&error))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| text(&error))?;
     // Listening is enough to survive it.

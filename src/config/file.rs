@@ -1,8 +1,8 @@
 //! One settings file laid over the settings so far.
 
-use super::problem::{Problem, nearest};
 use super::settings::{Given, SETTINGS, Written};
 use super::{Config, Dirs, Source};
+use crate::domain::{Problem, Severity, nearest};
 use std::fs;
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -33,6 +33,7 @@ pub(super) fn apply(config: &mut Config, path: &Path, owner: Owner, dirs: &Dirs,
             problems.push(Problem {
                 file: Some(path.to_owned()),
                 line: None,
+                severity: Severity::Error,
                 message: format!("could not be read: {error}"),
                 remedy: "make it a file that you may read, or remove it".into(),
             });
@@ -46,6 +47,7 @@ pub(super) fn apply(config: &mut Config, path: &Path, owner: Owner, dirs: &Dirs,
             problems.push(Problem {
                 file: Some(path.to_owned()),
                 line: Some(line),
+                severity: Severity::Error,
                 message: "not UTF-8 text".into(),
                 remedy: "save the file as UTF-8".into(),
             });
@@ -114,7 +116,7 @@ impl Reader<'_> {
     }
 
     fn report(&mut self, line: u32, message: String, remedy: String) {
-        self.problems.push(Problem { file: Some(self.path.to_owned()), line: Some(line), message, remedy });
+        self.problems.push(Problem::at(self.path, line, Severity::Error, message, remedy));
     }
 }
 

@@ -8,11 +8,10 @@
 
 mod file;
 pub mod paths;
-mod problem;
 mod settings;
 
+pub use crate::domain::Problem;
 pub use paths::{Dirs, FoundBy, Project};
-pub use problem::Problem;
 
 use crate::domain::ModelRef;
 use std::ffi::OsString;

@@ -1,8 +1,8 @@
 //! The table of settings: name, variable, who may set it, and how its value is read. Files, environment and the
 //! messages about them all come from here.
 
-use super::problem::Problem;
 use super::{Config, Dirs, Source, Sourced, ThemeChoice};
+use crate::domain::{Problem, Severity};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::de::DeValue;
@@ -182,7 +182,7 @@ pub(super) fn apply_environment(
         let given = Given { written: Written::Variable(&text), folder: Path::new(""), home: &dirs.home };
         if let Err(remedy) = setting.set(config, &given, Source::Environment(setting.variable)) {
             let message = format!("${} cannot be `{text}`", setting.variable);
-            problems.push(Problem { file: None, line: None, message, remedy });
+            problems.push(Problem { file: None, line: None, severity: Severity::Error, message, remedy });
         }
     }
 }

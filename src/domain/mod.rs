@@ -9,6 +9,7 @@ pub mod command;
 pub mod event;
 pub mod id;
 pub mod message;
+pub mod problem;
 pub mod request;
 pub mod status;
 
@@ -18,5 +19,6 @@ pub use command::{Command, State};
 pub use event::{Event, Record, Timestamp};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
 pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
+pub use problem::{Problem, Severity, nearest};
 pub use request::{MessageRef, RequestRecord};
 pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};

@@ -1,5 +1,23 @@
-//! Items under `.ai/`: for now the few that are bundled with the program. Finding and reading the items of projects and
-//! users comes with the item engine.
+//! Items under `.ai/`: directives, knowledge and tools, in the spaces project, user and system.
+//!
+//! [`find`] says which file an id means and which files it shadows. Parsers of what people write are tolerant: they
+//! return a value and a list of problems, and one mistake costs one entry.
 
+pub mod check;
+pub mod directive;
+mod fence;
+pub mod find;
+pub mod id;
+pub mod knowledge;
+pub mod markup;
 pub mod signature;
-pub mod system;
+pub mod space;
+pub mod tool;
+mod walk;
+
+pub use directive::Directive;
+pub use find::{Found, Item, Items, NotFound};
+pub use id::{ItemId, Kind};
+pub use knowledge::Knowledge;
+pub use space::{Place, Root, Spaces};
+pub use tool::Tool;

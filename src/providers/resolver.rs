@@ -13,7 +13,7 @@ use super::site::{Auth, Site};
 use super::text_calls::TextCalls;
 use super::yaml::{Part, ProviderFile, ToolForm};
 use crate::domain::{ModelRef, Space};
-use crate::items::system;
+use crate::items::space::embedded_texts;
 use crate::ports::Provider;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -65,9 +65,12 @@ impl Settings {
     }
 }
 
+/// Where the provider files in the program lie.
+pub(super) const BUNDLED: &str = ".ai/tools/levain/providers";
+
 /// The provider files in the program.
 fn bundled() -> Vec<ProviderFile> {
-    system::PROVIDERS.iter().filter_map(|item| ProviderFile::parse(item.text, Space::System).0).collect()
+    embedded_texts(BUNDLED).filter_map(|(_, text)| ProviderFile::parse(text, Space::System).0).collect()
 }
 
 /// Why a model cannot be asked, and what to do.

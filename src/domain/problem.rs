@@ -1,18 +1,55 @@
-//! A mistake in a setting, told so that a person can mend it.
+//! A mistake in something a person wrote, told so that it can be mended.
 
+use serde::Serialize;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// One mistake. The setting it is in keeps the value it had without it.
+/// How much a mistake costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// Understood all the same, or probably not what was meant.
+    Warning,
+    /// The entry it is in has no effect.
+    Error,
+}
+
+impl Severity {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One mistake. What it is in keeps the value it had without it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// `None` for a mistake in the environment.
     pub file: Option<PathBuf>,
     /// Counts from 1; `None` when the file as a whole is meant.
     pub line: Option<u32>,
+    pub severity: Severity,
     pub message: String,
     /// What to do about it.
     pub remedy: String,
+}
+
+impl Problem {
+    /// A mistake at a line of a file.
+    #[must_use]
+    pub fn at(
+        file: &Path,
+        line: impl Into<Option<u32>>,
+        severity: Severity,
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> Self {
+        let (message, remedy) = (message.into(), remedy.into());
+        Self { file: Some(file.to_owned()), line: line.into(), severity, message, remedy }
+    }
 }
 
 impl fmt::Display for Problem {
@@ -30,9 +67,11 @@ impl fmt::Display for Problem {
 }
 
 /// The word of `known` that `word` was probably meant to be: at most two letters off, and less than half the word.
-pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase().replace('-', "_");
     known
+        .into_iter()
         .map(|name| (strsim::osa_distance(&word, name), name))
         .filter(|(distance, name)| *distance <= 2 && distance * 2 < name.len())
         .min_by_key(|(distance, _)| *distance)
@@ -46,7 +85,7 @@ mod tests {
     #[test]
     fn a_slip_finds_its_word_and_a_stranger_does_not() {
         let known = ["model", "theme", "idle_seconds"];
-        let find = |word| nearest(word, known.into_iter());
+        let find = |word| nearest(word, known);
         assert_eq!(find("modle"), Some("model"));
         assert_eq!(find("Idle-Second"), Some("idle_seconds"));
         assert_eq!(find("colour"), None);

@@ -1,0 +1,88 @@
+//! What is wrong with items: as files, against their place, and in what they mention.
+
+use super::directive::Directive;
+use super::find::{Item, Items};
+use super::id::{ItemId, Kind};
+use super::knowledge::Knowledge;
+use super::tool::Tool;
+use crate::domain::{Problem, Severity};
+use std::path::Path;
+
+/// Everything wrong with one item, by line.
+#[must_use]
+pub fn item(items: &Items, item: &Item) -> Vec<Problem> {
+    match items.read(item) {
+        Ok(text) => self::text(item.kind, &text, &items.file(item), Some(&item.id), Some(items)),
+        Err(problem) => vec![problem],
+    }
+}
+
+/// Everything wrong with a text. Without `id` its place is not judged, without `items` not what it mentions.
+#[must_use]
+pub fn text(kind: Kind, text: &str, file: &Path, id: Option<&ItemId>, items: Option<&Items>) -> Vec<Problem> {
+    let mut problems = match kind {
+        Kind::Directive => {
+            let (directive, mut problems) = Directive::parse(text, file);
+            problems.extend(id.map(|id| directive.compare(id, file)).unwrap_or_default());
+            problems.extend(placeholders(&directive, file));
+            problems.extend(items.map(|items| mentions(&directive, items, file)).unwrap_or_default());
+            problems
+        }
+        Kind::Knowledge => {
+            let (knowledge, mut problems) = Knowledge::parse(text, file);
+            problems.extend(id.map(|id| knowledge.compare(id, file)).unwrap_or_default());
+            problems
+        }
+        Kind::Tool => {
+            let (tool, mut problems) = Tool::parse(text, file);
+            problems.extend(id.map(|id| tool.compare(id, file)).unwrap_or_default());
+            problems
+        }
+    };
+    problems.sort_by_key(|problem| problem.line);
+    problems
+}
+
+/// The directive it extends and the knowledge it brings along.
+fn mentions(directive: &Directive, items: &Items, file: &Path) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if let Some(extends) = &directive.extends
+        && let Err(missing) = items.find(Kind::Directive, &extends.value)
+    {
+        let message = format!("extends {missing}").replacen(
+            "extends there is no directive",
+            "extends a directive that does not exist,",
+            1,
+        );
+        problems.push(Problem::at(file, extends.lines.0, Severity::Error, message, "mend the id, or remove extends"));
+    }
+    for mention in directive.context.wanted() {
+        if let Err(missing) = items.find(Kind::Knowledge, &mention.id) {
+            let severity = if mention.optional { Severity::Warning } else { Severity::Error };
+            let remedy = "mend the id, write the item, or add optional=\"true\"";
+            problems.push(Problem::at(file, mention.lines.0, severity, missing.to_string(), remedy));
+        }
+    }
+    problems
+}
+
+/// Placeholders that nothing will ever fill.
+fn placeholders(directive: &Directive, file: &Path) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (number, line) in (directive.body_lines.0..).zip(directive.body.lines()) {
+        for rest in line.split("{input:").skip(1) {
+            let name: String = rest.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
+            let declared = directive.inputs.iter().any(|input| input.name == name);
+            if rest.contains('}') && !name.is_empty() && !declared && !directive.inputs.is_empty() {
+                let message = format!("the input `{name}` is used and not declared");
+                let remedy = format!("declare it: <input name=\"{name}\" type=\"string\">…</input>");
+                problems.push(Problem::at(file, number, Severity::Warning, message, remedy));
+            }
+        }
+        if line.contains("{env:") {
+            let message = "`{env:…}` is not filled in: no directive reads the environment";
+            problems.push(Problem::at(file, number, Severity::Warning, message, "take the value as an input"));
+        }
+    }
+    problems
+}

@@ -1,0 +1,126 @@
+//! Inputs that a directive takes and outputs that it promises.
+
+use super::Reading;
+use crate::domain::nearest;
+use crate::items::markup::{Element, Lines};
+
+/// A named input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Input {
+    pub name: String,
+    /// `string` when nothing is said. Values are texts all the same.
+    pub kind: String,
+    pub required: bool,
+    pub default: Option<String>,
+    pub description: String,
+    pub lines: Lines,
+}
+
+/// A named output.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    pub name: String,
+    pub kind: String,
+    pub required: bool,
+    pub description: String,
+    pub lines: Lines,
+}
+
+const KINDS: [&str; 7] = ["string", "integer", "number", "boolean", "array", "object", "any"];
+
+pub(super) fn inputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Input> {
+    let mut found: Vec<Input> = Vec::new();
+    for child in &element.children {
+        if child.tag != "input" {
+            reading.warn(
+                child.lines.0,
+                format!("<{}> in <inputs> has no effect", child.tag),
+                "write <input name=\"…\">",
+            );
+            continue;
+        }
+        let Some(name) = name(child, reading) else { continue };
+        if !name.chars().all(|letter| letter.is_alphanumeric() || letter == '_') {
+            let message = format!("the input `{name}` can never be filled in");
+            reading.error(child.lines.0, message, "use letters, digits and _ only");
+            continue;
+        }
+        if found.iter().any(|input| input.name == name) {
+            reading.warn(
+                child.lines.0,
+                format!("the input `{name}` is declared twice; the first counts"),
+                "remove one of them",
+            );
+            continue;
+        }
+        let default = child.attribute("default").map(str::to_owned);
+        let required = truth(child, reading);
+        if required && default.is_some() {
+            let message = format!("the input `{name}` is required and has a default, so it is never missed");
+            reading.warn(child.lines.0, message, "remove one of the two");
+        }
+        let (kind, description) = (kind(child, reading), child.text.clone());
+        found.push(Input { name, kind, required, default, description, lines: child.lines });
+    }
+    found
+}
+
+pub(super) fn outputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Output> {
+    let mut found: Vec<Output> = Vec::new();
+    for child in &element.children {
+        if child.tag != "output" {
+            // These never made an output; the files that have them work without.
+            let message = format!("<{}> in <outputs> is an old form and promises nothing", child.tag);
+            reading.warn(child.lines.0, message, "write <output name=\"…\" type=\"string\">what it is</output>");
+            continue;
+        }
+        let Some(name) = name(child, reading) else { continue };
+        if found.iter().any(|output| output.name == name) {
+            reading.warn(
+                child.lines.0,
+                format!("the output `{name}` is declared twice; the first counts"),
+                "remove one of them",
+            );
+            continue;
+        }
+        let (kind, required) = (kind(child, reading), truth(child, reading));
+        found.push(Output { name, kind, required, description: child.text.clone(), lines: child.lines });
+    }
+    if element.children.is_empty() && !element.text.is_empty() {
+        reading.warn(
+            element.lines.0,
+            "text in <outputs> promises nothing",
+            "write <output name=\"…\">what it is</output>",
+        );
+    }
+    found
+}
+
+fn name(element: &Element, reading: &mut Reading<'_>) -> Option<String> {
+    let name = element.attribute("name").map(str::trim).filter(|name| !name.is_empty());
+    if name.is_none() {
+        reading.error(element.lines.0, format!("<{}> has no name", element.tag), "write name=\"…\"");
+    }
+    name.map(str::to_owned)
+}
+
+fn kind(element: &Element, reading: &mut Reading<'_>) -> String {
+    let kind = element.attribute("type").unwrap_or("string").trim();
+    if !KINDS.contains(&kind) {
+        let near = nearest(kind, KINDS)
+            .map_or_else(|| format!("known are {}", KINDS.join(", ")), |near| format!("did you mean `{near}`?"));
+        reading.warn(element.lines.0, format!("`{kind}` is no type"), near);
+    }
+    kind.to_owned()
+}
+
+fn truth(element: &Element, reading: &mut Reading<'_>) -> bool {
+    match element.attribute("required").map(str::to_lowercase).as_deref() {
+        None | Some("false" | "no" | "0" | "") => false,
+        Some("true" | "yes" | "1" | "required") => true,
+        Some(other) => {
+            reading.error(element.lines.0, format!("required cannot be `{other}`"), "write true or false");
+            false
+        }
+    }
+}

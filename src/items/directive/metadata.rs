@@ -1,0 +1,134 @@
+//! What `<metadata>` says: descriptions, the model that is wished for, and the context to bring along.
+
+use super::{Directive, Located, Reading, located};
+use crate::items::id::ItemId;
+use crate::items::markup::{Element, Lines};
+
+/// The model a directive asks for. Nothing here is a promise: the person's own choice goes first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelWish {
+    /// `fast`, `general`, `high`, `max`, or the older `orchestrator` and `reasoning`.
+    pub tier: Option<String>,
+    pub id: Option<String>,
+    pub provider: Option<String>,
+    /// The tier to use when the first cannot be had.
+    pub fallback: Option<String>,
+    pub lines: Lines,
+}
+
+/// A knowledge item that is mentioned, and whether the directive can do without it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mention {
+    pub id: String,
+    pub optional: bool,
+    pub lines: Lines,
+}
+
+/// Knowledge to bring along, in the order written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Context {
+    /// Into the system text.
+    pub system: Vec<Mention>,
+    /// Before the directive's prompt.
+    pub before: Vec<Mention>,
+    /// After it.
+    pub after: Vec<Mention>,
+    /// Inherited items to leave out.
+    pub suppress: Vec<Mention>,
+}
+
+impl Context {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        [&self.system, &self.before, &self.after, &self.suppress].iter().all(|list| list.is_empty())
+    }
+
+    /// Everything that is to be brought along.
+    pub fn wanted(&self) -> impl Iterator<Item = &Mention> {
+        self.system.iter().chain(&self.before).chain(&self.after)
+    }
+}
+
+impl Directive {
+    pub(super) fn read_metadata(&mut self, metadata: &Element, reading: &mut Reading<'_>) {
+        for child in &metadata.children {
+            match child.tag.as_str() {
+                "description" => drop(self.description.get_or_insert_with(|| located(child))),
+                "category" => self.category = Some(located(child)),
+                "author" => self.author = Some(located(child)),
+                "model" | "model_class" => self.model = Some(model(child, reading)),
+                "limits" => self.limits.read(child, reading),
+                "permissions" => self.permissions.read(child, reading),
+                "context" => self.context.read(child, reading),
+                "hooks" => {
+                    self.hooks.extend(child.children.iter().filter_map(|hook| super::hooks::hook(hook, reading)));
+                }
+                "cost" => reading.warn(child.lines.0, "<cost> has no effect", "write <limits> instead"),
+                other => self.other.push((other.to_owned(), Located { value: child.text.clone(), lines: child.lines })),
+            }
+        }
+    }
+}
+
+fn model(element: &Element, reading: &mut Reading<'_>) -> ModelWish {
+    let mut wish = ModelWish { lines: element.lines, ..ModelWish::default() };
+    for attribute in &element.attributes {
+        let value = Some(attribute.value.trim().to_owned()).filter(|value| !value.is_empty());
+        match attribute.name.as_str() {
+            "tier" => wish.tier = value,
+            "id" => wish.id = value,
+            "provider" => wish.provider = value,
+            "fallback" => wish.fallback = value,
+            // Read by nobody, ever; old files have them.
+            "fallback_id" | "parallel" => {}
+            other => reading.warn(
+                attribute.line,
+                format!("`{other}` in <model> means nothing"),
+                "known are tier, id, provider, fallback",
+            ),
+        }
+    }
+    if wish.tier.is_none() && wish.id.is_none() {
+        // `<model>fast</model>`, as older files have it.
+        if element.text.is_empty() {
+            reading.warn(
+                element.lines.0,
+                "<model> names no model",
+                "write tier=\"general\", or id=\"…\" and provider=\"…\"",
+            );
+        } else {
+            wish.tier = Some(element.text.clone());
+        }
+    }
+    wish
+}
+
+impl Context {
+    fn read(&mut self, element: &Element, reading: &mut Reading<'_>) {
+        for child in &element.children {
+            let list = match child.tag.as_str() {
+                "system" => &mut self.system,
+                "before" => &mut self.before,
+                "after" => &mut self.after,
+                "suppress" => &mut self.suppress,
+                other => {
+                    let message = format!("<{other}> in <context> has no effect");
+                    reading.warn(child.lines.0, message, "known are system, before, after, suppress");
+                    continue;
+                }
+            };
+            let id = child.text.trim();
+            if ItemId::parse(id).is_err() {
+                let message = if id.is_empty() {
+                    format!("<{}> names nothing", child.tag)
+                } else {
+                    format!("`{id}` cannot be an id")
+                };
+                reading.error(child.lines.0, message, "write the id of a knowledge item, such as team/rules");
+                continue;
+            }
+            let optional = matches!(child.attribute("optional"), Some("true" | "yes" | "1"));
+            list.push(Mention { id: id.to_owned(), optional, lines: child.lines });
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Directives: a fenced block of metadata in XML, or front matter, and a body that the model follows.
+//!
+//! [`Directive::parse`] always returns a directive: what could not be read is told as problems and left out. The body is
+//! text and nothing else, whatever it looks like.
+
+mod fields;
+mod front;
+mod hooks;
+mod limits;
+mod metadata;
+mod permissions;
+mod prompt;
+#[cfg(test)]
+mod tests;
+
+pub use fields::{Input, Output};
+pub use hooks::Hook;
+pub use limits::DirectiveLimits;
+pub use metadata::{Context, Mention, ModelWish};
+pub use permissions::{Acknowledged, Permissions};
+pub use prompt::{BadInput, Values, interpolate};
+
+use super::fence::{self, Parts};
+use super::id::ItemId;
+use super::markup::{self, Element, Lines};
+use crate::domain::{Problem, Severity};
+use std::path::Path;
+
+/// A value and the lines it was written on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Located<T> {
+    pub value: T,
+    pub lines: Lines,
+}
+
+/// A directive as its file tells it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Directive {
+    pub name: Option<Located<String>>,
+    pub version: Option<Located<String>>,
+    /// The directive whose context this one inherits.
+    pub extends: Option<Located<String>>,
+    pub description: Option<Located<String>>,
+    pub category: Option<Located<String>>,
+    pub author: Option<Located<String>>,
+    /// Metadata that levain keeps without using it, by name.
+    pub other: Vec<(String, Located<String>)>,
+    pub model: Option<ModelWish>,
+    pub limits: DirectiveLimits,
+    pub permissions: Permissions,
+    pub context: Context,
+    pub hooks: Vec<Hook>,
+    pub inputs: Vec<Input>,
+    pub outputs: Vec<Output>,
+    /// Prose before the metadata, for people only.
+    pub preamble: String,
+    /// The metadata as it was written.
+    pub fence: String,
+    pub fence_lines: Lines,
+    /// What the model follows.
+    pub body: String,
+    pub body_lines: Lines,
+}
+
+/// What reading needs to know and where mistakes go.
+struct Reading<'a> {
+    file: &'a Path,
+    problems: Vec<Problem>,
+}
+
+impl Reading<'_> {
+    fn warn(&mut self, line: u32, message: impl Into<String>, remedy: impl Into<String>) {
+        self.problems.push(Problem::at(self.file, line, Severity::Warning, message, remedy));
+    }
+
+    fn error(&mut self, line: u32, message: impl Into<String>, remedy: impl Into<String>) {
+        self.problems.push(Problem::at(self.file, line, Severity::Error, message, remedy));
+    }
+}
+
+impl Directive {
+    /// Reads the text of `file`. Problems come in the order of their lines.
+    #[must_use]
+    pub fn parse(text: &str, file: &Path) -> (Self, Vec<Problem>) {
+        let mut reading = Reading { file, problems: Vec::new() };
+        let mut directive = Self::default();
+        if let Some(parts) = fence::fenced(text, "xml") {
+            if !parts.closed {
+                reading.error(
+                    parts.first - 1,
+                    "the xml block is never closed",
+                    "write ``` on a line of its own behind it",
+                );
+            }
+            directive.place(&parts);
+            let root = markup::scan(parts.inside, parts.first, file, &mut reading.problems);
+            directive.read_root(&root, parts.first, &mut reading);
+        } else if let Some(parts) = fence::front_matter(text) {
+            directive.place(&parts);
+            let root = front::element(parts.inside, parts.first, &mut reading);
+            directive.read(&root, &mut reading);
+        } else {
+            directive.place(&fence::without(text));
+            reading.error(
+                1,
+                "holds no metadata: no XML code block found",
+                "write a block that begins with ```xml and holds <directive name=\"…\" version=\"…\">",
+            );
+        }
+        if directive.body.is_empty() && directive.outputs.is_empty() && directive.context.is_empty() {
+            reading.warn(
+                directive.body_lines.0,
+                "has no body, so the model is told nothing",
+                "write what to do behind the block",
+            );
+        }
+        reading.problems.sort_by_key(|problem| problem.line);
+        (directive, reading.problems)
+    }
+
+    fn place(&mut self, parts: &Parts<'_>) {
+        parts.preamble.clone_into(&mut self.preamble);
+        parts.inside.clone_into(&mut self.fence);
+        let count = u32::try_from(parts.inside.lines().count()).unwrap_or(u32::MAX);
+        self.fence_lines = (parts.first, parts.first + count.saturating_sub(1));
+        parts.body.clone_into(&mut self.body);
+        self.body_lines = parts.body_lines;
+    }
+
+    fn read_root(&mut self, root: &Element, first: u32, reading: &mut Reading<'_>) {
+        let mut found = root.all("directive");
+        match found.next() {
+            Some(element) => self.read(element, reading),
+            None => reading.error(
+                first,
+                "the xml block holds no <directive>",
+                "begin it with <directive name=\"…\" version=\"…\">",
+            ),
+        }
+        if let Some(second) = found.next() {
+            reading.warn(
+                second.lines.0,
+                "a second <directive> in the block; only the first counts",
+                "give it a file of its own",
+            );
+        }
+    }
+
+    fn read(&mut self, root: &Element, reading: &mut Reading<'_>) {
+        for attribute in &root.attributes {
+            let value = Located { value: attribute.value.trim().to_owned(), lines: (attribute.line, attribute.line) };
+            match attribute.name.as_str() {
+                "name" => self.name = Some(value),
+                "version" => self.version = Some(value),
+                "extends" => self.extends = Some(value),
+                other => reading.warn(
+                    attribute.line,
+                    format!("`{other}` in <directive> means nothing"),
+                    "known are name, version, extends",
+                ),
+            }
+        }
+        if self.name.as_ref().is_none_or(|name| name.value.is_empty()) {
+            reading.error(
+                root.lines.0,
+                "the directive has no name",
+                "write name=\"…\" in <directive>, the same as the file's",
+            );
+        }
+        if let Some(extends) = self.extends.take_if(|extends| ItemId::parse(&extends.value).is_err()) {
+            reading.error(
+                extends.lines.0,
+                format!("`{}` cannot be an id to extend", extends.value),
+                "write the id of a directive, such as team/base",
+            );
+        }
+        for child in &root.children {
+            match child.tag.as_str() {
+                "metadata" => self.read_metadata(child, reading),
+                "inputs" => self.inputs.append(&mut fields::inputs(child, reading)),
+                "outputs" => self.outputs.append(&mut fields::outputs(child, reading)),
+                "description" => self.description = Some(located(child)),
+                "permissions" | "context" | "hooks" | "limits" | "model" => {
+                    let tag = &child.tag;
+                    reading.warn(
+                        child.lines.0,
+                        format!("<{tag}> stands beside <metadata> and has no effect there"),
+                        format!("move <{tag}> into <metadata>"),
+                    );
+                }
+                other => self.other.push((other.to_owned(), located(child))),
+            }
+        }
+    }
+
+    /// Whether the directive says what its place says: warnings where it does not.
+    #[must_use]
+    pub fn compare(&self, id: &ItemId, file: &Path) -> Vec<Problem> {
+        let mut reading = Reading { file, problems: Vec::new() };
+        if let Some(name) = self.name.as_ref().filter(|name| !name.value.is_empty() && name.value != id.stem()) {
+            reading.warn(
+                name.lines.0,
+                format!("is named `{}`, its file `{}`", name.value, id.stem()),
+                "give both one name; the file's counts",
+            );
+        }
+        if let Some(category) =
+            self.category.as_ref().filter(|category| category.value.trim_matches('/') != id.category())
+        {
+            reading.warn(
+                category.lines.0,
+                format!("says category `{}`, its folder is `{}`", category.value, id.category()),
+                "write the folder, or move the file",
+            );
+        }
+        if let Some(version) = self.version.as_ref().filter(|version| !is_version(&version.value)) {
+            reading.warn(
+                version.lines.0,
+                format!("version `{}` is not three numbers", version.value),
+                "write it as 1.0.0",
+            );
+        }
+        if self.description.is_none() && !self.fence.is_empty() {
+            reading.warn(
+                self.fence_lines.0,
+                "has no description",
+                "say in <description> what it is for: lists show it",
+            );
+        }
+        reading.problems
+    }
+}
+
+/// `1.0.0`, also with something behind it: `1.0.0-beta`.
+pub(super) fn is_version(text: &str) -> bool {
+    let plain = text.split(['-', '+']).next().unwrap_or_default();
+    let numbers: Vec<_> = plain.split('.').collect();
+    numbers.len() == 3 && numbers.iter().all(|number| number.parse::<u32>().is_ok())
+}
+
+fn located(element: &Element) -> Located<String> {
+    Located { value: element.text.clone(), lines: element.lines }
+}

@@ -1,0 +1,137 @@
+//! What `<permissions>` grants, as capability strings: `rye.<primary>.<kind>.<id with dots>`.
+//!
+//! The prefix and the form are those of the files that exist; patterns in hooks and configuration are written against
+//! them.
+
+use super::{Located, Reading};
+use crate::items::markup::Element;
+
+/// What every capability begins with.
+const PREFIX: &str = "rye";
+
+/// What a directive may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Permissions {
+    /// In the order written, wildcards included.
+    pub capabilities: Vec<Located<String>>,
+    pub acknowledged: Vec<Acknowledged>,
+}
+
+/// A risk that the author knows of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Acknowledged {
+    pub risk: String,
+    pub reason: String,
+    pub line: u32,
+}
+
+impl Permissions {
+    pub(super) fn read(&mut self, element: &Element, reading: &mut Reading<'_>) {
+        match element.text.as_str() {
+            "" => {}
+            "*" => self.grant(format!("{PREFIX}.*"), element),
+            other => {
+                let shown: String = other.chars().take(40).collect();
+                reading.error(
+                    element.lines.0,
+                    format!("`{shown}` in <permissions> grants nothing"),
+                    "write *, or elements such as <execute><tool>…</tool></execute>",
+                );
+            }
+        }
+        for child in &element.children {
+            match child.tag.as_str() {
+                "execute" | "fetch" | "sign" => self.primary(&child.tag, child, reading),
+                old @ ("search" | "load") => {
+                    reading.warn(child.lines.0, format!("<{old}> is called <fetch> now"), "write <fetch>");
+                    self.primary("fetch", child, reading);
+                }
+                "cap" => self.cap(child, reading),
+                "capability" => self.capability(child, reading),
+                "acknowledge" => {
+                    let risk = child.attribute("risk").unwrap_or("elevated").to_owned();
+                    self.acknowledged.push(Acknowledged { risk, reason: child.text.clone(), line: child.lines.0 });
+                }
+                other => reading.error(
+                    child.lines.0,
+                    format!("<{other}> in <permissions> grants nothing"),
+                    "known are execute, fetch, sign, acknowledge",
+                ),
+            }
+        }
+    }
+
+    fn grant(&mut self, capability: String, element: &Element) {
+        self.capabilities.push(Located { value: capability, lines: element.lines });
+    }
+
+    /// `<execute>*</execute>`, `<execute>tool.a.b</execute>`, `<execute><tool>a.b</tool></execute>`.
+    fn primary(&mut self, primary: &str, element: &Element, reading: &mut Reading<'_>) {
+        let text = element.text.replace('/', ".");
+        if !text.is_empty() {
+            if is_pattern(&text) {
+                self.grant(format!("{PREFIX}.{primary}.{text}"), element);
+            } else {
+                not_a_pattern(&element.text, element, reading);
+            }
+        } else if element.children.is_empty() {
+            reading.warn(
+                element.lines.0,
+                format!("<{primary}> grants nothing"),
+                format!("write <{primary}>*</{primary}>, or what it is for"),
+            );
+        }
+        for child in &element.children {
+            let kind = child.tag.as_str();
+            if !matches!(kind, "tool" | "directive" | "knowledge" | "config") {
+                reading.error(
+                    child.lines.0,
+                    format!("<{kind}> is no kind of item"),
+                    "known are tool, directive, knowledge",
+                );
+                continue;
+            }
+            let pattern = child.text.replace('/', ".");
+            if is_pattern(&pattern) {
+                self.grant(format!("{PREFIX}.{primary}.{kind}.{pattern}"), child);
+            } else {
+                not_a_pattern(&child.text, child, reading);
+            }
+        }
+    }
+
+    /// `<cap>rye.execute.tool.a</cap>`, from before there were elements.
+    fn cap(&mut self, element: &Element, reading: &mut Reading<'_>) {
+        reading.warn(element.lines.0, "<cap> is an old form", "write <execute>, <fetch> or <sign> with what it is for");
+        self.capability(element, reading);
+    }
+
+    fn capability(&mut self, element: &Element, reading: &mut Reading<'_>) {
+        let text = element.text.replace('/', ".");
+        let rest = text.strip_prefix("rye.").unwrap_or(&text);
+        let rest = match rest.split_once('.') {
+            Some(("search" | "load", behind)) => format!("fetch.{behind}"),
+            _ => rest.to_owned(),
+        };
+        let primary = rest.split('.').next().unwrap_or_default();
+        if is_pattern(&rest) && matches!(primary, "execute" | "fetch" | "sign" | "*") {
+            self.grant(format!("{PREFIX}.{rest}"), element);
+        } else {
+            not_a_pattern(&element.text, element, reading);
+        }
+    }
+}
+
+fn not_a_pattern(text: &str, element: &Element, reading: &mut Reading<'_>) {
+    let shown: String = text.chars().take(40).collect();
+    reading.error(
+        element.lines.0,
+        format!("`{shown}` names nothing that could be granted"),
+        "write an id or a pattern, such as team.deploy.*",
+    );
+}
+
+fn is_pattern(text: &str) -> bool {
+    let allowed = |letter: char| letter.is_alphanumeric() || "._-*?[]!:{}".contains(letter);
+    !text.is_empty() && text.chars().all(allowed) && text.split('.').all(|name| !name.is_empty())
+}

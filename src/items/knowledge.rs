@@ -1,0 +1,247 @@
+//! Knowledge: a text with metadata in a YAML fence, or, for `.yaml` files, the file itself.
+
+use super::fence::{self, Parts};
+use super::id::ItemId;
+use super::markup::Lines;
+use crate::domain::{Problem, Severity};
+use serde_yaml::{Mapping, Value};
+use std::path::Path;
+
+/// A knowledge item as its file tells it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Knowledge {
+    pub name: Option<String>,
+    pub title: Option<String>,
+    /// `reference`, `learning`, `pattern`, `context`, `thread_transcript` or another word.
+    pub entry_type: Option<String>,
+    pub category: Option<String>,
+    pub version: Option<String>,
+    pub description: Option<String>,
+    pub author: Option<String>,
+    pub tags: Vec<String>,
+    /// Everything the metadata says, as JSON, known names included.
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    /// The line the metadata begins on; 0 without any.
+    pub metadata_line: u32,
+    /// The text that is brought along.
+    pub body: String,
+    pub body_lines: Lines,
+}
+
+/// How the metadata of `file` stands in it.
+enum Form<'a> {
+    Fenced(Parts<'a>),
+    Front(Parts<'a>),
+    /// The file is YAML as a whole.
+    Whole,
+    None,
+}
+
+impl Knowledge {
+    /// Reads the text of `file`.
+    #[must_use]
+    pub fn parse(text: &str, file: &Path) -> (Self, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let is_yaml = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+        let form = match (fence::fenced(text, "yaml"), fence::front_matter(text)) {
+            (Some(parts), front) if front.as_ref().is_none_or(|front| front.first > parts.first) => Form::Fenced(parts),
+            (_, Some(parts)) if !is_yaml => Form::Front(parts),
+            _ if is_yaml => Form::Whole,
+            _ => Form::None,
+        };
+        let mut knowledge = Self::default();
+        let (yaml, first) = match &form {
+            Form::Fenced(parts) | Form::Front(parts) => {
+                parts.body.clone_into(&mut knowledge.body);
+                knowledge.body_lines = parts.body_lines;
+                (parts.inside, parts.first)
+            }
+            Form::Whole => (text, 1),
+            Form::None => {
+                let parts = fence::without(text);
+                parts.body.clone_into(&mut knowledge.body);
+                knowledge.body_lines = parts.body_lines;
+                let remedy = "begin it with a block fenced as ```yaml that says name, title, entry_type and version";
+                problems.push(Problem::at(file, 1, Severity::Warning, "holds no metadata", remedy));
+                return (knowledge, problems);
+            }
+        };
+        if let Form::Fenced(Parts { closed: false, .. }) = form {
+            let message = "the yaml block is never closed";
+            problems.push(Problem::at(
+                file,
+                first - 1,
+                Severity::Error,
+                message,
+                "write ``` on a line of its own behind it",
+            ));
+        }
+        knowledge.metadata_line = first;
+        match mapping(yaml, first, file) {
+            Ok(mapping) => knowledge.read(&mapping, first, file, &mut problems),
+            Err(problem) => problems.push(problem),
+        }
+        if knowledge.body.is_empty() && !matches!(form, Form::Whole) {
+            let message = "has no text, so it tells a model nothing";
+            problems.push(Problem::at(file, first, Severity::Warning, message, "write the text behind the block"));
+        }
+        (knowledge, problems)
+    }
+
+    fn read(&mut self, mapping: &Mapping, first: u32, file: &Path, problems: &mut Vec<Problem>) {
+        for (key, value) in mapping {
+            let Some(key) = key.as_str() else { continue };
+            let field = match key {
+                "name" => &mut self.name,
+                "title" => &mut self.title,
+                "entry_type" => &mut self.entry_type,
+                "category" => &mut self.category,
+                "version" => &mut self.version,
+                "description" => &mut self.description,
+                "author" => &mut self.author,
+                _ => {
+                    if key == "tags" {
+                        self.tags = value.as_sequence().into_iter().flatten().filter_map(scalar).collect();
+                    }
+                    continue;
+                }
+            };
+            *field = scalar(value);
+            if field.is_none() && !value.is_null() {
+                let message = format!("`{key}` is not a text");
+                problems.push(Problem::at(file, first, Severity::Error, message, format!("write {key}: \"…\"")));
+            }
+        }
+        self.metadata =
+            mapping.iter().filter_map(|(key, value)| Some((key.as_str()?.to_owned(), json(value)))).collect();
+    }
+
+    /// Whether the item says what its place says: warnings where it does not.
+    #[must_use]
+    pub fn compare(&self, id: &ItemId, file: &Path) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        let mut warn = |message: String, remedy: &str| {
+            problems.push(Problem::at(
+                file,
+                Some(self.metadata_line).filter(|line| *line > 0),
+                Severity::Warning,
+                message,
+                remedy,
+            ));
+        };
+        if self.metadata.is_empty() {
+            return problems;
+        }
+        if let Some(name) = self.name.as_ref().filter(|name| name.as_str() != id.stem()) {
+            warn(format!("is named `{name}`, its file `{}`", id.stem()), "give both one name; the file's counts");
+        }
+        if let Some(category) = self.category.as_ref().filter(|category| category.trim_matches('/') != id.category()) {
+            warn(
+                format!("says category `{category}`, its folder is `{}`", id.category()),
+                "write the folder, or move the file",
+            );
+        }
+        if let Some(version) = self.version.as_ref().filter(|version| !super::directive::is_version(version)) {
+            warn(format!("version `{version}` is not three numbers"), "write it as \"1.0.0\"");
+        }
+        problems
+    }
+}
+
+/// The map that a YAML text is.
+pub(super) fn mapping(text: &str, first: u32, file: &Path) -> Result<Mapping, Problem> {
+    match serde_yaml::from_str::<Value>(text) {
+        Ok(Value::Mapping(mapping)) => Ok(mapping),
+        Ok(Value::Null) => {
+            Err(Problem::at(file, first, Severity::Error, "says nothing", "write lines such as name: rules"))
+        }
+        Ok(_other) => {
+            let message = "is no list of names and values";
+            Err(Problem::at(file, first, Severity::Error, message, "write lines such as name: rules"))
+        }
+        Err(error) => {
+            let place = error.location().map_or(0, |place| u32::try_from(place.line()).unwrap_or(u32::MAX));
+            let text = error.to_string();
+            let reason = text.split(" at line ").next().unwrap_or(&text);
+            let line = first.saturating_add(place.saturating_sub(1));
+            Err(Problem::at(file, line, Severity::Error, format!("does not read as YAML: {reason}"), "mend that line"))
+        }
+    }
+}
+
+pub(super) fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(truth) => Some(truth.to_string()),
+        Value::Null | Value::Sequence(_) | Value::Mapping(_) | Value::Tagged(_) => None,
+    }
+}
+
+/// The same value as JSON; names that are no texts are left out.
+pub(super) fn json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(truth) => (*truth).into(),
+        Value::Number(number) => serde_json::to_value(number).unwrap_or_default(),
+        Value::String(text) => text.as_str().into(),
+        Value::Sequence(values) => values.iter().map(json).collect(),
+        Value::Mapping(mapping) => serde_json::Value::Object(
+            mapping.iter().filter_map(|(key, value)| Some((scalar(key)?, json(value)))).collect(),
+        ),
+        Value::Tagged(tagged) => json(&tagged.value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str, file: &str) -> (Knowledge, Vec<String>) {
+        let (knowledge, problems) = Knowledge::parse(text, Path::new(file));
+        (knowledge, problems.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn metadata_stands_in_a_fence_in_front_or_is_the_file() {
+        let yaml = "name: Rules\ntitle: Our rules\nversion: \"1.0.0\"\ntags: [a, 2]\nextra: {b: [1]}\n";
+        for (text, file, body, lines) in [
+            (format!("<!-- signed -->\n```yaml\n{yaml}```\n\nText.\n"), "a.md", "Text.", (10, 10)),
+            (format!("---\n{yaml}---\nText.\n"), "a.md", "Text.", (8, 8)),
+            (yaml.to_owned(), "a.yaml", "", (0, 0)),
+            (format!("---\n{yaml}"), "a.yml", "", (0, 0)),
+        ] {
+            let (knowledge, problems) = read(&text, file);
+            assert_eq!(problems, Vec::<String>::new(), "{text}");
+            assert_eq!((knowledge.name.as_deref(), knowledge.title.as_deref()), (Some("Rules"), Some("Our rules")));
+            assert_eq!(
+                (knowledge.tags.join(" "), knowledge.body.as_str(), knowledge.body_lines),
+                ("a 2".into(), body, lines)
+            );
+            assert_eq!(knowledge.metadata["extra"], serde_json::json!({"b": [1]}));
+        }
+    }
+
+    #[test]
+    fn a_text_without_metadata_is_a_text() {
+        let (knowledge, problems) = read("# Only text\n", "a.md");
+        assert_eq!((knowledge.body.as_str(), problems.len()), ("# Only text", 1));
+        let (knowledge, problems) = read("```yaml\nname: [\n```\nText.", "a.md");
+        assert_eq!((knowledge.body.as_str(), problems.len()), ("Text.", 1), "{problems:?}");
+    }
+
+    #[test]
+    fn name_and_folder_are_compared() {
+        let (knowledge, _) = read("```yaml\nname: Rules\ncategory: team\nversion: 1\n```\nText.", "a.md");
+        let said = knowledge.compare(&ItemId::parse("other/rules").unwrap(), Path::new("a.md"));
+        assert_eq!(said.len(), 3, "{said:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_knowledge(text in "(```yaml\n|\n```\n|---\n|name: a\n|tags: |\\[|\\{|&a |\\*a|!t |- |é| |\n|\"|:){0,30}", yaml in any::<bool>()) {
+            read(&text, if yaml { "a.yaml" } else { "a.md" });
+        }
+    }
+}

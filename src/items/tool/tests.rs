@@ -1,0 +1,122 @@
+//! What tools say of themselves, in each language.
+
+use super::*;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn read(text: &str, file: &str) -> (Tool, Vec<String>) {
+    let (tool, problems) = Tool::parse(text, Path::new(file));
+    (tool, problems.iter().map(ToString::to_string).collect())
+}
+
+#[test]
+fn python_is_read_as_far_as_it_is_written_out() {
+    let text = r#"# rye:signed:x
+"""Tells the time."""
+import os
+__version__ = "1.0.0"
+__tool_type__ = "python"
+__executor_id__ = "rye/core/runtimes/python/function"
+__category__ = "team"
+__tool_description__ = ("Tells the time, "
+    "and the date")
+ZONES = ["utc", "local"]
+CONFIG_SCHEMA: dict = {
+    "type": "object",
+    "properties": {
+        "zone": {"type": "string", "enum": ZONES, "default": os.environ.get("TZ")},
+        "offset": {"type": "number", "minimum": -12.5},
+    },
+    **{"required": ["zone"]},
+}
+def execute(params, project_path):
+    __version__ = "not this one"
+"#;
+    let (tool, problems) = read(text, "now.py");
+    assert_eq!(problems, Vec::<String>::new());
+    assert_eq!((tool.version.as_deref(), tool.docstring.as_deref()), (Some("1.0.0"), Some("Tells the time.")));
+    assert_eq!(tool.description.as_deref(), Some("Tells the time, and the date"));
+    assert_eq!(tool.executor_id, Some(Some("rye/core/runtimes/python/function".into())));
+    let schema = json!({"type": "object", "required": ["zone"], "properties": {
+        "zone": {"type": "string", "enum": ["utc", "local"]}, "offset": {"type": "number", "minimum": -12.5}}});
+    assert_eq!(tool.config_schema, Some(schema));
+    assert_eq!(tool.partial, ["CONFIG_SCHEMA"]);
+    let said = tool.compare(&ItemId::parse("team/now").unwrap(), Path::new("now.py"));
+    assert_eq!(said[0].message, "`CONFIG_SCHEMA` is computed in part; only what is written out is seen");
+}
+
+#[test]
+fn half_a_python_file_yields_its_half() {
+    let (tool, problems) = read("__version__ = '1.0.0'\n__tool_type__ = 'python'\ndef broken(:\n  pass\n", "a.py");
+    assert_eq!((tool.version.as_deref(), tool.tool_type.as_deref()), (Some("1.0.0"), Some("python")));
+    assert!(problems[0].starts_with("a.py:3: does not read as Python"), "{problems:?}");
+}
+
+#[test]
+fn data_files_are_read() {
+    let expected = json!({"type": "object"});
+    for (text, file) in [
+        ("version: 1.0.0\ntool_type: http\nexecutor_id: null\nconfig_schema: {type: object}\n", "a.yaml"),
+        (
+            "{\"version\": \"1.0.0\", \"tool_type\": \"http\", \"executor_id\": null, \"config_schema\": {\"type\": \"object\"}}",
+            "a.json",
+        ),
+    ] {
+        let (tool, problems) = read(text, file);
+        assert_eq!(problems, Vec::<String>::new());
+        assert_eq!(
+            (tool.version.as_deref(), tool.executor_id, tool.config_schema),
+            (Some("1.0.0"), Some(None), Some(expected.clone()))
+        );
+    }
+    let (tool, _) = read("version = \"1.0.0\"\n[config_schema]\ntype = \"object\"\n", "a.toml");
+    assert_eq!(tool.config_schema, Some(expected));
+    assert_eq!(read("version = \n", "a.toml").1.len(), 1);
+    assert_eq!(read("[1]", "a.json").1.len(), 1);
+}
+
+#[test]
+fn javascript_constants_are_read() {
+    let text = "// rye:signed:x\nexport const __version__ = \"1.0.0\";\nexport const __tool_description__ =\n  'It\\'s \"quoted\"';\n\
+                export const CONFIG_SCHEMA: Schema = {\n  type: \"object\", // a comment\n  'properties': { a: { type: `string`, default: pick(1, [2]), }, \
+                b: { max: 1_000 } },\n  ...more,\n  required: [\"a\", NAME, \"b\"],\n} as const;\nconst other = 3;\n";
+    let (tool, problems) = read(text, "a.ts");
+    assert_eq!(problems, Vec::<String>::new());
+    assert_eq!(tool.description.as_deref(), Some("It's \"quoted\""));
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {"max": 1000}}, "required": ["a", "b"]});
+    assert_eq!(tool.config_schema, Some(schema));
+    assert_eq!(tool.partial, ["CONFIG_SCHEMA"]);
+}
+
+#[test]
+fn shell_comments_are_read() {
+    let text = "#!/bin/bash\n# rye:signed:x\n# version: 1.0.0\n# __tool_description__ = \"Counts lines\"\n# executor_id: null\n\
+                # config_schema: {\"type\": \"object\"}\nset -e\n# category: not here\n";
+    let (tool, _) = read(text, "a.sh");
+    assert_eq!((tool.version.as_deref(), tool.description.as_deref()), (Some("1.0.0"), Some("Counts lines")));
+    assert_eq!(
+        (tool.executor_id, tool.category, tool.config_schema),
+        (Some(None), None, Some(json!({"type": "object"})))
+    );
+}
+
+#[test]
+fn deep_nesting_is_survived() {
+    for ending in ["py", "js", "json", "yaml", "toml"] {
+        for open in ["[", "{a:", "(", "-", "not ", "lambda:"] {
+            read(&format!("export const CONFIG = {}", open.repeat(20_000)), &format!("a.{ending}"));
+            read(&format!("CONFIG = {}", open.repeat(20_000)), &format!("a.{ending}"));
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_tool(
+        text in "(export const |CONFIG|CONFIG_SCHEMA|__version__|:| = |\\{|\\}|\\[|\\]|\\(|\\)|\"|'|`|\\$\\{|,|a|1|-|\n|\\\\|é|//|/\\*|# |null|def |\\*\\*){0,40}",
+        ending in prop::sample::select(vec!["py", "js", "sh", "yaml", "json", "toml"]),
+    ) {
+        read(&text, &format!("a.{ending}"));
+    }
+}

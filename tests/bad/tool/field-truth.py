@@ -1,0 +1,1 @@
+__tool_description__ = True
