@@ -26,9 +26,10 @@ impl Pacer {
         self.due = Some(now);
     }
 
+    /// A frame was drawn. What counts is when it was due: the clock's own lateness, up to two milliseconds a frame,
+    /// would otherwise add up, and text that comes about once a frame would wait for most of the next.
     pub(super) fn drawn(&mut self, now: Instant) {
-        self.due = None;
-        self.drawn = Some(now);
+        self.drawn = Some(self.due.take().filter(|due| now.duration_since(*due) < FRAME).unwrap_or(now));
     }
 
     /// Waits until a frame is due; for ever when none was asked for. Losing this future loses nothing.
@@ -58,6 +59,21 @@ mod tests {
         assert_eq!(pacer.due, Some(start + FRAME));
         pacer.request_now(start + Duration::from_millis(3));
         assert_eq!(pacer.due, Some(start + Duration::from_millis(3)));
+    }
+
+    #[test]
+    fn a_late_frame_does_not_delay_the_next() {
+        let start = Instant::now();
+        let mut pacer = Pacer::default();
+        pacer.drawn(start);
+        pacer.request(start + Duration::from_millis(1));
+        pacer.drawn(start + FRAME + Duration::from_millis(2));
+        pacer.request(start + FRAME + Duration::from_millis(3));
+        assert_eq!(pacer.due, Some(start + 2 * FRAME));
+        // After a pause there is nothing to catch up with.
+        pacer.drawn(start + 9 * FRAME);
+        pacer.request(start + 9 * FRAME);
+        assert_eq!(pacer.due, Some(start + 10 * FRAME));
     }
 
     #[tokio::test(start_paused = true)]
