@@ -11,7 +11,6 @@ mod tests;
 
 use super::cells::Canvas;
 use super::painter::Painter;
-use super::theme::Role;
 use crate::workbench::{Model, geometry};
 use ratatui::Frame;
 
@@ -25,8 +24,7 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
     let cursor = {
         let theme = painter.theme().clone();
         let mut canvas = Canvas { buffer: frame.buffer_mut(), theme: &theme };
-        let ground = theme.style(Role::Text);
-        if ground != ratatui::style::Style::new() {
+        if let Some(ground) = theme.ground() {
             canvas.buffer.set_style(size, ground);
         }
         panel::draw(model, &regions, &mut canvas);

@@ -8,7 +8,7 @@ pub use colour::ColourDepth;
 pub use role::Role;
 
 use crate::commands;
-use ratatui::style::{Modifier, Style};
+use ratatui::style::{Color, Modifier, Style};
 use toml::de::DeTable;
 
 /// Something wrong in a theme file: it costs its line.
@@ -93,6 +93,14 @@ impl Theme {
     #[must_use]
     pub fn style(&self, role: Role) -> Style {
         self.styles.get(role as usize).copied().unwrap_or_default()
+    }
+
+    /// What an empty cell looks like, where that is not what the terminal shows by itself.
+    #[must_use]
+    pub fn ground(&self) -> Option<Style> {
+        let text = self.style(Role::Text);
+        let own = |colour: Option<Color>| colour.is_some_and(|colour| colour != Color::Reset);
+        (own(text.fg) || own(text.bg) || !text.add_modifier.is_empty()).then_some(text)
     }
 
     /// This theme in the colours a terminal has.
