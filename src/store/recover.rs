@@ -5,13 +5,11 @@
 //! freed. The lock is held throughout, so two reapers cannot meet.
 
 use super::layout::Layout;
-use super::log;
 use super::registry::Registry;
 use super::thread::{FileStore, Inflight, Lock, Opened, Summary};
 use crate::domain::event::{Delta, StopReason};
 use crate::domain::{Event, Message, Record, Status, ThreadId, Timestamp, Usage};
 use crate::ports::{StoreError, ThreadStore};
-use std::path::Path;
 
 /// Turns kept deltas into text, thinking and the message that goes back to the provider.
 pub type Fold = fn(Vec<Delta>) -> (String, String, Message);
@@ -146,18 +144,11 @@ pub fn create(layout: &Layout, summary: &Summary) -> Result<(), StoreError> {
     summary.write(&layout.thread(&summary.thread_id))
 }
 
-/// Size of the whole lines of a log.
-///
-/// # Errors
-/// [`StoreError::Io`].
-pub fn log_end(path: &Path) -> Result<u64, StoreError> {
-    Ok(log::read_backward(path, None, 1)?.end)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::{Cost, Limits, ModelRef, ThreadKind};
+    use crate::store::log;
     use crate::store::log::LogWriter;
 
     fn fold(deltas: Vec<Delta>) -> (String, String, Message) {

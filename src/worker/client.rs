@@ -121,9 +121,4 @@ impl Client {
     pub async fn next(&mut self) -> Option<FromWorker> {
         self.from_worker.recv().await
     }
-
-    /// A message that has already arrived.
-    pub fn try_next(&mut self) -> Option<FromWorker> {
-        self.from_worker.try_recv().ok()
-    }
 }
