@@ -32,7 +32,7 @@ pub(crate) fn ask<R: Reader>(
     post: impl FnOnce() -> Result<Post, CallError> + Send + 'static,
     reader: R,
 ) -> ProviderStream {
-    let started = async move { Ok(read(http.send(post()?).await?, reader)) };
+    let started = async move { Ok(read(http.send(post()?)?, reader)) };
     Box::pin(stream::once(started).try_flatten())
 }
 

@@ -1,21 +1,23 @@
 //! One HTTP client for all providers, and one way to ask: POST JSON, get a stream of bytes or a classified error.
 //!
-//! There is no limit on the length of an answer, only on silence. Redirects are not followed, because a key must not
+//! Connections are held by a thread of their own ([`network`](super::network)). There is no limit on the length of an
+//! answer, only on silence. Redirects are not followed, because a key must not
 //! travel to a place nobody named. Errors never hold keys, user names or queries of addresses.
 
 use super::classify::category;
 use super::error_body::{self, Told};
+use super::network::{Batches, Network};
 use crate::domain::event::{CallError, ErrorCategory, Timestamp};
 use crate::ports::{Clock, SystemClock};
-use futures_util::stream::{Stream, StreamExt};
+use futures_util::stream::{Stream, StreamExt, unfold};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
-use reqwest::{Client, Response, Url};
+use reqwest::{Client, RequestBuilder, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use std::error::Error as _;
-use std::sync::OnceLock;
+use std::future::Future;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
-
-pub use super::paced::paced;
+use tokio::time::timeout;
 
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,12 +28,18 @@ pub const SILENCE: Duration = Duration::from_mins(2);
 /// How much of an error body is read.
 const LARGEST_ERROR: usize = 64 * 1024;
 
-/// The shared client. Made at the first call, because loading certificates takes milliseconds that a start without a
-/// call need not spend.
-#[derive(Debug)]
+/// The shared client. Cheap to clone; made at the first call, because loading certificates takes milliseconds that a
+/// start without a call need not spend.
+#[derive(Clone, Debug)]
 pub struct Http {
     silence: Duration,
-    client: OnceLock<Client>,
+    line: Arc<OnceLock<Line>>,
+}
+
+#[derive(Debug)]
+struct Line {
+    client: Client,
+    network: Arc<Network>,
 }
 
 /// One POST.
@@ -46,40 +54,37 @@ pub(crate) struct Post {
 impl Http {
     #[must_use]
     pub fn new(silence: Duration) -> Self {
-        Self { silence, client: OnceLock::new() }
+        Self { silence, line: Arc::default() }
     }
 
-    fn client(&self) -> Result<Client, CallError> {
-        if let Some(client) = self.client.get() {
-            return Ok(client.clone());
+    /// The same client with another limit on silence.
+    #[must_use]
+    pub fn with_silence(&self, silence: Duration) -> Self {
+        Self { silence, line: Arc::clone(&self.line) }
+    }
+
+    fn line(&self) -> Result<&Line, CallError> {
+        if let Some(line) = self.line.get() {
+            return Ok(line);
         }
-        let made = Client::builder()
+        let client = Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
-            .read_timeout(self.silence)
             .redirect(reqwest::redirect::Policy::none())
             .tcp_nodelay(true)
             .user_agent(concat!("levain/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|error| CallError {
-                category: ErrorCategory::Permanent,
-                code: "no_client".to_owned(),
-                message: format!("could not prepare the connection: {}", root_cause(&error)),
-                status: None,
-                retry_after_ms: None,
-            })?;
-        Ok(self.client.get_or_init(|| made).clone())
+            .map_err(|error| no_client(&root_cause(&error)))?;
+        let network = Arc::new(Network::start().map_err(|error| no_client(&error.to_string()))?);
+        Ok(self.line.get_or_init(|| Line { client, network }))
     }
 
-    /// Sends `post` and returns the bytes of the answer, paced, once the provider has begun a stream.
-    pub(crate) async fn send(
-        &self,
-        post: Post,
-    ) -> Result<
-        impl Stream<Item = Result<impl AsRef<[u8]> + Send + Unpin + use<>, CallError>> + Send + Unpin + use<>,
-        CallError,
-    > {
+    /// Sends `post` and returns the bytes of the answer in batches; a refusal or a failure is their last item.
+    ///
+    /// # Errors
+    /// When nothing can be sent at all.
+    pub(crate) fn send(&self, post: Post) -> Result<Batches, CallError> {
+        let Line { client, network } = self.line()?;
         let place = place(&post.url);
-        let key = post.key;
         // Of two values under one name the later counts.
         let mut headers = HeaderMap::new();
         for (name, value) in post.headers {
@@ -87,16 +92,53 @@ impl Http {
         }
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        let sent = self.client()?.post(post.url).headers(headers).body(post.body).send().await;
-        let silence = self.silence;
-        let response = sent.map_err(|error| transport_error(&error, &place, silence, key.as_ref()))?;
-        if !response.status().is_success() || !is_stream(response.headers()) {
-            return Err(refusal(response, &place, key.as_ref()).await);
-        }
-        let bytes = response
-            .bytes_stream()
-            .map(move |piece| piece.map_err(|error| transport_error(&error, &place, silence, key.as_ref())));
-        Ok(paced(bytes))
+        let request = client.post(post.url).headers(headers).body(post.body);
+        Ok(network.stream(open(request, place, post.key, self.silence)))
+    }
+}
+
+/// The bytes of the answer, once the provider has begun a stream.
+async fn open(
+    request: RequestBuilder,
+    place: String,
+    key: Option<SecretString>,
+    silence: Duration,
+) -> Result<impl Stream<Item = Result<impl AsRef<[u8]> + Send, CallError>> + Send + Unpin, CallError> {
+    let sent = within(silence, &place, request.send()).await?;
+    let response = sent.map_err(|error| transport_error(&error, &place, key.as_ref()))?;
+    if !response.status().is_success() || !is_stream(response.headers()) {
+        return Err(within(silence, &place, refusal(response, &place, key.as_ref()))
+            .await
+            .unwrap_or_else(|error| error));
+    }
+    let pieces = Box::pin(response.bytes_stream());
+    Ok(Box::pin(unfold((pieces, place, key), move |(mut pieces, place, key)| async move {
+        let item = match within(silence, &place, pieces.next()).await {
+            Ok(item) => item?.map_err(|error| transport_error(&error, &place, key.as_ref())),
+            Err(error) => Err(error),
+        };
+        Some((item, (pieces, place, key)))
+    })))
+}
+
+/// What `wait` brings, if the provider is not silent for too long.
+async fn within<T>(silence: Duration, place: &str, wait: impl Future<Output = T>) -> Result<T, CallError> {
+    timeout(silence, wait).await.map_err(|_elapsed| CallError {
+        category: ErrorCategory::Transient,
+        code: "silence".to_owned(),
+        message: format!("{place} was silent for {} s", silence.as_secs_f64()),
+        status: None,
+        retry_after_ms: None,
+    })
+}
+
+fn no_client(cause: &str) -> CallError {
+    CallError {
+        category: ErrorCategory::Permanent,
+        code: "no_client".to_owned(),
+        message: format!("could not prepare the connection: {cause}"),
+        status: None,
+        retry_after_ms: None,
     }
 }
 
@@ -152,13 +194,10 @@ fn is_stream(headers: &HeaderMap) -> bool {
 }
 
 /// The connection failed before or within the answer.
-fn transport_error(error: &reqwest::Error, place: &str, silence: Duration, key: Option<&SecretString>) -> CallError {
+fn transport_error(error: &reqwest::Error, place: &str, key: Option<&SecretString>) -> CallError {
     let cause = error_body::clean(&root_cause(error), key);
     let (code, message) = if error.is_connect() {
         ("no_connection", format!("could not reach {place}: {cause}"))
-    } else if error.is_timeout() {
-        let seconds = silence.as_secs_f64();
-        ("silence", format!("{place} was silent for {seconds} s"))
     } else if error.is_builder() {
         ("bad_request", format!("could not ask {place}: {cause}"))
     } else {

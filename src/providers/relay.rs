@@ -4,159 +4,121 @@
 //! what arrives meanwhile waits in the connection and is then read in one go. A flood is read without a rest.
 //!
 //! An HTTP/1 connection lives in a task of its own that hands over one chunk at a time, however many it holds. So an
-//! empty hand does not mean that nothing is there: that task gets a few turns to run first, which suffices where it
-//! shares a thread with the reader, and where it does not, a moment on the clock.
+//! empty hand does not mean that nothing is there: that task, on the same thread, gets a few turns to run first.
 
-use futures_util::stream::Stream;
+use futures_util::future::poll_fn;
+use futures_util::stream::{Stream, StreamExt};
 use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::time::Duration;
-use tokio::time::{Instant, Sleep};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
 
-/// The longest that bytes wait: about a frame of the screen, a little less so that with the timer's own millisecond
+/// The longest that bytes wait: about a frame of the screen, a little less so that with the timer's own lateness
 /// each batch comes when the next frame may be drawn.
-pub const WINDOW: Duration = Duration::from_millis(16);
+pub(super) const WINDOW: Duration = Duration::from_millis(16);
 
-/// From this many bytes in one window on, the source is a flood.
-pub const FLOOD: usize = 16 * 1024;
+/// A batch of so many bytes is passed on as it is, and the source read on without a rest.
+const FLOOD: usize = 16 * 1024;
 
-/// How often the connection's task gets a turn before a rest.
-const TURNS: u8 = 2;
+/// So many turns of the connection's task without bytes end a batch.
+const TURNS: u32 = 2;
 
-/// With so few pieces after a rest, turns may not have reached the connection's task: it runs on another thread.
-const FEW: u32 = 2;
-
-/// How long a connection on another thread may take to hand over. The clock knows nothing shorter.
-const LINGER: Duration = Duration::from_millis(1);
-
-/// `source` with rests between batches. Every byte and every error passes unchanged and in order.
-pub fn paced<S, B, E>(source: S) -> Paced<S>
-where
+/// Passes `source` on in batches until it ends or nobody takes them any more. Every byte and the error that ends it
+/// pass unchanged and in order. `rest` waits until an instant without looking at the source.
+pub(super) async fn relay<S, B, E, R>(
+    mut source: S,
+    batches: &mpsc::Sender<Result<Vec<u8>, E>>,
+    rest: impl Fn(Instant) -> R,
+) where
     S: Stream<Item = Result<B, E>> + Unpin,
     B: AsRef<[u8]>,
+    R: Future<Output = ()>,
 {
-    let alarm = Box::pin(tokio::time::sleep(Duration::ZERO));
-    Paced { source, state: State::Listening, window: None, bytes: 0, pieces: 0, rested: false, alarm }
-}
-
-/// See [`paced`].
-#[derive(Debug)]
-pub struct Paced<S> {
-    source: S,
-    state: State,
-    /// When the window began, which is when the last wake-up brought bytes.
-    window: Option<Instant>,
-    /// What has passed in this window.
-    bytes: usize,
-    pieces: u32,
-    /// Whether the window began with bytes that had come during a rest.
-    rested: bool,
-    alarm: Pin<Box<Sleep>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Woken by the next bytes.
-    Listening,
-    /// Bytes have come: takes what is there already, and what the connection's task brings within so many turns.
-    Taking { turns: u8 },
-    /// Woken by the next bytes or, if none come soon, by the clock.
-    Lingering,
-    /// Woken by the clock alone.
-    Resting,
-}
-
-impl<S, B, E> Stream for Paced<S>
-where
-    S: Stream<Item = Result<B, E>> + Unpin,
-    B: AsRef<[u8]>,
-{
-    type Item = Result<B, E>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = &mut *self;
+    loop {
+        let mut item = tokio::select! {
+            biased;
+            () = batches.closed() => return,
+            item = source.next() => Some(item),
+        };
+        let began = Instant::now();
+        let mut batch = Vec::new();
+        let mut quiet = 0;
+        let mut end = None;
         loop {
-            let flooded = this.bytes >= FLOOD;
-            if this.state == State::Resting {
-                if this.alarm.as_mut().poll(context).is_pending() {
-                    return Poll::Pending;
+            match item {
+                Some(Some(Ok(bytes))) => {
+                    batch.extend_from_slice(bytes.as_ref());
+                    quiet = 0;
                 }
-                this.window = None;
-                this.rested = true;
-                this.state = State::Listening;
+                Some(Some(Err(error))) => end = Some(Some(error)),
+                Some(None) => end = Some(None),
+                None => {
+                    quiet += 1;
+                    turn().await;
+                }
             }
-            // Without a waker where a rest may follow: later bytes must not end it.
-            let silent = matches!(this.state, State::Taking { .. }) && !flooded;
-            let mut deaf = Context::from_waker(Waker::noop());
-            match Pin::new(&mut this.source).poll_next(if silent { &mut deaf } else { context }) {
-                Poll::Ready(Some(Ok(bytes))) => {
-                    this.count(bytes.as_ref().len());
-                    match this.state {
-                        State::Lingering => this.alarm.as_mut().reset(Instant::now() + LINGER),
-                        State::Listening | State::Taking { .. } | State::Resting => {
-                            this.state = State::Taking { turns: TURNS };
-                        }
-                    }
-                    return Poll::Ready(Some(Ok(bytes)));
-                }
-                Poll::Ready(end) => return Poll::Ready(end),
-                Poll::Pending => {}
+            if end.is_some() || batch.len() >= FLOOD || quiet > TURNS {
+                break;
             }
-            match this.state {
-                State::Taking { .. } if flooded => this.state = State::Listening,
-                State::Taking { turns: turns @ 1.. } => {
-                    this.state = State::Taking { turns: turns - 1 };
-                    context.waker().wake_by_ref();
-                }
-                State::Taking { turns: 0 } if this.rested && this.pieces <= FEW => {
-                    this.alarm.as_mut().reset(Instant::now() + LINGER);
-                    this.state = State::Lingering;
-                    continue; // to be woken by the source
-                }
-                State::Taking { turns: 0 } => {
-                    this.rest();
-                    continue;
-                }
-                State::Lingering => {
-                    if this.alarm.as_mut().poll(context).is_ready() {
-                        this.rest();
-                        continue;
-                    }
-                }
-                State::Listening | State::Resting => this.rested = false,
-            }
-            return Poll::Pending;
+            item = poll_fn(|context| match source.poll_next_unpin(context) {
+                Poll::Ready(item) => Poll::Ready(Some(item)),
+                Poll::Pending => Poll::Ready(None),
+            })
+            .await;
+        }
+        let flooded = batch.len() >= FLOOD;
+        if !batch.is_empty() && batches.send(Ok(batch)).await.is_err() {
+            return;
+        }
+        match end {
+            Some(Some(error)) => return drop(batches.send(Err(error)).await),
+            Some(None) => return,
+            None if flooded => {}
+            None => rest(began + WINDOW).await,
         }
     }
 }
 
-impl<S> Paced<S> {
-    fn rest(&mut self) {
-        let start = self.window.unwrap_or_else(Instant::now);
-        self.alarm.as_mut().reset(start + WINDOW);
-        self.state = State::Resting;
-    }
-
-    /// Counts a piece that passes now, in the running window or in a new one.
-    fn count(&mut self, length: usize) {
-        let now = Instant::now();
-        if self.window.is_none_or(|start| now.duration_since(start) >= WINDOW) {
-            self.window = Some(now);
-            self.bytes = 0;
-            self.pieces = 0;
+/// Lets the other tasks that are ready run. Tokio's own `yield_now` asks the system for news each time as well.
+async fn turn() {
+    let mut yielded = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
         }
-        self.bytes += length;
-        self.pieces += 1;
-    }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use futures_util::StreamExt;
     use std::collections::VecDeque;
-    use tokio::sync::mpsc;
+    use std::pin::Pin;
+    use std::task::Context;
+    use tokio::time::Sleep;
+
+    /// Relays `source` with the clock of the test and hands every batch to `taken`, with its millisecond.
+    async fn relayed<S, E>(source: S) -> (Vec<(u64, Result<Vec<u8>, E>)>, u64)
+    where
+        S: Stream<Item = Result<Vec<u8>, E>> + Unpin,
+    {
+        let start = Instant::now();
+        let elapsed = || u64::try_from(start.elapsed().as_millis()).unwrap();
+        let (sender, mut receiver) = mpsc::channel(4);
+        let take = async {
+            let mut taken = Vec::new();
+            while let Some(batch) = receiver.recv().await {
+                taken.push((elapsed(), batch));
+            }
+            (taken, elapsed())
+        };
+        let relay = async move { relay(source, &sender, tokio::time::sleep_until).await };
+        tokio::join!(relay, take).1
+    }
 
     /// A source that hands out its pieces at their times and wakes whoever asked last, as a connection does.
     struct Timed {
@@ -189,17 +151,11 @@ mod tests {
         }
     }
 
-    /// Reads all and returns, for each piece, the millisecond at which it passed.
+    /// All bytes, the millisecond of each batch, and that of the end.
     async fn times(source: Timed) -> (Vec<u8>, Vec<u64>, u64) {
-        let start = source.start;
-        let elapsed = || u64::try_from(start.elapsed().as_millis()).unwrap();
-        let mut stream = paced(source);
-        let (mut bytes, mut times) = (Vec::new(), Vec::new());
-        while let Some(piece) = stream.next().await {
-            bytes.extend(piece.unwrap());
-            times.push(elapsed());
-        }
-        (bytes, times, elapsed())
+        let (taken, end) = relayed(source).await;
+        let (times, bytes): (Vec<u64>, Vec<_>) = taken.into_iter().unzip();
+        (bytes.into_iter().flat_map(Result::unwrap).collect(), times, end)
     }
 
     fn millis(duration: Duration) -> u64 {
@@ -210,12 +166,12 @@ mod tests {
     async fn small_pieces_pass_in_batches() {
         let pieces: Vec<_> = (0..500_u64).map(|at| (at * 2, vec![u8::try_from(at % 251).unwrap()])).collect();
         let expected: Vec<u8> = pieces.iter().flat_map(|(_, bytes)| bytes.clone()).collect();
-        let (bytes, mut times, _) = times(timed(pieces.clone())).await;
+        let (bytes, times, _) = times(timed(pieces.clone())).await;
         assert_eq!(bytes, expected);
-        for ((arrived, _), passed) in pieces.iter().zip(&times) {
+        for (arrived, _) in &pieces {
+            let passed = times.iter().find(|time| *time >= arrived).unwrap();
             assert!(passed - arrived <= millis(WINDOW) + 1, "a piece of {arrived} ms waited until {passed} ms");
         }
-        times.dedup();
         assert!(times.len() <= 70, "{} wake-ups for a second of pieces", times.len());
     }
 
@@ -254,7 +210,8 @@ mod tests {
         });
         let start = Instant::now();
         let source = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
-        assert_eq!(paced(source).count().await, 1_000);
+        let (taken, _) = relayed(Box::pin(source)).await;
+        assert_eq!(taken.into_iter().map(|(_, batch)| batch.unwrap().len()).sum::<usize>(), 1_000);
         assert!(start.elapsed() <= Duration::from_millis(25 * 20) + 50 * WINDOW, "{:?}", start.elapsed());
     }
 
@@ -266,7 +223,7 @@ mod tests {
         }
         drop(sender);
         let source = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
-        let all: Vec<_> = paced(source).collect().await;
+        let all: Vec<_> = relayed(source).await.0.into_iter().map(|(_, batch)| batch).collect();
         assert_eq!(all, [Ok(b"a".to_vec()), Err("cut")]);
     }
 }

@@ -137,7 +137,7 @@ impl Providers {
         let listed = || Catalog::shared().lookup(model).map(|info| info.tools());
         let tools = part.map(|part| part.tools).filter(|tools| *tools == ToolForm::Text).or_else(listed);
         let http = match part.and_then(|part| part.timeout) {
-            Some(seconds) => Arc::new(Http::new(Duration::from_secs(seconds))),
+            Some(seconds) => Arc::new(self.http.with_silence(Duration::from_secs(seconds))),
             None => Arc::clone(&self.http),
         };
         let (form, site) = match (known::known(&model.provider), part) {

@@ -16,8 +16,6 @@ const SHOW_EVERY: Duration = Duration::from_millis(8);
 const KEEP_EVERY: Duration = Duration::from_millis(150);
 /// Pieces taken in before others get a turn.
 const BATCH: usize = 512;
-/// So many turns without a piece end a batch.
-const QUIET_TURNS: u32 = 3;
 
 /// A call to a model under way.
 pub(super) struct Call {
@@ -37,8 +35,8 @@ pub(super) struct Call {
 
 /// What became of a call after reading on.
 pub(super) enum Progress {
-    /// So many pieces were taken in.
-    Going(usize),
+    /// Something was taken in.
+    Going,
     /// The end marker came.
     Finished,
     Failed(CallError),
@@ -62,29 +60,12 @@ impl Call {
 
     /// Waits until something has arrived and takes in what is there. Losing this future loses nothing.
     pub(super) async fn read(&mut self) -> Progress {
-        let mut taken = self.take_in(0).await;
-        let mut quiet = 0;
-        while let Progress::Going(count) = taken {
-            if count >= BATCH || quiet == QUIET_TURNS {
-                break;
-            }
-            // A connection hands its pieces over one by one, from a task of its own: it gets turns, so that what came
-            // together is shown together instead of its head now and its tail a frame later.
-            tokio::task::yield_now().await;
-            let before = count;
-            taken = self.take_in(before).await;
-            quiet = if matches!(taken, Progress::Going(count) if count == before) { quiet + 1 } else { 0 };
-        }
-        taken
-    }
-
-    /// Takes in what is there after `taken` pieces; waits only for the first.
-    async fn take_in(&mut self, mut taken: usize) -> Progress {
+        let mut taken = 0;
         poll_fn(|context| {
             loop {
                 match self.stream.poll_next_unpin(context) {
                     Poll::Pending if taken == 0 => return Poll::Pending,
-                    Poll::Pending => return Poll::Ready(Progress::Going(taken)),
+                    Poll::Pending => return Poll::Ready(Progress::Going),
                     Poll::Ready(Some(Ok(event))) => {
                         if let Some(delta) = self.answer.take(event) {
                             delta.join_onto(&mut self.fresh);
@@ -94,7 +75,7 @@ impl Call {
                         }
                         taken += 1;
                         if taken >= BATCH {
-                            return Poll::Ready(Progress::Going(taken));
+                            return Poll::Ready(Progress::Going);
                         }
                     }
                     Poll::Ready(Some(Err(error))) => return Poll::Ready(Progress::Failed(error)),

@@ -384,7 +384,7 @@ impl<A: Audience> Driver<A> {
 
     async fn progressed(&mut self, progress: Progress) {
         match progress {
-            Progress::Going(_) => self.show_and_keep(false),
+            Progress::Going => self.show_and_keep(false),
             Progress::Finished => {
                 self.show_and_keep(true);
                 if let Some(call) = self.call.take() {
