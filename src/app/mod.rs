@@ -5,6 +5,7 @@
 
 mod briefing;
 mod connection;
+pub mod export;
 mod fault;
 pub mod logging;
 pub mod models;

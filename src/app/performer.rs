@@ -1,6 +1,7 @@
 //! Carries out the workbench's effects. Nothing here is waited for: answers come back as messages.
 
 use super::connection::{Connection, Reach};
+use super::export;
 use super::outside::Models;
 use crate::domain::event::PromptMode;
 use crate::domain::{Cost, Event, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens};
@@ -87,7 +88,19 @@ impl Performer {
                 self.answer(move || Message::Models(models.choices()));
             }
             Effect::Remember(text) => self.remember(text),
-            effect @ (Effect::Copy(_) | Effect::Edit(_) | Effect::Suspend | Effect::Redraw | Effect::Quit) => {
+            Effect::Export { thread_id, form } => {
+                let layout = self.layout();
+                self.answer(move || match export::to_project(&layout, &thread_id, form) {
+                    Ok(path) => notice(Level::Info, format!("written to {}", path.display())),
+                    Err(error) => notice(Level::Error, format!("the thread was not exported: {error}")),
+                });
+            }
+            effect @ (Effect::Copy(_)
+            | Effect::Edit(_)
+            | Effect::ShowText(_)
+            | Effect::Suspend
+            | Effect::Redraw
+            | Effect::Quit) => {
                 return Some(effect);
             }
         }

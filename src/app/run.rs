@@ -269,7 +269,18 @@ impl App {
                     Err(error) => Message::Notice { level: Level::Error, text: error },
                 });
             }
+            Effect::ShowText(text) => {
+                drop(input.take());
+                guard.pause();
+                let shown = edit(&text).await;
+                self.take_back(guard, screen, input, tty)?;
+                if let Err(error) = shown {
+                    self.update(Message::Notice { level: Level::Error, text: error });
+                }
+                self.update(Message::Resumed);
+            }
             Effect::Start { .. }
+            | Effect::Export { .. }
             | Effect::Open { .. }
             | Effect::Revive { .. }
             | Effect::Send(_)

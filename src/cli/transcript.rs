@@ -5,8 +5,10 @@ use super::find;
 use super::text::{EventLine, json_line, write_event};
 use super::{Common, runtime};
 use crate::app::Setup;
+use crate::app::export::{self, ExportError};
 use crate::domain::Record;
 use crate::store::log;
+use crate::workbench::ExportForm;
 use crate::worker::protocol::FromWorker;
 use clap::Args;
 use std::io::{self, Write};
@@ -23,11 +25,42 @@ pub(super) struct TranscriptArguments {
     /// One JSON object a line, for every event
     #[arg(long)]
     json: bool,
+    /// The whole thread as a document
+    #[arg(long, value_enum, value_name = "FORM", conflicts_with_all = ["json", "follow"])]
+    export: Option<Form>,
+}
+
+/// A form of a document.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum Form {
+    /// Markdown
+    Md,
+    /// One HTML page
+    Html,
+    /// The log as it is
+    Jsonl,
+}
+
+impl From<Form> for ExportForm {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Md => Self::Markdown,
+            Form::Html => Self::Html,
+            Form::Jsonl => Self::JsonLines,
+        }
+    }
 }
 
 pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     let id = find::thread(&setup, &arguments.id)?;
+    if let Some(form) = arguments.export {
+        return match export::write(&setup.layout, &id, form.into(), &mut io::stdout().lock()) {
+            Ok(()) => Ok(ExitCode::SUCCESS),
+            Err(ExportError::Io(error)) => written(Err(error)).map(|()| ExitCode::SUCCESS),
+            Err(ExportError::Store(error)) => Err(error.into()),
+        };
+    }
     let path = setup.layout.thread(&id).log();
     let mut from = 0;
     loop {

@@ -13,6 +13,10 @@ pub enum Context {
     Working,
     /// The transcript does not show its end.
     Scrolled,
+    /// The transcript is read block by block.
+    Reading,
+    /// What to look for is being written.
+    Search,
     /// Completions of a `/` command are shown.
     Completion,
     /// A list with a filter line.
@@ -33,6 +37,8 @@ impl Context {
             Self::Empty => "empty",
             Self::Working => "working",
             Self::Scrolled => "scrolled",
+            Self::Reading => "reading",
+            Self::Search => "search",
             Self::Completion => "completion",
             Self::Picker => "picker",
             Self::Threads => "threads",
@@ -41,12 +47,14 @@ impl Context {
     }
 
     /// All contexts, in the order in which help lists them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Composer,
         Self::Empty,
         Self::Working,
         Self::Scrolled,
         Self::Anywhere,
+        Self::Reading,
+        Self::Search,
         Self::Completion,
         Self::Picker,
         Self::Threads,
@@ -62,6 +70,8 @@ impl Context {
             Self::Empty => "Nothing written yet",
             Self::Working => "While the thread works",
             Self::Scrolled => "Scrolled up",
+            Self::Reading => "Reading the transcript",
+            Self::Search => "Writing what to look for",
             Self::Completion => "Completing a / command",
             Self::Picker => "Lists",
             Self::Threads => "Threads",
@@ -148,6 +158,26 @@ commands! {
     TranscriptEnd "transcript.end" "Follow the end" "Scroll to the end and stay there.";
     TranscriptDetails "transcript.details" "Show or fold details" "Show thinking, tool arguments and results in full, or fold them." / "details";
     TranscriptCopy "transcript.copy" "Copy the last answer" "Put the last answer on the clipboard as it was written." / "copy";
+    TranscriptExport "transcript.export" "Export the thread" "Write the thread into a file: /export md, html or jsonl." / "export";
+    ReadStart "read.start" "Read the transcript" "Go through the transcript block by block: fold, copy, search." / "read";
+    ReadStop "read.stop" "Back to writing" "Leave the transcript and go on writing." [hidden];
+    ReadUp "read.up" "Block above" "Choose the block above." [hidden];
+    ReadDown "read.down" "Block below" "Choose the block below." [hidden];
+    ReadFirst "read.first" "First block" "Choose the first loaded block." [hidden];
+    ReadLast "read.last" "Last block" "Choose the last block." [hidden];
+    ReadPromptUp "read.prompt_up" "Prompt before" "Choose the prompt before." [hidden];
+    ReadPromptDown "read.prompt_down" "Prompt after" "Choose the prompt after." [hidden];
+    ReadFold "read.fold" "Unfold or fold" "Show the chosen block in full, or fold it." [hidden];
+    ReadMark "read.mark" "Begin a range" "Choose several blocks: from here to where you go." [hidden];
+    ReadCopy "read.copy" "Copy" "Put the chosen block or range on the clipboard." [hidden];
+    ReadOpen "read.open" "Open in $EDITOR" "Look at the chosen block or range in your own editor." [hidden];
+    SearchStart "search.start" "Search the transcript" "Find words in the transcript." / "find";
+    SearchAccept "search.accept" "Go on with what was found" "Keep the words; n and N go to the next place." [hidden];
+    SearchDrop "search.drop" "Give the search up" "Go back to where the search began." [hidden];
+    SearchBackspace "search.backspace" "Delete back" "Delete the last letter." [hidden];
+    SearchClear "search.clear" "Clear" "Delete all letters." [hidden];
+    SearchNext "search.next" "Next place" "Go to the next place below." [hidden];
+    SearchPrevious "search.previous" "Place before" "Go to the next place above." [hidden];
     ThreadsShow "threads.show" "Threads" "List the threads of this project; open one." / "threads";
     ThreadsPanel "threads.panel" "Show or hide the threads column" "Keep the list of threads beside the transcript on a wide terminal.";
     ThreadNew "thread.new" "New thread" "Leave this thread as it is and start a new one with the next prompt." / "new";

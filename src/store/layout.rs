@@ -17,6 +17,12 @@ impl Layout {
         Self { project: project.to_owned() }
     }
 
+    /// The project's folder.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.project
+    }
+
     #[must_use]
     pub fn project(&self) -> &Path {
         &self.project

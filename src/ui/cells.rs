@@ -8,6 +8,7 @@ use crate::workbench::geometry::Area;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
+use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// A buffer and the theme it is written in.
@@ -84,6 +85,30 @@ impl Canvas<'_> {
             at = self.put_harmless(at, y, end, text, style);
         }
         at
+    }
+
+    /// Gives the places that `find` finds in the text of each row (as ranges of bytes) a style.
+    pub(super) fn highlight(&mut self, area: Area, find: impl Fn(&str) -> Vec<Range<usize>>, role: Role) {
+        let style = self.theme.style(role);
+        let area = rect(area).intersection(self.buffer.area);
+        let (mut text, mut starts) = (String::new(), Vec::new());
+        for y in area.top()..area.bottom() {
+            text.clear();
+            starts.clear();
+            for x in area.left()..area.right() {
+                starts.push(text.len());
+                text.push_str(self.buffer.cell((x, y)).map_or(" ", |cell| cell.symbol()));
+            }
+            for place in find(&text) {
+                let from = starts.partition_point(|start| *start <= place.start).saturating_sub(1);
+                let to = starts.partition_point(|start| *start < place.end);
+                for x in (area.left()..area.right()).skip(from).take(to - from) {
+                    if let Some(cell) = self.buffer.cell_mut((x, y)) {
+                        cell.set_style(style);
+                    }
+                }
+            }
+        }
     }
 
     /// Empties an area and gives it a style.

@@ -8,7 +8,7 @@ use super::lines::Lines;
 use super::markdown::Document;
 use super::theme::{ColourDepth, Role, Theme};
 use crate::workbench::transcript::{Block, BlockId, Kind, ToolState, Transcript};
-use crate::workbench::{Layout, Model};
+use crate::workbench::{Layout, Model, Search};
 use std::collections::HashMap;
 
 /// Bytes of rendered rows that are kept at most, about.
@@ -195,6 +195,25 @@ impl Layout for Painter {
     fn height(&mut self, block: &Block, width: u16) -> usize {
         self.rendered(block, width).high()
     }
+
+    fn find(&mut self, block: &Block, width: u16, search: &Search) -> Vec<usize> {
+        let frame = self.frame;
+        self.rendered(block, width);
+        let Some(rendered) = self.rendered.get_mut(&block.id) else { return Vec::new() };
+        let mut found = Vec::new();
+        let mut text = String::new();
+        rendered.rows_of(block, frame, |at, lines, row| {
+            text.clear();
+            text.extend(lines.row(row).map(|(piece, _)| piece));
+            if !search.places(&text).is_empty() {
+                found.push(at);
+            }
+        });
+        self.held -= rendered.bytes.min(self.held);
+        rendered.bytes = rendered.weigh();
+        self.held += rendered.bytes;
+        found
+    }
 }
 
 impl Rendered {
@@ -226,6 +245,23 @@ impl Rendered {
         let rows = compose::rows(block, compose::text_width(self.width));
         self.rows_high = rows.len();
         self.rows = Some(rows);
+    }
+
+    /// Calls `visit` for every row with its place in the block.
+    fn rows_of(&mut self, block: &Block, frame: u32, mut visit: impl FnMut(usize, &Lines, usize)) {
+        let lead = usize::from(self.spaced);
+        let text_rows = self.document.as_ref().map_or(0, Document::rows);
+        let above = if matches!(block.kind, Kind::Answer(_)) { 0 } else { self.rows_high };
+        if let Some(document) = &mut self.document {
+            let first = lead + above;
+            document.draw(text_of(block), frame, 0, text_rows, |row, lines, line| visit(first + row, lines, line));
+        }
+        let width = compose::text_width(self.width);
+        let rows = self.rows.get_or_insert_with(|| compose::rows(block, width));
+        let first = if above > 0 { lead } else { lead + text_rows };
+        for row in 0..rows.len() {
+            visit(first + row, rows, row);
+        }
     }
 
     fn weigh(&self) -> usize {

@@ -97,6 +97,29 @@ impl Message {
     }
 }
 
+/// A form in which a thread is written out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExportForm {
+    Markdown,
+    Html,
+    /// The log itself.
+    JsonLines,
+}
+
+impl ExportForm {
+    pub const ALL: [Self; 3] = [Self::Markdown, Self::Html, Self::JsonLines];
+
+    /// Its word in commands, and the ending of its files.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Markdown => "md",
+            Self::Html => "html",
+            Self::JsonLines => "jsonl",
+        }
+    }
+}
+
 /// How loud a notice is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
@@ -162,8 +185,15 @@ pub enum Effect {
     Remember(String),
     /// Put text on the clipboard.
     Copy(String),
-    /// Open the text in `$EDITOR`.
+    /// Open the text in `$EDITOR`; it comes back as the draft.
     Edit(String),
+    /// Show the text in `$EDITOR`; what is changed there is lost.
+    ShowText(String),
+    /// Write a thread's whole log into a file of the project.
+    Export {
+        thread_id: ThreadId,
+        form: ExportForm,
+    },
     Suspend,
     /// Draw everything again from nothing.
     Redraw,

@@ -5,6 +5,7 @@
 //! reading at [`update()`].
 
 pub mod composer;
+pub mod export;
 pub mod geometry;
 mod help;
 mod history;
@@ -13,6 +14,7 @@ pub mod message;
 mod model;
 pub mod overlay;
 mod perform;
+mod reading;
 mod scroll;
 mod submit;
 pub mod transcript;
@@ -22,7 +24,8 @@ mod update;
 mod tests;
 
 pub use crate::worker::protocol;
-pub use message::{Effect, Level, Message, ModelChoice, ThreadRow};
+pub use message::{Effect, ExportForm, Level, Message, ModelChoice, ThreadRow};
 pub use model::{Activity, Link, Model, NoticeLine, Options, Phase, Waits};
+pub use reading::{Reading, Search};
 pub use scroll::{Layout, Position};
 pub use update::update;

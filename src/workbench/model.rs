@@ -5,6 +5,7 @@ use super::geometry;
 use super::history::History;
 use super::message::{Effect, Level, ModelChoice, ThreadRow};
 use super::overlay::{Completion, Overlay};
+use super::reading::Reading;
 use super::scroll::Position;
 use super::transcript::{BlockId, Transcript};
 use crate::commands::{Context, Keymap};
@@ -132,6 +133,8 @@ pub struct Model {
     pub composer: Composer,
     pub completion: Completion,
     pub overlay: Option<Overlay>,
+    /// Where the person reads; none while they write.
+    pub reading: Option<Reading>,
     pub threads: Vec<ThreadRow>,
     pub models: Vec<ModelChoice>,
     /// Whether the threads column is wanted; none leaves it to the width.
@@ -185,6 +188,7 @@ impl Model {
             composer: Composer::default(),
             completion: Completion::default(),
             overlay: None,
+            reading: None,
             threads: Vec::new(),
             models: Vec::new(),
             panel: None,
@@ -306,7 +310,13 @@ impl Model {
     #[must_use]
     pub fn contexts(&self) -> Vec<Context> {
         match &self.overlay {
-            None => self.composer_contexts(),
+            None => match &self.reading {
+                None => self.composer_contexts(),
+                Some(reading) if reading.search.as_ref().is_some_and(|search| search.writing) => {
+                    vec![Context::Search, Context::Anywhere]
+                }
+                Some(_) => vec![Context::Reading, Context::Anywhere],
+            },
             Some(Overlay::Picker(picker)) if picker.filtering => vec![Context::Picker, Context::Anywhere],
             Some(Overlay::Picker(_)) => vec![Context::Threads, Context::Anywhere],
             Some(Overlay::Pager(_)) => vec![Context::Pager, Context::Anywhere],

@@ -2,7 +2,7 @@
 
 use super::composer::Composer;
 use super::geometry;
-use super::message::{Effect, Level};
+use super::message::{Effect, ExportForm, Level};
 use super::model::{Link, Model, Sent};
 use super::overlay::{Choice, Overlay, Pager, Picker, PickerKind};
 use super::scroll::Layout;
@@ -13,6 +13,7 @@ use crate::worker::protocol::Command;
 
 impl Model {
     /// Runs a command. `was_leaving` tells that the key before asked to leave.
+    #[expect(clippy::too_many_lines, reason = "one line for each command")]
     pub(super) fn perform(&mut self, layout: &mut dyn Layout, command: CommandId, was_leaving: bool) -> Vec<Effect> {
         self.changed = true;
         match command {
@@ -65,6 +66,28 @@ impl Model {
                 self.transcript.set_open(self.details);
             }
             CommandId::TranscriptCopy => return self.copy_answer(),
+            CommandId::TranscriptExport => return self.export(ExportForm::Markdown),
+            CommandId::ReadStart => self.read(layout),
+            CommandId::ReadStop => self.stop_reading(),
+            CommandId::ReadUp => self.read_on(layout, -1),
+            CommandId::ReadDown => self.read_on(layout, 1),
+            CommandId::ReadFirst => self.read_on(layout, isize::MIN),
+            CommandId::ReadLast => self.read_on(layout, isize::MAX),
+            CommandId::ReadPromptUp => self.read_prompt(layout, false),
+            CommandId::ReadPromptDown => self.read_prompt(layout, true),
+            CommandId::ReadFold => self.fold(layout),
+            CommandId::ReadMark => self.mark_range(),
+            CommandId::ReadCopy => return self.copy_chosen(),
+            CommandId::ReadOpen => return self.open_chosen(),
+            CommandId::SearchStart => self.start_search(layout),
+            CommandId::SearchAccept => self.accept_search(),
+            CommandId::SearchDrop => self.drop_search(layout),
+            CommandId::SearchBackspace => self.edit_search(layout, |text| {
+                text.pop();
+            }),
+            CommandId::SearchClear => self.edit_search(layout, String::clear),
+            CommandId::SearchNext => self.find(layout, true),
+            CommandId::SearchPrevious => self.find(layout, false),
             CommandId::ThreadsShow => {
                 self.pick(PickerKind::Threads, !self.threads_loaded);
                 return vec![Effect::LoadThreads];
@@ -223,6 +246,14 @@ impl Model {
                 return Some(Vec::new());
             }
             format!("there is no theme `{argument}`; use {}", self.themes.join(", "))
+        } else if command == CommandId::SearchStart {
+            self.search_for(layout, argument);
+            return Some(Vec::new());
+        } else if command == CommandId::TranscriptExport {
+            match ExportForm::ALL.into_iter().find(|form| form.word() == argument) {
+                Some(form) => return Some(self.export(form)),
+                None => format!("a thread is not exported as `{argument}`; use md, html or jsonl"),
+            }
         } else {
             return Some(self.perform(layout, command, false));
         };
@@ -267,6 +298,7 @@ impl Model {
     /// Leaves the thread on screen; the draft stays.
     pub(super) fn new_thread(&mut self) {
         self.overlay = None;
+        self.reading = None;
         self.thread = None;
         self.link = Link::Draft;
         self.state = None;
@@ -287,6 +319,14 @@ impl Model {
             return vec![Effect::Copy(text)];
         }
         self.say(Level::Info, "there is no answer to copy yet");
+        Vec::new()
+    }
+
+    fn export(&mut self, form: ExportForm) -> Vec<Effect> {
+        if let Some(thread_id) = self.thread.clone() {
+            return vec![Effect::Export { thread_id, form }];
+        }
+        self.say(Level::Info, "there is no thread to export yet");
         Vec::new()
     }
 

@@ -1,6 +1,7 @@
 //! Where the transcript is looked at. Either its end is followed, or a line is held: then nothing that arrives moves it.
 
 use super::model::Model;
+use super::reading::Search;
 use super::transcript::{Block, BlockId};
 use super::{geometry, message::Effect};
 
@@ -8,6 +9,9 @@ use super::{geometry, message::Effect};
 pub trait Layout {
     /// Rows of `block` in a transcript of `width` columns.
     fn height(&mut self, block: &Block, width: u16) -> usize;
+
+    /// Rows of `block` that show what is searched for, from the top.
+    fn find(&mut self, block: &Block, width: u16, search: &Search) -> Vec<usize>;
 }
 
 /// What the top row of the transcript shows.
@@ -74,33 +78,66 @@ impl Model {
         if rows == 0 || self.transcript.is_empty() {
             return;
         }
-        let mut place = self.top(layout, width, rows);
-        let mut left = usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
-        if lines > 0 {
-            while left > place.line {
-                if place.index == 0 {
-                    left = place.line;
-                    break;
-                }
-                left -= place.line;
-                place.index -= 1;
-                place.line = self.transcript.get(place.index).map_or(0, |block| layout.height(block, width));
+        let top = self.top(layout, width, rows);
+        let left = usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
+        let place = if lines > 0 { self.above(layout, width, top, left) } else { self.below(layout, width, top, left) };
+        self.hold(layout, place, width, rows);
+    }
+
+    /// The place `left` lines above, or the first.
+    fn above(&self, layout: &mut dyn Layout, width: u16, mut place: Place, mut left: usize) -> Place {
+        while left > place.line {
+            if place.index == 0 {
+                left = place.line;
+                break;
             }
-            place.line -= left;
-        } else {
-            while left > 0 {
-                let height = self.transcript.get(place.index).map_or(0, |block| layout.height(block, width));
-                if place.line + left < height {
-                    place.line += left;
-                    break;
-                }
-                if place.index + 1 >= self.transcript.len() {
-                    break;
-                }
-                left -= (height - place.line.min(height)).min(left);
-                place = Place { index: place.index + 1, line: 0 };
-            }
+            left -= place.line;
+            place.index -= 1;
+            place.line = self.transcript.get(place.index).map_or(0, |block| layout.height(block, width));
         }
+        place.line -= left;
+        place
+    }
+
+    /// The place `left` lines below, or one on the last block.
+    fn below(&self, layout: &mut dyn Layout, width: u16, mut place: Place, mut left: usize) -> Place {
+        while left > 0 {
+            let height = self.transcript.get(place.index).map_or(0, |block| layout.height(block, width));
+            if place.line + left < height {
+                place.line += left;
+                break;
+            }
+            if place.index + 1 >= self.transcript.len() {
+                break;
+            }
+            left -= (height - place.line.min(height)).min(left);
+            place = Place { index: place.index + 1, line: 0 };
+        }
+        place
+    }
+
+    /// Brings a block, or one line of it, into view and moves no more than that takes.
+    pub(super) fn show(&mut self, layout: &mut dyn Layout, index: usize, line: Option<usize>) {
+        let area = geometry::regions(self).transcript;
+        let (width, rows) = (area.width, usize::from(area.height));
+        let Some(height) = self.transcript.get(index).map(|block| layout.height(block, width)) else { return };
+        if rows == 0 {
+            return;
+        }
+        let top = self.top(layout, width, rows);
+        let bottom = self.below(layout, width, top, rows - 1);
+        let first = Place { index, line: line.unwrap_or(0) };
+        let last = Place { index, line: line.unwrap_or(height.saturating_sub(1)) };
+        if first >= top && last <= bottom {
+            return;
+        }
+        let place = if line.is_some() {
+            self.above(layout, width, first, rows / 3)
+        } else if first < top || height >= rows {
+            first
+        } else {
+            self.above(layout, width, last, rows - 1)
+        };
         self.hold(layout, place, width, rows);
     }
 
@@ -149,7 +186,7 @@ impl Model {
         })
     }
 
-    fn last_shown(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> Option<BlockId> {
+    pub(super) fn last_shown(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> Option<BlockId> {
         let top = self.top(layout, width, rows);
         let mut left = rows + top.line;
         let mut last = None;

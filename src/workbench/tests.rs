@@ -1,5 +1,7 @@
 //! Transitions: messages in, model and effects out. Every block is as high as it has lines of text, plus one.
 
+mod reading;
+
 use super::transcript::{Block, Kind, ToolState};
 use super::*;
 use crate::commands::{CommandId, Key, Keymap};
@@ -18,6 +20,17 @@ impl Layout for Lines {
             Kind::Prompt(prompt) => prompt.text.lines().count() + 1,
             Kind::Thinking(_) | Kind::Tool(_) | Kind::Marker(_) => 1,
         }
+    }
+
+    fn find(&mut self, block: &Block, _width: u16, search: &Search) -> Vec<usize> {
+        let text = match &block.kind {
+            Kind::Answer(answer) => &answer.text,
+            Kind::Prompt(prompt) => &prompt.text,
+            Kind::Tool(tool) if block.open => &tool.output,
+            Kind::Thinking(_) | Kind::Tool(_) | Kind::Marker(_) => return Vec::new(),
+        };
+        let lines = text.lines().enumerate().filter(|(_, line)| !search.places(line).is_empty());
+        lines.map(|(line, _)| line + 1).collect()
     }
 }
 

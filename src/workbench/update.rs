@@ -4,6 +4,7 @@ use super::geometry;
 use super::message::{Effect, Message};
 use super::model::{Link, Model, Phase};
 use super::overlay::{Overlay, PickerKind};
+use super::reading::Reading;
 use super::scroll::Layout;
 use crate::commands::Key;
 
@@ -12,7 +13,7 @@ use crate::commands::Key;
 pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> Vec<Effect> {
     let mut effects = match message {
         Message::Key(key) => model.key(layout, key),
-        Message::Paste(text) => model.pasted(&text),
+        Message::Paste(text) => model.pasted(layout, &text),
         Message::Resize { columns, rows } => {
             if (columns, rows) != model.size {
                 model.resized(layout, columns, rows);
@@ -78,6 +79,12 @@ impl Model {
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) if picker.filtering => picker.type_letter(letter),
             Some(_) => return Vec::new(),
+            None if self.reading.is_some() => {
+                if !is_searching(self.reading.as_ref()) {
+                    return Vec::new();
+                }
+                self.edit_search(layout, |text| text.push(letter));
+            }
             None => {
                 self.history.left();
                 self.composer.type_letter(letter);
@@ -88,15 +95,17 @@ impl Model {
         Vec::new()
     }
 
-    fn pasted(&mut self, text: &str) -> Vec<Effect> {
+    fn pasted(&mut self, layout: &mut dyn Layout, text: &str) -> Vec<Effect> {
+        let line = text.lines().next().unwrap_or_default();
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) if picker.filtering => {
-                for letter in text.lines().next().unwrap_or_default().chars() {
-                    picker.type_letter(letter);
-                }
+                line.chars().for_each(|letter| picker.type_letter(letter));
             }
             Some(_) => return Vec::new(),
+            None if is_searching(self.reading.as_ref()) => self.edit_search(layout, |text| text.push_str(line)),
             None => {
+                // Who pastes wants to write.
+                self.reading = None;
                 self.history.left();
                 self.composer.paste(text);
                 self.complete();
@@ -170,4 +179,9 @@ impl Model {
         debug_assert!(self.link == Link::Draft || self.link == Link::Starting || self.thread.is_some());
         self.settle_view(layout)
     }
+}
+
+/// Whether letters go into what is looked for.
+fn is_searching(reading: Option<&Reading>) -> bool {
+    reading.and_then(|reading| reading.search.as_ref()).is_some_and(|search| search.writing)
 }

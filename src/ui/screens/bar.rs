@@ -65,6 +65,9 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
         let key = key.map(|key| key.to_string()).unwrap_or_default();
         parts.push((format!("press {key} again to leave"), Role::BarWarning));
     }
+    if model.reading.is_some() {
+        parts.push(("reading".to_owned(), Role::BarWarning));
+    }
     if let Some(doing) = doing(model) {
         parts.push(doing);
     }
@@ -135,6 +138,20 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         }
         Some(Overlay::Picker(_)) => &[(CommandId::ListAccept, "choose"), (CommandId::ListClose, "close")],
         Some(Overlay::Pager(_)) => &[(CommandId::ListDown, "down"), (CommandId::ListClose, "close")],
+        None if contexts.contains(&Context::Search) => &[
+            (CommandId::SearchAccept, "keep"),
+            (CommandId::SearchPrevious, "place before"),
+            (CommandId::SearchDrop, "give up"),
+        ],
+        None if contexts.contains(&Context::Reading) => &[
+            (CommandId::ReadFold, "fold"),
+            (CommandId::ReadCopy, "copy"),
+            (CommandId::SearchStart, "search"),
+            (CommandId::ReadMark, "range"),
+            (CommandId::ReadOpen, "editor"),
+            (CommandId::ReadPromptUp, "prompt before"),
+            (CommandId::ReadStop, "back"),
+        ],
         None if !model.completion.commands.is_empty() => &[
             (CommandId::ListAccept, "run"),
             (CommandId::CompletionAccept, "complete"),
@@ -151,6 +168,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::ThreadsShow, "threads"),
             (CommandId::HelpShow, "help"),
             (CommandId::PaletteOpen, "commands"),
+            (CommandId::ReadStart, "read"),
         ],
     };
     let anywhere = [Context::Anywhere];

@@ -6,7 +6,7 @@ use crate::ui::lines::Lines;
 use crate::ui::theme::Role;
 use crate::ui::wrap::{Breaks, Inline};
 use crate::workbench::geometry::{Area, COMPOSER_INDENT, Regions};
-use crate::workbench::{Level, Model};
+use crate::workbench::{Level, Model, Search};
 
 /// Draws the draft; tells where the cursor stands.
 pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
@@ -18,6 +18,12 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) ->
     let area = regions.composer;
     if area.height == 0 || area.width == 0 {
         return None;
+    }
+    if let Some(reading) = &model.reading
+        && let Some(search) = &reading.search
+        && search.writing
+    {
+        return Some(searched(search, area, canvas));
     }
     let indent = if area.width > COMPOSER_INDENT { COMPOSER_INDENT } else { 0 };
     let right = area.x + area.width;
@@ -40,7 +46,23 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) ->
         canvas.put_short(area.x + indent, area.y, right, hint(model), Role::DraftHint);
     }
     let y = area.y + u16::try_from(row - top).unwrap_or(0);
-    Some(((area.x + indent + column).min(right - 1), y))
+    // Who reads does not write: the cursor is away.
+    model.reading.is_none().then_some(((area.x + indent + column).min(right - 1), y))
+}
+
+/// What is looked for, in place of the draft; tells where the cursor stands.
+fn searched(search: &Search, area: Area, canvas: &mut Canvas<'_>) -> (u16, u16) {
+    let right = area.x + area.width;
+    let x = canvas.put(area.x, area.y, right, "/ ", Role::PromptMark);
+    // The end of long words is what one writes at.
+    let room = usize::from(right.saturating_sub(x).saturating_sub(1));
+    let hidden = search.text.chars().count().saturating_sub(room);
+    let tail: String = search.text.chars().skip(hidden).collect();
+    let end = canvas.put(x, area.y, right, &tail, Role::Draft);
+    if !search.found {
+        canvas.put_short(end + 2, area.y, right, "not found", Role::StatusWarning);
+    }
+    (end.min(right.saturating_sub(1)), area.y)
 }
 
 fn hint(model: &Model) -> &'static str {

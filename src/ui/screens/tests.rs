@@ -249,6 +249,24 @@ fn details_are_shown() {
 }
 
 #[test]
+fn reading_a_range() {
+    check("reading", |columns, rows| {
+        let mut session = whole_story(columns, rows);
+        session.keys("tab k k v k k");
+        session
+    });
+}
+
+#[test]
+fn searching() {
+    check("searching", |columns, rows| {
+        let mut session = whole_story(columns, rows);
+        session.keys("ctrl-s").type_in("test");
+        session
+    });
+}
+
+#[test]
 fn an_interrupted_answer() {
     check("interrupted", |columns, rows| {
         let mut session = Session::started(columns, rows);

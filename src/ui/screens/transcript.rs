@@ -2,6 +2,7 @@
 
 use crate::commands::CommandId;
 use crate::ui::cells::Canvas;
+use crate::ui::compose::is_spaced;
 use crate::ui::painter::Painter;
 use crate::ui::theme::Role;
 use crate::workbench::geometry::Area;
@@ -20,17 +21,29 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mu
     let mut y = area.y;
     let bottom = area.y + area.height;
     let mut line = top.line;
+    let chosen = model.chosen_blocks();
     for index in top.index..model.transcript.len() {
         let Some(block) = model.transcript.get(index) else { break };
         let height = painter.height(block, area.width);
         let left = usize::from(bottom - y);
         let count = height.saturating_sub(line).min(left);
         painter.draw(block, area.width, line, count, canvas, (area.x, y));
+        if chosen.is_some_and(|(first, last)| (first..=last).contains(&index)) {
+            // A blank row above a block is not of it.
+            let blank = usize::from(is_spaced(block) && line == 0);
+            let rows = y + u16::try_from(blank).unwrap_or(0)..y + u16::try_from(count).unwrap_or(0);
+            for y in rows {
+                canvas.put(area.x, y, area.x + 1, "┃", Role::PromptMark);
+            }
+        }
         y += u16::try_from(count).unwrap_or(0);
         line = 0;
         if y >= bottom {
             break;
         }
+    }
+    if let Some(search) = model.reading.as_ref().and_then(|reading| reading.search.as_ref()) {
+        canvas.highlight(area, |text| search.places(text), Role::Match);
     }
     if model.position != Position::Follow {
         pill(model, area, canvas);

@@ -31,6 +31,7 @@ roles! {
     BarWord "bar.word"
     BarWarning "bar.warning"
     Pill "pill"
+    Match "match"
     Prompt "prompt"
     PromptMark "prompt.mark"
     Thinking "thinking"

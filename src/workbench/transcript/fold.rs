@@ -7,7 +7,7 @@ use serde_json::Value;
 
 impl Transcript {
     /// Applies one event of the log.
-    pub(in crate::workbench) fn apply(&mut self, record: Record) {
+    pub fn apply(&mut self, record: Record) {
         match record.event {
             Event::CognitionIn { text, role, .. } => self.said(text, role),
             Event::CognitionReasoning { text } => self.thought(text),

@@ -1,0 +1,64 @@
+//! A thread's log as a document.
+
+use crate::domain::{Record, ThreadId};
+use crate::ports::StoreError;
+use crate::store::{Layout, log};
+use crate::workbench::transcript::Transcript;
+use crate::workbench::{ExportForm, export};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+/// Bytes of the log that are read at once.
+const PIECE: u64 = 1 << 20;
+
+/// Why a thread was not written out.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Writes the whole thread in `form`.
+///
+/// # Errors
+/// [`ExportError`].
+pub fn write(layout: &Layout, id: &ThreadId, form: ExportForm, output: &mut dyn Write) -> Result<(), ExportError> {
+    let path = layout.thread(id).log();
+    if form == ExportForm::JsonLines {
+        io::copy(&mut File::open(path)?, output)?;
+        return Ok(output.flush()?);
+    }
+    let mut transcript = Transcript::default();
+    let mut from = 0;
+    loop {
+        let page = log::read_forward(&path, from, PIECE)?;
+        if page.lines.is_empty() {
+            break;
+        }
+        from = page.end;
+        page.into_records().for_each(|record: Record| transcript.apply(record));
+    }
+    let text = match form {
+        ExportForm::Html => export::html(&transcript, id.as_str()),
+        ExportForm::Markdown | ExportForm::JsonLines => {
+            format!("# {id}\n\n{}", export::markdown(transcript.iter()))
+        }
+    };
+    output.write_all(text.as_bytes())?;
+    Ok(output.flush()?)
+}
+
+/// Writes the thread into a file of its name in the project's folder and tells which. An earlier export is replaced.
+///
+/// # Errors
+/// [`ExportError`].
+pub fn to_project(layout: &Layout, id: &ThreadId, form: ExportForm) -> Result<PathBuf, ExportError> {
+    let path = layout.root().join(format!("{id}.{}", form.word()));
+    let mut file = tempfile::NamedTempFile::new_in(layout.root())?;
+    write(layout, id, form, &mut file)?;
+    file.persist(&path).map_err(io::Error::from)?;
+    Ok(path)
+}

@@ -1,0 +1,134 @@
+//! Reading the transcript: choosing, folding, ranges, search.
+
+use super::*;
+
+/// Ten turns; answer 3 is long, a tool was called after answer 5.
+fn talked() -> Session {
+    let mut session = connected();
+    for turn in 1..=10_u32 {
+        if turn > 1 {
+            let text = format!("prompt {turn}");
+            session.event(Event::CognitionIn { text, role: "user".into(), prompt: Some(turn.into()) });
+        }
+        let text = if turn == 3 { "line\n".repeat(40) + "Needle" } else { format!("answer {turn}") };
+        session.answer(turn, &text, StopReason::EndTurn);
+        if turn == 5 {
+            let input = serde_json::json!({"command": "ls"});
+            session.event(Event::ToolCallStart { tool: "bash".into(), call_id: CallId("c".into()), input });
+            let output = "a needle in a folded result".into();
+            session.event(Event::ToolCallResult { call_id: CallId("c".into()), output, error: None });
+        }
+    }
+    session.state(Status::Waiting, Vec::new());
+    session.effects.clear();
+    session
+}
+
+impl Session {
+    fn chosen(&self) -> String {
+        let (_, at) = self.model.chosen_blocks().unwrap();
+        export::plain(self.model.transcript.get(at).unwrap())
+    }
+
+    /// Whether the chosen block begins on the screen.
+    fn sees_chosen(&self) -> bool {
+        let area = geometry::regions(&self.model).transcript;
+        let rows = usize::from(area.height);
+        let top = self.model.top(&mut Lines, area.width, rows);
+        let (_, at) = self.model.chosen_blocks().unwrap();
+        let heights = |range: std::ops::Range<usize>| -> usize {
+            range.map(|index| Lines.height(self.model.transcript.get(index).unwrap(), area.width)).sum()
+        };
+        at >= top.index && heights(top.index..at) < rows + top.line
+    }
+}
+
+#[test]
+fn the_chosen_block_is_always_in_view_and_the_draft_stays() {
+    let mut session = talked();
+    session.write("half a thought").keys("tab");
+    assert_eq!(session.chosen(), "answer 10");
+    session.keys("k k");
+    assert_eq!(session.chosen(), "answer 9");
+    for _ in 0..30 {
+        session.keys("k");
+        assert!(session.sees_chosen(), "{}", session.chosen());
+    }
+    assert_eq!(session.chosen(), "hello");
+    session.keys("] ] ]");
+    assert_eq!(session.chosen(), "prompt 4");
+    assert!(session.sees_chosen());
+    session.keys("[ G");
+    assert_eq!(session.chosen(), "answer 10");
+    // Letters are commands here, and Esc goes back to writing.
+    session.write("xyz").keys("esc");
+    assert_eq!(session.draft(), "half a thought");
+    session.write("!");
+    assert_eq!(session.draft(), "half a thought!");
+}
+
+#[test]
+fn a_range_is_copied_as_markdown_and_a_block_as_written() {
+    let mut session = talked();
+    session.keys("tab y");
+    assert_eq!(session.effects(), [Effect::Copy("answer 10".into())]);
+    session.keys("v k k y");
+    assert_eq!(session.effects(), [Effect::Copy("answer 9\n\n## You\n\nprompt 10\n\nanswer 10\n".into())]);
+    assert_eq!(session.model.reading.as_ref().unwrap().mark, None);
+    session.keys("o");
+    assert_eq!(session.effects(), [Effect::ShowText("answer 9".into())]);
+}
+
+#[test]
+fn search_goes_up_from_where_one_is_and_opens_what_is_folded() {
+    let mut session = talked();
+    session.keys("ctrl-s").write("needle");
+    assert!(session.chosen().contains("a folded result"), "{}", session.chosen());
+    let (_, at) = session.model.chosen_blocks().unwrap();
+    assert!(session.model.transcript.get(at).unwrap().open, "what was found can be seen");
+    session.keys("enter N");
+    assert!(session.chosen().ends_with("Needle"));
+    // Its last line is the one in view.
+    let area = geometry::regions(&session.model).transcript;
+    let top = session.model.top(&mut Lines, area.width, usize::from(area.height));
+    let (_, at) = session.model.chosen_blocks().unwrap();
+    assert_eq!((top.index, top.line + usize::from(area.height) / 3), (at, 41));
+    session.keys("n");
+    assert!(session.chosen().contains("a folded result"));
+    session.keys("n");
+    assert!(session.chosen().ends_with("Needle"), "around the end");
+}
+
+#[test]
+fn a_search_that_finds_nothing_says_so_and_stays() {
+    let mut session = talked();
+    session.keys("ctrl-s").write("no such words");
+    assert!(!session.model.reading.as_ref().unwrap().search.as_ref().unwrap().found);
+    assert_eq!(session.chosen(), "answer 10");
+    session.keys("esc");
+    assert_eq!(session.model.reading.as_ref().unwrap().search, None);
+    session.keys("esc").write("/find prompt 7").keys("enter");
+    assert_eq!(session.chosen(), "prompt 7");
+    assert_eq!(session.draft(), "");
+    session.keys("esc").write("/export pdf").keys("enter");
+    assert_eq!(session.draft(), "/export pdf");
+    session.keys("ctrl-u").write("/export html").keys("enter");
+    assert!(session.effects().contains(&Effect::Export { thread_id: id(), form: ExportForm::Html }));
+}
+
+#[test]
+fn reading_survives_what_arrives_and_a_new_thread_ends_it() {
+    let mut session = talked();
+    session.keys("tab k k k");
+    let before = session.chosen();
+    session.event(Event::CognitionIn { text: "more".into(), role: "user".into(), prompt: Some(11) });
+    session.stream(11, "new text\n");
+    assert_eq!(session.chosen(), before);
+    session.keys("enter");
+    let (_, at) = session.model.chosen_blocks().unwrap();
+    assert!(session.model.transcript.get(at).unwrap().open);
+    session.keys("esc alt-n");
+    assert_eq!(session.model.reading, None);
+    session.keys("tab");
+    assert_eq!(session.model.reading, None, "there is nothing to read");
+}
