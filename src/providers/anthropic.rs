@@ -56,6 +56,12 @@ impl Provider for Anthropic {
     }
 }
 
+/// A reader for the fuzzer.
+#[cfg(fuzzing)]
+pub(super) fn reader() -> impl answer::Reader {
+    reply::MessagesReader::new(None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

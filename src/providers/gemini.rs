@@ -59,3 +59,9 @@ impl Provider for Gemini {
         answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
     }
 }
+
+/// A reader for the fuzzer.
+#[cfg(fuzzing)]
+pub(super) fn reader() -> impl answer::Reader {
+    reply::GeminiReader::new(None, 0)
+}

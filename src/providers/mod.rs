@@ -9,6 +9,8 @@ pub mod anthropic;
 pub mod catalog;
 pub mod classify;
 mod error_body;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod gemini;
 pub mod http;
 pub mod keys;

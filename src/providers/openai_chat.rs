@@ -64,6 +64,12 @@ impl Provider for OpenAiChat {
     }
 }
 
+/// A reader for the fuzzer.
+#[cfg(fuzzing)]
+pub(super) fn reader() -> impl answer::Reader {
+    reply::ChatReader::new(None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -50,3 +50,9 @@ impl Provider for OpenAiResponses {
         answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
     }
 }
+
+/// A reader for the fuzzer.
+#[cfg(fuzzing)]
+pub(super) fn reader() -> impl answer::Reader {
+    reply::ResponsesReader::new(None)
+}

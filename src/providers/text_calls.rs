@@ -138,6 +138,28 @@ impl Reading {
     }
 }
 
+/// Finds the calls in `text`, for the fuzzer: whole and letter by letter, which must give the same.
+#[cfg(fuzzing)]
+pub(super) fn calls_in(text: &str) {
+    let read = |pieces: Vec<&str>| {
+        let (mut parser, mut events) = (Parser::new(Vec::new(), 0), VecDeque::new());
+        for piece in pieces {
+            parser.push(piece, &mut events);
+        }
+        parser.finish(&mut events);
+        let (mut said, mut calls) = (String::new(), Vec::new());
+        for event in events {
+            match event {
+                ProviderEvent::Text(text) => said.push_str(&text),
+                other => calls.push(format!("{} {other:?}", said.len())),
+            }
+        }
+        (said, calls)
+    };
+    let letters = text.char_indices().map(|(at, letter)| text.get(at..at + letter.len_utf8()).unwrap_or_default());
+    assert_eq!(read(vec![text]), read(letters.collect()));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

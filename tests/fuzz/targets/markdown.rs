@@ -1,0 +1,20 @@
+//! Answers as they are shown while they grow.
+#![no_main]
+
+use levain::ui::bench::Document;
+use levain::ui::theme::Role;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    let text = String::from_utf8_lossy(bytes);
+    let mut grown = Document::new(40, Role::Markdown);
+    let mut end = 0;
+    while end < text.len() {
+        end = text.ceil_char_boundary((end + 7).min(text.len()));
+        grown.grow(&text[..end], false);
+    }
+    grown.grow(&text, true);
+    let mut whole = Document::new(40, Role::Markdown);
+    whole.grow(&text, true);
+    assert_eq!(grown.rows(), whole.rows(), "a growing text and the whole differ in height");
+});
