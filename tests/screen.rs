@@ -206,7 +206,7 @@ fn what_is_sent_while_streaming_reaches_the_next_turn() {
 }
 
 #[test]
-fn every_way_out_leaves_the_terminal_as_it_was() {
+fn t28_every_way_out_leaves_the_terminal_as_it_was() {
     for signal in [Signal::TERM, Signal::HUP, Signal::INT] {
         let (home, server) = (Home::new(), ModelServer::start());
         let terminal = open(&home, &server);
@@ -218,7 +218,7 @@ fn every_way_out_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
-fn a_closed_terminal_ends_the_screen_and_not_the_worker() {
+fn t28_a_closed_terminal_ends_the_screen_and_not_the_worker() {
     let (home, server) = (Home::new(), ModelServer::start());
     let terminal = open(&home, &server);
     terminal.send_keys("tell me\r");
@@ -235,7 +235,7 @@ fn a_closed_terminal_ends_the_screen_and_not_the_worker() {
 }
 
 #[test]
-fn a_panic_in_the_loop_gives_the_terminal_back_and_tells_once() {
+fn t27_a_panic_in_the_loop_gives_the_terminal_back_and_tells_once() {
     let (home, server) = (Home::new(), ModelServer::start());
     let terminal = levain(&home, &server, &[]).env("LEVAIN_FAULT", "panic-loop").start();
     let ended = terminal.wait_exit();
@@ -246,7 +246,7 @@ fn a_panic_in_the_loop_gives_the_terminal_back_and_tells_once() {
 }
 
 #[test]
-fn a_panic_in_the_background_is_reported_and_the_program_goes_on() {
+fn t27_a_panic_in_the_background_is_reported_and_the_program_goes_on() {
     for fault in ["panic-task", "panic-thread"] {
         let (home, server) = (Home::new(), ModelServer::start());
         let terminal = levain(&home, &server, &[]).env("LEVAIN_FAULT", fault).start();
@@ -260,7 +260,7 @@ fn a_panic_in_the_background_is_reported_and_the_program_goes_on() {
 }
 
 #[test]
-fn a_suspended_screen_gives_the_terminal_back_and_comes_back() {
+fn t19_a_suspended_screen_gives_the_terminal_back_and_comes_back() {
     let (home, server) = (Home::new(), ModelServer::start());
     // Stopping needs a shell that looks after its jobs.
     let shell = home.in_terminal("bash", &["--norc", "--noprofile", "-i"]).env("PS1", "shell> ");
@@ -286,7 +286,7 @@ fn a_suspended_screen_gives_the_terminal_back_and_comes_back() {
 }
 
 #[test]
-fn light_and_dark_follow_the_terminal() {
+fn t24_light_and_dark_follow_the_terminal() {
     let (home, server) = (Home::new(), ModelServer::start());
     let dark = open(&home, &server);
     let dark_look = dark.look(vt100::Screen::contents_formatted);
@@ -298,7 +298,7 @@ fn light_and_dark_follow_the_terminal() {
 }
 
 #[test]
-fn no_color_means_no_colour_and_a_cursor_all_the_same() {
+fn t24_no_color_means_no_colour_and_a_cursor_all_the_same() {
     let (home, server) = (Home::new(), ModelServer::start());
     let terminal = levain(&home, &server, &[]).env("NO_COLOR", "1").start();
     terminal.wait_for("test-model · ");
@@ -318,7 +318,7 @@ fn no_color_means_no_colour_and_a_cursor_all_the_same() {
 }
 
 #[test]
-fn every_size_can_be_drawn() {
+fn t12_every_size_can_be_drawn() {
     for (columns, rows) in [(1, 1), (20, 5), (500, 200)] {
         let (home, server) = (Home::new(), ModelServer::start());
         let terminal = levain(&home, &server, &[]).size(columns, rows).start();

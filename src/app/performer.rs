@@ -98,6 +98,7 @@ impl Performer {
             effect @ (Effect::Copy(_)
             | Effect::Edit(_)
             | Effect::ShowText(_)
+            | Effect::ToggleMouse
             | Effect::Suspend
             | Effect::Redraw
             | Effect::Quit) => {

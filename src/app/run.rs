@@ -139,7 +139,7 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
         }
         let effects = std::mem::take(&mut app.terminal_effects);
         for effect in effects {
-            app.with_terminal(effect, &tty, &guard, &mut screen, &mut input).await?;
+            app.with_terminal(effect, &tty, &mut guard, &mut screen, &mut input).await?;
         }
         if app.model.take_changed() {
             app.follow_theme();
@@ -239,7 +239,7 @@ impl App {
         &mut self,
         effect: Effect,
         tty: &Tty,
-        guard: &Guard,
+        guard: &mut Guard,
         screen: &mut Screen,
         input: &mut Option<Input>,
     ) -> io::Result<()> {
@@ -250,6 +250,14 @@ impl App {
                 self.update(Message::Notice { level: Level::Info, text });
             }
             Effect::Redraw => screen.forget()?,
+            Effect::ToggleMouse => {
+                let text = if guard.toggle_mouse()? {
+                    "the mouse scrolls here; with shift held most terminals still mark text"
+                } else {
+                    "the mouse is the terminal's: mark and copy as anywhere; /mouse takes it back"
+                };
+                self.update(Message::Notice { level: Level::Info, text: text.to_owned() });
+            }
             Effect::Suspend => {
                 // The reader is stopped first: two must never share the keyboard.
                 drop(input.take());

@@ -98,6 +98,21 @@ impl Guard {
         send(&self.tty, &flags)
     }
 
+    /// Takes the mouse, or leaves it to the terminal; tells which it is now. With it the wheel scrolls here; without it
+    /// the terminal marks and copies text by itself.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn toggle_mouse(&mut self) -> io::Result<bool> {
+        self.mouse = !self.mouse;
+        if let Some(entered) = &mut *ENTERED.lock().unwrap_or_else(PoisonError::into_inner) {
+            entered.mouse = self.mouse;
+        }
+        let bytes = if self.mouse { MOUSE_ON } else { MOUSE_OFF };
+        (&*self.tty.output()).write_all(bytes.as_bytes())?;
+        Ok(self.mouse)
+    }
+
     /// Gives the terminal to another program; [`Guard::resume`] takes it back.
     pub fn pause(&self) {
         restore();

@@ -110,7 +110,10 @@ fn read_on(input: &File, stop: &PipeReader, sender: &mpsc::Sender<InputEvent>) -
         if ready {
             match { input }.read(&mut bytes) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) => decoder.feed(bytes.get(..count).unwrap_or_default(), &mut events),
+                Ok(count) => {
+                    decoder.feed(bytes.get(..count).unwrap_or_default(), &mut events);
+                    gather_burst(&mut events);
+                }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
@@ -127,6 +130,44 @@ fn read_on(input: &File, stop: &PipeReader, sender: &mpsc::Sender<InputEvent>) -
     }
 }
 
+/// Makes a paste of keys that came at once with an Enter among them and letters behind it: no hand types like that, but
+/// a terminal without bracketed paste hands over pasted lines so. They must not be sent line by line.
+fn gather_burst(events: &mut Vec<InputEvent>) {
+    let letter = |event: &InputEvent| match event {
+        InputEvent::Key(key) if *key == Key::plain(KeyCode::Enter) => Some('\n'),
+        InputEvent::Key(key) if *key == Key::plain(KeyCode::Tab) => Some('\t'),
+        InputEvent::Key(key) => key.typed(),
+        InputEvent::Paste(_)
+        | InputEvent::Wheel(_)
+        | InputEvent::Focus(_)
+        | InputEvent::Background { .. }
+        | InputEvent::SynchronizedOutput
+        | InputEvent::KeyboardProtocol
+        | InputEvent::Closed => None,
+    };
+    let mut gathered = Vec::with_capacity(events.len());
+    let mut run: Vec<(char, InputEvent)> = Vec::new();
+    let flush = |run: &mut Vec<(char, InputEvent)>, gathered: &mut Vec<InputEvent>| {
+        let text: String = run.iter().map(|(letter, _)| *letter).collect();
+        if text.trim_end_matches('\n').contains('\n') {
+            run.clear();
+            gathered.push(InputEvent::Paste(text));
+        } else {
+            gathered.extend(run.drain(..).map(|(_, event)| event));
+        }
+    };
+    for event in events.drain(..) {
+        if let Some(letter) = letter(&event) {
+            run.push((letter, event));
+        } else {
+            flush(&mut run, &mut gathered);
+            gathered.push(event);
+        }
+    }
+    flush(&mut run, &mut gathered);
+    *events = gathered;
+}
+
 /// Bytes to events. A paste is taken out before the parser sees it: it may be megabytes.
 #[derive(Debug, Default)]
 struct Decoder {
@@ -138,6 +179,8 @@ struct Decoder {
     escapes: usize,
     /// The next key was pressed together with alt.
     alt: bool,
+    /// A sequence that has begun and has no end yet, as far as it came.
+    open: Vec<u8>,
 }
 
 impl Decoder {
@@ -199,6 +242,17 @@ impl Decoder {
     }
 
     fn parse_plain(&mut self, bytes: &[u8], events: &mut Vec<InputEvent>) {
+        self.open.extend_from_slice(bytes);
+        let start = self.open.iter().rposition(|byte| *byte == ESCAPE).unwrap_or(self.open.len());
+        self.open.drain(..start);
+        let is_over = match self.open.get(1) {
+            Some(b'[') => self.open.iter().skip(2).any(|byte| (0x40..=0x7E).contains(byte)),
+            Some(_) => true,
+            None => false,
+        };
+        if is_over {
+            self.open.clear();
+        }
         self.parser.parse(bytes, true);
         self.drain(events);
     }
@@ -214,8 +268,12 @@ impl Decoder {
         for _ in 0..std::mem::take(&mut self.escapes) {
             self.escape_key(events);
         }
-        self.parser.parse(&[], false);
-        self.drain(events);
+        // No key sends more than `ESC [` alone: such a sequence was cut on its way, and its end will come.
+        if self.open.len() <= 2 {
+            self.open.clear();
+            self.parser.parse(&[], false);
+            self.drain(events);
+        }
     }
 
     fn drain(&mut self, events: &mut Vec<InputEvent>) {
@@ -372,6 +430,33 @@ mod tests {
         for cut in 1..report.len() {
             assert_eq!(decode(&[&report[..cut], &report[cut..]]), [InputEvent::Wheel(3)], "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn a_mouse_report_whose_end_comes_late_types_nothing() {
+        let report: &[u8] = b"\x1b[<64;150;7Mx";
+        for cut in 3..report.len() - 1 {
+            let (mut decoder, mut events) = (Decoder::default(), Vec::new());
+            decoder.feed(&report[..cut], &mut events);
+            decoder.nothing_more(&mut events);
+            decoder.feed(&report[cut..], &mut events);
+            assert_eq!(events, [InputEvent::Wheel(3), key(KeyCode::Char('x'))], "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn lines_that_come_at_once_are_a_paste() {
+        let burst = |bytes: &[u8]| {
+            let mut events = decode(&[bytes]);
+            gather_burst(&mut events);
+            events
+        };
+        assert_eq!(burst(b"one\rtwo"), [InputEvent::Paste("one\ntwo".into())]);
+        assert_eq!(burst(b"one\rtwo\r"), [InputEvent::Paste("one\ntwo\n".into())]);
+        assert_eq!(burst(b"a\r"), [key(KeyCode::Char('a')), key(KeyCode::Enter)]);
+        assert_eq!(burst(b"\r\r"), [key(KeyCode::Enter), key(KeyCode::Enter)]);
+        let around = [InputEvent::Focus(true), InputEvent::Paste("a\nb".into()), key(KeyCode::Up)];
+        assert_eq!(burst(b"\x1b[Ia\rb\x1b[A"), around);
     }
 
     #[test]

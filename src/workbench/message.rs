@@ -194,6 +194,8 @@ pub enum Effect {
         thread_id: ThreadId,
         form: ExportForm,
     },
+    /// Take the mouse or leave it to the terminal.
+    ToggleMouse,
     Suspend,
     /// Draw everything again from nothing.
     Redraw,

@@ -122,6 +122,7 @@ impl Model {
             CommandId::FilterStart => self.edit_filter(|picker| picker.filtering = true),
             CommandId::FilterBackspace => self.edit_filter(Picker::unwrite),
             CommandId::FilterClear => self.edit_filter(|picker| picker.filter.clear()),
+            CommandId::AppMouse => return vec![Effect::ToggleMouse],
             CommandId::AppRedraw => return vec![Effect::Redraw],
             CommandId::AppSuspend => return vec![Effect::Suspend],
             CommandId::AppLeave => return self.leave(was_leaving),

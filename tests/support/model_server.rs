@@ -133,6 +133,12 @@ impl Call {
         self.end();
     }
 
+    /// The rest of an answer that has begun.
+    pub fn answer_on(self, text: &str) {
+        self.text(text);
+        self.end();
+    }
+
     /// Waits until the program has closed the connection.
     #[track_caller]
     pub fn closed(&self) -> Instant {

@@ -446,6 +446,12 @@ impl Terminal {
         }
     }
 
+    /// Writes to the terminal as another program would.
+    pub fn disturb(&self, bytes: &str) {
+        let slave = self.slave.as_ref().expect("the terminal is open");
+        (&*slave).write_all(bytes.as_bytes()).expect("the terminal takes bytes");
+    }
+
     /// `kill -9`.
     pub fn kill(&self) {
         self.signal(Signal::KILL);

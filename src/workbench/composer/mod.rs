@@ -389,7 +389,29 @@ fn is_plain(letter: char) -> bool {
 
 fn cleaned(text: &str) -> String {
     let unix = text.replace("\r\n", "\n").replace('\r', "\n");
-    unix.chars().filter(|letter| is_plain(*letter)).collect()
+    without_sequences(&unix).chars().filter(|letter| is_plain(*letter)).collect()
+}
+
+/// Text without what a terminal takes for commands: colours of copied output, reports that came in between.
+fn without_sequences(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('\u{1b}') {
+        plain.push_str(before);
+        let end = match behind.as_bytes().first() {
+            Some(b'[') => {
+                behind.get(1..).and_then(|inside| inside.find(|letter| ('@'..='~').contains(&letter))).map(|at| at + 2)
+            }
+            Some(b']') => {
+                behind.find(['\u{7}', '\u{1b}']).map(|at| at + usize::from(behind.as_bytes().get(at) == Some(&7)))
+            }
+            _ => Some(0),
+        };
+        // One without an end takes nothing along.
+        rest = end.and_then(|end| behind.get(end..)).unwrap_or(behind);
+    }
+    plain.push_str(rest);
+    plain
 }
 
 /// The buffer tells whether something changed; the draft is wrapped anew either way.
@@ -399,6 +421,20 @@ fn drop_unused(_changed: bool) {}
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_paste_loses_what_a_terminal_takes_for_commands() {
+        for (pasted, text) in [
+            ("\u{1b}[1;31mred\u{1b}[0m text", "red text"),
+            ("a\u{1b}[I\u{1b}[<35;150;7Mb", "ab"),
+            ("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\!", "link\\!"),
+            ("half \u{1b}[12", "half [12"),
+            ("\u{1b}\u{1b}(B", "(B"),
+            ("tab\there\r\nand", "tab\there\nand"),
+        ] {
+            assert_eq!(cleaned(pasted), text, "{pasted:?}");
+        }
+    }
 
     fn composer(text: &str) -> Composer {
         let mut composer = Composer::default();
@@ -420,7 +456,7 @@ mod tests {
     #[test]
     fn a_paste_is_cleaned_and_kept_whole() {
         let composer = composer("one\r\ntwo\rthree\u{1b}[31m\u{7}\u{F0000}");
-        assert_eq!(composer.text(), "one\ntwo\nthree[31m");
+        assert_eq!(composer.text(), "one\ntwo\nthree");
     }
 
     #[test]

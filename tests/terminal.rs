@@ -1,0 +1,648 @@
+//! What an excellent program in a terminal is expected to do, row by row: drawing (T1–T5), size (T8–T12), keyboard and
+//! paste (T13–T18), clipboard, input methods and colour (T20–T25), life and death (T29–T33). T12, T19, T24, T27 and T28
+//! have more tests in `screen.rs`. There is no inline mode, so what is asked of one (T6, T7, T10) has no test.
+
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/model_server.rs"]
+mod model_server;
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use model_server::{Call, KEY, ModelServer};
+use rustix::process::Signal;
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use terminal::{Answers, Home, Launch, Terminal, key, kill, poll};
+
+/// The program, with the thread it had before.
+fn levain(home: &Home, server: &ModelServer) -> Launch {
+    let mut arguments = vec!["--model", "anthropic/test-model"];
+    if home.project().join(".ai/agent/threads/registry.db").exists() {
+        arguments.push("--continue");
+    }
+    let launch = home.levain_in_terminal(&arguments);
+    launch.env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY)
+}
+
+fn start(launch: Launch) -> Terminal {
+    let terminal = launch.start();
+    terminal.wait_for("test-model");
+    terminal
+}
+
+fn leave(terminal: Terminal) {
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_for("again");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_exit().assert_code(0).assert_restored();
+}
+
+/// Sends a prompt and begins its answer.
+fn ask(terminal: &Terminal, server: &ModelServer, prompt: &str) -> Call {
+    terminal.send_keys(prompt);
+    terminal.wait_for(prompt);
+    terminal.send_keys(key::ENTER);
+    let call = server.call();
+    call.begin();
+    call
+}
+
+fn count(bytes: &[u8], what: &[u8]) -> usize {
+    bytes.windows(what.len()).filter(|window| *window == what).count()
+}
+
+fn log_of(home: &Home) -> PathBuf {
+    let threads = home.project().join(".ai/agent/threads");
+    let mut logs: Vec<PathBuf> = fs::read_dir(threads)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().join("transcript.jsonl"))
+        .filter(|path| path.exists())
+        .collect();
+    assert_eq!(logs.len(), 1, "{logs:?}");
+    logs.remove(0)
+}
+
+const BEGIN: &[u8] = b"\x1b[?2026h";
+const END: &[u8] = b"\x1b[?2026l";
+
+#[test]
+fn t01_every_frame_is_one_synchronized_update() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    let call = ask(&terminal, &server, "count");
+    for number in 0..40 {
+        call.text(&format!("line {number}\n\n"));
+    }
+    call.text("the end");
+    call.end();
+    terminal.wait_for("the end");
+    leave(terminal);
+
+    for answers in [Answers::default(), Answers { synchronized: false, ..Answers::default() }, Answers::silent()] {
+        let knows = answers.synchronized;
+        let terminal = start(levain(&home, &server).answers(answers));
+        terminal.wait_for("the end");
+        terminal.send_keys("some words");
+        terminal.wait_for("some words");
+        let bytes = terminal.bytes();
+        // The question is no frame: it names the mode with `$p` behind.
+        let (begun, ended) = (count(&bytes, BEGIN), count(&bytes, END));
+        assert!(begun.abs_diff(ended) <= 1, "{begun} begun, {ended} ended");
+        assert_eq!(ended > 0, knows, "{ended} frames");
+        terminal.send_keys("\x15"); // ctrl-u
+        leave(terminal);
+    }
+
+    let terminal = levain(&home, &server).env("LEVAIN_FAULT", "panic-loop").start();
+    let ended = terminal.wait_exit();
+    ended.assert_restored();
+}
+
+#[test]
+fn t02_a_stream_never_clears_the_screen_and_writes_little() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    let call = ask(&terminal, &server, "count");
+    call.text("begin\n\n");
+    terminal.wait_for("begin");
+    let (before, frames) = (terminal.bytes().len(), terminal.frames());
+    for number in 0..200 {
+        call.text(&format!("line {number} of an answer that is longer than the screen is high\n\n"));
+        if number % 20 == 0 {
+            terminal.wait_for(&format!("line {number} of"));
+        }
+    }
+    call.text("the end");
+    call.end();
+    terminal.wait_for("the end");
+    let bytes = terminal.bytes();
+    let streamed = &bytes[before..];
+    assert_eq!(count(streamed, b"\x1b[2J"), 0, "no full clear");
+    assert_eq!(count(streamed, b"\x1b[3J"), 0, "the scrollback is nobody's business");
+    let frames = terminal.frames() - frames;
+    let each = streamed.len() as u64 / frames.max(1);
+    assert!(each < 80 * 24 * 3, "{each} bytes for each of {frames} frames");
+    leave(terminal);
+}
+
+#[test]
+fn t03_frames_are_capped_and_a_key_is_shown_at_once_all_the_same() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    let call = ask(&terminal, &server, "count");
+    call.text("begin ");
+    terminal.wait_for("begin");
+    let (start, frames) = (Instant::now(), terminal.frames());
+    for number in 0..1_000 {
+        call.text(&format!("word{number} "));
+        if number % 50 == 0 {
+            terminal.wait_for(&format!("word{number}"));
+        }
+    }
+    call.text("the end");
+    terminal.wait_for("the end");
+    let drawn = terminal.frames() - frames;
+    let most = start.elapsed().as_millis() * 60 / 1_000 + 3;
+    assert!(u128::from(drawn) <= most, "{drawn} frames, at most {most} fit");
+    terminal.send_keys("a key");
+    terminal.wait_for("a key");
+    call.end();
+    terminal.send_keys("\x15");
+    terminal.wait_gone("a key");
+    leave(terminal);
+}
+
+#[test]
+fn t04_stray_bytes_are_drawn_over_on_request_and_a_size_nobody_told_is_found() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    let call = ask(&terminal, &server, "say something");
+    call.answer_on("Something.");
+    terminal.wait_for("Something.");
+    terminal.disturb("\x1b[3;1HSTRAY BYTES FROM ANOTHER PROGRAM");
+    terminal.wait_for("STRAY BYTES");
+    terminal.send_keys("\x1b[15~"); // F5
+    terminal.wait_gone("STRAY BYTES");
+    terminal.wait_for("Something.");
+    leave(terminal);
+}
+
+/// Wide, joined, combining and keycap letters.
+const ODD: &str = "漢字 👩‍👩‍👧‍👦 👍🏽 🇩🇪 1️⃣ e\u{301}\u{302} نص अनुच्छेद ﷽ end";
+
+#[test]
+fn t05_no_line_is_wider_than_the_screen_and_borders_stand() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    for columns in [40, 61] {
+        let terminal = start(levain(&home, &server).size(columns, 24));
+        let call = ask(&terminal, &server, "odd letters");
+        let text = format!("{ODD}\n\n| a | b |\n|---|---|\n| {ODD} | x |\n\n```\n{ODD}{ODD}\n```\n\nthe end");
+        call.answer_on(&text);
+        terminal.wait_for("the end");
+        terminal.paste(ODD);
+        terminal.wait_for("end");
+        terminal.send_keys("\x1bx"); // all commands, in a frame over it
+        terminal.wait_for("┌ commands");
+        let rows: Vec<String> = terminal.look(|screen| screen.rows(0, columns).collect());
+        let framed: Vec<&String> = rows.iter().filter(|row| row.trim_start().starts_with('│')).collect();
+        assert!(framed.len() > 8, "{rows:#?}");
+        terminal.look(|screen| {
+            for row in 0..24 {
+                let first = screen.cell(row, 0).map(|cell| cell.contents().to_owned()).unwrap_or_default();
+                if first == "│" {
+                    let last = screen.cell(row, columns - 1).map(|cell| cell.contents().to_owned());
+                    assert_eq!(last.as_deref(), Some("│"), "row {row} at {columns} columns:\n{}", screen.contents());
+                }
+            }
+        });
+        terminal.send_keys(key::ESC);
+        terminal.wait_gone("┌ commands");
+        terminal.send_keys("\x15\x15\x15");
+        leave(terminal);
+        fs::remove_dir_all(home.project().join(".ai/agent")).unwrap();
+    }
+}
+
+#[test]
+fn t08_a_resize_while_streaming_ends_in_one_true_picture() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server).size(100, 30));
+    let call = ask(&terminal, &server, "count");
+    let long = "words that fill more than one row of the screen whatever its width may be ".repeat(3);
+    for columns in [90, 70, 118, 60, 80] {
+        call.text(&long);
+        terminal.resize(columns, 24);
+    }
+    call.text("\n\nthe end");
+    call.end();
+    terminal.wait_for("the end");
+    let settled = terminal.screen_text();
+    leave(terminal);
+    // Opened afresh at this size it looks the same.
+    let fresh = start(levain(&home, &server).size(80, 24));
+    fresh.wait_for("the end");
+    let body = |text: &str| -> Vec<String> {
+        let rows = text.lines().filter(|row| row.contains("words") || row.contains("the end"));
+        rows.map(|row| row.trim_end_matches('▌').trim_end().to_owned()).collect()
+    };
+    assert_eq!(body(&settled), body(&fresh.screen_text()));
+    leave(fresh);
+}
+
+#[test]
+fn t09_leaving_gives_the_shell_back_as_it_was() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let shell = home.in_terminal("bash", &["--norc", "--noprofile", "-i"]).env("PS1", "shell> ");
+    let terminal = shell.env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY).start();
+    terminal.wait_for("shell>");
+    terminal.send_keys("echo before-$((40+2))\r");
+    terminal.wait_for("before-42");
+    let before = terminal.screen_text();
+    terminal.send_keys(&format!("{} --model anthropic/test-model\r", env!("CARGO_BIN_EXE_levain")));
+    terminal.wait_for("test-model · ");
+    terminal.send_keys("\x14"); // threads
+    terminal.wait_for("threads ·");
+    terminal.send_keys(key::CTRL_C);
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_until("the shell is back", |screen| {
+        !screen.alternate_screen() && screen.contents().matches("shell>").count() == 3
+    });
+    let after = terminal.screen_text();
+    assert!(after.starts_with(before.trim_end()), "{after}");
+    assert!(!after.contains("threads ·"), "{after}");
+    terminal.send_keys("exit\r");
+    terminal.wait_exit().assert_restored();
+}
+
+#[test]
+fn t11_a_held_view_stays_whatever_arrives() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    let call = ask(&terminal, &server, "count");
+    for number in 0..60 {
+        call.text(&format!("line {number}\n\n"));
+    }
+    terminal.wait_for("line 59");
+    terminal.send_keys(key::PAGE_UP);
+    terminal.wait_gone("line 59");
+    let held = |terminal: &Terminal| -> Vec<String> {
+        terminal.screen_text().lines().filter(|row| row.trim_start().starts_with("line ")).map(str::to_owned).collect()
+    };
+    let before = held(&terminal);
+    assert!(before.len() > 4);
+    for number in 60..90 {
+        call.text(&format!("line {number}\n\n"));
+    }
+    terminal.wait_for("new");
+    terminal.send_keys("typing");
+    terminal.wait_for("typing");
+    call.end();
+    terminal.wait_for("send");
+    let after = held(&terminal);
+    let shared = before.len().min(after.len()) - 1;
+    assert_eq!(before[..shared], after[..shared]);
+    terminal.send_keys("\x15");
+    terminal.wait_gone("typing");
+    terminal.send_keys(key::END);
+    terminal.wait_for("line 89");
+    leave(terminal);
+}
+
+#[test]
+fn t12_a_list_longer_than_the_screen_scrolls_to_its_last_entry() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server).size(40, 10));
+    terminal.send_keys(key::F1);
+    terminal.wait_for("help ·");
+    terminal.send_keys("G");
+    terminal.wait_for("/quit");
+    terminal.send_keys("g");
+    terminal.wait_for("Writing");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("help ·");
+    leave(terminal);
+}
+
+#[test]
+fn t13_a_paste_is_one_edit() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    // What the terminal reports must not be mistaken for text, nor text for reports.
+    terminal.paste("one\rtwo\x1b[I\x1b[<35;150;7Mthree");
+    terminal.wait_for("three");
+    let text = terminal.screen_text();
+    assert!(text.contains("one") && text.contains("two") && !text.contains("35;150"), "{text}");
+    terminal.send_keys("\x1f"); // undo
+    terminal.wait_gone("three");
+    terminal.wait_gone("one");
+    let large = "a line of a very large paste\n".repeat(5_000_000 / 29);
+    terminal.paste(&large);
+    terminal.wait_for("lines");
+    terminal.send_keys("then");
+    terminal.wait_for("then");
+    for _ in 0..4 {
+        terminal.send_keys(key::BACKSPACE);
+    }
+    terminal.wait_gone("then");
+    terminal.send_keys(key::BACKSPACE); // the whole paste
+    terminal.wait_gone("lines");
+    leave(terminal);
+}
+
+#[test]
+fn t14_pasted_lines_without_brackets_are_not_sent() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    terminal.send_keys("first line\rsecond line\rthird line");
+    terminal.wait_for("third line");
+    let text = terminal.screen_text();
+    assert!(text.contains("first line") && text.contains("second line"), "{text}");
+    terminal.send_keys(key::ENTER);
+    let call = server.call();
+    assert_eq!(call.messages()[0].1, "first line\nsecond line\nthird line");
+    call.answer("Read.");
+    terminal.wait_for("Read.");
+    leave(terminal);
+}
+
+#[test]
+fn t15_the_keyboard_protocol_is_asked_for_used_and_given_back() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    poll("the protocol is switched on", || count(&terminal.bytes(), b"\x1b[>") > 0);
+    // Letters, a capital with its modifiers, and a symbol with ctrl, as kitty sends them.
+    terminal.send_keys("a\x1b[98;2uC\x1b[13;2ud");
+    terminal.wait_for("aBC");
+    terminal.send_keys("\x1b[117;5u\x1b[127u\x1b[117;5u"); // ctrl-u, backspace, ctrl-u
+    terminal.wait_gone("aBC");
+    leave(terminal); // asserts that the stack of protocols is as it was
+
+    let silent = start(levain(&home, &server).answers(Answers::silent()));
+    silent.send_keys("works without");
+    silent.wait_for("works without");
+    silent.send_keys("\x15");
+    leave(silent);
+}
+
+#[test]
+fn t16_every_way_to_write_a_line_break_and_esc_loses_nothing() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    for newline in ["\x1b\r", "\n", "\\\r", "\x1b[13;2u"] {
+        terminal.send_keys("above");
+        terminal.wait_for("above");
+        terminal.send_keys(newline);
+        terminal.send_keys("below");
+        terminal.wait_for("below");
+        assert!(!terminal.screen_text().contains("abovebelow"), "{newline:?}: {}", terminal.screen_text());
+        assert!(server.is_asked().is_none(), "{newline:?} sent the draft");
+        terminal.send_keys("\x1b[27u"); // Esc, in the words of the keyboard protocol
+        terminal.send_keys("!");
+        terminal.wait_for("below!");
+        terminal.send_keys("\x15\x7f\x15");
+        terminal.wait_gone("above");
+    }
+    leave(terminal);
+}
+
+#[test]
+fn t17_a_mouse_report_in_two_reads_types_nothing() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    // An escape byte alone for a while is the Esc key, and `ESC [` may be alt-[.
+    for cut in 3..11 {
+        let (head, tail) = "\x1b[<35;150;7M".split_at(cut);
+        terminal.send_keys(head);
+        std::thread::yield_now();
+        terminal.send_keys(tail);
+    }
+    terminal.send_keys("only this");
+    terminal.wait_for("only this");
+    let text = terminal.screen_text();
+    assert!(!text.contains("35;") && !text.contains("7M"), "{text}");
+    terminal.send_keys("\x15");
+    leave(terminal);
+}
+
+#[test]
+fn t18_the_mouse_can_be_left_to_the_terminal() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let taken =
+        |terminal: &Terminal| terminal.look(vt100::Screen::mouse_protocol_mode) != vt100::MouseProtocolMode::None;
+    let terminal = start(levain(&home, &server));
+    assert!(taken(&terminal));
+    terminal.send_keys("/mouse\r");
+    terminal.wait_for("mouse");
+    terminal.wait_until("the mouse is the terminal's", |screen| {
+        screen.mouse_protocol_mode() == vt100::MouseProtocolMode::None
+    });
+    terminal.send_keys("/mouse\r");
+    terminal.wait_until("the mouse is ours", |screen| screen.mouse_protocol_mode() != vt100::MouseProtocolMode::None);
+    leave(terminal);
+    fs::write(home.config().join("config.toml"), "mouse = false\n")
+        .or_else(|_| {
+            fs::create_dir_all(home.config())?;
+            fs::write(home.config().join("config.toml"), "mouse = false\n")
+        })
+        .unwrap();
+    let terminal = start(levain(&home, &server));
+    assert!(!taken(&terminal));
+    leave(terminal);
+}
+
+#[test]
+fn t20_t21_copying_says_its_path_and_gives_the_text_as_it_was_written() {
+    let answer = "A paragraph that is long enough to be wrapped over more than one row of a screen of eighty columns, \
+                  with https://example.org/a/very/long/address/that/is/wrapped/as/well/and/must/stay/whole?q=1 in it.\n\n\
+                  - item\n  - inner\n\n    code";
+    for tmux in [false, true] {
+        let (home, server) = (Home::new(), ModelServer::start());
+        let mut launch = levain(&home, &server).env_remove("TMUX");
+        if tmux {
+            launch = launch.env("TMUX", "/tmp/tmux-0/default,1,0");
+        }
+        let terminal = start(launch);
+        ask(&terminal, &server, "answer").answer_on(answer);
+        terminal.wait_for("code");
+        terminal.wait_for("send");
+        terminal.send_keys("\x1bc");
+        terminal.wait_for("copied");
+        terminal.wait_for(if tmux { "through tmux" } else { "through the terminal" });
+        let bytes = terminal.bytes();
+        let text = String::from_utf8_lossy(&bytes);
+        let (before, behind) = text.split_once("]52;c;").expect("a sequence for the clipboard");
+        assert_eq!(before.ends_with("\x1bPtmux;\x1b\x1b"), tmux);
+        let coded: String = behind.chars().take_while(|letter| !letter.is_control()).collect();
+        assert_eq!(String::from_utf8(STANDARD.decode(coded).unwrap()).unwrap(), answer);
+        leave(terminal);
+    }
+}
+
+#[test]
+fn t23_the_cursor_stands_where_one_writes() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    let caret_after = |terminal: &Terminal, text: &str| {
+        let wanted = text.to_owned();
+        terminal.wait_until("the cursor stands behind the text", move |screen| {
+            let (row, column) = screen.cursor_position();
+            let line = screen.rows(0, 80).nth(usize::from(row)).unwrap_or_default();
+            let before: String = screen.contents_between(row, 0, row, column);
+            !screen.hide_cursor() && line.contains(wanted.trim()) && before.trim_end().ends_with(wanted.trim())
+        });
+    };
+    terminal.send_keys("漢字 and more");
+    caret_after(&terminal, "漢字 and more");
+    terminal.send_keys("\x1bx");
+    terminal.wait_for("┌ commands");
+    terminal.send_keys("theme");
+    caret_after(&terminal, "theme");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┌ commands");
+    terminal.send_keys("\x15");
+    leave(terminal);
+}
+
+#[test]
+fn t25_without_colour_everything_can_still_be_told_apart() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server).env("NO_COLOR", "1"));
+    terminal.send_keys("\x1bx");
+    terminal.wait_for("┌ commands");
+    terminal.wait_for("▸"); // what is chosen
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┌ commands");
+    let call = ask(&terminal, &server, "work");
+    call.text("half");
+    terminal.wait_for("● streaming");
+    call.end();
+    terminal.wait_gone("● streaming");
+    leave(terminal);
+}
+
+#[test]
+fn t29_at_rest_nothing_is_written_and_nothing_runs() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    ask(&terminal, &server, "hello").answer_on("Hello.");
+    terminal.wait_for("Hello.");
+    terminal.wait_for("send");
+    let ticks = || {
+        home.processes()
+            .into_iter()
+            .filter_map(|pid| fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok())
+            .filter_map(|stat| {
+                let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+                Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
+            })
+            .sum::<u64>()
+    };
+    // The last notice and the summary settle first.
+    let mut written = terminal.bytes().len();
+    poll("it is at rest", || {
+        std::thread::sleep(Duration::from_millis(1_200));
+        std::mem::replace(&mut written, terminal.bytes().len()) == terminal.bytes().len()
+    });
+    let (before, written) = (ticks(), terminal.bytes().len());
+    std::thread::sleep(Duration::from_secs(4)); // what is measured is that nothing happens
+    assert_eq!(terminal.bytes().len(), written, "bytes were written at rest");
+    let used = ticks() - before;
+    assert!(used <= 2, "{used} ticks of 10 ms in 4 s");
+    leave(terminal);
+}
+
+#[test]
+fn t30_a_log_of_ten_thousand_events_opens_and_scrolls() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    ask(&terminal, &server, "first prompt of all").answer_on("First answer.");
+    terminal.wait_for("First answer.");
+    leave(terminal);
+    home.wait_until_quiet();
+    let path = log_of(&home);
+    let log = fs::read_to_string(&path).unwrap();
+    let said: Vec<&str> = log.lines().filter(|line| line.contains("\"cognition_")).collect();
+    assert!(said.len() >= 2);
+    let mut whole = log.clone();
+    for number in 0..5_000 {
+        for line in &said {
+            let text = line
+                .replace("First answer.", &format!("Answer number {number}."))
+                .replace("first prompt of all", "again");
+            whole.push_str(&text);
+            whole.push('\n');
+        }
+    }
+    fs::write(&path, whole).unwrap();
+    let terminal = start(levain(&home, &server));
+    terminal.wait_for("Answer number 4999.");
+    for _ in 0..20 {
+        terminal.send_keys(key::PAGE_UP);
+    }
+    terminal.wait_gone("Answer number 4999.");
+    terminal.send_keys("typed");
+    terminal.wait_for("typed");
+    terminal.send_keys("\x15");
+    leave(terminal);
+}
+
+#[test]
+fn t31_a_torn_line_is_told_and_costs_nothing_before_it() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    let call = ask(&terminal, &server, "first");
+    call.answer_on("Kept whole.");
+    terminal.wait_for("Kept whole.");
+    for pid in home.processes() {
+        if pid != terminal.pid() {
+            kill(pid, Signal::KILL);
+        }
+    }
+    terminal.kill();
+    terminal.wait_exit();
+    let path = log_of(&home);
+    let mut log = fs::read(&path).unwrap();
+    log.extend_from_slice(b"{\"timestamp\":17727588,\"thread_id\":\"cha");
+    fs::write(&path, log).unwrap();
+    let terminal = start(levain(&home, &server));
+    terminal.wait_for("Kept whole.");
+    terminal.wait_for("the log was repaired");
+    terminal.send_keys("second\r");
+    server.call().answer("Goes on.");
+    terminal.wait_for("Goes on.");
+    leave(terminal);
+}
+
+#[test]
+fn t32_a_full_disk_is_told_and_the_answer_is_shown() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    // No file of these processes may grow past 200 blocks of 512 bytes.
+    let script =
+        format!("trap '' XFSZ; ulimit -f 200; exec {} --model anthropic/test-model", env!("CARGO_BIN_EXE_levain"));
+    let launch = home.in_terminal("bash", &["--norc", "--noprofile", "-c", &script]);
+    let terminal = start(launch.env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY));
+    let call = ask(&terminal, &server, "much");
+    for _ in 0..300 {
+        call.text(&"many words ".repeat(60));
+    }
+    call.text("\n\nthe end");
+    call.end();
+    terminal.wait_for("the end");
+    terminal.wait_until("the person is told", |screen| {
+        let text = screen.contents();
+        text.contains("not saved") || text.contains("could not") || text.contains("File too large")
+    });
+    terminal.send_keys("still here");
+    terminal.wait_for("still here");
+    terminal.send_keys("\x15");
+    leave(terminal);
+}
+
+#[test]
+fn t33_a_sleep_of_the_machine_is_no_timeout() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    let call = ask(&terminal, &server, "sleep");
+    call.text("before");
+    terminal.wait_for("before");
+    let all = home.processes();
+    for pid in &all {
+        kill(*pid, Signal::STOP);
+    }
+    terminal.resize(90, 30);
+    std::thread::sleep(Duration::from_secs(2)); // the sleep itself
+    call.text(" and after");
+    for pid in &all {
+        kill(*pid, Signal::CONT);
+    }
+    terminal.wait_for("before and after");
+    call.end();
+    terminal.wait_for("send");
+    assert!(!terminal.screen_text().contains("silent"));
+    leave(terminal);
+}
