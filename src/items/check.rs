@@ -11,8 +11,12 @@ use std::path::Path;
 /// Everything wrong with one item, by line.
 #[must_use]
 pub fn item(items: &Items, item: &Item) -> Vec<Problem> {
-    match items.read(item) {
-        Ok(text) => self::text(item.kind, &text, &items.file(item), Some(&item.id), Some(items)),
+    match items.look(item) {
+        Ok(text) => {
+            let mut problems = self::text(item.kind, &text, &items.file(item), Some(&item.id), Some(items));
+            problems.splice(0..0, items.objection(item, &text));
+            problems
+        }
         Err(problem) => vec![problem],
     }
 }
