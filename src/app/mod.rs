@@ -19,5 +19,5 @@ mod theme;
 pub use briefing::{Briefing, BriefingError};
 pub use outside::Models;
 pub use run::{Opening, run};
-pub use setup::Setup;
+pub use setup::{Chosen, Setup};
 pub use shutdown::Shutdown;

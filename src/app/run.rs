@@ -4,7 +4,7 @@ use super::fault;
 use super::pacer::Pacer;
 use super::performer::Performer;
 use super::theme::ThemeSource;
-use super::{Setup, Shutdown};
+use super::{Chosen, Setup, Shutdown};
 use crate::commands::Keymap;
 use crate::domain::{ThreadId, Timestamp};
 use crate::ports::{Clock, SystemClock};
@@ -34,6 +34,8 @@ pub struct Opening {
     pub directive: String,
     /// A thread to show instead of an empty draft.
     pub thread: Option<ThreadId>,
+    /// The model of a new thread.
+    pub chosen: Chosen,
 }
 
 /// Why the workbench could not go on.
@@ -69,6 +71,7 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
     let (keymap, keymap_problems) = keymap(&setup);
     let theme = ThemeSource::new(&setup);
     let (sender, mut messages) = mpsc::channel(WAITING);
+    let Chosen { look, notice, .. } = opening.chosen.clone();
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
     let mut app = App {
         painter: Painter::new(theme.of(&model), theme.depth),
@@ -86,10 +89,11 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
     screen.draw(|frame| ui::view(&app.model, &mut app.painter, frame))?;
     app.pacer.drawn(Instant::now());
 
-    for problem in setup.problems.iter().map(ToString::to_string).chain(keymap_problems) {
+    for problem in setup.problems.iter().map(ToString::to_string).chain(keymap_problems).chain(notice) {
         app.update(Message::Notice { level: Level::Warning, text: problem });
     }
     app.perform(effects);
+    app.performer.look_around(&setup, look);
     if let Some(fault) = fault::asked() {
         fault::happen(fault);
     }
@@ -329,7 +333,7 @@ async fn edit(text: &str) -> Result<String, String> {
 }
 
 fn options(setup: &Setup, opening: Opening, size: (u16, u16), keymap: Keymap, theme: &ThemeSource) -> Options {
-    let model = setup.model();
+    let model = opening.chosen.model;
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     Options {
         directive: opening.directive,

@@ -6,6 +6,7 @@ use super::failure::{Failure, written};
 use super::text::{harmless, json_line};
 use crate::app::Setup;
 use crate::domain::Severity;
+use crate::items::signature::Verdict;
 use crate::items::{Found, Item, Items, Kind, check};
 use clap::Args;
 use serde::Serialize;
@@ -29,9 +30,38 @@ struct ItemLine<'a> {
     place: Where<'a>,
     /// Files of the same id that come later.
     shadows: Vec<Where<'a>>,
-    /// Who signed the item; not read yet.
-    signature: Option<()>,
+    /// Null where signatures are not looked at: in the program itself, and where the settings say `off`.
+    signature: Option<Signed>,
     problems: Vec<Told>,
+}
+
+/// What an item's signature is worth.
+#[derive(Serialize)]
+struct Signed {
+    verdict: &'static str,
+    /// Whose key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
+}
+
+impl From<Verdict> for Signed {
+    fn from(verdict: Verdict) -> Self {
+        let word = verdict.word();
+        let (fingerprint, owner) = match verdict {
+            Verdict::Unsigned | Verdict::Malformed { .. } => (None, None),
+            Verdict::Valid { fingerprint, owner, .. } => (Some(fingerprint), Some(owner)),
+            Verdict::Changed { fingerprint } | Verdict::Untrusted { fingerprint } | Verdict::Forged { fingerprint } => {
+                (Some(fingerprint), None)
+            }
+        };
+        Self { verdict: word, fingerprint, owner }
+    }
+}
+
+fn verdict(items: &Items, item: &Item) -> Option<Verdict> {
+    items.signature(item, &items.look(item).ok()?)
 }
 
 /// Where a file lies.
@@ -73,7 +103,7 @@ fn line<'a>(items: &Items, found: Found<'a>) -> ItemLine<'a> {
         id: found.item.id.as_str(),
         place: place(items, found.item),
         shadows: found.shadows.iter().map(|item| place(items, item)).collect(),
-        signature: None,
+        signature: verdict(items, found.item).map(Signed::from),
         problems: check::item(items, found.item).into_iter().map(Told::from).collect(),
     }
 }
@@ -85,6 +115,10 @@ fn write_row(output: &mut impl Write, items: &Items, found: Found<'_>) -> io::Re
     let shadows: Vec<String> = found.shadows.iter().map(|item| place(items, item).space).collect();
     if !shadows.is_empty() {
         write!(output, "  (hides {})", shadows.join(", "))?;
+    }
+    // Most items are not signed, and need not be.
+    if let Some(verdict) = verdict(items, found.item).filter(|verdict| *verdict != Verdict::Unsigned) {
+        write!(output, "  ({})", verdict.word())?;
     }
     match check::item(items, found.item).iter().map(|problem| problem.severity).max() {
         Some(Severity::Error) => write!(output, "  ✗ levain check")?,

@@ -57,6 +57,8 @@ pub enum Message {
     History(Vec<String>),
     /// The models that can be chosen.
     Models(Vec<ModelChoice>),
+    /// A server on this machine has a model, where so far only the script would answer. It may be the script's own.
+    ModelFound(ModelRef),
     /// `$EDITOR` came back with this text.
     Edited(String),
     /// Something failed or is worth saying; shown for a while and kept in the notices list.
@@ -89,6 +91,7 @@ impl Message {
             Self::Threads(_) => "threads",
             Self::History(_) => "history",
             Self::Models(_) => "models",
+            Self::ModelFound(_) => "model_found",
             Self::Edited(_) => "edited",
             Self::Notice { .. } => "notice",
             Self::Second => "second",

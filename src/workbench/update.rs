@@ -47,6 +47,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.refill(PickerKind::Models);
             Vec::new()
         }
+        Message::ModelFound(found) => model.model_found(found),
         Message::Edited(text) => {
             model.composer.set(text.strip_suffix('\n').unwrap_or(&text));
             model.changed = true;
