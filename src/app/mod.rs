@@ -11,6 +11,7 @@ pub mod models;
 mod outside;
 mod pacer;
 mod performer;
+mod reload;
 mod run;
 pub mod setup;
 mod shutdown;

@@ -98,6 +98,11 @@ impl Performer {
         None
     }
 
+    /// From here on, models are as `models` has them.
+    pub(super) fn know(&mut self, models: Models) {
+        self.models = models;
+    }
+
     /// What can wait until the first frame is drawn: whether the project is trusted, and with `servers`, whether a model
     /// server on this machine answers.
     pub(super) fn look_around(&mut self, setup: &Setup, servers: bool) {

@@ -3,6 +3,7 @@
 use super::fault;
 use super::pacer::Pacer;
 use super::performer::Performer;
+use super::reload::{Fresh, Reload, keymap};
 use super::theme::ThemeSource;
 use super::{Chosen, Setup, Shutdown};
 use crate::commands::Keymap;
@@ -13,6 +14,7 @@ use crate::terminal::guard::{Foreground, take_background_panics};
 use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard};
 use crate::ui::{self, Painter};
 use crate::workbench::{self, Effect, Level, Message, Model, Options};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
@@ -56,6 +58,8 @@ struct App {
     /// Effects that need the terminal, in order.
     terminal_effects: Vec<Effect>,
     theme: ThemeSource,
+    /// What is wrong with what people wrote, as far as it has been told.
+    told: BTreeSet<String>,
 }
 
 /// Runs the workbench until the person leaves.
@@ -79,6 +83,7 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
         pacer: Pacer::default(),
         terminal_effects: Vec::new(),
         theme,
+        told: setup.problems.iter().map(ToString::to_string).chain(keymap_problems.iter().cloned()).collect(),
         model,
     };
 
@@ -94,6 +99,8 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
     }
     app.perform(effects);
     app.performer.look_around(&setup, look);
+    let (sender, mut saved) = mpsc::channel(1);
+    Reload::new(&setup).start(sender);
     if let Some(fault) = fault::asked() {
         fault::happen(fault);
     }
@@ -131,6 +138,10 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
             Some(message) = messages.recv() => {
                 let _front = Foreground::enter();
                 app.drain(message, &mut messages);
+            }
+            Some(fresh) = saved.recv() => {
+                let _front = Foreground::enter();
+                app.take_in(fresh);
             }
             () = until(second) => {
                 second = None;
@@ -302,6 +313,35 @@ impl App {
         Ok(())
     }
 
+    /// Takes over what was saved, as far as it reads, and tells what does not.
+    fn take_in(&mut self, fresh: Fresh) {
+        let mut wrong = fresh.problems.clone();
+        let theme = self.theme.name_of(&self.model);
+        if fresh.changed.contains(&self.theme.file(&theme)) {
+            match self.theme.read(&theme) {
+                Ok(_) => self.theme.forget(),
+                Err(problems) => wrong.extend(problems),
+            }
+        }
+        let whole = fresh.settings_are_whole();
+        if let Some(keymap) = fresh.keymap.filter(|_| whole) {
+            self.update(Message::Keymap(keymap));
+        }
+        if let Ok(setup) = fresh.setup {
+            let chosen = if whole { self.theme.choose(&setup) } else { None };
+            let name = chosen.unwrap_or_else(|| self.model.theme.clone());
+            self.update(Message::Themes { names: self.theme.names(), chosen: name });
+            self.performer.know(setup.models);
+        }
+        // The same mistake is told once, and again after it was mended and made anew.
+        let wrong: BTreeSet<String> = wrong.into_iter().collect();
+        for text in wrong.difference(&std::mem::take(&mut self.told)).cloned() {
+            self.update(Message::Notice { level: Level::Warning, text });
+        }
+        self.told = wrong;
+        self.follow_theme();
+    }
+
     /// Draws with the theme that the model names now.
     fn follow_theme(&mut self) {
         if let Some(theme) = self.theme.changed(&self.model) {
@@ -346,20 +386,5 @@ fn options(setup: &Setup, opening: Opening, size: (u16, u16), keymap: Keymap, th
         now: now(),
         themes: theme.names(),
         theme: theme.chosen.clone(),
-    }
-}
-
-/// The keymap and what is wrong with the person's part of it.
-fn keymap(setup: &Setup) -> (Keymap, Vec<String>) {
-    let path = setup.config.keymap.as_ref().map_or_else(|| setup.dirs.keymap_file(), |path| path.value.clone());
-    match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            let (keymap, problems) = Keymap::with_user(&text, &path.display().to_string());
-            (keymap, problems.iter().map(ToString::to_string).collect())
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound && setup.config.keymap.is_none() => {
-            (Keymap::embedded(), Vec::new())
-        }
-        Err(error) => (Keymap::embedded(), vec![format!("{} could not be read: {error}", path.display())]),
     }
 }

@@ -37,6 +37,8 @@ pub struct Setup {
     /// What is wrong with the settings and the providers' files; each cost only itself.
     pub problems: Vec<Problem>,
     pub models: Models,
+    /// What the command line said.
+    pub(super) arguments: Arguments,
 }
 
 /// The model of a new thread.
@@ -75,7 +77,7 @@ impl Setup {
         let environment = |name: &str| std::env::var_os(name);
         let dirs = Dirs::new(&environment);
         let project = Project::find(&std::env::current_dir()?, named, &dirs.home)?;
-        let tier = arguments.tier.clone();
+        let (tier, told) = (arguments.tier.clone(), arguments.clone());
         let (mut config, mut problems) = Config::load(&dirs, Some(&project.root), &environment, arguments);
         let bundles = config.bundles.iter().flat_map(|bundles| bundles.value.clone());
         let user = user_root(&dirs);
@@ -104,7 +106,7 @@ impl Setup {
         }
         let models = Models::new(providers, catalog);
         let layout = Layout::new(&project.root);
-        Ok(Self { dirs, project, layout, config, spaces, cascade, believed, problems, models })
+        Ok(Self { dirs, project, layout, config, spaces, cascade, believed, problems, models, arguments: told })
     }
 
     /// The model a new thread uses when its directive wishes for none.

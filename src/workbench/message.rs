@@ -1,6 +1,6 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
-use crate::commands::Key;
+use crate::commands::{Key, Keymap};
 use crate::domain::{ModelRef, Record, Status, ThreadId};
 use crate::worker::protocol::{Command, FromWorker, State};
 
@@ -59,6 +59,13 @@ pub enum Message {
     Models(Vec<ModelChoice>),
     /// A server on this machine has a model, where so far only the script would answer. It may be the script's own.
     ModelFound(ModelRef),
+    /// The keymap was saved.
+    Keymap(Keymap),
+    /// The themes there are now, and the one that the settings name.
+    Themes {
+        names: Vec<String>,
+        chosen: Option<String>,
+    },
     /// `$EDITOR` came back with this text.
     Edited(String),
     /// Something failed or is worth saying; shown for a while and kept in the notices list.
@@ -92,6 +99,8 @@ impl Message {
             Self::History(_) => "history",
             Self::Models(_) => "models",
             Self::ModelFound(_) => "model_found",
+            Self::Keymap(_) => "keymap",
+            Self::Themes { .. } => "themes",
             Self::Edited(_) => "edited",
             Self::Notice { .. } => "notice",
             Self::Second => "second",
