@@ -3,7 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use levain::items::{Items, Kind, Spaces, check};
+use levain::items::signature::TrustStore;
+use levain::items::{Cascade, Directive, Items, Kind, Spaces, check};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,4 +55,45 @@ fn what_is_shipped_has_no_problem() {
     for found in items.iter() {
         assert_eq!(check::item(&items, found.item), [], "{}", found.item.id);
     }
+}
+
+/// The project's own items: what a newcomer reads first must be good.
+#[test]
+fn the_items_of_this_repository_have_no_problem() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let nobody = tempfile::tempdir().unwrap();
+    let items = Items::list(&Spaces::new(root, nobody.path(), []));
+    assert_eq!(items.problems(), []);
+    let own = |item: &levain::items::Item| items.file(item).starts_with(root.join(".ai"));
+    let mut ids = Vec::new();
+    for found in items.iter().filter(|found| own(found.item)) {
+        assert_eq!(check::item(&items, found.item), [], "{}", found.item.id);
+        ids.push(format!("{} {}", found.item.kind, found.item.id));
+    }
+    assert_eq!(
+        ids,
+        [
+            "directive dev/base",
+            "directive dev/explain",
+            "directive dev/review",
+            "knowledge dev/review_length",
+            "knowledge dev/rules",
+            "knowledge levain/Constitution",
+            "tool dev/longest",
+        ]
+    );
+    // They show what directives can do: extend, leave out, take inputs, give results, be asked by hooks.
+    let read = |id: &str| {
+        let item = items.find(Kind::Directive, id).unwrap().item;
+        Directive::parse(&items.read(item).unwrap(), &items.file(item)).0
+    };
+    let (base, explain, review) = (read("dev/base"), read("dev/explain"), read("dev/review"));
+    assert!(base.extends.is_some() && !base.context.suppress.is_empty());
+    assert!(explain.inputs.iter().all(|input| !input.required), "`levain dev/explain` opens without a form");
+    assert!(!review.outputs.is_empty() && !review.hooks.is_empty() && review.model.is_some());
+    let (_, problems) = Cascade::read(&Spaces::new(root, nobody.path(), []), &TrustStore::default());
+    assert_eq!(problems, []);
+    let text = fs::read_to_string(root.join(".ai/config/agent/hooks.yaml")).unwrap();
+    let hooks: serde_json::Value = serde_yaml::from_str(&text).unwrap();
+    assert_eq!(hooks["hooks"].as_array().map(Vec::len), Some(2));
 }

@@ -171,6 +171,11 @@ impl Cascade {
         texts.collect()
     }
 
+    /// Every file that took part.
+    pub fn layers(&self) -> impl Iterator<Item = &Layer> {
+        self.layers.iter()
+    }
+
     /// Where a node of this cascade was written.
     #[must_use]
     pub fn origin(&self, node: &Node) -> Option<Origin<'_>> {
