@@ -89,27 +89,27 @@ impl Reload {
         }
     }
 
-    fn follow(&self, mut watcher: RecommendedWatcher, changes: &Receiver<PathBuf>, fresh: &mpsc::Sender<Fresh>) {
-        let mut watched = BTreeSet::new();
+    fn follow(&self, mut system: RecommendedWatcher, changes: &Receiver<PathBuf>, fresh: &mpsc::Sender<Fresh>) {
+        let mut places = BTreeSet::new();
         loop {
-            self.watch(&mut watcher, &mut watched);
+            self.watch(&mut system, &mut places);
             let Ok(first) = changes.recv() else { return };
-            let mut changed = BTreeSet::from([first]);
+            let mut saved = BTreeSet::from([first]);
             let patience = Instant::now() + LONGEST;
             while let Ok(path) = changes.recv_timeout(SETTLE) {
-                changed.insert(path);
+                saved.insert(path);
                 if Instant::now() > patience {
                     break;
                 }
             }
-            if fresh.blocking_send(self.read(changed)).is_err() {
+            if fresh.blocking_send(self.read(saved)).is_err() {
                 return;
             }
         }
     }
 
     /// Watches each folder that is there; of one that is not, the nearest above, so that its making is noticed.
-    fn watch(&self, watcher: &mut RecommendedWatcher, watched: &mut BTreeSet<PathBuf>) {
+    fn watch(&self, system: &mut RecommendedWatcher, places: &mut BTreeSet<PathBuf>) {
         let deep = self.deep.iter().map(|folder| (folder, RecursiveMode::Recursive));
         let flat = self.flat.iter().map(|folder| (folder, RecursiveMode::NonRecursive));
         for (folder, mode) in deep.chain(flat) {
@@ -118,11 +118,11 @@ impl Reload {
                 Some(place) => (place, RecursiveMode::NonRecursive),
                 None => continue,
             };
-            if watched.contains(place) {
+            if places.contains(place) {
                 continue;
             }
-            match watcher.watch(place, mode) {
-                Ok(()) => drop(watched.insert(place.to_owned())),
+            match system.watch(place, mode) {
+                Ok(()) => drop(places.insert(place.to_owned())),
                 Err(error) => tracing::warn!(%error, folder = %place.display(), "is not watched"),
             }
         }

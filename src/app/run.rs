@@ -316,7 +316,7 @@ impl App {
     /// Takes over what was saved, as far as it reads, and tells what does not.
     fn take_in(&mut self, fresh: Fresh) {
         let mut wrong = fresh.problems.clone();
-        let theme = self.theme.name_of(&self.model);
+        let theme = ThemeSource::name(&self.model);
         if fresh.changed.contains(&self.theme.file(&theme)) {
             match self.theme.read(&theme) {
                 Ok(_) => self.theme.forget(),

@@ -37,11 +37,6 @@ impl ThemeSource {
         names
     }
 
-    /// The name of the theme that the model asks for.
-    pub(super) fn name_of(&self, model: &Model) -> String {
-        Self::name(model)
-    }
-
     /// The file of the person's that would hold a theme.
     pub(super) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.toml"))
@@ -69,7 +64,8 @@ impl ThemeSource {
         changed.then_some(chosen)
     }
 
-    fn name(model: &Model) -> String {
+    /// The name of the theme that the model asks for.
+    pub(super) fn name(model: &Model) -> String {
         let otherwise = if model.light == Some(true) { "light" } else { "dark" };
         model.theme.clone().unwrap_or_else(|| otherwise.to_owned())
     }
