@@ -8,6 +8,8 @@ mod terminal;
 
 use serde_json::Value;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use terminal::Home;
@@ -222,4 +224,65 @@ fn bundles_are_named_by_setting_or_variable() {
     assert_eq!(find(&json(&home, &["items", "--json"]), "id", "team")["space"], "system:team");
     let (_, out, _) = output(home.levain(&["items", "--json"]).env("LEVAIN_SYSTEM_SPACE", home.path().join("more")));
     assert!(out.contains("system:more") && !out.contains("system:team"), "{out}");
+}
+
+/// A model server on this machine that knows one model, for as long as the test runs.
+fn local_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 2_048];
+            let length = stream.read(&mut request).unwrap_or(0);
+            let known = request[..length].starts_with(b"GET /v1/models ");
+            let (status, body) =
+                if known { ("200 OK", "{\"data\": [{\"id\": \"crumb-1\"}]}") } else { ("404 Not Found", "{}") };
+            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let _hung_up = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    base
+}
+
+#[test]
+fn a_server_on_this_machine_answers_where_nothing_else_is_set() {
+    let home = Home::new();
+    let base = local_server();
+    // Whatever else listens on this machine is not asked.
+    let nowhere = "http://127.0.0.1:9/v1";
+    let places = [
+        ("LEVAIN_LOCAL_SERVERS", "true"),
+        ("OLLAMA_BASE_URL", base.as_str()),
+        ("LMSTUDIO_BASE_URL", nowhere),
+        ("LLAMACPP_BASE_URL", nowhere),
+        ("VLLM_BASE_URL", nowhere),
+    ];
+    let (_, out, _) = output(home.levain(&["doctor"]).envs(places));
+    assert!(out.contains("ollama runs on this machine with 1 models"), "{out}");
+    assert!(out.contains("ollama/crumb-1 at http"), "{out}");
+    let mut launch = home.levain_in_terminal(&[]);
+    for (name, value) in places {
+        launch = launch.env(name, value);
+    }
+    let terminal = launch.start();
+    terminal.wait_for("no key is set; ollama/crumb-1 on this machine answers");
+    terminal.wait_for(" crumb-1 · ");
+    terminal.send_keys("\x0c");
+    terminal.wait_for("on this machine");
+    terminal.kill();
+    terminal.wait_exit();
+    // A setting is a choice, and then nobody is asked.
+    fs::write(home.config().join("config.toml"), "model = \"scripted/demo\"\n").unwrap();
+    let (_, out, _) = output(home.levain(&["doctor"]).envs(places));
+    assert!(out.contains("scripted/demo answers from a script"), "{out}");
+}
+
+#[test]
+fn the_screen_says_that_a_project_is_not_trusted() {
+    let home = Home::new();
+    write(&home.project(), ".ai/tools/ship.sh", "echo ship\n");
+    let terminal = home.levain_in_terminal(&["--model", "scripted/demo"]).size(160, 30).start();
+    terminal.wait_for("you have not trusted this project");
+    terminal.kill();
+    terminal.wait_exit();
 }
