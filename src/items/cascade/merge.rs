@@ -17,7 +17,12 @@ impl Merging<'_> {
     pub(super) fn lay(&mut self, under: &mut Node, over: Node, path: &str) {
         if !fits(&under.tree, &over.tree) {
             let message = format!("`{path}` must be {}", word(&under.tree));
-            let remedy = format!("write {} such as {}", word(&under.tree), example(under));
+            let remedy = match &under.tree {
+                Tree::Plain(Value::Bool(_)) => format!("write {}", word(&under.tree)),
+                Tree::Plain(_) | Tree::List(_) | Tree::Map(_) => {
+                    format!("write {} such as {}", word(&under.tree), example(under))
+                }
+            };
             self.tell(over.line, Severity::Error, message, remedy);
             return;
         }
