@@ -54,7 +54,7 @@ fn a_saved_keymap_counts_and_a_broken_one_does_not() {
 #[test]
 fn saved_settings_themes_and_items_are_looked_at() {
     let home = Home::new();
-    let terminal = home.levain_in_terminal(&["--model", "scripted/demo"]).size(160, 30).start();
+    let terminal = home.levain_in_terminal(&[]).size(160, 30).start();
     terminal.wait_for("ctrl-t threads");
     let theme = home.config().join("themes/mine.toml");
     write(&theme, "\"bar.key\" = \"#102030\"\n\"bar.word\" = \"#102030\"\n\"bar\" = \"#102030\"\n");
@@ -71,6 +71,8 @@ fn saved_settings_themes_and_items_are_looked_at() {
     is_drawn(vt100::Color::Rgb(0x10, 0x20, 0x30));
     save(&terminal, &config, "theme = 7\n", "`theme` cannot be 7");
     is_drawn(vt100::Color::Rgb(0x10, 0x20, 0x30));
+    let set = "theme = \"mine\"\nmodel = \"scripted/other\"\n";
+    save(&terminal, &config, set, " other · scripted");
     let directive = home.project().join(".ai/directives/team/ship.md");
     save(
         &terminal,

@@ -7,7 +7,7 @@ use super::reload::{Fresh, Reload, keymap};
 use super::theme::ThemeSource;
 use super::{Chosen, Setup, Shutdown};
 use crate::commands::Keymap;
-use crate::domain::{ThreadId, Timestamp};
+use crate::domain::{ModelRef, ThreadId, Timestamp};
 use crate::ports::{Clock, SystemClock};
 use crate::providers::is_scripted;
 use crate::terminal::guard::{Foreground, take_background_panics};
@@ -58,6 +58,8 @@ struct App {
     /// Effects that need the terminal, in order.
     terminal_effects: Vec<Effect>,
     theme: ThemeSource,
+    /// The model that the settings name.
+    usual: Option<ModelRef>,
     /// What is wrong with what people wrote, as far as it has been told.
     told: BTreeSet<String>,
 }
@@ -83,6 +85,7 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
         pacer: Pacer::default(),
         terminal_effects: Vec::new(),
         theme,
+        usual: usual(&setup),
         told: setup.problems.iter().map(ToString::to_string).chain(keymap_problems.iter().cloned()).collect(),
         model,
     };
@@ -169,6 +172,11 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
     app.performer.finish().await;
     tracing::debug!(frames = screen.frames(), "left");
     Ok(code)
+}
+
+/// The model that the settings name.
+fn usual(setup: &Setup) -> Option<ModelRef> {
+    setup.config.model.as_ref().map(|model| model.value.clone())
 }
 
 fn now() -> Timestamp {
@@ -331,6 +339,11 @@ impl App {
             let chosen = if whole { self.theme.choose(&setup) } else { None };
             let name = chosen.unwrap_or_else(|| self.model.theme.clone());
             self.update(Message::Themes { names: self.theme.names(), chosen: name });
+            let usual = usual(&setup);
+            if whole && usual != self.usual {
+                self.usual.clone_from(&usual);
+                usual.into_iter().for_each(|model| self.update(Message::UsualModel(model)));
+            }
             self.performer.know(setup.models);
         }
         // The same mistake is told once, and again after it was mended and made anew.

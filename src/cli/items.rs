@@ -5,7 +5,7 @@ use super::check::Told;
 use super::failure::{Failure, written};
 use super::text::{harmless, json_line};
 use crate::app::Setup;
-use crate::domain::Severity;
+use crate::domain::{Problem, Severity};
 use crate::items::signature::Verdict;
 use crate::items::{Found, Item, Items, Kind, check};
 use clap::Args;
@@ -60,8 +60,12 @@ impl From<Verdict> for Signed {
     }
 }
 
-fn verdict(items: &Items, item: &Item) -> Option<Verdict> {
-    items.signature(item, &items.look(item).ok()?)
+/// What an item's signature is worth, and all that is wrong with it.
+fn look(items: &Items, item: &Item) -> (Option<Verdict>, Vec<Problem>) {
+    match items.look(item) {
+        Ok(text) => (items.signature(item, &text), check::looked(items, item, &text)),
+        Err(problem) => (None, vec![problem]),
+    }
 }
 
 /// Where a file lies.
@@ -97,14 +101,15 @@ pub(super) fn run(common: &Common, arguments: &ItemsArguments) -> Result<ExitCod
 }
 
 fn line<'a>(items: &Items, found: Found<'a>) -> ItemLine<'a> {
+    let (verdict, problems) = look(items, found.item);
     ItemLine {
         schema: "levain.item/1",
         kind: found.item.kind,
         id: found.item.id.as_str(),
         place: place(items, found.item),
         shadows: found.shadows.iter().map(|item| place(items, item)).collect(),
-        signature: verdict(items, found.item).map(Signed::from),
-        problems: check::item(items, found.item).into_iter().map(Told::from).collect(),
+        signature: verdict.map(Signed::from),
+        problems: problems.into_iter().map(Told::from).collect(),
     }
 }
 
@@ -116,11 +121,12 @@ fn write_row(output: &mut impl Write, items: &Items, found: Found<'_>) -> io::Re
     if !shadows.is_empty() {
         write!(output, "  (hides {})", shadows.join(", "))?;
     }
+    let (verdict, problems) = look(items, found.item);
     // Most items are not signed, and need not be.
-    if let Some(verdict) = verdict(items, found.item).filter(|verdict| *verdict != Verdict::Unsigned) {
+    if let Some(verdict) = verdict.filter(|verdict| *verdict != Verdict::Unsigned) {
         write!(output, "  ({})", verdict.word())?;
     }
-    match check::item(items, found.item).iter().map(|problem| problem.severity).max() {
+    match problems.iter().map(|problem| problem.severity).max() {
         Some(Severity::Error) => write!(output, "  ✗ levain check")?,
         Some(Severity::Warning) => write!(output, "  ! levain check")?,
         None => {}

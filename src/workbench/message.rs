@@ -59,6 +59,8 @@ pub enum Message {
     Models(Vec<ModelChoice>),
     /// A server on this machine has a model, where so far only the script would answer. It may be the script's own.
     ModelFound(ModelRef),
+    /// The settings were saved and name another model.
+    UsualModel(ModelRef),
     /// The keymap was saved.
     Keymap(Keymap),
     /// The themes there are now, and the one that the settings name.
@@ -99,6 +101,7 @@ impl Message {
             Self::History(_) => "history",
             Self::Models(_) => "models",
             Self::ModelFound(_) => "model_found",
+            Self::UsualModel(_) => "usual_model",
             Self::Keymap(_) => "keymap",
             Self::Themes { .. } => "themes",
             Self::Edited(_) => "edited",

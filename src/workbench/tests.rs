@@ -547,7 +547,11 @@ fn a_found_model_is_taken_by_whoever_has_not_begun() {
     let mut session = connected();
     session.model.model_is_scripted = true;
     session.tell(found());
+    session.tell(Message::UsualModel(ModelRef::new("ollama", "y")));
     assert!(session.model.model_is_scripted, "a thread keeps its model");
+    session.keys("alt-n");
+    session.tell(Message::UsualModel(ModelRef::new("ollama", "y")));
+    assert_eq!(session.model.model.model, "y");
 }
 
 #[test]

@@ -47,6 +47,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.refill(PickerKind::Models);
             Vec::new()
         }
+        Message::UsualModel(usual) => model.usual_model(usual),
         Message::Keymap(keymap) => {
             model.keymap = keymap;
             model.changed = true;
