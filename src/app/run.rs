@@ -342,7 +342,9 @@ impl App {
             let usual = usual(&setup);
             if whole && usual != self.usual {
                 self.usual.clone_from(&usual);
-                usual.into_iter().for_each(|model| self.update(Message::UsualModel(model)));
+                if let Some(model) = usual {
+                    self.update(Message::UsualModel(model));
+                }
             }
             self.performer.know(setup.models);
         }
