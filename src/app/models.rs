@@ -2,8 +2,11 @@
 //! this machine have.
 
 use super::outside::Models;
-use crate::domain::{ModelRef, Tokens};
+use crate::domain::{ModelRef, Space, Tokens};
 use crate::engine::driver::Outside;
+use crate::items::directive::ModelWish;
+use crate::providers::ResolveError;
+use crate::workbench::ModelChoice;
 use serde::Serialize;
 
 /// A model to choose. Serialised it is a line of `levain models --json`.
@@ -23,6 +26,83 @@ pub struct Row {
 }
 
 impl Models {
+    /// The model a directive wishes for, or the sentence that says why it cannot be asked now. `usual` is the provider
+    /// to take where several have the tier.
+    ///
+    /// # Errors
+    /// [`ResolveError`] when there is no such provider, tier or model.
+    pub(super) fn wished(
+        &self,
+        wish: &ModelWish,
+        usual: Option<&str>,
+    ) -> Result<Result<ModelRef, String>, ResolveError> {
+        // A provider is named by its own name, or by its id as an item.
+        let provider = wish.provider.as_deref().map(|id| id.rsplit('/').next().unwrap_or(id));
+        let choose = |asked: &str| match self.providers.choose(asked, provider) {
+            Err(ResolveError::Ambiguous { tier, models }) => {
+                self.providers.choose(asked, usual).map_err(|_none| ResolveError::Ambiguous { tier, models })
+            }
+            chosen => chosen,
+        };
+        let first = match (&wish.id, &wish.tier, provider) {
+            (Some(id), _, Some(provider)) => match choose(id) {
+                // No list of models is complete, and servers on this machine have none.
+                Err(ResolveError::UnknownModel { .. }) => Ok(ModelRef::new(provider, id)),
+                Err(_) if crate::providers::is_local(provider) => Ok(ModelRef::new(provider, id)),
+                chosen => chosen,
+            },
+            (Some(id), ..) => choose(id),
+            (None, tier, _) => choose(tier.as_deref().unwrap_or("general")),
+        };
+        let asked = |model: &ModelRef| self.providers.provider(model).map(drop).map_err(|error| error.to_string());
+        let second =
+            || wish.fallback.as_deref().and_then(|tier| choose(tier).ok()).filter(|model| asked(model).is_ok());
+        match first {
+            Ok(model) => Ok(match asked(&model) {
+                Ok(()) => Ok(model),
+                Err(missing) => second().ok_or(missing),
+            }),
+            Err(error) => second().map(Ok).ok_or(error),
+        }
+    }
+
+    /// What a new thread uses when nobody chose: a model of a server on this machine rather than the demo. Takes 0.4 s at
+    /// most.
+    pub async fn default_found(&self) -> ModelRef {
+        self.providers.default_model_found().await
+    }
+
+    /// Each model server that runs on this machine, with how many models it has.
+    pub async fn servers(&self) -> Vec<(&'static str, usize)> {
+        self.providers.probe().await.into_iter().map(|found| (found.provider, found.models.len())).collect()
+    }
+
+    /// Each provider that a file of somebody describes, with the word for its space.
+    #[must_use]
+    pub fn files(&self) -> Vec<(String, &'static str)> {
+        let people = self.providers.files().iter().filter_map(|file| match file.space {
+            Space::Project => Some((file.tool_id.clone(), "project")),
+            Space::User => Some((file.tool_id.clone(), "user")),
+            Space::System => None,
+        });
+        people.collect()
+    }
+
+    /// The models for a picker with those of servers on this machine, which come first.
+    pub async fn choices_found(&self) -> Vec<ModelChoice> {
+        let found = self.providers.probe().await;
+        let models = self.clone();
+        // Looking for each model's provider may read a file.
+        let listed = tokio::task::spawn_blocking(move || models.choices()).await.unwrap_or_default();
+        let found = found.into_iter().flat_map(|found| found.models).map(|model| {
+            let window = self.window(&model).map(|window| format!("{window} tokens · "));
+            ModelChoice { note: format!("{}on this machine", window.unwrap_or_default()), usable: true, model }
+        });
+        let mut choices: Vec<ModelChoice> = found.collect();
+        choices.extend(listed);
+        choices
+    }
+
     /// All rows, those that can be asked now first. Asks this machine's servers, which takes 0.4 s at most.
     pub async fn rows(&self) -> Vec<Row> {
         let found = self.providers.probe().await;

@@ -58,9 +58,7 @@ impl Outside for Models {
     }
 
     fn max_output(&self, model: &ModelRef) -> u64 {
-        /// Enough for a long answer, and every model in use takes it.
-        const UNKNOWN: u64 = 16_384;
-        self.catalog.lookup(model).map_or(UNKNOWN, |info| info.max_output().0)
+        self.catalog.max_output(model).0
     }
 
     fn spend(&self, model: &ModelRef, usage: &Usage) -> Option<Money> {

@@ -3,6 +3,8 @@
 use super::connection::{Connection, Reach};
 use super::export;
 use super::outside::Models;
+use super::setup::Setup;
+use crate::config::Trust;
 use crate::domain::event::PromptMode;
 use crate::domain::{Cost, Event, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens};
 use crate::engine::driver::Outside;
@@ -84,8 +86,10 @@ impl Performer {
             Effect::LoadThreads => self.load_threads(),
             Effect::LoadHistory => self.load_history(),
             Effect::LoadModels => {
-                let models = self.models.clone();
-                self.answer(move || Message::Models(models.choices()));
+                let (models, messages) = (self.models.clone(), self.messages.clone());
+                self.jobs.spawn(async move {
+                    let _ending = messages.send(Message::Models(models.choices_found().await)).await;
+                });
             }
             Effect::Remember(text) => self.remember(text),
             Effect::Export { thread_id, form } => {
@@ -106,6 +110,29 @@ impl Performer {
             }
         }
         None
+    }
+
+    /// From here on, models are as `models` has them.
+    pub(super) fn know(&mut self, models: Models) {
+        self.models = models;
+    }
+
+    /// What can wait until the first frame is drawn: whether the project is trusted, and with `servers`, whether a model
+    /// server on this machine answers.
+    pub(super) fn look_around(&mut self, setup: &Setup, servers: bool) {
+        let (dirs, root, messages) = (setup.dirs.clone(), setup.project.root.clone(), self.messages.clone());
+        self.jobs.spawn(async move {
+            let warning = tokio::task::spawn_blocking(move || Trust::of(&dirs, &root).warning()).await;
+            if let Ok(Some(text)) = warning {
+                let _ending = messages.send(notice(Level::Warning, text)).await;
+            }
+        });
+        if servers {
+            let (models, messages) = (self.models.clone(), self.messages.clone());
+            self.jobs.spawn(async move {
+                let _ending = messages.send(Message::ModelFound(models.default_found().await)).await;
+            });
+        }
     }
 
     /// Leaves in order: says goodbye to the worker and waits for what must be written.

@@ -3,16 +3,18 @@
 use super::fault;
 use super::pacer::Pacer;
 use super::performer::Performer;
+use super::reload::{Fresh, Reload, keymap};
 use super::theme::ThemeSource;
-use super::{Setup, Shutdown};
+use super::{Chosen, Setup, Shutdown};
 use crate::commands::Keymap;
-use crate::domain::{ThreadId, Timestamp};
+use crate::domain::{ModelRef, ThreadId, Timestamp};
 use crate::ports::{Clock, SystemClock};
 use crate::providers::is_scripted;
 use crate::terminal::guard::{Foreground, take_background_panics};
 use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard};
 use crate::ui::{self, Painter};
 use crate::workbench::{self, Effect, Level, Message, Model, Options};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,6 +36,8 @@ pub struct Opening {
     pub directive: String,
     /// A thread to show instead of an empty draft.
     pub thread: Option<ThreadId>,
+    /// The model of a new thread.
+    pub chosen: Chosen,
 }
 
 /// Why the workbench could not go on.
@@ -54,6 +58,10 @@ struct App {
     /// Effects that need the terminal, in order.
     terminal_effects: Vec<Effect>,
     theme: ThemeSource,
+    /// The model that the settings name.
+    usual: Option<ModelRef>,
+    /// What is wrong with what people wrote, as far as it has been told.
+    told: BTreeSet<String>,
 }
 
 /// Runs the workbench until the person leaves.
@@ -69,6 +77,7 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
     let (keymap, keymap_problems) = keymap(&setup);
     let theme = ThemeSource::new(&setup);
     let (sender, mut messages) = mpsc::channel(WAITING);
+    let Chosen { look, notice, .. } = opening.chosen.clone();
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
     let mut app = App {
         painter: Painter::new(theme.of(&model), theme.depth),
@@ -76,6 +85,8 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
         pacer: Pacer::default(),
         terminal_effects: Vec::new(),
         theme,
+        usual: usual(&setup),
+        told: setup.problems.iter().map(ToString::to_string).chain(keymap_problems.iter().cloned()).collect(),
         model,
     };
 
@@ -86,10 +97,13 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
     screen.draw(|frame| ui::view(&app.model, &mut app.painter, frame))?;
     app.pacer.drawn(Instant::now());
 
-    for problem in setup.problems.iter().map(ToString::to_string).chain(keymap_problems) {
+    for problem in setup.problems.iter().map(ToString::to_string).chain(keymap_problems).chain(notice) {
         app.update(Message::Notice { level: Level::Warning, text: problem });
     }
     app.perform(effects);
+    app.performer.look_around(&setup, look);
+    let (sender, mut saved) = mpsc::channel(1);
+    Reload::new(&setup).start(sender);
     if let Some(fault) = fault::asked() {
         fault::happen(fault);
     }
@@ -128,6 +142,10 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
                 let _front = Foreground::enter();
                 app.drain(message, &mut messages);
             }
+            Some(fresh) = saved.recv() => {
+                let _front = Foreground::enter();
+                app.take_in(fresh);
+            }
             () = until(second) => {
                 second = None;
                 let _front = Foreground::enter();
@@ -154,6 +172,11 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
     app.performer.finish().await;
     tracing::debug!(frames = screen.frames(), "left");
     Ok(code)
+}
+
+/// The model that the settings name.
+fn usual(setup: &Setup) -> Option<ModelRef> {
+    setup.config.model.as_ref().map(|model| model.value.clone())
 }
 
 fn now() -> Timestamp {
@@ -317,6 +340,42 @@ impl App {
         Ok(())
     }
 
+    /// Takes over what was saved, as far as it reads, and tells what does not.
+    fn take_in(&mut self, fresh: Fresh) {
+        let mut wrong = fresh.problems.clone();
+        let theme = ThemeSource::name(&self.model);
+        if fresh.changed.contains(&self.theme.file(&theme)) {
+            match self.theme.read(&theme) {
+                Ok(_) => self.theme.forget(),
+                Err(problems) => wrong.extend(problems),
+            }
+        }
+        let whole = fresh.settings_are_whole();
+        if let Some(keymap) = fresh.keymap.filter(|_| whole) {
+            self.update(Message::Keymap(keymap));
+        }
+        if let Ok(setup) = fresh.setup {
+            let chosen = if whole { self.theme.choose(&setup) } else { None };
+            let name = chosen.unwrap_or_else(|| self.model.theme.clone());
+            self.update(Message::Themes { names: self.theme.names(), chosen: name });
+            let usual = usual(&setup);
+            if whole && usual != self.usual {
+                self.usual.clone_from(&usual);
+                if let Some(model) = usual {
+                    self.update(Message::UsualModel(model));
+                }
+            }
+            self.performer.know(setup.models);
+        }
+        // The same mistake is told once, and again after it was mended and made anew.
+        let wrong: BTreeSet<String> = wrong.into_iter().collect();
+        for text in wrong.difference(&std::mem::take(&mut self.told)).cloned() {
+            self.update(Message::Notice { level: Level::Warning, text });
+        }
+        self.told = wrong;
+        self.follow_theme();
+    }
+
     /// Draws with the theme that the model names now.
     fn follow_theme(&mut self) {
         if let Some(theme) = self.theme.changed(&self.model) {
@@ -348,7 +407,7 @@ async fn edit(text: &str) -> Result<String, String> {
 }
 
 fn options(setup: &Setup, opening: Opening, size: (u16, u16), keymap: Keymap, theme: &ThemeSource) -> Options {
-    let model = setup.model();
+    let model = opening.chosen.model;
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     Options {
         directive: opening.directive,
@@ -361,20 +420,5 @@ fn options(setup: &Setup, opening: Opening, size: (u16, u16), keymap: Keymap, th
         now: now(),
         themes: theme.names(),
         theme: theme.chosen.clone(),
-    }
-}
-
-/// The keymap and what is wrong with the person's part of it.
-fn keymap(setup: &Setup) -> (Keymap, Vec<String>) {
-    let path = setup.config.keymap.as_ref().map_or_else(|| setup.dirs.keymap_file(), |path| path.value.clone());
-    match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            let (keymap, problems) = Keymap::with_user(&text, &path.display().to_string());
-            (keymap, problems.iter().map(ToString::to_string).collect())
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound && setup.config.keymap.is_none() => {
-            (Keymap::embedded(), Vec::new())
-        }
-        Err(error) => (Keymap::embedded(), vec![format!("{} could not be read: {error}", path.display())]),
     }
 }

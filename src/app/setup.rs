@@ -3,16 +3,21 @@
 use super::briefing::BriefingError;
 use super::outside::Models;
 use crate::config::paths::{BadProject, RuntimeError};
-use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced};
-use crate::domain::{ModelRef, ThreadId};
+use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced, Trust};
+use crate::domain::{Limits, ModelRef, Money, Severity, ThreadId, Tokens};
 use crate::engine::driver::SystemText;
-use crate::items::{Items, Spaces};
+use crate::items::directive::ModelWish;
+use crate::items::signature::TrustStore;
+use crate::items::{Cascade, Directive, Item, Items, Kind, Place, Spaces};
 use crate::ports::{Clock, SystemClock};
-use crate::providers::{Catalog, Keys, KeysError, Providers, ResolveError, Settings};
+use crate::providers::{
+    Catalog, Keys, KeysError, Preference, ProviderFile, Providers, ResolveError, Settings, is_scripted,
+};
 use crate::store::Layout;
 use crate::tools::NoTools;
 use crate::worker::host::Hosting;
 use crate::worker::launch::Launcher;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,9 +29,26 @@ pub struct Setup {
     pub project: Project,
     pub layout: Layout,
     pub config: Config,
-    /// What is wrong with the settings; each cost only itself.
+    pub spaces: Spaces,
+    /// The settings of agents.
+    pub cascade: Cascade,
+    /// Whose signatures are believed.
+    pub believed: TrustStore,
+    /// What is wrong with the settings and the providers' files; each cost only itself.
     pub problems: Vec<Problem>,
     pub models: Models,
+    /// What the command line said.
+    pub(super) arguments: Arguments,
+}
+
+/// The model of a new thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chosen {
+    pub model: ModelRef,
+    /// Nobody chose it, and it is no model at all: a server on this machine would be better.
+    pub look: bool,
+    /// Why it is not what the directive wishes for.
+    pub notice: Option<String>,
 }
 
 /// Why the program cannot start.
@@ -55,35 +77,113 @@ impl Setup {
         let environment = |name: &str| std::env::var_os(name);
         let dirs = Dirs::new(&environment);
         let project = Project::find(&std::env::current_dir()?, named, &dirs.home)?;
-        let tier = arguments.tier.clone();
-        let (mut config, problems) = Config::load(&dirs, Some(&project.root), &environment, arguments);
+        let (tier, told) = (arguments.tier.clone(), arguments.clone());
+        let (mut config, mut problems) = Config::load(&dirs, Some(&project.root), &environment, arguments);
+        let bundles = config.bundles.iter().flat_map(|bundles| bundles.value.clone());
+        let user = user_root(&dirs);
+        let spaces = Spaces::new(&project.root, &fs::canonicalize(&user).unwrap_or(user), bundles);
+        let believed = believed(&dirs, &project.root, &mut problems);
+        let (cascade, mut mistakes) = Cascade::read(&spaces, &believed);
+        problems.append(&mut mistakes);
+        let tools = Items::list_kinds(&spaces, &[Kind::Tool]).judged(believed.clone(), config.signatures.value);
+        let (files, mut mistakes) = provider_files(&tools, &spaces);
+        problems.append(&mut mistakes);
         let text = |name: &str| std::env::var(name).ok();
         let keys = Keys::load(text, Some(&dirs.credentials_file()))?;
-        let providers = Providers::new(Settings::from_env(text, keys));
+        let mut settings = Settings::from_env(text, keys);
+        settings.lay_over(files, text);
+        settings.preference = Preference {
+            provider: cascade.text("agent.provider.default").map(ToOwned::to_owned),
+            tiers: cascade.texts("agent.tier_mapping"),
+        };
+        let providers = Providers::new(settings);
         if let Some(tier) = tier {
             config.model = Some(Sourced { value: providers.choose(&tier, None)?, source: Source::Argument("--model") });
         }
-        let models = Models::new(providers, Catalog::embedded());
+        let mut catalog = Catalog::embedded().with_files(providers.files());
+        if let Some(tokens) = cascade.get("agent.max_output_tokens").and_then(|node| node.value().as_u64()) {
+            catalog = catalog.with_usual_max_output(tokens.max(1));
+        }
+        let models = Models::new(providers, catalog);
         let layout = Layout::new(&project.root);
-        Ok(Self { dirs, project, layout, config, problems, models })
+        Ok(Self { dirs, project, layout, config, spaces, cascade, believed, problems, models, arguments: told })
     }
 
-    /// The model a new thread uses.
+    /// The model a new thread uses when its directive wishes for none.
     #[must_use]
     pub fn model(&self) -> ModelRef {
         self.config.model.as_ref().map_or_else(|| self.models.default_model(), |model| model.value.clone())
     }
 
-    /// Every item of this project's spaces, as they are now. `USER_SPACE` names the folder that holds the person's
-    /// `.ai`, `LEVAIN_SYSTEM_SPACE` further ones.
+    /// The model of a new thread that runs `directive`: what the command line or the environment names, else what the
+    /// directive wishes for, else what the settings name, else the default.
+    ///
+    /// # Errors
+    /// [`ResolveError`] when the directive wishes for something that does not exist.
+    pub fn choose(&self, items: &Items, directive: &str) -> Result<Chosen, ResolveError> {
+        let set = self.config.model.as_ref();
+        let now = set.filter(|model| matches!(model.source, Source::Argument(_) | Source::Environment(_)));
+        if let Some(model) = now {
+            return Ok(Chosen { model: model.value.clone(), look: false, notice: None });
+        }
+        let model = self.model();
+        let Some(wish) = wish(items, directive) else {
+            let look = set.is_none() && is_scripted(&model) && self.config.local_servers.value;
+            return Ok(Chosen { model, look, notice: None });
+        };
+        let usual = set.map(|model| model.value.provider.as_str());
+        match self.models.wished(&wish, usual)? {
+            Ok(model) => Ok(Chosen { model, look: false, notice: None }),
+            Err(missing) => {
+                let look = set.is_none() && is_scripted(&model) && self.config.local_servers.value;
+                let notice =
+                    format!("`{directive}` wishes for a model that cannot be asked ({missing}); asking {model}");
+                Ok(Chosen { model, look, notice: Some(notice) })
+            }
+        }
+    }
+
+    /// As [`Setup::choose`], and instead of the demo a model of a server on this machine, if one answers.
+    ///
+    /// # Errors
+    /// As [`Setup::choose`].
+    pub async fn choose_found(&self, items: &Items, directive: &str) -> Result<Chosen, ResolveError> {
+        let chosen = self.choose(items, directive)?;
+        Ok(if chosen.look { Chosen { model: self.models.default_found().await, ..chosen } } else { chosen })
+    }
+
+    /// The limits of a thread that nobody watches, where neither directive nor command line says more.
+    #[must_use]
+    pub fn one_shot_limits(&self) -> Limits {
+        let whole = |name: &str| {
+            let node = self.cascade.get(&format!("resilience.limits.one_shot.{name}"))?;
+            node.value().as_u64()
+        };
+        Limits::ONE_SHOT.overridden(Limits {
+            turns: whole("turns").and_then(|turns| u32::try_from(turns).ok()),
+            tokens: whole("tokens").map(Tokens),
+            spend: self.cascade.number("resilience.limits.one_shot.spend").map(Money::from_dollars),
+            duration_seconds: whole("duration_seconds"),
+        })
+    }
+
+    /// The person's own `.ai`: below `$USER_SPACE`, else below the home folder.
+    #[must_use]
+    pub fn user_space(&self) -> PathBuf {
+        user_root(&self.dirs).join(".ai")
+    }
+
+    /// Every item of this project's spaces, as they are now.
     #[must_use]
     pub fn items(&self) -> Items {
-        let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let user = folder("USER_SPACE").map_or_else(|| self.dirs.home.clone(), PathBuf::from);
-        let user = std::fs::canonicalize(&user).unwrap_or(user);
-        let bundles = folder("LEVAIN_SYSTEM_SPACE").unwrap_or_default();
-        let bundles = std::env::split_paths(&bundles).filter(|path| !path.as_os_str().is_empty());
-        Items::list(&Spaces::new(&self.project.root, &user, bundles))
+        Items::list(&self.spaces).judged(self.believed.clone(), self.config.signatures.value)
+    }
+
+    /// How far the person trusts this project. Whoever is about to run a command hook, a context command, a tool or an
+    /// extension of the project asks this first. Reads every file that could run, so ask off the loop.
+    #[must_use]
+    pub fn trust(&self) -> Trust {
+        Trust::of(&self.dirs, &self.project.root)
     }
 
     /// The directive a new thread runs, by id.
@@ -128,6 +228,62 @@ impl Setup {
     pub fn now(&self) -> crate::domain::Timestamp {
         SystemClock.now()
     }
+}
+
+/// The folder that holds the person's own `.ai`.
+fn user_root(dirs: &Dirs) -> PathBuf {
+    let named = std::env::var_os("USER_SPACE").map(PathBuf::from).filter(|path| path.is_absolute());
+    named.unwrap_or_else(|| dirs.home.clone())
+}
+
+/// The keys that are believed: the person's, and those of a project that the person trusts.
+fn believed(dirs: &Dirs, project: &Path, problems: &mut Vec<Problem>) -> TrustStore {
+    let mut spaces = vec![user_root(dirs).join(".ai")];
+    let own = project.join(".ai");
+    if own.join("config/keys/trusted").is_dir() && Trust::of(dirs, project).allows() {
+        spaces.push(own);
+    }
+    let (store, errors) = TrustStore::read(&spaces);
+    problems.extend(errors.into_iter().map(|error| Problem {
+        file: None,
+        line: None,
+        severity: Severity::Warning,
+        message: format!("a key is not believed: {error}"),
+        remedy: "remove the file, or trust the key again".to_owned(),
+    }));
+    store
+}
+
+/// The provider files among tools, nearest space first: YAML in or below a folder `providers`.
+fn provider_files(tools: &Items, spaces: &Spaces) -> (Vec<ProviderFile>, Vec<Problem>) {
+    let (mut files, mut problems) = (Vec::new(), Vec::new());
+    let all = tools.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
+    let is_provider = |item: &&Item| {
+        let ending = Path::new(&item.path).extension().and_then(|ending| ending.to_str());
+        let folders = item.id.as_str().rsplit_once('/').map_or("", |(folders, _)| folders);
+        matches!(ending, Some("yaml" | "yml")) && folders.split('/').any(|folder| folder == "providers")
+    };
+    for item in all.filter(is_provider) {
+        let root = tools.root(item).filter(|root| root.place != Place::Embedded);
+        let Some(rank) = root.and_then(|root| spaces.roots().iter().position(|other| other == root)) else { continue };
+        match tools.read(item) {
+            Ok(text) => {
+                let (file, mut mistakes) = ProviderFile::parse(&text, tools.space(item), &tools.file(item));
+                problems.append(&mut mistakes);
+                files.extend(file.map(|file| (rank, file)));
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    files.sort_by_key(|(rank, _)| *rank);
+    (files.into_iter().map(|(_, file)| file).collect(), problems)
+}
+
+/// The model that a directive wishes for.
+fn wish(items: &Items, directive: &str) -> Option<ModelWish> {
+    let item = items.find(Kind::Directive, directive).ok()?.item;
+    let text = items.read(item).ok()?;
+    Directive::parse(&text, &items.file(item)).0.model
 }
 
 /// This program's own file.

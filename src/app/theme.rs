@@ -19,12 +19,8 @@ pub(super) struct ThemeSource {
 
 impl ThemeSource {
     pub(super) fn new(setup: &Setup) -> Self {
-        let chosen = match &setup.config.theme.value {
-            ThemeChoice::Auto => None,
-            ThemeChoice::Named(name) => Some(name.clone()),
-        };
         let depth = colour_depth(&|name| std::env::var(name).ok());
-        Self { folder: setup.dirs.themes(), chosen, depth, current: None }
+        Self { folder: setup.dirs.themes(), chosen: chosen(setup), depth, current: None }
     }
 
     /// The names that can be chosen.
@@ -41,7 +37,35 @@ impl ThemeSource {
         names
     }
 
-    fn name(model: &Model) -> String {
+    /// The file of the person's that would hold a theme.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.toml"))
+    }
+
+    /// The person's theme, or what is wrong with it.
+    pub(super) fn read(&self, name: &str) -> Result<Theme, Vec<String>> {
+        let path = self.file(name);
+        let Ok(text) = std::fs::read_to_string(&path) else { return Ok(Theme::named(name).unwrap_or_default()) };
+        let (theme, problems) = Theme::from_toml(&text, &path.display().to_string());
+        if problems.is_empty() { Ok(theme) } else { Err(problems.iter().map(ToString::to_string).collect()) }
+    }
+
+    /// Has the theme read again when next asked for.
+    pub(super) fn forget(&mut self) {
+        self.current = None;
+    }
+
+    /// Takes over what the settings say; some when that is another theme than before.
+    #[expect(clippy::option_option, reason = "no change, and a change to none named")]
+    pub(super) fn choose(&mut self, setup: &Setup) -> Option<Option<String>> {
+        let chosen = chosen(setup);
+        let changed = self.chosen != chosen;
+        self.chosen.clone_from(&chosen);
+        changed.then_some(chosen)
+    }
+
+    /// The name of the theme that the model asks for.
+    pub(super) fn name(model: &Model) -> String {
         let otherwise = if model.light == Some(true) { "light" } else { "dark" };
         model.theme.clone().unwrap_or_else(|| otherwise.to_owned())
     }
@@ -68,6 +92,14 @@ impl ThemeSource {
         }
         self.current = Some(name);
         Some(self.of(model))
+    }
+}
+
+/// The theme that the settings name.
+fn chosen(setup: &Setup) -> Option<String> {
+    match &setup.config.theme.value {
+        ThemeChoice::Auto => None,
+        ThemeChoice::Named(name) => Some(name.clone()),
     }
 }
 

@@ -55,9 +55,13 @@ pub(super) fn run(common: &Common, arguments: &CheckArguments) -> Result<ExitCod
     let setup = Setup::gather(project.as_deref(), common.arguments(None))?;
     let (problems, looked) = problems(&setup, path.as_deref());
     let worst = problems.iter().map(|problem| problem.severity).max();
-    if let (Some(path), 0) = (&path, looked) {
+    let is_settings = |path: &Path| setup.cascade.layers().any(|layer| layer.file.starts_with(path));
+    if let (Some(path), 0) = (&path, looked)
+        && problems.is_empty()
+        && !is_settings(path)
+    {
         return Err(Failure::usage(format!("there is no item at {}", path.display()))
-            .hint("items lie in .ai/directives, .ai/knowledge and .ai/tools"));
+            .hint("items lie in .ai/directives, .ai/knowledge and .ai/tools, settings of agents in .ai/config/agent"));
     }
     let mut output = io::BufWriter::new(io::stdout().lock());
     let mut write = || -> io::Result<()> {

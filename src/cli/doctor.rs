@@ -2,11 +2,10 @@
 
 use super::Common;
 use super::failure::{Failure, code, written};
-use super::keys::user_space;
 use super::text::json_line;
 use crate::app::Setup;
 use crate::commands::Keymap;
-use crate::config::{FoundBy, ThemeChoice};
+use crate::config::{FoundBy, ThemeChoice, Trust};
 use crate::engine::driver::Outside;
 use crate::items::signature::SigningKey;
 use crate::providers::is_scripted;
@@ -193,7 +192,7 @@ fn project(setup: &Setup, findings: &mut Findings) {
         FoundBy::WorkingFolder => "the working folder",
     };
     findings.ok(AREA, format!("{root} ({how})"));
-    for (space, folder) in [("project", setup.project.root.join(".ai")), ("user", user_space(setup))] {
+    for (space, folder) in [("project", setup.project.root.join(".ai")), ("user", setup.user_space())] {
         if folder.is_dir() {
             findings.ok(AREA, format!("{space} space: {}", folder.display()));
         } else {
@@ -207,7 +206,17 @@ fn project(setup: &Setup, findings: &mut Findings) {
         Ok(path) => findings.ok(AREA, format!("sockets of workers: {}", path.display())),
         Err(error) => findings.add(AREA, Health::Error, error.to_string(), None),
     }
-    match SigningKey::load(&user_space(setup)) {
+    let trust = setup.trust();
+    match (&trust, trust.warning()) {
+        (_, Some(warning)) => {
+            findings.add(AREA, Health::Warning, warning, Some("levain trust --show lists what could run"));
+        }
+        (Trust::Trusted(runnable), None) => {
+            findings.ok(AREA, format!("trusted: {} files below .ai may run", runnable.files.len()));
+        }
+        (_, None) => findings.ok(AREA, "nothing of this project could run"),
+    }
+    match SigningKey::load(&setup.user_space()) {
         Ok(key) => findings.ok(AREA, format!("you sign with {}", key.fingerprint())),
         Err(error) => findings.ok(AREA, format!("you do not sign: {error}")),
     }
@@ -248,7 +257,18 @@ fn settings(setup: &Setup, findings: &mut Findings) {
 
 fn models(setup: &Setup, findings: &mut Findings) {
     const AREA: &str = "models";
-    let model = setup.model();
+    let look = setup.config.model.is_none() && setup.config.local_servers.value;
+    let found = super::runtime()
+        .ok()
+        .filter(|_| setup.config.local_servers.value)
+        .map(|runtime| runtime.block_on(async { (setup.models.servers().await, setup.models.default_found().await) }));
+    for (server, models) in found.iter().flat_map(|(servers, _)| servers) {
+        findings.ok(AREA, format!("{server} runs on this machine with {models} models"));
+    }
+    for (provider, place) in setup.models.files() {
+        findings.ok(AREA, format!("{provider}: told by a file of the {place} space"));
+    }
+    let model = found.filter(|_| look).map_or_else(|| setup.model(), |(_, model)| model);
     let why =
         setup.config.model.as_ref().map_or_else(|| "nothing else was set".to_owned(), |model| model.source.to_string());
     match setup.models.provider(&model) {

@@ -5,7 +5,8 @@ use super::check::Told;
 use super::failure::{Failure, written};
 use super::text::{harmless, json_line};
 use crate::app::Setup;
-use crate::domain::Severity;
+use crate::domain::{Problem, Severity};
+use crate::items::signature::Verdict;
 use crate::items::{Found, Item, Items, Kind, check};
 use clap::Args;
 use serde::Serialize;
@@ -29,9 +30,42 @@ struct ItemLine<'a> {
     place: Where<'a>,
     /// Files of the same id that come later.
     shadows: Vec<Where<'a>>,
-    /// Who signed the item; not read yet.
-    signature: Option<()>,
+    /// Null where signatures are not looked at: in the program itself, and where the settings say `off`.
+    signature: Option<Signed>,
     problems: Vec<Told>,
+}
+
+/// What an item's signature is worth.
+#[derive(Serialize)]
+struct Signed {
+    verdict: &'static str,
+    /// Whose key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    owner: Option<String>,
+}
+
+impl From<Verdict> for Signed {
+    fn from(verdict: Verdict) -> Self {
+        let word = verdict.word();
+        let (fingerprint, owner) = match verdict {
+            Verdict::Unsigned | Verdict::Malformed { .. } => (None, None),
+            Verdict::Valid { fingerprint, owner, .. } => (Some(fingerprint), Some(owner)),
+            Verdict::Changed { fingerprint } | Verdict::Untrusted { fingerprint } | Verdict::Forged { fingerprint } => {
+                (Some(fingerprint), None)
+            }
+        };
+        Self { verdict: word, fingerprint, owner }
+    }
+}
+
+/// What an item's signature is worth, and all that is wrong with it.
+fn look(items: &Items, item: &Item) -> (Option<Verdict>, Vec<Problem>) {
+    match items.look(item) {
+        Ok(text) => (items.signature(item, &text), check::looked(items, item, &text)),
+        Err(problem) => (None, vec![problem]),
+    }
 }
 
 /// Where a file lies.
@@ -67,14 +101,15 @@ pub(super) fn run(common: &Common, arguments: &ItemsArguments) -> Result<ExitCod
 }
 
 fn line<'a>(items: &Items, found: Found<'a>) -> ItemLine<'a> {
+    let (verdict, problems) = look(items, found.item);
     ItemLine {
         schema: "levain.item/1",
         kind: found.item.kind,
         id: found.item.id.as_str(),
         place: place(items, found.item),
         shadows: found.shadows.iter().map(|item| place(items, item)).collect(),
-        signature: None,
-        problems: check::item(items, found.item).into_iter().map(Told::from).collect(),
+        signature: verdict.map(Signed::from),
+        problems: problems.into_iter().map(Told::from).collect(),
     }
 }
 
@@ -86,7 +121,12 @@ fn write_row(output: &mut impl Write, items: &Items, found: Found<'_>) -> io::Re
     if !shadows.is_empty() {
         write!(output, "  (hides {})", shadows.join(", "))?;
     }
-    match check::item(items, found.item).iter().map(|problem| problem.severity).max() {
+    let (verdict, problems) = look(items, found.item);
+    // Most items are not signed, and need not be.
+    if let Some(verdict) = verdict.filter(|verdict| *verdict != Verdict::Unsigned) {
+        write!(output, "  ({})", verdict.word())?;
+    }
+    match problems.iter().map(|problem| problem.severity).max() {
         Some(Severity::Error) => write!(output, "  ✗ levain check")?,
         Some(Severity::Warning) => write!(output, "  ! levain check")?,
         None => {}

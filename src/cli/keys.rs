@@ -64,19 +64,13 @@ struct KeyLine<'a> {
     path: &'a Path,
 }
 
-/// The person's own `.ai`: below `$USER_SPACE`, else below the home folder.
-pub(super) fn user_space(setup: &Setup) -> PathBuf {
-    let root = std::env::var_os("USER_SPACE").map(PathBuf::from).filter(|path| path.is_absolute());
-    root.unwrap_or_else(|| setup.dirs.home.clone()).join(".ai")
-}
-
 fn project_space(setup: &Setup) -> PathBuf {
     setup.project.root.join(".ai")
 }
 
 pub(super) fn run(common: &Common, arguments: &KeysArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
-    let space = user_space(&setup);
+    let space = setup.user_space();
     let failed = |error: KeyError| Failure::new(error.to_string());
     match &arguments.command {
         KeysCommand::Generate { owner } => {
@@ -90,6 +84,9 @@ pub(super) fn run(common: &Common, arguments: &KeysArguments) -> Result<ExitCode
             let space = if *here { project_space(&setup) } else { space };
             let path = TrustStore::trust(&space, &pem, owner).map_err(failed)?;
             written(writeln!(io::stdout(), "trusting {} of {owner}: {}", fingerprint(&pem), path.display()))?;
+            if *here && !setup.trust().allows() {
+                let _closed = writeln!(io::stderr(), "it counts once you trust the project: levain trust");
+            }
         }
         KeysCommand::List { json } => list(&setup, &space, *json)?,
     }

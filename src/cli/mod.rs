@@ -3,6 +3,7 @@
 mod attach;
 mod check;
 mod completions;
+mod config;
 mod doctor;
 mod failure;
 mod find;
@@ -15,6 +16,7 @@ mod sign;
 mod text;
 mod threads;
 mod transcript;
+mod trust;
 mod worker;
 
 use crate::config::Arguments;
@@ -84,6 +86,10 @@ enum Subcommands {
     Items(items::ItemsArguments),
     /// Say what is wrong with items and settings, and what to do about it
     Check(check::CheckArguments),
+    /// List the settings that hold, each with the file and line it is from
+    Config(config::ConfigArguments),
+    /// Trust this project: let its tools, hooks and extensions run as they are now
+    Trust(trust::TrustArguments),
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
     Worker(worker::WorkerArguments),
@@ -106,6 +112,8 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Completions(arguments)) => completions::run(&arguments),
         Some(Subcommands::Items(arguments)) => items::run(&common, &arguments),
         Some(Subcommands::Check(arguments)) => check::run(&common, &arguments),
+        Some(Subcommands::Config(arguments)) => config::run(&common, &arguments),
+        Some(Subcommands::Trust(arguments)) => trust::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => worker::run(&common, &arguments),
     };
     result.unwrap_or_else(|failure| failure.report())

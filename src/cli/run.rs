@@ -3,6 +3,7 @@
 use super::failure::{Failure, code, written};
 use super::text;
 use super::{Common, runtime};
+use crate::app::setup::SetupError;
 use crate::app::{Briefing, Setup, Shutdown, logging};
 use crate::domain::event::{CancelScope, Delta, PromptMode};
 use crate::domain::{Cost, Event, Limits, ModelRef, Money, Status, ThreadId, ThreadKind, Tokens};
@@ -75,8 +76,8 @@ impl RunArguments {
         self.input.iter().cloned().collect()
     }
 
-    fn limits(&self, directive: Limits) -> Limits {
-        Limits::ONE_SHOT.overridden(directive).overridden(Limits {
+    fn limits(&self, usual: Limits, directive: Limits) -> Limits {
+        usual.overridden(directive).overridden(Limits {
             turns: self.limit_turns,
             tokens: self.limit_tokens.map(Tokens),
             spend: self.limit_spend.map(Money::from_dollars),
@@ -104,13 +105,21 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
         let _closed = writeln!(io::stderr(), "warning: {problem}");
     }
     let directive = setup.directive().to_owned();
-    let briefing = Briefing::prepare(&setup.items(), &directive, Some(arguments.inputs()))?;
+    let items = setup.items();
+    let briefing = Briefing::prepare(&items, &directive, Some(arguments.inputs()))?;
     for problem in &briefing.problems {
         let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
     }
     let prompt = arguments.prompt()?;
     logging::to_file(setup.dirs.state.join("levain.log"));
-    runtime()?.block_on(hosted(&setup, arguments, directive, briefing, prompt))
+    runtime()?.block_on(async {
+        let chosen = setup.choose_found(&items, &directive).await.map_err(SetupError::from)?;
+        drop(items);
+        if let Some(notice) = &chosen.notice {
+            let _closed = writeln!(io::stderr(), "warning: {notice}");
+        }
+        hosted(&setup, arguments, directive, briefing, prompt, chosen.model).await
+    })
 }
 
 async fn hosted(
@@ -119,6 +128,7 @@ async fn hosted(
     directive: String,
     briefing: Briefing,
     prompt: String,
+    model: ModelRef,
 ) -> Result<ExitCode, Failure> {
     let now = setup.now();
     let thread_id = setup.layout.claim(&directive, now)?;
@@ -127,12 +137,12 @@ async fn hosted(
         directive: directive.clone(),
         kind: ThreadKind::OneShot,
         status: Status::Created,
-        model: setup.model(),
+        model,
         title: String::new(),
         created_at: now,
         updated_at: now,
         cost: Cost::default(),
-        limits: arguments.limits(briefing.limits),
+        limits: arguments.limits(setup.one_shot_limits(), briefing.limits),
     };
     recover::create(&setup.layout, &summary)?;
     let hosted = host::host(setup.hosting(thread_id.clone(), briefing.system)?)

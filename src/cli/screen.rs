@@ -2,6 +2,7 @@
 
 use super::failure::Failure;
 use super::{Common, Open, find, runtime};
+use crate::app::setup::SetupError;
 use crate::app::{self, Briefing, Opening, Setup, logging};
 use crate::items::directive::Values;
 use crate::terminal::{Tty, guard};
@@ -15,16 +16,19 @@ pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
         Some(Some(text)) => Some(find::thread(&setup, &text)?),
     };
     let directive = setup.directive().to_owned();
+    let items = setup.items();
     // A thread that is reopened has its own directive.
     if thread.is_none() {
-        Briefing::prepare(&setup.items(), &directive, Some(Values::new()))?;
+        Briefing::prepare(&items, &directive, Some(Values::new()))?;
     }
+    let chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
+    drop(items);
     let tty = Tty::open().map_err(|error| {
         Failure::new(format!("the workbench needs a terminal ({error})"))
             .hint("levain run \"your question\" works without one")
     })?;
     logging::to_file(setup.dirs.state.join("levain.log"));
     guard::install_panic_hook();
-    let opening = Opening { directive, thread };
+    let opening = Opening { directive, thread, chosen };
     runtime()?.block_on(app::run(setup, tty, opening)).map_err(|error| Failure::new(error.to_string()))
 }

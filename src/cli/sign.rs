@@ -2,7 +2,6 @@
 
 use super::Common;
 use super::failure::{Failure, code, written};
-use super::keys::user_space;
 use super::text::json_line;
 use crate::app::Setup;
 use crate::items::signature::{self, Signature, SigningKey};
@@ -40,7 +39,7 @@ struct SignedLine<'a> {
 
 pub(super) fn run(common: &Common, arguments: &SignArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
-    let key = SigningKey::load(&user_space(&setup)).map_err(|error| Failure::new(error.to_string()))?;
+    let key = SigningKey::load(&setup.user_space()).map_err(|error| Failure::new(error.to_string()))?;
     let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut failures = 0;
     for path in &arguments.files {

@@ -1,4 +1,4 @@
-//! The person's settings: which model, directive and theme, how long workers linger.
+//! The person's settings: which model, directive and theme, how long workers linger, what is trusted.
 //!
 //! Settings come in layers: built in, the user's `config.toml`, the project's `levain.toml`, environment, arguments. A
 //! later layer wins, and every value remembers the file and line (or variable, or argument) it came from. A mistake
@@ -9,11 +9,13 @@
 mod file;
 pub mod paths;
 mod settings;
+pub mod trust;
 
 pub use crate::domain::Problem;
 pub use paths::{Dirs, FoundBy, Project};
+pub use trust::Trust;
 
-use crate::domain::ModelRef;
+use crate::domain::{ModelRef, Policies};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -92,6 +94,12 @@ pub struct Config {
     pub idle_seconds: Sourced<u64>,
     /// The same after a screen vanished without a word.
     pub orphan_seconds: Sourced<u64>,
+    /// Whether model servers on this machine are looked for when nothing else says which model to ask.
+    pub local_servers: Sourced<bool>,
+    /// Folders with a `.ai` that belong to the system space, behind what the program brings.
+    pub bundles: Option<Sourced<Vec<PathBuf>>>,
+    /// What missing and bad signatures mean in each space.
+    pub signatures: Sourced<Policies>,
     /// A keymap laid over the default one. `None`: `keymap.toml` beside the user's `config.toml`, if there is one.
     pub keymap: Option<Sourced<PathBuf>>,
 }
@@ -105,12 +113,46 @@ impl Default for Config {
             mouse: Sourced::built_in(true),
             idle_seconds: Sourced::built_in(0),
             orphan_seconds: Sourced::built_in(30),
+            local_servers: Sourced::built_in(true),
+            bundles: None,
+            signatures: Sourced::built_in(Policies::default()),
             keymap: None,
         }
     }
 }
 
 impl Config {
+    /// Every setting with its value as text and where it was set, by name.
+    #[must_use]
+    pub fn told(&self) -> Vec<(&'static str, String, Source)> {
+        let theme = match &self.theme.value {
+            ThemeChoice::Auto => "auto".to_owned(),
+            ThemeChoice::Named(name) => name.clone(),
+        };
+        let path = |path: &PathBuf| path.display().to_string();
+        let model = self.model.as_ref().map(|model| (model.value.to_string(), &model.source));
+        let bundles = self
+            .bundles
+            .as_ref()
+            .map(|bundles| (bundles.value.iter().map(path).collect::<Vec<_>>().join(":"), &bundles.source));
+        let keymap = self.keymap.as_ref().map(|keymap| (path(&keymap.value), &keymap.source));
+        let unset = (String::new(), &Source::BuiltIn);
+        let mut all = vec![
+            ("model", model.unwrap_or_else(|| unset.clone())),
+            ("directive", (self.directive.value.clone(), &self.directive.source)),
+            ("theme", (theme, &self.theme.source)),
+            ("mouse", (self.mouse.value.to_string(), &self.mouse.source)),
+            ("idle_seconds", (self.idle_seconds.value.to_string(), &self.idle_seconds.source)),
+            ("orphan_seconds", (self.orphan_seconds.value.to_string(), &self.orphan_seconds.source)),
+            ("local_servers", (self.local_servers.value.to_string(), &self.local_servers.source)),
+            ("bundles", bundles.unwrap_or_else(|| unset.clone())),
+            ("signatures", (self.signatures.value.to_string(), &self.signatures.source)),
+            ("keymap", keymap.unwrap_or(unset)),
+        ];
+        all.sort_by_key(|(name, _)| *name);
+        all.into_iter().map(|(name, (value, source))| (name, value, source.clone())).collect()
+    }
+
     /// Reads every layer and merges them. `environment` looks a variable up; an empty one counts as unset. Files that
     /// do not exist are no problem.
     #[must_use]

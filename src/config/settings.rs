@@ -2,7 +2,7 @@
 //! messages about them all come from here.
 
 use super::{Config, Dirs, Source, Sourced, ThemeChoice};
-use crate::domain::{Problem, Severity};
+use crate::domain::{Policies, Policy, Problem, Severity};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::de::DeValue;
@@ -113,6 +113,36 @@ pub(super) const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "local_servers",
+        variable: "LEVAIN_LOCAL_SERVERS",
+        in_project: false,
+        expects: "true or false",
+        read: |config, given, source| {
+            config.local_servers = Sourced { value: given.truth()?, source };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "bundles",
+        variable: "LEVAIN_SYSTEM_SPACE",
+        in_project: false,
+        expects: "folders that hold a .ai, for example [\"~/team-items\"]",
+        read: |config, given, source| {
+            config.bundles = Some(Sourced { value: given.paths()?, source });
+            Ok(())
+        },
+    },
+    Setting {
+        name: "signatures",
+        variable: "LEVAIN_SIGNATURES",
+        in_project: false,
+        expects: "\"off\", \"warn\" or \"require\", or one for each space: \"project=require,user=warn\"",
+        read: |config, given, source| {
+            config.signatures = Sourced { value: policies(given.text()?).ok_or(Wrong)?, source };
+            Ok(())
+        },
+    },
+    Setting {
         name: "keymap",
         variable: "LEVAIN_KEYMAP",
         in_project: false,
@@ -159,7 +189,12 @@ impl Given<'_> {
     }
 
     fn path(&self) -> Result<PathBuf, Wrong> {
-        match self.text()? {
+        self.resolve(self.text()?)
+    }
+
+    /// What `text` stands for in a file of this folder.
+    fn resolve(&self, text: &str) -> Result<PathBuf, Wrong> {
+        match text {
             "" => Err(Wrong),
             text => Ok(match text.strip_prefix("~/") {
                 Some(below) => self.home.join(below),
@@ -167,6 +202,41 @@ impl Given<'_> {
             }),
         }
     }
+
+    /// A list of paths; in a variable they stand as in `PATH`.
+    fn paths(&self) -> Result<Vec<PathBuf>, Wrong> {
+        match &self.written {
+            Written::Toml(value) => {
+                let all = value.as_array().ok_or(Wrong)?.iter();
+                all.map(|path| self.resolve(path.get_ref().as_str().ok_or(Wrong)?)).collect()
+            }
+            Written::Variable(text) => {
+                Ok(std::env::split_paths(text).filter(|path| !path.as_os_str().is_empty()).collect())
+            }
+        }
+    }
+}
+
+/// `warn`, or `project=require,user=off`; a space that is not named keeps the usual policy.
+fn policies(text: &str) -> Option<Policies> {
+    let policy = |word: &str| {
+        [Policy::Off, Policy::Warn, Policy::Require].into_iter().find(|policy| policy.word() == word.trim())
+    };
+    if let Some(all) = policy(text) {
+        return Some(Policies { project: all, user: all, system: all });
+    }
+    let mut policies = Policies::default();
+    for part in text.split(',') {
+        let (space, word) = part.split_once('=')?;
+        let place = match space.trim() {
+            "project" => &mut policies.project,
+            "user" => &mut policies.user,
+            "system" => &mut policies.system,
+            _ => return None,
+        };
+        *place = policy(word)?;
+    }
+    Some(policies)
 }
 
 /// Lays the `LEVAIN_…` variables over `config`.

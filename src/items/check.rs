@@ -11,10 +11,18 @@ use std::path::Path;
 /// Everything wrong with one item, by line.
 #[must_use]
 pub fn item(items: &Items, item: &Item) -> Vec<Problem> {
-    match items.read(item) {
-        Ok(text) => self::text(item.kind, &text, &items.file(item), Some(&item.id), Some(items)),
+    match items.look(item) {
+        Ok(text) => looked(items, item, &text),
         Err(problem) => vec![problem],
     }
+}
+
+/// Everything wrong with an item whose text was read already.
+#[must_use]
+pub fn looked(items: &Items, item: &Item, text: &str) -> Vec<Problem> {
+    let mut problems = self::text(item.kind, text, &items.file(item), Some(&item.id), Some(items));
+    problems.splice(0..0, items.objection(item, text));
+    problems
 }
 
 /// Everything wrong with a text. Without `id` its place is not judged, without `items` not what it mentions.

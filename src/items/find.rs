@@ -4,9 +4,10 @@
 //! more that the file lies in its space.
 
 use super::id::{ItemId, Kind};
+use super::signature::{Covers, Layout, TrustStore, Verdict, verify};
 use super::space::{Place, Root, Spaces, embedded_file, embedded_files};
 use super::walk;
-use crate::domain::{Problem, Severity, Space};
+use crate::domain::{Policies, Policy, Problem, Severity, Space};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
@@ -60,17 +61,26 @@ pub struct Items {
     /// For each id its files, the one that is meant first.
     files: BTreeMap<(Kind, ItemId), Vec<Item>>,
     problems: Vec<Problem>,
+    /// Whose signatures are believed.
+    trust: TrustStore,
+    policies: Policies,
 }
 
 impl Items {
     /// Lists all folders.
     #[must_use]
     pub fn list(spaces: &Spaces) -> Self {
+        Self::list_kinds(spaces, &Kind::ALL)
+    }
+
+    /// Lists the folders of some kinds.
+    #[must_use]
+    pub fn list_kinds(spaces: &Spaces, kinds: &[Kind]) -> Self {
         let mut index = Self { spaces: spaces.clone(), ..Self::default() };
         for (number, root) in spaces.roots().iter().enumerate() {
             match &root.place {
-                Place::Folder(base) => index.add_folder(number, root, base),
-                Place::Embedded => index.add_embedded(number),
+                Place::Folder(base) => index.add_folder(number, root, base, kinds),
+                Place::Embedded => index.add_embedded(number, kinds),
             }
         }
         for files in index.files.values_mut() {
@@ -81,22 +91,22 @@ impl Items {
         index
     }
 
-    fn add_folder(&mut self, number: usize, root: &Root, base: &Path) {
+    fn add_folder(&mut self, number: usize, root: &Root, base: &Path, kinds: &[Kind]) {
         if root.bundle.is_some() && !base.join(".ai").is_dir() {
             let message = "this system space holds no `.ai` folder";
-            let remedy = "name folders that hold one in LEVAIN_SYSTEM_SPACE, separated by `:`";
+            let remedy = "name folders that hold one in `bundles` of config.toml, or in LEVAIN_SYSTEM_SPACE";
             self.problems.push(Problem::at(base, None, Severity::Warning, message, remedy));
         }
-        for kind in Kind::ALL {
+        for &kind in kinds {
             for file in walk::files(kind, root, base, &mut self.problems) {
                 self.add(Item { kind, id: file.id, path: file.path, root: number, rank: file.rank });
             }
         }
     }
 
-    fn add_embedded(&mut self, number: usize) {
+    fn add_embedded(&mut self, number: usize, kinds: &[Kind]) {
         for (path, _) in embedded_files() {
-            for kind in Kind::ALL {
+            for &kind in kinds {
                 let below = path.strip_prefix(".ai/").and_then(|rest| rest.strip_prefix(kind.folder()));
                 if let Some((id, rank)) = below.and_then(|rest| walk::item(kind, rest.strip_prefix('/')?)) {
                     self.add(Item { kind, id, path: path.to_owned(), root: number, rank });
@@ -187,11 +197,71 @@ impl Items {
         self.root(item).map_or_else(|| PathBuf::from(&item.path), |root| root.file(&item.path))
     }
 
-    /// The item's text.
+    /// The same items, judged by who signed them.
+    #[must_use]
+    pub fn judged(self, trust: TrustStore, policies: Policies) -> Self {
+        Self { trust, policies, ..self }
+    }
+
+    /// What the signature of an item with this text is worth; none where nobody wants to know: in the program itself,
+    /// and where the policy is off.
+    #[must_use]
+    pub fn signature(&self, item: &Item, text: &str) -> Option<Verdict> {
+        let root = self.root(item)?;
+        if root.place == Place::Embedded || self.policies.of(root.space) == Policy::Off {
+            return None;
+        }
+        let layout = Layout::of(Path::new(&item.path));
+        Some(layout.map_or(Verdict::Unsigned, |layout| verify(text, layout, &self.trust)))
+    }
+
+    /// What there is to say about an item's signature: an error where the item must not be used.
+    #[must_use]
+    pub fn objection(&self, item: &Item, text: &str) -> Option<Problem> {
+        let verdict = self.signature(item, text)?;
+        let (file, space) = (self.file(item), self.root(item)?);
+        let required = self.policies.of(space.space) == Policy::Require;
+        let sign = format!("levain sign {}", file.display());
+        let look = format!("look at it, then {sign}");
+        let (message, remedy) = match &verdict {
+            Verdict::Valid { covers: Covers::Whole, .. } => return None,
+            Verdict::Valid { covers: Covers::AllButBody, .. } | Verdict::Unsigned if !required => return None,
+            Verdict::Valid { .. } => ("its signature does not cover what the model obeys".to_owned(), sign),
+            Verdict::Unsigned => ("is not signed".to_owned(), sign),
+            Verdict::Changed { .. } => ("was changed after it was signed".to_owned(), look),
+            Verdict::Untrusted { fingerprint } => {
+                let message = format!("is signed by {fingerprint}, whom you do not trust");
+                (message, "levain keys trust FILE --owner NAME believes them".to_owned())
+            }
+            Verdict::Forged { fingerprint } => (format!("is not signed by {fingerprint}, as it says"), look),
+            Verdict::Malformed { what } => (format!("its signature does not read: {what}"), sign),
+        };
+        let (severity, message) = if required {
+            (Severity::Error, format!("{message}, and items of the {space} space must be signed"))
+        } else {
+            (Severity::Warning, message)
+        };
+        Some(Problem::at(&file, 1, severity, message, remedy))
+    }
+
+    /// The item's text, for use.
     ///
     /// # Errors
-    /// A [`Problem`] when the file is gone, is no text, is too long, or has been replaced by a link out of its space.
+    /// A [`Problem`] when the file is gone, is no text, is too long, or has been replaced by a link out of its space,
+    /// and where signatures are required and its own is missing or bad.
     pub fn read(&self, item: &Item) -> Result<Cow<'static, str>, Problem> {
+        let text = self.look(item)?;
+        match self.objection(item, &text) {
+            Some(problem) if problem.severity == Severity::Error => Err(problem),
+            Some(_) | None => Ok(text),
+        }
+    }
+
+    /// The item's text, to look at, whoever signed it.
+    ///
+    /// # Errors
+    /// As [`Items::read`], without regard to signatures.
+    pub fn look(&self, item: &Item) -> Result<Cow<'static, str>, Problem> {
         let told = self.file(item);
         let bad = |message: String, remedy: &str| Problem::at(&told, None, Severity::Error, message, remedy);
         match self.root(item).map(|root| &root.place) {
@@ -204,7 +274,8 @@ impl Items {
     }
 }
 
-fn read_inside(base: &Path, path: &str, bad: &dyn Fn(String, &str) -> Problem) -> Result<String, Problem> {
+/// The text at `path`, relative to `base`, made sure to lie in its `.ai`. `bad` makes a problem of a message and a remedy.
+pub(super) fn read_inside(base: &Path, path: &str, bad: &dyn Fn(String, &str) -> Problem) -> Result<String, Problem> {
     let unreadable = |error: std::io::Error| bad(format!("could not be read: {error}"), "look at its permissions");
     let inside = fs::canonicalize(base.join(".ai")).map_err(unreadable)?;
     let real = fs::canonicalize(base.join(path)).map_err(unreadable)?;

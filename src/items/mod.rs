@@ -3,6 +3,7 @@
 //! [`find`] says which file an id means and which files it shadows. Parsers of what people write are tolerant: they
 //! return a value and a list of problems, and one mistake costs one entry.
 
+pub mod cascade;
 pub mod check;
 pub mod directive;
 mod fence;
@@ -15,6 +16,7 @@ pub mod space;
 pub mod tool;
 mod walk;
 
+pub use cascade::Cascade;
 pub use directive::Directive;
 pub use find::{Found, Item, Items, NotFound};
 pub use id::{ItemId, Kind};

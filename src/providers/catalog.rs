@@ -1,9 +1,10 @@
 //! What is known about models: window, longest answer, prices. The list is `assets/models.toml`.
 //!
-//! A model that is not listed can still be used; its spend is then unknown, and its answers have the usual limit.
+//! Provider files of project and user go before the list, those of the system behind it. A model that is listed nowhere
+//! can still be used; its spend is then unknown, and its answers have the usual limit.
 
-use super::yaml::ToolForm;
-use crate::domain::{ModelRef, Money, Tokens, Usage};
+use super::yaml::{ProviderFile, ToolForm};
+use crate::domain::{ModelRef, Money, Space, Tokens, Usage};
 use serde::Deserialize;
 use std::sync::LazyLock;
 
@@ -16,10 +17,16 @@ pub const USUAL_MAX_OUTPUT: u64 = 16_384;
 pub struct Catalog {
     #[serde(rename = "model")]
     models: Vec<ModelInfo>,
+    /// Provider files, nearest space first.
+    #[serde(skip)]
+    files: Vec<ProviderFile>,
+    /// Longest answer to ask of a model whose own limit is not known, where it is not the usual one.
+    #[serde(skip)]
+    usual_max_output: Option<u64>,
 }
 
 /// One model, or several of one kind.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelInfo {
     pub provider: String,
@@ -30,7 +37,7 @@ pub struct ModelInfo {
     price: Option<Prices>,
     /// How the model is told of tools.
     #[serde(default)]
-    tools: ToolForm,
+    tools: Option<ToolForm>,
 }
 
 /// US dollars for a million tokens, as vendors print them.
@@ -49,7 +56,11 @@ impl Catalog {
     #[must_use]
     pub fn embedded() -> Self {
         // The test below reads the same text, so the default is never taken.
-        Self::parse(include_str!("../../assets/models.toml")).unwrap_or(Self { models: Vec::new() })
+        Self::parse(include_str!("../../assets/models.toml")).unwrap_or(Self {
+            models: Vec::new(),
+            files: Vec::new(),
+            usual_max_output: None,
+        })
     }
 
     /// The same list, read once.
@@ -66,17 +77,63 @@ impl Catalog {
         toml::from_str(text)
     }
 
-    /// What is known about `model`: by its own name, else by the longest beginning that fits.
+    /// The list with the prices and windows of provider files, nearest space first.
+    #[must_use]
+    pub fn with_files(self, files: &[ProviderFile]) -> Self {
+        Self { files: files.to_vec(), ..self }
+    }
+
+    /// The list with another answer for models whose longest answer is not known.
+    #[must_use]
+    pub fn with_usual_max_output(self, tokens: u64) -> Self {
+        Self { usual_max_output: Some(tokens), ..self }
+    }
+
+    /// The longest answer to ask of `model`.
+    #[must_use]
+    pub fn max_output(&self, model: &ModelRef) -> Tokens {
+        let known = self.lookup(model).and_then(|info| info.max_output);
+        Tokens(known.or(self.usual_max_output).unwrap_or(USUAL_MAX_OUTPUT))
+    }
+
+    /// What is known about `model`: in the list by its own name, else by the longest beginning that fits; in provider
+    /// files by its own name.
     #[must_use]
     pub fn lookup(&self, model: &ModelRef) -> Option<ModelInfo> {
         // The same models behind another wire form.
         let provider = if model.provider == "openai-responses" { "openai" } else { &model.provider };
-        self.models
+        let listed = self
+            .models
             .iter()
             .filter(|info| info.provider == provider)
             .filter_map(|info| Some((info.fit(&model.model)?, info)))
             .max_by_key(|(fit, _)| *fit)
-            .map(|(_, info)| info.clone())
+            .map(|(_, info)| info.clone());
+        let mut info = self.filed(provider, &model.model, &|space| space != Space::System);
+        info.fill(listed.unwrap_or_default());
+        info.fill(self.filed(provider, &model.model, &|space| space == Space::System));
+        info.is_something().then(|| ModelInfo { provider: provider.to_owned(), ..info })
+    }
+
+    /// What the provider files of some spaces say about a model, the nearest first for each value.
+    fn filed(&self, provider: &str, model: &str, of: &dyn Fn(Space) -> bool) -> ModelInfo {
+        let mut info = ModelInfo::default();
+        for file in self.files.iter().filter(|file| file.tool_id == provider && of(file.space)) {
+            let part = file.part(model);
+            let price = part.prices.iter().find(|price| price.model == model);
+            info.fill(ModelInfo {
+                window: part.window,
+                max_output: price.and_then(|price| price.max_output),
+                price: price.map(|price| Prices {
+                    input: price.input,
+                    output: price.output,
+                    cache_read: None,
+                    cache_write: None,
+                }),
+                ..ModelInfo::default()
+            });
+        }
+        info
     }
 
     /// The known models under the names people choose by, in the order of the list.
@@ -100,6 +157,21 @@ impl ModelInfo {
         fits.max()
     }
 
+    /// Takes from `other` what is not known here.
+    fn fill(&mut self, other: Self) {
+        if self.names.is_empty() {
+            self.names = other.names;
+        }
+        self.window = self.window.or(other.window);
+        self.max_output = self.max_output.or(other.max_output);
+        self.price = self.price.or(other.price);
+        self.tools = self.tools.or(other.tools);
+    }
+
+    fn is_something(&self) -> bool {
+        !self.names.is_empty() || self.window.is_some() || self.max_output.is_some() || self.price.is_some()
+    }
+
     /// Tokens that prompt and answer together may take.
     #[must_use]
     pub fn window(&self) -> Option<Tokens> {
@@ -109,19 +181,13 @@ impl ModelInfo {
     /// How the model is told of tools.
     #[must_use]
     pub fn tools(&self) -> ToolForm {
-        self.tools
+        self.tools.unwrap_or_default()
     }
 
     /// US dollars for a million tokens of input and of output.
     #[must_use]
     pub fn dollars(&self) -> Option<(f64, f64)> {
         self.price.map(|price| (price.input, price.output))
-    }
-
-    /// The longest answer to ask for.
-    #[must_use]
-    pub fn max_output(&self) -> Tokens {
-        Tokens(self.max_output.unwrap_or(USUAL_MAX_OUTPUT))
     }
 
     /// The price of `usage`, each class rounded up to a millionth of a dollar; `None` when the price is not known.
@@ -155,7 +221,7 @@ mod tests {
         let catalog = Catalog::parse(include_str!("../../assets/models.toml")).unwrap();
         for info in &catalog.models {
             assert!(!info.names.is_empty());
-            assert!(info.max_output().0 <= info.window().unwrap().0, "{info:?}");
+            assert!(info.max_output.unwrap_or(USUAL_MAX_OUTPUT) <= info.window().unwrap().0, "{info:?}");
             let price = info.price.unwrap();
             assert!(price.input <= price.output && price.cache_read.unwrap() <= price.input, "{info:?}");
         }
@@ -202,6 +268,28 @@ mod tests {
         assert_eq!(lookup("openai/gpt-4o-audio-preview"), None);
         let bare = Catalog::parse("[[model]]\nprovider='p'\nnames=['m']\n").unwrap();
         let info = bare.lookup(&"p/m".parse().unwrap()).unwrap();
-        assert_eq!((info.spend(&Usage::default()), info.max_output()), (None, Tokens(USUAL_MAX_OUTPUT)));
+        assert_eq!(info.spend(&Usage::default()), None);
+        assert_eq!(bare.max_output(&"p/m".parse().unwrap()), Tokens(USUAL_MAX_OUTPUT));
+        assert_eq!(bare.with_usual_max_output(7).max_output(&"q/x".parse().unwrap()), Tokens(7));
+    }
+
+    #[test]
+    fn peoples_files_go_before_the_list_and_the_systems_behind_it() {
+        let file = |space, text: &str| ProviderFile::parse(text, space, std::path::Path::new("p.yaml")).0.unwrap();
+        let anthropic = "tool_id: anthropic\ncontext_window: ";
+        let price = "\npricing: {claude-haiku-4-5: {input: 9, output: 9, max_output_tokens: 5}}";
+        let catalog = Catalog::embedded().with_files(&[
+            file(Space::Project, &format!("{anthropic}111")),
+            file(Space::User, &format!("{anthropic}222{price}")),
+            file(Space::System, "tool_id: anthropic\ncontext_window: 333"),
+            file(Space::System, "tool_id: openai\ncontext_window: 444"),
+        ]);
+        let look = |model: &str| catalog.lookup(&model.parse().unwrap()).unwrap();
+        let haiku = look("anthropic/claude-haiku-4-5");
+        assert_eq!((haiku.window(), haiku.dollars(), haiku.max_output), (Some(Tokens(111)), Some((9.0, 9.0)), Some(5)));
+        let listed = lookup("openai/gpt-4o").unwrap();
+        assert_eq!(look("openai/gpt-4o"), listed);
+        assert_eq!((look("openai/unlisted").window(), look("openai/unlisted").dollars()), (Some(Tokens(444)), None));
+        assert_eq!(catalog.lookup(&"ollama/x".parse().unwrap()), None);
     }
 }

@@ -37,4 +37,5 @@ pub use keys::{Keys, KeysError};
 pub use known::is_local;
 pub use local::Found;
 pub use resolver::{Choice, Providers, ResolveError, Settings, is_scripted};
+pub use tiers::Preference;
 pub use yaml::{ProviderFile, ToolForm};

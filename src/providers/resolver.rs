@@ -11,6 +11,7 @@ use super::openai_responses::OpenAiResponses;
 use super::scripted::{self, LoadError, Scripted};
 use super::site::{Auth, Site};
 use super::text_calls::TextCalls;
+use super::tiers::Preference;
 use super::yaml::{Part, ProviderFile, ToolForm};
 use crate::domain::{ModelRef, Space};
 use crate::items::space::embedded_texts;
@@ -18,7 +19,7 @@ use crate::ports::Provider;
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -32,6 +33,7 @@ pub struct Settings {
     pub bases: BTreeMap<String, String>,
     /// Provider files, nearest space first; of two with one name the first counts.
     pub files: Vec<ProviderFile>,
+    pub preference: Preference,
     /// What paths of scenarios are relative to.
     pub scenario_dir: PathBuf,
     /// How long a provider may send nothing.
@@ -49,19 +51,29 @@ impl Settings {
         if let Some(host) = told("OLLAMA_HOST") {
             bases.entry("ollama".to_owned()).or_insert_with(|| known::ollama_host(&host));
         }
-        Self { keys, bases, files: bundled(), scenario_dir: PathBuf::new(), silence: http::SILENCE }
+        Self {
+            keys,
+            bases,
+            files: bundled(),
+            preference: Preference::default(),
+            scenario_dir: PathBuf::new(),
+            silence: http::SILENCE,
+        }
     }
 }
 
 impl Settings {
     /// Lays provider files of people over the bundled ones, nearest space first, and takes the keys from the variables
     /// they name. A project's file says nothing of keys and addresses: whoever wrote the project would get the key.
+    /// Further bundles come after the bundled ones, as their items do.
     pub fn lay_over(&mut self, files: Vec<ProviderFile>, env: impl Fn(&str) -> Option<String>) {
         for file in files.iter().filter(|file| file.space != Space::Project) {
             let named = file.part("").key_variable.iter().chain(&file.env).cloned().collect::<Vec<_>>();
             self.keys.offer(&file.tool_id, &named, &env);
         }
-        self.files.splice(0..0, files);
+        let (near, bundles): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| file.space != Space::System);
+        self.files.splice(0..0, near);
+        self.files.extend(bundles);
     }
 }
 
@@ -70,7 +82,9 @@ pub(super) const BUNDLED: &str = ".ai/tools/levain/providers";
 
 /// The provider files in the program.
 fn bundled() -> Vec<ProviderFile> {
-    embedded_texts(BUNDLED).filter_map(|(_, text)| ProviderFile::parse(text, Space::System).0).collect()
+    embedded_texts(BUNDLED)
+        .filter_map(|(path, text)| ProviderFile::parse(text, Space::System, Path::new(path)).0)
+        .collect()
 }
 
 /// Why a model cannot be asked, and what to do.
@@ -84,7 +98,7 @@ pub enum ResolveError {
     BadBase { variable: &'static str, detail: String, example: &'static str },
     #[error("`{asked}` is no model or tier; write provider/model, or one of the tiers {}", tiers.join(", "))]
     UnknownModel { asked: String, tiers: Vec<String> },
-    #[error("several providers have the tier `{tier}`; name one of {}", models.join(", "))]
+    #[error("several providers have the tier `{tier}`; name one of {}, or set provider.default in .ai/config/agent/agent.yaml", models.join(", "))]
     Ambiguous { tier: String, models: Vec<String> },
     #[error("the file of provider {provider} {what}")]
     BadFile { provider: String, what: String },
@@ -151,6 +165,10 @@ impl Providers {
                 (form, site)
             }
             (None, Some(part)) => self.filed(&model.provider, part)?,
+            (None, None) if self.files().iter().any(|file| file.tool_id == model.provider) => {
+                let what = "lies in the project, which cannot say where it answers; copy it to ~/.ai/tools/providers";
+                return Err(ResolveError::BadFile { provider: model.provider.clone(), what: what.to_owned() });
+            }
             (None, None) => return Err(self.unknown(&model.provider)),
         };
         let provider = speak(form, http, site);
@@ -161,8 +179,13 @@ impl Providers {
     }
 
     /// The provider files, nearest space first.
-    pub(super) fn files(&self) -> &[ProviderFile] {
+    #[must_use]
+    pub fn files(&self) -> &[ProviderFile] {
         &self.settings.files
+    }
+
+    pub(super) fn preference(&self) -> &Preference {
+        &self.settings.preference
     }
 
     /// There is no provider of that name.
@@ -177,9 +200,9 @@ impl Providers {
         ResolveError::UnknownProvider { provider: provider.to_owned(), known }
     }
 
-    /// The file that may say where `provider` answers: the nearest that is the user's own.
+    /// The file that may say where `provider` answers: the nearest that is not a project's.
     fn own_file(&self, provider: &str) -> Option<&ProviderFile> {
-        self.settings.files.iter().find(|file| file.tool_id == provider && file.space == Space::User)
+        self.settings.files.iter().find(|file| file.tool_id == provider && file.space != Space::Project)
     }
 
     /// A provider that only a file knows.
@@ -237,24 +260,22 @@ impl Providers {
         }
     }
 
-    /// The known models, those that can be asked now first.
+    /// The known models, those that can be asked now first: the listed ones, and those that people's files name.
     #[must_use]
     pub fn choices(&self) -> Vec<Choice> {
-        let mut choices: Vec<Choice> = Catalog::embedded()
-            .choices()
-            .into_iter()
-            .map(|model| Choice { ready: self.is_ready(&model.provider), model })
-            .collect();
+        let mut names = Catalog::embedded().choices();
+        for file in self.files().iter().filter(|file| self.own_file(&file.tool_id).is_some()) {
+            for model in file.models() {
+                let model = ModelRef::new(&file.tool_id, model);
+                if !names.contains(&model) {
+                    names.push(model);
+                }
+            }
+        }
+        let ready = |model: &ModelRef| self.provider(model).is_ok();
+        let mut choices: Vec<Choice> = names.into_iter().map(|model| Choice { ready: ready(&model), model }).collect();
         choices.sort_by_key(|choice| !choice.ready);
         choices
-    }
-
-    fn is_ready(&self, provider: &str) -> bool {
-        known::known(provider).is_none_or(|known| {
-            known.place == Place::Local
-                || self.settings.bases.contains_key(known.name)
-                || self.settings.keys.get(known.key).is_some()
-        })
     }
 
     /// The vendor wants a key; another server may not.

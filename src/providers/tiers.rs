@@ -5,15 +5,27 @@ use super::resolver::{Providers, ResolveError};
 use super::yaml::ProviderFile;
 use crate::domain::ModelRef;
 
+/// What goes first where several models would do, from the settings of agents.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preference {
+    /// The provider that is asked first.
+    pub provider: Option<String>,
+    /// Tiers with a meaning of their own: `provider/model`, or the name of a model.
+    pub tiers: Vec<(String, String)>,
+}
+
 impl Providers {
-    /// The model that `asked` stands for. In order: `provider/model` as it is, a tier, the id of a tier's model, the
-    /// beginning of one, an id with a price. With `preferred`, only that provider's.
+    /// The model that `asked` stands for. In order: `provider/model` as it is, a tier of the [`Preference`], a tier of a
+    /// provider, the id of a tier's model, the beginning of one, an id with a price. With `only`, that provider's.
     ///
     /// # Errors
-    /// [`ResolveError`], which lists what there is. Where several providers whose keys are here have the tier, one has
-    /// to be named.
-    pub fn choose(&self, asked: &str, preferred: Option<&str>) -> Result<ModelRef, ResolveError> {
+    /// [`ResolveError`], which lists what there is. Where several providers whose keys are here have the tier and none
+    /// is preferred, one has to be named.
+    pub fn choose(&self, asked: &str, only: Option<&str>) -> Result<ModelRef, ResolveError> {
+        let preference = self.preference();
         let asked = asked.trim();
+        let own = preference.tiers.iter().find(|(tier, _)| only.is_none() && tier == asked);
+        let asked = own.map_or(asked, |(_, model)| model.trim());
         if let Ok(model) = asked.parse::<ModelRef>()
             && (known::known(&model.provider).is_some()
                 || super::is_scripted(&model)
@@ -28,12 +40,13 @@ impl Providers {
                 files.push(file);
             }
         }
-        if let Some(name) = preferred {
+        if let Some(name) = only {
             files.retain(|file| file.tool_id == name);
             if files.is_empty() {
                 return Err(self.unknown(name));
             }
         }
+        files.sort_by_key(|file| preference.provider.as_ref() != Some(&file.tool_id));
         if let Some(model) = self.by_tier(asked, &files)? {
             return Ok(model);
         }
@@ -74,6 +87,11 @@ impl Providers {
     fn by_tier(&self, tier: &str, files: &[&ProviderFile]) -> Result<Option<ModelRef>, ResolveError> {
         let offered: Vec<ModelRef> =
             files.iter().filter_map(|file| Some(ModelRef::new(&file.tool_id, file.tier(tier)?))).collect();
+        if let Some(first) =
+            offered.first().filter(|model| self.preference().provider.as_ref() == Some(&model.provider))
+        {
+            return Ok(Some(first.clone()));
+        }
         let ready: Vec<&ModelRef> = offered.iter().filter(|model| self.provider(model).is_ok()).collect();
         match ready.as_slice() {
             // The first that is offered says what it misses when it is asked.
@@ -89,13 +107,35 @@ impl Providers {
 
 #[cfg(test)]
 mod tests {
-    use crate::providers::{Keys, Providers, Settings};
+    use crate::providers::{Keys, Preference, Providers, Settings};
 
     /// What `asked` stands for when the keys of these variables are here.
-    fn choose(keys: &[&str], asked: &str, preferred: Option<&str>) -> String {
+    fn choose(keys: &[&str], asked: &str, only: Option<&str>) -> String {
+        prefer(keys, asked, only, Preference::default())
+    }
+
+    fn prefer(keys: &[&str], asked: &str, only: Option<&str>, preference: Preference) -> String {
         let env = |name: &str| keys.contains(&name).then(|| "k".to_owned());
-        let providers = Providers::new(Settings::from_env(env, Keys::from_env(env)));
-        providers.choose(asked, preferred).map_or_else(|error| error.to_string(), |model| model.to_string())
+        let settings = Settings { preference, ..Settings::from_env(env, Keys::from_env(env)) };
+        let chosen = Providers::new(settings).choose(asked, only);
+        chosen.map_or_else(|error| error.to_string(), |model| model.to_string())
+    }
+
+    #[test]
+    fn a_preference_goes_before_the_providers_own_tiers() {
+        let both = &["OPENAI_API_KEY", "GEMINI_API_KEY"];
+        let preference = |provider: Option<&str>, tiers: &[(&str, &str)]| Preference {
+            provider: provider.map(ToOwned::to_owned),
+            tiers: tiers.iter().map(|(tier, model)| ((*tier).to_owned(), (*model).to_owned())).collect(),
+        };
+        let gemini = preference(Some("gemini"), &[]);
+        assert_eq!(prefer(both, "fast", None, gemini.clone()), "gemini/gemini-2.5-flash-lite");
+        // The preferred one, even when its key is missing: it says so when it is asked.
+        assert_eq!(prefer(&["OPENAI_API_KEY"], "fast", None, gemini), "gemini/gemini-2.5-flash-lite");
+        let own = preference(None, &[("fast", "ollama/llama3.2"), ("high", "claude-opus-4-6")]);
+        assert_eq!(prefer(both, "fast", None, own.clone()), "ollama/llama3.2");
+        assert_eq!(prefer(both, "high", None, own.clone()), "anthropic/claude-opus-4-6");
+        assert_eq!(prefer(both, "fast", Some("openai"), own), "openai/gpt-5-mini");
     }
 
     #[test]

@@ -2,13 +2,14 @@
 //!
 //! A file is read into a value and a list of problems; a mistake costs its own entry. What a `profile` says is laid over
 //! the rest for the models that its globs match. How requests are written is code: `wire` names the form, and where it
-//! is absent the address tells.
+//! is absent the address tells. A project's file speaks of tiers, prices and windows only: what it says of addresses,
+//! keys and headers is left out as it is read.
 
 use super::known::Form;
 use super::outline::Outline;
-pub use super::scripted::scenario::Problem;
-use crate::domain::Space;
+use crate::domain::{Problem, Severity, Space};
 use serde_yaml::{Mapping, Value};
+use std::path::Path;
 
 /// How a model is told of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -70,23 +71,41 @@ pub struct Price {
 }
 
 impl ProviderFile {
-    /// Reads a file that lies in `space`. Without a `tool_id` there is no provider.
+    /// Reads the text of `path`, which lies in `space`. Without a `tool_id` there is no provider.
     #[must_use]
-    pub fn parse(text: &str, space: Space) -> (Option<Self>, Vec<Problem>) {
-        let mut reader = Reader { outline: Outline::new(text), problems: Vec::new() };
-        let file = match serde_yaml::from_str::<Value>(text) {
+    pub fn parse(text: &str, space: Space, path: &Path) -> (Option<Self>, Vec<Problem>) {
+        let mut reader = Reader { outline: Outline::new(text), path, problems: Vec::new() };
+        let mut file = match serde_yaml::from_str::<Value>(text) {
             Ok(Value::Mapping(map)) => reader.file(&map, space),
             Ok(_) => {
-                reader.problem_at(0, "a provider file is a list of names and values, beginning with `tool_id`");
+                reader.problem_at(0, "is no list of names and values", "begin with `tool_id: NAME`");
                 None
             }
             Err(error) => {
                 let line = error.location().map_or(0, |place| place.line().saturating_sub(1));
-                reader.problem_at(line, &format!("this is not YAML: {error}"));
+                reader.problem_at(line, &format!("this is not YAML: {error}"), "mend the line");
                 None
             }
         };
+        if let Some(file) = file.as_mut().filter(|file| file.space == Space::Project)
+            && file.forget_where()
+        {
+            let message = "a project cannot say where a provider answers or how its key travels";
+            let line = reader.outline.line_of("config", &reader.outline.all());
+            let remedy = "keep tiers, prices and windows here; write `config` into a file of your own, below ~/.ai/tools/providers";
+            reader.problems.push(Problem::at(path, line_number(line), Severity::Warning, message, remedy));
+        }
         (file, reader.problems)
+    }
+
+    /// Drops addresses, keys and headers; whether there were any.
+    fn forget_where(&mut self) -> bool {
+        let mut any = !std::mem::take(&mut self.env).is_empty();
+        for part in std::iter::once(&mut self.base).chain(self.profiles.iter_mut().map(|profile| &mut profile.part)) {
+            any |= part.base.take().is_some() | part.key_header.take().is_some() | part.key_variable.take().is_some();
+            any |= !std::mem::take(&mut part.headers).is_empty();
+        }
+        any
     }
 
     /// What holds for `model`: the first profile that matches, else the file itself.
@@ -96,6 +115,13 @@ impl ProviderFile {
         profile.map_or(&self.base, |profile| &profile.part)
     }
 
+    /// Every model that the file names, those of tiers first.
+    pub fn models(&self) -> impl Iterator<Item = &str> {
+        let parts = std::iter::once(&self.base).chain(self.profiles.iter().map(|profile| &profile.part));
+        let priced = parts.flat_map(|part| part.prices.iter().map(|price| price.model.as_str()));
+        self.tiers.iter().map(|(_, model)| model.as_str()).chain(priced)
+    }
+
     /// The model of a tier.
     #[must_use]
     pub fn tier(&self, name: &str) -> Option<&str> {
@@ -103,22 +129,32 @@ impl ProviderFile {
     }
 }
 
+/// From the outline's count, which begins at 0.
+fn line_number(line: usize) -> u32 {
+    u32::try_from(line + 1).unwrap_or(u32::MAX)
+}
+
 struct Reader<'a> {
     outline: Outline<'a>,
+    path: &'a Path,
     problems: Vec<Problem>,
 }
 
 impl Reader<'_> {
     fn file(&mut self, map: &Mapping, space: Space) -> Option<ProviderFile> {
+        // Providers of other things, such as mail, are tools like any other.
+        if map.get("tool_type").and_then(Value::as_str).is_some_and(|kind| kind != "http") {
+            return None;
+        }
         let Some(tool_id) = map.get("tool_id").and_then(Value::as_str).filter(|id| !id.trim().is_empty()) else {
-            self.problem("tool_id", "`tool_id` must be the provider's name, such as `anthropic`");
+            self.problem("tool_id", "names no provider", "write `tool_id: NAME`, such as `tool_id: anthropic`");
             return None;
         };
         let mut tiers = Vec::new();
         for (tier, model) in self.mapping(map, "tier_mapping") {
             match model.as_str() {
                 Some(model) => tiers.push((tier, model.to_owned())),
-                None => self.problem(&tier, &format!("the tier `{tier}` must name a model")),
+                None => self.problem(&tier, &format!("the tier `{tier}` names no model"), "write the name of a model"),
             }
         }
         let env = map.get("env_config").and_then(|config| config.get("env")).and_then(Value::as_sequence);
@@ -128,7 +164,8 @@ impl Reader<'_> {
         for (name, profile) in self.mapping(map, "profiles") {
             let globs = globs(profile.get("match"));
             if globs.is_empty() {
-                self.problem(&name, &format!("the profile `{name}` needs `match`: globs over names of models"));
+                let message = format!("the profile `{name}` says of no model that it is for it");
+                self.problem(&name, &message, "add `match`: globs over names of models");
                 continue;
             }
             let mut merged = Value::Mapping(map.clone());
@@ -158,7 +195,8 @@ impl Reader<'_> {
             Some(word) => {
                 let form = form_named(&word);
                 if form.is_none() {
-                    self.problem("wire", &format!("`{word}` is no wire; write anthropic, chat, responses or gemini"));
+                    let message = format!("`{word}` is no wire");
+                    self.problem("wire", &message, "write anthropic, chat, responses or gemini");
                 }
                 form.or(from_url)
             }
@@ -167,10 +205,8 @@ impl Reader<'_> {
         let key = ["key", "token", "value", "env"].iter().find_map(|name| text(auth.get(*name)));
         let key_variable = key.as_deref().map(variable);
         if key.is_some() && key_variable.as_ref().is_none_or(Option::is_none) {
-            self.problem(
-                "auth",
-                "a key does not belong in a file; write the name of a variable, such as ${MY_API_KEY}",
-            );
+            let remedy = "write the name of a variable, such as ${MY_API_KEY}";
+            self.problem("auth", "a key does not belong in a file", remedy);
         }
         let mut headers = Vec::new();
         for (name, value) in config.get("headers").and_then(Value::as_mapping).into_iter().flatten() {
@@ -178,25 +214,25 @@ impl Reader<'_> {
             match (name.as_str(), value) {
                 (Some(name), Some(value)) if !value.contains("${") => headers.push((name.to_ascii_lowercase(), value)),
                 // The body's type is the program's business, and a header with a variable carries a key: `auth` does.
-                _ => self.problem("headers", "headers are texts without variables; the key goes under `auth`"),
+                _ => self.problem("headers", "a header is no text, or holds a variable", "the key goes under `auth`"),
             }
         }
         let mut prices = Vec::new();
         for (model, price) in self.mapping(map, "pricing") {
             let dollars = |name: &str| price.get(name).and_then(Value::as_f64).filter(|price| *price >= 0.0);
-            match (dollars("input"), dollars("output")) {
-                (Some(input), Some(output)) => {
-                    let max_output = price.get("max_output_tokens").and_then(Value::as_u64);
-                    prices.push(Price { model, input, output, max_output });
-                }
-                _ => self.problem(&model, &format!("the price of `{model}` needs `input` and `output` in US dollars")),
+            if let (Some(input), Some(output)) = (dollars("input"), dollars("output")) {
+                let max_output = price.get("max_output_tokens").and_then(Value::as_u64);
+                prices.push(Price { model, input, output, max_output });
+            } else {
+                let message = format!("the price of `{model}` is not whole");
+                self.problem(&model, &message, "write `input` and `output` in US dollars for a million tokens");
             }
         }
         let tools = match text(map.get("tool_use").and_then(|tools| tools.get("mode"))).as_deref() {
             None | Some("native") => ToolForm::Native,
             Some("text_parsed" | "text") => ToolForm::Text,
             Some(word) => {
-                self.problem("mode", &format!("`{word}` is no mode of tools; write native or text_parsed"));
+                self.problem("mode", &format!("`{word}` is no mode of tools"), "write native or text_parsed");
                 ToolForm::Native
             }
         };
@@ -221,20 +257,20 @@ impl Reader<'_> {
                 entries.iter().filter_map(|(name, value)| Some((name.as_str()?.to_owned(), value.clone()))).collect()
             }
             Some(_) => {
-                self.problem(name, &format!("`{name}` must be names with values"));
+                self.problem(name, &format!("`{name}` holds no names with values"), "write `name: value` below it");
                 Vec::new()
             }
         }
     }
 
-    fn problem(&mut self, key: &str, message: &str) {
+    fn problem(&mut self, key: &str, message: &str, remedy: &str) {
         let line = self.outline.line_of(key, &self.outline.all());
-        self.problem_at(line, message);
+        self.problem_at(line, message, remedy);
     }
 
     /// `line` counts from 0.
-    fn problem_at(&mut self, line: usize, message: &str) {
-        self.problems.push(Problem { line: line + 1, message: message.to_owned() });
+    fn problem_at(&mut self, line: usize, message: &str, remedy: &str) {
+        self.problems.push(Problem::at(self.path, line_number(line), Severity::Error, message, remedy));
     }
 }
 

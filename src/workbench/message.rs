@@ -1,6 +1,6 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
-use crate::commands::Key;
+use crate::commands::{Key, Keymap};
 use crate::domain::{ModelRef, Record, Status, ThreadId};
 use crate::worker::protocol::{Command, FromWorker, State};
 
@@ -57,6 +57,17 @@ pub enum Message {
     History(Vec<String>),
     /// The models that can be chosen.
     Models(Vec<ModelChoice>),
+    /// A server on this machine has a model, where so far only the script would answer. It may be the script's own.
+    ModelFound(ModelRef),
+    /// The settings were saved and name another model.
+    UsualModel(ModelRef),
+    /// The keymap was saved.
+    Keymap(Keymap),
+    /// The themes there are now, and the one that the settings name.
+    Themes {
+        names: Vec<String>,
+        chosen: Option<String>,
+    },
     /// `$EDITOR` came back with this text.
     Edited(String),
     /// Something failed or is worth saying; shown for a while and kept in the notices list.
@@ -89,6 +100,10 @@ impl Message {
             Self::Threads(_) => "threads",
             Self::History(_) => "history",
             Self::Models(_) => "models",
+            Self::ModelFound(_) => "model_found",
+            Self::UsualModel(_) => "usual_model",
+            Self::Keymap(_) => "keymap",
+            Self::Themes { .. } => "themes",
             Self::Edited(_) => "edited",
             Self::Notice { .. } => "notice",
             Self::Second => "second",

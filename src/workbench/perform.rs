@@ -137,6 +137,22 @@ impl Model {
         Vec::new()
     }
 
+    /// A draft follows the settings; a thread keeps its model.
+    pub(super) fn usual_model(&mut self, usual: ModelRef) -> Vec<Effect> {
+        if self.link == Link::Draft { self.set_model(usual) } else { Vec::new() }
+    }
+
+    /// Whoever has begun keeps the model they began with.
+    pub(super) fn model_found(&mut self, found: ModelRef) -> Vec<Effect> {
+        if self.model_is_scripted && self.link == Link::Draft && found.provider != "scripted" {
+            self.model_is_scripted = false;
+            self.say(Level::Info, format!("no key is set; {found} on this machine answers"));
+            self.model = found;
+            self.changed = true;
+        }
+        Vec::new()
+    }
+
     fn edit(&mut self, change: impl FnOnce(&mut Composer)) {
         self.history.left();
         change(&mut self.composer);

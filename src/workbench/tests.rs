@@ -549,6 +549,25 @@ fn choosing_a_model_tells_the_worker() {
 }
 
 #[test]
+fn a_found_model_is_taken_by_whoever_has_not_begun() {
+    let found = || Message::ModelFound(ModelRef::new("ollama", "x"));
+    let mut session = session();
+    session.model.model_is_scripted = true;
+    session.tell(Message::ModelFound(ModelRef::new("scripted", "demo")));
+    assert!(session.model.model_is_scripted);
+    session.tell(found());
+    assert_eq!((session.model.model.provider.as_str(), session.model.model_is_scripted), ("ollama", false));
+    let mut session = connected();
+    session.model.model_is_scripted = true;
+    session.tell(found());
+    session.tell(Message::UsualModel(ModelRef::new("ollama", "y")));
+    assert!(session.model.model_is_scripted, "a thread keeps its model");
+    session.keys("alt-n");
+    session.tell(Message::UsualModel(ModelRef::new("ollama", "y")));
+    assert_eq!(session.model.model.model, "y");
+}
+
+#[test]
 fn every_command_of_the_palette_can_be_run() {
     for row in crate::commands::TABLE {
         let mut session = connected();

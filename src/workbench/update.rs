@@ -48,6 +48,18 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.refill(PickerKind::Models);
             Vec::new()
         }
+        Message::UsualModel(usual) => model.usual_model(usual),
+        Message::Keymap(keymap) => {
+            model.keymap = keymap;
+            model.changed = true;
+            Vec::new()
+        }
+        Message::Themes { names, chosen } => {
+            (model.themes, model.theme) = (names, chosen);
+            model.changed = true;
+            Vec::new()
+        }
+        Message::ModelFound(found) => model.model_found(found),
         Message::Edited(text) => {
             model.composer.set(text.strip_suffix('\n').unwrap_or(&text));
             model.changed = true;

@@ -37,7 +37,14 @@ fn settings(server: &Server, silence: Duration) -> Settings {
         below("openai-responses", "/v1"),
         below("gemini", "/v1beta/"),
     ];
-    Settings { keys, bases: bases.into(), files: Vec::new(), scenario_dir: folder, silence }
+    Settings {
+        keys,
+        bases: bases.into(),
+        files: Vec::new(),
+        preference: levain::providers::Preference::default(),
+        scenario_dir: folder,
+        silence,
+    }
 }
 
 fn request(messages: Vec<Message>) -> CallRequest {

@@ -95,6 +95,8 @@ impl Home {
         set("TERM", "xterm-256color".into());
         set("COLORTERM", "truecolor".into());
         set("LANG", "C.UTF-8".into());
+        // What else runs on this machine is no part of a test.
+        set("LEVAIN_LOCAL_SERVERS", "false".into());
         set("LEVAIN_TEST_HOME", self.path().into());
         all
     }

@@ -25,12 +25,12 @@ profiles:
 "#;
 
 fn problems(text: &str) -> Vec<String> {
-    ProviderFile::parse(text, Space::User).1.iter().map(ToString::to_string).collect()
+    ProviderFile::parse(text, Space::User, Path::new("p.yaml")).1.iter().map(ToString::to_string).collect()
 }
 
 #[test]
 fn a_file_with_profiles_and_mistakes() {
-    let (file, found) = ProviderFile::parse(GATEWAY, Space::User);
+    let (file, found) = ProviderFile::parse(GATEWAY, Space::User, Path::new("p.yaml"));
     let file = file.unwrap();
     assert_eq!((file.tier("fast"), file.tier("max")), (Some("small-1"), None));
     let part = file.part("small-1");
@@ -47,10 +47,10 @@ fn a_file_with_profiles_and_mistakes() {
     assert_eq!(
         found,
         [
-            "line 4: the tier `max` must name a model",
-            "line 12: headers are texts without variables; the key goes under `auth`",
-            "line 7: the price of `odd` needs `input` and `output` in US dollars",
-            "line 22: the profile `lost` needs `match`: globs over names of models",
+            "p.yaml:4: the tier `max` names no model; write the name of a model",
+            "p.yaml:12: a header is no text, or holds a variable; the key goes under `auth`",
+            "p.yaml:7: the price of `odd` is not whole; write `input` and `output` in US dollars for a million tokens",
+            "p.yaml:22: the profile `lost` says of no model that it is for it; add `match`: globs over names of models",
         ]
     );
 }
@@ -58,11 +58,14 @@ fn a_file_with_profiles_and_mistakes() {
 #[test]
 fn what_is_no_provider() {
     assert!(problems("tool_id: [").first().is_some_and(|problem| problem.contains("not YAML")));
-    assert_eq!(problems("- a"), ["line 1: a provider file is a list of names and values, beginning with `tool_id`"]);
-    assert_eq!(problems("version: 1"), ["line 1: `tool_id` must be the provider's name, such as `anthropic`"]);
+    assert_eq!(problems("- a"), ["p.yaml:1: is no list of names and values; begin with `tool_id: NAME`"]);
+    assert_eq!(
+        problems("version: 1"),
+        ["p.yaml:1: names no provider; write `tool_id: NAME`, such as `tool_id: anthropic`"]
+    );
     assert_eq!(
         problems("tool_id: a\nwire: grpc\n"),
-        ["line 2: `grpc` is no wire; write anthropic, chat, responses or gemini"]
+        ["p.yaml:2: `grpc` is no wire; write anthropic, chat, responses or gemini"]
     );
 }
 
@@ -70,7 +73,20 @@ fn what_is_no_provider() {
 fn a_key_in_a_file_is_a_problem_that_does_not_show_it() {
     let found = problems("tool_id: a\nconfig:\n  auth: { token: sk-hush-hush }\n");
     assert_eq!(found.len(), 1);
-    assert!(found[0].starts_with("line 3: ") && !found[0].contains("hush"), "{found:?}");
+    assert!(found[0].starts_with("p.yaml:3: ") && !found[0].contains("hush"), "{found:?}");
+}
+
+#[test]
+fn a_projects_file_says_nothing_of_addresses_and_keys() {
+    let (file, found) = ProviderFile::parse(GATEWAY, Space::Project, Path::new("p.yaml"));
+    let file = file.unwrap();
+    for model in ["small-1", "gemini-2-pro"] {
+        let part = file.part(model);
+        assert_eq!((&part.base, &part.key_header, &part.key_variable), (&None, &None, &None));
+        assert!(part.headers.is_empty() && file.env.is_empty());
+        assert_eq!(part.window, Some(100_000));
+    }
+    assert!(found.iter().any(|problem| problem.message.contains("a project cannot say where")), "{found:?}");
 }
 
 #[test]
@@ -87,7 +103,7 @@ fn the_files_in_the_program_have_no_problems() {
     let files: Vec<_> = crate::items::space::embedded_texts(crate::providers::resolver::BUNDLED).collect();
     assert!(files.len() >= 3, "{files:?}");
     for (path, text) in files {
-        let (file, problems) = ProviderFile::parse(text, Space::System);
+        let (file, problems) = ProviderFile::parse(text, Space::System, Path::new(path));
         assert_eq!(problems, [], "{path}");
         let file = file.unwrap();
         for tier in ["fast", "general", "high", "max", "orchestrator", "reasoning"] {
@@ -103,7 +119,7 @@ proptest::proptest! {
         let at = GATEWAY.floor_char_boundary(at % GATEWAY.len());
         let (before, after) = GATEWAY.split_at(at);
         let damaged = format!("{before}{with}{}", after.get(with.len()..).unwrap_or_default());
-        let (file, problems) = ProviderFile::parse(&damaged, Space::User);
+        let (file, problems) = ProviderFile::parse(&damaged, Space::User, Path::new("p.yaml"));
         proptest::prop_assert!(file.is_some() || !problems.is_empty());
     }
 }

@@ -1,0 +1,188 @@
+//! Takes in again what a person saves: settings, keymap, themes, provider files, items.
+//!
+//! A thread of its own waits for the system to tell of changes, lets a burst of them settle, reads everything again and
+//! sends it to the loop. What does not read any more is told there and keeps its old value.
+
+use super::Setup;
+use super::setup::SetupError;
+use crate::commands::Keymap;
+use crate::config::{Arguments, trust};
+use crate::domain::{Problem, Severity};
+use crate::items::check;
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use tokio::sync::mpsc;
+
+/// So long nothing changes before it is read: editors write in several steps.
+const SETTLE: Duration = Duration::from_millis(120);
+
+/// Where something never settles, it is read after so long.
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// Everything as it is after a change.
+#[derive(Debug)]
+pub(super) struct Fresh {
+    pub(super) setup: Result<Setup, SetupError>,
+    /// `None` when the person's part of it has a problem.
+    pub(super) keymap: Option<Keymap>,
+    /// All that is wrong: with settings, provider files, the keymap, and with the items that were saved.
+    pub(super) problems: Vec<String>,
+    /// The files that changed.
+    pub(super) changed: BTreeSet<PathBuf>,
+}
+
+/// What is watched, and how to read it again.
+#[derive(Clone, Debug)]
+pub(super) struct Reload {
+    root: PathBuf,
+    arguments: Arguments,
+    /// Folders with all that is in them.
+    deep: Vec<PathBuf>,
+    /// Folders with the files in them.
+    flat: Vec<PathBuf>,
+}
+
+impl Reload {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let mut deep = vec![setup.dirs.themes()];
+        let roots = setup.spaces.roots().iter().filter_map(|root| match &root.place {
+            crate::items::Place::Folder(folder) => Some(folder.join(".ai")),
+            crate::items::Place::Embedded => None,
+        });
+        // Not `.ai` itself: threads write there all the time.
+        for root in roots {
+            deep.extend(["config", "directives", "knowledge", "tools"].map(|name| root.join(name)));
+        }
+        let mut flat = vec![setup.dirs.config.clone()];
+        flat.extend(setup.config.keymap.as_ref().and_then(|path| Some(path.value.parent()?.to_owned())));
+        Self { root: setup.project.root.clone(), arguments: setup.arguments.clone(), deep, flat }
+    }
+
+    /// Watches for as long as the program runs. A system that cannot watch is logged: everything else works without.
+    pub(super) fn start(self, fresh: mpsc::Sender<Fresh>) {
+        let watch = move || {
+            let (sender, changes) = channel();
+            let folders: Vec<PathBuf> = self.deep.iter().chain(&self.flat).cloned().collect();
+            let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+                let Ok(event) = event else { return };
+                // Reading is no change; ours would call for the next.
+                if matches!(event.kind, EventKind::Access(_)) {
+                    return;
+                }
+                let ours = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
+                for path in event.paths.into_iter().filter(ours) {
+                    // Nobody listens any more only while the program ends.
+                    let _ending = sender.send(path);
+                }
+            });
+            match watcher {
+                Ok(watcher) => self.follow(watcher, &changes, &fresh),
+                Err(error) => tracing::warn!(%error, "changes of files are not watched"),
+            }
+        };
+        if let Err(error) = std::thread::Builder::new().name("levain-watch".to_owned()).spawn(watch) {
+            tracing::warn!(%error, "changes of files are not watched");
+        }
+    }
+
+    fn follow(&self, mut system: RecommendedWatcher, changes: &Receiver<PathBuf>, fresh: &mpsc::Sender<Fresh>) {
+        let mut places = BTreeSet::new();
+        loop {
+            self.watch(&mut system, &mut places);
+            let Ok(first) = changes.recv() else { return };
+            let mut saved = BTreeSet::from([first]);
+            let patience = Instant::now() + LONGEST;
+            while let Ok(path) = changes.recv_timeout(SETTLE) {
+                saved.insert(path);
+                if Instant::now() > patience {
+                    break;
+                }
+            }
+            if fresh.blocking_send(self.read(saved)).is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Watches each folder that is there; of one that is not, the nearest above, so that its making is noticed.
+    fn watch(&self, system: &mut RecommendedWatcher, places: &mut BTreeSet<PathBuf>) {
+        let deep = self.deep.iter().map(|folder| (folder, RecursiveMode::Recursive));
+        let flat = self.flat.iter().map(|folder| (folder, RecursiveMode::NonRecursive));
+        for (folder, mode) in deep.chain(flat) {
+            let (place, mode) = match folder.ancestors().find(|path| path.is_dir()) {
+                Some(place) if place == folder => (folder.as_path(), mode),
+                Some(place) => (place, RecursiveMode::NonRecursive),
+                None => continue,
+            };
+            if places.contains(place) {
+                continue;
+            }
+            match system.watch(place, mode) {
+                Ok(()) => drop(places.insert(place.to_owned())),
+                Err(error) => tracing::warn!(%error, folder = %place.display(), "is not watched"),
+            }
+        }
+    }
+
+    fn read(&self, changed: BTreeSet<PathBuf>) -> Fresh {
+        let setup = Setup::gather(Some(&self.root), self.arguments.clone());
+        let (mut keymap, mut problems) = (None, Vec::new());
+        match &setup {
+            Ok(setup) => {
+                problems.extend(setup.problems.iter().map(ToString::to_string));
+                let (read, mistakes) = self::keymap(setup);
+                keymap = mistakes.is_empty().then_some(read);
+                problems.extend(mistakes);
+                problems.extend(saved_items(setup, &changed).iter().map(ToString::to_string));
+                let inside = setup.project.root.join(".ai");
+                let runs = |path: &PathBuf| trust::FOLDERS.iter().any(|folder| path.starts_with(inside.join(folder)));
+                if changed.iter().any(runs) {
+                    problems.extend(setup.trust().warning());
+                }
+            }
+            Err(error) => problems.push(error.to_string()),
+        }
+        Fresh { setup, keymap, problems, changed }
+    }
+}
+
+/// What is wrong with the items whose files were saved, as far as it costs something.
+fn saved_items(setup: &Setup, changed: &BTreeSet<PathBuf>) -> Vec<Problem> {
+    let items = setup.items();
+    let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
+    let saved = all.filter(|item| changed.contains(&items.file(item)));
+    let problems = saved.flat_map(|item| check::item(&items, item));
+    problems.filter(|problem| problem.severity == Severity::Error).collect()
+}
+
+/// The keymap and what is wrong with the person's part of it.
+pub(super) fn keymap(setup: &Setup) -> (Keymap, Vec<String>) {
+    let path = setup.config.keymap.as_ref().map_or_else(|| setup.dirs.keymap_file(), |path| path.value.clone());
+    match std::fs::read_to_string(&path) {
+        Ok(text) => {
+            let (keymap, problems) = Keymap::with_user(&text, &path.display().to_string());
+            (keymap, problems.iter().map(ToString::to_string).collect())
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound && setup.config.keymap.is_none() => {
+            (Keymap::embedded(), Vec::new())
+        }
+        Err(error) => (Keymap::embedded(), vec![format!("{} could not be read: {error}", path.display())]),
+    }
+}
+
+impl Fresh {
+    /// Whether settings of the person's own can be taken over: none of them has lost its value to a mistake.
+    pub(super) fn settings_are_whole(&self) -> bool {
+        let Ok(setup) = &self.setup else { return false };
+        let (user, project) = (setup.dirs.config_file(), setup.project.root.join(crate::config::PROJECT_FILE));
+        let own = |file: &Path| file == user || file == project;
+        !setup
+            .problems
+            .iter()
+            .any(|problem| problem.severity == Severity::Error && problem.file.as_deref().is_some_and(own))
+    }
+}

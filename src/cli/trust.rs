@@ -1,0 +1,79 @@
+//! `levain trust`: let the things of a project run that could run, or stop letting them.
+
+use super::Common;
+use super::failure::{Failure, written};
+use super::text::{harmless, json_line};
+use crate::app::Setup;
+use crate::config::Trust;
+use clap::Args;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+#[derive(Debug, Args)]
+pub(super) struct TrustArguments {
+    /// Trust it no longer
+    #[arg(long)]
+    revoke: bool,
+    /// Only say how things stand
+    #[arg(long, conflicts_with = "revoke")]
+    show: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// `--json`.
+#[derive(Serialize)]
+struct TrustLine<'a> {
+    schema: &'static str,
+    project: &'a Path,
+    /// `trusted`, `untrusted`, `changed`, `nothing` (there is nothing to run) or `unreadable`.
+    status: &'static str,
+    /// What can run, below the project's `.ai`.
+    files: &'a [String],
+}
+
+pub(super) fn run(common: &Common, arguments: &TrustArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
+    let root = &setup.project.root;
+    let failed =
+        |error: io::Error| Failure::new(format!("could not write below {}: {error}", setup.dirs.config.display()));
+    if arguments.revoke {
+        Trust::revoke(&setup.dirs, root).map_err(failed)?;
+    }
+    let mut trust = setup.trust();
+    if let (false, false, Trust::Unknown(runnable) | Trust::Changed(runnable)) =
+        (arguments.revoke, arguments.show, &trust)
+    {
+        Trust::grant(&setup.dirs, root, runnable).map_err(failed)?;
+        trust = Trust::Trusted(runnable.clone());
+    }
+    if let Trust::Unreadable { reason } = &trust {
+        return Err(Failure::new(format!("{} cannot be trusted: {reason}", root.display())));
+    }
+    written(tell(root, &trust, arguments.json))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn tell(root: &Path, trust: &Trust, json: bool) -> io::Result<()> {
+    let (status, files, sentence): (_, &[String], _) = match trust {
+        Trust::Nothing => ("nothing", &[], "holds nothing that could run".to_owned()),
+        Trust::Trusted(runnable) => ("trusted", &runnable.files, "is trusted: this may run as it is now".to_owned()),
+        Trust::Unknown(runnable) => ("untrusted", &runnable.files, "is not trusted: this does not run".to_owned()),
+        Trust::Changed(runnable) => {
+            ("changed", &runnable.files, "has changed since you trusted it: this does not run".to_owned())
+        }
+        Trust::Unreadable { reason } => ("unreadable", &[], reason.clone()),
+    };
+    let mut output = io::stdout().lock();
+    if json {
+        return json_line(&mut output, &TrustLine { schema: "levain.trust/1", project: root, status, files });
+    }
+    writeln!(output, "{} {sentence}", root.display())?;
+    for file in files {
+        writeln!(output, "  .ai/{}", harmless(file))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,312 @@
+//! Whether a person trusts a project to run things: once, and by the content of what can run.
+//!
+//! What can run is every file below a few folders of the project's `.ai`: tools, settings (hooks among them, and keys
+//! that are believed), context providers, extensions. The record lies among the person's own files, one for each
+//! project. When any of those files changes, the project is not trusted any more until the person looked again.
+
+use super::Dirs;
+use crate::domain::ContentHash;
+use serde::{Deserialize, Serialize};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Folders below `.ai` whose files can run, or decide what runs.
+pub const FOLDERS: [&str; 5] = ["tools", "config", "context", "extensions", "parsers"];
+
+/// The project's own settings, below `config`; they are made of plain words and can run nothing.
+const PLAIN: &str = "config/levain.toml";
+
+/// More than this is not looked through, and so not trusted.
+const MOST_FILES: usize = 20_000;
+const MOST_BYTES: u64 = 256 << 20;
+
+/// Where a project stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// There is nothing that could run.
+    Nothing,
+    /// The person trusted exactly this.
+    Trusted(Runnable),
+    /// The person has not been asked.
+    Unknown(Runnable),
+    /// The person trusted it before something changed.
+    Changed(Runnable),
+    /// It cannot be looked through.
+    Unreadable { reason: String },
+}
+
+/// What can run in a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Runnable {
+    /// Paths below `.ai`, in order.
+    pub files: Vec<String>,
+    /// One hash over names and contents of all of them.
+    pub hash: String,
+}
+
+/// The record of a decision.
+#[derive(Debug, Serialize, Deserialize)]
+struct Decision {
+    project: PathBuf,
+    hash: String,
+}
+
+impl Trust {
+    /// How far the project at `root` is trusted. Reads every file that can run.
+    #[must_use]
+    pub fn of(dirs: &Dirs, root: &Path) -> Self {
+        match Runnable::of(root) {
+            Ok(None) => Self::Nothing,
+            Err(error) => Self::Unreadable { reason: error.to_string() },
+            Ok(Some(runnable)) => match decision(dirs, root) {
+                Some(decision) if decision.project == root && decision.hash == runnable.hash => Self::Trusted(runnable),
+                Some(decision) if decision.project == root => Self::Changed(runnable),
+                Some(_) | None => Self::Unknown(runnable),
+            },
+        }
+    }
+
+    /// Whether the project's own hooks, commands, tools and extensions may run.
+    #[must_use]
+    pub fn allows(&self) -> bool {
+        match self {
+            Self::Nothing | Self::Trusted(_) => true,
+            Self::Unknown(_) | Self::Changed(_) | Self::Unreadable { .. } => false,
+        }
+    }
+
+    /// What to tell the person: why nothing of the project runs, and what to do. `None` when it may.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let (Self::Unknown(runnable) | Self::Changed(runnable)) = self else {
+            let Self::Unreadable { reason } = self else { return None };
+            return Some(format!("nothing of this project runs: {reason}"));
+        };
+        let what = match runnable.files.as_slice() {
+            [only] => format!(".ai/{only}"),
+            files => format!("{} files below .ai", files.len()),
+        };
+        let why = if matches!(self, Self::Changed(_)) {
+            format!("{what} changed since you trusted this project")
+        } else {
+            format!("{what} could run things, and you have not trusted this project")
+        };
+        Some(format!("{why}: they are listed and do not run. Look at them, then: levain trust"))
+    }
+
+    /// Remembers that the person trusts the project as it is.
+    ///
+    /// # Errors
+    /// When the record cannot be written.
+    pub fn grant(dirs: &Dirs, root: &Path, runnable: &Runnable) -> io::Result<PathBuf> {
+        let path = record(dirs, root);
+        let folder = dirs.config.join("trusted");
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        let decision = Decision { project: root.to_owned(), hash: runnable.hash.clone() };
+        let text = toml::to_string(&decision).map_err(io::Error::other)?;
+        let mut file = tempfile::NamedTempFile::new_in(&folder)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(&path).map_err(|error| error.error)?;
+        Ok(path)
+    }
+
+    /// Forgets the decision; false when there was none.
+    ///
+    /// # Errors
+    /// When the record is there and stays.
+    pub fn revoke(dirs: &Dirs, root: &Path) -> io::Result<bool> {
+        match fs::remove_file(record(dirs, root)) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The file of a project's decision.
+fn record(dirs: &Dirs, root: &Path) -> PathBuf {
+    let name = ContentHash::of(root.as_os_str().as_encoded_bytes());
+    dirs.config.join("trusted").join(format!("{}.toml", name.as_str().get(..16).unwrap_or_default()))
+}
+
+fn decision(dirs: &Dirs, root: &Path) -> Option<Decision> {
+    toml::from_str(&fs::read_to_string(record(dirs, root)).ok()?).ok()
+}
+
+impl Runnable {
+    /// What can run in the project at `root`; `None` when nothing can.
+    ///
+    /// # Errors
+    /// When something does not read, or when there is too much of it.
+    pub fn of(root: &Path) -> io::Result<Option<Self>> {
+        let mut look = Look { inside: root.join(".ai"), files: Vec::new(), said: String::new(), bytes: 0 };
+        for folder in FOLDERS {
+            look.folder(folder)?;
+        }
+        let hash = ContentHash::of(look.said.as_bytes()).as_str().to_owned();
+        Ok((!look.files.is_empty()).then_some(Self { files: look.files, hash }))
+    }
+}
+
+/// One look through the folders.
+struct Look {
+    /// The project's `.ai`.
+    inside: PathBuf,
+    files: Vec<String>,
+    /// A line for each file: what it is, the hash of its content, its name.
+    said: String,
+    bytes: u64,
+}
+
+impl Look {
+    fn folder(&mut self, below: &str) -> io::Result<()> {
+        let path = self.inside.join(below);
+        let meta = match fs::symlink_metadata(&path) {
+            Ok(meta) => meta,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(());
+            }
+            Err(error) => return Err(told(&path, &error)),
+        };
+        if meta.is_dir() { self.entries(below) } else { self.entry(below, &path) }
+    }
+
+    fn entries(&mut self, below: &str) -> io::Result<()> {
+        let path = self.inside.join(below);
+        let entries: io::Result<Vec<_>> = fs::read_dir(&path).and_then(Iterator::collect);
+        let mut entries = entries.map_err(|error| told(&path, &error))?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let name = entry.file_name();
+            let below = format!("{below}/{}", name.to_string_lossy());
+            let kind = entry.file_type().map_err(|error| told(&entry.path(), &error))?;
+            if kind.is_dir() {
+                self.entries(&below)?;
+            } else if below != PLAIN {
+                self.entry(&below, &entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A file, or a link. Where a link leads counts, and so does what is there.
+    fn entry(&mut self, below: &str, path: &Path) -> io::Result<()> {
+        if self.files.len() >= MOST_FILES {
+            return Err(io::Error::other(format!("there are more than {MOST_FILES} files below .ai")));
+        }
+        let meta = fs::symlink_metadata(path).map_err(|error| told(path, &error))?;
+        let link =
+            if meta.is_symlink() { fs::read_link(path).map_err(|error| told(path, &error))? } else { PathBuf::new() };
+        // A folder behind a link would have to be looked through too, wherever it lies.
+        let real = fs::metadata(path).ok();
+        if meta.is_symlink() && real.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(io::Error::other(format!("{} is a link to a folder", path.display())));
+        }
+        let content = match real.filter(fs::Metadata::is_file) {
+            Some(_) => self.read(path)?,
+            None => Vec::new(),
+        };
+        let hash = ContentHash::of(&content);
+        let link = link.to_string_lossy();
+        self.said.extend([hash.as_str(), " ", &format!("{link:?} {below:?}"), "\n"]);
+        self.files.push(below.to_owned());
+        Ok(())
+    }
+
+    fn read(&mut self, path: &Path) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let left = MOST_BYTES.saturating_sub(self.bytes);
+        let file = fs::File::open(path).map_err(|error| told(path, &error))?;
+        file.take(left + 1).read_to_end(&mut bytes).map_err(|error| told(path, &error))?;
+        self.bytes += bytes.len() as u64;
+        if self.bytes > MOST_BYTES {
+            return Err(io::Error::other("the files below .ai are more than can be looked through"));
+        }
+        Ok(bytes)
+    }
+}
+
+fn told(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{} could not be read: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn project() -> (tempfile::TempDir, Dirs, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let (dirs, root) = (Dirs::below(folder.path()), folder.path().join("project"));
+        fs::create_dir_all(root.join(".ai/tools/team")).unwrap();
+        (folder, dirs, root)
+    }
+
+    #[test]
+    fn trust_is_given_once_and_ends_with_a_change() {
+        let (_folder, dirs, root) = project();
+        assert_eq!(Trust::of(&dirs, &root), Trust::Nothing);
+        let tool = root.join(".ai/tools/team/ship.sh");
+        fs::write(&tool, "echo ship").unwrap();
+        let Trust::Unknown(runnable) = Trust::of(&dirs, &root) else { panic!("trusted unasked") };
+        assert_eq!(runnable.files, ["tools/team/ship.sh"]);
+        Trust::grant(&dirs, &root, &runnable).unwrap();
+        assert_eq!(Trust::of(&dirs, &root), Trust::Trusted(runnable));
+        // What cannot run changes nothing.
+        fs::create_dir_all(root.join(".ai/directives")).unwrap();
+        fs::create_dir_all(root.join(".ai/config")).unwrap();
+        fs::write(root.join(".ai/directives/a.md"), "a").unwrap();
+        fs::write(root.join(".ai/config/levain.toml"), "theme = \"light\"").unwrap();
+        assert!(Trust::of(&dirs, &root).allows());
+        fs::write(&tool, "echo ruin").unwrap();
+        let changed = Trust::of(&dirs, &root);
+        assert!(!changed.allows() && changed.warning().unwrap().contains("changed since you trusted"));
+        fs::write(&tool, "echo ship").unwrap();
+        assert!(Trust::of(&dirs, &root).allows());
+        assert!(Trust::revoke(&dirs, &root).unwrap() && !Trust::revoke(&dirs, &root).unwrap());
+        assert!(!Trust::of(&dirs, &root).allows());
+    }
+
+    #[test]
+    fn every_name_content_and_link_counts() {
+        let (folder, _, root) = project();
+        let ai = root.join(".ai");
+        let hash = || Runnable::of(&root).unwrap().unwrap().hash;
+        let mut seen = Vec::new();
+        let mut differs = || {
+            let hash = hash();
+            assert!(!seen.contains(&hash));
+            seen.push(hash);
+        };
+        fs::write(ai.join("tools/a.sh"), "x").unwrap();
+        differs();
+        fs::rename(ai.join("tools/a.sh"), ai.join("tools/b.sh")).unwrap();
+        differs();
+        fs::write(folder.path().join("outside"), "one").unwrap();
+        symlink(folder.path().join("outside"), ai.join("tools/link.sh")).unwrap();
+        differs();
+        fs::write(folder.path().join("outside"), "two").unwrap();
+        differs();
+        fs::create_dir_all(ai.join("config/agent")).unwrap();
+        fs::write(ai.join("config/agent/hooks.yaml"), "hooks: []").unwrap();
+        differs();
+        fs::create_dir_all(ai.join("tools/.hidden/node_modules")).unwrap();
+        fs::write(ai.join("tools/.hidden/node_modules/x.js"), "x").unwrap();
+        differs();
+        symlink(folder.path(), ai.join("tools/far")).unwrap();
+        assert!(Runnable::of(&root).unwrap_err().to_string().contains("link to a folder"));
+    }
+
+    #[test]
+    fn a_record_of_another_project_is_worth_nothing() {
+        let (_folder, dirs, root) = project();
+        fs::write(root.join(".ai/tools/a.sh"), "x").unwrap();
+        let runnable = Runnable::of(&root).unwrap().unwrap();
+        let path = Trust::grant(&dirs, &root, &runnable).unwrap();
+        let text = fs::read_to_string(&path).unwrap().replace("project\"\n", "elsewhere\"\n");
+        fs::write(&path, text).unwrap();
+        assert!(!Trust::of(&dirs, &root).allows());
+    }
+}

@@ -1,0 +1,288 @@
+//! What lies around a run, as a person meets it: provider files, settings of agents, wishes of directives, signatures,
+//! trust.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use serde_json::Value;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use terminal::Home;
+
+fn write(root: &Path, path: &str, text: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn output(command: &mut Command) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap_or(-1), text(stdout), text(stderr))
+}
+
+fn json(home: &Home, arguments: &[&str]) -> Vec<Value> {
+    let (_, out, err) = output(&mut home.levain(arguments));
+    let lines = out.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}\n{err}")));
+    lines.collect()
+}
+
+fn find<'a>(lines: &'a [Value], field: &str, value: &str) -> &'a Value {
+    lines.iter().find(|line| line[field] == value).unwrap_or_else(|| panic!("no {field} {value} in {lines:#?}"))
+}
+
+const GATEWAY: &str = "tool_id: gateway
+tool_type: http
+wire: chat
+tier_mapping: { fast: small-1 }
+pricing:
+  small-1: { input: 1, output: 5.5 }
+context_window: 100000
+config:
+  url: http://127.0.0.1:9/v1/chat/completions
+";
+
+#[test]
+fn a_users_provider_file_answers_and_a_projects_only_counts() {
+    let home = Home::new();
+    write(&home.home(), ".ai/tools/team/providers/gateway.yaml", GATEWAY);
+    write(&home.project(), ".ai/tools/providers/gateway.yaml", "tool_id: gateway\ncontext_window: 50000\n");
+    write(
+        &home.project(),
+        ".ai/tools/providers/stranger.yaml",
+        &GATEWAY.replace("tool_id: gateway", "tool_id: stranger"),
+    );
+    let models = json(&home, &["models", "--json"]);
+    let small = find(&models, "model", "gateway/small-1");
+    assert_eq!((&small["ready"], &small["window"]), (&true.into(), &50_000.into()), "{small}");
+    assert_eq!((&small["input"], &small["output"]), (&1.0.into(), &5.5.into()));
+    let stranger = find(&models, "model", "stranger/small-1");
+    assert!(stranger["missing"].as_str().unwrap().contains("lies in the project"), "{stranger}");
+    let problems = json(&home, &["check", "--json"]);
+    let told = find(&problems, "message", "a project cannot say where a provider answers or how its key travels");
+    assert_eq!((&told["severity"], &told["line"]), (&"warning".into(), &8.into()), "{told}");
+    let (_, out, _) = output(&mut home.levain(&["doctor"]));
+    assert!(out.contains("gateway: told by a file of the user space"), "{out}");
+}
+
+#[test]
+fn settings_of_agents_tell_where_they_are_from() {
+    let home = Home::new();
+    write(&home.home(), ".ai/config/agent/resilience.yaml", "retry:\n  max_attempts: 9\n");
+    write(&home.project(), ".ai/config/agent/resilience.yaml", "# ours\nretry: { max_attempts: 2, max_atempts: 1 }\n");
+    fs::write(home.config().join("config.toml"), "theme = \"light\"\n").unwrap();
+    let lines = json(&home, &["config", "--json"]);
+    let retry = find(&lines, "key", "resilience.retry.max_attempts");
+    assert_eq!((&retry["value"], &retry["from"], &retry["line"]), (&2.into(), &"project".into(), &2.into()));
+    let theme = find(&lines, "key", "theme");
+    assert_eq!((&theme["value"], &theme["from"], &theme["line"]), (&"light".into(), &"user".into(), &1.into()));
+    let longest = find(&lines, "key", "resilience.retry.longest_pause_seconds");
+    assert_eq!((&longest["from"], &longest["schema"]), (&"system".into(), &"levain.config/1".into()));
+    let (code, out, err) = output(&mut home.levain(&["config", "resilience.retry.max_attempts"]));
+    assert_eq!(code, 0);
+    assert!(out.starts_with("resilience.retry.max_attempts  2  (") && out.contains("resilience.yaml:2"), "{out}");
+    assert!(err.contains("did you mean `max_attempts`?"), "{err}");
+    let file = home.project().join(".ai/config/agent/resilience.yaml");
+    let (code, out, _) = output(&mut home.levain(&["check", file.to_str().unwrap()]));
+    assert_eq!(code, 0, "a warning is no error");
+    assert!(out.contains("did you mean `max_attempts`?") && out.contains("0 errors, 1 warnings"), "{out}");
+    let (code, _, err) = output(&mut home.levain(&["config", "themes"]));
+    assert_eq!(code, 2);
+    assert!(err.contains("did you mean `theme`?"), "{err}");
+}
+
+const WISH: &str =
+    "```xml\n<directive name=\"wish\" version=\"1\"><metadata><model WISH/></metadata></directive>\n```\nGo.\n";
+
+#[test]
+fn a_directive_gets_the_model_it_wishes_for_unless_one_is_named() {
+    let home = Home::new();
+    write(
+        &home.home(),
+        ".ai/tools/providers/gateway.yaml",
+        &GATEWAY.replace("{ fast: small-1 }", "{ fast: small-1, odd: odd-1 }"),
+    );
+    let scripted = |name: &str| {
+        write(home.path(), name, "name: x\nrate: 0\nreplies:\n  - steps: [{ text: Here. }]\n");
+        format!("scripted/{}", home.path().join(name).display())
+    };
+    let (mine, usual) = (scripted("mine.yaml"), scripted("usual.yaml"));
+    write(&home.project(), ".ai/config/agent/agent.yaml", &format!("tier_mapping: {{ mine: {mine} }}\n"));
+    fs::write(home.config().join("config.toml"), format!("model = \"{usual}\"\n")).unwrap();
+    let model = |wish: &str, arguments: &[&str]| {
+        write(&home.project(), ".ai/directives/wish.md", &WISH.replace("WISH", wish));
+        let all = [&["run", "--json", "--directive", "wish", "--limit-seconds", "5"], arguments, &["hello"]].concat();
+        let (code, out, err) = output(&mut home.levain(&all));
+        let result: Value = serde_json::from_str(&out).unwrap_or(Value::Null);
+        (code, result["model"].as_str().unwrap_or_default().to_owned(), err)
+    };
+    assert_eq!(model("tier=\"mine\"", &[]).1, mine);
+    assert_eq!(model("tier=\"mine\"", &["--model", &usual]).1, usual);
+    // Without a key for any, the usual model answers, and says so.
+    let (code, asked, err) = model("tier=\"high\"", &[]);
+    assert_eq!((code, asked), (0, usual), "{err}");
+    assert!(err.contains("wishes for a model that cannot be asked") && err.contains("_API_KEY"), "{err}");
+    assert_eq!(model("tier=\"high\" fallback=\"mine\"", &[]).1, mine);
+    let (code, _, err) = model("tier=\"general\" provider=\"nobody\"", &[]);
+    assert_eq!(code, 2);
+    assert!(err.contains("there is no provider `nobody`") && err.contains("gateway"), "{err}");
+    let (code, _, err) = model("tier=\"hihg\"", &[]);
+    assert_eq!(code, 2);
+    assert!(err.contains("`hihg` is no model or tier") && err.contains("odd"), "{err}");
+    home.wait_until_quiet();
+}
+
+#[test]
+fn signatures_are_listed_and_required_where_the_person_says_so() {
+    let home = Home::new();
+    let plain = "```xml\n<directive name=\"NAME\" version=\"1\"></directive>\n```\nGo.\n";
+    for name in ["signed", "changed", "plain"] {
+        write(&home.project(), &format!(".ai/directives/{name}.md"), &plain.replace("NAME", name));
+    }
+    let file = |name: &str| home.project().join(format!(".ai/directives/{name}.md"));
+    assert_eq!(output(&mut home.levain(&["keys", "generate"])).0, 0);
+    let sign = |name: &str| output(&mut home.levain(&["sign", file(name).to_str().unwrap()]));
+    assert_eq!((sign("signed").0, sign("changed").0), (0, 0));
+    let text = fs::read_to_string(file("changed")).unwrap();
+    fs::write(file("changed"), text.replace("Go.", "Stop.")).unwrap();
+    let verdict = |id: &str| find(&json(&home, &["items", "--json"]), "id", id)["signature"]["verdict"].clone();
+    assert_eq!(
+        (verdict("signed"), verdict("changed"), verdict("plain")),
+        ("valid".into(), "changed".into(), "unsigned".into())
+    );
+    assert_eq!(verdict("levain/chat"), Value::Null);
+    let problems = json(&home, &["check", "--json"]);
+    assert_eq!(find(&problems, "message", "was changed after it was signed")["severity"], "warning");
+    assert!(
+        problems.iter().all(|problem| !problem["message"].as_str().unwrap().contains("is not signed")),
+        "{problems:#?}"
+    );
+
+    let run = |id: &str| output(&mut home.levain(&["run", "--model", "scripted/demo", "--directive", id, "hello"]));
+    assert_eq!(run("changed").0, 0);
+    fs::write(home.config().join("config.toml"), "signatures = \"project=require\"\n").unwrap();
+    assert_eq!(run("signed").0, 0);
+    for (id, why) in [("changed", "was changed after it was signed"), ("plain", "is not signed")] {
+        let (code, _, err) = run(id);
+        assert_eq!(code, 2, "{err}");
+        assert!(err.contains(why) && err.contains("levain sign"), "{err}");
+    }
+    let problems = json(&home, &["check", "--json"]);
+    assert_eq!(problems.iter().filter(|problem| problem["severity"] == "error").count(), 2, "{problems:#?}");
+    home.wait_until_quiet();
+}
+
+#[test]
+fn trust_is_given_by_command_and_lost_by_change() {
+    let home = Home::new();
+    let trust = |arguments: &[&str]| json(&home, &[&["trust", "--json"], arguments].concat()).remove(0);
+    assert_eq!(trust(&[])["status"], "nothing");
+    write(&home.project(), ".ai/tools/team/ship.sh", "echo ship\n");
+    let (_, out, _) = output(&mut home.levain(&["doctor"]));
+    assert!(out.contains("you have not trusted this project") && out.contains("levain trust"), "{out}");
+    assert_eq!(trust(&["--show"])["status"], "untrusted");
+    let given = trust(&[]);
+    assert_eq!((&given["status"], &given["files"][0]), (&"trusted".into(), &"tools/team/ship.sh".into()));
+    write(&home.project(), ".ai/tools/team/ship.sh", "echo ruin\n");
+    assert_eq!(trust(&["--show"])["status"], "changed");
+    assert_eq!(trust(&[])["status"], "trusted");
+    assert_eq!(trust(&["--revoke"])["status"], "untrusted");
+    // A key that a project brings along is believed with the project, not before.
+    let stranger = home.path().join("stranger");
+    let user = |command: &mut Command| output(command.env("USER_SPACE", &stranger));
+    fs::create_dir_all(&stranger).unwrap();
+    assert_eq!(user(&mut home.levain(&["keys", "generate"])).0, 0);
+    write(
+        &home.project(),
+        ".ai/knowledge/rules.md",
+        "```yaml\nname: rules\ntitle: Rules\nversion: 1.0.0\n```\nBe kind.\n",
+    );
+    let rules = home.project().join(".ai/knowledge/rules.md");
+    assert_eq!(user(&mut home.levain(&["sign", rules.to_str().unwrap()])).0, 0);
+    let key = fs::read_dir(stranger.join(".ai/config/keys/trusted")).unwrap().next().unwrap().unwrap().path();
+    let trusted = home.project().join(".ai/config/keys/trusted");
+    fs::create_dir_all(&trusted).unwrap();
+    fs::copy(&key, trusted.join(key.file_name().unwrap())).unwrap();
+    let verdict = || find(&json(&home, &["items", "--json"]), "id", "rules")["signature"]["verdict"].clone();
+    assert_eq!(verdict(), "untrusted");
+    assert_eq!(trust(&[])["status"], "trusted");
+    assert_eq!(verdict(), "valid");
+}
+
+#[test]
+fn bundles_are_named_by_setting_or_variable() {
+    let home = Home::new();
+    let knowledge = "```yaml\nname: NAME\ntitle: T\nversion: 1.0.0\n```\nText.\n";
+    write(&home.home(), "team/.ai/knowledge/team.md", &knowledge.replace("NAME", "team"));
+    write(&home.path().join("more"), ".ai/knowledge/more.md", &knowledge.replace("NAME", "more"));
+    fs::write(home.config().join("config.toml"), "bundles = [\"~/team\"]\n").unwrap();
+    assert_eq!(find(&json(&home, &["items", "--json"]), "id", "team")["space"], "system:team");
+    let (_, out, _) = output(home.levain(&["items", "--json"]).env("LEVAIN_SYSTEM_SPACE", home.path().join("more")));
+    assert!(out.contains("system:more") && !out.contains("system:team"), "{out}");
+}
+
+/// A model server on this machine that knows one model, for as long as the test runs.
+fn local_server() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut request = [0; 2_048];
+            let length = stream.read(&mut request).unwrap_or(0);
+            let known = request[..length].starts_with(b"GET /v1/models ");
+            let (status, body) =
+                if known { ("200 OK", "{\"data\": [{\"id\": \"crumb-1\"}]}") } else { ("404 Not Found", "{}") };
+            let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            let _hung_up = stream.write_all(format!("{head}{body}").as_bytes());
+        }
+    });
+    base
+}
+
+#[test]
+fn a_server_on_this_machine_answers_where_nothing_else_is_set() {
+    let home = Home::new();
+    let base = local_server();
+    // Whatever else listens on this machine is not asked.
+    let nowhere = "http://127.0.0.1:9/v1";
+    let places = [
+        ("LEVAIN_LOCAL_SERVERS", "true"),
+        ("OLLAMA_BASE_URL", base.as_str()),
+        ("LMSTUDIO_BASE_URL", nowhere),
+        ("LLAMACPP_BASE_URL", nowhere),
+        ("VLLM_BASE_URL", nowhere),
+    ];
+    let (_, out, _) = output(home.levain(&["doctor"]).envs(places));
+    assert!(out.contains("ollama runs on this machine with 1 models"), "{out}");
+    assert!(out.contains("ollama/crumb-1 at http"), "{out}");
+    let mut launch = home.levain_in_terminal(&[]);
+    for (name, value) in places {
+        launch = launch.env(name, value);
+    }
+    let terminal = launch.start();
+    terminal.wait_for("no key is set; ollama/crumb-1 on this machine answers");
+    terminal.wait_for(" crumb-1 · ");
+    terminal.send_keys("\x0c");
+    terminal.wait_for("on this machine");
+    terminal.kill();
+    terminal.wait_exit();
+    // A setting is a choice, and then nobody is asked.
+    fs::write(home.config().join("config.toml"), "model = \"scripted/demo\"\n").unwrap();
+    let (_, out, _) = output(home.levain(&["doctor"]).envs(places));
+    assert!(out.contains("scripted/demo answers from a script"), "{out}");
+}
+
+#[test]
+fn the_screen_says_that_a_project_is_not_trusted() {
+    let home = Home::new();
+    write(&home.project(), ".ai/tools/ship.sh", "echo ship\n");
+    let terminal = home.levain_in_terminal(&["--model", "scripted/demo"]).size(160, 30).start();
+    terminal.wait_for("you have not trusted this project");
+    terminal.kill();
+    terminal.wait_exit();
+}

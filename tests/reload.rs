@@ -1,0 +1,84 @@
+//! What a person saves while the screen is open counts at once, and what does not read is told and changes nothing.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use std::fs;
+use std::path::Path;
+use terminal::{Home, Terminal, key, poll};
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Saves until the screen shows `shown`: the first save may come before anybody watches.
+fn save(terminal: &Terminal, path: &Path, text: &str, shown: &str) {
+    let mut waited = 0_u32;
+    poll(&format!("{} is taken in: {}", path.display(), terminal.screen_text()), || {
+        if waited.is_multiple_of(400) {
+            write(path, text);
+        }
+        waited += 1;
+        terminal.screen_text().contains(shown)
+    });
+}
+
+fn leave(terminal: Terminal) {
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_for("again");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_exit().assert_code(0);
+}
+
+#[test]
+fn a_saved_keymap_counts_and_a_broken_one_does_not() {
+    let home = Home::new();
+    let terminal = home.levain_in_terminal(&["--model", "scripted/demo"]).start();
+    terminal.wait_for("ctrl-t threads");
+    let keymap = home.config().join("keymap.toml");
+    let bind = |command: &str| {
+        format!(
+            "bind = [\n  {{ keys = \"ctrl-t\", command = \"none\", context = \"composer\" }},\n  \
+             {{ keys = \"f9\", command = \"{command}\", context = \"composer\" }},\n]\n"
+        )
+    };
+    save(&terminal, &keymap, &bind("threads.show"), "F9 threads");
+    save(&terminal, &keymap, &bind("threads.shoe"), "threads.shoe");
+    terminal.wait_for("F9 threads");
+    leave(terminal);
+}
+
+#[test]
+fn saved_settings_themes_and_items_are_looked_at() {
+    let home = Home::new();
+    let terminal = home.levain_in_terminal(&[]).size(160, 30).start();
+    terminal.wait_for("ctrl-t threads");
+    let theme = home.config().join("themes/mine.toml");
+    write(&theme, "\"bar.key\" = \"#102030\"\n\"bar.word\" = \"#102030\"\n\"bar\" = \"#102030\"\n");
+    let config = home.config().join("config.toml");
+    let is_drawn = |colour| {
+        terminal.wait_until("the theme is drawn with", move |screen| {
+            let cells = (0..30).flat_map(|row| (0..160).filter_map(move |column| screen.cell(row, column)));
+            cells.into_iter().any(|cell| cell.fgcolor() == colour)
+        });
+    };
+    // A mistake anywhere in it, and all of the file waits until it is mended.
+    save(&terminal, &config, "theme = \"mine\"\nmouze = true\n", "did you mean `mouse`?");
+    write(&config, "theme = \"mine\"\n");
+    is_drawn(vt100::Color::Rgb(0x10, 0x20, 0x30));
+    save(&terminal, &config, "theme = 7\n", "`theme` cannot be 7");
+    is_drawn(vt100::Color::Rgb(0x10, 0x20, 0x30));
+    let set = "theme = \"mine\"\nmodel = \"scripted/other\"\n";
+    save(&terminal, &config, set, " other · scripted");
+    let directive = home.project().join(".ai/directives/team/ship.md");
+    save(
+        &terminal,
+        &directive,
+        "```xml\n<directive version=\"1.0.0\"></directive>\n```\nShip.\n",
+        "the directive has no name",
+    );
+    leave(terminal);
+}
