@@ -8,12 +8,13 @@ use levain::providers::scripted::scenario::Scenario;
 use levain::providers::{Catalog, ProviderFile};
 use levain::ui::theme::Theme;
 use libfuzzer_sys::fuzz_target;
+use std::path::Path;
 
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
     let _keymap = Keymap::with_user(&text, "keymap.toml");
     let _theme = Theme::from_toml(&text, "theme.toml");
-    let _provider = ProviderFile::parse(&text, Space::User);
+    let _provider = ProviderFile::parse(&text, Space::User, Path::new("provider.yaml"));
     let _scenario = Scenario::parse(&text);
     let _catalog = Catalog::parse(&text);
     let project = std::env::temp_dir().join(format!("levain-fuzz-{}", std::process::id()));
