@@ -7,13 +7,13 @@
 use futures_util::stream;
 use levain::domain::event::{CallError, CancelScope, Delta, ErrorCategory, PromptMode, StopReason};
 use levain::domain::{
-    Assembly, Command, ContentHash, Event, Limits, ModelRef, Money, Record, RequestRecord, State, ThreadId, ThreadKind,
-    Timestamp, Tokens, Usage, Waiting,
+    Assembly, CallId, Command, ContentHash, Event, Limits, ModelRef, Money, Record, RequestRecord, State, ThreadId,
+    ThreadKind, Timestamp, Tokens, Usage, Waiting,
 };
 use levain::engine::driver::{Audience, Driver, Ended, Handle, Outside, Settings};
 use levain::engine::thread::Thread;
 use levain::ports::store::Snapshot;
-use levain::ports::{CallRequest, Clock, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore};
+use levain::ports::{CallRequest, Clock, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore};
 use levain::tools::NoTools;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -155,6 +155,8 @@ impl Audience for Ears {
 
     fn settled(&self, _request: u32) {}
 
+    fn tool_said(&self, _call_id: &CallId, _text: String) {}
+
     fn changed(&self, state: State) {
         let _over = self.0.send(Heard::State(state));
     }
@@ -177,6 +179,7 @@ impl Bench {
             store: Box::new(disk.clone()),
             outside: Box::new(script.clone()),
             tools: Arc::new(NoTools),
+            approvals: Box::new(Forgetful),
             clock: Arc::new(NoClock),
             audience: Ears(sender),
             system: Vec::new(),
@@ -314,8 +317,7 @@ async fn leaving_in_the_middle_of_an_answer_keeps_it() {
 #[tokio::test(start_paused = true)]
 async fn a_limit_on_spend_refuses_the_next_call() {
     let usage = Usage { output: Tokens(50), ..Usage::default() };
-    let call =
-        ProviderEvent::ToolCallStarted { index: 0, call_id: levain::domain::CallId("c".into()), tool: "t".into() };
+    let call = ProviderEvent::ToolCallStarted { index: 0, call_id: CallId("c".into()), tool: "t".into() };
     let stop = ProviderEvent::Finished(StopReason::ToolUse);
     let mut bench = Bench::new(ThreadKind::OneShot, vec![vec![Ok(call), Ok(ProviderEvent::Usage(usage)), Ok(stop)]]);
     let limits = Limits { spend: Some(Money(50)), ..Limits::default() };

@@ -4,10 +4,10 @@ use super::briefing::BriefingError;
 use super::outside::Models;
 use crate::config::paths::{BadProject, RuntimeError};
 use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced};
-use crate::domain::{ModelRef, ThreadId};
+use crate::domain::{ModelRef, Permissions, ThreadId};
 use crate::engine::driver::SystemText;
 use crate::items::{Items, Spaces};
-use crate::ports::{Clock, SystemClock};
+use crate::ports::{Clock, Forgetful, SystemClock};
 use crate::providers::{Catalog, Keys, KeysError, Providers, ResolveError, Settings};
 use crate::store::Layout;
 use crate::tools::NoTools;
@@ -105,7 +105,8 @@ impl Setup {
         })
     }
 
-    /// What a host needs to run `thread_id` in this process, with `system` for the model.
+    /// What a host needs to run `thread_id` in this process, with `system` for the model. It has no tools and may do
+    /// nothing until [`Setup::equip`] says otherwise.
     ///
     /// # Errors
     /// [`SetupError::Runtime`].
@@ -116,6 +117,8 @@ impl Setup {
             runtime: self.dirs.runtime()?.to_owned(),
             outside: Box::new(self.models.clone()),
             tools: Arc::new(NoTools),
+            permissions: Permissions::default(),
+            approvals: Box::new(Forgetful),
             clock: Arc::new(SystemClock),
             system,
             idle: Duration::from_secs(self.config.idle_seconds.value),

@@ -53,6 +53,14 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             vec![Effect::Redraw]
         }
         Message::Notice { level, text } => model.told(level, text),
+        Message::ApprovalDrawn { id } => {
+            model.approval_drawn(id);
+            Vec::new()
+        }
+        Message::ApprovalArmed => {
+            model.changed |= model.is_armed();
+            Vec::new()
+        }
         Message::Second => {
             model.second();
             Vec::new()
@@ -63,6 +71,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
         }
     };
     effects.extend(model.settle(layout));
+    model.settle_approval();
     effects
 }
 
@@ -79,6 +88,7 @@ impl Model {
             Some(Overlay::Picker(picker)) if picker.filtering => picker.type_letter(letter),
             Some(_) => return Vec::new(),
             None => {
+                self.take_keyboard(false);
                 self.history.left();
                 self.composer.type_letter(letter);
                 self.complete();

@@ -44,7 +44,9 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) ->
 }
 
 fn hint(model: &Model) -> &'static str {
-    if model.is_working() {
+    if model.is_answering() {
+        "the keys above answer; anything else is a draft"
+    } else if model.is_working() {
         "write to steer the next turn"
     } else if model.transcript.is_empty() {
         "write a prompt, / for commands"
