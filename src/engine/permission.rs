@@ -31,11 +31,11 @@ fn capabilities(tool: &KnownTool) -> Vec<String> {
     std::iter::once(&tool.item).chain(&tool.aliases).map(|id| to_execute(id)).collect()
 }
 
-/// The tools to offer to a model: those that are granted, asking included.
+/// The tools to offer to a model: those that are granted, asking included, and whose place nobody has taken.
 #[must_use]
 pub fn palette(permissions: &Permissions, tools: Vec<KnownTool>) -> Vec<KnownTool> {
     let granted = |tool: &KnownTool| permissions.verdict(&capabilities(tool)) != Verdict::Denied;
-    tools.into_iter().filter(granted).collect()
+    tools.into_iter().filter(|tool| tool.taken_by.is_none() && granted(tool)).collect()
 }
 
 /// Names a tool and its exact arguments.
@@ -96,7 +96,7 @@ mod tests {
 
     fn tool(item: &str, alias: &str) -> KnownTool {
         let spec = ToolSpec { name: flattened(item), description: String::new(), schema: serde_json::json!({}) };
-        KnownTool { item: item.into(), aliases: vec![alias.into()], spec }
+        KnownTool { item: item.into(), aliases: vec![alias.into()], taken_by: None, spec }
     }
 
     #[test]

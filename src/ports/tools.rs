@@ -30,6 +30,8 @@ pub struct KnownTool {
     pub item: String,
     /// Further ids it answers to.
     pub aliases: Vec<String>,
+    /// The file of an item that has taken its place: then it is not offered, and a call says so.
+    pub taken_by: Option<String>,
     pub spec: ToolSpec,
 }
 

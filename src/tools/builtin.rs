@@ -32,6 +32,7 @@ impl Builtin {
         KnownTool {
             item: self.item.to_owned(),
             aliases: self.aliases.iter().map(|id| (*id).to_owned()).collect(),
+            taken_by: None,
             spec: ToolSpec {
                 name: flattened(self.item),
                 description: self.description.to_owned(),

@@ -95,7 +95,8 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
 
 impl ToolRunner for Toolbox {
     fn tools(&self) -> Vec<KnownTool> {
-        BUILTIN.iter().filter(|tool| self.shared.shadow(tool).is_none()).map(Builtin::known).collect()
+        let known = |tool: &Builtin| KnownTool { taken_by: self.shared.shadow(tool).cloned(), ..tool.known() };
+        BUILTIN.iter().map(known).collect()
     }
 
     fn preview<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Option<String>> {
@@ -137,16 +138,16 @@ impl ToolRunner for Toolbox {
 
 impl Toolbox {
     async fn answer(&self, item: &str, call: &ToolCall, listener: &dyn ToolListener) -> Answer {
-        if let Some(file) = self.shared.workshop.shadowed.get(item) {
+        let Some(tool) = BUILTIN.iter().find(|tool| tool.item == item) else {
+            let names: Vec<String> = self.tools().into_iter().map(|tool| tool.spec.name).collect();
+            return Err(Failed(format!("There is no tool `{}`. There are: {}.", call.tool, names.join(", "))));
+        };
+        if let Some(file) = self.shared.shadow(tool) {
             return Err(Failed(format!(
                 "`{item}` is {file} in this project, which stands in the place of the built-in tool. Tools of projects \
                  cannot be run yet."
             )));
         }
-        let Some(tool) = BUILTIN.iter().find(|tool| tool.item == item) else {
-            let names: Vec<String> = self.tools().into_iter().map(|tool| tool.spec.name).collect();
-            return Err(Failed(format!("There is no tool `{}`. There are: {}.", call.tool, names.join(", "))));
-        };
         let (shared, input) = (Arc::clone(&self.shared), call.input.clone());
         match tool.which {
             Which::Read => {

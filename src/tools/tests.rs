@@ -148,7 +148,8 @@ async fn a_taken_place_is_told() {
     let bench = Bench::new(&[("rye/bash", ".ai/tools/rye/bash.py")]);
     let outcome = bench.bash("echo hi").await;
     assert!(outcome.output.contains("cannot be run yet") && outcome.output.contains(".ai/tools/rye/bash.py"));
-    assert!(bench.toolbox.tools().iter().all(|tool| tool.item != "rye/bash"));
+    let taken: Vec<_> = bench.toolbox.tools().into_iter().filter(|tool| tool.taken_by.is_some()).collect();
+    assert_eq!(taken.iter().map(|tool| tool.item.as_str()).collect::<Vec<_>>(), ["rye/bash"]);
 }
 
 #[tokio::test]
