@@ -39,7 +39,7 @@ const WALLED: &[(&str, &[&str])] = &[
     ("termina", &["terminal", "app"]),
     // The port's error carries the database's own.
     ("rusqlite", &["store", "ports::store"]),
-    ("reqwest", &["providers"]),
+    ("reqwest", &["providers", "tools"]),
     // What plans, composes, decides and draws does not wait.
     ("tokio", &["engine", "providers", "tools", "extensions", "store", "worker", "terminal", "cli", "app"]),
 ];

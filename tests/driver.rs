@@ -5,15 +5,15 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use futures_util::stream;
-use levain::domain::event::{CallError, CancelScope, Delta, ErrorCategory, PromptMode, StopReason};
+use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, PromptMode, StopReason};
 use levain::domain::{
-    Assembly, Command, ContentHash, Event, Limits, ModelRef, Money, Record, RequestRecord, State, ThreadId, ThreadKind,
-    Timestamp, Tokens, Usage, Waiting,
+    Assembly, CallId, Command, ContentHash, Event, Grant, Limits, ModelRef, Money, Record, RequestRecord, State,
+    ThreadId, ThreadKind, Timestamp, Tokens, Usage, Waiting,
 };
 use levain::engine::driver::{Audience, Driver, Ended, Handle, Outside, Settings};
 use levain::engine::thread::Thread;
 use levain::ports::store::Snapshot;
-use levain::ports::{CallRequest, Clock, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore};
+use levain::ports::{CallRequest, Clock, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore};
 use levain::tools::NoTools;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -155,6 +155,8 @@ impl Audience for Ears {
 
     fn settled(&self, _request: u32) {}
 
+    fn tool_said(&self, _call_id: &CallId, _text: String) {}
+
     fn changed(&self, state: State) {
         let _over = self.0.send(Heard::State(state));
     }
@@ -177,12 +179,14 @@ impl Bench {
             store: Box::new(disk.clone()),
             outside: Box::new(script.clone()),
             tools: Arc::new(NoTools),
+            approvals: Box::new(Forgetful),
             clock: Arc::new(NoClock),
             audience: Ears(sender),
             system: Vec::new(),
         };
         let id = ThreadId::new("chat", 1);
-        let thread = Thread::new(id, "levain/chat", kind, ModelRef::new("script", "x"), Limits::default());
+        let mut thread = Thread::new(id, "levain/chat", kind, ModelRef::new("script", "x"), Limits::default());
+        thread.permissions.grants = vec![Grant { capability: "rye.execute.tool.t".into(), ask: true }];
         let (driver, handle) = Driver::new(thread, settings);
         let driver = tokio::spawn(driver.run(Vec::new()));
         Self { disk, script, handle, heard, driver }
@@ -314,8 +318,7 @@ async fn leaving_in_the_middle_of_an_answer_keeps_it() {
 #[tokio::test(start_paused = true)]
 async fn a_limit_on_spend_refuses_the_next_call() {
     let usage = Usage { output: Tokens(50), ..Usage::default() };
-    let call =
-        ProviderEvent::ToolCallStarted { index: 0, call_id: levain::domain::CallId("c".into()), tool: "t".into() };
+    let call = ProviderEvent::ToolCallStarted { index: 0, call_id: CallId("c".into()), tool: "t".into() };
     let stop = ProviderEvent::Finished(StopReason::ToolUse);
     let mut bench = Bench::new(ThreadKind::OneShot, vec![vec![Ok(call), Ok(ProviderEvent::Usage(usage)), Ok(stop)]]);
     let limits = Limits { spend: Some(Money(50)), ..Limits::default() };
@@ -325,4 +328,24 @@ async fn a_limit_on_spend_refuses_the_next_call() {
     let Some((_, Event::ThreadError { error, cost })) = events.last() else { unreachable!() };
     assert_eq!((error.as_str(), cost.spend), ("Limit exceeded: spend_exceeded (50/50)", Money(50)));
     assert_eq!(bench.script.asked.lock().unwrap().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_names_the_arguments_that_were_seen() {
+    let call = ProviderEvent::ToolCallStarted { index: 0, call_id: CallId("c".into()), tool: "t".into() };
+    let stop = ProviderEvent::Finished(StopReason::ToolUse);
+    let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![Ok(call), Ok(stop)], vec![text("done"), end()]]);
+    bench.ask("go").await;
+    let events =
+        bench.until(|heard| matches!(heard, Heard::Event { event: Event::ApprovalRequested { .. }, .. })).await;
+    let Some((true, Event::ApprovalRequested { id, args_hash, .. })) = events.last() else { unreachable!() };
+    let answer =
+        |args_hash: &ContentHash| Command::Approve { id: *id, args_hash: args_hash.clone(), decision: Approve::Once };
+    let other = bench.handle.ask(answer(&ContentHash::of(b"other"))).await.unwrap_err();
+    assert!(other.contains("not those of the call"), "{other}");
+    bench.handle.ask(answer(args_hash)).await.unwrap();
+    let late = bench.handle.ask(answer(args_hash)).await.unwrap_err();
+    assert!(late.contains("no longer waits"), "{late}");
+    let events = bench.until_answer().await;
+    assert!(events.iter().any(|(_, event)| matches!(event, Event::ToolCallStart { .. })));
 }

@@ -98,12 +98,13 @@ fn a_tool_round_goes_on_without_the_tool() {
     let expected = [
         "thread_started",
         "worker_started",
+        "permissions_set",
         "prompt_queued",
         "cognition_in",
         "system_prompt",
         "request_recorded",
         "cognition_out",
-        "tool_call_start",
+        "permission_denied",
         "tool_call_result",
         "request_recorded",
         "cognition_out",
@@ -114,7 +115,10 @@ fn a_tool_round_goes_on_without_the_tool() {
     let record: Value = serde_json::from_slice(&std::fs::read(request).unwrap()).unwrap();
     let layers: Vec<&str> =
         record["layers"].as_array().unwrap().iter().map(|layer| layer["id"].as_str().unwrap()).collect();
-    assert_eq!(layers, ["levain/Constitution", "levain/chat", "prompt", "turn"]);
+    assert_eq!(layers[..4], ["levain/Constitution", "levain/chat", "prompt", "turn"]);
+    let tools: Vec<&str> =
+        record["tools"].as_array().unwrap().iter().map(|tool| tool["item"].as_str().unwrap()).collect();
+    assert_eq!(layers[4..], tools);
 }
 
 #[test]

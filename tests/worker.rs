@@ -5,9 +5,9 @@
 
 use levain::app::Models;
 use levain::domain::event::{CancelScope, Delta, PromptMode, StopReason};
-use levain::domain::{Cost, Event, Limits, ModelRef, Record, Status, ThreadKind, Timestamp, Waiting};
+use levain::domain::{Cost, Event, Limits, ModelRef, Permissions, Record, Status, ThreadKind, Timestamp, Waiting};
 use levain::engine::driver::Ended;
-use levain::ports::SystemClock;
+use levain::ports::{Forgetful, SystemClock};
 use levain::providers::{Catalog, Keys, Providers, Settings};
 use levain::store::thread::Summary;
 use levain::store::{Layout, log, recover};
@@ -113,6 +113,8 @@ fn hosting(
         runtime: folder.path().to_owned(),
         outside: Box::new(Models::new(providers, Catalog::embedded())),
         tools: Arc::new(NoTools),
+        permissions: Permissions::default(),
+        approvals: Box::new(Forgetful),
         clock: Arc::new(SystemClock),
         system: Vec::new(),
         idle,

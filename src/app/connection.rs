@@ -169,6 +169,8 @@ impl Link {
                 | FromWorker::Error { .. }
                 | FromWorker::Delta { .. }
                 | FromWorker::Inflight { .. }
+                | FromWorker::ToolOutput { .. }
+                | FromWorker::ToolOutputSoFar { .. }
                 | FromWorker::State(_) => {}
             }
             self.tell(Message::Worker(message)).await;

@@ -3,6 +3,7 @@
 //! [`run`] is the loop, [`performer`] carries out effects and brings their answers back as messages, [`setup`] gathers
 //! settings, providers and paths for screens, workers and headless commands alike.
 
+mod approvals;
 mod briefing;
 mod connection;
 pub mod export;
@@ -17,9 +18,11 @@ mod run;
 pub mod setup;
 mod shutdown;
 mod theme;
+mod toolbox;
 
 pub use briefing::{Briefing, BriefingError};
 pub use outside::Models;
 pub use run::{Opening, run};
 pub use setup::{Chosen, Setup};
 pub use shutdown::Shutdown;
+pub use toolbox::capability;

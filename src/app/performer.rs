@@ -337,6 +337,7 @@ fn state_of(summary: Summary, newest: &[Record], models: &Models) -> State {
         context: used.unwrap_or_default(),
         context_exact: used.is_some(),
         queue: Vec::new(),
+        approvals: Vec::new(),
     }
 }
 

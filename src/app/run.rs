@@ -112,6 +112,7 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
     drop(foreground);
 
     while !app.model.quitting {
+        let armed = app.model.arms_at().map(|at| Instant::now() + Duration::from_millis(at.since(now())));
         tokio::select! {
             biased; // top to bottom: leave, listen, draw, work
             number = shutdown.signalled() => {
@@ -131,6 +132,9 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
                 let _front = Foreground::enter();
                 screen.draw(|frame| ui::view(&app.model, &mut app.painter, frame))?;
                 app.pacer.drawn(Instant::now());
+                if let Some(id) = app.model.approval_in_view() {
+                    app.update(Message::ApprovalDrawn { id });
+                }
                 continue;
             }
             _ = resized.recv() => {
@@ -146,6 +150,7 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
                 let _front = Foreground::enter();
                 app.take_in(fresh);
             }
+            () = until(armed) => app.update(Message::ApprovalArmed),
             () = until(second) => {
                 second = None;
                 let _front = Foreground::enter();

@@ -4,12 +4,12 @@ use super::briefing::BriefingError;
 use super::outside::Models;
 use crate::config::paths::{BadProject, RuntimeError};
 use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced, Trust};
-use crate::domain::{Limits, ModelRef, Money, Severity, ThreadId, Tokens};
+use crate::domain::{Limits, ModelRef, Money, Permissions, Severity, ThreadId, Tokens};
 use crate::engine::driver::SystemText;
 use crate::items::directive::ModelWish;
 use crate::items::signature::TrustStore;
 use crate::items::{Cascade, Directive, Item, Items, Kind, Place, Spaces};
-use crate::ports::{Clock, SystemClock};
+use crate::ports::{Clock, Forgetful, SystemClock};
 use crate::providers::{
     Catalog, Keys, KeysError, Preference, ProviderFile, Providers, ResolveError, Settings, is_scripted,
 };
@@ -205,7 +205,8 @@ impl Setup {
         })
     }
 
-    /// What a host needs to run `thread_id` in this process, with `system` for the model.
+    /// What a host needs to run `thread_id` in this process, with `system` for the model. It has no tools and may do
+    /// nothing until [`Setup::equip`] says otherwise.
     ///
     /// # Errors
     /// [`SetupError::Runtime`].
@@ -216,6 +217,8 @@ impl Setup {
             runtime: self.dirs.runtime()?.to_owned(),
             outside: Box::new(self.models.clone()),
             tools: Arc::new(NoTools),
+            permissions: Permissions::default(),
+            approvals: Box::new(Forgetful),
             clock: Arc::new(SystemClock),
             system,
             idle: Duration::from_secs(self.config.idle_seconds.value),

@@ -6,7 +6,7 @@ use super::find;
 use super::text::{harmless, json_line, write_event};
 use super::{Common, runtime};
 use crate::app::{Setup, Shutdown};
-use crate::domain::event::{Delta, PromptMode};
+use crate::domain::event::{Approve, Delta, PromptMode};
 use crate::domain::{Event, Status, ThreadKind, Waiting};
 use crate::store::log;
 use crate::store::thread::Summary;
@@ -123,12 +123,31 @@ impl Attached {
                     return Ok(false);
                 }
             }
+        } else if let Some(answer) = line.trim().strip_prefix("/approve ") {
+            match self.approve(answer) {
+                Ok(command) => command,
+                Err(problem) => {
+                    let _closed = writeln!(io::stderr(), "error: {problem}\nhint: for example /approve 1 once");
+                    return Ok(false);
+                }
+            }
         } else {
             Command::Submit { text: line.to_owned(), mode: PromptMode::Steer }
         };
         self.commands += 1;
         sender.command(self.commands, command).await.map_err(|error| Failure::new(error.to_string()))?;
         Ok(true)
+    }
+
+    /// `ID once`, `ID thread`, `ID always` or `ID deny`.
+    fn approve(&self, answer: &str) -> Result<Command, String> {
+        let mut words = answer.split_whitespace();
+        let id: Option<u64> = words.next().and_then(|word| word.parse().ok());
+        let decision = words.next().and_then(Approve::from_word).ok_or("say once, thread, always or deny")?;
+        let mut waiting = self.state.iter().flat_map(|state| &state.approvals);
+        let approval = waiting.find(|approval| Some(approval.id) == id);
+        let approval = approval.ok_or("no call of that number waits")?;
+        Ok(Command::Approve { id: approval.id, args_hash: approval.args_hash.clone(), decision })
     }
 
     /// Prints a message; false when nobody reads any more.
@@ -159,6 +178,7 @@ impl Attached {
                 self.streamed = true;
                 output.write_all(harmless(text).as_bytes())
             }
+            FromWorker::ToolOutput { text, .. } => output.write_all(harmless(text).as_bytes()),
             FromWorker::Inflight { deltas, .. } => {
                 for delta in deltas {
                     if let Delta::Text { text } = delta {
@@ -174,6 +194,7 @@ impl Attached {
             | FromWorker::Ack { .. }
             | FromWorker::Delta { .. }
             | FromWorker::State(_)
+            | FromWorker::ToolOutputSoFar { .. }
             | FromWorker::Lagged { .. }
             | FromWorker::Bye { .. } => Ok(()),
         }

@@ -11,6 +11,7 @@ pub(super) mod code {
     pub(crate) const ERROR: u8 = 1;
     pub(crate) const USAGE: u8 = 2;
     pub(crate) const LIMIT: u8 = 3;
+    pub(crate) const APPROVAL: u8 = 4;
     pub(crate) const INTERRUPTED: u8 = 130;
 }
 

@@ -4,9 +4,10 @@ use super::failure::{Failure, code, written};
 use super::text;
 use super::{Common, runtime};
 use crate::app::setup::SetupError;
-use crate::app::{Briefing, Setup, Shutdown, logging};
-use crate::domain::event::{CancelScope, Delta, PromptMode};
+use crate::app::{Briefing, Setup, Shutdown, capability, logging};
+use crate::domain::event::{CancelScope, Delta, Denial, PromptMode};
 use crate::domain::{Cost, Event, Limits, ModelRef, Money, Status, ThreadId, ThreadKind, Tokens};
+use crate::items::Items;
 use crate::items::directive::Values;
 use crate::store::recover;
 use crate::store::thread::Summary;
@@ -29,6 +30,9 @@ pub(super) struct RunArguments {
     /// A value for an input of the directive; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = input)]
     input: Vec<(String, String)>,
+    /// Allow a tool that the directive asks about, by name, id or capability; may be given several times
+    #[arg(long, value_name = "TOOL")]
+    allow: Vec<String>,
     /// End after this many turns
     #[arg(long, value_name = "N")]
     limit_turns: Option<u32>,
@@ -63,6 +67,9 @@ struct RunResult {
     /// Code of the limit that ended the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<&'static str>,
+    /// Capabilities for which a person would have had to be asked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    approvals: Vec<String>,
 }
 
 /// `name=value`.
@@ -114,18 +121,17 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
     logging::to_file(setup.dirs.state.join("levain.log"));
     runtime()?.block_on(async {
         let chosen = setup.choose_found(&items, &directive).await.map_err(SetupError::from)?;
-        drop(items);
         if let Some(notice) = &chosen.notice {
             let _closed = writeln!(io::stderr(), "warning: {notice}");
         }
-        hosted(&setup, arguments, directive, briefing, prompt, chosen.model).await
+        hosted(&setup, arguments, (directive, &items), briefing, prompt, chosen.model).await
     })
 }
 
 async fn hosted(
     setup: &Setup,
     arguments: &RunArguments,
-    directive: String,
+    (directive, items): (String, &Items),
     briefing: Briefing,
     prompt: String,
     model: ModelRef,
@@ -145,9 +151,9 @@ async fn hosted(
         limits: arguments.limits(setup.one_shot_limits(), briefing.limits),
     };
     recover::create(&setup.layout, &summary)?;
-    let hosted = host::host(setup.hosting(thread_id.clone(), briefing.system)?)
-        .await
-        .map_err(|error| Failure::new(error.to_string()))?;
+    let mut hosting = setup.hosting(thread_id.clone(), briefing.system)?;
+    setup.equip(&mut hosting, items, &directive, arguments.allow.iter().map(|text| capability(text)).collect());
+    let hosted = host::host(hosting).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut client = hosted.client();
     client.greet(0).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut result = RunResult {
@@ -161,6 +167,7 @@ async fn hosted(
         result: String::new(),
         error: None,
         limit: None,
+        approvals: Vec::new(),
     };
     let live = !arguments.json && io::stdout().is_terminal();
     let watch = watch(&mut client, prompt, live, &mut result);
@@ -204,6 +211,8 @@ async fn watch(client: &mut Client, prompt: String, live: bool, result: &mut Run
                 | FromWorker::Refused { .. }
                 | FromWorker::Ack { .. }
                 | FromWorker::Inflight { .. }
+                | FromWorker::ToolOutput { .. }
+                | FromWorker::ToolOutputSoFar { .. }
                 | FromWorker::Lagged { .. },
             ) => {}
         }
@@ -223,6 +232,11 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
             let seconds = delay_ms.div_ceil(1_000);
             let reason = result.error.as_deref().unwrap_or("the answer was cut off");
             let _closed = writeln!(io::stderr(), "\n{reason}: attempt {attempt} in {seconds} s");
+        }
+        Event::PermissionDenied { capability, reason: Denial::Unattended, .. } => {
+            if !result.approvals.contains(capability) {
+                result.approvals.push(capability.clone());
+            }
         }
         Event::Limit { code, .. } => result.limit = Some(code.code()),
         Event::ThreadError { error, cost } => {
@@ -249,7 +263,12 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         | Event::CognitionReasoning { .. }
         | Event::RetryScheduled { .. }
         | Event::RetryDue { .. }
+        | Event::PermissionsSet { .. }
+        | Event::ApprovalRequested { .. }
+        | Event::ApprovalGiven { .. }
+        | Event::PermissionDenied { .. }
         | Event::ToolCallStart { .. }
+        | Event::ToolProcess { .. }
         | Event::ToolCallResult { .. }
         | Event::CancelRequested { .. }
         | Event::TurnCancelled { .. }
@@ -270,8 +289,15 @@ fn finish(result: &RunResult, json: bool, live: bool, interrupted: bool) -> Resu
     if let (false, Some(error)) = (json, &result.error) {
         let _closed = writeln!(io::stderr(), "error: {error}");
     }
+    for capability in &result.approvals {
+        let _closed = writeln!(
+            io::stderr(),
+            "error: `{capability}` needs an approval, and nobody could be asked\nhint: levain run --allow {capability} …"
+        );
+    }
     Ok(ExitCode::from(match (interrupted, result.status, result.limit) {
         (true, ..) => code::INTERRUPTED,
+        (_, Status::Completed, _) if !result.approvals.is_empty() => code::APPROVAL,
         (_, Status::Completed, _) => 0,
         (_, _, Some(_)) => code::LIMIT,
         _ => code::ERROR,

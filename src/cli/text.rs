@@ -56,9 +56,17 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
             }
             writeln!(output)
         }
-        Event::ToolCallStart { tool, input, .. } => {
-            writeln!(output, "▸ {} {}", harmless(tool), harmless(&input.to_string()))
+        Event::ToolCallStart { tool, item, input, .. } => {
+            writeln!(output, "▸ {} {}", harmless(item.as_ref().unwrap_or(tool)), harmless(&input.to_string()))
         }
+        Event::ApprovalRequested { id, item, capability, preview, .. } => {
+            if let Some(preview) = preview {
+                writeln!(output, "{}", harmless(preview))?;
+            }
+            writeln!(output, "? approval {id}: {} (needs {})", harmless(item), harmless(capability))?;
+            writeln!(output, "  answer with /approve {id} once, thread, always or deny\n")
+        }
+        Event::ApprovalGiven { id, decision } => writeln!(output, "· approval {id}: {decision:?}\n"),
         Event::ToolCallResult { output: result, error, .. } => {
             let mark = if error.is_some() { "✗" } else { "✓" };
             writeln!(output, "{mark} {}\n", harmless(result).replace('\n', "\n  "))
@@ -87,6 +95,9 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
         | Event::LimitsChanged { .. }
         | Event::SystemPrompt { .. }
         | Event::ContextInjected { .. }
+        | Event::PermissionsSet { .. }
+        | Event::PermissionDenied { .. }
+        | Event::ToolProcess { .. }
         | Event::RequestRecorded { .. }
         | Event::TokenDelta { .. }
         | Event::CognitionReasoning { .. }

@@ -37,11 +37,13 @@ async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None)).map_err(|error| text(&error))?;
     let thread = &arguments.thread;
     let summary = Summary::read(&setup.layout.thread(thread), thread).map_err(|error| text(&error))?;
-    let briefing = Briefing::prepare(&setup.items(), &summary.directive, None).map_err(|error| text(&error))?;
+    let items = setup.items();
+    let briefing = Briefing::prepare(&items, &summary.directive, None).map_err(|error| text(&error))?;
     for problem in &briefing.problems {
         tracing::warn!(%problem, "in the directive");
     }
-    let hosting = setup.hosting(thread.clone(), briefing.system).map_err(|error| text(&error))?;
+    let mut hosting = setup.hosting(thread.clone(), briefing.system).map_err(|error| text(&error))?;
+    setup.equip(&mut hosting, &items, &summary.directive, Vec::new());
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| text(&error))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| text(&error))?;
     // Listening is enough to survive it.

@@ -17,6 +17,10 @@ pub enum Context {
     Reading,
     /// What to look for is being written.
     Search,
+    /// A call waits until it is allowed or denied.
+    Approval,
+    /// It has the keyboard.
+    Answering,
     /// Completions of a `/` command are shown.
     Completion,
     /// A list with a filter line.
@@ -39,6 +43,8 @@ impl Context {
             Self::Scrolled => "scrolled",
             Self::Reading => "reading",
             Self::Search => "search",
+            Self::Approval => "approval",
+            Self::Answering => "answering",
             Self::Completion => "completion",
             Self::Picker => "picker",
             Self::Threads => "threads",
@@ -47,11 +53,13 @@ impl Context {
     }
 
     /// All contexts, in the order in which help lists them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Composer,
         Self::Empty,
         Self::Working,
         Self::Scrolled,
+        Self::Approval,
+        Self::Answering,
         Self::Anywhere,
         Self::Reading,
         Self::Search,
@@ -72,6 +80,8 @@ impl Context {
             Self::Scrolled => "Scrolled up",
             Self::Reading => "Reading the transcript",
             Self::Search => "Writing what to look for",
+            Self::Approval => "While a call waits for you",
+            Self::Answering => "Answering it",
             Self::Completion => "Completing a / command",
             Self::Picker => "Lists",
             Self::Threads => "Threads",
@@ -130,6 +140,11 @@ commands! {
     PromptTakeBack "prompt.take_back" "Take back the last queued prompt" "Withdraw the newest queued prompt and put its text into the draft.";
     PromptEditor "prompt.editor" "Open the draft in $EDITOR" "Write the draft in your own editor." / "editor";
     TurnInterrupt "turn.interrupt" "Interrupt" "Stop the running turn; the draft stays as it is." / "stop";
+    ApprovalOnce "approval.once" "Allow this call" "Let the waiting call run, this time.";
+    ApprovalThread "approval.thread" "Allow in this thread" "Let the waiting call run, and its like for the rest of this thread.";
+    ApprovalAlways "approval.always" "Allow always" "Let the waiting call run, and its like in every thread of this project.";
+    ApprovalDeny "approval.deny" "Deny this call" "Refuse the waiting call; the thread goes on without it.";
+    ApprovalTake "approval.take" "Answer the waiting call" "Leave the draft as it is and give the keyboard to the waiting call.";
     HistorySearch "history.search" "Search earlier prompts" "Find a prompt you sent before and put it into the draft." / "history";
     EditNewline "edit.newline" "New line" "Start a new line in the draft." [hidden];
     EditBackspace "edit.backspace" "Delete back" "Delete the letter before the cursor." [hidden];

@@ -1,7 +1,7 @@
 //! What can be asked of a thread, and how it stands: the two ends of every conversation with one.
 
-use super::event::{CancelScope, PromptMode};
-use super::{Cost, Limits, ModelRef, Status, ThreadKind, Tokens, Waiting};
+use super::event::{Approve, CancelScope, PromptMode};
+use super::{CallId, ContentHash, Cost, Limits, ModelRef, Status, ThreadKind, Tokens, Waiting};
 use serde::{Deserialize, Serialize};
 
 /// What a client can ask of a thread.
@@ -17,6 +17,12 @@ pub enum Command {
     },
     Cancel {
         scope: CancelScope,
+    },
+    /// Answers an approval. `args_hash` says which arguments were seen.
+    Approve {
+        id: u64,
+        args_hash: ContentHash,
+        decision: Approve,
     },
     SetModel {
         model: ModelRef,
@@ -46,6 +52,29 @@ pub struct State {
     pub window: Option<Tokens>,
     /// What is queued, oldest first.
     pub queue: Vec<QueuedPrompt>,
+    /// Calls that wait for a person, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub approvals: Vec<Approval>,
+}
+
+/// A call that waits until a person allows or denies it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Approval {
+    /// Counts from 1 within the thread.
+    pub id: u64,
+    pub call_id: CallId,
+    /// The name the model used.
+    pub tool: String,
+    /// The item it means.
+    pub item: String,
+    /// What is allowed with it.
+    pub capability: String,
+    /// Names tool and arguments: an answer that carries another one is refused.
+    pub args_hash: ContentHash,
+    pub input: serde_json::Value,
+    /// What the call would change, where the arguments do not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preview: Option<String>,
 }
 
 /// A prompt that has not reached the model yet.

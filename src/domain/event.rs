@@ -5,7 +5,8 @@
 //! ([`Event::TokenDelta`]) goes to screens and to the short-lived `inflight.jsonl` only: the log holds finished text.
 
 use super::amount::Usage;
-use super::id::{CallId, ModelRef, ThreadId};
+use super::capability::Grant;
+use super::id::{CallId, ContentHash, ModelRef, ThreadId};
 use super::message::Message;
 use super::status::{Cost, LimitKind, Limits, ThreadKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -153,10 +154,47 @@ pub enum Event {
     RetryDue {
         attempt: u32,
     },
+    /// What the thread may do from here on.
+    PermissionsSet {
+        grants: Vec<Grant>,
+        allowed: Vec<String>,
+    },
+    /// A call waits until a person allows or denies it. `args_hash` names the exact arguments.
+    ApprovalRequested {
+        id: u64,
+        call_id: CallId,
+        tool: String,
+        item: String,
+        capability: String,
+        args_hash: ContentHash,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preview: Option<String>,
+    },
+    /// They answered.
+    ApprovalGiven {
+        id: u64,
+        decision: Approve,
+    },
+    /// A call was not run.
+    PermissionDenied {
+        call_id: CallId,
+        tool: String,
+        capability: String,
+        reason: Denial,
+    },
+    /// A tool is about to run.
     ToolCallStart {
         tool: String,
         call_id: CallId,
+        /// Id of the item that `tool` means.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item: Option<String>,
         input: serde_json::Value,
+    },
+    /// A tool's process was made and waits to be let go.
+    ToolProcess {
+        call_id: CallId,
+        process: Process,
     },
     ToolCallResult {
         call_id: CallId,
@@ -205,6 +243,13 @@ pub enum Event {
 }
 
 impl Event {
+    /// The result of a call whose process died before it had one: every call needs a result.
+    #[must_use]
+    pub fn interrupted(call_id: &CallId) -> Self {
+        const WHY: &str = "Interrupted: the process that ran this call ended.";
+        Self::ToolCallResult { call_id: call_id.clone(), output: WHY.to_owned(), error: Some(WHY.to_owned()) }
+    }
+
     /// Whether the event belongs in the log.
     #[must_use]
     pub fn is_durable(&self) -> bool {
@@ -220,6 +265,7 @@ impl Event {
             Self::RequestRecorded { .. }
                 | Self::CognitionOut { .. }
                 | Self::ToolCallStart { .. }
+                | Self::ToolProcess { .. }
                 | Self::ThreadCompleted { .. }
                 | Self::ThreadError { .. }
                 | Self::ThreadCancelled { .. }
@@ -290,6 +336,55 @@ impl StopReason {
     pub fn is_whole(&self) -> bool {
         matches!(self, Self::EndTurn | Self::ToolUse | Self::MaxTokens | Self::Refusal | Self::Other { .. })
     }
+}
+
+/// A person's answer to an approval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Approve {
+    /// This call.
+    Once,
+    /// This capability, for as long as the thread lives.
+    Thread,
+    /// This capability, in every thread of this project.
+    Always,
+    Deny,
+}
+
+impl Approve {
+    /// The decision that `word` names.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "once" => Some(Self::Once),
+            "thread" => Some(Self::Thread),
+            "always" => Some(Self::Always),
+            "deny" => Some(Self::Deny),
+            _ => None,
+        }
+    }
+}
+
+/// Why a call was not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Denial {
+    /// Nothing grants the capability.
+    Missing,
+    /// A person would have to be asked, and this thread has none to ask.
+    Unattended,
+    /// The person said no.
+    Refused,
+}
+
+/// The process group of a tool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Process {
+    /// Number of the group and of the process that leads it.
+    pub group: u32,
+    /// When that process was started, as the system tells it: numbers are given again, this pair is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<u64>,
 }
 
 /// How far a cancel reaches.

@@ -5,6 +5,7 @@
 
 pub mod amount;
 pub mod assembly;
+pub mod capability;
 pub mod command;
 pub mod event;
 pub mod id;
@@ -16,11 +17,12 @@ pub mod status;
 
 pub use amount::{Money, Tokens, Usage};
 pub use assembly::{Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Origin, Space, TokenCount};
-pub use command::{Command, State};
+pub use capability::{Grant, Permissions, Verdict};
+pub use command::{Approval, Command, State};
 pub use event::{Event, Record, Timestamp};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
 pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
 pub use policy::{Policies, Policy};
 pub use problem::{Problem, Severity, nearest};
-pub use request::{MessageRef, RequestRecord};
+pub use request::{MessageRef, RequestRecord, ToolRef};
 pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};

@@ -24,11 +24,22 @@ pub struct RequestRecord {
     pub max_output_tokens: u64,
     pub system: ContentHash,
     pub messages: Vec<MessageRef>,
+    /// The tools that were offered.
+    #[serde(default)]
+    pub tools: Vec<ToolRef>,
     pub layers: Vec<Layer>,
 }
 
 impl RequestRecord {
     pub const SCHEMA: &'static str = "levain.request/1";
+}
+
+/// A tool of a request: the name it was offered by, the item it is, and the hash of the whole offer as JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ToolRef {
+    pub name: String,
+    pub item: String,
+    pub hash: ContentHash,
 }
 
 /// A message of a request: its role, and the hash of the whole message as JSON.

@@ -5,5 +5,6 @@
 
 pub mod answer;
 pub mod driver;
+pub mod permission;
 pub mod retry;
 pub mod thread;

@@ -1,11 +1,14 @@
 //! The traits that wait: what the driver asks of the outside world. Each has a real form and one for tests.
 
+pub mod approvals;
 pub mod clock;
+pub mod process;
 pub mod provider;
 pub mod store;
 pub mod tools;
 
+pub use approvals::{Approvals, Forgetful};
 pub use clock::{Clock, SystemClock};
 pub use provider::{CallRequest, Provider, ProviderEvent, ProviderStream};
 pub use store::{StoreError, ThreadStore};
-pub use tools::{ToolOutcome, ToolRunner};
+pub use tools::{KnownTool, ToolListener, ToolOutcome, ToolRunner};

@@ -1,7 +1,8 @@
 //! Running a tool call.
 
+use crate::domain::event::Process;
 use crate::domain::{ToolCall, ToolSpec};
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
 
 /// What a tool gave back.
@@ -13,12 +14,54 @@ pub struct ToolOutcome {
     pub error: Option<String>,
 }
 
-/// Runs tool calls. Dropping the future stops the tool.
+impl ToolOutcome {
+    /// A failure that the model and people read alike.
+    #[must_use]
+    pub fn failed(text: impl Into<String>) -> Self {
+        let text = text.into();
+        Self { output: text.clone(), error: Some(text) }
+    }
+}
+
+/// A tool that can be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnownTool {
+    /// Id of the item it is.
+    pub item: String,
+    /// Further ids it answers to.
+    pub aliases: Vec<String>,
+    /// The file of an item that has taken its place: then it is not offered, and a call says so.
+    pub taken_by: Option<String>,
+    pub spec: ToolSpec,
+}
+
+/// Something that has to wait.
+pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Told what a tool does while it runs.
+pub trait ToolListener: Send + Sync {
+    /// More of its output, for people who watch. What comes faster than it can be shown may be left out.
+    fn said(&self, text: String);
+
+    /// A process has been made and waits. It may begin once this is over: then it is in the log and can be ended
+    /// whatever happens to us.
+    fn started(&self, process: Process) -> Waiting<'_, ()>;
+}
+
+/// Runs tool calls.
 pub trait ToolRunner: Send + Sync {
-    /// The tools to offer to the model, asked for before each call.
-    fn specs(&self) -> Vec<ToolSpec> {
+    /// Every tool there is, in the order in which they are offered. Whether a thread may use one is not decided here.
+    fn tools(&self) -> Vec<KnownTool> {
         Vec::new()
     }
 
-    fn run<'a>(&'a self, call: &'a ToolCall) -> Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>>;
+    /// What a person should see before they allow this call of `item`, where the arguments do not say it: how a file
+    /// would change.
+    fn preview<'a>(&'a self, _item: &'a str, _call: &'a ToolCall) -> Waiting<'a, Option<String>> {
+        Box::pin(ready(None))
+    }
+
+    /// Runs a call of `item`. Dropping the future stops the tool with everything it started.
+    fn run<'a>(&'a self, item: &'a str, call: &'a ToolCall, listener: &'a dyn ToolListener)
+    -> Waiting<'a, ToolOutcome>;
 }

@@ -1,6 +1,7 @@
 //! A provider without a network: answers come from a scenario, a YAML file of replies.
 //!
-//! `scripted/demo` is in the program, for a first look without a key; `scripted/PATH.yaml` is a file. Scenarios also
+//! `scripted/demo` is in the program, for a first look without a key, and `scripted/tools`, which calls tools;
+//! `scripted/PATH.yaml` is a file. Scenarios also
 //! stand in for models in tests and recordings: they can think, call tools, pause, fail, break off and hang.
 //! [`scenario`] says what they are made of.
 
@@ -13,10 +14,14 @@ use scenario::{Problem, Scenario};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The scenario in the program.
+/// The scenario that people meet first.
 pub const DEMO: &str = "demo";
 
-const DEMO_TEXT: &str = include_str!("../../assets/scenarios/demo.yaml");
+/// The scenarios in the program.
+const EMBEDDED: [(&str, &str); 2] = [
+    (DEMO, include_str!("../../assets/scenarios/demo.yaml")),
+    ("tools", include_str!("../../assets/scenarios/tools.yaml")),
+];
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -28,7 +33,9 @@ pub struct Scripted {
 /// Why a scenario cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    #[error("there is no scenario `{name}`; use scripted/demo or the path of a file, as in scripted/talk.yaml")]
+    #[error(
+        "there is no scenario `{name}`; use scripted/demo, scripted/tools or the path of a file, as in scripted/talk.yaml"
+    )]
     Unknown { name: String },
     #[error("could not read the scenario {}: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
@@ -37,13 +44,13 @@ pub enum LoadError {
 }
 
 impl Scripted {
-    /// The scenario `name`: `demo`, or the path of a file, relative to `folder`.
+    /// The scenario `name`: `demo` or `tools`, or the path of a file, relative to `folder`.
     ///
     /// # Errors
     /// [`LoadError`]. Entries that cannot be read cost only themselves; see [`Scripted::problems`].
     pub fn load(name: &str, folder: &Path) -> Result<Self, LoadError> {
-        if name == DEMO {
-            return Ok(Self::from_text(DEMO_TEXT));
+        if let Some((_, text)) = EMBEDDED.iter().find(|(own, _)| *own == name) {
+            return Ok(Self::from_text(text));
         }
         let path = Path::new(name);
         if !path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml") {
@@ -98,8 +105,10 @@ mod tests {
     use futures_util::StreamExt;
 
     #[test]
-    fn the_demo_has_no_problems() {
-        assert_eq!(Scripted::load(DEMO, Path::new("")).unwrap().problems(), []);
+    fn the_embedded_scenarios_have_no_problems() {
+        for (name, _) in EMBEDDED {
+            assert_eq!(Scripted::load(name, Path::new("")).unwrap().problems(), [], "{name}");
+        }
     }
 
     /// The last item of the demo's answer, and its text.

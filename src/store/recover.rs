@@ -7,9 +7,9 @@
 use super::layout::Layout;
 use super::registry::Registry;
 use super::thread::{FileStore, Inflight, Lock, Opened, Summary};
-use crate::domain::event::{Delta, StopReason};
-use crate::domain::{Event, Message, Record, Status, ThreadId, Timestamp, Usage};
-use crate::ports::{StoreError, ThreadStore};
+use crate::domain::event::{Delta, Process, StopReason};
+use crate::domain::{CallId, Event, Message, Record, Status, ThreadId, Timestamp, Usage};
+use crate::ports::{StoreError, ThreadStore, process};
 
 /// Turns kept deltas into text, thinking and the message that goes back to the provider.
 pub type Fold = fn(Vec<Delta>) -> (String, String, Message);
@@ -40,6 +40,7 @@ pub fn reap(layout: &Layout, now: Timestamp, fold: Fold) -> Result<Vec<ThreadId>
 /// Any [`StoreError`].
 pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, fold: Fold) -> Result<bool, StoreError> {
     let Some(opened) = FileStore::open(layout, id, None)? else { return Ok(false) };
+    end_processes(&opened.records);
     let events = epilogue(&opened, fold);
     let Opened { mut store, summary, .. } = opened;
     let failed = events.iter().any(|event| matches!(event, Event::ThreadError { .. }));
@@ -58,6 +59,23 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, fold: Fold) -
     store.save(&snapshot)?;
     store.close();
     Ok(failed)
+}
+
+/// Ends the processes of tool calls that have no result: whoever waited for one is dead. Only the holder of the
+/// thread's lock may do this.
+pub fn end_processes(records: &[Record]) {
+    let mut running: Vec<(&CallId, &Process)> = Vec::new();
+    for record in records {
+        if let Event::ToolProcess { call_id, process } = &record.event {
+            running.push((call_id, process));
+        } else if let Event::ToolCallResult { call_id, .. } = &record.event {
+            running.retain(|(own, _)| *own != call_id);
+        }
+    }
+    for (call_id, process) in running {
+        tracing::info!(?call_id, group = process.group, "ending what a tool left behind");
+        process::end_left_behind(process);
+    }
 }
 
 /// The events that close a log whose process died: nothing when it had said goodbye.
@@ -86,11 +104,25 @@ pub fn epilogue(opened: &Opened, fold: Fold) -> Vec<Event> {
     if let Some(answer) = opened.inflight.as_ref().and_then(|inflight| lost_answer(opened, inflight, fold)) {
         events.extend(answer);
     }
+    events.extend(unanswered(&opened.records).into_iter().map(Event::interrupted));
     events.push(Event::ThreadError {
         cost: opened.summary.cost,
         error: "The process that ran this thread ended without a word. Send a message to go on.".into(),
     });
     events
+}
+
+/// The tool calls of the newest answer that have no result.
+fn unanswered(records: &[Record]) -> Vec<&CallId> {
+    let mut open: Vec<&CallId> = Vec::new();
+    for record in records {
+        if let Event::CognitionOut { message, .. } = &record.event {
+            open = message.calls().map(|call| &call.call_id).collect();
+        } else if let Event::ToolCallResult { call_id, .. } = &record.event {
+            open.retain(|own| *own != call_id);
+        }
+    }
+    open
 }
 
 /// The answer that was in flight, unless the log has it already.
@@ -215,6 +247,48 @@ mod tests {
         assert!(!layout.thread(&id).inflight().exists());
         assert_eq!(Summary::read(&layout.thread(&id), &id).unwrap().status, Status::Error);
         assert!(!reap_thread(&layout, &id, Timestamp(9), fold).unwrap(), "a second time there is nothing to mend");
+    }
+
+    #[test]
+    fn calls_of_a_dead_process_get_a_result_and_their_processes_end() {
+        use std::os::unix::process::CommandExt;
+        let (_project, layout, id) = thread();
+        let mut left = std::process::Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+        let call = |name: &str| crate::domain::ToolCall {
+            call_id: CallId(name.into()),
+            tool: "rye_bash".into(),
+            input: serde_json::json!({}),
+        };
+        let blocks = ["a", "b", "c"].map(|name| crate::domain::Block::ToolCall(call(name)));
+        let message = Message { role: crate::domain::Role::Assistant, blocks: blocks.into() };
+        let mut events_before = started();
+        events_before.extend([
+            Event::CognitionOut {
+                text: String::new(),
+                model: ModelRef::new("scripted", "demo"),
+                request: 1,
+                stop: StopReason::ToolUse,
+                usage: Usage::default(),
+                spend: None,
+                message,
+                elapsed_ms: 1,
+            },
+            Event::ToolCallResult { call_id: CallId("a".into()), output: "ok".into(), error: None },
+            Event::ToolProcess { call_id: CallId("b".into()), process: process::identify(left.id()) },
+        ]);
+        write(&layout, &id, events_before);
+        assert!(reap_thread(&layout, &id, Timestamp(9), fold).unwrap());
+        assert!(!left.wait().unwrap().success());
+        let events = events(&layout, &id);
+        let interrupted: Vec<_> = events
+            .iter()
+            .filter_map(|event| {
+                let Event::ToolCallResult { call_id, error: Some(_), .. } = event else { return None };
+                Some(call_id.0.as_str())
+            })
+            .collect();
+        assert_eq!(interrupted, ["b", "c"]);
+        assert!(matches!(events.last(), Some(Event::ThreadError { .. })));
     }
 
     #[test]

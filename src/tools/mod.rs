@@ -1,17 +1,226 @@
-//! Tools a model can call. None are built in yet: every call is answered with what is missing.
+//! The tools that are built in: files, search, commands, pages of the web.
+//!
+//! A tool knows nothing of permissions: what is called here has been allowed. What the model wrote is data; nothing in
+//! it is expanded or interpreted on the way to a tool. Each answer is text for the model, within limits, and says what
+//! it left out.
+
+mod bash;
+mod builtin;
+mod environment;
+mod fetch;
+mod files;
+mod lines;
+mod list;
+mod output;
+mod root;
+#[cfg(test)]
+mod tests;
+
+pub use environment::Environment;
+pub use fetch::Reach;
+pub use root::Root;
 
 use crate::domain::ToolCall;
-use crate::ports::{ToolOutcome, ToolRunner};
-use std::future::{Future, ready};
-use std::pin::Pin;
+use crate::ports::tools::Waiting;
+use crate::ports::{KnownTool, ToolListener, ToolOutcome, ToolRunner};
+use builtin::{BUILTIN, Builtin, Which};
+use lines::LineNames;
+use root::PathError;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Answers every call with the news that there is no such tool.
+/// A failure in words for the model. May follow what a command had printed.
+#[derive(Debug)]
+struct Failed(String);
+
+type Answer = Result<String, Failed>;
+
+impl From<PathError> for Failed {
+    fn from(error: PathError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// What the tools of a thread work with.
+#[derive(Clone, Debug)]
+pub struct Workshop {
+    pub root: Root,
+    pub environment: Environment,
+    /// The folder for output that is too long for an answer.
+    pub spill: Option<PathBuf>,
+    /// Ids of built-in tools that an item of the project or the person has taken, with its file.
+    pub shadowed: BTreeMap<String, String>,
+    /// Which addresses `fetch` may ask.
+    pub reach: Reach,
+}
+
+/// Runs the built-in tools.
+#[derive(Debug)]
+pub struct Toolbox {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    workshop: Workshop,
+    names: Mutex<LineNames>,
+}
+
+impl Toolbox {
+    #[must_use]
+    pub fn new(workshop: Workshop) -> Self {
+        Self { shared: Arc::new(Shared { workshop, names: Mutex::default() }) }
+    }
+}
+
+impl Shared {
+    fn names(&self) -> MutexGuard<'_, LineNames> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The file that has taken the tool's place.
+    fn shadow(&self, tool: &Builtin) -> Option<&String> {
+        let mut ids = std::iter::once(&tool.item).chain(tool.aliases);
+        ids.find_map(|id| self.workshop.shadowed.get(*id))
+    }
+}
+
+/// Ids of all built-in tools, those they also answer to included.
+pub fn ids() -> impl Iterator<Item = &'static str> {
+    BUILTIN.iter().flat_map(|tool| std::iter::once(tool.item).chain(tool.aliases.iter().copied()))
+}
+
+impl ToolRunner for Toolbox {
+    fn tools(&self) -> Vec<KnownTool> {
+        let known = |tool: &Builtin| KnownTool { taken_by: self.shared.shadow(tool).cloned(), ..tool.known() };
+        BUILTIN.iter().map(known).collect()
+    }
+
+    fn preview<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Option<String>> {
+        Box::pin(async move {
+            let tool = BUILTIN.iter().find(|tool| tool.item == item)?;
+            let (shared, input) = (Arc::clone(&self.shared), call.input.clone());
+            let preview = match tool.which {
+                Which::Write => off_loop(move |_| files::preview_write(&shared.workshop.root, arguments(input)?)).await,
+                Which::EditLines => {
+                    let edit = move |_: &AtomicBool| {
+                        files::preview_edit(&shared.workshop.root, &shared.names(), &arguments(input)?)
+                    };
+                    off_loop(edit).await
+                }
+                Which::Read | Which::Ls | Which::Glob | Which::Grep | Which::Bash | Which::Fetch => return None,
+            };
+            preview.ok()
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        item: &'a str,
+        call: &'a ToolCall,
+        listener: &'a dyn ToolListener,
+    ) -> Waiting<'a, ToolOutcome> {
+        Box::pin(async move {
+            match self.answer(item, call, listener).await {
+                Ok(output) => ToolOutcome { output, error: None },
+                Err(Failed(output)) => {
+                    // People get the last line, which is ours.
+                    let error = output.trim_end().lines().next_back().unwrap_or("failed").to_owned();
+                    ToolOutcome { output, error: Some(error) }
+                }
+            }
+        })
+    }
+}
+
+impl Toolbox {
+    async fn answer(&self, item: &str, call: &ToolCall, listener: &dyn ToolListener) -> Answer {
+        let Some(tool) = BUILTIN.iter().find(|tool| tool.item == item) else {
+            let names: Vec<String> = self.tools().into_iter().map(|tool| tool.spec.name).collect();
+            return Err(Failed(format!("There is no tool `{}`. There are: {}.", call.tool, names.join(", "))));
+        };
+        if let Some(file) = self.shared.shadow(tool) {
+            return Err(Failed(format!(
+                "`{item}` is {file} in this project, which stands in the place of the built-in tool. Tools of projects \
+                 cannot be run yet."
+            )));
+        }
+        let (shared, input) = (Arc::clone(&self.shared), call.input.clone());
+        match tool.which {
+            Which::Read => {
+                off_loop(move |_| files::read(&shared.workshop.root, &mut shared.names(), &arguments(input)?)).await
+            }
+            Which::Write => {
+                off_loop(move |_| files::write(&shared.workshop.root, &mut shared.names(), arguments(input)?)).await
+            }
+            Which::EditLines => {
+                off_loop(move |_| files::edit_lines(&shared.workshop.root, &mut shared.names(), &arguments(input)?))
+                    .await
+            }
+            Which::Ls => off_loop(move |_| list::ls(&shared.workshop.root, &arguments(input)?)).await,
+            Which::Glob => off_loop(move |stop| list::glob(&shared.workshop.root, &arguments(input)?, stop)).await,
+            Which::Grep => off_loop(move |stop| list::grep(&shared.workshop.root, &arguments(input)?, stop)).await,
+            Which::Bash => {
+                let workshop = &self.shared.workshop;
+                let spill = workshop.spill.as_ref().map(|folder| folder.join(spill_name(&call.call_id.0)));
+                bash::bash(&workshop.root, &workshop.environment, spill, &arguments(input)?, listener).await
+            }
+            Which::Fetch => fetch::fetch(self.shared.workshop.reach, arguments(input)?).await,
+        }
+    }
+}
+
+/// A file name made from a call's id, which a provider made up.
+fn spill_name(call_id: &str) -> String {
+    let safe = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
+    format!("{}.txt", call_id.chars().take(80).map(safe).collect::<String>())
+}
+
+/// Reads the arguments of a call.
+fn arguments<T: DeserializeOwned>(input: serde_json::Value) -> Result<T, Failed> {
+    if !input.is_object() {
+        return Err(Failed("The arguments are not a JSON object.".to_owned()));
+    }
+    serde_json::from_value(input).map_err(|error| Failed(format!("The arguments do not fit: {error}.")))
+}
+
+/// Tells work on another thread to stop when nobody waits for it any more.
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Runs file work on a thread that may wait.
+async fn off_loop(work: impl FnOnce(&AtomicBool) -> Answer + Send + 'static) -> Answer {
+    let stop = StopOnDrop(Arc::default());
+    let told = Arc::clone(&stop.0);
+    match tokio::task::spawn_blocking(move || work(&told)).await {
+        Ok(answer) => answer,
+        Err(error) => {
+            tracing::error!(%error, "a tool failed");
+            Err(Failed("The tool failed inside; levain's log says more.".to_owned()))
+        }
+    }
+}
+
+/// No tools at all.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoTools;
 
 impl ToolRunner for NoTools {
-    fn run<'a>(&'a self, call: &'a ToolCall) -> Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'a>> {
-        let text = format!("There is no tool `{}` in this thread.", call.tool);
-        Box::pin(ready(ToolOutcome { output: text.clone(), error: Some(text) }))
+    fn run<'a>(
+        &'a self,
+        _item: &'a str,
+        call: &'a ToolCall,
+        _listener: &'a dyn ToolListener,
+    ) -> Waiting<'a, ToolOutcome> {
+        let outcome = ToolOutcome::failed(format!("There is no tool `{}` in this thread.", call.tool));
+        Box::pin(std::future::ready(outcome))
     }
 }

@@ -13,6 +13,8 @@ pub(super) const GUTTER: usize = 2;
 /// Rows of a folded prompt and of an opened tool result.
 const PROMPT_ROWS: usize = 24;
 const OUTPUT_ROWS: usize = 400;
+/// Rows of a running tool's output that are shown while it is folded.
+const LIVE_ROWS: usize = 5;
 
 /// Columns of text in a transcript that is `width` wide.
 pub(super) fn text_width(width: u16) -> usize {
@@ -151,6 +153,7 @@ fn thinking_head(thinking: &Thinking, width: usize, lines: &mut Lines) {
 fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
     let (state, role) = match &tool.state {
         ToolState::Asked => ("… asked".to_owned(), Role::TextMuted),
+        ToolState::Waiting => ("○ waits for you".to_owned(), Role::StatusWarning),
         ToolState::Running => ("… running".to_owned(), Role::StatusWarning),
         ToolState::Done => ("✓".to_owned(), Role::StatusOk),
         ToolState::Failed(error) => (format!("✗ {}", error.lines().next().unwrap_or("failed")), Role::StatusError),
@@ -172,6 +175,9 @@ fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
         &[(&tool.name, Role::Tool), ("  ", Role::Text), (&main, Role::ToolMain), ("  ", Role::Text), (&state, role)],
     );
     if !open {
+        if tool.state == ToolState::Running {
+            last_words(&tool.output, width, lines);
+        }
         return;
     }
     let mut section = |text: &str, role: Role, most: usize| {
@@ -193,6 +199,15 @@ fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
     section(&tool.output, Role::ToolOutput, OUTPUT_ROWS);
     if let ToolState::Failed(error) = &tool.state {
         section(error, Role::StatusError, OUTPUT_ROWS);
+    }
+}
+
+/// The last rows of what a running tool has printed.
+fn last_words(output: &str, width: usize, lines: &mut Lines) {
+    let mut last: Vec<&str> = output.trim_end().lines().rev().take(LIVE_ROWS).collect();
+    last.reverse();
+    for line in last {
+        one_row(lines, width, &[("  ", Role::Text), (line, Role::ToolOutput)]);
     }
 }
 

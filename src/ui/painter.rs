@@ -356,6 +356,7 @@ fn print(block: &Block) -> (usize, usize, u8) {
                 ToolState::Running => 1,
                 ToolState::Done => 2,
                 ToolState::Failed(_) => 3,
+                ToolState::Waiting => 4,
             };
             (tool.input.len(), tool.output.len(), state)
         }

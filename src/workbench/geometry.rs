@@ -18,6 +18,8 @@ pub struct Regions {
     pub panel: Area,
     pub title: Area,
     pub transcript: Area,
+    /// A call that waits for the person.
+    pub approval: Area,
     pub notice: Area,
     pub queue: Area,
     /// The line above the draft.
@@ -72,6 +74,7 @@ pub fn regions(model: &Model) -> Regions {
     let lines = u16::try_from(model.composer.rows()).unwrap_or(u16::MAX);
     let composer = take(lines.clamp(1, COMPOSER_MOST).min((rows / 3).max(1)));
     let status = take(u16::from(rows >= 2));
+    let approval = take(approval_rows(model, width, rows));
     let border = take(u16::from(rows >= 5));
     let title = take(u16::from(rows >= 8));
     let notice = take(if rows >= 4 { notice_rows(model, width).min(3) } else { 0 });
@@ -85,12 +88,30 @@ pub fn regions(model: &Model) -> Regions {
     };
     regions.title = place(title);
     regions.transcript = place(transcript);
+    regions.approval = place(approval);
     regions.notice = place(notice);
     regions.queue = place(queue);
     regions.border = place(border);
     regions.composer = place(composer);
     regions.status = Area { x: 0, width: columns, ..place(status) };
     regions
+}
+
+/// Rows of the panel around a waiting call: its lines, what it is about, its keys and a frame; three fifths of the
+/// screen at most.
+fn approval_rows(model: &Model, width: u16, rows: u16) -> u16 {
+    const AROUND: usize = 4;
+    let Some(panel) = model.approvals.shown() else { return 0 };
+    let most = usize::from((rows * 3 / 5).max(3));
+    let width = usize::from(width.max(6)) - 4;
+    let mut wanted = AROUND;
+    for line in &panel.lines {
+        wanted += line.text.chars().count().div_ceil(width).max(1);
+        if wanted >= most {
+            break;
+        }
+    }
+    u16::try_from(wanted.min(most)).unwrap_or(rows)
 }
 
 fn notice_rows(model: &Model, width: u16) -> u16 {

@@ -97,6 +97,7 @@ impl Model {
     /// Nobody listens any more: what nobody has comes back into the draft.
     fn lost(&mut self) {
         self.sent.clear();
+        self.forget_approvals();
         self.give_back(|waits| !waits.safe);
         self.waits.clear();
         self.enter(Phase::Idle);
@@ -135,7 +136,11 @@ impl Model {
                 Vec::new()
             }
             FromWorker::Error { message, .. } => {
-                if let Some(Sent::Prompt(text)) = self.sent.pop_front() {
+                let sent = self.sent.pop_front();
+                if sent == Some(Sent::Approval) {
+                    self.answer_failed();
+                }
+                if let Some(Sent::Prompt(text)) = sent {
                     let failed = self.waits.iter().position(|waits| waits.text == text && !waits.safe);
                     let mut place = 0..;
                     self.give_back(|_| place.next() == failed);
@@ -163,6 +168,14 @@ impl Model {
                     self.streams(delta);
                 }
                 self.growing(|transcript| transcript.inflight(request, deltas));
+                Vec::new()
+            }
+            FromWorker::ToolOutput { call_id, text } => {
+                self.growing(|transcript| transcript.tool_said(&call_id, &text));
+                Vec::new()
+            }
+            FromWorker::ToolOutputSoFar { call_id, text } => {
+                self.growing(|transcript| transcript.tool_has_said(&call_id, text));
                 Vec::new()
             }
             FromWorker::State(state) => self.stands(state),
@@ -275,9 +288,15 @@ impl Model {
                 self.enter(Phase::Idle);
             }
         }
+        match (state.waiting, &self.activity.phase) {
+            (Some(Waiting::Approval), _) => self.enter(Phase::Approval),
+            (_, Phase::Approval) if working => self.enter(Phase::Asking),
+            _ => {}
+        }
         let changed = before != Some(state.status);
         self.changed |= self.state.as_ref() != Some(&state);
         self.state = Some(state);
+        self.follow_approvals();
         if changed && super::geometry::shows_panel(self) { vec![Effect::LoadThreads] } else { Vec::new() }
     }
 }
@@ -301,7 +320,10 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::ToolCallResult { .. }
         | Event::CognitionOut { stop: StopReason::ToolUse, .. } => Some(Phase::Asking),
         Event::RetryScheduled { delay_ms, .. } => Some(Phase::Retrying { seconds: delay_ms.div_ceil(1_000) }),
-        Event::ToolCallStart { tool, .. } => Some(Phase::Tool(tool.clone())),
+        Event::ToolCallStart { tool, item, .. } => {
+            Some(Phase::Tool(super::approval::short(item.as_ref().unwrap_or(tool)).to_owned()))
+        }
+        Event::ApprovalRequested { .. } => Some(Phase::Approval),
         Event::CancelRequested { scope: CancelScope::Turn } => Some(Phase::Cancelling),
         Event::CognitionOut { .. }
         | Event::TurnCancelled { .. }
@@ -318,6 +340,10 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::PromptWithdrawn { .. }
         | Event::ModelChanged { .. }
         | Event::LimitsChanged { .. }
+        | Event::PermissionsSet { .. }
+        | Event::ApprovalGiven { .. }
+        | Event::PermissionDenied { .. }
+        | Event::ToolProcess { .. }
         | Event::CognitionIn { .. }
         | Event::SystemPrompt { .. }
         | Event::ContextInjected { .. }

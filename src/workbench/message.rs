@@ -75,6 +75,12 @@ pub enum Message {
         level: Level,
         text: String,
     },
+    /// A frame was drawn that shows this waiting call for the first time.
+    ApprovalDrawn {
+        id: u64,
+    },
+    /// It has been there for long enough to be answered.
+    ApprovalArmed,
     /// One second has passed while something on the screen shows time.
     Second,
     /// The program was continued after a suspend: everything is drawn again.
@@ -106,6 +112,8 @@ impl Message {
             Self::Themes { .. } => "themes",
             Self::Edited(_) => "edited",
             Self::Notice { .. } => "notice",
+            Self::ApprovalDrawn { .. } => "approval_drawn",
+            Self::ApprovalArmed => "approval_armed",
             Self::Second => "second",
             Self::Resumed => "resumed",
         }

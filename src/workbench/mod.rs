@@ -4,6 +4,7 @@
 //! from [`Layout`], so that scrolling is exact without this part knowing about fonts, markdown or colours. Start
 //! reading at [`update()`].
 
+pub mod approval;
 pub mod composer;
 pub mod export;
 pub mod geometry;

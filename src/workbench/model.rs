@@ -1,5 +1,6 @@
 //! Everything the screen is a picture of.
 
+use super::approval::Approvals;
 use super::composer::Composer;
 use super::geometry;
 use super::history::History;
@@ -62,6 +63,8 @@ pub enum Phase {
     Thinking,
     Writing,
     Tool(String),
+    /// A call waits until the person allows or denies it.
+    Approval,
     /// A failed call is tried again after so many seconds.
     Retrying {
         seconds: u64,
@@ -100,6 +103,7 @@ pub struct NoticeLine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     Prompt(String),
+    Approval,
     Other,
 }
 
@@ -135,6 +139,8 @@ pub struct Model {
     pub overlay: Option<Overlay>,
     /// Where the person reads; none while they write.
     pub reading: Option<Reading>,
+    /// Calls that wait for the person.
+    pub approvals: Approvals,
     pub threads: Vec<ThreadRow>,
     pub models: Vec<ModelChoice>,
     /// Whether the threads column is wanted; none leaves it to the width.
@@ -189,6 +195,7 @@ impl Model {
             completion: Completion::default(),
             overlay: None,
             reading: None,
+            approvals: Approvals::default(),
             threads: Vec::new(),
             models: Vec::new(),
             panel: None,
@@ -227,7 +234,8 @@ impl Model {
     /// Whether the screen shows time: while it does, [`super::Message::Second`] is wanted once a second.
     #[must_use]
     pub fn shows_time(&self) -> bool {
-        self.is_working() || self.notice_seconds > 0 || self.leaving
+        let works = self.is_working() && self.activity.phase != Phase::Approval;
+        works || self.notice_seconds > 0 || self.leaving
     }
 
     /// Tells what time it is, for the ages in the list of threads.
@@ -288,9 +296,15 @@ impl Model {
     /// What holds while the draft has the keyboard, most particular first.
     #[must_use]
     pub fn composer_contexts(&self) -> Vec<Context> {
-        let mut contexts = Vec::with_capacity(6);
+        let mut contexts = Vec::with_capacity(8);
         if !self.completion.commands.is_empty() {
             contexts.push(Context::Completion);
+        }
+        if self.is_armed() {
+            contexts.push(Context::Answering);
+        }
+        if !self.approvals.is_empty() {
+            contexts.push(Context::Approval);
         }
         if self.position != Position::Follow && self.composer.is_empty() {
             contexts.push(Context::Scrolled);

@@ -7,7 +7,7 @@ use super::model::{Link, Model, Sent};
 use super::overlay::{Choice, Overlay, Pager, Picker, PickerKind};
 use super::scroll::Layout;
 use crate::commands::CommandId;
-use crate::domain::event::{CancelScope, PromptMode};
+use crate::domain::event::{Approve, CancelScope, PromptMode};
 use crate::domain::{ModelRef, ThreadId};
 use crate::worker::protocol::Command;
 
@@ -22,6 +22,11 @@ impl Model {
             CommandId::PromptTakeBack => return self.take_back(),
             CommandId::PromptEditor => return vec![Effect::Edit(self.composer.text())],
             CommandId::TurnInterrupt => return self.interrupt(),
+            CommandId::ApprovalOnce
+            | CommandId::ApprovalThread
+            | CommandId::ApprovalAlways
+            | CommandId::ApprovalDeny => return self.answer(decision(command)),
+            CommandId::ApprovalTake => self.take_keyboard(true),
             CommandId::HistorySearch => self.pick(PickerKind::History, false),
             CommandId::EditNewline => self.edit(Composer::newline),
             CommandId::EditBackspace => self.edit(Composer::backspace),
@@ -35,16 +40,9 @@ impl Model {
             CommandId::EditRedo => self.edit(Composer::redo),
             CommandId::EditLeft => self.composer.left(),
             CommandId::EditRight => self.composer.right(),
-            CommandId::EditUp => {
-                if !self.composer.up() {
-                    self.earlier_prompt();
-                }
-            }
-            CommandId::EditDown => {
-                if !self.composer.down() {
-                    self.later_prompt();
-                }
-            }
+            CommandId::EditUp if !self.composer.up() => self.earlier_prompt(),
+            CommandId::EditDown if !self.composer.down() => self.later_prompt(),
+            CommandId::EditUp | CommandId::EditDown => {}
             CommandId::EditWordLeft => self.composer.word_left(),
             CommandId::EditWordRight => self.composer.word_right(),
             CommandId::EditLineStart => self.composer.line_start(),
@@ -172,6 +170,9 @@ impl Model {
     }
 
     fn list_page(&self) -> isize {
+        if self.overlay.is_none() && !self.approvals.is_empty() {
+            return isize::try_from(geometry::regions(self).approval.height.saturating_sub(5).max(1)).unwrap_or(1);
+        }
         isize::try_from(geometry::overlay_rows(self)).unwrap_or(1)
     }
 
@@ -191,6 +192,7 @@ impl Model {
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) => picker.step(step),
             Some(Overlay::Pager(pager)) => pager.step(step, rows),
+            None if self.completion.commands.is_empty() => self.scroll_approval(step),
             None => {
                 let last = self.completion.commands.len().saturating_sub(1);
                 self.completion.chosen = self.completion.chosen.saturating_add_signed(step).min(last);
@@ -322,6 +324,7 @@ impl Model {
         self.transcript = self.transcript.successor();
         self.activity.phase = super::model::Phase::Idle;
         self.sent.clear();
+        self.forget_approvals();
         self.log_end = 0;
         self.older = None;
         self.loading_older = false;
@@ -370,6 +373,19 @@ impl Model {
     fn quit(&mut self) -> Vec<Effect> {
         self.quitting = true;
         vec![Effect::Quit]
+    }
+}
+
+/// What the commands that answer an approval say; any other says no.
+fn decision(command: CommandId) -> Approve {
+    if command == CommandId::ApprovalOnce {
+        Approve::Once
+    } else if command == CommandId::ApprovalThread {
+        Approve::Thread
+    } else if command == CommandId::ApprovalAlways {
+        Approve::Always
+    } else {
+        Approve::Deny
     }
 }
 

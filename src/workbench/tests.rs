@@ -116,6 +116,7 @@ impl Session {
             context_exact: false,
             window: None,
             queue,
+            approvals: Vec::new(),
         })))
     }
 
@@ -305,6 +306,7 @@ fn a_snapshot_of_the_answer_in_flight_replaces_what_is_here() {
     session.event(Event::ToolCallStart {
         tool: "bash".into(),
         call_id: CallId("c".into()),
+        item: None,
         input: serde_json::json!({"command": "ls"}),
     });
     session.event(Event::ToolCallResult { call_id: CallId("c".into()), output: "x".into(), error: None });
@@ -449,8 +451,12 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     session.keys("ctrl-home ctrl-home");
     assert_eq!(session.effects(), [Effect::LoadOlder { thread_id: id(), before: 500 }]);
     let held = session.model.position;
-    let start =
-        record(Event::ToolCallStart { tool: "t".into(), call_id: CallId("c".into()), input: serde_json::json!("x") });
+    let start = record(Event::ToolCallStart {
+        tool: "t".into(),
+        call_id: CallId("c".into()),
+        item: None,
+        input: serde_json::json!("x"),
+    });
     session.tell(Message::Older { thread_id: id(), records: vec![said("old"), start], older: None });
     assert_eq!(session.model.position, held);
     assert_eq!(session.story()[..3], ["prompt old".to_owned(), "tool t x Running".into(), "prompt new 0".into()]);
@@ -594,3 +600,5 @@ fn nothing_asks_for_time_while_nothing_moves() {
     session.state(Status::Waiting, Vec::new());
     assert!(!session.model.take_changed());
 }
+
+mod approval;

@@ -66,6 +66,14 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             vec![Effect::Redraw]
         }
         Message::Notice { level, text } => model.told(level, text),
+        Message::ApprovalDrawn { id } => {
+            model.approval_drawn(id);
+            Vec::new()
+        }
+        Message::ApprovalArmed => {
+            model.changed |= model.is_armed();
+            Vec::new()
+        }
         Message::Second => {
             model.second();
             Vec::new()
@@ -76,6 +84,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
         }
     };
     effects.extend(model.settle(layout));
+    model.settle_approval();
     effects
 }
 
@@ -98,6 +107,7 @@ impl Model {
                 self.edit_search(layout, |text| text.push(letter));
             }
             None => {
+                self.take_keyboard(false);
                 self.history.left();
                 self.composer.type_letter(letter);
                 self.complete();

@@ -7,11 +7,11 @@ use super::client::Client;
 use super::server::{Hub, Presence};
 use super::socket;
 use crate::domain::event::EndReason;
-use crate::domain::{Event, State, Status, ThreadId, ThreadKind, Waiting};
+use crate::domain::{Event, Permissions, State, Status, ThreadId, ThreadKind, Waiting};
 use crate::engine::answer::Answer;
 use crate::engine::driver::{Driver, Ended, Handle, Outside, Settings, SystemText};
 use crate::engine::thread::{Thread, apply};
-use crate::ports::{Clock, StoreError, ToolRunner};
+use crate::ports::{Approvals, Clock, StoreError, ToolRunner};
 use crate::store::recover::{self, Fold};
 use crate::store::thread::Opened;
 use crate::store::{FileStore, Layout};
@@ -30,6 +30,9 @@ pub struct Hosting {
     pub runtime: PathBuf,
     pub outside: Box<dyn Outside>,
     pub tools: Arc<dyn ToolRunner>,
+    /// What the thread may do.
+    pub permissions: Permissions,
+    pub approvals: Box<dyn Approvals>,
     pub clock: Arc<dyn Clock>,
     pub system: Vec<SystemText>,
     /// How long an idle interactive thread is kept after the last client said goodbye.
@@ -88,7 +91,8 @@ pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
     let opened = opened.ok_or(HostError::Busy)?;
     let listener = listen(&path).map_err(|source| HostError::Listen { path: path.clone(), source })?;
 
-    let opening = opening(&opened, layout);
+    recover::end_processes(&opened.records);
+    let mut opening = opening(&opened, layout);
     let Opened { store, summary, records, .. } = opened;
     let mut thread =
         Thread::new(thread_id.clone(), &summary.directive, summary.kind, summary.model.clone(), summary.limits);
@@ -96,12 +100,14 @@ pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
         let _carried_out_then = apply(&mut thread, record);
     }
     drop(records);
+    opening.extend(permitted(&thread.permissions, hosting.permissions.clone()));
 
     let hub = Hub::new(thread_id.clone(), layout.thread(thread_id).log(), store.log_end());
     let settings = Settings {
         store: Box::new(store),
         outside: hosting.outside,
         tools: hosting.tools,
+        approvals: hosting.approvals,
         clock: hosting.clock,
         audience: hub.clone(),
         system: hosting.system,
@@ -170,6 +176,19 @@ fn opening(opened: &Opened, layout: &Layout) -> Vec<Event> {
     events.extend(recover::epilogue(opened, FOLD));
     events.push(Event::WorkerStarted { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() });
     events
+}
+
+/// Says what the thread may do from here on, where that is something else than before. What was allowed in this thread
+/// stays allowed.
+fn permitted(before: &Permissions, now: Permissions) -> Option<Event> {
+    let Permissions { grants, mut allowed } = now;
+    if before.grants == grants && allowed.iter().all(|pattern| before.allowed.contains(pattern)) {
+        return None;
+    }
+    let kept = before.allowed.iter().filter(|pattern| !allowed.contains(pattern)).cloned();
+    let kept: Vec<String> = kept.collect();
+    allowed.extend(kept);
+    Some(Event::PermissionsSet { grants, allowed })
 }
 
 /// Listens at `path`, where a dead worker may have left its socket: the thread's lock is held, so nobody else listens.

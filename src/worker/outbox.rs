@@ -102,7 +102,14 @@ impl Outbox {
 impl Queue {
     fn push(&mut self, message: FromWorker) {
         let size = size_of_text(&message);
-        let live = matches!(message, FromWorker::Event { .. } | FromWorker::Delta { .. } | FromWorker::Inflight { .. });
+        let live = matches!(
+            message,
+            FromWorker::Event { .. }
+                | FromWorker::Delta { .. }
+                | FromWorker::Inflight { .. }
+                | FromWorker::ToolOutput { .. }
+                | FromWorker::ToolOutputSoFar { .. }
+        );
         if live && self.lagged.is_some() {
             return;
         }
@@ -126,6 +133,11 @@ impl Queue {
                 Some(FromWorker::Delta { request: before, delta: Delta::Text { text: all } }),
                 FromWorker::Delta { request, delta: Delta::Text { text } },
             ) if *before == request => all.push_str(&text),
+            (Some(FromWorker::ToolOutput { call_id: before, text: all }), FromWorker::ToolOutput { call_id, text })
+                if *before == call_id =>
+            {
+                all.push_str(&text);
+            }
             // Only how the thread stands last is of interest.
             (Some(waiting @ FromWorker::State(_)), message @ FromWorker::State(_)) => *waiting = message,
             (_, message) => self.waiting.push_back(message),
@@ -145,6 +157,7 @@ fn size_of_text(message: &FromWorker) -> usize {
         }
         FromWorker::Delta { delta: own, .. } => delta(own),
         FromWorker::Inflight { deltas, .. } => deltas.iter().map(delta).sum(),
+        FromWorker::ToolOutput { text, .. } | FromWorker::ToolOutputSoFar { text, .. } => text.len(),
         FromWorker::Hello { .. }
         | FromWorker::Refused { .. }
         | FromWorker::Ack { .. }

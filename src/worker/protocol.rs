@@ -5,13 +5,13 @@
 //! and get an `ack` or an `error` with it.
 
 use crate::domain::event::Delta;
-use crate::domain::{Record, ThreadId};
+use crate::domain::{CallId, Record, ThreadId};
 use serde::{Deserialize, Serialize};
 
-pub use crate::domain::command::{Command, QueuedPrompt, State};
+pub use crate::domain::command::{Approval, Command, QueuedPrompt, State};
 
 /// Raised whenever a message changes its meaning. Both sides refuse another version in words.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// From client to worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,6 +68,16 @@ pub enum FromWorker {
     Inflight {
         request: u32,
         deltas: Vec<Delta>,
+    },
+    /// More output of a tool that runs.
+    ToolOutput {
+        call_id: CallId,
+        text: String,
+    },
+    /// The end of what a running tool has printed so far: it replaces what the client has. Sent after a subscription.
+    ToolOutputSoFar {
+        call_id: CallId,
+        text: String,
     },
     State(State),
     /// The client was too slow and missed messages; it reads the log again from `from_offset`.

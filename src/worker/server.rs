@@ -7,7 +7,7 @@ use super::outbox::Outbox;
 use super::protocol::{FromWorker, ToWorker, VERSION};
 use super::socket::{self, LineReader, LineWriter};
 use crate::domain::event::Delta;
-use crate::domain::{Event, Record, State, ThreadId};
+use crate::domain::{CallId, Event, Record, State, ThreadId};
 use crate::engine::driver::{Audience, Handle};
 use crate::store::log;
 use std::path::PathBuf;
@@ -18,6 +18,9 @@ use tokio::sync::{mpsc, watch};
 
 /// How much of the log is read at a time for a client that catches up.
 const PAGE: u64 = 256 * 1024;
+
+/// How much of a running tool's output is kept for those who come in the middle of it.
+const TOOL_TAIL: usize = 16 << 10;
 
 /// Who listens to a thread.
 #[derive(Clone, Debug)]
@@ -52,6 +55,8 @@ struct Live {
     end: u64,
     /// The answer in flight, for those who come in the middle of it.
     inflight: Option<(u32, Vec<Delta>)>,
+    /// The end of what the running tool has printed, for the same.
+    printed: Option<(CallId, String)>,
 }
 
 impl Hub {
@@ -228,6 +233,9 @@ impl Hub {
                     if let Some((request, deltas)) = &live.inflight {
                         outbox.push(FromWorker::Inflight { request: *request, deltas: deltas.clone() });
                     }
+                    if let Some((call_id, text)) = live.printed.clone() {
+                        outbox.push(FromWorker::ToolOutputSoFar { call_id, text });
+                    }
                     if let Some(state) = self.shared.state.borrow().clone() {
                         outbox.push(FromWorker::State(state));
                     }
@@ -306,6 +314,9 @@ impl Audience for Hub {
         if matches!(record.event, Event::CognitionOut { .. }) {
             self.live().inflight = None;
         }
+        if matches!(record.event, Event::ToolCallResult { .. }) {
+            self.live().printed = None;
+        }
         self.tell(|| FromWorker::Event { offset, next_offset, record: record.clone() });
     }
 
@@ -331,6 +342,22 @@ impl Audience for Hub {
         if live.inflight.as_ref().is_some_and(|(own, _)| *own == request) {
             live.inflight = None;
         }
+    }
+
+    fn tool_said(&self, call_id: &CallId, text: String) {
+        {
+            let mut live = self.live();
+            let (own, all) = live.printed.get_or_insert_with(|| (call_id.clone(), String::new()));
+            if own != call_id {
+                (*own, *all) = (call_id.clone(), String::new());
+            }
+            all.push_str(&text);
+            if all.len() > 2 * TOOL_TAIL {
+                let cut = all.ceil_char_boundary(all.len() - TOOL_TAIL);
+                all.drain(..cut);
+            }
+        }
+        self.tell(|| FromWorker::ToolOutput { call_id: call_id.clone(), text: text.clone() });
     }
 
     fn changed(&self, state: State) {

@@ -5,11 +5,12 @@
 
 mod calls;
 mod run;
+mod tools;
 
 pub use run::{Driver, Ended, Handle, Outside, Settings, SystemText};
 
 use crate::domain::event::Delta;
-use crate::domain::{Record, State};
+use crate::domain::{CallId, Record, State};
 
 /// Who is told what happens to a thread: the worker's server, which passes it on to its clients.
 pub trait Audience: Send {
@@ -22,6 +23,9 @@ pub trait Audience: Send {
 
     /// The answer to `request` is whole in the log, or given up.
     fn settled(&self, request: u32);
+
+    /// More output of the tool call under way.
+    fn tool_said(&self, call_id: &CallId, text: String);
 
     /// The thread stands differently.
     fn changed(&self, state: State);

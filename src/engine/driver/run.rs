@@ -2,18 +2,20 @@
 
 use super::Audience;
 use super::calls::{Call, Progress};
+use super::tools::{News, RunningTool, news};
 use crate::context;
 use crate::domain::event::{CallError, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
-    Assembly, Block, Command, ContentHash, Event, MessageRef, ModelRef, Money, Record, RequestRecord, Status,
-    ThreadKind, Tokens, ToolCall, Usage,
+    Assembly, Block, Channel, Command, ContentHash, Decision, Event, Layer, LayerKind, Lifetime, MessageRef, ModelRef,
+    Money, Origin, Record, RequestRecord, Space, Status, ThreadKind, TokenCount, Tokens, ToolCall, ToolRef, ToolSpec,
+    Usage,
 };
+use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase, Thread, apply};
 use crate::ports::store::Snapshot;
-use crate::ports::{CallRequest, Clock, Provider, StoreError, ThreadStore, ToolOutcome, ToolRunner};
+use crate::ports::{Approvals, CallRequest, Clock, Provider, StoreError, ThreadStore, ToolRunner};
 use std::collections::{BTreeMap, VecDeque};
-use std::future::{Future, pending};
-use std::pin::Pin;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
@@ -44,6 +46,7 @@ pub struct Settings<A> {
     pub store: Box<dyn ThreadStore>,
     pub outside: Box<dyn Outside>,
     pub tools: Arc<dyn ToolRunner>,
+    pub approvals: Box<dyn Approvals>,
     pub clock: Arc<dyn Clock>,
     pub audience: A,
     /// System texts of the thread's directive.
@@ -89,8 +92,6 @@ impl Handle {
     }
 }
 
-type Job<T> = Pin<Box<dyn Future<Output = T> + Send>>;
-
 /// Runs one thread.
 pub struct Driver<A> {
     thread: Thread,
@@ -98,9 +99,9 @@ pub struct Driver<A> {
     commands: mpsc::Receiver<Asked>,
     call: Option<Call>,
     /// The recorded request that is about to be sent.
-    held: Option<Assembly>,
+    held: Option<(Assembly, Vec<ToolSpec>)>,
     retry: Option<(u32, Instant)>,
-    tool: Option<(ToolCall, Job<ToolOutcome>)>,
+    tool: Option<RunningTool>,
     todo: VecDeque<Effect>,
     ended: Option<Ended>,
     /// The store failed and has not worked since.
@@ -157,7 +158,7 @@ impl<A: Audience> Driver<A> {
                         self.emit(Event::RetryDue { attempt }).await;
                     }
                 }
-                outcome = finished(&mut self.tool) => self.tool_finished(outcome).await,
+                news = news(&mut self.tool) => self.tool_told(news).await,
             }
         }
     }
@@ -178,6 +179,15 @@ impl<A: Audience> Driver<A> {
                 self.emit(Event::PromptWithdrawn { prompt }).await;
             }
             Command::Cancel { scope } => self.emit(Event::CancelRequested { scope }).await,
+            Command::Approve { id, args_hash, decision } => {
+                let Some(asked) = self.thread.approval().filter(|asked| asked.id == id) else {
+                    return Err("that call no longer waits: it was answered or stopped".into());
+                };
+                if asked.args_hash != args_hash {
+                    return Err("nothing was allowed: the arguments that were seen are not those of the call".into());
+                }
+                self.emit(Event::ApprovalGiven { id, decision }).await;
+            }
             Command::SetModel { model } => {
                 let _usable = self.settings.outside.provider(&model)?;
                 self.emit(Event::ModelChanged { model }).await;
@@ -212,10 +222,15 @@ impl<A: Audience> Driver<A> {
                     self.retry = Some((attempt, Instant::now() + Duration::from_millis(delay_ms)));
                 }
                 Effect::StopWaiting => self.retry = None,
-                Effect::RunTool(call) => {
-                    let tools = self.settings.tools.clone();
-                    let run = call.clone();
-                    self.tool = Some((call, Box::pin(async move { tools.run(&run).await })));
+                Effect::Authorise(call) => self.authorise(&call).await,
+                Effect::Remember(capability) => {
+                    if let Err(message) = self.settings.approvals.keep(&capability) {
+                        let text = format!("`{capability}` is allowed in this thread only: {message}");
+                        self.todo.push_back(Effect::Emit(Event::Notice { text }));
+                    }
+                }
+                Effect::RunTool { call, item, preview } => {
+                    self.tool = Some(RunningTool::start(self.settings.tools.clone(), call, item, preview));
                 }
                 Effect::StopTool => self.tool = None,
                 Effect::End(status) => self.ended = self.ends_driver(status).then_some(Ended::Thread(status)),
@@ -314,6 +329,8 @@ impl<A: Audience> Driver<A> {
             }
         };
         let system = ContentHash::of(assembly.system.as_bytes());
+        let mut recorded = assembly.clone();
+        let (specs, tools) = self.offer(&mut recorded);
         let record = RequestRecord {
             schema: RequestRecord::SCHEMA.to_owned(),
             thread_id: self.thread.id.clone(),
@@ -330,9 +347,10 @@ impl<A: Audience> Driver<A> {
                 .iter()
                 .map(|entry| MessageRef { role: entry.message.role, hash: entry.hash.clone() })
                 .collect(),
-            layers: assembly.layers.clone(),
+            tools,
+            layers: recorded.layers.clone(),
         };
-        if let Err(error) = self.settings.store.record_request(&record, &assembly) {
+        if let Err(error) = self.settings.store.record_request(&record, &recorded) {
             self.complain(&error);
         }
         if self.thread.system.as_deref() != Some(assembly.system.as_str()) {
@@ -344,20 +362,51 @@ impl<A: Audience> Driver<A> {
                 .collect();
             self.record(Event::SystemPrompt { text: assembly.system.clone(), layers }).await;
         }
-        self.held = Some(assembly);
+        self.held = Some((assembly, specs));
         let turn = self.thread.turn();
         self.record(Event::RequestRecorded { request, turn, attempt, model }).await;
     }
 
+    /// The tools that the thread may use, with a layer of `assembly` for each.
+    fn offer(&self, assembly: &mut Assembly) -> (Vec<ToolSpec>, Vec<ToolRef>) {
+        let offered = permission::palette(&self.thread.permissions, self.settings.tools.tools());
+        let mut refs = Vec::with_capacity(offered.len());
+        let mut specs = Vec::with_capacity(offered.len());
+        for tool in offered {
+            let text = serde_json::to_string(&tool.spec).unwrap_or_default();
+            let hash = ContentHash::of(text.as_bytes());
+            assembly.layers.push(Layer {
+                id: tool.item.clone(),
+                kind: LayerKind::ToolSchema,
+                channel: Channel::Tools,
+                origin: Origin::Item {
+                    space: Space::System,
+                    id: tool.item.clone(),
+                    path: "(built in)".to_owned(),
+                    lines: None,
+                },
+                tokens: TokenCount::estimated(&text),
+                lifetime: Lifetime::PerCall,
+                decision: Decision::Included,
+                hash: hash.clone(),
+                range: 0..text.len(),
+            });
+            assembly.texts.push(text.into());
+            refs.push(ToolRef { name: tool.spec.name.clone(), item: tool.item, hash });
+            specs.push(tool.spec);
+        }
+        (specs, refs)
+    }
+
     fn send(&mut self, request: u32) {
-        let Some(assembly) = self.held.take() else { return };
+        let Some((assembly, tools)) = self.held.take() else { return };
         let Phase::Calling { attempt, .. } = self.thread.phase else { return };
         let model = self.thread.model.clone();
         let Ok(provider) = self.settings.outside.provider(&model) else { return };
         let images = self.images(&assembly);
         let call = CallRequest {
             model: model.model.clone(),
-            tools: self.settings.tools.specs(),
+            tools,
             images: Arc::new(images),
             system: assembly.system,
             messages: assembly.messages.into_iter().map(|entry| entry.message).collect(),
@@ -490,10 +539,29 @@ impl<A: Audience> Driver<A> {
         }
     }
 
-    async fn tool_finished(&mut self, outcome: ToolOutcome) {
-        if let Some((call, _)) = self.tool.take() {
-            let ToolOutcome { output, error } = outcome;
-            self.emit(Event::ToolCallResult { call_id: call.call_id, output, error }).await;
+    /// Lets the rule decide about a call, and puts what follows at the head of what is to be done.
+    async fn authorise(&mut self, call: &ToolCall) {
+        let meant = permission::meant(&self.settings.tools.tools(), &call.tool);
+        let item = meant.item.clone();
+        let mut event = permission::decide(&self.thread, meant, call);
+        if let Event::ApprovalRequested { preview, .. } = &mut event {
+            *preview = self.settings.tools.preview(&item, call).await;
+        }
+        self.todo.push_front(Effect::Emit(event));
+    }
+
+    async fn tool_told(&mut self, news: News) {
+        let Some(call_id) = self.tool.as_ref().map(|tool| tool.call_id.clone()) else { return };
+        match news {
+            News::Said(text) => self.settings.audience.tool_said(&call_id, text),
+            News::Started(process, recorded) => {
+                self.emit(Event::ToolProcess { call_id, process }).await;
+                let _tool_gone = recorded.send(());
+            }
+            News::Ended(outcome) => {
+                self.tool = None;
+                self.emit(Event::ToolCallResult { call_id, output: outcome.output, error: outcome.error }).await;
+            }
         }
     }
 }
@@ -508,13 +576,6 @@ async fn read(call: &mut Option<Call>) -> Progress {
 async fn until(instant: Option<Instant>) {
     match instant {
         Some(instant) => tokio::time::sleep_until(instant.into()).await,
-        None => pending().await,
-    }
-}
-
-async fn finished(tool: &mut Option<(ToolCall, Job<ToolOutcome>)>) -> ToolOutcome {
-    match tool {
-        Some((_, job)) => job.await,
         None => pending().await,
     }
 }

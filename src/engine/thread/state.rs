@@ -1,10 +1,10 @@
 //! What a thread knows.
 
-use crate::domain::command::{QueuedPrompt, State};
+use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Block, Cost, Entry, Limits, Message, ModelRef, Role, Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall,
-    Waiting,
+    Block, Cost, Entry, Limits, Message, ModelRef, Permissions, Role, Status, ThreadId, ThreadKind, Timestamp, Tokens,
+    ToolCall, Waiting,
 };
 
 /// One thread. Changed by [`apply`](super::apply) alone.
@@ -15,6 +15,7 @@ pub struct Thread {
     pub kind: ThreadKind,
     pub model: ModelRef,
     pub limits: Limits,
+    pub permissions: Permissions,
     pub cost: Cost,
     pub phase: Phase,
     /// What the model has been told and has answered.
@@ -24,6 +25,8 @@ pub struct Thread {
     pub requests: u32,
     /// Number of the newest prompt ever queued.
     pub prompts: u64,
+    /// Number of the newest approval ever asked for.
+    pub approvals: u64,
     /// System text of the newest request, as its hash; a change is an event.
     pub system: Option<String>,
     /// Prompt and answer of the newest call.
@@ -59,10 +62,11 @@ pub enum Phase {
     Retrying {
         attempt: u32,
     },
-    /// Tool calls of one answer, run in order: those to come (the first is running) and the results so far. With
-    /// `stopping`, a cancel of that scope waits until every call has a result.
+    /// Tool calls of one answer, run in order: those to come (the first is running, or waits for the person that was
+    /// `asked`) and the results so far. With `stopping`, a cancel of that scope waits until every call has a result.
     Tools {
         pending: Vec<ToolCall>,
+        asked: Option<Box<Approval>>,
         results: Vec<Block>,
         stopping: Option<CancelScope>,
     },
@@ -84,12 +88,14 @@ impl Thread {
             kind,
             model,
             limits,
+            permissions: Permissions::default(),
             cost: Cost::default(),
             phase: Phase::Idle,
             history: Vec::new(),
             queue: Vec::new(),
             requests: 0,
             prompts: 0,
+            approvals: 0,
             system: None,
             context: Tokens(0),
             context_exact: false,
@@ -102,7 +108,7 @@ impl Thread {
     pub fn status(&self) -> Status {
         match self.phase {
             Phase::Idle if self.kind == ThreadKind::OneShot && self.prompts == 0 => Status::Created,
-            Phase::Idle | Phase::Retrying { .. } => Status::Waiting,
+            Phase::Idle | Phase::Retrying { .. } | Phase::Tools { asked: Some(_), .. } => Status::Waiting,
             Phase::Taking { .. }
             | Phase::Preparing { .. }
             | Phase::Calling { .. }
@@ -117,6 +123,7 @@ impl Thread {
         match self.phase {
             Phase::Idle => Some(Waiting::User),
             Phase::Retrying { .. } => Some(Waiting::RateLimit),
+            Phase::Tools { asked: Some(_), .. } => Some(Waiting::Approval),
             Phase::Taking { .. }
             | Phase::Preparing { .. }
             | Phase::Calling { .. }
@@ -130,6 +137,17 @@ impl Thread {
     #[must_use]
     pub fn is_working(&self) -> bool {
         !matches!(self.phase, Phase::Idle | Phase::Ended(_))
+    }
+
+    /// The call that waits for a person.
+    #[must_use]
+    pub fn approval(&self) -> Option<&Approval> {
+        if let Phase::Tools { asked, .. } = &self.phase { asked.as_deref() } else { None }
+    }
+
+    /// Whether time counts: not while somebody else is waited for.
+    pub(super) fn is_timed(&self) -> bool {
+        self.is_working() && self.approval().is_none()
     }
 
     /// The number of the turn that runs or comes next, counted from 1.
@@ -159,6 +177,7 @@ impl Thread {
             context_exact: self.context_exact,
             window,
             queue: self.queue.clone(),
+            approvals: self.approval().cloned().into_iter().collect(),
         }
     }
 

@@ -1,14 +1,17 @@
 //! Transitions: events in, state and effects out.
 
 use super::{Effect, Phase, Thread, apply};
-use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
+use crate::domain::capability::to_execute;
+use crate::domain::event::{Approve, CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Block, CallId, Cost, Event, Limits, Message, ModelRef, Money, Record, Role, Status, ThreadId, ThreadKind,
-    Timestamp, Tokens, ToolCall, Usage,
+    Block, CallId, Cost, Event, Grant, Limits, Message, ModelRef, Money, Record, Role, Status, ThreadId, ThreadKind,
+    Timestamp, Tokens, ToolCall, Usage, Waiting,
 };
+use crate::engine::permission;
 use std::collections::VecDeque;
 
-/// A thread driven without a driver: emitted events are applied at once, the other effects are collected.
+/// A thread driven without a driver: emitted events are applied at once, calls are decided about by the rule, the other
+/// effects are collected.
 struct Bench {
     thread: Thread,
     now: u64,
@@ -18,7 +21,9 @@ struct Bench {
 impl Bench {
     fn new(kind: ThreadKind) -> Self {
         let model = ModelRef::new("scripted", "demo");
-        let thread = Thread::new(ThreadId::new("chat", 1), "levain/chat", kind, model, Limits::default());
+        let mut thread = Thread::new(ThreadId::new("chat", 1), "levain/chat", kind, model, Limits::default());
+        let grant = |tool: &str, ask| Grant { capability: to_execute(tool), ask };
+        thread.permissions.grants = vec![grant("ls", false), grant("rm", true)];
         Self { thread, now: 1_000, log: Vec::new() }
     }
 
@@ -26,7 +31,11 @@ impl Bench {
         let mut todo = VecDeque::from([Effect::Emit(event)]);
         let mut rest = Vec::new();
         while let Some(effect) = todo.pop_front() {
-            let Effect::Emit(event) = effect else {
+            let event = if let Effect::Emit(event) = effect {
+                event
+            } else if let Effect::Authorise(call) = &effect {
+                permission::decide(&self.thread, permission::meant(&[], &call.tool), call)
+            } else {
                 rest.push(effect);
                 continue;
             };
@@ -85,10 +94,29 @@ impl Bench {
 }
 
 fn calls(ids: &[&str]) -> Message {
+    calls_of("ls", ids)
+}
+
+fn calls_of(tool: &str, ids: &[&str]) -> Message {
     let blocks = ids.iter().map(|id| {
-        Block::ToolCall(ToolCall { call_id: CallId((*id).into()), tool: "ls".into(), input: serde_json::json!({}) })
+        Block::ToolCall(ToolCall { call_id: CallId((*id).into()), tool: tool.into(), input: serde_json::json!({}) })
     });
     Message { role: Role::Assistant, blocks: blocks.collect() }
+}
+
+/// Outputs and failures of the newest results in the history.
+fn results(bench: &Bench) -> Vec<(String, bool)> {
+    let results = bench.thread.history.iter().rev().map(|entry| &entry.message.blocks).find_map(|blocks| {
+        let found: Vec<_> = blocks
+            .iter()
+            .filter_map(|block| {
+                let Block::ToolResult { output, error, .. } = block else { return None };
+                Some((output.clone(), *error))
+            })
+            .collect();
+        (!found.is_empty()).then_some(found)
+    });
+    results.unwrap()
 }
 
 fn result(id: &str) -> Event {
@@ -147,9 +175,9 @@ fn tool_calls_run_in_order_and_their_results_go_back_together() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
     let effects = bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
-    assert!(matches!(effects.as_slice(), [Effect::RunTool(call)] if call.call_id.0 == "a"), "{effects:?}");
+    assert!(matches!(effects.as_slice(), [Effect::RunTool { call, .. }] if call.call_id.0 == "a"), "{effects:?}");
     let effects = bench.feed(result("a"));
-    assert!(matches!(effects.as_slice(), [Effect::RunTool(call)] if call.call_id.0 == "b"), "{effects:?}");
+    assert!(matches!(effects.as_slice(), [Effect::RunTool { call, .. }] if call.call_id.0 == "b"), "{effects:?}");
     let effects = bench.feed(result("b"));
     bench.send(&effects);
     assert_eq!(bench.thread.history.last().unwrap().message.blocks.len(), 2);
@@ -350,6 +378,101 @@ fn a_log_replays_to_the_same_thread() {
     let mut again = Bench::new(ThreadKind::Interactive).thread;
     for record in &bench.log {
         apply(&mut again, record);
+    }
+    assert_eq!(again, bench.thread);
+}
+
+#[test]
+fn a_call_that_nothing_grants_is_denied_and_the_thread_goes_on() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    let effects = bench.answer(calls_of("format_disk", &["a"]), StopReason::ToolUse);
+    bench.send(&effects);
+    let (words, failed) = results(&bench).remove(0);
+    assert!(failed && words.contains("does not grant `rye.execute.tool.format_disk`"), "{words}");
+    assert!(!bench.log.iter().any(|record| matches!(record.event, Event::ToolCallStart { .. })));
+}
+
+#[test]
+fn a_call_that_asks_waits_and_time_stands_still() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    assert_eq!(bench.answer(calls_of("rm", &["a"]), StopReason::ToolUse), []);
+    assert_eq!((bench.thread.status(), bench.thread.waiting()), (Status::Waiting, Some(Waiting::Approval)));
+    let asked = bench.thread.approval().unwrap().clone();
+    assert_eq!((asked.id, asked.capability.as_str()), (1, "rye.execute.tool.rm"));
+    let worked = bench.thread.cost.elapsed_ms;
+    bench.now += 3_600_000;
+    let effects = bench.feed(Event::ApprovalGiven { id: 1, decision: Approve::Once });
+    assert!(matches!(effects.as_slice(), [Effect::RunTool { item, .. }] if item == "rm"), "{effects:?}");
+    assert!(bench.thread.cost.elapsed_ms < worked + 1_000, "waiting for a person is no work");
+    assert_eq!(bench.feed(Event::ApprovalGiven { id: 1, decision: Approve::Deny }), [], "the first answer counts");
+    let effects = bench.feed(result("a"));
+    bench.send(&effects);
+    // Once is once.
+    bench.answer(calls_of("rm", &["b"]), StopReason::ToolUse);
+    assert_eq!(bench.thread.approval().unwrap().id, 2);
+}
+
+#[test]
+fn an_answer_for_the_thread_or_for_good_is_not_asked_again() {
+    for decision in [Approve::Thread, Approve::Always] {
+        let mut bench = Bench::new(ThreadKind::Interactive);
+        bench.calling("go");
+        bench.answer(calls_of("rm", &["a", "b"]), StopReason::ToolUse);
+        let effects = bench.feed(Event::ApprovalGiven { id: 1, decision });
+        let remembered = effects.contains(&Effect::Remember("rye.execute.tool.rm".into()));
+        assert_eq!(remembered, decision == Approve::Always);
+        assert!(matches!(effects.last(), Some(Effect::RunTool { .. })));
+        let effects = bench.feed(result("a"));
+        assert!(matches!(effects.as_slice(), [Effect::RunTool { call, .. }] if call.call_id.0 == "b"), "{effects:?}");
+    }
+}
+
+#[test]
+fn a_refusal_reaches_this_call_only() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    bench.answer(calls_of("rm", &["a", "b"]), StopReason::ToolUse);
+    assert_eq!(bench.feed(Event::ApprovalGiven { id: 1, decision: Approve::Deny }), []);
+    assert_eq!(bench.thread.approval().unwrap().call_id.0, "b");
+    bench.feed(Event::ApprovalGiven { id: 2, decision: Approve::Once });
+    let effects = bench.feed(result("b"));
+    bench.send(&effects);
+    let results = results(&bench);
+    assert!(results[0].1 && results[0].0.starts_with("Refused"), "{results:?}");
+    assert_eq!(results[1], ("done".into(), false));
+}
+
+#[test]
+fn nobody_is_asked_in_a_run_of_its_own() {
+    let mut bench = Bench::new(ThreadKind::OneShot);
+    bench.calling("go");
+    let effects = bench.answer(calls_of("rm", &["a"]), StopReason::ToolUse);
+    bench.send(&effects);
+    assert!(results(&bench)[0].0.starts_with("Approval needed"));
+}
+
+#[test]
+fn a_cancel_while_a_call_waits_answers_every_call() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    bench.answer(calls_of("rm", &["a", "b"]), StopReason::ToolUse);
+    bench.feed(Event::CancelRequested { scope: CancelScope::Turn });
+    assert_eq!((bench.thread.phase.clone(), bench.thread.approval()), (Phase::Idle, None));
+    assert_eq!(results(&bench).len(), 2);
+}
+
+#[test]
+fn a_replayed_log_gives_the_same_thread() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    bench.answer(calls_of("rm", &["a", "b"]), StopReason::ToolUse);
+    bench.feed(Event::ApprovalGiven { id: 1, decision: Approve::Thread });
+    bench.feed(result("a"));
+    let mut again = Bench::new(ThreadKind::Interactive).thread;
+    for record in &bench.log {
+        let _done_then = apply(&mut again, record);
     }
     assert_eq!(again, bench.thread);
 }

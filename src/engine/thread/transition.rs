@@ -1,12 +1,13 @@
 //! What each event does to a thread.
 
 use super::state::{Phase, Thread};
-use crate::domain::command::QueuedPrompt;
-use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
+use crate::domain::command::{Approval, QueuedPrompt};
+use crate::domain::event::{Approve, CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::{
-    Block, CallId, Cost, Event, LimitKind, Message, Record, Role, Status, ThreadKind, Timestamp, Tokens, ToolCall,
+    Block, CallId, Cost, Event, LimitKind, Message, Permissions, Record, Role, Status, ThreadKind, Timestamp, Tokens,
+    ToolCall,
 };
-use crate::engine::retry;
+use crate::engine::{permission, retry};
 
 /// Work that an event calls for, in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,8 +24,13 @@ pub enum Effect {
     Wait { attempt: u32, delay_ms: u64 },
     /// Forget the pause.
     StopWaiting,
-    /// Run the tool and emit its result.
-    RunTool(ToolCall),
+    /// Decide about this call by the thread's permissions and emit what follows.
+    Authorise(ToolCall),
+    /// Run the tool, which is this item, and emit its result. With `preview`, only while the call would still change
+    /// what it said.
+    RunTool { call: ToolCall, item: String, preview: Option<String> },
+    /// Keep for later threads that this capability is allowed.
+    Remember(String),
     /// Stop the running tool.
     StopTool,
     /// The thread has ended.
@@ -34,7 +40,6 @@ pub enum Effect {
 /// What a tool call gets as its result when it was not run.
 const SKIPPED: &str = "Skipped: the user sent a message first.";
 const STOPPED: &str = "Stopped by the user.";
-const INTERRUPTED: &str = "Interrupted: the process that ran this call ended.";
 
 /// Applies one event and returns the work it calls for. Waits for nothing, reads no clock or file: the same thread and
 /// record always give the same result.
@@ -90,13 +95,17 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
                 ignored(thread, &record.event)
             }
         }
-        Event::ToolCallStart { call_id, .. } => {
-            let pending = if let Phase::Tools { pending, .. } = &thread.phase { pending.as_slice() } else { &[] };
-            match pending.iter().find(|call| call.call_id == *call_id) {
-                Some(call) => vec![Effect::RunTool(call.clone())],
-                None => ignored(thread, &record.event),
-            }
+        Event::PermissionsSet { grants, allowed } => {
+            thread.permissions = Permissions { grants: grants.clone(), allowed: allowed.clone() };
+            Vec::new()
         }
+        Event::ApprovalRequested { .. } => approval_asked(thread, &record.event),
+        Event::ApprovalGiven { id, decision } => approval_given(thread, *id, *decision),
+        Event::PermissionDenied { call_id, tool, capability, reason } => {
+            let words = permission::denial_in_words(tool, capability, *reason);
+            vec![unanswered(call_id, &words)]
+        }
+        Event::ToolCallStart { call_id, item, .. } => started(thread, call_id, item.as_deref()),
         Event::ToolCallResult { call_id, output, error } => {
             tool_answered(thread, call_id, output, error.is_some(), now)
         }
@@ -109,13 +118,14 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
         Event::ThreadKilled { .. } => end(thread, Status::Killed),
         Event::WorkerEnded { .. }
         | Event::LogRepaired { .. }
+        | Event::ToolProcess { .. }
         | Event::ContextInjected { .. }
         | Event::TokenDelta { .. }
         | Event::CognitionReasoning { .. }
         | Event::Notice { .. }
         | Event::Unknown { .. } => Vec::new(),
     };
-    thread.worked_until = thread.is_working().then_some(now);
+    thread.worked_until = thread.is_timed().then_some(now);
     effects
 }
 
@@ -156,8 +166,8 @@ fn can_take(thread: &Thread) -> bool {
 fn taken_over(thread: &mut Thread) -> Vec<Effect> {
     match std::mem::replace(&mut thread.phase, Phase::Idle) {
         Phase::Tools { pending, results, .. } => {
-            let effects = pending.iter().map(|call| unanswered(&call.call_id, INTERRUPTED)).collect();
-            thread.phase = Phase::Tools { pending, results, stopping: Some(CancelScope::Turn) };
+            let effects = pending.iter().map(|call| Effect::Emit(Event::interrupted(&call.call_id))).collect();
+            thread.phase = Phase::Tools { pending, asked: None, results, stopping: Some(CancelScope::Turn) };
             effects
         }
         Phase::Ended(status) => {
@@ -287,33 +297,89 @@ fn answered(thread: &mut Thread, stop: &StopReason, message: &Message) -> Vec<Ef
             if calls.is_empty() {
                 return take_prompts(thread, true);
             }
-            let first = calls.first().map(start_tool);
-            thread.phase = Phase::Tools { pending: calls, results: Vec::new(), stopping: None };
+            let first = calls.first().cloned().map(Effect::Authorise);
+            thread.phase = Phase::Tools { pending: calls, asked: None, results: Vec::new(), stopping: None };
             first.into_iter().collect()
         }
     }
 }
 
-fn start_tool(call: &ToolCall) -> Effect {
-    Effect::Emit(Event::ToolCallStart {
-        tool: call.tool.clone(),
-        call_id: call.call_id.clone(),
-        input: call.input.clone(),
-    })
+/// The call waits for a person. Nothing follows until they answer.
+fn approval_asked(thread: &mut Thread, event: &Event) -> Vec<Effect> {
+    let Event::ApprovalRequested { id, call_id, tool, item, capability, args_hash, preview } = event else {
+        return Vec::new();
+    };
+    thread.approvals = thread.approvals.max(*id);
+    if let Phase::Tools { pending, asked, stopping: None, .. } = &mut thread.phase
+        && let Some(call) = pending.first().filter(|call| call.call_id == *call_id)
+    {
+        *asked = Some(Box::new(Approval {
+            id: *id,
+            call_id: call_id.clone(),
+            tool: tool.clone(),
+            item: item.clone(),
+            capability: capability.clone(),
+            args_hash: args_hash.clone(),
+            input: call.input.clone(),
+            preview: preview.clone(),
+        }));
+        return Vec::new();
+    }
+    ignored(thread, event)
+}
+
+/// The first answer counts; it finds the call still waiting.
+fn approval_given(thread: &mut Thread, id: u64, decision: Approve) -> Vec<Effect> {
+    let Some(Approval { call_id, tool, item, capability, input, .. }) =
+        thread.approval().filter(|asked| asked.id == id).cloned()
+    else {
+        return Vec::new();
+    };
+    let mut effects = Vec::new();
+    match decision {
+        Approve::Deny => {
+            if let Phase::Tools { asked, .. } = &mut thread.phase {
+                *asked = None;
+            }
+            let reason = crate::domain::event::Denial::Refused;
+            return vec![Effect::Emit(Event::PermissionDenied { call_id, tool, capability, reason })];
+        }
+        Approve::Once => {}
+        Approve::Thread => thread.permissions.allowed.push(capability),
+        Approve::Always => {
+            thread.permissions.allowed.push(capability.clone());
+            effects.push(Effect::Remember(capability));
+        }
+    }
+    effects.push(Effect::Emit(Event::ToolCallStart { tool, call_id, item: Some(item), input }));
+    effects
+}
+
+/// The call runs: as it was shown, if it was shown to somebody.
+fn started(thread: &mut Thread, call_id: &CallId, item: Option<&str>) -> Vec<Effect> {
+    let Phase::Tools { pending, asked, .. } = &mut thread.phase else { return Vec::new() };
+    let Some(call) = pending.iter().find(|call| call.call_id == *call_id).cloned() else {
+        tracing::warn!(thread = %thread.id, ?call_id, "a call that is not pending was started");
+        return Vec::new();
+    };
+    let preview = asked.take().and_then(|asked| asked.preview);
+    let item = item.unwrap_or(&call.tool).to_owned();
+    vec![Effect::RunTool { call, item, preview }]
 }
 
 fn tool_answered(thread: &mut Thread, call_id: &CallId, output: &str, error: bool, now: Timestamp) -> Vec<Effect> {
     let steered = !thread.due_prompts(false).is_empty();
-    let Phase::Tools { pending, results, stopping } = &mut thread.phase else { return Vec::new() };
+    let Phase::Tools { pending, asked, results, stopping } = &mut thread.phase else { return Vec::new() };
     let Some(index) = pending.iter().position(|call| call.call_id == *call_id) else { return Vec::new() };
     pending.remove(index);
+    *asked = None;
     results.push(Block::ToolResult { call_id: call_id.clone(), output: output.to_owned(), error });
     let (blocks, stopping) = match pending.first() {
         // A cancel answers every call by itself.
         Some(_) if stopping.is_some() => return Vec::new(),
         // The rest is answered one by one: each result comes back here.
         Some(next) if steered => return vec![unanswered(&next.call_id, SKIPPED)],
-        Some(next) => return vec![start_tool(next)],
+        Some(next) => return vec![Effect::Authorise(next.clone())],
         None => (std::mem::take(results), *stopping),
     };
     thread.push(Message { role: Role::User, blocks });
@@ -373,7 +439,7 @@ fn cancel(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect
         Phase::Tools { pending, results, .. } => {
             let mut effects = vec![Effect::StopTool];
             effects.extend(pending.iter().map(|call| unanswered(&call.call_id, STOPPED)));
-            thread.phase = Phase::Tools { pending, results, stopping: Some(scope) };
+            thread.phase = Phase::Tools { pending, asked: None, results, stopping: Some(scope) };
             effects
         }
         Phase::Stopping { scope: before, since } => {

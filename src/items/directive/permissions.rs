@@ -4,6 +4,7 @@
 //! them.
 
 use super::{Located, Reading};
+use crate::domain::Grant;
 use crate::items::markup::Element;
 
 /// What every capability begins with.
@@ -13,7 +14,7 @@ const PREFIX: &str = "rye";
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
     /// In the order written, wildcards included.
-    pub capabilities: Vec<Located<String>>,
+    pub capabilities: Vec<Located<Grant>>,
     pub acknowledged: Vec<Acknowledged>,
 }
 
@@ -29,7 +30,7 @@ impl Permissions {
     pub(super) fn read(&mut self, element: &Element, reading: &mut Reading<'_>) {
         match element.text.as_str() {
             "" => {}
-            "*" => self.grant(format!("{PREFIX}.*"), element),
+            "*" => self.grant(format!("{PREFIX}.*"), element, asks(element, false, reading)),
             other => {
                 let shown: String = other.chars().take(40).collect();
                 reading.error(
@@ -61,16 +62,17 @@ impl Permissions {
         }
     }
 
-    fn grant(&mut self, capability: String, element: &Element) {
-        self.capabilities.push(Located { value: capability, lines: element.lines });
+    fn grant(&mut self, capability: String, element: &Element, ask: bool) {
+        self.capabilities.push(Located { value: Grant { capability, ask }, lines: element.lines });
     }
 
     /// `<execute>*</execute>`, `<execute>tool.a.b</execute>`, `<execute><tool>a.b</tool></execute>`.
     fn primary(&mut self, primary: &str, element: &Element, reading: &mut Reading<'_>) {
         let text = element.text.replace('/', ".");
+        let ask = asks(element, false, reading);
         if !text.is_empty() {
             if is_pattern(&text) {
-                self.grant(format!("{PREFIX}.{primary}.{text}"), element);
+                self.grant(format!("{PREFIX}.{primary}.{text}"), element, ask);
             } else {
                 not_a_pattern(&element.text, element, reading);
             }
@@ -93,7 +95,7 @@ impl Permissions {
             }
             let pattern = child.text.replace('/', ".");
             if is_pattern(&pattern) {
-                self.grant(format!("{PREFIX}.{primary}.{kind}.{pattern}"), child);
+                self.grant(format!("{PREFIX}.{primary}.{kind}.{pattern}"), child, asks(child, ask, reading));
             } else {
                 not_a_pattern(&child.text, child, reading);
             }
@@ -115,9 +117,24 @@ impl Permissions {
         };
         let primary = rest.split('.').next().unwrap_or_default();
         if is_pattern(&rest) && matches!(primary, "execute" | "fetch" | "sign" | "*") {
-            self.grant(format!("{PREFIX}.{rest}"), element);
+            self.grant(format!("{PREFIX}.{rest}"), element, asks(element, false, reading));
         } else {
             not_a_pattern(&element.text, element, reading);
+        }
+    }
+}
+
+/// Whether a person is asked before what `element` grants is used: what it says itself, else what holds around it. A
+/// word that is neither true nor false asks, since the author thought of asking.
+fn asks(element: &Element, around: bool, reading: &mut Reading<'_>) -> bool {
+    match element.attribute("ask").map(str::trim) {
+        None => around,
+        Some("true") => true,
+        Some("false") => false,
+        Some(other) => {
+            let shown: String = other.chars().take(40).collect();
+            reading.error(element.lines.0, format!("ask=\"{shown}\" is neither true nor false"), "write ask=\"true\"");
+            true
         }
     }
 }

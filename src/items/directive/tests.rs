@@ -82,7 +82,8 @@ fn a_whole_directive_is_read() {
     );
     let limits = Limits { turns: Some(8), spend: Some(Money(250_000)), ..Limits::default() };
     assert_eq!((directive.limits.limits, directive.limits.spawns), (limits, Some(2)));
-    let capabilities: Vec<_> = directive.permissions.capabilities.iter().map(|one| one.value.as_str()).collect();
+    let capabilities: Vec<_> =
+        directive.permissions.capabilities.iter().map(|one| one.value.capability.as_str()).collect();
     assert_eq!(
         capabilities,
         ["rye.execute.tool.team.ship.*", "rye.execute.directive.team.check", "rye.fetch.knowledge.*"]
@@ -159,7 +160,8 @@ fn old_forms_are_read_with_a_word() {
          <permissions><cap>rye.load.knowledge.a/b</cap><search><tool>*</tool></search><load>*</load></permissions>",
     );
     assert_eq!(directive.limits.limits.turns, Some(5));
-    let capabilities: Vec<_> = directive.permissions.capabilities.iter().map(|one| one.value.as_str()).collect();
+    let capabilities: Vec<_> =
+        directive.permissions.capabilities.iter().map(|one| one.value.capability.as_str()).collect();
     assert_eq!(capabilities, ["rye.fetch.knowledge.a.b", "rye.fetch.tool.*", "rye.fetch.*"]);
     let lines: Vec<_> = problems.iter().map(|problem| problem.split(';').next().unwrap()).collect();
     assert_eq!(
@@ -183,7 +185,7 @@ fn everything_can_be_granted_at_once() {
         ("<permissions><execute>tool.x.y</execute></permissions>", "rye.execute.tool.x.y"),
     ] {
         let (directive, problems) = with(written);
-        assert_eq!(directive.permissions.capabilities[0].value, granted);
+        assert_eq!(directive.permissions.capabilities[0].value.capability, granted);
         assert_eq!(problems, Vec::<String>::new());
     }
     let (directive, problems) = with("<permissions />");
@@ -199,7 +201,7 @@ fn front_matter_says_the_same() {
     assert_eq!(problems, ["a.md:5: the limit `max_turns` is called `turns` now; write turns=\"4\""]);
     assert_eq!(directive.limits.limits.turns, Some(4));
     assert_eq!(directive.model.unwrap().tier.as_deref(), Some("fast"));
-    assert_eq!(directive.permissions.capabilities[0].value, "rye.execute.tool.team.*");
+    assert_eq!(directive.permissions.capabilities[0].value.capability, "rye.execute.tool.team.*");
     assert_eq!((directive.context.system[0].id.as_str(), directive.context.before[0].optional), ("team/rules", true));
     assert_eq!((directive.inputs[0].required, directive.inputs[0].description.as_str()), (true, "Where to"));
     assert_eq!((directive.hooks.len(), directive.body.as_str(), directive.body_lines), (1, "Body", (18, 18)));

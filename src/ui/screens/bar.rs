@@ -124,6 +124,7 @@ fn doing(model: &Model) -> Option<(String, Role)> {
         Phase::Thinking => working("thinking"),
         Phase::Writing => working("streaming"),
         Phase::Tool(name) => working(name),
+        Phase::Approval => Some(("○ waiting for approval".to_owned(), Role::BarWarning)),
         Phase::Retrying { seconds } => Some((format!("○ retry in {seconds} s"), Role::ThreadWaiting)),
         Phase::Cancelling => Some((format!("■ stopping{time}"), Role::ThreadWaiting)),
     }
@@ -157,6 +158,12 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::CompletionAccept, "complete"),
             (CommandId::ListClose, "close"),
         ],
+        None if model.is_armed() => {
+            &[(CommandId::ApprovalOnce, "allow"), (CommandId::ApprovalDeny, "deny"), (CommandId::HelpShow, "help")]
+        }
+        None if !model.approvals.is_empty() => {
+            &[(CommandId::ApprovalTake, "answer"), (CommandId::ApprovalDeny, "deny"), (CommandId::PromptSend, "steer")]
+        }
         None if model.is_working() => &[
             (CommandId::TurnInterrupt, "interrupt"),
             (CommandId::PromptSend, "steer"),

@@ -66,7 +66,9 @@ fn searched(search: &Search, area: Area, canvas: &mut Canvas<'_>) -> (u16, u16) 
 }
 
 fn hint(model: &Model) -> &'static str {
-    if model.is_working() {
+    if model.is_answering() {
+        "the keys above answer; anything else is a draft"
+    } else if model.is_working() {
         "write to steer the next turn"
     } else if model.transcript.is_empty() {
         "write a prompt, / for commands"

@@ -1,5 +1,6 @@
 //! The parts of the screen, each drawn from the model into its area.
 
+mod approval;
 mod bar;
 mod draft;
 mod overlay;
@@ -30,6 +31,7 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
         panel::draw(model, &regions, &mut canvas);
         bar::title(model, regions.title, &mut canvas);
         transcript::draw(model, painter, regions.transcript, &mut canvas);
+        approval::draw(model, regions.approval, &mut canvas);
         draft::notice(model, regions.notice, &mut canvas);
         draft::queue(model, regions.queue, &mut canvas);
         let mut cursor = draft::draw(model, &regions, &mut canvas);

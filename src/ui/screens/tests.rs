@@ -4,11 +4,11 @@ use super::view;
 use crate::commands::{Key, KeyCode, Keymap};
 use crate::domain::event::{CallError, Delta, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    CallId, Cost, Event, LimitKind, Limits, Message as Said, ModelRef, Money, Record, Status, ThreadId, ThreadKind,
-    Timestamp, Tokens, Usage, Waiting,
+    CallId, ContentHash, Cost, Event, LimitKind, Limits, Message as Said, ModelRef, Money, Record, Status, ThreadId,
+    ThreadKind, Timestamp, Tokens, Usage, Waiting,
 };
 use crate::ui::{ColourDepth, Painter, Theme};
-use crate::workbench::protocol::{FromWorker, QueuedPrompt, State};
+use crate::workbench::protocol::{Approval, FromWorker, QueuedPrompt, State};
 use crate::workbench::{Message, Model, ModelChoice, Options, ThreadRow, update};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -89,6 +89,7 @@ impl Session {
             context_exact: turns > 1,
             window: Some(Tokens(200_000)),
             queue,
+            approvals: Vec::new(),
         })))
     }
 
@@ -199,6 +200,7 @@ fn whole_story(columns: u16, rows: u16) -> Session {
     session.event(Event::ToolCallStart {
         tool: "bash".into(),
         call_id: CallId("c1".into()),
+        item: Some("rye/bash".into()),
         input: serde_json::json!({"command": "cargo test --all-features --workspace", "timeout": 60}),
     });
     session.event(Event::ToolCallResult {
@@ -209,6 +211,7 @@ fn whole_story(columns: u16, rows: u16) -> Session {
     session.event(Event::ToolCallStart {
         tool: "read_file".into(),
         call_id: CallId("c2".into()),
+        item: None,
         input: serde_json::json!({"path": "src/main.rs"}),
     });
     session.event(Event::ToolCallResult {
@@ -368,6 +371,74 @@ fn a_long_draft_with_a_paste() {
             level: crate::workbench::Level::Warning,
             text: "keymap.toml:3: there is no command `x`".into(),
         });
+        session
+    });
+}
+
+fn waiting_call(columns: u16, rows: u16, item: &str, input: serde_json::Value, preview: Option<&str>) -> Session {
+    let mut session = Session::started(columns, rows);
+    session.answered(1, "I would like to do this.", StopReason::ToolUse);
+    let asked = Event::ToolCallStart {
+        tool: "rye_file_system_ls".into(),
+        call_id: CallId("c0".into()),
+        item: Some("rye/file-system/ls".into()),
+        input: serde_json::json!({"path": "src"}),
+    };
+    session.event(asked);
+    let mut state = session.model.state.clone().unwrap();
+    state.status = Status::Waiting;
+    state.waiting = Some(Waiting::Approval);
+    state.approvals = vec![Approval {
+        id: 1,
+        call_id: CallId("c1".into()),
+        tool: item.replace(['/', '-'], "_"),
+        item: item.into(),
+        capability: format!("rye.execute.tool.{}", item.replace('/', ".")),
+        args_hash: ContentHash::of(b"x"),
+        input,
+        preview: preview.map(str::to_owned),
+    }];
+    session.tell(Message::Worker(FromWorker::State(state)));
+    session
+}
+
+#[test]
+fn a_command_waits_for_approval() {
+    check("approval_command", |columns, rows| {
+        let input = serde_json::json!({"command": "cargo test --all-features\u{202e} && \u{1b}[2Jrm -rf target", "timeout": 60});
+        let mut session = waiting_call(columns, rows, "rye/bash", input, None);
+        session.tell(Message::ApprovalDrawn { id: 1 });
+        session.model.set_now(Timestamp(NOW + 500));
+        session
+    });
+}
+
+#[test]
+fn a_change_waits_for_approval() {
+    check("approval_change", |columns, rows| {
+        let content = "a line 漢字\n".repeat(59);
+        let preview = "--- src/main.rs\n+++ src/main.rs\n@@ -1,2 +1,2 @@\n fn main() {\n-    old();\n+    new();\n";
+        let input = serde_json::json!({"path": "src/main.rs", "content": content});
+        let mut session = waiting_call(columns, rows, "rye/file-system/write", input, Some(preview));
+        session.type_in("wait, why");
+        session
+    });
+}
+
+#[test]
+fn a_running_command_shows_its_last_words() {
+    check("running", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        let call_id = CallId("c1".into());
+        session.event(Event::ToolCallStart {
+            tool: "rye_bash".into(),
+            call_id: call_id.clone(),
+            item: Some("rye/bash".into()),
+            input: serde_json::json!({"command": "make -j2 all"}),
+        });
+        let steps: Vec<String> = (1..40).map(|number| format!("step {number}")).collect();
+        let text = steps.join("\n");
+        session.tell(Message::Worker(FromWorker::ToolOutput { call_id, text }));
         session
     });
 }

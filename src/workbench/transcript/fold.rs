@@ -1,13 +1,15 @@
 //! Log records become blocks.
 
 use super::{Answer, Block, Kind, MarkerSort, Prompt, Summary, Thinking, Tool, ToolState, Transcript};
-use crate::domain::event::{CancelScope, EndReason, StopReason};
+use crate::domain::event::{Approve, CancelScope, EndReason, StopReason};
 use crate::domain::{CallId, Cost, Event, LimitKind, Limits, Message, Money, Record, Tokens};
+use crate::workbench::approval::short;
 use serde_json::Value;
 
 impl Transcript {
     /// Applies one event of the log.
     pub fn apply(&mut self, record: Record) {
+        self.permit(&record.event);
         match record.event {
             Event::CognitionIn { text, role, .. } => self.said(text, role),
             Event::CognitionReasoning { text } => self.thought(text),
@@ -24,7 +26,9 @@ impl Transcript {
                 let text = format!("attempt {attempt} follows in {}", seconds(delay_ms));
                 self.mark(MarkerSort::Info, text);
             }
-            Event::ToolCallStart { tool, call_id, input } => self.tool_started(tool, call_id, &input),
+            Event::ToolCallStart { tool, call_id, item, input } => {
+                self.tool_started(short(&item.unwrap_or(tool)).to_owned(), call_id, &input);
+            }
             Event::ToolCallResult { call_id, output, error } => self.tool_ended(call_id, output, error),
             Event::SystemPrompt { text, layers } => {
                 let tokens = Tokens::estimate(&text);
@@ -87,8 +91,32 @@ impl Transcript {
             | Event::PromptQueued { .. }
             | Event::PromptWithdrawn { .. }
             | Event::RetryDue { .. }
+            | Event::ToolProcess { .. }
             | Event::CancelRequested { .. }
-            | Event::Unknown { .. } => {}
+            | Event::Unknown { .. }
+            // Told above.
+            | Event::PermissionsSet { .. }
+            | Event::ApprovalRequested { .. }
+            | Event::ApprovalGiven { .. }
+            | Event::PermissionDenied { .. } => {}
+        }
+    }
+
+    /// What an event says about what the thread may do.
+    fn permit(&mut self, event: &Event) {
+        if let Event::ApprovalRequested { call_id, item, .. } = event {
+            self.tool_stands(call_id, short(item), ToolState::Waiting);
+        } else if let Event::PermissionDenied { call_id, capability, .. } = event {
+            self.tool_stands(call_id, short(capability), ToolState::Asked);
+        } else if let Event::ApprovalGiven { decision: Approve::Thread, .. } = event {
+            self.mark(MarkerSort::Info, "allowed for the rest of this thread");
+        } else if let Event::ApprovalGiven { decision: Approve::Always, .. } = event {
+            self.mark(MarkerSort::Info, "allowed from here on in every thread of this project");
+        } else if let Event::PermissionsSet { grants, .. } = event
+            // At first it is what its directive says.
+            && std::mem::replace(&mut self.permitted, true)
+        {
+            self.mark(MarkerSort::Info, format!("what the thread may do changed: {} grants", grants.len()));
         }
     }
 
@@ -206,6 +234,17 @@ impl Transcript {
             None => {
                 self.push(Kind::Tool(tool));
             }
+        }
+    }
+
+    /// The call is known by this name and stands like this.
+    fn tool_stands(&mut self, call_id: &CallId, name: &str, state: ToolState) {
+        if let Some(block) = self.tool_mut(call_id)
+            && let Kind::Tool(tool) = &mut block.kind
+        {
+            name.clone_into(&mut tool.name);
+            tool.state = state;
+            block.revision += 1;
         }
     }
 

@@ -4,6 +4,9 @@ use super::{Answer, BlockId, Kind, Thinking, Tool, ToolState, Transcript};
 use crate::domain::CallId;
 use crate::domain::event::{Delta, StopReason};
 
+/// Bytes of a running tool's output that are kept.
+const PRINTED: usize = 32 << 10;
+
 /// Pieces of one kind in a row, joined.
 enum Piece {
     Text(String),
@@ -77,6 +80,30 @@ impl Transcript {
         }
     }
 
+    /// Adds to what a running tool has printed; only the end of it is kept until the log has the whole.
+    pub(in crate::workbench) fn tool_said(&mut self, call_id: &CallId, text: &str) {
+        self.printing(call_id, |output| output.push_str(text));
+    }
+
+    /// Everything it has printed so far, as far as it is kept.
+    pub(in crate::workbench) fn tool_has_said(&mut self, call_id: &CallId, text: String) {
+        self.printing(call_id, |output| *output = text);
+    }
+
+    fn printing(&mut self, call_id: &CallId, change: impl FnOnce(&mut String)) {
+        if let Some(block) = self.tool_mut(call_id)
+            && let Kind::Tool(tool) = &mut block.kind
+            && tool.state == ToolState::Running
+        {
+            change(&mut tool.output);
+            if tool.output.len() > 2 * PRINTED {
+                let cut = tool.output.ceil_char_boundary(tool.output.len() - PRINTED);
+                tool.output.drain(..cut);
+            }
+            block.revision += 1;
+        }
+    }
+
     /// Marks what is in flight as ended by something else than its model.
     pub(in crate::workbench) fn end_live(&mut self, reason: &StopReason) {
         for index in 0..self.live.len() {
@@ -85,7 +112,9 @@ impl Transcript {
             match &mut block.kind {
                 Kind::Answer(answer) if answer.ended.is_none() => answer.ended = Some(reason.clone()),
                 Kind::Thinking(thinking) => thinking.finished = true,
-                Kind::Tool(tool) if matches!(tool.state, ToolState::Asked | ToolState::Running) => {
+                Kind::Tool(tool)
+                    if matches!(tool.state, ToolState::Asked | ToolState::Waiting | ToolState::Running) =>
+                {
                     tool.state = ToolState::Failed("stopped".to_owned());
                 }
                 Kind::Answer(_) | Kind::Prompt(_) | Kind::Tool(_) | Kind::Marker(_) => {}

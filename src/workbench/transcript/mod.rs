@@ -91,6 +91,8 @@ pub struct Tool {
 pub enum ToolState {
     /// The model is still writing the call, or it has not started.
     Asked,
+    /// A person has to allow it.
+    Waiting,
     Running,
     Done,
     Failed(String),
@@ -137,6 +139,8 @@ pub struct Transcript {
     live_request: u32,
     /// The newest request whose answer is in the log.
     answered: u32,
+    /// Whether what the thread may do has been told.
+    permitted: bool,
     /// Whether foldable blocks are born open.
     open: bool,
 }

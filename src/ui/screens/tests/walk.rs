@@ -127,7 +127,12 @@ impl Session {
             0 => Event::CognitionIn { text: "a".into(), role: "user".into(), prompt: None },
             1 => Event::CognitionReasoning { text: "hm".into() },
             2 => Event::RequestRecorded { request: 2, turn: 1, attempt: 2, model: ModelRef::new("a", "b") },
-            3 => Event::ToolCallStart { tool: "t".into(), call_id: CallId("x".into()), input: serde_json::json!([1]) },
+            3 => Event::ToolCallStart {
+                tool: "t".into(),
+                call_id: CallId("x".into()),
+                item: None,
+                input: serde_json::json!([1]),
+            },
             4 => Event::ToolCallResult { call_id: CallId("x".into()), output: "o\n".repeat(9), error: None },
             5 => Event::TurnCancelled { after_ms: 3 },
             6 => Event::ThreadCompleted { cost: Cost::default() },

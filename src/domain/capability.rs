@@ -1,0 +1,195 @@
+//! What a thread may do, as capability strings and patterns over them.
+//!
+//! A capability names a primary, a kind of item and an item: `rye.execute.tool.rye.file-system.read`. A grant is a
+//! pattern in the manner of a shell: `*` (dots included), `?` and `[…]` over the whole string. What nothing grants is
+//! refused.
+
+use serde::{Deserialize, Serialize};
+
+/// A pattern that a thread was granted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    pub capability: String,
+    /// Whether a person is asked before each use.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ask: bool,
+}
+
+/// Everything a thread may do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permissions {
+    /// What its directive grants.
+    pub grants: Vec<Grant>,
+    /// Patterns for which a person has answered beforehand. They turn asking into allowing and grant nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<String>,
+}
+
+/// What the permissions say about one capability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Allowed,
+    /// A person must be asked.
+    Ask,
+    Denied,
+}
+
+impl Permissions {
+    /// The verdict about an item that goes by `names`, each a capability: what its id needs, and what its other ids
+    /// need. Of several grants the one that names the item most exactly counts; of two that are alike, the one that
+    /// asks.
+    #[must_use]
+    pub fn verdict(&self, names: &[String]) -> Verdict {
+        let fits = |pattern: &str| names.iter().any(|name| matches(pattern, name));
+        let grants = self.grants.iter().filter(|grant| fits(&grant.capability));
+        match grants.max_by_key(|grant| (exactness(&grant.capability), grant.ask)) {
+            None => Verdict::Denied,
+            Some(Grant { ask: true, .. }) if !self.allowed.iter().any(|pattern| fits(pattern)) => Verdict::Ask,
+            Some(_) => Verdict::Allowed,
+        }
+    }
+}
+
+/// How exactly a pattern names what it fits: without wildcards first, then by the letters that stand for themselves.
+fn exactness(pattern: &str) -> (bool, usize) {
+    let wild = |letter: char| matches!(letter, '*' | '?' | '[');
+    (!pattern.contains(wild), pattern.chars().filter(|letter| !wild(*letter)).count())
+}
+
+/// The capability that running the tool `item` needs.
+#[must_use]
+pub fn to_execute(item: &str) -> String {
+    format!("rye.execute.tool.{}", item.replace('/', "."))
+}
+
+/// The name under which an item is offered to a model: letters, digits and `_`.
+#[must_use]
+pub fn flattened(item: &str) -> String {
+    item.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect()
+}
+
+/// Whether `pattern` fits the whole of `text`. An unclosed `[` stands for itself.
+#[must_use]
+pub fn matches(pattern: &str, text: &str) -> bool {
+    let pattern: Vec<char> = pattern.chars().collect();
+    let text: Vec<char> = text.chars().collect();
+    let (mut at, mut read) = (0, 0);
+    // The newest star and how far the text was read when it was met: the only place worth going back to.
+    let mut star = None;
+    while let Some(letter) = text.get(read) {
+        if pattern.get(at) == Some(&'*') {
+            at += 1;
+            star = Some((at, read));
+        } else if let Some(next) = fits_one(&pattern, at, *letter) {
+            (at, read) = (next, read + 1);
+        } else if let Some((after, from)) = star {
+            (at, read) = (after, from + 1);
+            star = Some((after, from + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern.get(at..).is_some_and(|rest| rest.iter().all(|letter| *letter == '*'))
+}
+
+/// Where the pattern goes on after the one sign at `at`, if that fits `letter`.
+fn fits_one(pattern: &[char], at: usize, letter: char) -> Option<usize> {
+    match pattern.get(at)? {
+        '?' => Some(at + 1),
+        '[' => match class(pattern, at) {
+            Some((members, negated, next)) => (holds(members, letter) != negated).then_some(next),
+            None => (letter == '[').then_some(at + 1),
+        },
+        other => (*other == letter).then_some(at + 1),
+    }
+}
+
+/// What stands in the brackets that open at `at`, whether it is negated, and where the pattern goes on.
+fn class(pattern: &[char], at: usize) -> Option<(&[char], bool, usize)> {
+    let negated = pattern.get(at + 1) == Some(&'!');
+    let first = at + 1 + usize::from(negated);
+    // A bracket in the first place is a member.
+    let length = pattern.get(first + 1..)?.iter().position(|letter| *letter == ']')? + 1;
+    Some((pattern.get(first..first + length)?, negated, first + length + 1))
+}
+
+fn holds(members: &[char], letter: char) -> bool {
+    let mut rest = members;
+    loop {
+        match rest {
+            [low, '-', high, more @ ..] => {
+                if (*low..=*high).contains(&letter) {
+                    return true;
+                }
+                rest = more;
+            }
+            [one, more @ ..] => {
+                if *one == letter {
+                    return true;
+                }
+                rest = more;
+            }
+            [] => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_those_of_a_shell() {
+        for (pattern, text, expected) in [
+            ("rye.*", "rye.execute.tool.a", true),
+            ("rye.execute.tool.*", "rye.execute.tool.rye.bash", true),
+            ("rye.fetch.knowledge.*", "rye.fetch.knowledge", false),
+            ("rye.execute.tool.a?", "rye.execute.tool.ab", true),
+            ("a*b*c", "a.x.b.y.c", true),
+            ("a*b*c", "a.x.b.y", false),
+            ("[a-c]x", "bx", true),
+            ("[!a-c]x", "bx", false),
+            ("[]x]", "]", true),
+            ("[x", "[x", true),
+            ("[x", "x", false),
+            ("A", "a", false),
+            ("", "", true),
+            ("***", "", true),
+            ("*a*a*a*a*a*a*a*b", &"a".repeat(400), false),
+        ] {
+            assert_eq!(matches(pattern, text), expected, "{pattern} and {text}");
+        }
+    }
+
+    fn permissions(grants: &[(&str, bool)], allowed: &[&str]) -> Permissions {
+        let grant = |(capability, ask): &(&str, bool)| Grant { capability: (*capability).into(), ask: *ask };
+        let allowed = allowed.iter().map(|pattern| (*pattern).to_owned()).collect();
+        Permissions { grants: grants.iter().map(grant).collect(), allowed }
+    }
+
+    #[test]
+    fn what_nothing_grants_is_denied() {
+        let bash = [to_execute("rye/bash"), to_execute("rye/bash/bash")];
+        assert_eq!(bash[0], "rye.execute.tool.rye.bash");
+        assert_eq!(permissions(&[], &["*"]).verdict(&bash), Verdict::Denied);
+        assert_eq!(permissions(&[("rye.fetch.*", false)], &[]).verdict(&bash), Verdict::Denied);
+        assert_eq!(permissions(&[("*", false)], &[]).verdict(&[]), Verdict::Denied);
+        assert_eq!(permissions(&[("rye.execute.tool.rye.bash.bash", false)], &[]).verdict(&bash), Verdict::Allowed);
+    }
+
+    #[test]
+    fn the_most_exact_grant_counts_and_asking_wins() {
+        let bash = [to_execute("rye/bash")];
+        let (all, one) = ("rye.execute.*", "rye.execute.tool.rye.bash");
+        assert_eq!(permissions(&[(all, false), (one, true)], &[]).verdict(&bash), Verdict::Ask);
+        assert_eq!(permissions(&[(one, false), (all, true)], &[]).verdict(&bash), Verdict::Allowed);
+        assert_eq!(permissions(&[(one, false), (one, true)], &[]).verdict(&bash), Verdict::Ask);
+        assert_eq!(permissions(&[(one, true)], &[one]).verdict(&bash), Verdict::Allowed);
+        assert_eq!(permissions(&[(one, true)], &["rye.execute.tool.rye.web.*"]).verdict(&bash), Verdict::Ask);
+    }
+
+    #[test]
+    fn a_flattened_name_is_one_that_providers_take() {
+        assert_eq!(flattened("rye/file-system/edit_lines"), "rye_file_system_edit_lines");
+    }
+}

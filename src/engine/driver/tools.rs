@@ -1,0 +1,81 @@
+//! The tool call under way: running it, and hearing what it says meanwhile.
+
+use crate::domain::event::Process;
+use crate::domain::{CallId, ToolCall};
+use crate::ports::tools::Waiting;
+use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// As many pieces of output may wait to be shown; what comes faster is not shown live.
+const PIECES: usize = 64;
+
+/// What a tool tells while it runs.
+pub(super) enum News {
+    Said(String),
+    /// Answered once it is in the log.
+    Started(Process, oneshot::Sender<()>),
+    /// The last.
+    Ended(ToolOutcome),
+}
+
+/// A tool call under way. Dropping it stops the tool.
+pub(super) struct RunningTool {
+    pub(super) call_id: CallId,
+    job: Pin<Box<dyn Future<Output = ToolOutcome> + Send>>,
+    news: mpsc::Receiver<News>,
+}
+
+struct Line(mpsc::Sender<News>);
+
+impl ToolListener for Line {
+    fn said(&self, text: String) {
+        let _nobody_keeps_up = self.0.try_send(News::Said(text));
+    }
+
+    fn started(&self, process: Process) -> Waiting<'_, ()> {
+        Box::pin(async move {
+            let (done, recorded) = oneshot::channel();
+            if self.0.send(News::Started(process, done)).await.is_ok() {
+                let _driver_gone = recorded.await;
+            }
+        })
+    }
+}
+
+impl RunningTool {
+    /// Runs `call`, which is `item`. When somebody allowed it after seeing `preview`, it runs only if that still is what
+    /// it would do.
+    pub(super) fn start(tools: Arc<dyn ToolRunner>, call: ToolCall, item: String, preview: Option<String>) -> Self {
+        let (sender, news) = mpsc::channel(PIECES);
+        let call_id = call.call_id.clone();
+        let job = Box::pin(async move {
+            if preview.is_some() && tools.preview(&item, &call).await != preview {
+                return ToolOutcome::failed(
+                    "Not run: the file changed after this call was approved. Read it again and make a new call.",
+                );
+            }
+            tools.run(&item, &call, &Line(sender)).await
+        });
+        Self { call_id, job, news }
+    }
+
+    /// Waits for the next news; after the end nothing may be asked any more. Losing this future loses nothing.
+    async fn next(&mut self) -> News {
+        tokio::select! {
+            biased;
+            Some(news) = self.news.recv() => news,
+            outcome = &mut self.job => News::Ended(outcome),
+        }
+    }
+}
+
+/// The next news of `tool`; waits for ever without one.
+pub(super) async fn news(tool: &mut Option<RunningTool>) -> News {
+    match tool {
+        Some(tool) => tool.next().await,
+        None => pending().await,
+    }
+}

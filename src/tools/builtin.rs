@@ -1,0 +1,196 @@
+//! The table of built-in tools: id, further ids, what a model is told, parameters.
+
+use crate::domain::ToolSpec;
+use crate::domain::capability::flattened;
+use crate::ports::KnownTool;
+use serde_json::{Value, json};
+
+/// One built-in tool.
+#[derive(Debug)]
+pub(super) struct Builtin {
+    pub(super) which: Which,
+    pub(super) item: &'static str,
+    pub(super) aliases: &'static [&'static str],
+    description: &'static str,
+    schema: fn() -> Value,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    Read,
+    Write,
+    EditLines,
+    Ls,
+    Glob,
+    Grep,
+    Bash,
+    Fetch,
+}
+
+impl Builtin {
+    pub(super) fn known(&self) -> KnownTool {
+        KnownTool {
+            item: self.item.to_owned(),
+            aliases: self.aliases.iter().map(|id| (*id).to_owned()).collect(),
+            taken_by: None,
+            spec: ToolSpec {
+                name: flattened(self.item),
+                description: self.description.to_owned(),
+                schema: (self.schema)(),
+            },
+        }
+    }
+}
+
+/// The schema of an object with these properties.
+fn object(properties: &Value, required: &[&str]) -> Value {
+    json!({ "type": "object", "properties": properties, "required": required })
+}
+
+fn text(description: &str) -> Value {
+    json!({ "type": "string", "description": description })
+}
+
+fn number(description: &str) -> Value {
+    json!({ "type": "integer", "description": description })
+}
+
+pub(super) const BUILTIN: &[Builtin] = &[
+    Builtin {
+        which: Which::Read,
+        item: "rye/file-system/read",
+        aliases: &[],
+        description: "Reads a text file of the project. Each line comes as `NUMBER:ID│ text`; the ids are what edit_lines \
+                      takes.",
+        schema: || {
+            object(
+                &json!({
+                    "path": text("The file, relative to the project"),
+                    "offset": number("First line to read, counted from 1 (default 1)"),
+                    "limit": number("Most lines to read (default and at most 2000)"),
+                }),
+                &["path"],
+            )
+        },
+    },
+    Builtin {
+        which: Which::Ls,
+        item: "rye/file-system/ls",
+        aliases: &[],
+        description: "Lists a folder of the project. Folders end with `/`.",
+        schema: || object(&json!({ "path": text("The folder, relative to the project (default: the project)") }), &[]),
+    },
+    Builtin {
+        which: Which::Glob,
+        item: "rye/file-system/glob",
+        aliases: &[],
+        description: "Finds files of the project by a pattern such as `src/**/*.rs`; one without `/` fits names at any \
+                      depth. What the project ignores is left out.",
+        schema: || {
+            object(
+                &json!({
+                    "pattern": text("The pattern"),
+                    "path": text("The folder to look in (default: the project)"),
+                }),
+                &["pattern"],
+            )
+        },
+    },
+    Builtin {
+        which: Which::Grep,
+        item: "rye/file-system/grep",
+        aliases: &[],
+        description: "Finds lines in files of the project by a regular expression.",
+        schema: || {
+            object(
+                &json!({
+                    "pattern": text("The regular expression"),
+                    "path": text("A folder or file to look in (default: the project)"),
+                    "include": text("Only files that fit this pattern, such as `*.rs`"),
+                }),
+                &["pattern"],
+            )
+        },
+    },
+    Builtin {
+        which: Which::Write,
+        item: "rye/file-system/write",
+        aliases: &[],
+        description: "Writes whole files of the project, making folders as needed. What a file held before is replaced. \
+                      To change a part of a file use edit_lines.",
+        schema: || {
+            object(
+                &json!({
+                    "path": text("The file, relative to the project"),
+                    "content": text("Everything the file shall hold"),
+                    "files": {
+                        "type": "array",
+                        "description": "Several files at once, in the place of path and content",
+                        "items": object(&json!({ "path": text("The file"), "content": text("Its text") }), &["path", "content"]),
+                    },
+                }),
+                &[],
+            )
+        },
+    },
+    Builtin {
+        which: Which::EditLines,
+        item: "rye/file-system/edit_lines",
+        aliases: &[],
+        description: "Replaces lines of a file that was read before, by the ids that read shows. All changes are made or \
+                      none. Refused when the file is no longer what was read.",
+        schema: || {
+            object(
+                &json!({
+                    "path": text("The file, relative to the project"),
+                    "changes": {
+                        "type": "array",
+                        "items": object(
+                            &json!({
+                                "line_id": text("The line to replace"),
+                                "start_line_id": text("Or the first of several lines"),
+                                "end_line_id": text("and the last of them"),
+                                "new_content": text("What stands there afterwards, any number of lines; empty removes the lines"),
+                            }),
+                            &["new_content"],
+                        ),
+                    },
+                }),
+                &["path", "changes"],
+            )
+        },
+    },
+    Builtin {
+        which: Which::Bash,
+        item: "rye/bash",
+        aliases: &["rye/bash/bash"],
+        description: "Runs a command with bash in the project's folder. There is no terminal and no input; whatever it \
+                      starts ends with it. Long output is cut in the middle, and the answer names the file that has all of it.",
+        schema: || {
+            object(
+                &json!({
+                    "command": text("The command"),
+                    "timeout": number("Seconds after which it is ended (default 120, at most 600)"),
+                    "working_dir": text("A folder of the project to run in (default: the project)"),
+                }),
+                &["command"],
+            )
+        },
+    },
+    Builtin {
+        which: Which::Fetch,
+        item: "rye/web/fetch/fetch",
+        aliases: &["rye/web/fetch"],
+        description: "Gets a public page by http or https and answers with its text.",
+        schema: || {
+            object(
+                &json!({
+                    "url": text("The address"),
+                    "format": { "type": "string", "enum": ["markdown", "text", "html"], "description": "How to give a page (default markdown)" },
+                    "timeout": number("Seconds to wait (default 30, at most 120)"),
+                }),
+                &["url"],
+            )
+        },
+    },
+];

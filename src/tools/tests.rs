@@ -1,0 +1,185 @@
+//! The toolbox as the driver uses it.
+
+use super::*;
+use crate::domain::CallId;
+use crate::domain::event::Process;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+#[derive(Default)]
+struct Ears {
+    said: Mutex<String>,
+    process: Mutex<Option<Process>>,
+    /// Holds the process back.
+    never: bool,
+}
+
+impl ToolListener for Ears {
+    fn said(&self, text: String) {
+        self.said.lock().unwrap().push_str(&text);
+    }
+
+    fn started(&self, process: Process) -> Waiting<'_, ()> {
+        *self.process.lock().unwrap() = Some(process);
+        if self.never { Box::pin(std::future::pending()) } else { Box::pin(std::future::ready(())) }
+    }
+}
+
+struct Bench {
+    folder: tempfile::TempDir,
+    toolbox: Toolbox,
+    ears: Ears,
+}
+
+impl Bench {
+    fn new(shadowed: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let variables = [("PATH".into(), std::env::var_os("PATH").unwrap()), ("MY_API_KEY".into(), "s3cret".into())];
+        let shadowed = shadowed.iter().map(|(id, file)| ((*id).to_owned(), (*file).to_owned())).collect();
+        let toolbox = Toolbox::new(Workshop {
+            root: Root::new(folder.path()),
+            environment: Environment::scrubbed(variables, &[]),
+            spill: Some(folder.path().join("spill")),
+            shadowed,
+            reach: Reach::Public,
+        });
+        Self { folder, toolbox, ears: Ears::default() }
+    }
+
+    async fn run(&self, item: &str, input: Value) -> ToolOutcome {
+        let call = ToolCall { call_id: CallId("call/1".into()), tool: item.into(), input };
+        self.toolbox.run(item, &call, &self.ears).await
+    }
+
+    async fn bash(&self, command: &str) -> ToolOutcome {
+        self.run("rye/bash", json!({ "command": command })).await
+    }
+}
+
+/// Whether anybody is left in the group.
+fn lives(process: Process) -> bool {
+    let group = rustix::process::Pid::from_raw(i32::try_from(process.group).unwrap()).unwrap();
+    rustix::process::test_kill_process_group(group).is_ok()
+}
+
+async fn until_gone(process: Process) {
+    for _ in 0..2_000 {
+        if !lives(process) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    panic!("the group still lives");
+}
+
+#[tokio::test]
+async fn a_command_tells_what_it_printed_and_how_it_ended() {
+    let bench = Bench::new(&[]);
+    let outcome = bench.bash("echo out; echo err >&2; pwd").await;
+    let here = std::fs::canonicalize(bench.folder.path()).unwrap();
+    assert_eq!(outcome, ToolOutcome { output: format!("out\nerr\n{}\n", here.display()), error: None });
+    let outcome = bench.bash("echo no; exit 3").await;
+    assert_eq!((outcome.output.as_str(), outcome.error.as_deref()), ("no\n(exit code 3)", Some("(exit code 3)")));
+    assert_eq!(bench.bash("true").await.output, "(no output)");
+    assert_eq!(bench.bash("cat; echo end").await.output, "end\n", "there is no input");
+    assert!(bench.bash("kill -9 $$").await.error.unwrap().contains("signal 9"));
+    let elsewhere = bench.run("rye/bash", json!({"command": "pwd", "working_dir": ".."})).await;
+    assert!(elsewhere.error.unwrap().contains("outside the project"));
+}
+
+#[tokio::test]
+async fn secrets_do_not_reach_commands() {
+    let outcome = Bench::new(&[]).bash("env").await;
+    assert!(outcome.output.contains("PATH=") && !outcome.output.contains("s3cret"), "{}", outcome.output);
+}
+
+#[tokio::test]
+async fn a_command_that_takes_too_long_is_ended_with_its_children() {
+    let bench = Bench::new(&[]);
+    let begun = std::time::Instant::now();
+    let input = json!({"command": "trap '' TERM; echo begun; sleep 60 & sleep 60", "timeout": 1});
+    let outcome = bench.run("rye/bash", input).await;
+    assert!(outcome.output.starts_with("begun") && outcome.output.contains("too long"), "{}", outcome.output);
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    let process = bench.ears.process.lock().unwrap().unwrap();
+    until_gone(process).await;
+}
+
+#[tokio::test]
+async fn what_a_command_leaves_behind_ends_with_it() {
+    let bench = Bench::new(&[]);
+    assert_eq!(bench.bash("sleep 60 & echo done").await.output, "done\n");
+    let process = bench.ears.process.lock().unwrap().unwrap();
+    until_gone(process).await;
+}
+
+#[tokio::test]
+async fn a_dropped_call_ends_its_group() {
+    let bench = Bench::new(&[]);
+    let cut = tokio::time::timeout(Duration::from_millis(300), bench.bash("sleep 60 & sleep 60")).await;
+    assert!(cut.is_err());
+    let process = bench.ears.process.lock().unwrap().unwrap();
+    until_gone(process).await;
+}
+
+#[tokio::test]
+async fn nothing_runs_before_it_was_recorded() {
+    let mut bench = Bench::new(&[]);
+    bench.ears.never = true;
+    let cut = tokio::time::timeout(Duration::from_millis(300), bench.bash("touch ran")).await;
+    assert!(cut.is_err() && !bench.folder.path().join("ran").exists());
+    let process = bench.ears.process.lock().unwrap().unwrap();
+    until_gone(process).await;
+}
+
+#[tokio::test]
+async fn output_is_shown_live_and_long_output_is_kept() {
+    let bench = Bench::new(&[]);
+    let outcome = bench.bash("echo first; sleep 0.2; seq 1 20000").await;
+    assert!(bench.ears.said.lock().unwrap().starts_with("first\n"));
+    assert!(outcome.output.contains("all of it is in `spill/call_1.txt`"), "{}", outcome.output.len());
+    let kept =
+        bench.run("rye/file-system/read", json!({"path": "spill/call_1.txt", "offset": 10_000, "limit": 1})).await;
+    assert!(kept.output.contains("│ 9999\n"), "{}", kept.output);
+}
+
+#[tokio::test]
+async fn a_taken_place_is_told() {
+    let bench = Bench::new(&[("rye/bash", ".ai/tools/rye/bash.py")]);
+    let outcome = bench.bash("echo hi").await;
+    assert!(outcome.output.contains("cannot be run yet") && outcome.output.contains(".ai/tools/rye/bash.py"));
+    let taken: Vec<_> = bench.toolbox.tools().into_iter().filter(|tool| tool.taken_by.is_some()).collect();
+    assert_eq!(taken.iter().map(|tool| tool.item.as_str()).collect::<Vec<_>>(), ["rye/bash"]);
+}
+
+#[tokio::test]
+async fn what_a_model_wrote_is_data() {
+    let bench = Bench::new(&[]);
+    let content = "${HOME} {path} $(id)\n";
+    bench.run("rye/file-system/write", json!({"path": "a", "content": content})).await;
+    assert_eq!(std::fs::read_to_string(bench.folder.path().join("a")).unwrap(), content);
+    assert!(bench.run("rye/file-system/read", json!("a")).await.error.unwrap().contains("not a JSON object"));
+    assert!(bench.run("rye/file-system/read", json!({})).await.error.unwrap().contains("`path`"));
+    assert!(bench.run("team/x", json!({})).await.error.unwrap().contains("There is no tool"));
+}
+
+#[tokio::test]
+async fn a_preview_says_what_would_change() {
+    let bench = Bench::new(&[]);
+    std::fs::write(bench.folder.path().join("a"), "one\n").unwrap();
+    let input = json!({"path": "a", "content": "two\n"});
+    let call = ToolCall { call_id: CallId("1".into()), tool: "w".into(), input };
+    let preview = bench.toolbox.preview("rye/file-system/write", &call).await.unwrap();
+    assert!(preview.contains("-one\n+two"), "{preview}");
+    assert_eq!(std::fs::read_to_string(bench.folder.path().join("a")).unwrap(), "one\n");
+    assert_eq!(bench.toolbox.preview("rye/bash", &call).await, None);
+}
+
+#[test]
+fn offered_names_differ_and_providers_take_them() {
+    let bench = Bench::new(&[]);
+    let names: std::collections::BTreeSet<String> =
+        bench.toolbox.tools().into_iter().map(|tool| tool.spec.name).collect();
+    assert_eq!(names.len(), BUILTIN.len());
+    assert!(names.iter().all(|name| name.len() <= 64), "{names:?}");
+}

@@ -1,0 +1,138 @@
+//! The panel of a call that waits for the person: who wants what, its exact arguments, the keys that answer.
+
+use crate::commands::{CommandId, Context};
+use crate::ui::cells::Canvas;
+use crate::ui::lines::Lines;
+use crate::ui::theme::Role;
+use crate::ui::wrap::{Breaks, Inline, columns};
+use crate::workbench::Model;
+use crate::workbench::approval::{LineSort, Panel};
+use crate::workbench::geometry::Area;
+
+/// Draws the panel, if a call waits.
+pub(super) fn draw(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
+    let Some(panel) = model.approvals.shown().filter(|_| area.height > 0 && area.width > 2) else { return };
+    canvas.fill(area, Role::Text);
+    let title = match model.approvals.len() {
+        1 => format!("approval · {}", panel.tool()),
+        all => format!("approval 1 of {all} · {}", panel.tool()),
+    };
+    let mut inner = area;
+    if area.height >= 5 {
+        let role = if model.is_answering() { Role::BorderFocused } else { Role::Border };
+        inner = canvas.frame(area, &title, role);
+        inner = Area { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
+    }
+    let keys = keys(model);
+    // On a small screen the arguments come before who asks and before the second row of keys.
+    let rows = if inner.height < 4 { 1 } else { key_rows(&keys, inner.width) };
+    let right = inner.x + inner.width;
+    let mut y = inner.y;
+    if inner.height > rows + 1 {
+        let who = format!("{} wants {}", model.directive, panel.approval.item);
+        let end = canvas.put_short(inner.x, y, right, &who, Role::StatusWarning);
+        let needs = format!("needs {}", panel.approval.capability);
+        if end + 3 < right {
+            canvas.put_short(end + 2, y, right, &needs, Role::TextMuted);
+        }
+        y += 1;
+    }
+    let bottom = inner.y + inner.height - rows;
+    call(panel, Area { y, height: bottom.saturating_sub(y), ..inner }, canvas);
+    put_keys(&keys, Area { y: bottom, height: rows, ..inner }, canvas);
+}
+
+/// The arguments from the line on that is at the top.
+fn call(panel: &Panel, area: Area, canvas: &mut Canvas<'_>) {
+    if area.height == 0 {
+        return;
+    }
+    let right = area.x + area.width;
+    let mut y = area.y;
+    let bottom = area.y + area.height;
+    for (index, line) in panel.lines.iter().enumerate().skip(panel.top) {
+        let role = match line.sort {
+            LineSort::Name => Role::Key,
+            LineSort::Text => Role::MarkdownCodeBlock,
+            LineSort::Added => Role::StatusOk,
+            LineSort::Removed => Role::StatusError,
+            LineSort::Place => Role::TextMuted,
+        };
+        let indent = if line.sort == LineSort::Name || area.width < 30 { 0 } else { 2 };
+        let room = usize::from(area.width.saturating_sub(indent).max(1));
+        let (mut inline, mut rows) = (Inline::default(), Lines::default());
+        inline.put(&line.text, role);
+        inline.wrap(room, Breaks::Letters, &mut rows, |_| {});
+        for row in 0..rows.len() {
+            if y >= bottom {
+                more(panel.lines.len() - index, Area { y: bottom.saturating_sub(1), height: 1, ..area }, canvas);
+                return;
+            }
+            canvas.put_row(area.x + indent, y, right, &rows, row);
+            y += 1;
+        }
+    }
+}
+
+/// Says at the right of the last row that there is more.
+fn more(lines: usize, area: Area, canvas: &mut Canvas<'_>) {
+    let text = format!(" {lines} more below ");
+    let wide = u16::try_from(columns(&text)).unwrap_or(area.width);
+    if wide < area.width {
+        let right = area.x + area.width;
+        canvas.put(right - wide, area.y, right, &text, Role::Pill);
+    }
+}
+
+/// The keys that answer, and what they do.
+fn keys(model: &Model) -> Vec<(String, &'static str)> {
+    let (contexts, commands): (&[Context], &[(CommandId, &'static str)]) = if model.is_armed() {
+        (
+            &[Context::Answering, Context::Approval],
+            &[
+                (CommandId::ApprovalOnce, "allow once"),
+                (CommandId::ApprovalDeny, "deny"),
+                (CommandId::ApprovalThread, "in this thread"),
+                (CommandId::ApprovalAlways, "always here"),
+                (CommandId::ListDown, "scroll"),
+            ],
+        )
+    } else {
+        (&[Context::Approval], &[(CommandId::ApprovalTake, "answer"), (CommandId::ApprovalDeny, "deny")])
+    };
+    let commands = if model.is_answering() && !model.is_armed() { &commands[1..] } else { commands };
+    let key = |command: CommandId| model.keymap.key_for(command, contexts).map(|key| key.to_string());
+    let mut keys: Vec<_> = commands.iter().filter_map(|(command, word)| Some((key(*command)?, *word))).collect();
+    if !model.is_answering() {
+        keys.push((String::new(), "your draft has the keyboard"));
+    } else if !model.is_armed() {
+        keys.push((String::new(), "read it first"));
+    }
+    keys
+}
+
+fn wide(key: &str, word: &str) -> u16 {
+    u16::try_from(columns(key) + columns(word) + usize::from(!key.is_empty())).unwrap_or(u16::MAX)
+}
+
+/// Rows that the keys take: two at most.
+fn key_rows(keys: &[(String, &str)], width: u16) -> u16 {
+    let all: u16 = keys.iter().map(|(key, word)| wide(key, word).saturating_add(3)).sum();
+    if all > width { 2 } else { 1 }
+}
+
+fn put_keys(keys: &[(String, &str)], area: Area, canvas: &mut Canvas<'_>) {
+    let right = area.x + area.width;
+    let (mut x, mut y) = (area.x, area.y);
+    for (key, word) in keys {
+        if x > area.x && x + wide(key, word) > right {
+            (x, y) = (area.x, y + 1);
+        }
+        if y >= area.y + area.height {
+            return;
+        }
+        x = canvas.put(x, y, right, key, Role::Key);
+        x += u16::from(!key.is_empty());
+        x = canvas.put_short(x, y, right, word, Role::TextMuted) + 3;
+    }
+}

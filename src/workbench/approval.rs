@@ -1,0 +1,306 @@
+//! Calls that wait for the person: shown one after the other, never exchanged for another under their hands.
+//!
+//! An answer by a single letter counts only when the call has been on the screen, with the keyboard on it, for a moment:
+//! a key that was on its way to something else approves nothing. What is typed before goes into the draft.
+
+use super::message::{Effect, Level};
+use super::model::{Link, Model, Sent};
+use crate::domain::Timestamp;
+use crate::domain::event::Approve;
+use crate::worker::protocol::{Approval, Command};
+use serde_json::Value;
+use std::collections::VecDeque;
+
+/// How long a call is shown before a letter answers it, in milliseconds.
+const ARMING: u64 = 500;
+
+/// Letters of one line of a panel; longer ones go on in the next.
+const LINE: usize = 400;
+
+/// What waits, the call that is shown first.
+#[derive(Clone, Debug, Default)]
+pub struct Approvals {
+    queue: VecDeque<Panel>,
+    /// Answered here; the worker has not said so yet.
+    answered: Vec<u64>,
+}
+
+/// A waiting call as it is shown.
+#[derive(Clone, Debug)]
+pub struct Panel {
+    pub approval: Approval,
+    pub lines: Vec<PanelLine>,
+    /// The first line shown.
+    pub top: usize,
+    /// It was on the screen.
+    drawn: bool,
+    /// The person gave it the keyboard although there is a draft.
+    taken: bool,
+    /// Since when it is on the screen and has the keyboard.
+    ready_since: Option<Timestamp>,
+}
+
+/// A line of a panel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PanelLine {
+    pub sort: LineSort,
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineSort {
+    /// Name of an argument, or a heading.
+    Name,
+    Text,
+    Added,
+    Removed,
+    /// Where in a file a difference is.
+    Place,
+}
+
+impl Approvals {
+    /// The call that is shown.
+    #[must_use]
+    pub fn shown(&self) -> Option<&Panel> {
+        self.queue.front()
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.queue.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Follows what the worker says is waiting. What is shown stays shown while it waits.
+    fn follow(&mut self, waiting: &[Approval]) {
+        self.answered.retain(|id| waiting.iter().any(|approval| approval.id == *id));
+        let waits = |id: u64| waiting.iter().any(|approval| approval.id == id);
+        self.queue.retain(|panel| waits(panel.approval.id));
+        for approval in waiting {
+            let known = self.queue.iter().any(|panel| panel.approval.id == approval.id);
+            if !known && !self.answered.contains(&approval.id) {
+                self.queue.push_back(Panel::new(approval.clone()));
+            }
+        }
+    }
+}
+
+impl Panel {
+    fn new(approval: Approval) -> Self {
+        let mut lines = Vec::new();
+        if let Some(preview) = &approval.preview {
+            difference(preview, &mut lines);
+            heading("the call in full", &mut lines);
+        }
+        match &approval.input {
+            Value::Object(fields) if fields.is_empty() => heading("without arguments", &mut lines),
+            Value::Object(fields) => {
+                for (name, value) in fields {
+                    argument(name, value, &mut lines);
+                }
+            }
+            other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
+                argument("arguments", other, &mut lines);
+            }
+        }
+        Self { approval, lines, top: 0, drawn: false, taken: false, ready_since: None }
+    }
+
+    /// The tool in one word: the last of its item's id.
+    #[must_use]
+    pub fn tool(&self) -> &str {
+        short(&self.approval.item)
+    }
+}
+
+/// The last part of an id or of a capability: what people call the tool.
+pub(super) fn short(id: &str) -> &str {
+    id.rsplit(['/', '.']).next().unwrap_or(id)
+}
+
+fn heading(text: &str, lines: &mut Vec<PanelLine>) {
+    lines.push(PanelLine { sort: LineSort::Name, text: text.to_owned() });
+}
+
+fn argument(name: &str, value: &Value, lines: &mut Vec<PanelLine>) {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            serde_json::to_string_pretty(value).unwrap_or_default()
+        }
+    };
+    heading(name, lines);
+    for line in text.lines() {
+        put(LineSort::Text, line, lines);
+    }
+}
+
+fn difference(text: &str, lines: &mut Vec<PanelLine>) {
+    for line in text.lines() {
+        let sort = match line.chars().next() {
+            Some('+') => LineSort::Added,
+            Some('-') => LineSort::Removed,
+            Some('@') => LineSort::Place,
+            _ => LineSort::Text,
+        };
+        put(sort, line, lines);
+    }
+}
+
+/// Adds a line, in pieces where it is long, so that only what is on the screen is ever looked at.
+fn put(sort: LineSort, line: &str, lines: &mut Vec<PanelLine>) {
+    let letters: Vec<char> = line.chars().collect();
+    if letters.is_empty() {
+        lines.push(PanelLine { sort, text: String::new() });
+    }
+    for piece in letters.chunks(LINE) {
+        lines.push(PanelLine { sort, text: piece.iter().collect() });
+    }
+}
+
+impl Model {
+    /// Whether the keyboard is on the waiting call: nothing lies over it, and there is no draft or it was left.
+    #[must_use]
+    pub fn is_answering(&self) -> bool {
+        let free = |panel: &Panel| panel.taken || self.composer.is_empty();
+        self.overlay.is_none() && self.approvals.shown().is_some_and(free)
+    }
+
+    /// Whether a letter answers now.
+    #[must_use]
+    pub fn is_armed(&self) -> bool {
+        let since = self.approvals.shown().and_then(|panel| panel.ready_since);
+        self.is_answering() && since.is_some_and(|since| self.now.since(since) >= ARMING)
+    }
+
+    /// When a letter will answer, if that is still to come: [`Message::ApprovalArmed`](super::Message) is wanted then.
+    #[must_use]
+    pub fn arms_at(&self) -> Option<Timestamp> {
+        let since = self.approvals.shown().and_then(|panel| panel.ready_since)?;
+        (self.is_answering() && !self.is_armed()).then_some(Timestamp(since.0 + ARMING))
+    }
+
+    /// The waiting call that has not been on the screen before and is there now, if a frame was drawn.
+    #[must_use]
+    pub fn approval_in_view(&self) -> Option<u64> {
+        let visible = super::geometry::regions(self).approval.height >= 3 && self.overlay.is_none();
+        self.approvals.shown().filter(|panel| visible && !panel.drawn).map(|panel| panel.approval.id)
+    }
+
+    pub(super) fn approval_drawn(&mut self, id: u64) {
+        if let Some(panel) = self.approvals.queue.front_mut().filter(|panel| panel.approval.id == id) {
+            panel.drawn = true;
+        }
+    }
+
+    /// Brings the waiting calls in line with what the worker told.
+    pub(super) fn follow_approvals(&mut self) {
+        let waiting = self.state.as_ref().map(|state| state.approvals.clone()).unwrap_or_default();
+        self.approvals.follow(&waiting);
+    }
+
+    /// Forgets them: the worker is gone, or another thread is shown.
+    pub(super) fn forget_approvals(&mut self) {
+        self.approvals = Approvals::default();
+    }
+
+    /// An answer was not taken: the call is shown again if it still waits.
+    pub(super) fn answer_failed(&mut self) {
+        self.approvals.answered.clear();
+        self.follow_approvals();
+    }
+
+    /// Keeps the time since when a letter would answer.
+    pub(super) fn settle_approval(&mut self) {
+        let (now, answering) = (self.now, self.is_answering());
+        for (place, panel) in self.approvals.queue.iter_mut().enumerate() {
+            if place == 0 && panel.drawn && answering {
+                panel.ready_since.get_or_insert(now);
+            } else {
+                panel.ready_since = None;
+            }
+        }
+    }
+
+    /// Gives the keyboard to the waiting call, or back to the draft.
+    pub(super) fn take_keyboard(&mut self, taken: bool) {
+        if let Some(panel) = self.approvals.queue.front_mut() {
+            panel.taken = taken;
+        }
+    }
+
+    pub(super) fn scroll_approval(&mut self, step: isize) {
+        if let Some(panel) = self.approvals.queue.front_mut() {
+            let last = panel.lines.len().saturating_sub(1);
+            panel.top = panel.top.saturating_add_signed(step).min(last);
+        }
+    }
+
+    /// Answers the call that is shown.
+    pub(super) fn answer(&mut self, decision: Approve) -> Vec<Effect> {
+        let Some(panel) = self.approvals.shown() else {
+            self.say(Level::Info, "no call waits for you");
+            return Vec::new();
+        };
+        if decision != Approve::Deny && !panel.drawn {
+            self.say(Level::Warning, "the call that waits has not been on the screen yet");
+            return Vec::new();
+        }
+        if self.link != Link::Connected {
+            return Vec::new();
+        }
+        let (id, args_hash) = (panel.approval.id, panel.approval.args_hash.clone());
+        self.approvals.queue.pop_front();
+        self.approvals.answered.push(id);
+        self.sent.push_back(Sent::Approval);
+        self.changed = true;
+        vec![Effect::Send(Command::Approve { id, args_hash, decision })]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn panel(input: Value, preview: Option<&str>) -> Panel {
+        Panel::new(Approval {
+            id: 1,
+            call_id: crate::domain::CallId("c".into()),
+            tool: "rye_file_system_write".into(),
+            item: "rye/file-system/write".into(),
+            capability: "x".into(),
+            args_hash: crate::domain::ContentHash::of(b""),
+            input,
+            preview: preview.map(str::to_owned),
+        })
+    }
+
+    #[test]
+    fn every_argument_is_shown_whole() {
+        let text = "x".repeat(1_000);
+        let panel = panel(json!({"path": "a", "content": format!("one\n\n{text}")}), Some("@@ -1 +1 @@\n-a\n+b\n c"));
+        let lines: Vec<_> = panel.lines.iter().map(|line| (line.sort, line.text.as_str())).collect();
+        let (name, plain) = (LineSort::Name, LineSort::Text);
+        assert_eq!(
+            lines[..8],
+            [
+                (LineSort::Place, "@@ -1 +1 @@"),
+                (LineSort::Removed, "-a"),
+                (LineSort::Added, "+b"),
+                (plain, " c"),
+                (name, "the call in full"),
+                (name, "content"),
+                (plain, "one"),
+                (plain, ""),
+            ]
+        );
+        let shown: String = lines[8..11].iter().map(|(_, text)| *text).collect();
+        assert_eq!((shown, lines[11..].to_vec()), (text, vec![(name, "path"), (plain, "a")]));
+        assert_eq!(panel.tool(), "write");
+    }
+}

@@ -1,0 +1,149 @@
+//! Calls that wait for the person: what shows them, what answers them, what does not.
+
+use super::*;
+use crate::domain::ContentHash;
+use crate::domain::event::Approve;
+use crate::worker::protocol::Approval;
+
+/// The state of a thread in which these calls wait.
+fn asking(session: &mut Session, calls: &[(u64, &str)]) {
+    let approval = |(id, command): &(u64, &str)| Approval {
+        id: *id,
+        call_id: CallId(format!("c{id}")),
+        tool: "rye_bash".into(),
+        item: "rye/bash".into(),
+        capability: "rye.execute.tool.rye.bash".into(),
+        args_hash: ContentHash::of(command.as_bytes()),
+        input: serde_json::json!({"command": command}),
+        preview: None,
+    };
+    let mut state = session.model.state.clone().unwrap();
+    state.status = Status::Waiting;
+    state.waiting = Some(Waiting::Approval);
+    state.approvals = calls.iter().map(approval).collect();
+    session.tell(Message::Worker(FromWorker::State(state)));
+}
+
+impl Session {
+    /// Draws a frame and lets so many milliseconds pass.
+    fn drawn(&mut self, milliseconds: u64) -> &mut Self {
+        if let Some(id) = self.model.approval_in_view() {
+            self.tell(Message::ApprovalDrawn { id });
+        }
+        let now = Timestamp(self.model.now.0 + milliseconds);
+        self.model.set_now(now);
+        self
+    }
+
+    fn answers(&mut self) -> Vec<(u64, Approve)> {
+        let answer = |effect| {
+            if let Effect::Send(Command::Approve { id, decision, .. }) = effect { Some((id, decision)) } else { None }
+        };
+        self.effects().into_iter().filter_map(answer).collect()
+    }
+}
+
+#[test]
+fn a_call_that_was_seen_is_allowed_by_a_letter() {
+    for (key, decision) in [
+        ("y", Approve::Once),
+        ("t", Approve::Thread),
+        ("a", Approve::Always),
+        ("n", Approve::Deny),
+        ("esc", Approve::Deny),
+    ] {
+        let mut session = connected();
+        asking(&mut session, &[(1, "ls")]);
+        session.drawn(600).keys(key);
+        assert_eq!(session.answers(), [(1, decision)], "{key}");
+        assert!(session.model.approvals.is_empty());
+        asking(&mut session, &[(1, "ls")]);
+        assert!(session.model.approvals.is_empty(), "it is not shown again before the worker has heard");
+    }
+}
+
+#[test]
+fn a_key_in_flight_approves_nothing() {
+    let mut session = connected();
+    asking(&mut session, &[(1, "ls")]);
+    session.keys("y");
+    assert_eq!((session.answers(), session.model.composer.text().as_str()), (vec![], "y"), "not drawn yet");
+    session.keys("backspace").drawn(100).keys("y");
+    assert_eq!((session.answers(), session.model.composer.text().as_str()), (vec![], "y"), "drawn a moment ago");
+    session.drawn(10_000).keys("y");
+    assert_eq!((session.answers(), session.model.composer.text().as_str()), (vec![], "yy"), "there is a draft");
+    session.keys("tab").drawn(600).keys("y");
+    assert_eq!((session.answers(), session.model.composer.text().as_str()), (vec![(1, Approve::Once)], "yy"));
+}
+
+#[test]
+fn the_next_call_does_not_inherit_the_key() {
+    let mut session = connected();
+    asking(&mut session, &[(1, "ls")]);
+    session.drawn(600).keys("y");
+    asking(&mut session, &[(2, "rm -rf .")]);
+    session.keys("y y y").drawn(50).keys("y");
+    assert_eq!(session.answers(), [(1, Approve::Once)]);
+}
+
+#[test]
+fn a_shown_call_is_never_exchanged() {
+    let mut session = connected();
+    asking(&mut session, &[(1, "one")]);
+    session.drawn(600);
+    asking(&mut session, &[(2, "two"), (1, "one")]);
+    assert_eq!(session.model.approvals.shown().unwrap().approval.id, 1);
+    assert_eq!(session.model.approvals.len(), 2);
+    // Answered elsewhere: the next one comes, and has to be seen.
+    asking(&mut session, &[(2, "two")]);
+    session.keys("y");
+    assert_eq!(session.answers(), []);
+    assert_eq!(session.model.approvals.shown().unwrap().approval.id, 2);
+}
+
+#[test]
+fn esc_denies_the_call_and_interrupts_nothing() {
+    let mut session = connected();
+    asking(&mut session, &[(1, "ls")]);
+    session.drawn(0).write("wait").keys("esc");
+    assert_eq!(
+        session.effects(),
+        [Effect::Send(Command::Approve { id: 1, args_hash: ContentHash::of(b"ls"), decision: Approve::Deny })]
+    );
+    assert_eq!(session.model.composer.text(), "wait");
+}
+
+#[test]
+fn an_answer_that_was_not_taken_brings_the_call_back() {
+    let mut session = connected();
+    asking(&mut session, &[(1, "ls")]);
+    session.drawn(600).keys("y");
+    session.tell(Message::Worker(FromWorker::Error { id: 1, message: "no".into() }));
+    assert_eq!(session.model.approvals.shown().unwrap().approval.id, 1);
+    assert!(!session.model.shows_time() || session.model.notice().is_some());
+}
+
+#[test]
+fn a_running_tool_shows_what_it_prints() {
+    let mut session = connected();
+    let call_id = CallId("c".into());
+    let input = serde_json::json!({"command": "make"});
+    session.event(Event::ToolCallStart {
+        tool: "rye_bash".into(),
+        call_id: call_id.clone(),
+        item: Some("rye/bash".into()),
+        input,
+    });
+    session.tell(Message::Worker(FromWorker::ToolOutputSoFar { call_id: call_id.clone(), text: "one\n".into() }));
+    session.tell(Message::Worker(FromWorker::ToolOutput { call_id: call_id.clone(), text: "two\n".into() }));
+    let output = |session: &Session| {
+        session.model.transcript.iter().find_map(|block| {
+            let Kind::Tool(tool) = &block.kind else { return None };
+            Some((tool.name.clone(), tool.output.clone()))
+        })
+    };
+    assert_eq!(output(&session), Some(("bash".into(), "one\ntwo\n".into())));
+    session.event(Event::ToolCallResult { call_id: call_id.clone(), output: "all".into(), error: None });
+    session.tell(Message::Worker(FromWorker::ToolOutput { call_id, text: "late".into() }));
+    assert_eq!(output(&session).unwrap().1, "all");
+}

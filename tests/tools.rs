@@ -1,0 +1,240 @@
+//! Tools, permissions and approvals in the whole program, with a scripted model.
+
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use rustix::process::{Pid, Signal};
+use serde_json::Value;
+use std::fs;
+use std::process::{Output, Stdio};
+use terminal::{Home, Terminal, key, kill, poll};
+
+const SCENARIO: &str = r#"
+name: tools
+rate: 0
+replies:
+  - when: { after_tool: rye_file_system_write }
+    steps: [ { text: "Seen: {input}", echo: true } ]
+  - when: { after_tool: rye_bash }
+    steps: [ { text: "Seen: {input}", echo: true } ]
+  - when: { after_tool: rye_file_system_read }
+    steps: [ { text: "Seen: {input}", echo: true } ]
+  - when: { equals: write }
+    steps: [ { tool_call: { name: rye_file_system_write, input: { path: made.txt, content: "made by a tool\n" } } } ]
+  - when: { equals: run }
+    steps: [ { tool_call: { name: rye_bash, input: { command: "echo one; echo two >&2; exit 3" } } } ]
+  - when: { equals: env }
+    steps: [ { tool_call: { name: rye_bash, input: { command: env } } } ]
+  - when: { equals: sleep }
+    steps: [ { tool_call: { name: rye_bash, input: { command: "touch begun; sleep 300 & sleep 300" } } } ]
+  - when: { equals: both }
+    steps:
+      - tool_call: { name: rye_bash, input: { command: "echo first > order" } }
+      - tool_call: { name: rye_bash, input: { command: "echo second >> order" } }
+  - when: { equals: outside }
+    steps: [ { tool_call: { name: rye_file_system_read, input: { path: ../secret.txt } } } ]
+  - when: { equals: link }
+    steps: [ { tool_call: { name: rye_file_system_read, input: { path: link/secret.txt } } } ]
+  - when: { equals: denied }
+    steps: [ { tool_call: { name: team_deploy, input: {} } } ]
+  - steps: [ { text: "Well." } ]
+"#;
+
+fn home() -> (Home, String) {
+    let home = Home::new();
+    let path = home.path().join("scenario.yaml");
+    fs::write(&path, SCENARIO).unwrap();
+    fs::write(home.path().join("secret.txt"), "the-outer-secret").unwrap();
+    std::os::unix::fs::symlink(home.path(), home.project().join("link")).unwrap();
+    let model = format!("scripted/{}", path.display());
+    (home, model)
+}
+
+fn open(home: &Home, model: &str) -> Terminal {
+    let terminal = home.levain_in_terminal(&["--model", model]).env("ANTHROPIC_API_KEY", "sk-very-secret").start();
+    terminal.wait_for("A new thread");
+    terminal
+}
+
+/// Waits until the panel can be answered, then answers.
+fn answer(terminal: &Terminal, letter: &str) {
+    terminal.wait_for("allow once");
+    terminal.send_keys(letter);
+    terminal.wait_gone("┌ approval");
+}
+
+fn leave(terminal: Terminal) {
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_for("again");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_exit().assert_code(0).assert_restored();
+}
+
+/// The events of the only thread.
+fn log(home: &Home) -> Vec<Value> {
+    let threads = home.project().join(".ai/agent/threads");
+    let logs = fs::read_dir(threads).into_iter().flatten().flatten().map(|entry| entry.path().join("transcript.jsonl"));
+    let text: String = logs.filter_map(|path| fs::read_to_string(path).ok()).collect();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+fn events<'a>(log: &'a [Value], name: &str) -> Vec<&'a Value> {
+    log.iter().filter(|event| event["event_type"] == name).map(|event| &event["payload"]).collect()
+}
+
+/// Processes of this home whose command line holds `word`.
+fn running(home: &Home, word: &str) -> Vec<Pid> {
+    let named = |pid: &Pid| {
+        let line = fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains(word)
+    };
+    home.processes().into_iter().filter(named).collect()
+}
+
+fn run(home: &Home, model: &str, arguments: &[&str]) -> (i32, Value, String) {
+    let mut all = vec!["run", "--json", "--model", model];
+    all.extend(arguments);
+    let Output { status, stdout, stderr } =
+        home.levain(&all).env("ANTHROPIC_API_KEY", "sk-very-secret").stdin(Stdio::null()).output().unwrap();
+    let result = serde_json::from_slice(&stdout).unwrap_or(Value::Null);
+    (status.code().unwrap_or(-1), result, String::from_utf8_lossy(&stderr).into_owned())
+}
+
+#[test]
+fn a_call_is_approved_and_runs() {
+    let (home, model) = home();
+    let terminal = open(&home, &model);
+    terminal.send_keys("write\r");
+    terminal.wait_for("waiting for approval");
+    terminal.wait_for("+made by a tool");
+    assert!(!home.project().join("made.txt").exists());
+    answer(&terminal, "y");
+    terminal.wait_for("Seen: created made.txt");
+    assert_eq!(fs::read_to_string(home.project().join("made.txt")).unwrap(), "made by a tool\n");
+    leave(terminal);
+    let log = log(&home);
+    assert_eq!(events(&log, "approval_given")[0]["decision"], "once");
+    let record = fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().flatten();
+    let record = record.map(|entry| entry.path().join("requests/1.json")).find(|path| path.exists()).unwrap();
+    let record: Value = serde_json::from_slice(&fs::read(record).unwrap()).unwrap();
+    let items: Vec<_> = record["tools"].as_array().unwrap().iter().map(|tool| tool["item"].as_str().unwrap()).collect();
+    assert!(items.contains(&"rye/bash") && items.contains(&"rye/file-system/read"), "{items:?}");
+    home.wait_until_quiet();
+}
+
+#[test]
+fn esc_denies_the_call_and_the_thread_goes_on() {
+    let (home, model) = home();
+    let terminal = open(&home, &model);
+    terminal.send_keys("both\r");
+    terminal.wait_for("echo first > order");
+    terminal.send_keys(key::ESC);
+    terminal.wait_for("echo second >> order");
+    answer(&terminal, "y");
+    terminal.wait_for("Seen: Refused");
+    assert_eq!(fs::read_to_string(home.project().join("order")).unwrap(), "second\n");
+    leave(terminal);
+    let log = log(&home);
+    assert_eq!(events(&log, "permission_denied")[0]["reason"], "refused");
+    assert_eq!(events(&log, "tool_call_result").len(), 2);
+    assert!(events(&log, "turn_cancelled").is_empty());
+}
+
+#[test]
+fn an_answer_for_good_is_remembered_in_the_next_thread() {
+    let (home, model) = home();
+    let terminal = open(&home, &model);
+    terminal.send_keys("run\r");
+    answer(&terminal, "a");
+    terminal.wait_for("exit code 3");
+    terminal.send_keys("run\r");
+    poll("it runs again unasked", || events(&log(&home), "tool_call_result").len() == 2);
+    leave(terminal);
+    home.wait_until_quiet();
+    let terminal = open(&home, &model);
+    terminal.send_keys("run\r");
+    poll("a new thread does not ask", || events(&log(&home), "tool_call_result").len() == 3);
+    assert_eq!(events(&log(&home), "approval_requested").len(), 1);
+    let file = fs::read_to_string(home.config().join("approvals.toml")).unwrap();
+    assert!(file.contains("rye.execute.tool.rye.bash"), "{file}");
+    leave(terminal);
+}
+
+#[test]
+fn an_interrupt_ends_the_whole_group() {
+    let (home, model) = home();
+    let terminal = open(&home, &model);
+    terminal.send_keys("sleep\r");
+    answer(&terminal, "y");
+    poll("it runs", || home.project().join("begun").exists());
+    assert!(!running(&home, "sleep").is_empty());
+    terminal.send_keys(key::ESC);
+    poll("the group is gone", || running(&home, "sleep").is_empty());
+    terminal.wait_for("Stopped by the user");
+    assert_eq!(events(&log(&home), "tool_call_result").len(), 1, "the call has its result");
+    terminal.send_keys("hello\r");
+    terminal.wait_for("Well.");
+    leave(terminal);
+}
+
+#[test]
+fn what_a_killed_worker_ran_is_reaped() {
+    let (home, model) = home();
+    let terminal = open(&home, &model);
+    terminal.send_keys("sleep\r");
+    answer(&terminal, "y");
+    poll("it runs", || home.project().join("begun").exists());
+    let workers = running(&home, "worker");
+    assert_eq!(workers.len(), 1);
+    kill(workers[0], Signal::KILL);
+    terminal.wait_for("unexpectedly");
+    poll("the group is gone", || running(&home, "sleep").is_empty());
+    terminal.send_keys("hello\r");
+    terminal.wait_for("Well.");
+    let log = log(&home);
+    assert!(events(&log, "tool_call_result")[0]["error"].as_str().unwrap().contains("Interrupted"));
+    leave(terminal);
+}
+
+#[test]
+fn nothing_outside_the_project_is_read() {
+    let (home, model) = home();
+    for (prompt, words) in
+        [("outside", "outside the project"), ("link", "outside the project"), ("denied", "does not grant")]
+    {
+        let (code, result, _) = run(&home, &model, &[prompt]);
+        assert_eq!(code, 0, "{result}");
+        let log = log(&home);
+        let output = events(&log, "tool_call_result").last().unwrap()["output"].as_str().unwrap().to_owned();
+        assert!(output.contains(words), "{prompt}: {output}");
+        assert!(!result.to_string().contains("the-outer-secret"));
+        fs::remove_dir_all(home.project().join(".ai/agent")).unwrap();
+    }
+}
+
+#[test]
+fn a_run_denies_what_would_ask_unless_it_was_allowed() {
+    let (home, model) = home();
+    let (code, result, err) = run(&home, &model, &["run"]);
+    assert_eq!((code, &result["approvals"][0]), (4, &"rye.execute.tool.rye.bash".into()), "{err}");
+    assert!(err.contains("--allow rye.execute.tool.rye.bash"), "{err}");
+    assert_eq!(result["success"], true);
+    let (code, result, err) = run(&home, &model, &["--allow", "bash", "run"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(result["result"].as_str().unwrap().contains("one\ntwo\n(exit code 3)"), "{result}");
+    // What the directive does not grant cannot be allowed.
+    let (code, result, _) = run(&home, &model, &["--allow", "team/deploy", "denied"]);
+    assert_eq!((code, result["approvals"].is_null()), (0, true));
+}
+
+#[test]
+fn keys_do_not_reach_commands() {
+    let (home, model) = home();
+    let (code, result, _) = run(&home, &model, &["--allow", "bash", "env"]);
+    let seen = result["result"].as_str().unwrap();
+    assert!(code == 0 && seen.contains("PATH="), "{seen}");
+    assert!(!seen.contains("sk-very-secret") && !seen.contains("ANTHROPIC_API_KEY"), "{seen}");
+}
