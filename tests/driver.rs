@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use futures_util::stream;
+use levain::context::Plan;
 use levain::domain::event::{CallError, CancelScope, Delta, ErrorCategory, PromptMode, StopReason};
 use levain::domain::{
     Assembly, Command, ContentHash, Event, Limits, ModelRef, Money, Record, RequestRecord, State, ThreadId, ThreadKind,
@@ -179,7 +180,7 @@ impl Bench {
             tools: Arc::new(NoTools),
             clock: Arc::new(NoClock),
             audience: Ears(sender),
-            system: Vec::new(),
+            planner: Arc::new(Plan::default()),
         };
         let id = ThreadId::new("chat", 1);
         let thread = Thread::new(id, "levain/chat", kind, ModelRef::new("script", "x"), Limits::default());

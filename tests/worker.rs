@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use levain::app::Models;
+use levain::context::Plan;
 use levain::domain::event::{CancelScope, Delta, PromptMode, StopReason};
 use levain::domain::{Cost, Event, Limits, ModelRef, Record, Status, ThreadKind, Timestamp, Waiting};
 use levain::engine::driver::Ended;
@@ -114,7 +115,7 @@ fn hosting(
         outside: Box::new(Models::new(providers, Catalog::embedded())),
         tools: Arc::new(NoTools),
         clock: Arc::new(SystemClock),
-        system: Vec::new(),
+        planner: Arc::new(Plan::default()),
         idle,
         orphaned,
     }

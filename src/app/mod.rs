@@ -6,6 +6,7 @@
 mod briefing;
 mod connection;
 mod fault;
+mod library;
 pub mod logging;
 pub mod models;
 mod outside;
@@ -14,6 +15,7 @@ mod performer;
 mod run;
 pub mod setup;
 mod shutdown;
+mod surroundings;
 mod theme;
 
 pub use briefing::{Briefing, BriefingError};

@@ -5,9 +5,9 @@ use super::outside::Models;
 use crate::config::paths::{BadProject, RuntimeError};
 use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced};
 use crate::domain::{ModelRef, ThreadId};
-use crate::engine::driver::SystemText;
+use crate::engine::driver::Planner;
 use crate::items::{Items, Spaces};
-use crate::ports::{Clock, SystemClock};
+use crate::ports::{Clock, SystemClock, ToolRunner};
 use crate::providers::{Catalog, Keys, KeysError, Providers, ResolveError, Settings};
 use crate::store::Layout;
 use crate::tools::NoTools;
@@ -78,12 +78,18 @@ impl Setup {
     /// `.ai`, `LEVAIN_SYSTEM_SPACE` further ones.
     #[must_use]
     pub fn items(&self) -> Items {
+        Items::list(&self.spaces())
+    }
+
+    /// Those spaces.
+    #[must_use]
+    pub fn spaces(&self) -> Spaces {
         let folder = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let user = folder("USER_SPACE").map_or_else(|| self.dirs.home.clone(), PathBuf::from);
         let user = std::fs::canonicalize(&user).unwrap_or(user);
         let bundles = folder("LEVAIN_SYSTEM_SPACE").unwrap_or_default();
         let bundles = std::env::split_paths(&bundles).filter(|path| !path.as_os_str().is_empty());
-        Items::list(&Spaces::new(&self.project.root, &user, bundles))
+        Spaces::new(&self.project.root, &user, bundles)
     }
 
     /// The directive a new thread runs, by id.
@@ -105,22 +111,28 @@ impl Setup {
         })
     }
 
-    /// What a host needs to run `thread_id` in this process, with `system` for the model.
+    /// What a host needs to run `thread_id` in this process, with `planner` for what surrounds its conversation.
     ///
     /// # Errors
     /// [`SetupError::Runtime`].
-    pub fn hosting(&self, thread_id: ThreadId, system: Vec<SystemText>) -> Result<Hosting, SetupError> {
+    pub fn hosting(&self, thread_id: ThreadId, planner: Arc<dyn Planner>) -> Result<Hosting, SetupError> {
         Ok(Hosting {
             layout: self.layout.clone(),
             thread_id,
             runtime: self.dirs.runtime()?.to_owned(),
             outside: Box::new(self.models.clone()),
-            tools: Arc::new(NoTools),
+            tools: self.tools(),
             clock: Arc::new(SystemClock),
-            system,
+            planner,
             idle: Duration::from_secs(self.config.idle_seconds.value),
             orphaned: Duration::from_secs(self.config.orphan_seconds.value),
         })
+    }
+
+    /// Who runs the tools that threads call, and says which there are.
+    #[must_use]
+    pub fn tools(&self) -> Arc<dyn ToolRunner> {
+        Arc::new(NoTools)
     }
 
     /// Now, for new threads.

@@ -16,10 +16,11 @@ use clap::Args;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 #[derive(Debug, Args)]
 pub(super) struct RunArguments {
-    /// What to ask; standard input when it is left out
+    /// What to ask; standard input when it is left out. A directive that is named needs nothing
     #[arg(value_name = "PROMPT")]
     prompt: Vec<String>,
     /// The directive to run
@@ -65,7 +66,7 @@ struct RunResult {
 }
 
 /// `name=value`.
-fn input(text: &str) -> Result<(String, String), String> {
+pub(super) fn input(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write it as name=value")?;
     if name.is_empty() { Err("the name before `=` is empty".into()) } else { Ok((name.into(), value.into())) }
 }
@@ -91,7 +92,8 @@ impl RunArguments {
                 .read_to_string(&mut prompt)
                 .map_err(|error| Failure::usage(format!("standard input does not read as text: {error}")))?;
         }
-        if prompt.trim().is_empty() {
+        // A directive that was named may say it all.
+        if prompt.trim().is_empty() && self.directive.is_none() {
             return Err(Failure::usage("there is nothing to ask").hint("levain run \"your question\""));
         }
         Ok(prompt)
@@ -104,7 +106,7 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
         let _closed = writeln!(io::stderr(), "warning: {problem}");
     }
     let directive = setup.directive().to_owned();
-    let briefing = Briefing::prepare(&setup.items(), &directive, Some(arguments.inputs()))?;
+    let briefing = Briefing::prepare(&setup, &directive, Some(arguments.inputs()))?;
     for problem in &briefing.problems {
         let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
     }
@@ -135,7 +137,7 @@ async fn hosted(
         limits: arguments.limits(briefing.limits),
     };
     recover::create(&setup.layout, &summary)?;
-    let hosted = host::host(setup.hosting(thread_id.clone(), briefing.system)?)
+    let hosted = host::host(setup.hosting(thread_id.clone(), Arc::new(briefing))?)
         .await
         .map_err(|error| Failure::new(error.to_string()))?;
     let mut client = hosted.client();

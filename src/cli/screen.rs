@@ -17,7 +17,7 @@ pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
     let directive = setup.directive().to_owned();
     // A thread that is reopened has its own directive.
     if thread.is_none() {
-        Briefing::prepare(&setup.items(), &directive, Some(Values::new()))?;
+        Briefing::prepare(&setup, &directive, Some(Values::new()))?;
     }
     let tty = Tty::open().map_err(|error| {
         Failure::new(format!("the workbench needs a terminal ({error})"))

@@ -11,6 +11,7 @@ use crate::worker::launch::FirstLine;
 use clap::Args;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(Debug, Args)]
@@ -37,11 +38,8 @@ async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None)).map_err(|error| text(&error))?;
     let thread = &arguments.thread;
     let summary = Summary::read(&setup.layout.thread(thread), thread).map_err(|error| text(&error))?;
-    let briefing = Briefing::prepare(&setup.items(), &summary.directive, None).map_err(|error| text(&error))?;
-    for problem in &briefing.problems {
-        tracing::warn!(%problem, "in the directive");
-    }
-    let hosting = setup.hosting(thread.clone(), briefing.system).map_err(|error| text(&error))?;
+    let briefing = Briefing::prepare(&setup, &summary.directive, None).map_err(|error| text(&error))?;
+    let hosting = setup.hosting(thread.clone(), Arc::new(briefing)).map_err(|error| text(&error))?;
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| text(&error))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| text(&error))?;
     // Listening is enough to survive it.

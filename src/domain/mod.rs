@@ -14,7 +14,9 @@ pub mod request;
 pub mod status;
 
 pub use amount::{Money, Tokens, Usage};
-pub use assembly::{Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Origin, Space, TokenCount};
+pub use assembly::{
+    Absence, Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Origin, Piece, Saw, Space, TokenCount, Via,
+};
 pub use command::{Command, State};
 pub use event::{Event, Record, Timestamp};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};

@@ -7,6 +7,7 @@ pub mod check;
 pub mod directive;
 mod fence;
 pub mod find;
+pub mod hook;
 pub mod id;
 pub mod knowledge;
 pub mod markup;
@@ -17,6 +18,7 @@ mod walk;
 
 pub use directive::Directive;
 pub use find::{Found, Item, Items, NotFound};
+pub use hook::{Hook, Hooks};
 pub use id::{ItemId, Kind};
 pub use knowledge::Knowledge;
 pub use space::{Place, Root, Spaces};

@@ -4,9 +4,11 @@
 //! through a [`Handle`]; one thread has one driver.
 
 mod calls;
+mod context;
 mod run;
 
-pub use run::{Driver, Ended, Handle, Outside, Settings, SystemText};
+pub use context::Planner;
+pub use run::{Driver, Ended, Handle, Outside, Settings};
 
 use crate::domain::event::Delta;
 use crate::domain::{Record, State};

@@ -2,7 +2,8 @@
 
 use super::Audience;
 use super::calls::{Call, Progress};
-use crate::context;
+use super::context::Planner;
+use crate::context::{Plan, is_told};
 use crate::domain::event::{CallError, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
     Assembly, Block, Command, ContentHash, Event, MessageRef, ModelRef, Money, Record, RequestRecord, Status,
@@ -17,9 +18,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
-
-/// A system text of the directive and where it lies.
-pub type SystemText = context::Source;
 
 /// What the driver knows of models: who answers for one, its window and prices.
 pub trait Outside: Send + Sync {
@@ -46,8 +44,8 @@ pub struct Settings<A> {
     pub tools: Arc<dyn ToolRunner>,
     pub clock: Arc<dyn Clock>,
     pub audience: A,
-    /// System texts of the thread's directive.
-    pub system: Vec<SystemText>,
+    /// What surrounds the thread's conversation.
+    pub planner: Arc<dyn Planner>,
 }
 
 /// Why a driver returned.
@@ -93,8 +91,10 @@ type Job<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Runs one thread.
 pub struct Driver<A> {
-    thread: Thread,
-    settings: Settings<A>,
+    pub(super) thread: Thread,
+    pub(super) settings: Settings<A>,
+    /// Made before the first request.
+    pub(super) plan: Option<Arc<Plan>>,
     commands: mpsc::Receiver<Asked>,
     call: Option<Call>,
     /// The recorded request that is about to be sent.
@@ -114,6 +114,7 @@ impl<A: Audience> Driver<A> {
         let driver = Self {
             thread,
             settings,
+            plan: None,
             commands,
             call: None,
             held: None,
@@ -165,7 +166,9 @@ impl<A: Audience> Driver<A> {
     async fn command(&mut self, command: Command) -> Result<(), String> {
         match command {
             Command::Submit { text, mode } => {
-                if text.trim().is_empty() {
+                // A directive that is run needs no words of a person's.
+                let opens = self.thread.kind == ThreadKind::OneShot && self.thread.prompts == 0;
+                if text.trim().is_empty() && !opens {
                     return Err("there is nothing to send".into());
                 }
                 let prompt = self.thread.prompts + 1;
@@ -230,7 +233,7 @@ impl<A: Audience> Driver<A> {
         self.thread.kind == ThreadKind::OneShot || status != Status::Error
     }
 
-    async fn record(&mut self, event: Event) {
+    pub(super) async fn record(&mut self, event: Event) {
         let record = Record { timestamp: self.settings.clock.now(), thread_id: self.thread.id.clone(), event };
         if record.event.is_durable() {
             match self.settings.store.append(&record) {
@@ -297,7 +300,13 @@ impl<A: Audience> Driver<A> {
     }
 
     async fn prepare(&mut self, request: u32, attempt: u32) {
-        let assembly = context::assemble(&self.settings.system, &self.thread.history);
+        let assembly = match self.assembled().await {
+            Ok(assembly) => assembly,
+            Err(error) => {
+                self.todo.push_front(Effect::Emit(Event::ErrorClassified { request, attempt, error }));
+                return;
+            }
+        };
         let model = self.thread.model.clone();
         let provider = match self.settings.outside.provider(&model) {
             Ok(provider) => provider,
@@ -336,12 +345,8 @@ impl<A: Audience> Driver<A> {
             self.complain(&error);
         }
         if self.thread.system.as_deref() != Some(assembly.system.as_str()) {
-            let layers = record
-                .layers
-                .iter()
-                .filter(|layer| layer.channel == crate::domain::Channel::System)
-                .map(|layer| layer.id.clone())
-                .collect();
+            let layers =
+                assembly.included().filter(|layer| is_told(layer.kind)).map(|layer| layer.id.clone()).collect();
             self.record(Event::SystemPrompt { text: assembly.system.clone(), layers }).await;
         }
         self.held = Some(assembly);
@@ -521,7 +526,7 @@ async fn finished(tool: &mut Option<(ToolCall, Job<ToolOutcome>)>) -> ToolOutcom
 
 impl<A> std::fmt::Debug for Settings<A> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Settings").field("system", &self.system).finish_non_exhaustive()
+        formatter.debug_struct("Settings").finish_non_exhaustive()
     }
 }
 

@@ -7,6 +7,7 @@ use crate::domain::{
     Block, CallId, Cost, Event, LimitKind, Message, Record, Role, Status, ThreadKind, Timestamp, Tokens, ToolCall,
 };
 use crate::engine::retry;
+use std::sync::Arc;
 
 /// Work that an event calls for, in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +52,7 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
         Event::PromptQueued { prompt, text, mode } => {
             thread.prompts = thread.prompts.max(*prompt);
             thread.queue.push(QueuedPrompt { prompt: *prompt, text: text.clone(), mode: *mode });
-            if thread.title.is_none() {
+            if thread.title.is_none() && !text.trim().is_empty() {
                 thread.title = Some(title(text));
             }
             if can_take(thread) { take_prompts(thread, true) } else { Vec::new() }
@@ -71,6 +72,10 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
         Event::CognitionIn { text, prompt, .. } => joined(thread, text, *prompt),
         Event::SystemPrompt { text, .. } => {
             thread.system = Some(text.clone());
+            Vec::new()
+        }
+        Event::ContextInjected { layers, .. } => {
+            thread.opening = Some(Arc::new(layers.clone()));
             Vec::new()
         }
         Event::RequestRecorded { request, attempt, .. } => recorded(thread, *request, *attempt, now),
@@ -109,7 +114,6 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
         Event::ThreadKilled { .. } => end(thread, Status::Killed),
         Event::WorkerEnded { .. }
         | Event::LogRepaired { .. }
-        | Event::ContextInjected { .. }
         | Event::TokenDelta { .. }
         | Event::CognitionReasoning { .. }
         | Event::Notice { .. }

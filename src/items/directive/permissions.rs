@@ -15,6 +15,8 @@ pub struct Permissions {
     /// In the order written, wildcards included.
     pub capabilities: Vec<Located<String>>,
     pub acknowledged: Vec<Acknowledged>,
+    /// Whether anything was said at all: what is granted to nothing is not inherited.
+    pub declared: bool,
 }
 
 /// A risk that the author knows of.
@@ -27,6 +29,7 @@ pub struct Acknowledged {
 
 impl Permissions {
     pub(super) fn read(&mut self, element: &Element, reading: &mut Reading<'_>) {
+        self.declared = true;
         match element.text.as_str() {
             "" => {}
             "*" => self.grant(format!("{PREFIX}.*"), element),
