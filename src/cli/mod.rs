@@ -3,6 +3,7 @@
 mod attach;
 mod check;
 mod completions;
+mod context;
 mod doctor;
 mod failure;
 mod find;
@@ -84,6 +85,8 @@ enum Subcommands {
     Items(items::ItemsArguments),
     /// Say what is wrong with items and settings, and what to do about it
     Check(check::CheckArguments),
+    /// See what a model is about to receive or has received, where it comes from, and why something is missing
+    Context(Box<context::ContextArguments>),
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
     Worker(worker::WorkerArguments),
@@ -106,6 +109,7 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Completions(arguments)) => completions::run(&arguments),
         Some(Subcommands::Items(arguments)) => items::run(&common, &arguments),
         Some(Subcommands::Check(arguments)) => check::run(&common, &arguments),
+        Some(Subcommands::Context(arguments)) => context::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => worker::run(&common, &arguments),
     };
     result.unwrap_or_else(|failure| failure.report())

@@ -18,6 +18,7 @@ pub mod openai_chat;
 pub mod openai_responses;
 mod outline;
 pub mod paced;
+pub mod preview;
 pub mod resolver;
 pub mod scripted;
 mod signature;
