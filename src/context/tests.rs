@@ -91,7 +91,7 @@ fn start() -> Start {
 
 fn planned(shelf: &Shelf, directive: &str, yaml: &str) -> Result<Plan, PlanError> {
     let (inputs, start, hooks) = (Values::from([("target".into(), "${model}".into())]), start(), hooks(yaml));
-    plan(&Ask { directive, inputs: &inputs, project: "/work/moon", start: &start, hooks: &hooks }, shelf)
+    plan(&Ask { directive, inputs: &inputs, project: "/srv/moon", start: &start, hooks: &hooks }, shelf)
 }
 
 fn ids(pieces: &[Piece], kinds: &[LayerKind]) -> Vec<String> {
@@ -211,7 +211,7 @@ fn wrap_false_injects_plain_text_without_signature_and_metadata() {
     assert!(text("ctx_directive_instruction").starts_with("The `<directive>` element"));
     assert_eq!(text("project/deploy/environment-rules"), "Rules.");
     let environment = text("ctx_environment");
-    for filled in ["/work/moon", "anthropic/fast", "a person", "25 turns, $1.00", "rye.execute.*, rye.fetch.*"] {
+    for filled in ["/srv/moon", "anthropic/fast", "a person", "25 turns, $1.00", "rye.execute.*, rye.fetch.*"] {
         assert!(environment.contains(filled), "{environment}");
     }
     assert_eq!(fill::unfilled(&environment), Vec::<String>::new());
@@ -468,13 +468,13 @@ fn providers_explain_themselves_and_say_how_it_stands() {
     assert_eq!(ids(&plan.system, &[LayerKind::ContextInstructions]), ["project", "time", "team/oncall"]);
     let surroundings = Surroundings {
         now: Some("noon".into()),
-        folder: "/work/moon".into(),
+        folder: "/srv/moon".into(),
         branch: Some("main".into()),
         changed: Some(2),
     };
     let state = plan.state(&surroundings);
     let texts: Vec<_> = state.iter().map(|piece| &*piece.text).collect();
-    let project = "Project: /work/moon, git branch main, 2 files changed since the last commit";
+    let project = "Project: /srv/moon, git branch main, 2 files changed since the last commit";
     assert_eq!(texts, [project, "Now: noon", "On call is Ada."]);
     assert_eq!(&*plan.state(&Surroundings::default())[0].text, "Project: ");
 }
