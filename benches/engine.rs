@@ -3,11 +3,8 @@
 #![allow(clippy::expect_used, reason = "a bench that cannot go on fails")]
 
 use divan::{Bencher, black_box};
-use levain::context::{Source, assemble};
 use levain::domain::event::StopReason;
-use levain::domain::{
-    Entry, Event, LayerKind, Limits, Message, ModelRef, Record, Space, ThreadId, ThreadKind, Timestamp, Usage,
-};
+use levain::domain::{Event, Limits, Message, ModelRef, Record, ThreadId, ThreadKind, Timestamp, Usage};
 use levain::engine::thread::{Thread, apply};
 use levain::store::log::{LogWriter, read_backward, read_forward};
 use std::path::PathBuf;
@@ -15,24 +12,6 @@ use std::sync::OnceLock;
 
 fn main() {
     divan::main();
-}
-
-/// Target: 2 ms for 100 layers.
-#[divan::bench]
-fn assemble_100_layers(bencher: Bencher<'_, '_>) {
-    let layers: Vec<Source> = (0..100)
-        .map(|number| Source {
-            kind: LayerKind::DirectiveSystem,
-            id: format!("layer/{number}"),
-            space: Space::Project,
-            path: format!("layer/{number}.md"),
-            text: "A rule of about a hundred bytes, which is what one line of guidance comes to, more or less.\n"
-                .repeat(4)
-                .into(),
-        })
-        .collect();
-    let history: Vec<Entry> = (0..200).map(|number| Entry::new(Message::user(format!("message {number}")))).collect();
-    bencher.bench(|| assemble(black_box(&layers), black_box(&history)));
 }
 
 fn record(event: Event) -> Record {

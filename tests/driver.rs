@@ -5,6 +5,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use futures_util::stream;
+use levain::context::Plan;
 use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, PromptMode, StopReason};
 use levain::domain::{
     Assembly, CallId, Command, ContentHash, Event, Grant, Limits, ModelRef, Money, Record, RequestRecord, State,
@@ -182,7 +183,7 @@ impl Bench {
             approvals: Box::new(Forgetful),
             clock: Arc::new(NoClock),
             audience: Ears(sender),
-            system: Vec::new(),
+            planner: Arc::new(Plan::default()),
         };
         let id = ThreadId::new("chat", 1);
         let mut thread = Thread::new(id, "levain/chat", kind, ModelRef::new("script", "x"), Limits::default());

@@ -101,6 +101,7 @@ fn a_tool_round_goes_on_without_the_tool() {
         "permissions_set",
         "prompt_queued",
         "cognition_in",
+        "context_injected",
         "system_prompt",
         "request_recorded",
         "cognition_out",
@@ -115,10 +116,24 @@ fn a_tool_round_goes_on_without_the_tool() {
     let record: Value = serde_json::from_slice(&std::fs::read(request).unwrap()).unwrap();
     let layers: Vec<&str> =
         record["layers"].as_array().unwrap().iter().map(|layer| layer["id"].as_str().unwrap()).collect();
-    assert_eq!(layers[..4], ["levain/Constitution", "levain/chat", "prompt", "turn"]);
+    let expected = [
+        "levain/Constitution",
+        "time",
+        "project",
+        "project_files",
+        "skills",
+        "ctx_environment",
+        "ctx_directive_instruction",
+        "levain/chat",
+        "time",
+        "project",
+        "user",
+        "turn",
+    ];
+    assert_eq!(layers[..expected.len()], expected);
     let tools: Vec<&str> =
         record["tools"].as_array().unwrap().iter().map(|tool| tool["item"].as_str().unwrap()).collect();
-    assert_eq!(layers[4..], tools);
+    assert_eq!(layers[expected.len()..], tools);
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn signatures_are_listed_and_required_where_the_person_says_so() {
 fn trust_is_given_by_command_and_lost_by_change() {
     let home = Home::new();
     let trust = |arguments: &[&str]| json(&home, &[&["trust", "--json"], arguments].concat()).remove(0);
-    assert_eq!(trust(&[])["status"], "nothing");
+    assert_eq!(trust(&["--show"])["status"], "nothing");
     write(&home.project(), ".ai/tools/team/ship.sh", "echo ship\n");
     let (_, out, _) = output(&mut home.levain(&["doctor"]));
     assert!(out.contains("you have not trusted this project") && out.contains("levain trust"), "{out}");

@@ -231,6 +231,33 @@ fn a_run_denies_what_would_ask_unless_it_was_allowed() {
 }
 
 #[test]
+fn a_strangers_directive_allows_nothing_until_the_project_is_trusted() {
+    let (home, model) = home();
+    for (name, extends) in [("own", ""), ("base", " extends=\"levain/core/base\"")] {
+        let granted = if extends.is_empty() { "<permissions><execute>*</execute></permissions>" } else { "" };
+        let text = format!(
+            "```xml\n<directive name=\"{name}\" version=\"1.0.0\"{extends}><metadata>{granted}</metadata></directive>\n```\nDo it.\n"
+        );
+        let path = home.project().join(format!(".ai/directives/team/{name}.md"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    for name in ["team/own", "team/base"] {
+        let (code, _, err) = run(&home, &model, &["--directive", name, "run"]);
+        assert_eq!(code, 4, "{name}: {err}");
+        assert!(err.contains("asked for each time") && err.contains("levain trust"), "{err}");
+    }
+    assert!(home.levain(&["trust"]).status().unwrap().success());
+    for name in ["team/own", "team/base"] {
+        let (code, result, err) = run(&home, &model, &["--directive", name, "run"]);
+        assert_eq!(code, 0, "{name}: {err}");
+        assert!(result["result"].as_str().unwrap().contains("one\ntwo"), "{result}");
+    }
+    assert!(home.levain(&["trust", "--revoke"]).status().unwrap().success());
+    assert_eq!(run(&home, &model, &["--directive", "team/own", "run"]).0, 4);
+}
+
+#[test]
 fn keys_do_not_reach_commands() {
     let (home, model) = home();
     let (code, result, _) = run(&home, &model, &["--allow", "bash", "env"]);

@@ -4,6 +4,7 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use levain::app::Models;
+use levain::context::Plan;
 use levain::domain::event::{CancelScope, Delta, PromptMode, StopReason};
 use levain::domain::{Cost, Event, Limits, ModelRef, Permissions, Record, Status, ThreadKind, Timestamp, Waiting};
 use levain::engine::driver::Ended;
@@ -116,7 +117,7 @@ fn hosting(
         permissions: Permissions::default(),
         approvals: Box::new(Forgetful),
         clock: Arc::new(SystemClock),
-        system: Vec::new(),
+        planner: Arc::new(Plan::default()),
         idle,
         orphaned,
     }

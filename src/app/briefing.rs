@@ -1,22 +1,33 @@
-//! What a directive tells the model before anybody speaks: the constitution, the knowledge it names for the system text,
-//! and its own body.
+//! A directive made ready to run: its inputs are accepted, and what surrounds its conversation can be planned.
 
-use crate::domain::{LayerKind, Limits, Problem, Severity};
-use crate::engine::driver::SystemText;
-use crate::items::directive::{BadInput, Mention, Values};
-use crate::items::{Directive, Item, Items, Kind, Knowledge, NotFound};
+use super::Setup;
+use super::library::Shelf;
+use super::surroundings;
+use crate::config::Trust;
+use crate::context::{Ask, Plan, PlanError, Start, Surroundings, plan};
+use crate::domain::{Grant, Limits, Problem, Severity, ThreadKind};
+use crate::engine::driver::Planner;
+use crate::items::directive::{BadInput, Values};
+use crate::items::{Directive, Hooks, Items, Kind, NotFound};
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
 
-/// Rules that head every system text.
-const CONSTITUTION: &str = "levain/Constitution";
-
-/// A directive made ready to run.
+/// See the module.
 #[derive(Clone, Debug)]
 pub struct Briefing {
     /// Limits the directive sets.
     pub limits: Limits,
-    pub system: Vec<SystemText>,
     /// What is wrong with the directive and what it names; it runs without.
     pub problems: Vec<Problem>,
+    /// What the directive, or the nearest of those it extends, allows.
+    pub grants: Vec<Grant>,
+    /// Whether a directive of the project has a part in that.
+    by_project: bool,
+    items: Items,
+    directive: String,
+    inputs: Values,
+    project: PathBuf,
 }
 
 /// Why a directive cannot run.
@@ -28,6 +39,8 @@ pub enum BriefingError {
     Unreadable(Problem),
     #[error("`{directive}` cannot run: {}; give inputs with levain run --directive {directive} --input NAME=VALUE", joined(.bad))]
     Inputs { directive: String, bad: Vec<BadInput> },
+    #[error("`{directive}` cannot run: {why}")]
+    Plan { directive: String, why: Box<PlanError> },
 }
 
 fn joined(bad: &[BadInput]) -> String {
@@ -35,92 +48,201 @@ fn joined(bad: &[BadInput]) -> String {
 }
 
 impl Briefing {
-    /// Reads the directive `id` and what it brings along. Without `inputs` (a thread that goes on) it gets its defaults.
+    /// Reads the directive `id` and looks whether it can be planned. Without `inputs` (a thread that goes on) it gets
+    /// its defaults.
     ///
     /// # Errors
     /// [`BriefingError`].
-    pub fn prepare(items: &Items, id: &str, inputs: Option<Values>) -> Result<Self, BriefingError> {
+    pub fn prepare(setup: &Setup, id: &str, inputs: Option<Values>) -> Result<Self, BriefingError> {
+        let start = Start::new(setup.model(), Limits::default(), ThreadKind::Interactive);
+        let mut briefing = Self::of(setup.items(), setup.project.root.clone(), id, inputs, &start)?;
+        if briefing.by_project && !Trust::is_given(&setup.dirs, &setup.project.root) {
+            briefing.ask_for_everything(id);
+        }
+        Ok(briefing)
+    }
+
+    fn of(
+        items: Items,
+        project: PathBuf,
+        id: &str,
+        inputs: Option<Values>,
+        start: &Start,
+    ) -> Result<Self, BriefingError> {
         let item = items.find(Kind::Directive, id)?.item;
         let text = items.read(item).map_err(BriefingError::Unreadable)?;
-        let file = items.file(item);
-        let (directive, mut problems) = Directive::parse(&text, &file);
+        let (directive, problems) = Directive::parse(&text, &items.file(item));
         let inputs = match inputs {
             Some(given) => {
                 directive.accept(given).map_err(|bad| BriefingError::Inputs { directive: id.to_owned(), bad })?
             }
             None => directive.defaults(),
         };
-        let mut system = Vec::new();
-        let constitution = items.find(Kind::Knowledge, CONSTITUTION)?.item;
-        system.push(knowledge(items, constitution, LayerKind::Constitution)?);
-        for mention in &directive.context.system {
-            match items.find(Kind::Knowledge, &mention.id) {
-                Ok(found) => system.push(knowledge(items, found.item, LayerKind::DirectiveSystem)?),
-                Err(missing) if mention.optional => {
-                    let remedy = "write the item, or remove the line";
-                    problems.push(Problem::at(&file, mention.lines.0, Severity::Warning, missing.to_string(), remedy));
-                }
-                Err(missing) => return Err(missing.into()),
-            }
-        }
-        // Said rather than passed over: these come with the context engine.
-        let later = |what: &str, line: u32| {
-            let message = format!("{what} is not brought along yet");
-            Problem::at(&file, line, Severity::Warning, message, "name it as <system> for now")
+        let limits = directive.limits.limits;
+        let mut briefing = Self {
+            limits,
+            problems,
+            grants: Vec::new(),
+            by_project: false,
+            directive: id.to_owned(),
+            inputs,
+            project,
+            items,
         };
-        problems.extend(directive.extends.iter().map(|extends| later("what it extends", extends.lines.0)));
-        let around = directive.context.before.iter().chain(&directive.context.after);
-        problems.extend(around.map(|Mention { id, lines, .. }| later(&format!("`{id}`"), lines.0)));
-        system.push(source(items, item, LayerKind::DirectiveSystem, &directive.prompt(&inputs)));
-        Ok(Self { limits: directive.limits.limits, system, problems })
+        let plan = briefing.planned(start)?;
+        briefing.problems.extend(plan.problems);
+        briefing.grants = plan.capabilities;
+        briefing.by_project = plan.by_project;
+        Ok(briefing)
+    }
+
+    /// A stranger's directive allows nothing without a question: who opens a project has not read it yet.
+    fn ask_for_everything(&mut self, id: &str) {
+        let free = self.grants.iter_mut().filter(|grant| !grant.ask);
+        if free.map(|grant| grant.ask = true).count() > 0 {
+            self.problems.push(Problem {
+                file: None,
+                line: None,
+                severity: Severity::Warning,
+                message: format!(
+                    "what `{id}` allows is asked for each time, because you have not trusted this project"
+                ),
+                remedy: "look at its directives, then: levain trust".to_owned(),
+            });
+        }
+    }
+
+    /// The plan for a thread, from the items as they are now.
+    ///
+    /// # Errors
+    /// [`BriefingError::Plan`].
+    pub fn planned(&self, start: &Start) -> Result<Plan, BriefingError> {
+        let items = self.items.afresh();
+        let hooks = Hooks::read(&items);
+        let library = Shelf::new(&items);
+        let project = self.project.display().to_string();
+        let ask = Ask { directive: &self.directive, inputs: &self.inputs, project: &project, start, hooks: &hooks };
+        plan(&ask, &library)
+            .map_err(|why| BriefingError::Plan { directive: self.directive.clone(), why: Box::new(why) })
     }
 }
 
-/// A knowledge item's body as a layer.
-fn knowledge(items: &Items, item: &Item, kind: LayerKind) -> Result<SystemText, BriefingError> {
-    let text = items.read(item).map_err(BriefingError::Unreadable)?;
-    let (knowledge, _told_by_check) = Knowledge::parse(&text, &items.file(item));
-    Ok(source(items, item, kind, &knowledge.body))
-}
+impl Planner for Briefing {
+    fn plan(&self, start: &Start) -> Result<Plan, String> {
+        self.planned(start).map_err(|error| error.to_string())
+    }
 
-fn source(items: &Items, item: &Item, kind: LayerKind, text: &str) -> SystemText {
-    SystemText { kind, id: item.id.to_string(), space: items.space(item), path: item.path.clone(), text: text.into() }
+    fn surroundings(&self) -> Pin<Box<dyn Future<Output = Surroundings> + Send + '_>> {
+        Box::pin(surroundings::look(&self.project))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::capability::to_execute;
+    use crate::domain::{Absence, Decision, LayerKind, ModelRef, Permissions, Verdict};
     use crate::items::Spaces;
     use std::fs;
+    use std::path::Path;
+
+    fn start() -> Start {
+        Start::new(ModelRef::new("a", "b"), Limits::default(), ThreadKind::OneShot)
+    }
+
+    fn prepare(folder: &Path, id: &str, inputs: Option<Values>) -> Result<Briefing, BriefingError> {
+        Briefing::of(Items::list(&Spaces::new(folder, folder, [])), folder.to_owned(), id, inputs, &start())
+    }
+
+    fn write(folder: &Path, path: &str, text: &str) {
+        let path = folder.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
 
     #[test]
     fn a_directive_brings_its_context_and_its_body() {
         let folder = tempfile::tempdir().unwrap();
-        let write = |path: &str, text: &str| {
-            let path = folder.path().join(".ai").join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        };
-        write("knowledge/team/rules.md", "```yaml\nname: rules\n```\n\nBe kind.\n");
+        write(folder.path(), ".ai/knowledge/team/rules.md", "```yaml\nname: rules\n```\n\nBe kind.\n");
         write(
-            "directives/team/ship.md",
+            folder.path(),
+            ".ai/directives/team/ship.md",
             "```xml\n<directive name=\"ship\" extends=\"levain/core/base\"><metadata><limits turns=\"3\"/><context>\
              <system>team/rules</system><system optional=\"true\">team/gone</system></context></metadata>\n\
              <inputs><input name=\"target\" required=\"true\"/></inputs></directive>\n```\nShip to {input:target}.\n",
         );
-        let items = Items::list(&Spaces::new(folder.path(), folder.path(), []));
-        let prepare = |values: Option<Values>| Briefing::prepare(&items, "team/ship", values);
-        let briefing = prepare(Some(Values::from([("target".into(), "the moon".into())]))).unwrap();
-        let ids: Vec<_> = briefing.system.iter().map(|source| (source.kind, source.id.as_str())).collect();
-        let system = LayerKind::DirectiveSystem;
-        assert_eq!(ids, [(LayerKind::Constitution, CONSTITUTION), (system, "team/rules"), (system, "team/ship")]);
-        assert_eq!(&*briefing.system[1].text, "Be kind.");
-        assert_eq!(&*briefing.system[2].text, "<directive name=\"ship\">\nShip to the moon.\n</directive>");
-        assert_eq!((briefing.limits.turns, briefing.problems.len()), (Some(3), 2), "{:?}", briefing.problems);
-        let refused = prepare(Some(Values::new())).unwrap_err().to_string();
+        let prepare = |id: &str, values: Option<Values>| prepare(folder.path(), id, values);
+        let briefing = prepare("team/ship", Some(Values::from([("target".into(), "the moon".into())]))).unwrap();
+        let plan = briefing.planned(&start()).unwrap();
+        assert_eq!(plan.chain, ["levain/core/base", "team/ship"]);
+        let rules = plan.system.iter().find(|piece| piece.id == "team/rules").unwrap();
+        assert_eq!((&*rules.text, rules.kind), ("Be kind.", LayerKind::DirectiveSystem));
+        let gone = plan.system.iter().find(|piece| piece.id == "team/gone").unwrap();
+        assert!(matches!(gone.decision, Decision::Skipped { absence: Absence::Missing { .. } }));
+        let prompt = plan.opening.iter().find(|piece| piece.kind == LayerKind::Prompt).unwrap();
+        assert_eq!(&*prompt.text, "<directive name=\"ship\">\nShip to the moon.\n</directive>");
+        assert_eq!(briefing.limits.turns, Some(3));
+        let refused = prepare("team/ship", Some(Values::new())).unwrap_err().to_string();
         assert!(refused.starts_with("`team/ship` cannot run: the input `target` is missing; give"), "{refused}");
-        assert!(prepare(None).unwrap().system[2].text.contains("{input:target}"));
-        let unknown = Briefing::prepare(&items, "team/shop", None).unwrap_err().to_string();
+        assert!(prepare("team/ship", None).is_ok());
+        let unknown = prepare("team/shop", None).unwrap_err().to_string();
         assert!(unknown.contains("near is `team/ship`"), "{unknown}");
+    }
+
+    #[test]
+    fn the_chat_reads_and_asks_before_it_does_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let grants = prepare(folder.path(), "levain/chat", None).unwrap().grants;
+        let permissions = Permissions { grants, allowed: Vec::new() };
+        let verdict = |id: &str| permissions.verdict(&[to_execute(id)]);
+        for id in ["read", "ls", "glob", "grep"] {
+            assert_eq!(verdict(&format!("rye/file-system/{id}")), Verdict::Allowed, "{id}");
+        }
+        for id in ["rye/file-system/write", "rye/file-system/edit_lines", "rye/bash", "rye/web/fetch/fetch"] {
+            assert_eq!(verdict(id), Verdict::Ask, "{id}");
+        }
+        assert_eq!(verdict("team/deploy"), Verdict::Denied);
+    }
+
+    #[test]
+    fn what_must_be_there_and_is_not_is_an_error_with_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = "```xml\n<directive name=\"a\"><metadata>\n<context>\n<before>team/gone</before></context></metadata></directive>\n```\nDo it.\n";
+        write(folder.path(), ".ai/directives/a.md", text);
+        let error = prepare(folder.path(), "a", None).unwrap_err().to_string();
+        assert!(
+            error.contains("there is no knowledge `team/gone`") && error.contains(".ai/directives/a.md:4"),
+            "{error}"
+        );
+        let big = format!("```yaml\nname: gone\n```\n{}", "x".repeat(1 << 20));
+        write(folder.path(), ".ai/knowledge/team/gone.md", &big);
+        let error = prepare(folder.path(), "a", None).unwrap_err().to_string();
+        assert!(error.contains("longer than one mebibyte"), "{error}");
+    }
+
+    #[test]
+    fn project_files_and_skills_come_when_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "AGENTS.md", "Use tabs.\n");
+        write(folder.path(), "CLAUDE.md", "Never read.\n");
+        write(folder.path(), ".ai/skills/cook/SKILL.md", "---\nname: cook\ndescription: Makes soup\n---\nBoil.\n");
+        let text = "```xml\n<directive name=\"a\"><metadata><context><provider>skills</provider><provider>project_files</provider>\
+                    </context></metadata></directive>\n```\nDo it.\n";
+        write(folder.path(), ".ai/directives/a.md", text);
+        write(folder.path(), ".ai/directives/b.md", "```xml\n<directive name=\"b\"/>\n```\nDo it.\n");
+        let system = |id: &str| {
+            let plan = prepare(folder.path(), id, None).unwrap().planned(&start()).unwrap();
+            let texts = plan.system.iter().filter(|piece| piece.is_included()).skip(1);
+            texts.map(|piece| piece.text.to_string()).collect::<Vec<_>>()
+        };
+        let texts = system("a");
+        assert_eq!(texts[0], "# AGENTS.md\n\nUse tabs.");
+        assert!(texts[1].ends_with("\n- cook: Makes soup (.ai/skills/cook/SKILL.md)"), "{texts:?}");
+        assert_eq!(system("b"), Vec::<String>::new());
+        fs::remove_file(folder.path().join("AGENTS.md")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", folder.path().join("AGENTS.md")).unwrap();
+        let plan = prepare(folder.path(), "a", None).unwrap().planned(&start()).unwrap();
+        let file = plan.system.iter().find(|piece| piece.kind == LayerKind::ProjectFile).unwrap();
+        assert!(matches!(file.decision, Decision::Skipped { absence: Absence::Refused { .. } }), "{file:?}");
     }
 }

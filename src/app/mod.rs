@@ -8,6 +8,7 @@ mod briefing;
 mod connection;
 pub mod export;
 mod fault;
+mod library;
 pub mod logging;
 pub mod models;
 mod outside;
@@ -17,6 +18,7 @@ mod reload;
 mod run;
 pub mod setup;
 mod shutdown;
+mod surroundings;
 mod theme;
 mod toolbox;
 

@@ -97,16 +97,12 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
     screen.draw(|frame| ui::view(&app.model, &mut app.painter, frame))?;
     app.pacer.drawn(Instant::now());
 
-    for problem in setup.problems.iter().map(ToString::to_string).chain(keymap_problems).chain(notice) {
-        app.update(Message::Notice { level: Level::Warning, text: problem });
-    }
+    app.tell(setup.problems.iter().map(ToString::to_string).chain(keymap_problems).chain(notice));
     app.perform(effects);
     app.performer.look_around(&setup, look);
     let (sender, mut saved) = mpsc::channel(1);
     Reload::new(&setup).start(sender);
-    if let Some(fault) = fault::asked() {
-        fault::happen(fault);
-    }
+    fault::asked().into_iter().for_each(fault::happen);
     let mut second = None;
     let mut code = ExitCode::SUCCESS;
     drop(foreground);
@@ -160,8 +156,7 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
         for report in take_background_panics() {
             app.update(Message::Notice { level: Level::Error, text: report });
         }
-        let effects = std::mem::take(&mut app.terminal_effects);
-        for effect in effects {
+        for effect in std::mem::take(&mut app.terminal_effects) {
             app.with_terminal(effect, &tty, &mut guard, &mut screen, &mut input).await?;
         }
         if app.model.take_changed() {
@@ -204,6 +199,12 @@ async fn until(instant: Option<Instant>) {
 }
 
 impl App {
+    fn tell(&mut self, warnings: impl Iterator<Item = String>) {
+        for text in warnings {
+            self.update(Message::Notice { level: Level::Warning, text });
+        }
+    }
+
     fn update(&mut self, message: Message) {
         self.model.set_now(now());
         let effects = workbench::update(&mut self.model, &mut self.painter, message);

@@ -5,7 +5,7 @@ use super::outside::Models;
 use crate::config::paths::{BadProject, RuntimeError};
 use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced, Trust};
 use crate::domain::{Limits, ModelRef, Money, Permissions, Severity, ThreadId, Tokens};
-use crate::engine::driver::SystemText;
+use crate::engine::driver::Planner;
 use crate::items::directive::ModelWish;
 use crate::items::signature::TrustStore;
 use crate::items::{Cascade, Directive, Item, Items, Kind, Place, Spaces};
@@ -205,12 +205,12 @@ impl Setup {
         })
     }
 
-    /// What a host needs to run `thread_id` in this process, with `system` for the model. It has no tools and may do
-    /// nothing until [`Setup::equip`] says otherwise.
+    /// What a host needs to run `thread_id` in this process, with `planner` for what surrounds its conversation. It
+    /// has no tools and may do nothing until [`Setup::equip`] says otherwise.
     ///
     /// # Errors
     /// [`SetupError::Runtime`].
-    pub fn hosting(&self, thread_id: ThreadId, system: Vec<SystemText>) -> Result<Hosting, SetupError> {
+    pub fn hosting(&self, thread_id: ThreadId, planner: Arc<dyn Planner>) -> Result<Hosting, SetupError> {
         Ok(Hosting {
             layout: self.layout.clone(),
             thread_id,
@@ -220,7 +220,7 @@ impl Setup {
             permissions: Permissions::default(),
             approvals: Box::new(Forgetful),
             clock: Arc::new(SystemClock),
-            system,
+            planner,
             idle: Duration::from_secs(self.config.idle_seconds.value),
             orphaned: Duration::from_secs(self.config.orphan_seconds.value),
         })

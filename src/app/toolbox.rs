@@ -4,36 +4,49 @@ use super::approvals::ApprovalsFile;
 use super::setup::Setup;
 use crate::domain::capability::to_execute;
 use crate::domain::{Grant, Permissions};
-use crate::items::{Directive, Items, Kind};
+use crate::items::{Items, Kind};
 use crate::providers::keys::VARIABLES;
 use crate::tools::{self, Environment, Reach, Root, Toolbox, Workshop};
 use crate::worker::host::Hosting;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Lets `fetch` ask private addresses too.
 const PRIVATE: &str = "LEVAIN_FETCH_PRIVATE";
 
 impl Setup {
-    /// Gives a thread that runs `directive` its tools and permissions. `allowed` are patterns for which nobody needs to
-    /// be asked in this run.
-    pub fn equip(&self, hosting: &mut Hosting, items: &Items, directive: &str, allowed: Vec<String>) {
-        let answers = ApprovalsFile::new(&self.dirs.config, &self.project.root);
-        let (mut known, problem) = answers.allowed();
+    /// Gives a thread its tools, and the permissions that `grants` and earlier answers make. `allowed` are patterns for
+    /// which nobody needs to be asked in this run.
+    pub fn equip(&self, hosting: &mut Hosting, items: &Items, grants: Vec<Grant>, allowed: Vec<String>) {
+        hosting.permissions = self.permissions(grants, allowed);
+        hosting.approvals = Box::new(ApprovalsFile::new(&self.dirs.config, &self.project.root));
+        let output = self.layout.thread(&hosting.thread_id).path().join("output");
+        hosting.tools = Arc::new(self.toolbox(items, Some(output)));
+    }
+
+    /// What a thread with these grants may do, answers that were given for good included.
+    #[must_use]
+    pub fn permissions(&self, grants: Vec<Grant>, allowed: Vec<String>) -> Permissions {
+        let (mut known, problem) = ApprovalsFile::new(&self.dirs.config, &self.project.root).allowed();
         if let Some(problem) = problem {
             tracing::warn!(%problem, "approvals");
         }
         known.extend(allowed);
-        hosting.permissions = Permissions { grants: grants(items, directive), allowed: known };
-        hosting.approvals = Box::new(answers);
+        Permissions { grants, allowed: known }
+    }
+
+    /// The tools that work in this project. Results that are too long are kept whole in `output`.
+    #[must_use]
+    pub fn toolbox(&self, items: &Items, output: Option<PathBuf>) -> Toolbox {
         let hidden: Vec<&str> = VARIABLES.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         let private = std::env::var_os(PRIVATE).is_some_and(|value| !value.is_empty());
-        hosting.tools = Arc::new(Toolbox::new(Workshop {
+        Toolbox::new(Workshop {
             root: Root::new(&self.project.root),
             environment: Environment::scrubbed(std::env::vars_os(), &hidden),
-            spill: Some(self.layout.thread(&hosting.thread_id).path().join("output")),
+            spill: output,
             shadowed: tools::ids().filter_map(|id| Some((id.to_owned(), shadow(items, id)?))).collect(),
             reach: if private { Reach::Private } else { Reach::Public },
-        }));
+        })
     }
 }
 
@@ -41,14 +54,6 @@ impl Setup {
 fn shadow(items: &Items, id: &str) -> Option<String> {
     let found = items.find(Kind::Tool, id).ok()?;
     Some(items.file(found.item).display().to_string())
-}
-
-/// What the directive grants; nothing where it cannot be read.
-fn grants(items: &Items, directive: &str) -> Vec<Grant> {
-    let Ok(found) = items.find(Kind::Directive, directive) else { return Vec::new() };
-    let Ok(text) = items.read(found.item) else { return Vec::new() };
-    let (directive, _told_by_briefing) = Directive::parse(&text, &items.file(found.item));
-    directive.permissions.capabilities.into_iter().map(|granted| granted.value).collect()
 }
 
 /// The capability that a person means by `text`: a capability or pattern as it is, the id of a tool, or its last part
@@ -65,23 +70,6 @@ pub fn capability(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Verdict;
-    use crate::items::Spaces;
-
-    #[test]
-    fn the_chat_reads_and_asks_before_it_does_more() {
-        let items = Items::list(&Spaces::embedded());
-        let permissions = Permissions { grants: grants(&items, "levain/chat"), allowed: Vec::new() };
-        let verdict = |id: &str| permissions.verdict(&[to_execute(id)]);
-        for id in ["read", "ls", "glob", "grep"] {
-            assert_eq!(verdict(&format!("rye/file-system/{id}")), Verdict::Allowed, "{id}");
-        }
-        for id in ["rye/file-system/write", "rye/file-system/edit_lines", "rye/bash", "rye/web/fetch/fetch"] {
-            assert_eq!(verdict(id), Verdict::Ask, "{id}");
-        }
-        assert_eq!(verdict("team/deploy"), Verdict::Denied);
-        assert!(grants(&items, "no/such").is_empty());
-    }
 
     #[test]
     fn a_capability_is_named_in_three_ways() {

@@ -5,7 +5,7 @@ use super::failure::{Failure, code, written};
 use super::text::{harmless, json_line};
 use crate::app::Setup;
 use crate::domain::{Problem, Severity};
-use crate::items::check;
+use crate::items::{Hooks, check};
 use clap::Args;
 use serde::Serialize;
 use std::fs;
@@ -96,6 +96,7 @@ fn problems(setup: &Setup, path: Option<&Path>) -> (Vec<Problem>, usize) {
         .problems
         .iter()
         .chain(items.problems())
+        .chain(&Hooks::read(&items).problems)
         .filter(|problem| path.is_none() || problem.file.as_deref().is_some_and(concerns))
         .cloned()
         .collect();

@@ -38,6 +38,11 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// The sentence.
+    pub(super) fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Prints what went wrong.
     pub(super) fn report(&self) -> ExitCode {
         let mut output = io::stderr().lock();

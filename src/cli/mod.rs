@@ -4,6 +4,7 @@ mod attach;
 mod check;
 mod completions;
 mod config;
+mod context;
 mod doctor;
 mod failure;
 mod find;
@@ -90,6 +91,8 @@ enum Subcommands {
     Config(config::ConfigArguments),
     /// Trust this project: let its tools, hooks and extensions run as they are now
     Trust(trust::TrustArguments),
+    /// See what a model is about to receive or has received, where it comes from, and why something is missing
+    Context(Box<context::ContextArguments>),
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
     Worker(worker::WorkerArguments),
@@ -114,6 +117,7 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Check(arguments)) => check::run(&common, &arguments),
         Some(Subcommands::Config(arguments)) => config::run(&common, &arguments),
         Some(Subcommands::Trust(arguments)) => trust::run(&common, &arguments),
+        Some(Subcommands::Context(arguments)) => context::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => worker::run(&common, &arguments),
     };
     result.unwrap_or_else(|failure| failure.report())

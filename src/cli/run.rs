@@ -18,10 +18,11 @@ use clap::Args;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 #[derive(Debug, Args)]
 pub(super) struct RunArguments {
-    /// What to ask; standard input when it is left out
+    /// What to ask; standard input when it is left out. A directive that is named needs nothing
     #[arg(value_name = "PROMPT")]
     prompt: Vec<String>,
     /// The directive to run
@@ -73,7 +74,7 @@ struct RunResult {
 }
 
 /// `name=value`.
-fn input(text: &str) -> Result<(String, String), String> {
+pub(super) fn input(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write it as name=value")?;
     if name.is_empty() { Err("the name before `=` is empty".into()) } else { Ok((name.into(), value.into())) }
 }
@@ -99,7 +100,8 @@ impl RunArguments {
                 .read_to_string(&mut prompt)
                 .map_err(|error| Failure::usage(format!("standard input does not read as text: {error}")))?;
         }
-        if prompt.trim().is_empty() {
+        // A directive that was named may say it all.
+        if prompt.trim().is_empty() && self.directive.is_none() {
             return Err(Failure::usage("there is nothing to ask").hint("levain run \"your question\""));
         }
         Ok(prompt)
@@ -113,7 +115,7 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
     }
     let directive = setup.directive().to_owned();
     let items = setup.items();
-    let briefing = Briefing::prepare(&items, &directive, Some(arguments.inputs()))?;
+    let briefing = Briefing::prepare(&setup, &directive, Some(arguments.inputs()))?;
     for problem in &briefing.problems {
         let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
     }
@@ -151,8 +153,9 @@ async fn hosted(
         limits: arguments.limits(setup.one_shot_limits(), briefing.limits),
     };
     recover::create(&setup.layout, &summary)?;
-    let mut hosting = setup.hosting(thread_id.clone(), briefing.system)?;
-    setup.equip(&mut hosting, items, &directive, arguments.allow.iter().map(|text| capability(text)).collect());
+    let grants = briefing.grants.clone();
+    let mut hosting = setup.hosting(thread_id.clone(), Arc::new(briefing))?;
+    setup.equip(&mut hosting, items, grants, arguments.allow.iter().map(|text| capability(text)).collect());
     let hosted = host::host(hosting).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut client = hosted.client();
     client.greet(0).await.map_err(|error| Failure::new(error.to_string()))?;

@@ -9,7 +9,7 @@ use crate::terminal::{Tty, guard};
 use std::process::ExitCode;
 
 pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
-    let setup = Setup::gather(common.project.as_deref(), common.arguments(open.directive))?;
+    let mut setup = Setup::gather(common.project.as_deref(), common.arguments(open.directive))?;
     let thread = match open.resume {
         None => None,
         Some(None) => Some(find::newest(&setup)?),
@@ -19,7 +19,8 @@ pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
     let items = setup.items();
     // A thread that is reopened has its own directive.
     if thread.is_none() {
-        Briefing::prepare(&items, &directive, Some(Values::new()))?;
+        let briefing = Briefing::prepare(&setup, &directive, Some(Values::new()))?;
+        setup.problems.extend(briefing.problems);
     }
     let chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
     drop(items);

@@ -4,7 +4,7 @@ use super::Common;
 use super::failure::{Failure, written};
 use super::text::{harmless, json_line};
 use crate::app::Setup;
-use crate::config::Trust;
+use crate::config::{Trust, trust::Runnable};
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ pub(super) struct TrustArguments {
 struct TrustLine<'a> {
     schema: &'static str,
     project: &'a Path,
-    /// `trusted`, `untrusted`, `changed`, `nothing` (there is nothing to run) or `unreadable`.
+    /// `trusted`, `untrusted`, `changed`, `nothing` (there is nothing to run, and nobody trusted it) or `unreadable`.
     status: &'static str,
     /// What can run, below the project's `.ai`.
     files: &'a [String],
@@ -44,6 +44,9 @@ pub(super) fn run(common: &Common, arguments: &TrustArguments) -> Result<ExitCod
         Trust::revoke(&setup.dirs, root).map_err(failed)?;
     }
     let mut trust = setup.trust();
+    if trust == Trust::Nothing && !arguments.revoke && !arguments.show {
+        Trust::grant(&setup.dirs, root, &Runnable::nothing()).map_err(failed)?;
+    }
     if let (false, false, Trust::Unknown(runnable) | Trust::Changed(runnable)) =
         (arguments.revoke, arguments.show, &trust)
     {
@@ -53,13 +56,16 @@ pub(super) fn run(common: &Common, arguments: &TrustArguments) -> Result<ExitCod
     if let Trust::Unreadable { reason } = &trust {
         return Err(Failure::new(format!("{} cannot be trusted: {reason}", root.display())));
     }
-    written(tell(root, &trust, arguments.json))?;
+    written(tell(root, &trust, Trust::is_given(&setup.dirs, root), arguments.json))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(root: &Path, trust: &Trust, json: bool) -> io::Result<()> {
+fn tell(root: &Path, trust: &Trust, given: bool, json: bool) -> io::Result<()> {
     let (status, files, sentence): (_, &[String], _) = match trust {
-        Trust::Nothing => ("nothing", &[], "holds nothing that could run".to_owned()),
+        Trust::Nothing if given => {
+            ("trusted", &[], "is trusted: what its directives allow counts; nothing else could run".to_owned())
+        }
+        Trust::Nothing => ("nothing", &[], "holds nothing that could run by itself, and is not trusted".to_owned()),
         Trust::Trusted(runnable) => ("trusted", &runnable.files, "is trusted: this may run as it is now".to_owned()),
         Trust::Unknown(runnable) => ("untrusted", &runnable.files, "is not trusted: this does not run".to_owned()),
         Trust::Changed(runnable) => {

@@ -11,6 +11,7 @@ use crate::worker::launch::FirstLine;
 use clap::Args;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(Debug, Args)]
@@ -38,12 +39,13 @@ async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String
     let thread = &arguments.thread;
     let summary = Summary::read(&setup.layout.thread(thread), thread).map_err(|error| text(&error))?;
     let items = setup.items();
-    let briefing = Briefing::prepare(&items, &summary.directive, None).map_err(|error| text(&error))?;
+    let briefing = Briefing::prepare(&setup, &summary.directive, None).map_err(|error| text(&error))?;
     for problem in &briefing.problems {
         tracing::warn!(%problem, "in the directive");
     }
-    let mut hosting = setup.hosting(thread.clone(), briefing.system).map_err(|error| text(&error))?;
-    setup.equip(&mut hosting, &items, &summary.directive, Vec::new());
+    let grants = briefing.grants.clone();
+    let mut hosting = setup.hosting(thread.clone(), Arc::new(briefing)).map_err(|error| text(&error))?;
+    setup.equip(&mut hosting, &items, grants, Vec::new());
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| text(&error))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| text(&error))?;
     // Listening is enough to survive it.

@@ -77,6 +77,14 @@ impl Trust {
         }
     }
 
+    /// Whether the person ever said that they trust the project at `root`, whatever has changed there since. What its
+    /// directives allow counts from then on; before, a person is asked. Directives are written and changed all the time
+    /// and run nothing by themselves, so their content is not what is trusted.
+    #[must_use]
+    pub fn is_given(dirs: &Dirs, root: &Path) -> bool {
+        decision(dirs, root).is_some_and(|decision| decision.project == root)
+    }
+
     /// What to tell the person: why nothing of the project runs, and what to do. `None` when it may.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
@@ -136,6 +144,12 @@ fn decision(dirs: &Dirs, root: &Path) -> Option<Decision> {
 }
 
 impl Runnable {
+    /// Nothing at all.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self { files: Vec::new(), hash: ContentHash::of(b"").as_str().to_owned() }
+    }
+
     /// What can run in the project at `root`; `None` when nothing can.
     ///
     /// # Errors

@@ -1,138 +1,183 @@
-//! From system texts and history to an [`Assembly`].
+//! From a plan and a history to an [`Assembly`].
 
 use crate::domain::{
-    Assembly, Block, Channel, ContentHash, Decision, Entry, Layer, LayerKind, Lifetime, Origin, Role, Space,
+    Assembly, Block, Channel, ContentHash, Decision, Entry, Layer, LayerKind, Lifetime, Message, Origin, Piece, Role,
     TokenCount, Tokens,
 };
 use std::sync::Arc;
 
-/// A text for the system channel and where it lies.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Source {
-    pub kind: LayerKind,
-    pub id: String,
-    pub space: Space,
-    /// Relative to the space.
-    pub path: String,
-    pub text: Arc<str>,
+/// What a request is made of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Parts<'a> {
+    /// Candidates for the system text, in its order.
+    pub system: &'a [Piece],
+    /// Candidates for the beginning of the first message, in its order.
+    pub opening: &'a [Piece],
+    /// What holds now.
+    pub state: &'a [Piece],
+    /// What was said, without anything around it.
+    pub history: &'a [Entry],
 }
 
-/// Puts a request together: `system` texts in the order of their kinds, then the `history`.
-///
-/// The last thing the user said is a layer of its own, so is what came before it and, after tool rounds, what came
-/// after it.
+/// What stands above the state.
+const STATE: &str = "Current context:";
+
+/// Puts a request together: the system text; the opening, as a message of its own; the history with the state just
+/// before the last thing that was said. Candidates that were left out are layers too.
 #[must_use]
-pub fn assemble(system: &[Source], history: &[Entry]) -> Assembly {
-    let mut assembly =
-        Assembly { system: String::new(), messages: history.to_vec(), layers: Vec::new(), texts: Vec::new() };
-    let mut ordered: Vec<&Source> = system.iter().collect();
-    ordered.sort_by_key(|source| source.kind);
-    for source in ordered {
-        add_system(&mut assembly, source);
-    }
-    let prompt = history.iter().rposition(is_prompt).unwrap_or(history.len());
-    add_messages(&mut assembly, "history", history, 0, prompt);
-    if let Some(entry) = history.get(prompt) {
-        add_prompt(&mut assembly, entry, prompt);
-        add_messages(&mut assembly, "turn", history, prompt + 1, history.len());
-    }
-    assembly
-}
-
-fn add_system(assembly: &mut Assembly, source: &Source) {
-    let text = source.text.trim();
-    if !assembly.system.is_empty() {
-        assembly.system.push_str("\n\n");
-    }
-    let start = assembly.system.len();
-    assembly.system.push_str(text);
-    assembly.layers.push(Layer {
-        id: source.id.clone(),
-        kind: source.kind,
-        channel: Channel::System,
-        origin: Origin::Item {
-            space: source.space,
-            id: source.id.clone(),
-            path: source.path.clone(),
-            lines: Some((1, u32::try_from(source.text.lines().count()).unwrap_or(u32::MAX))),
+pub fn assemble(parts: &Parts<'_>) -> Assembly {
+    let count = parts.system.len() + parts.opening.len() + parts.state.len() + 3;
+    let mut making = Making {
+        assembly: Assembly {
+            system: String::new(),
+            messages: Vec::with_capacity(parts.history.len() + 2),
+            layers: Vec::with_capacity(count),
+            texts: Vec::with_capacity(count),
         },
-        tokens: TokenCount::estimated(text),
-        lifetime: Lifetime::PerPrompt,
-        decision: Decision::Included,
-        hash: ContentHash::of(text.as_bytes()),
-        range: start..assembly.system.len(),
-    });
-    assembly.texts.push(Arc::from(text));
+    };
+    making.assembly.system = making.joined(parts.system, Channel::System, String::new());
+    making.message(parts.opening, String::new());
+    let history = parts.history;
+    let prompt = history.iter().rposition(is_prompt).unwrap_or(history.len());
+    making.history("history", history.get(..prompt).unwrap_or_default());
+    making.message(parts.state, STATE.to_owned());
+    if let Some((entry, after)) = history.get(prompt..).and_then(<[Entry]>::split_first) {
+        making.said(entry, prompt == 0);
+        making.history("turn", after);
+    }
+    making.assembly
 }
 
 /// Whether a person (or a parent) said this, as opposed to a message that only carries tool results.
 fn is_prompt(entry: &Entry) -> bool {
-    entry.message.role == Role::User && entry.message.blocks.iter().any(|block| matches!(block, Block::Text { .. }))
+    let said = |block: &Block| matches!(block, Block::Text { .. } | Block::Image { .. });
+    entry.message.role == Role::User && entry.message.blocks.iter().any(said)
 }
 
-fn add_prompt(assembly: &mut Assembly, entry: &Entry, index: usize) {
-    let text = entry.message.text();
-    let first = index == 0;
-    assembly.layers.push(Layer {
-        id: if first { "prompt".to_owned() } else { "user".to_owned() },
-        kind: if first { LayerKind::Prompt } else { LayerKind::User },
-        channel: Channel::Message { index },
-        origin: Origin::User,
-        tokens: TokenCount { count: entry.tokens, exact: false },
-        lifetime: Lifetime::PerPrompt,
-        decision: Decision::Included,
-        hash: ContentHash::of(text.as_bytes()),
-        range: 0..text.len(),
-    });
-    assembly.texts.push(Arc::from(text));
+struct Making {
+    assembly: Assembly,
 }
 
-fn add_messages(assembly: &mut Assembly, id: &str, history: &[Entry], first: usize, end: usize) {
-    let Some(entries) = history.get(first..end).filter(|entries| !entries.is_empty()) else { return };
-    let mut hashes = String::with_capacity(entries.len() * 65);
-    for entry in entries {
-        hashes.push_str(entry.hash.as_str());
-        hashes.push('\n');
+impl Making {
+    fn add(&mut self, layer: Layer, text: Arc<str>) {
+        self.assembly.layers.push(layer);
+        self.assembly.texts.push(text);
     }
-    assembly.layers.push(Layer {
-        id: id.to_owned(),
-        kind: LayerKind::History,
-        channel: Channel::Messages { first, count: entries.len() },
-        origin: Origin::Thread,
-        tokens: TokenCount { count: entries.iter().map(|entry| entry.tokens).sum::<Tokens>(), exact: false },
-        lifetime: Lifetime::PerCall,
-        decision: Decision::Included,
-        hash: ContentHash::of(hashes.as_bytes()),
-        range: 0..hashes.len(),
-    });
-    assembly.texts.push(Arc::from(hashes));
+
+    /// The included texts behind `text`, with blank lines between, each a layer.
+    fn joined(&mut self, pieces: &[Piece], channel: Channel, mut text: String) -> String {
+        for piece in pieces {
+            if piece.is_included() && !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            let start = text.len();
+            text.push_str(&piece.text);
+            self.add(piece.layer(channel, start..text.len()), piece.text.clone());
+        }
+        text
+    }
+
+    /// A message of the user's role made of `pieces`, if there is anything to say.
+    fn message(&mut self, pieces: &[Piece], heading: String) {
+        let any = pieces.iter().any(Piece::is_included);
+        let channel = Channel::Message { index: self.assembly.messages.len() };
+        let text = self.joined(pieces, channel, if any { heading } else { String::new() });
+        if any {
+            self.assembly.messages.push(Entry::new(Message::user(text)));
+        }
+    }
+
+    fn said(&mut self, entry: &Entry, first: bool) {
+        let index = self.assembly.messages.len();
+        self.assembly.messages.push(entry.clone());
+        let text = entry.message.text();
+        if first && text.is_empty() {
+            // A directive that was run without a word of the person's.
+            return;
+        }
+        let layer = Layer {
+            id: "user".to_owned(),
+            kind: LayerKind::User,
+            channel: Channel::Message { index },
+            origin: Origin::User,
+            tokens: TokenCount { count: entry.tokens, exact: false },
+            lifetime: Lifetime::PerPrompt,
+            decision: Decision::Included,
+            hash: ContentHash::of(text.as_bytes()),
+            range: 0..text.len(),
+        };
+        self.add(layer, Arc::from(text));
+    }
+
+    /// Messages as they were sent before, as one layer.
+    fn history(&mut self, id: &str, entries: &[Entry]) {
+        if entries.is_empty() {
+            return;
+        }
+        let first = self.assembly.messages.len();
+        self.assembly.messages.extend_from_slice(entries);
+        let mut hashes = String::with_capacity(entries.len() * 65);
+        for entry in entries {
+            hashes.push_str(entry.hash.as_str());
+            hashes.push('\n');
+        }
+        let layer = Layer {
+            id: id.to_owned(),
+            kind: LayerKind::History,
+            channel: Channel::Messages { first, count: entries.len() },
+            origin: Origin::Thread,
+            tokens: TokenCount { count: entries.iter().map(|entry| entry.tokens).sum::<Tokens>(), exact: false },
+            lifetime: Lifetime::PerCall,
+            decision: Decision::Included,
+            hash: ContentHash::of(hashes.as_bytes()),
+            range: 0..hashes.len(),
+        };
+        self.add(layer, Arc::from(hashes));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{CallId, Message};
+    use crate::domain::{Absence, CallId};
 
-    fn source(kind: LayerKind, id: &str, text: &str) -> Source {
-        Source { kind, id: id.into(), space: Space::System, path: format!("{id}.md"), text: text.into() }
+    fn piece(kind: LayerKind, id: &str, text: &str) -> Piece {
+        let decision = if text.is_empty() { Decision::Skipped { absence: Absence::Empty } } else { Decision::Included };
+        let (id, text, lifetime) = (id.to_owned(), Arc::from(text), Lifetime::Once);
+        Piece { id, kind, origin: Origin::User, lifetime, decision, text }
+    }
+
+    fn slice<'a>(assembly: &'a Assembly, layer: &Layer) -> &'a str {
+        let text = if let Channel::Message { index } = layer.channel {
+            let Block::Text { text } = &assembly.messages[index].message.blocks[0] else { panic!("{layer:?}") };
+            text
+        } else {
+            assembly.system.as_str()
+        };
+        text.get(layer.range.clone()).unwrap()
     }
 
     #[test]
-    fn the_constitution_comes_first_and_ranges_point_at_the_text() {
+    fn ranges_point_at_the_text_of_every_layer() {
         let system = [
-            source(LayerKind::DirectiveSystem, "chat", "Be brief.\n"),
-            source(LayerKind::Constitution, "rules", "Be honest.\n"),
+            piece(LayerKind::Constitution, "rules", "Be honest."),
+            piece(LayerKind::SystemHook, "gone", ""),
+            piece(LayerKind::DirectiveSystem, "chat", "Be brief."),
         ];
-        let assembly = assemble(&system, &[Entry::new(Message::user("hi"))]);
+        let opening = [piece(LayerKind::HookBefore, "env", "Here."), piece(LayerKind::Prompt, "chat", "Do it.")];
+        let state = [piece(LayerKind::ContextState, "time", "Now: noon")];
+        let history = [Entry::new(Message::user("hi"))];
+        let assembly = assemble(&Parts { system: &system, opening: &opening, state: &state, history: &history });
         assert_eq!(assembly.system, "Be honest.\n\nBe brief.");
-        let slices: Vec<_> =
-            assembly.layers.iter().take(2).map(|layer| assembly.system.get(layer.range.clone()).unwrap()).collect();
-        assert_eq!(slices, ["Be honest.", "Be brief."]);
-        assert_eq!(assembly.layers[2].kind, LayerKind::Prompt);
+        let texts: Vec<_> = assembly.layers.iter().map(|layer| slice(&assembly, layer)).collect();
+        assert_eq!(texts, ["Be honest.", "", "Be brief.", "Here.", "Do it.", "Now: noon", "hi"]);
+        assert!(texts.iter().zip(&assembly.texts).all(|(slice, text)| *slice == &**text));
+        let said: Vec<_> = assembly.messages.iter().map(|entry| entry.message.text()).collect();
+        assert_eq!(said, ["Here.\n\nDo it.", "Current context:\n\nNow: noon", "hi"]);
     }
 
     #[test]
-    fn tool_rounds_stay_behind_the_prompt_they_belong_to() {
+    fn state_stays_before_what_was_said_last_and_tool_rounds_behind_it() {
         let result = Block::ToolResult { call_id: CallId("1".into()), output: "ok".into(), error: false };
         let history = [
             Entry::new(Message::user("first")),
@@ -141,20 +186,25 @@ mod tests {
             Entry::new(Message::assistant("calling")),
             Entry::new(Message { role: Role::User, blocks: vec![result] }),
         ];
-        let assembly = assemble(&[], &history);
+        let state = [piece(LayerKind::ContextState, "time", "noon")];
+        let opening = [piece(LayerKind::Prompt, "chat", "Do it.")];
+        let assembly = assemble(&Parts { state: &state, opening: &opening, history: &history, ..Parts::default() });
         let shape: Vec<_> = assembly.layers.iter().map(|layer| (layer.id.as_str(), layer.channel)).collect();
         assert_eq!(
             shape,
             [
-                ("history", Channel::Messages { first: 0, count: 2 }),
-                ("user", Channel::Message { index: 2 }),
-                ("turn", Channel::Messages { first: 3, count: 2 }),
+                ("chat", Channel::Message { index: 0 }),
+                ("history", Channel::Messages { first: 1, count: 2 }),
+                ("time", Channel::Message { index: 3 }),
+                ("user", Channel::Message { index: 4 }),
+                ("turn", Channel::Messages { first: 5, count: 2 }),
             ]
         );
+        assert_eq!(assembly.messages.len(), 7);
     }
 
     #[test]
     fn a_request_without_history_has_no_message_layers() {
-        assert!(assemble(&[], &[]).layers.is_empty());
+        assert!(assemble(&Parts::default()).layers.is_empty());
     }
 }

@@ -1,8 +1,25 @@
-//! What the model will see: layers with origins go in, a whole request comes out.
+//! What the model will see: a directive, hooks and items go in, a whole request comes out.
 //!
-//! [`assemble`] is the one function that makes requests. Sending and previewing both call it, so a preview cannot
-//! differ from what is sent. It waits for nothing and reads no file.
+//! [`plan`] decides once for a thread what surrounds its conversation; [`assemble`] is the one function that makes
+//! requests. Sending and previewing both call them, so a preview cannot differ from what is sent. Neither waits or
+//! reads a file: items come through a [`Library`], what holds now as a value.
 
 mod assemble;
+pub mod chain;
+pub mod condition;
+pub mod control;
+pub mod diff;
+mod facts;
+pub mod fill;
+mod library;
+pub mod lint;
+mod plan;
+mod provider;
+#[cfg(test)]
+mod tests;
 
-pub use assemble::{Source, assemble};
+pub use assemble::{Parts, assemble};
+pub use facts::Start;
+pub use library::{Library, Loaded, Lost, ProjectFile, Skill};
+pub use plan::{Ask, CONSTITUTION, Plan, PlanError, is_told, plan, space};
+pub use provider::{State, Surroundings};

@@ -7,6 +7,8 @@ use super::amount::Tokens;
 use super::id::ContentHash;
 use super::message::Entry;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -43,14 +45,17 @@ pub enum LayerKind {
     Skills,
     DateCwd,
     ExtensionSystem,
-    History,
-    Summary,
-    ContextState,
     HookBefore,
     ContextBefore,
+    /// The directive itself.
     Prompt,
     ContextAfter,
     HookAfter,
+    History,
+    Summary,
+    /// What holds now: made anew for each call, just before what was said last.
+    ContextState,
+    /// What a person (or a parent thread) said.
     User,
     NextTurn,
     ExtensionMessage,
@@ -94,11 +99,40 @@ pub enum Origin {
         path: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         lines: Option<(u32, u32)>,
+        /// What its signature is worth, in a word; `None` where nobody looked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        signature: Option<String>,
+        /// Who asked for the item.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        via: Option<Via>,
     },
+    /// A file of the project or the person that is no item.
+    File { space: Space, path: String },
+    /// A context provider that is part of the program.
+    Provider { name: String },
     /// What a person typed.
     User,
     /// Earlier messages of this thread.
     Thread,
+}
+
+/// Through whom an item came to be a layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "through", rename_all = "snake_case")]
+pub enum Via {
+    Hook {
+        id: String,
+        event: String,
+        /// Where it stands among all hooks: 0 to 4, lower first.
+        layer: f64,
+        /// Where it is written.
+        file: String,
+        line: u32,
+    },
+    /// `<context>` of a directive; `depth` is 0 for the one that runs, 1 for the one it extends.
+    Directive { id: String, depth: u32, line: u32 },
+    /// A context provider, asked for by this directive.
+    Provider { name: String, by: String },
 }
 
 /// A token count and how it was reached.
@@ -131,7 +165,117 @@ pub enum Lifetime {
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum Decision {
     Included,
-    Skipped { reason: String },
+    Skipped {
+        #[serde(flatten)]
+        absence: Absence,
+    },
+}
+
+/// Why a layer is not in the request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+pub enum Absence {
+    /// Its hook's condition does not hold.
+    Condition { saw: Vec<Saw> },
+    /// Its hook's condition does not read, so it never holds.
+    BrokenCondition { message: String },
+    /// A directive of the chain leaves it out.
+    Suppressed { by: String },
+    /// The same item stands at this position already.
+    Duplicate { of: String },
+    /// Another file of the same id wins.
+    Shadowed { by: String },
+    /// There is no such item, and the directive can do without.
+    Missing { message: String },
+    /// The item is there and is not taken: unreadable, or its signature is refused.
+    Refused { message: String },
+    /// The item holds no text.
+    Empty,
+    /// Its provider has nothing to say.
+    NothingToSay,
+    /// Its hook wants something done that is not done here.
+    NotRun { message: String },
+}
+
+impl fmt::Display for Absence {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Condition { saw } => {
+                formatter.write_str("its condition does not hold")?;
+                for (number, saw) in saw.iter().enumerate() {
+                    write!(formatter, "{} {saw}", if number == 0 { ":" } else { "," })?;
+                }
+                Ok(())
+            }
+            Self::BrokenCondition { message } => write!(formatter, "its condition does not read: {message}"),
+            Self::Suppressed { by } => write!(formatter, "suppressed by `{by}`"),
+            Self::Duplicate { of } => write!(formatter, "already there, from {of}"),
+            Self::Shadowed { by } => write!(formatter, "hidden by {by}"),
+            Self::Missing { message } | Self::Refused { message } | Self::NotRun { message } => {
+                formatter.write_str(message)
+            }
+            Self::Empty => formatter.write_str("holds no text"),
+            Self::NothingToSay => formatter.write_str("has nothing to say here"),
+        }
+    }
+}
+
+/// What one test of a condition saw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Saw {
+    pub path: String,
+    pub op: String,
+    pub wanted: Value,
+    /// The value at the path; null when there was none.
+    pub value: Value,
+    pub holds: bool,
+}
+
+impl fmt::Display for Saw {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, op, wanted, value, .. } = self;
+        let shown: String = value.to_string().chars().take(80).collect();
+        if op == "exists" {
+            write!(formatter, "{path} is {shown}")
+        } else {
+            write!(formatter, "{path} {op} {wanted}, and is {shown}")
+        }
+    }
+}
+
+/// A layer before it has its place in a request, with its text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Piece {
+    pub id: String,
+    pub kind: LayerKind,
+    pub origin: Origin,
+    pub lifetime: Lifetime,
+    pub decision: Decision,
+    /// Empty when it was skipped.
+    pub text: Arc<str>,
+}
+
+impl Piece {
+    #[must_use]
+    pub fn is_included(&self) -> bool {
+        self.decision == Decision::Included
+    }
+
+    /// The layer it becomes at this place.
+    #[must_use]
+    pub fn layer(&self, channel: Channel, range: Range<usize>) -> Layer {
+        Layer {
+            id: self.id.clone(),
+            kind: self.kind,
+            channel,
+            origin: self.origin.clone(),
+            tokens: TokenCount::estimated(&self.text),
+            lifetime: self.lifetime,
+            decision: self.decision.clone(),
+            hash: ContentHash::of(self.text.as_bytes()),
+            range,
+        }
+    }
 }
 
 /// A whole request before it takes a provider's form: the result of the one assembly function.
@@ -149,6 +293,11 @@ impl Assembly {
     /// Estimate of all tokens in the request.
     #[must_use]
     pub fn tokens(&self) -> Tokens {
-        self.layers.iter().filter(|layer| layer.decision == Decision::Included).map(|layer| layer.tokens.count).sum()
+        self.included().map(|layer| layer.tokens.count).sum()
+    }
+
+    /// The layers that are in the request.
+    pub fn included(&self) -> impl Iterator<Item = &Layer> {
+        self.layers.iter().filter(|layer| layer.decision == Decision::Included)
     }
 }

@@ -102,10 +102,13 @@ pub enum Event {
         text: String,
         layers: Vec<String>,
     },
-    /// Which sources were put before and after the first prompt.
+    /// What opens the first message, around the directive: `before` and `after` name the sources, `layers` holds
+    /// every candidate with its text, so that each later request begins the same.
     ContextInjected {
         before: Vec<String>,
         after: Vec<String>,
+        #[serde(default)]
+        layers: Vec<super::assembly::Piece>,
     },
     /// `requests/<request>.json` was written; the call comes next.
     RequestRecorded {

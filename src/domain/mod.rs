@@ -16,7 +16,9 @@ pub mod request;
 pub mod status;
 
 pub use amount::{Money, Tokens, Usage};
-pub use assembly::{Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Origin, Space, TokenCount};
+pub use assembly::{
+    Absence, Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Origin, Piece, Saw, Space, TokenCount, Via,
+};
 pub use capability::{Grant, Permissions, Verdict};
 pub use command::{Approval, Command, State};
 pub use event::{Event, Record, Timestamp};

@@ -3,7 +3,10 @@
 use super::thread::Thread;
 use crate::domain::capability::{flattened, to_execute};
 use crate::domain::event::Denial;
-use crate::domain::{ContentHash, Event, Permissions, ThreadKind, ToolCall, Verdict};
+use crate::domain::{
+    Assembly, Channel, ContentHash, Decision, Event, Layer, LayerKind, Lifetime, Origin, Permissions, Space,
+    ThreadKind, TokenCount, ToolCall, ToolRef, ToolSpec, Verdict,
+};
 use crate::ports::KnownTool;
 
 /// What a call means: the item, and the capabilities any of which allows it, the item's own first.
@@ -36,6 +39,43 @@ fn capabilities(tool: &KnownTool) -> Vec<String> {
 pub fn palette(permissions: &Permissions, tools: Vec<KnownTool>) -> Vec<KnownTool> {
     let granted = |tool: &KnownTool| permissions.verdict(&capabilities(tool)) != Verdict::Denied;
     tools.into_iter().filter(|tool| tool.taken_by.is_none() && granted(tool)).collect()
+}
+
+/// The tools that a thread may use, with a layer of `assembly` for each.
+pub fn offer(
+    assembly: &mut Assembly,
+    permissions: &Permissions,
+    known: Vec<KnownTool>,
+) -> (Vec<ToolSpec>, Vec<ToolRef>) {
+    let offered = palette(permissions, known);
+    let mut refs = Vec::with_capacity(offered.len());
+    let mut specs = Vec::with_capacity(offered.len());
+    for tool in offered {
+        let text = serde_json::to_string(&tool.spec).unwrap_or_default();
+        let hash = ContentHash::of(text.as_bytes());
+        assembly.layers.push(Layer {
+            id: tool.item.clone(),
+            kind: LayerKind::ToolSchema,
+            channel: Channel::Tools,
+            origin: Origin::Item {
+                space: Space::System,
+                id: tool.item.clone(),
+                path: "(built in)".to_owned(),
+                lines: None,
+                signature: None,
+                via: None,
+            },
+            tokens: TokenCount::estimated(&text),
+            lifetime: Lifetime::PerCall,
+            decision: Decision::Included,
+            hash: hash.clone(),
+            range: 0..text.len(),
+        });
+        assembly.texts.push(text.into());
+        refs.push(ToolRef { name: tool.spec.name.clone(), item: tool.item, hash });
+        specs.push(tool.spec);
+    }
+    (specs, refs)
 }
 
 /// Names a tool and its exact arguments.

@@ -1,6 +1,6 @@
 //! What is wrong with items: as files, against their place, and in what they mention.
 
-use super::directive::Directive;
+use super::directive::{BUILT_IN_PROVIDERS, Directive, Mention};
 use super::find::{Item, Items};
 use super::id::{ItemId, Kind};
 use super::knowledge::Knowledge;
@@ -64,7 +64,8 @@ fn mentions(directive: &Directive, items: &Items, file: &Path) -> Vec<Problem> {
         );
         problems.push(Problem::at(file, extends.lines.0, Severity::Error, message, "mend the id, or remove extends"));
     }
-    for mention in directive.context.wanted() {
+    let written = |mention: &&Mention| !BUILT_IN_PROVIDERS.contains(&mention.id.as_str());
+    for mention in directive.context.wanted().chain(directive.context.providers.iter().filter(written)) {
         if let Err(missing) = items.find(Kind::Knowledge, &mention.id) {
             let severity = if mention.optional { Severity::Warning } else { Severity::Error };
             let remedy = "mend the id, write the item, or add optional=\"true\"";

@@ -14,8 +14,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// Longest text of an item that is read: four megabytes, more than any context window.
-const LONGEST: u64 = 4 << 20;
+/// Longest text of an item that is read: one mebibyte, more than most context windows hold.
+const LONGEST: u64 = 1 << 20;
 
 /// A file that can be meant by an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,6 +179,25 @@ impl Items {
         near.into_iter().take(5).map(|(_, id)| id.as_str().to_owned()).collect()
     }
 
+    /// The roots of the spaces, the one that wins first.
+    #[must_use]
+    pub fn roots(&self) -> &[Root] {
+        self.spaces.roots()
+    }
+
+    /// The text at `path` below a root, such as `.ai/config/agent/hooks.yaml`; `None` when there is no such file.
+    pub(super) fn read_at(root: &Root, path: &str) -> Option<Result<Cow<'static, str>, Problem>> {
+        match &root.place {
+            Place::Folder(base) => {
+                base.join(path).symlink_metadata().ok()?;
+                let told = root.file(path);
+                let bad = |message: String, remedy: &str| Problem::at(&told, None, Severity::Error, message, remedy);
+                Some(read_inside(base, path, &bad).map(Cow::Owned))
+            }
+            Place::Embedded => std::str::from_utf8(embedded_file(path)?).ok().map(|text| Ok(Cow::Borrowed(text))),
+        }
+    }
+
     /// The root an item lies in.
     #[must_use]
     pub fn root(&self, item: &Item) -> Option<&Root> {
@@ -195,6 +214,12 @@ impl Items {
     #[must_use]
     pub fn file(&self, item: &Item) -> PathBuf {
         self.root(item).map_or_else(|| PathBuf::from(&item.path), |root| root.file(&item.path))
+    }
+
+    /// The items of the same spaces as they are now, judged as these are.
+    #[must_use]
+    pub fn afresh(&self) -> Self {
+        Self::list(&self.spaces).judged(self.trust.clone(), self.policies)
     }
 
     /// The same items, judged by who signed them.
@@ -290,7 +315,7 @@ pub(super) fn read_inside(base: &Path, path: &str, bad: &dyn Fn(String, &str) ->
     let file = fs::File::open(real).map_err(unreadable)?;
     file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > LONGEST {
-        return Err(bad("is longer than four megabytes".to_owned(), "split it: no model reads that much"));
+        return Err(bad("is longer than one mebibyte".to_owned(), "split it: few models read that much"));
     }
     let text = String::from_utf8(bytes).map_err(|_bytes| bad("is not UTF-8 text".to_owned(), "save it as UTF-8"))?;
     Ok(text.strip_prefix('\u{feff}').map_or(text.clone(), str::to_owned))

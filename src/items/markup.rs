@@ -55,11 +55,15 @@ fn holds_elements(parent: &str, tag: &str) -> bool {
             | ("permissions" | "action", "execute" | "fetch" | "sign" | "search" | "load")
             | ("hooks", "hook")
             | ("hook", "action" | "inputs" | "condition" | "execute" | "fetch" | "sign")
+            | ("condition" | "any" | "all" | "not", "condition" | "any" | "all" | "not")
     )
 }
 
 /// Elements whose inside is never looked into, wherever they stand.
 const MASKED: [&str; 3] = ["template", "example", "raw"];
+
+/// Elements in elements; what lies deeper is left out.
+const DEEPEST: usize = 48;
 
 /// After so many mistakes the rest is taken for text.
 const MOST_PROBLEMS: usize = 50;
@@ -174,6 +178,10 @@ impl<'a> Scanner<'a> {
     fn filled(&mut self, parent: &str, element: Element) -> Element {
         let first = element.lines.0;
         if holds_elements(parent, &element.tag) {
+            if self.open.len() >= DEEPEST {
+                self.pass_over(&element.tag, first);
+                return element;
+            }
             self.open.push(parent.to_owned());
             let inside = self.container(&element.tag, first);
             self.open.pop();
@@ -181,6 +189,27 @@ impl<'a> Scanner<'a> {
         }
         let text = self.leaf(parent, &element.tag, first);
         Element { text, lines: (first, self.line_at(self.at)), ..element }
+    }
+
+    /// Leaves out an element that lies too deep, with everything in it.
+    fn pass_over(&mut self, tag: &str, first: u32) {
+        let message = format!("`<{tag}>` lies more than {DEEPEST} elements deep");
+        self.report(first, Severity::Error, message, "nest less".into());
+        let mut open = 1;
+        while let Some(next) = self.rest().find('<') {
+            self.at += next;
+            if let Some(length) = end_tag(self.rest(), tag) {
+                self.at += length;
+                open -= 1;
+                if open == 0 {
+                    return;
+                }
+            } else {
+                self.at += 1;
+                open += usize::from(name(self.rest()) == tag);
+            }
+        }
+        self.at = self.text.len();
     }
 
     /// The text of an element up to its end. Without an end it stops before the next one that its parent knows.
@@ -365,7 +394,7 @@ fn stop(rest: &str, parent: &str) -> usize {
         "metadata" => &["description", "category", "author", "model", "limits", "permissions", "context", "hooks"],
         "inputs" => &["input"],
         "outputs" => &["output"],
-        "context" => &["system", "before", "after", "suppress"],
+        "context" => &["system", "before", "after", "suppress", "provider"],
         "directive" => &["metadata", "inputs", "outputs", "permissions", "context", "hooks"],
         "permissions" => &["execute", "fetch", "sign", "acknowledge", "cap"],
         "execute" | "fetch" | "sign" | "search" | "load" => &["tool", "directive", "knowledge"],

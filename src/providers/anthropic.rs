@@ -3,7 +3,7 @@
 //! `request` writes the body, `reply` reads the stream.
 
 mod reply;
-mod request;
+pub(super) mod request;
 
 use super::answer;
 use super::http::{self, Http, Post};

@@ -4,7 +4,7 @@
 //! the model gives none is made from the call's place in the thread, so that a replay makes the same one.
 
 mod reply;
-mod request;
+pub(super) mod request;
 
 use super::answer;
 use super::http::{self, Http, Post};

@@ -3,7 +3,7 @@
 //! `request` writes the body, `reply` reads the stream. Local servers need no key.
 
 mod reply;
-mod request;
+pub(super) mod request;
 
 use super::answer;
 use super::http::{self, Http, Post};
@@ -26,7 +26,7 @@ pub struct OpenAiChat {
 
 /// Under which name a server takes the output limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LimitName {
+pub(super) enum LimitName {
     MaxTokens,
     MaxCompletionTokens,
 }

@@ -4,7 +4,7 @@
 //! whole history, reasoning included in its encrypted form.
 
 mod reply;
-mod request;
+pub(super) mod request;
 
 use super::answer;
 use super::http::{self, Http, Post};

@@ -9,6 +9,7 @@ pub mod layout;
 pub mod log;
 pub mod recover;
 pub mod registry;
+pub mod request;
 pub mod thread;
 
 pub use layout::Layout;

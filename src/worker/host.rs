@@ -9,7 +9,7 @@ use super::socket;
 use crate::domain::event::EndReason;
 use crate::domain::{Event, Permissions, State, Status, ThreadId, ThreadKind, Waiting};
 use crate::engine::answer::Answer;
-use crate::engine::driver::{Driver, Ended, Handle, Outside, Settings, SystemText};
+use crate::engine::driver::{Driver, Ended, Handle, Outside, Planner, Settings};
 use crate::engine::thread::{Thread, apply};
 use crate::ports::{Approvals, Clock, StoreError, ToolRunner};
 use crate::store::recover::{self, Fold};
@@ -34,7 +34,8 @@ pub struct Hosting {
     pub permissions: Permissions,
     pub approvals: Box<dyn Approvals>,
     pub clock: Arc<dyn Clock>,
-    pub system: Vec<SystemText>,
+    /// What surrounds the thread's conversation.
+    pub planner: Arc<dyn Planner>,
     /// How long an idle interactive thread is kept after the last client said goodbye.
     pub idle: Duration,
     /// The same after the last client vanished without a word.
@@ -110,7 +111,7 @@ pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
         approvals: hosting.approvals,
         clock: hosting.clock,
         audience: hub.clone(),
-        system: hosting.system,
+        planner: hosting.planner,
     };
     let kind = thread.kind;
     let (driver, handle) = Driver::new(thread, settings);

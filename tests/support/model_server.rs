@@ -33,6 +33,8 @@ pub struct ModelServer {
 /// One request, waiting for its answer.
 pub struct Call {
     pub body: Value,
+    /// The same as it came.
+    pub bytes: Vec<u8>,
     pieces: pieces::UnboundedSender<Vec<u8>>,
     closed: mpsc::Receiver<Instant>,
 }
@@ -145,11 +147,13 @@ impl Call {
         self.closed.recv_timeout(PATIENCE).expect("the connection is closed")
     }
 
-    /// Role and text of every message of the request.
+    /// Role and last text of every message of the request: what surrounds what was said stands before it.
     pub fn messages(&self) -> Vec<(String, String)> {
         let text = |content: &Value| match content {
             Value::String(text) => text.clone(),
-            Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
+            Value::Array(blocks) => {
+                blocks.iter().rev().find_map(|block| block["text"].as_str()).unwrap_or_default().to_owned()
+            }
             _ => String::new(),
         };
         let messages = self.body["messages"].as_array().unwrap();
@@ -157,8 +161,8 @@ impl Call {
     }
 }
 
-async fn answer(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let body = match rules(&uri, &headers, &body) {
+async fn answer(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, bytes: Bytes) -> Response<Body> {
+    let body = match rules(&uri, &headers, &bytes) {
         Ok(body) => body,
         Err(rule) => {
             shared.broken.lock().unwrap().push(rule.clone());
@@ -167,7 +171,7 @@ async fn answer(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, body
     };
     let (sender, receiver) = pieces::unbounded_channel();
     let (close, closed) = mpsc::channel();
-    let call = Call { body, pieces: sender, closed };
+    let call = Call { body, bytes: bytes.to_vec(), pieces: sender, closed };
     shared.calls.send(call).unwrap_or_default();
     let playing = Playing { receiver, close };
     let body = Body::from_stream(stream::unfold(playing, |mut playing| async move {

@@ -4,10 +4,12 @@
 //! through a [`Handle`]; one thread has one driver.
 
 mod calls;
+mod context;
 mod run;
 mod tools;
 
-pub use run::{Driver, Ended, Handle, Outside, Settings, SystemText};
+pub use context::Planner;
+pub use run::{Driver, Ended, Handle, Outside, Settings};
 
 use crate::domain::event::Delta;
 use crate::domain::{CallId, Record, State};

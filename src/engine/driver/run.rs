@@ -2,13 +2,13 @@
 
 use super::Audience;
 use super::calls::{Call, Progress};
+use super::context::Planner;
 use super::tools::{News, RunningTool, news};
-use crate::context;
+use crate::context::{Plan, is_told};
 use crate::domain::event::{CallError, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
-    Assembly, Block, Channel, Command, ContentHash, Decision, Event, Layer, LayerKind, Lifetime, MessageRef, ModelRef,
-    Money, Origin, Record, RequestRecord, Space, Status, ThreadKind, TokenCount, Tokens, ToolCall, ToolRef, ToolSpec,
-    Usage,
+    Assembly, Block, Command, ContentHash, Event, MessageRef, ModelRef, Money, Record, RequestRecord, Status,
+    ThreadKind, Tokens, ToolCall, ToolSpec, Usage,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase, Thread, apply};
@@ -19,9 +19,6 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
-
-/// A system text of the directive and where it lies.
-pub type SystemText = context::Source;
 
 /// What the driver knows of models: who answers for one, its window and prices.
 pub trait Outside: Send + Sync {
@@ -49,8 +46,8 @@ pub struct Settings<A> {
     pub approvals: Box<dyn Approvals>,
     pub clock: Arc<dyn Clock>,
     pub audience: A,
-    /// System texts of the thread's directive.
-    pub system: Vec<SystemText>,
+    /// What surrounds the thread's conversation.
+    pub planner: Arc<dyn Planner>,
 }
 
 /// Why a driver returned.
@@ -94,8 +91,10 @@ impl Handle {
 
 /// Runs one thread.
 pub struct Driver<A> {
-    thread: Thread,
-    settings: Settings<A>,
+    pub(super) thread: Thread,
+    pub(super) settings: Settings<A>,
+    /// Made before the first request.
+    pub(super) plan: Option<Arc<Plan>>,
     commands: mpsc::Receiver<Asked>,
     call: Option<Call>,
     /// The recorded request that is about to be sent.
@@ -115,6 +114,7 @@ impl<A: Audience> Driver<A> {
         let driver = Self {
             thread,
             settings,
+            plan: None,
             commands,
             call: None,
             held: None,
@@ -166,7 +166,9 @@ impl<A: Audience> Driver<A> {
     async fn command(&mut self, command: Command) -> Result<(), String> {
         match command {
             Command::Submit { text, mode } => {
-                if text.trim().is_empty() {
+                // A directive that is run needs no words of a person's.
+                let opens = self.thread.kind == ThreadKind::OneShot && self.thread.prompts == 0;
+                if text.trim().is_empty() && !opens {
                     return Err("there is nothing to send".into());
                 }
                 let prompt = self.thread.prompts + 1;
@@ -245,7 +247,7 @@ impl<A: Audience> Driver<A> {
         self.thread.kind == ThreadKind::OneShot || status != Status::Error
     }
 
-    async fn record(&mut self, event: Event) {
+    pub(super) async fn record(&mut self, event: Event) {
         let record = Record { timestamp: self.settings.clock.now(), thread_id: self.thread.id.clone(), event };
         if record.event.is_durable() {
             match self.settings.store.append(&record) {
@@ -312,7 +314,13 @@ impl<A: Audience> Driver<A> {
     }
 
     async fn prepare(&mut self, request: u32, attempt: u32) {
-        let assembly = context::assemble(&self.settings.system, &self.thread.history);
+        let assembly = match self.assembled().await {
+            Ok(assembly) => assembly,
+            Err(error) => {
+                self.todo.push_front(Effect::Emit(Event::ErrorClassified { request, attempt, error }));
+                return;
+            }
+        };
         let model = self.thread.model.clone();
         let provider = match self.settings.outside.provider(&model) {
             Ok(provider) => provider,
@@ -330,7 +338,8 @@ impl<A: Audience> Driver<A> {
         };
         let system = ContentHash::of(assembly.system.as_bytes());
         let mut recorded = assembly.clone();
-        let (specs, tools) = self.offer(&mut recorded);
+        let known = self.settings.tools.tools();
+        let (specs, tools) = permission::offer(&mut recorded, &self.thread.permissions, known);
         let record = RequestRecord {
             schema: RequestRecord::SCHEMA.to_owned(),
             thread_id: self.thread.id.clone(),
@@ -354,48 +363,13 @@ impl<A: Audience> Driver<A> {
             self.complain(&error);
         }
         if self.thread.system.as_deref() != Some(assembly.system.as_str()) {
-            let layers = record
-                .layers
-                .iter()
-                .filter(|layer| layer.channel == crate::domain::Channel::System)
-                .map(|layer| layer.id.clone())
-                .collect();
+            let layers =
+                assembly.included().filter(|layer| is_told(layer.kind)).map(|layer| layer.id.clone()).collect();
             self.record(Event::SystemPrompt { text: assembly.system.clone(), layers }).await;
         }
         self.held = Some((assembly, specs));
         let turn = self.thread.turn();
         self.record(Event::RequestRecorded { request, turn, attempt, model }).await;
-    }
-
-    /// The tools that the thread may use, with a layer of `assembly` for each.
-    fn offer(&self, assembly: &mut Assembly) -> (Vec<ToolSpec>, Vec<ToolRef>) {
-        let offered = permission::palette(&self.thread.permissions, self.settings.tools.tools());
-        let mut refs = Vec::with_capacity(offered.len());
-        let mut specs = Vec::with_capacity(offered.len());
-        for tool in offered {
-            let text = serde_json::to_string(&tool.spec).unwrap_or_default();
-            let hash = ContentHash::of(text.as_bytes());
-            assembly.layers.push(Layer {
-                id: tool.item.clone(),
-                kind: LayerKind::ToolSchema,
-                channel: Channel::Tools,
-                origin: Origin::Item {
-                    space: Space::System,
-                    id: tool.item.clone(),
-                    path: "(built in)".to_owned(),
-                    lines: None,
-                },
-                tokens: TokenCount::estimated(&text),
-                lifetime: Lifetime::PerCall,
-                decision: Decision::Included,
-                hash: hash.clone(),
-                range: 0..text.len(),
-            });
-            assembly.texts.push(text.into());
-            refs.push(ToolRef { name: tool.spec.name.clone(), item: tool.item, hash });
-            specs.push(tool.spec);
-        }
-        (specs, refs)
     }
 
     fn send(&mut self, request: u32) {
@@ -582,7 +556,7 @@ async fn until(instant: Option<Instant>) {
 
 impl<A> std::fmt::Debug for Settings<A> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Settings").field("system", &self.system).finish_non_exhaustive()
+        formatter.debug_struct("Settings").finish_non_exhaustive()
     }
 }
 

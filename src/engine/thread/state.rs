@@ -3,9 +3,10 @@
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Block, Cost, Entry, Limits, Message, ModelRef, Permissions, Role, Status, ThreadId, ThreadKind, Timestamp, Tokens,
-    ToolCall, Waiting,
+    Block, Cost, Entry, Limits, Message, ModelRef, Permissions, Piece, Role, Status, ThreadId, ThreadKind, Timestamp,
+    Tokens, ToolCall, Waiting,
 };
+use std::sync::Arc;
 
 /// One thread. Changed by [`apply`](super::apply) alone.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +19,10 @@ pub struct Thread {
     pub permissions: Permissions,
     pub cost: Cost,
     pub phase: Phase,
-    /// What the model has been told and has answered.
+    /// What opens the first message, around the directive: fixed by the first request, so that later ones begin the
+    /// same.
+    pub opening: Option<Arc<Vec<Piece>>>,
+    /// What was said and answered, without what surrounds it.
     pub history: Vec<Entry>,
     pub queue: Vec<QueuedPrompt>,
     /// Number of the newest request of any attempt.
@@ -91,6 +95,7 @@ impl Thread {
             permissions: Permissions::default(),
             cost: Cost::default(),
             phase: Phase::Idle,
+            opening: None,
             history: Vec::new(),
             queue: Vec::new(),
             requests: 0,

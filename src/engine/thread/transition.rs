@@ -8,6 +8,7 @@ use crate::domain::{
     ToolCall,
 };
 use crate::engine::{permission, retry};
+use std::sync::Arc;
 
 /// Work that an event calls for, in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +57,7 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
         Event::PromptQueued { prompt, text, mode } => {
             thread.prompts = thread.prompts.max(*prompt);
             thread.queue.push(QueuedPrompt { prompt: *prompt, text: text.clone(), mode: *mode });
-            if thread.title.is_none() {
+            if thread.title.is_none() && !text.trim().is_empty() {
                 thread.title = Some(title(text));
             }
             if can_take(thread) { take_prompts(thread, true) } else { Vec::new() }
@@ -76,6 +77,10 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
         Event::CognitionIn { text, prompt, .. } => joined(thread, text, *prompt),
         Event::SystemPrompt { text, .. } => {
             thread.system = Some(text.clone());
+            Vec::new()
+        }
+        Event::ContextInjected { layers, .. } => {
+            thread.opening = Some(Arc::new(layers.clone()));
             Vec::new()
         }
         Event::RequestRecorded { request, attempt, .. } => recorded(thread, *request, *attempt, now),
@@ -119,7 +124,6 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
         Event::WorkerEnded { .. }
         | Event::LogRepaired { .. }
         | Event::ToolProcess { .. }
-        | Event::ContextInjected { .. }
         | Event::TokenDelta { .. }
         | Event::CognitionReasoning { .. }
         | Event::Notice { .. }

@@ -187,7 +187,10 @@ fn hooks(value: &Value, lines: Lines) -> Element {
     for value in values {
         let mut hook = leaf("hook", value, lines);
         hook.attributes.retain(|attribute| attribute.name != "layer");
-        for part in ["condition", "action", "inputs"] {
+        if let Some(value) = value.get("condition") {
+            hook.children.push(condition("condition", value, lines, 0));
+        }
+        for part in ["action", "inputs"] {
             if let Some(value) = value.get(part) {
                 let mut child = leaf(part, value, lines);
                 if let Some(Value::Mapping(params)) = value.get("params") {
@@ -214,6 +217,32 @@ fn hooks(value: &Value, lines: Lines) -> Element {
             }
         }
         element.children.push(hook);
+    }
+    element
+}
+
+/// A condition as the elements the XML form would have. What is nested too deep is left to whoever reads the elements.
+fn condition(tag: &str, value: &Value, lines: Lines, depth: usize) -> Element {
+    /// More than any reader takes.
+    const DEEPEST: usize = 40;
+    let mut element = leaf(tag, value, lines);
+    let Value::Mapping(map) = value else { return element };
+    for (name, value) in map {
+        let Some(name) = name.as_str().filter(|_| depth <= DEEPEST) else { continue };
+        match (name, value) {
+            ("any" | "all" | "not", Value::Sequence(parts)) => {
+                let children = parts.iter().map(|part| condition("condition", part, lines, depth + 1)).collect();
+                element.children.push(Element { tag: name.to_owned(), children, lines, ..Element::default() });
+            }
+            ("any" | "all" | "not", part) => {
+                let children = vec![condition("condition", part, lines, depth + 1)];
+                element.children.push(Element { tag: name.to_owned(), children, lines, ..Element::default() });
+            }
+            ("value", Value::Sequence(values)) => {
+                element.children.extend(values.iter().map(|value| leaf("value", value, lines)));
+            }
+            _ => {}
+        }
     }
     element
 }

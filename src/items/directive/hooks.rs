@@ -1,26 +1,9 @@
-//! Hooks as a directive writes them, kept as values for whoever runs them.
+//! Hooks as a directive writes them: the elements become the map that a hook is in every file.
 
 use super::Reading;
-use crate::items::markup::{Attribute, Element, Lines};
+use crate::items::hook::{Hook, Place, Source};
+use crate::items::markup::{Attribute, Element};
 use serde_json::{Map, Value};
-
-/// One hook.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Hook {
-    pub id: Option<String>,
-    /// When it is asked.
-    pub event: String,
-    /// Whether injected text is put into an element of its own.
-    pub wrap: bool,
-    /// `before` or `after`, for events that take text in.
-    pub position: Option<String>,
-    /// `path`, `op`, `value`; from front matter also `any`, `all`, `not`.
-    pub condition: Option<Value>,
-    /// `primary`, `item_type`, `item_id`, `params` and whatever else was written; `actions` for several.
-    pub action: Value,
-    pub inputs: Map<String, Value>,
-    pub lines: Lines,
-}
 
 pub(super) fn hook(element: &Element, reading: &mut Reading<'_>) -> Option<Hook> {
     let line = element.lines.0;
@@ -28,33 +11,20 @@ pub(super) fn hook(element: &Element, reading: &mut Reading<'_>) -> Option<Hook>
         reading.warn(line, format!("<{}> in <hooks> has no effect", element.tag), "write <hook id=\"…\" event=\"…\">");
         return None;
     }
-    let mut hook = Hook { wrap: true, lines: element.lines, ..Hook::default() };
-    for Attribute { name, value, line } in &element.attributes {
-        match name.as_str() {
-            "id" => hook.id = Some(value.clone()),
-            "event" => value.trim().clone_into(&mut hook.event),
-            "wrap" => match coerced(value).as_bool() {
-                Some(wrap) => hook.wrap = wrap,
-                None => reading.error(*line, format!("wrap cannot be `{value}`"), "write true or false"),
-            },
-            "position" if matches!(value.as_str(), "before" | "after") => hook.position = Some(value.clone()),
-            "position" => reading.error(*line, format!("position cannot be `{value}`"), "write before or after"),
-            "layer" => reading.warn(*line, "the layer of a directive's hook is fixed", "remove layer"),
-            other => {
-                reading.warn(
-                    *line,
-                    format!("`{other}` in <hook> means nothing"),
-                    "known are id, event, wrap, position",
-                );
-            }
-        }
-    }
+    let mut map: Map<String, Value> = element
+        .attributes
+        .iter()
+        .map(|Attribute { name, value, .. }| {
+            let value = if name == "layer" { coerced(value) } else { Value::String(value.clone()) };
+            (name.clone(), value)
+        })
+        .collect();
     let mut action = Map::new();
     for child in &element.children {
         match child.tag.as_str() {
-            "condition" => hook.condition = Some(condition(child)),
+            "condition" => drop(map.insert("condition".into(), condition(child))),
             "action" => action.append(&mut self::action(child)),
-            "inputs" => hook.inputs.append(&mut texts(&child.children)),
+            "inputs" => drop(map.insert("inputs".into(), Value::Object(texts(&child.children)))),
             "when" => {
                 reading.warn(
                     child.lines.0,
@@ -63,32 +33,58 @@ pub(super) fn hook(element: &Element, reading: &mut Reading<'_>) -> Option<Hook>
                 );
             }
             "execute" | "fetch" | "sign" => drop(action.insert("actions".into(), Value::Array(vec![nested(child)]))),
-            other => drop(action.insert(other.to_owned(), Value::String(child.text.clone()))),
+            other => drop(map.insert(other.to_owned(), Value::String(child.text.clone()))),
         }
     }
-    if hook.event.is_empty() {
-        reading.error(
-            line,
-            "the hook names no event, so it never runs",
-            "write event=\"after_step\" or another event in <hook>",
-        );
-        return None;
+    if !action.is_empty() {
+        map.insert("action".into(), Value::Object(action));
     }
-    if action.is_empty() {
-        reading.error(line, "the hook has no action", "write <action primary=\"…\" item_type=\"…\" item_id=\"…\" />");
-        return None;
-    }
-    hook.action = Value::Object(action);
-    Some(hook)
+    let (file, lines) = (reading.file, element.lines);
+    Hook::read(&map, &mut Place { source: Source::Directive, file, lines, problems: &mut reading.problems })
 }
 
+/// `<condition path op value/>`, or one that holds `<any>`, `<all>`, `<not>` and further conditions.
 fn condition(element: &Element) -> Value {
-    let values = element.attributes.iter().map(|attribute| {
-        let value =
-            if attribute.name == "value" { coerced(&attribute.value) } else { Value::String(attribute.value.clone()) };
-        (attribute.name.clone(), value)
-    });
-    Value::Object(values.collect())
+    let mut map: Map<String, Value> = element
+        .attributes
+        .iter()
+        .map(|Attribute { name, value, .. }| {
+            let value = if name == "value" { coerced(value) } else { Value::String(value.clone()) };
+            (name.clone(), value)
+        })
+        .collect();
+    let listed: Vec<Value> = element.all("value").map(|child| coerced(&child.text)).collect();
+    if !listed.is_empty() {
+        map.insert("value".into(), Value::Array(listed));
+    } else if element.attribute("op").is_some_and(|op| op.trim() == "in") {
+        let values = element.attribute("value").unwrap_or_default().split(',').map(coerced).collect();
+        map.insert("value".into(), values);
+    } else if element.attribute("op").is_some_and(|op| matches!(op.trim(), "regex" | "contains"))
+        && let Some(text) = element.attribute("value")
+    {
+        map.insert("value".into(), text.into());
+    }
+    let mut parts: Vec<Value> = element.children.iter().filter_map(joined).collect();
+    if !map.is_empty() && !parts.is_empty() {
+        parts.insert(0, Value::Object(std::mem::take(&mut map)));
+    }
+    match parts.len() {
+        0 => Value::Object(map),
+        1 => parts.remove(0),
+        _ => Value::Object(Map::from_iter([("all".to_owned(), Value::Array(parts))])),
+    }
+}
+
+/// A part of a condition; `<value>` and strangers are none.
+fn joined(element: &Element) -> Option<Value> {
+    match element.tag.as_str() {
+        "condition" => Some(condition(element)),
+        "any" | "all" | "not" => {
+            let parts = element.children.iter().filter_map(joined).collect();
+            Some(Value::Object(Map::from_iter([(element.tag.clone(), Value::Array(parts))])))
+        }
+        _ => None,
+    }
 }
 
 fn action(element: &Element) -> Map<String, Value> {
@@ -101,7 +97,7 @@ fn action(element: &Element) -> Map<String, Value> {
     let several: Vec<Value> = element
         .children
         .iter()
-        .filter(|child| matches!(child.tag.as_str(), "execute" | "fetch" | "sign"))
+        .filter(|child| matches!(child.tag.as_str(), "execute" | "fetch" | "sign" | "load" | "search"))
         .map(nested)
         .collect();
     if !several.is_empty() {

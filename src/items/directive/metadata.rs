@@ -24,6 +24,9 @@ pub struct Mention {
     pub lines: Lines,
 }
 
+/// Context providers that are part of the program; any other name is a knowledge item's.
+pub const BUILT_IN_PROVIDERS: [&str; 4] = ["time", "project", "project_files", "skills"];
+
 /// Knowledge to bring along, in the order written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
@@ -35,12 +38,14 @@ pub struct Context {
     pub after: Vec<Mention>,
     /// Inherited items to leave out.
     pub suppress: Vec<Mention>,
+    /// Context providers to bring along: their instructions, and what they say of now.
+    pub providers: Vec<Mention>,
 }
 
 impl Context {
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        [&self.system, &self.before, &self.after, &self.suppress].iter().all(|list| list.is_empty())
+        [&self.system, &self.before, &self.after, &self.suppress, &self.providers].iter().all(|list| list.is_empty())
     }
 
     /// Everything that is to be brought along.
@@ -111,9 +116,10 @@ impl Context {
                 "before" => &mut self.before,
                 "after" => &mut self.after,
                 "suppress" => &mut self.suppress,
+                "provider" => &mut self.providers,
                 other => {
                     let message = format!("<{other}> in <context> has no effect");
-                    reading.warn(child.lines.0, message, "known are system, before, after, suppress");
+                    reading.warn(child.lines.0, message, "known are system, before, after, suppress, provider");
                     continue;
                 }
             };

@@ -14,13 +14,13 @@ mod prompt;
 mod tests;
 
 pub use fields::{Input, Output};
-pub use hooks::Hook;
 pub use limits::DirectiveLimits;
-pub use metadata::{Context, Mention, ModelWish};
+pub use metadata::{BUILT_IN_PROVIDERS, Context, Mention, ModelWish};
 pub use permissions::{Acknowledged, Permissions};
 pub use prompt::{BadInput, Values, interpolate};
 
 use super::fence::{self, Parts};
+use super::hook::Hook;
 use super::id::ItemId;
 use super::markup::{self, Element, Lines};
 use crate::domain::{Problem, Severity};
@@ -34,7 +34,7 @@ pub struct Located<T> {
 }
 
 /// A directive as its file tells it.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Directive {
     pub name: Option<Located<String>>,
     pub version: Option<Located<String>>,

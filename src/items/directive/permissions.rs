@@ -16,6 +16,8 @@ pub struct Permissions {
     /// In the order written, wildcards included.
     pub capabilities: Vec<Located<Grant>>,
     pub acknowledged: Vec<Acknowledged>,
+    /// Whether anything was said at all: what is granted to nothing is not inherited.
+    pub declared: bool,
 }
 
 /// A risk that the author knows of.
@@ -28,6 +30,7 @@ pub struct Acknowledged {
 
 impl Permissions {
     pub(super) fn read(&mut self, element: &Element, reading: &mut Reading<'_>) {
+        self.declared = true;
         match element.text.as_str() {
             "" => {}
             "*" => self.grant(format!("{PREFIX}.*"), element, asks(element, false, reading)),

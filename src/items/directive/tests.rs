@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::domain::{Limits, Money};
+use crate::items::hook::{Action, Condition, Primary};
+use crate::items::id::Kind;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -94,9 +96,11 @@ fn a_whole_directive_is_read() {
     assert_eq!(directive.context.suppress[0].id, "levain/core/protocol/sign");
     let hook = &directive.hooks[0];
     assert_eq!((hook.event.as_str(), hook.wrap, hook.lines), ("after_step", false, (25, 28)));
-    assert_eq!(hook.condition, Some(json!({"path": "cost.turns", "op": "gte", "value": 3})));
-    let action = json!({"primary": "execute", "item_type": "tool", "item_id": "team/notify", "params": {"text": "turn ${cost.turns}"}});
-    assert_eq!(hook.action, action);
+    let Condition::Test(asked) = &hook.condition else { panic!("{:?}", hook.condition) };
+    assert_eq!((asked.path.as_str(), asked.op.word(), &asked.value), ("cost.turns", "gte", &json!(3)));
+    let Action::Calls(calls) = &hook.action else { panic!("{:?}", hook.action) };
+    assert_eq!((calls[0].primary, calls[0].kind, calls[0].id.as_str()), (Primary::Execute, Kind::Tool, "team/notify"));
+    assert_eq!(calls[0].params["text"], json!("turn ${cost.turns}"));
     assert_eq!(directive.other, [("stage".to_owned(), Located { value: "beta".into(), lines: (30, 30) })]);
     assert_eq!(directive.preamble, "# Ship it\n\nOnly for people.");
     assert_eq!((directive.fence_lines, directive.body_lines), ((7, 40), (43, 44)));
@@ -196,7 +200,7 @@ fn everything_can_be_granted_at_once() {
 fn front_matter_says_the_same() {
     let text = "---\nname: ship\nversion: 1.2.0\ndescription: Ships\nlimits:\n  max_turns: 4\nmodel: {tier: fast}\n\
                 permissions: [rye.execute.tool.team.*]\ncontext:\n  system: [team/rules]\n  before: {id: team/a, optional: true}\n\
-                inputs:\n  - {name: target, required: true, description: Where to}\nhooks:\n  - event: after_step\n    action: {primary: fetch}\n---\nBody";
+                inputs:\n  - {name: target, required: true, description: Where to}\nhooks:\n  - event: after_step\n    action: {primary: fetch, item_id: a}\n    condition: {any: [{path: model, op: in, value: [a, b]}, {not: {path: depth, value: 1}}]}\n---\nBody";
     let (directive, problems) = read(text);
     assert_eq!(problems, ["a.md:5: the limit `max_turns` is called `turns` now; write turns=\"4\""]);
     assert_eq!(directive.limits.limits.turns, Some(4));
@@ -204,7 +208,9 @@ fn front_matter_says_the_same() {
     assert_eq!(directive.permissions.capabilities[0].value.capability, "rye.execute.tool.team.*");
     assert_eq!((directive.context.system[0].id.as_str(), directive.context.before[0].optional), ("team/rules", true));
     assert_eq!((directive.inputs[0].required, directive.inputs[0].description.as_str()), (true, "Where to"));
-    assert_eq!((directive.hooks.len(), directive.body.as_str(), directive.body_lines), (1, "Body", (18, 18)));
+    assert_eq!((directive.hooks.len(), directive.body.as_str(), directive.body_lines), (1, "Body", (19, 19)));
+    let Condition::Any(parts) = &directive.hooks[0].condition else { panic!("{:?}", directive.hooks[0].condition) };
+    assert!(matches!(parts.as_slice(), [Condition::Test(_), Condition::Not(_)]), "{parts:?}");
 }
 
 proptest! {
@@ -218,4 +224,30 @@ proptest! {
     fn any_text_is_filled_in(text in "(\\{input:|\\$\\{inputs\\.|a|\\}|:|\\?|\\||é|\\{){0,20}") {
         let _filled = interpolate(&text, &values(&[("a", "1")]));
     }
+}
+
+#[test]
+fn conditions_nest_in_markup() {
+    let hook = |condition: &str| {
+        let text = format!(
+            "```xml\n<directive name=\"a\"><metadata><hooks><hook event=\"error\">{condition}<action primary=\"fetch\" item_id=\"x\"/></hook></hooks></metadata></directive>\n```\nBody"
+        );
+        let (directive, problems) = read(&text);
+        (directive.hooks.into_iter().next().unwrap().condition, problems)
+    };
+    let test = "<condition path=\"a\" value=\"1\"/>";
+    let (condition, problems) =
+        hook(&format!("<condition><any>{test}<not>{test}</not><all>{test}{test}</all></any></condition>"));
+    assert!(problems.iter().all(|problem| !problem.contains("condition")), "{problems:?}");
+    let Condition::Any(parts) = condition else { panic!() };
+    assert!(matches!(parts.as_slice(), [Condition::Test(_), Condition::Not(_), Condition::All(_)]), "{parts:?}");
+    let (condition, _) = hook("<condition path=\"a\" op=\"in\" value=\"x, 2\"/>");
+    let Condition::Test(test) = condition else { panic!() };
+    assert_eq!(test.value, json!(["x", 2]));
+    let deep = format!("<condition>{}{}{}</condition>", "<not>".repeat(200), test_element(), "</not>".repeat(200));
+    assert!(matches!(hook(&deep).0, Condition::Broken(_)));
+}
+
+fn test_element() -> &'static str {
+    "<condition path=\"a\"/>"
 }

@@ -87,7 +87,7 @@ enum CacheControl {
 
 /// Writes `request`. The system text and the end of the history are marked for the cache: the first stays the same
 /// for the whole thread, the second is the beginning of the next request.
-pub(super) fn body(request: &CallRequest) -> Result<Vec<u8>, CallError> {
+pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallError> {
     let mut system = Vec::new();
     if !request.system.trim().is_empty() {
         system.push(Content::Text { text: (&request.system).into() }.marked());

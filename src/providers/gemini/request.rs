@@ -94,7 +94,7 @@ struct Thinking {
 }
 
 /// Writes `request`.
-pub(super) fn body(request: &CallRequest) -> Result<Vec<u8>, CallError> {
+pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallError> {
     let turns = turns(request, |maker| matches!(maker, Maker::GeminiCall | Maker::GeminiText));
     let mut contents = Vec::with_capacity(turns.len());
     let mut called: Vec<(&CallId, &str)> = Vec::new();

@@ -98,7 +98,7 @@ struct Function<'a> {
 }
 
 /// Writes `request`, with the output limit under the name `limit`.
-pub(super) fn body(request: &CallRequest, limit: LimitName) -> Result<Vec<u8>, CallError> {
+pub(in crate::providers) fn body(request: &CallRequest, limit: LimitName) -> Result<Vec<u8>, CallError> {
     let mut messages = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.trim().is_empty() {
         messages.push(WireMessage::System { content: &request.system });

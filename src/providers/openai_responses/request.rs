@@ -71,7 +71,7 @@ enum Content<'a> {
 }
 
 /// Writes `request`.
-pub(super) fn body(request: &CallRequest) -> Result<Vec<u8>, CallError> {
+pub(in crate::providers) fn body(request: &CallRequest) -> Result<Vec<u8>, CallError> {
     let mut input = Vec::with_capacity(request.messages.len());
     for turn in turns(request, |maker| maker == Maker::Responses) {
         push(turn, &mut input);

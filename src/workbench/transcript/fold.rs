@@ -32,10 +32,14 @@ impl Transcript {
             Event::ToolCallResult { call_id, output, error } => self.tool_ended(call_id, output, error),
             Event::SystemPrompt { text, layers } => {
                 let tokens = Tokens::estimate(&text);
-                let word = if layers.len() == 1 { "layer" } else { "layers" };
-                self.mark(MarkerSort::Context, format!("context: {} {word}, ~{tokens} tokens", layers.len()));
+                let said = match layers.len() {
+                    0 => String::new(),
+                    1 => "1 layer, ".to_owned(),
+                    count => format!("{count} layers, "),
+                };
+                self.mark(MarkerSort::Context, format!("context: {said}~{tokens} tokens"));
             }
-            Event::ContextInjected { before, after } => {
+            Event::ContextInjected { before, after, .. } => {
                 let names: Vec<_> = before.iter().chain(&after).map(String::as_str).collect();
                 if !names.is_empty() {
                     self.mark(MarkerSort::Context, format!("put around the prompt: {}", names.join(", ")));

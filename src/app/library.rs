@@ -1,0 +1,121 @@
+//! Items for plans, read from their files.
+
+use crate::context::{Library, Loaded, Lost, ProjectFile, Skill};
+use crate::domain::Space;
+use crate::items::{Directive, Found, Items, Kind, Knowledge, Place, Root};
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+/// Longest project file, in bytes.
+const LONGEST: u64 = 1 << 20;
+/// Most skills that are listed.
+const MOST_SKILLS: usize = 200;
+
+/// Everything that can be named, as it was when it was listed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shelf<'a> {
+    items: &'a Items,
+}
+
+impl<'a> Shelf<'a> {
+    pub(super) fn new(items: &'a Items) -> Self {
+        Self { items }
+    }
+
+    fn read<T>(self, kind: Kind, id: &str, parse: impl FnOnce(&str, &Path) -> T) -> Result<Loaded<T>, Lost> {
+        let Found { item, shadows } =
+            self.items.find(kind, id).map_err(|missing| Lost::Missing(missing.to_string()))?;
+        let text = self.items.read(item).map_err(|problem| Lost::Refused(format!("{problem}")))?;
+        let file = self.items.file(item);
+        let verdict = self.items.signature(item, &text).map(|verdict| verdict.word().to_owned());
+        Ok(Loaded {
+            value: parse(&text, &file),
+            space: self.items.space(item),
+            path: item.path.clone(),
+            file: file.display().to_string(),
+            signature: verdict,
+            shadows: shadows.iter().map(|item| (self.items.space(item), item.path.clone())).collect(),
+        })
+    }
+
+    /// The folders of the person and the project.
+    fn folders(&self) -> impl Iterator<Item = (&'a Root, &'a Path)> {
+        let roots = self.items.roots().iter().rev().filter(|root| root.space != Space::System);
+        roots.filter_map(|root| match &root.place {
+            Place::Folder(folder) => Some((root, folder.as_path())),
+            Place::Embedded => None,
+        })
+    }
+}
+
+impl Library for Shelf<'_> {
+    fn directive(&self, id: &str) -> Result<Loaded<Directive>, Lost> {
+        self.read(Kind::Directive, id, |text, file| Directive::parse(text, file).0)
+    }
+
+    fn knowledge(&self, id: &str) -> Result<Loaded<Knowledge>, Lost> {
+        self.read(Kind::Knowledge, id, |text, file| Knowledge::parse(text, file).0)
+    }
+
+    /// `AGENTS.md`, else `CLAUDE.md`: the person's beside their items, then the project's.
+    fn files(&self) -> Vec<ProjectFile> {
+        let mut found = Vec::new();
+        for (root, folder) in self.folders() {
+            let below = if root.space == Space::User { ".ai/" } else { "" };
+            for name in ["AGENTS.md", "CLAUDE.md"] {
+                let path = format!("{below}{name}");
+                if folder.join(&path).symlink_metadata().is_ok() {
+                    let text = read_inside(folder, &path);
+                    found.push(ProjectFile { space: root.space, path, text });
+                    break;
+                }
+            }
+        }
+        found
+    }
+
+    /// `.ai/skills/NAME/SKILL.md`; a project's hides a person's of the same name.
+    fn skills(&self) -> Vec<Skill> {
+        let mut found: Vec<Skill> = Vec::new();
+        for (root, folder) in self.folders() {
+            let mut names: Vec<String> = fs::read_dir(folder.join(".ai/skills"))
+                .into_iter()
+                .flatten()
+                .flatten()
+                .filter_map(|entry| entry.file_name().into_string().ok())
+                .collect();
+            names.sort();
+            for name in names.into_iter().take(MOST_SKILLS) {
+                let path = format!(".ai/skills/{name}/SKILL.md");
+                let Ok(text) = read_inside(folder, &path) else { continue };
+                let (head, _told_when_read) = Knowledge::parse(&text, Path::new(&path));
+                let name = head.name.unwrap_or(name);
+                let description: String =
+                    head.description.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+                found.retain(|skill| skill.name != name);
+                found.push(Skill { name, description, path, space: root.space });
+            }
+        }
+        found
+    }
+}
+
+/// The text at `path` below `folder`, which no link may lead out of.
+fn read_inside(folder: &Path, path: &str) -> Result<String, String> {
+    let unreadable = |error: std::io::Error| format!("{path} could not be read: {error}");
+    let inside = fs::canonicalize(folder).map_err(unreadable)?;
+    let real = fs::canonicalize(folder.join(path)).map_err(unreadable)?;
+    if !real.starts_with(&inside) {
+        return Err(format!("{path} is a link that leads out of the project"));
+    }
+    if !real.is_file() {
+        return Err(format!("{path} is not a file"));
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(real).map_err(unreadable)?.take(LONGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(format!("{path} is longer than one mebibyte"));
+    }
+    String::from_utf8(bytes).map_err(|_bytes| format!("{path} is not UTF-8 text"))
+}

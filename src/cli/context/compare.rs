@@ -1,0 +1,120 @@
+//! `levain context diff`.
+
+use super::Draft;
+use super::show::kind;
+use super::subject::named;
+use crate::app::Setup;
+use crate::cli::Common;
+use crate::cli::failure::{Failure, written};
+use crate::cli::text::{harmless, json_line};
+use crate::context::diff::{Change, Difference, LayerChange, Word, difference};
+use clap::Args;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+#[derive(Debug, Args)]
+pub(super) struct DiffArguments {
+    /// The request before
+    #[arg(value_name = "A")]
+    before: String,
+    /// The request after
+    #[arg(value_name = "B")]
+    after: String,
+    #[command(flatten)]
+    draft: Draft,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// `--json`.
+#[derive(Serialize)]
+struct ContextDiff<'a> {
+    schema: &'static str,
+    before: &'a str,
+    after: &'a str,
+    #[serde(flatten)]
+    difference: &'a Difference,
+}
+
+pub(super) fn run(common: &Common, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
+    let (before, old) = named(&setup, &arguments.before, &arguments.draft)?;
+    let (after, new) = named(&setup, &arguments.after, &arguments.draft)?;
+    let difference = difference(&old, &new);
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut write = || -> io::Result<()> {
+        if arguments.json {
+            let shown = ContextDiff {
+                schema: "levain.context_diff/1",
+                before: &before,
+                after: &after,
+                difference: &difference,
+            };
+            json_line(&mut output, &shown)?;
+        } else {
+            writeln!(output, "{before} → {after}")?;
+            for change in &difference.layers {
+                write_change(&mut output, change)?;
+            }
+            match &difference.leaves {
+                None if difference.layers.is_empty() => writeln!(output, "nothing differs")?,
+                None => {
+                    writeln!(output, "the second goes on from the end of the first: a cached beginning stays valid")?;
+                }
+                Some(leaving) => {
+                    let owner = leaving.layer.as_deref().map(|layer| format!(", in `{layer}`")).unwrap_or_default();
+                    writeln!(
+                        output,
+                        "a cached beginning holds up to byte {} of {}{owner}: ~{} tokens",
+                        leaving.byte, leaving.part, leaving.kept.0
+                    )?;
+                }
+            }
+        }
+        output.flush()
+    };
+    written(write())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write_change(output: &mut impl Write, change: &LayerChange) -> io::Result<()> {
+    let name = format!("{:<13} {}", kind(change.kind), harmless(&change.id));
+    match &change.change {
+        Change::Added { tokens } => writeln!(output, "+ {name}  ~{}", tokens.0),
+        Change::Removed { tokens } => writeln!(output, "- {name}  ~{}", tokens.0),
+        Change::Messages { same, before, after } => {
+            writeln!(output, "~ {name}  {before} → {after} messages, the first {same} the same")
+        }
+        Change::Reason { before, after } => {
+            writeln!(output, "~ {name}  left out: {} → {}", harmless(before), harmless(after))
+        }
+        Change::Words { words } => {
+            writeln!(output, "~ {name}")?;
+            write!(output, "    ")?;
+            for (number, word) in words.iter().enumerate() {
+                match word {
+                    Word::Same(text) => {
+                        write!(output, "{}", harmless(&shortened(text, number > 0, number + 1 < words.len())))?;
+                    }
+                    Word::Gone(text) => write!(output, "[-{}-]", harmless(text))?,
+                    Word::New(text) => write!(output, "{{+{}+}}", harmless(text))?,
+                }
+            }
+            writeln!(output)
+        }
+    }
+}
+
+/// The ends of a text that stays, as far as they touch what changed.
+fn shortened(text: &str, after_change: bool, before_change: bool) -> String {
+    const NEAR: usize = 60;
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= NEAR * 2 {
+        return text.to_owned();
+    }
+    let beginning: String = if after_change { letters.iter().take(NEAR).collect() } else { String::new() };
+    let end: String = if before_change { letters.iter().skip(letters.len() - NEAR).collect() } else { String::new() };
+    format!("{beginning} … {end}")
+}

@@ -1,0 +1,115 @@
+//! `levain context explain`.
+
+use super::Draft;
+use super::show::{kind, origin};
+use super::subject::planned;
+use crate::app::Setup;
+use crate::cli::Common;
+use crate::cli::failure::{Failure, written};
+use crate::cli::text::{harmless, json_line};
+use crate::context::diff::Side;
+use crate::domain::{Decision, Layer, Origin, Via};
+use crate::items::{Items, Kind};
+use clap::Args;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+#[derive(Debug, Args)]
+pub(super) struct ExplainArguments {
+    /// An item's id, a hook's id, or a file
+    #[arg(value_name = "ITEM")]
+    item: String,
+    /// The directive; the one a bare levain opens when left out
+    #[arg(long, value_name = "ID")]
+    directive: Option<String>,
+    #[command(flatten)]
+    draft: Draft,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// `--json`.
+#[derive(Serialize)]
+struct Explanation<'a> {
+    schema: &'static str,
+    item: &'a str,
+    directive: &'a str,
+    included: bool,
+    /// Every layer that goes by the name.
+    layers: Vec<&'a Layer>,
+    /// Why there is none.
+    absent: Option<String>,
+}
+
+pub(super) fn run(common: &Common, arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(arguments.directive.clone()))?;
+    let directive = setup.directive().to_owned();
+    let planned = planned(&setup, &directive, &arguments.draft)?;
+    let side = Side::from(&planned.assembly);
+    let layers: Vec<&Layer> = side.layers.iter().filter(|layer| is_named(layer, &arguments.item)).collect();
+    let absent = layers.is_empty().then(|| absent(&setup.items(), &arguments.item, &directive));
+    let included = layers.iter().any(|layer| layer.decision == Decision::Included);
+    let explanation = Explanation {
+        schema: "levain.explanation/1",
+        item: &arguments.item,
+        directive: &directive,
+        included,
+        layers,
+        absent,
+    };
+    let mut output = io::stdout().lock();
+    written(if arguments.json {
+        json_line(&mut output, &explanation)
+    } else {
+        write_words(&mut output, &explanation)
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a layer goes by this name: its own, its item's, its hook's, its file's.
+fn is_named(layer: &Layer, name: &str) -> bool {
+    let origin = match &layer.origin {
+        Origin::Item { id, path, via, .. } => {
+            id == name || path == name || matches!(via, Some(Via::Hook { id, .. }) if id == name)
+        }
+        Origin::File { path, .. } => path == name,
+        Origin::Provider { name: provider } => provider == name,
+        Origin::User | Origin::Thread => false,
+    };
+    layer.id == name || origin
+}
+
+/// Why nothing goes by a name.
+fn absent(items: &Items, name: &str, directive: &str) -> String {
+    match items.find(Kind::Knowledge, name) {
+        Ok(_) => format!(
+            "it is there, and nobody asks for it: neither `{directive}` nor what that extends names it in <context>, and no hook brings it"
+        ),
+        Err(missing) if items.find(Kind::Directive, name).is_err() => missing.to_string(),
+        Err(_) => format!("it is a directive, and `{directive}` does not extend it"),
+    }
+}
+
+fn write_words(output: &mut impl Write, explanation: &Explanation<'_>) -> io::Result<()> {
+    let item = harmless(explanation.item);
+    let word = if explanation.included { "is in" } else { "is not in" };
+    writeln!(output, "{item} {word} the context of {}", harmless(explanation.directive))?;
+    for layer in &explanation.layers {
+        let origin = origin(&layer.origin);
+        let origin = harmless(&origin);
+        match &layer.decision {
+            Decision::Included => {
+                writeln!(output, "  + {:<13} ~{} tokens, from {origin}", kind(layer.kind), layer.tokens.count.0)?;
+            }
+            Decision::Skipped { absence } => {
+                writeln!(output, "  – {:<13} {}; from {origin}", kind(layer.kind), harmless(&absence.to_string()))?;
+            }
+        }
+    }
+    if let Some(absent) = &explanation.absent {
+        writeln!(output, "  {}", harmless(absent))?;
+    }
+    Ok(())
+}

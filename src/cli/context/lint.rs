@@ -1,0 +1,109 @@
+//! `levain context lint`.
+
+use super::Draft;
+use super::subject::{planned, start};
+use crate::app::{Briefing, Setup};
+use crate::cli::Common;
+use crate::cli::failure::{Failure, code, written};
+use crate::cli::text::{harmless, json_line};
+use crate::context::Start;
+use crate::context::lint::{Finding, lint};
+use crate::domain::{Severity, Space, ThreadId};
+use crate::items::Kind;
+use clap::Args;
+use serde::Serialize;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+#[derive(Debug, Args)]
+pub(super) struct LintArguments {
+    /// The directives; all of the project when left out
+    #[arg(value_name = "DIRECTIVE")]
+    directives: Vec<String>,
+    #[command(flatten)]
+    draft: Draft,
+    /// Exit with 1 for warnings too
+    #[arg(long)]
+    strict: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// A line of `--json`.
+#[derive(Serialize)]
+struct LintLine<'a> {
+    schema: &'static str,
+    directive: &'a str,
+    #[serde(flatten)]
+    finding: &'a Finding,
+}
+
+pub(super) fn run(common: &Common, arguments: &LintArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
+    let mut directives = arguments.directives.clone();
+    if directives.is_empty() {
+        let items = setup.items();
+        let own = items
+            .iter()
+            .filter(|found| found.item.kind == Kind::Directive && items.space(found.item) == Space::Project);
+        directives = own.map(|found| found.item.id.to_string()).collect();
+    }
+    let mut output = io::BufWriter::new(io::stdout().lock());
+    let (mut errors, mut warnings) = (0, 0);
+    for directive in &directives {
+        let findings = findings(&setup, directive, &arguments.draft, arguments.directives.is_empty())?;
+        for finding in &findings {
+            match finding.severity {
+                Severity::Error => errors += 1,
+                Severity::Warning => warnings += 1,
+            }
+            written(if arguments.json {
+                json_line(&mut output, &LintLine { schema: "levain.lint/1", directive, finding })
+            } else {
+                write_finding(&mut output, directive, finding)
+            })?;
+        }
+    }
+    if !arguments.json {
+        let count = directives.len();
+        written(writeln!(output, "{count} directives: {errors} errors, {warnings} warnings"))?;
+    }
+    written(output.flush())?;
+    let failed = errors > 0 || (arguments.strict && warnings > 0);
+    Ok(if failed { ExitCode::from(code::ERROR) } else { ExitCode::SUCCESS })
+}
+
+/// What is found in one directive. Among many, one that cannot run without inputs or at all is a finding itself.
+fn findings(setup: &Setup, directive: &str, draft: &Draft, among_many: bool) -> Result<Vec<Finding>, Failure> {
+    let first = match planned(setup, directive, draft) {
+        Ok(first) => first,
+        Err(_needs_inputs) if among_many && only_wants_inputs(setup, directive) => return Ok(Vec::new()),
+        Err(failure) if among_many => {
+            return Ok(vec![Finding {
+                rule: "plan",
+                severity: Severity::Error,
+                layer: directive.to_owned(),
+                message: failure.message().to_owned(),
+                remedy: "mend it, or remove the directive".to_owned(),
+            }]);
+        }
+        Err(failure) => return Err(failure),
+    };
+    let briefing = Briefing::prepare(setup, directive, Some(draft.input.iter().cloned().collect()))?;
+    let other = Start { thread_id: Some(ThreadId::new(directive, 1)), ..start(setup, briefing.limits, draft) };
+    let again = briefing.planned(&other)?;
+    Ok(lint(&first.plan, &again, &first.assembly))
+}
+
+/// Whether a directive can be planned as soon as its inputs are given.
+fn only_wants_inputs(setup: &Setup, directive: &str) -> bool {
+    Briefing::prepare(setup, directive, None).is_ok()
+}
+
+fn write_finding(output: &mut impl Write, directive: &str, finding: &Finding) -> io::Result<()> {
+    let Finding { rule, severity, layer, message, remedy } = finding;
+    let severity = severity.word();
+    let layer = harmless(layer);
+    writeln!(output, "{severity}: {}: {layer}: {}; {remedy} [{rule}]", harmless(directive), harmless(message))
+}

@@ -1,0 +1,123 @@
+//! What is looked at: a directive as it would be sent now, or a request as it was sent.
+
+use super::Draft;
+use crate::app::{Briefing, Setup};
+use crate::cli::failure::Failure;
+use crate::cli::{find, runtime};
+use crate::context::diff::Side;
+use crate::context::{Parts, Plan, Start, assemble};
+use crate::domain::{Assembly, Entry, LayerKind, Limits, Message, ModelRef, ThreadId, ThreadKind, Tokens, ToolSpec};
+use crate::engine::driver::{Outside, Planner};
+use crate::engine::permission;
+use crate::items::Kind;
+use crate::items::directive::Values;
+use crate::ports::{CallRequest, ToolRunner};
+use crate::store::request;
+use std::sync::Arc;
+
+/// A directive's first request, before anybody sends it.
+pub(super) struct Planned {
+    pub(super) plan: Plan,
+    pub(super) assembly: Assembly,
+    pub(super) model: ModelRef,
+}
+
+/// Plans and assembles as a thread would.
+pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft) -> Result<Planned, Failure> {
+    let given: Values = draft.input.iter().cloned().collect();
+    let briefing = Briefing::prepare(setup, directive, Some(given))?;
+    let start = start(setup, briefing.limits, draft);
+    let plan = briefing.planned(&start)?;
+    let surroundings = runtime()?.block_on(briefing.surroundings());
+    let state = plan.state(&surroundings);
+    let history = [Entry::new(Message::user(draft.prompt.as_str()))];
+    let parts = Parts { system: &plan.system, opening: &plan.opening, state: &state, history: &history };
+    let mut assembly = assemble(&parts);
+    let permissions = setup.permissions(briefing.grants, Vec::new());
+    let known = setup.toolbox(&setup.items(), None).tools();
+    let (_specs, _recorded) = permission::offer(&mut assembly, &permissions, known);
+    Ok(Planned { plan, assembly, model: start.model })
+}
+
+/// What the thread would know of itself.
+pub(super) fn start(setup: &Setup, limits: Limits, draft: &Draft) -> Start {
+    let (kind, limits) = if draft.interactive {
+        (ThreadKind::Interactive, limits)
+    } else {
+        (ThreadKind::OneShot, Limits::ONE_SHOT.overridden(limits))
+    };
+    Start { previous: draft.continues.clone(), ..Start::new(setup.model(), limits, kind) }
+}
+
+/// The call that `side` is, for `model`.
+pub(super) fn call(setup: &Setup, side: &Side, model: &ModelRef) -> CallRequest {
+    CallRequest {
+        model: model.model.clone(),
+        system: side.system.clone(),
+        messages: side.messages.iter().cloned().map(Arc::new).collect(),
+        tools: offered(side),
+        max_output_tokens: setup.models.max_output(model),
+        attempt: 1,
+        ..CallRequest::default()
+    }
+}
+
+/// The tools that `side` offers, as its layers tell.
+fn offered(side: &Side) -> Vec<ToolSpec> {
+    let layers = side.layers.iter().zip(&side.texts).filter(|(layer, _)| layer.kind == LayerKind::ToolSchema);
+    layers.filter_map(|(_, text)| serde_json::from_str(text).ok()).collect()
+}
+
+/// Estimate of all tokens of `side`.
+pub(super) fn tokens(side: &Side) -> Tokens {
+    let included = side.layers.iter().filter(|layer| layer.decision == crate::domain::Decision::Included);
+    included.map(|layer| layer.tokens.count).sum()
+}
+
+/// A stored request: of a turn its last attempt, else the newest.
+pub(super) fn stored(
+    setup: &Setup,
+    thread: &ThreadId,
+    turn: Option<u32>,
+    number: Option<u32>,
+) -> Result<request::Stored, Failure> {
+    let numbers = request::numbers(&setup.layout, thread)?;
+    let wanted =
+        |(other, of): &&(u32, u32)| number.is_none_or(|number| number == *other) && turn.is_none_or(|turn| turn == *of);
+    let Some((found, _)) = numbers.iter().rev().find(wanted) else {
+        let there: Vec<_> = numbers.iter().map(|(number, turn)| format!("{thread}#{number} (turn {turn})")).collect();
+        let hint = if there.is_empty() { "it has sent nothing yet".to_owned() } else { there.join(", ") };
+        return Err(Failure::usage(format!("there is no such request of {thread}")).hint(hint));
+    };
+    Ok(request::read(&setup.layout, thread, *found)?)
+}
+
+/// The side that `stored` is.
+pub(super) fn side(stored: &request::Stored) -> Side {
+    Side {
+        system: stored.system.clone(),
+        messages: stored.messages.clone(),
+        layers: stored.record.layers.clone(),
+        texts: stored.texts.clone(),
+    }
+}
+
+/// `THREAD#NUMBER`, a directive's id, or a thread.
+pub(super) fn named(setup: &Setup, name: &str, draft: &Draft) -> Result<(String, Side), Failure> {
+    if let Some((thread, number)) = name.rsplit_once('#') {
+        let number = number.parse().map_err(|_error| {
+            Failure::usage(format!("`{name}` names no request"))
+                .hint("write it as THREAD#NUMBER, such as chat-1700000000000#2")
+        })?;
+        let thread = find::thread(setup, thread)?;
+        let stored = stored(setup, &thread, None, Some(number))?;
+        return Ok((format!("{thread}#{number}"), side(&stored)));
+    }
+    if setup.items().find(Kind::Directive, name).is_ok() {
+        let planned = planned(setup, name, draft)?;
+        return Ok((name.to_owned(), Side::from(&planned.assembly)));
+    }
+    let thread = find::thread(setup, name)?;
+    let stored = stored(setup, &thread, None, None)?;
+    Ok((format!("{thread}#{}", stored.record.number), side(&stored)))
+}

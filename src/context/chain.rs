@@ -1,0 +1,70 @@
+//! What a directive extends, and what extends that: the chain, from the leaf that runs to the root.
+
+use super::library::{Library, Loaded, Lost};
+use crate::domain::Grant;
+use crate::items::Directive;
+
+/// Longest chain.
+pub const LONGEST: usize = 64;
+
+/// A directive of a chain.
+#[derive(Clone, Debug)]
+pub struct Link {
+    pub id: String,
+    pub loaded: Loaded<Directive>,
+}
+
+/// Why a chain cannot be followed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ChainError {
+    #[error("`extends` goes round in a circle: {}; remove it from one of them", .chain.join(" → "))]
+    Circle { chain: Vec<String> },
+    #[error("`{by}` extends `{id}`, and {why}; mend extends in {}", place(.file, *.line))]
+    Lost { id: String, by: String, why: Lost, file: String, line: u32 },
+    #[error("the chain of `extends` is longer than {LONGEST} directives: {} …; shorten it", .first.join(" → "))]
+    TooLong { first: Vec<String> },
+}
+
+fn place(file: &str, line: u32) -> String {
+    format!("{file}:{line}")
+}
+
+/// Follows `extends` from `leaf`, whose own is `extends`, and returns the chain root first, leaf last.
+///
+/// # Errors
+/// [`ChainError`]; a chain is whole or it is not used.
+pub fn follow(leaf: Link, extends: Option<&str>, library: &dyn Library) -> Result<Vec<Link>, ChainError> {
+    let mut chain = vec![leaf];
+    let mut next = extends.map(str::to_owned);
+    while let Some(id) = next {
+        let names = || chain.iter().map(|link| link.id.clone());
+        if chain.iter().any(|link| link.id == id) {
+            return Err(ChainError::Circle { chain: names().chain([id]).collect() });
+        }
+        if chain.len() >= LONGEST {
+            return Err(ChainError::TooLong { first: names().take(4).collect() });
+        }
+        let loaded = library.directive(&id).map_err(|why| {
+            let by = chain.last();
+            let line = by.and_then(|link| link.loaded.value.extends.as_ref()).map_or(1, |extends| extends.lines.0);
+            ChainError::Lost {
+                id: id.clone(),
+                by: by.map(|link| link.id.clone()).unwrap_or_default(),
+                why,
+                file: by.map(|link| link.loaded.file.clone()).unwrap_or_default(),
+                line,
+            }
+        })?;
+        next = loaded.value.extends.as_ref().map(|extends| extends.value.clone());
+        chain.push(Link { id, loaded });
+    }
+    chain.reverse();
+    Ok(chain)
+}
+
+/// What the chain may do: as the leaf says, else the nearest that says anything.
+#[must_use]
+pub fn capabilities(chain: &[Link]) -> Vec<Grant> {
+    let permissions = chain.iter().rev().map(|link| &link.loaded.value.permissions).find(|said| said.declared);
+    permissions.map_or_else(Vec::new, |said| said.capabilities.iter().map(|one| one.value.clone()).collect())
+}

@@ -1,0 +1,118 @@
+//! What hooks answer when something happened that can be gone on from in several ways.
+
+use super::condition::judge;
+use super::fill::Filling;
+use crate::domain::Saw;
+use crate::items::Hook;
+use crate::items::directive::Values;
+use crate::items::hook::{Action, Call, Control, Source};
+use serde_json::{Map, Value};
+
+/// A hook of an event, and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asked {
+    pub hook: String,
+    pub holds: bool,
+    pub saw: Vec<Saw>,
+    /// What it wants done, filled in.
+    pub calls: Vec<Call>,
+    /// What it answers: a word on how to go on. What infrastructure answers is passed over.
+    pub answer: Option<Control>,
+}
+
+/// The answer of all hooks together.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Decided {
+    /// The first answer in layer order.
+    pub answer: Option<Control>,
+    /// Whose answer that is.
+    pub by: Option<String>,
+    /// Every hook of the event in order, those included whose condition does not hold.
+    pub asked: Vec<Asked>,
+}
+
+/// Asks the hooks of a control event. Every hook whose condition holds has its calls told, so that they can be run;
+/// the first that says how to go on decides.
+#[must_use]
+pub fn decide(hooks: &[Hook], event: &str, fields: &Value, inputs: &Values) -> Decided {
+    let filling = Filling { fields, inputs };
+    let mut decided = Decided::default();
+    for hook in hooks.iter().filter(|hook| hook.event == event) {
+        let verdict = judge(&hook.condition, fields);
+        let mut asked =
+            Asked { hook: hook.id.clone(), holds: verdict.holds, saw: verdict.saw, calls: Vec::new(), answer: None };
+        if let (true, Action::Calls(calls)) = (verdict.holds, &hook.action) {
+            asked.calls = calls.iter().map(|call| filled(call, filling)).collect();
+            let mut controls = asked.calls.iter().filter(|call| call.is_control());
+            let word = |call: &Call| call.params.get("action").and_then(Value::as_str).and_then(Control::from_word);
+            asked.answer = controls.find_map(word).filter(|_| hook.source != Source::Infra);
+        }
+        if decided.answer.is_none() && asked.answer.is_some() {
+            (decided.answer, decided.by) = (asked.answer, Some(hook.id.clone()));
+        }
+        decided.asked.push(asked);
+    }
+    decided
+}
+
+fn filled(call: &Call, filling: Filling<'_>) -> Call {
+    let params: Map<String, Value> = filling.map(&call.params);
+    Call { id: filling.text(&call.id), params, ..call.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::items::{Hooks, Items, Spaces};
+    use serde_json::json;
+    use std::fs;
+
+    fn hooks(text: &str) -> Vec<Hook> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".ai/config/agent/hooks.yaml");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        let read = Hooks::read(&Items::list(&Spaces::new(folder.path(), folder.path(), [])));
+        assert_eq!(read.problems, []);
+        read.hooks
+    }
+
+    fn answer(hooks: &[Hook], event: &str, fields: &Value) -> (Option<Control>, Option<String>) {
+        let decided = decide(hooks, event, fields, &Values::new());
+        (decided.answer, decided.by)
+    }
+
+    #[test]
+    fn shipped_hooks_answer_errors_and_limits() {
+        let hooks = hooks("hooks: []\n");
+        let error = |category: &str, retryable: bool| {
+            let fields =
+                json!({"error": {"type": "x"}, "classification": {"category": category, "retryable": retryable}});
+            answer(&hooks, "error", &fields).0
+        };
+        assert_eq!(error("transient", true), Some(Control::Retry));
+        assert_eq!(error("permanent", false), Some(Control::Fail));
+        assert_eq!(error("cancelled", false), Some(Control::Abort));
+        assert_eq!(answer(&hooks, "limit", &json!({"limit_code": "turns_exceeded"})).0, Some(Control::Escalate));
+    }
+
+    #[test]
+    fn the_first_answer_in_layer_order_wins_and_every_hook_is_asked() {
+        let hooks = hooks(
+            "hooks:\n- id: note\n  event: limit\n  action: {primary: execute, item_type: tool, item_id: team/notify, \
+             params: {text: \"${limit_code}\", turns: \"${current_value}\"}}\n- id: go_on\n  event: limit\n  layer: 1\n  condition: \
+             {path: current_value, op: lt, value: 10}\n  action: {primary: execute, item_type: tool, item_id: \
+             rye/agent/threads/internal/control, params: {action: continue}}\n",
+        );
+        let fields = json!({"limit_code": "turns_exceeded", "current_value": 5, "current_max": 5});
+        let decided = decide(&hooks, "limit", &fields, &Values::new());
+        assert_eq!((decided.answer, decided.by.as_deref()), (Some(Control::Continue), Some("go_on")));
+        let note = decided.asked.iter().find(|asked| asked.hook == "note").unwrap();
+        assert_eq!(note.calls[0].params, *json!({"text": "turns_exceeded", "turns": 5}).as_object().unwrap());
+        let fields = json!({"limit_code": "turns_exceeded", "current_value": 50});
+        let decided = decide(&hooks, "limit", &fields, &Values::new());
+        assert_eq!(decided.answer, Some(Control::Escalate));
+        let go_on = decided.asked.iter().find(|asked| asked.hook == "go_on").unwrap();
+        assert!(!go_on.holds && go_on.saw[0].value == json!(50));
+    }
+}

@@ -1,0 +1,282 @@
+//! How two requests differ: layer by layer, then word by word, and where the second leaves the text that a provider's
+//! cache holds of the first.
+
+use crate::domain::{Assembly, Block, Channel, Decision, Layer, LayerKind, Message, Tokens};
+use serde::Serialize;
+use similar::{ChangeTag, TextDiff};
+use std::collections::BTreeMap;
+
+/// A request to compare.
+#[derive(Clone, Debug, Default)]
+pub struct Side {
+    pub system: String,
+    pub messages: Vec<Message>,
+    pub layers: Vec<Layer>,
+    /// The text of each layer.
+    pub texts: Vec<String>,
+}
+
+impl From<&Assembly> for Side {
+    fn from(assembly: &Assembly) -> Self {
+        Self {
+            system: assembly.system.clone(),
+            messages: assembly.messages.iter().map(|entry| Message::clone(&entry.message)).collect(),
+            layers: assembly.layers.clone(),
+            texts: assembly.texts.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+/// What is different.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Layers that are not the same on both sides, in the order of the second, those only the first has at the end.
+    pub layers: Vec<LayerChange>,
+    /// Where the second leaves the first; `None` when it only goes on from its end.
+    pub leaves: Option<Leaving>,
+}
+
+/// What became of one layer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LayerChange {
+    pub id: String,
+    pub kind: LayerKind,
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "change", rename_all = "snake_case")]
+pub enum Change {
+    /// Only the second request has it.
+    Added { tokens: Tokens },
+    /// Only the first has it.
+    Removed { tokens: Tokens },
+    /// Both have it, with other words.
+    Words { words: Vec<Word> },
+    /// It is messages, so many of which are the same at the beginning.
+    Messages { same: usize, before: usize, after: usize },
+    /// It is left out of both, for other reasons.
+    Reason { before: String, after: String },
+}
+
+/// Words that stay, go or come.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "is", content = "text", rename_all = "snake_case")]
+pub enum Word {
+    Same(String),
+    Gone(String),
+    New(String),
+}
+
+/// The first byte that differs.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Leaving {
+    /// `system`, or `message 3`.
+    pub part: String,
+    /// Byte of that part's text.
+    pub byte: usize,
+    /// The layer of the second request that byte belongs to.
+    pub layer: Option<String>,
+    /// About how much of the second request is before that byte.
+    pub kept: Tokens,
+}
+
+/// Compares `before` with `after`.
+#[must_use]
+pub fn difference(before: &Side, after: &Side) -> Difference {
+    Difference { layers: layers(before, after), leaves: leaves(before, after) }
+}
+
+/// Layers by kind and id; a name that comes twice is told apart by its number.
+fn keyed(side: &Side) -> Vec<((LayerKind, &str, usize), usize)> {
+    let mut counts: BTreeMap<(LayerKind, &str), usize> = BTreeMap::new();
+    let layers = side.layers.iter().enumerate();
+    layers
+        .map(|(index, layer)| {
+            let count = counts.entry((layer.kind, &layer.id)).or_default();
+            *count += 1;
+            ((layer.kind, layer.id.as_str(), *count), index)
+        })
+        .collect()
+}
+
+fn layers(before: &Side, after: &Side) -> Vec<LayerChange> {
+    let olds: BTreeMap<_, _> = keyed(before).into_iter().collect();
+    let news = keyed(after);
+    let mut changes = Vec::new();
+    let mut add = |layer: &Layer, change: Change| {
+        changes.push(LayerChange { id: layer.id.clone(), kind: layer.kind, change });
+    };
+    let layer = |side: &'_ Side, index: usize| side.layers.get(index).cloned();
+    let text = |side: &'_ Side, index: usize| side.texts.get(index).cloned().unwrap_or_default();
+    for (key, index) in &news {
+        let Some(new) = layer(after, *index) else { continue };
+        let old = olds.get(key).and_then(|index| Some((layer(before, *index)?, text(before, *index))));
+        match (old, &new.decision) {
+            (None, Decision::Included) => add(&new, Change::Added { tokens: new.tokens.count }),
+            (None, Decision::Skipped { .. }) => {}
+            (Some((old, old_text)), _) => {
+                if let Some(change) = changed(&old, &old_text, &new, &text(after, *index)) {
+                    add(&new, change);
+                }
+            }
+        }
+    }
+    for (key, index) in &olds {
+        let Some(old) = layer(before, *index).filter(|old| old.decision == Decision::Included) else { continue };
+        if !news.iter().any(|(other, _)| other == key) {
+            add(&old, Change::Removed { tokens: old.tokens.count });
+        }
+    }
+    changes
+}
+
+fn changed(old: &Layer, old_text: &str, new: &Layer, new_text: &str) -> Option<Change> {
+    match (&old.decision, &new.decision) {
+        (Decision::Included, Decision::Included) if old.hash == new.hash => None,
+        (Decision::Included, Decision::Included) if new.kind == LayerKind::History => {
+            let (old, new): (Vec<_>, Vec<_>) = (old_text.lines().collect(), new_text.lines().collect());
+            let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+            Some(Change::Messages { same, before: old.len(), after: new.len() })
+        }
+        (Decision::Included, Decision::Included) => Some(Change::Words { words: words(old_text, new_text) }),
+        (Decision::Included, Decision::Skipped { .. }) => Some(Change::Removed { tokens: old.tokens.count }),
+        (Decision::Skipped { .. }, Decision::Included) => Some(Change::Added { tokens: new.tokens.count }),
+        (Decision::Skipped { absence: old }, Decision::Skipped { absence: new }) => {
+            (old != new).then(|| Change::Reason { before: old.to_string(), after: new.to_string() })
+        }
+    }
+}
+
+fn words(before: &str, after: &str) -> Vec<Word> {
+    let mut words: Vec<Word> = Vec::new();
+    for change in TextDiff::from_words(before, after).iter_all_changes() {
+        let text = change.value();
+        match (change.tag(), words.last_mut()) {
+            (ChangeTag::Equal, Some(Word::Same(all)))
+            | (ChangeTag::Delete, Some(Word::Gone(all)))
+            | (ChangeTag::Insert, Some(Word::New(all))) => all.push_str(text),
+            (ChangeTag::Equal, _) => words.push(Word::Same(text.to_owned())),
+            (ChangeTag::Delete, _) => words.push(Word::Gone(text.to_owned())),
+            (ChangeTag::Insert, _) => words.push(Word::New(text.to_owned())),
+        }
+    }
+    words
+}
+
+/// A message as a text: texts as they are, everything else as JSON.
+fn flat(message: &Message) -> String {
+    let mut all = String::new();
+    for block in &message.blocks {
+        if let Block::Text { text } = block {
+            all.push_str(text);
+        } else {
+            all.push_str(&serde_json::to_string(block).unwrap_or_default());
+        }
+    }
+    all
+}
+
+fn leaves(before: &Side, after: &Side) -> Option<Leaving> {
+    let mut kept = Tokens(0);
+    if let Some(byte) = first_difference(&before.system, &after.system) {
+        let part = "system".to_owned();
+        return Some(Leaving { part, byte, layer: owner(after, None, byte), kept: kept_before(&after.system, byte) });
+    }
+    kept += Tokens::estimate(&after.system);
+    for (index, old) in before.messages.iter().enumerate() {
+        let (old_text, new) = (flat(old), after.messages.get(index));
+        let new_text = new.map(flat).unwrap_or_default();
+        let same_role = new.is_some_and(|new| new.role == old.role);
+        let byte = if same_role { first_difference(&old_text, &new_text) } else { Some(0) };
+        if let Some(byte) = byte {
+            let layer = owner(after, Some(index), byte);
+            let kept = kept + kept_before(&new_text, byte);
+            return Some(Leaving { part: format!("message {}", index + 1), byte, layer, kept });
+        }
+        kept += Tokens::estimate(&new_text);
+    }
+    None
+}
+
+fn kept_before(text: &str, byte: usize) -> Tokens {
+    Tokens::estimate(text.get(..byte).unwrap_or_default())
+}
+
+/// The first byte at which two texts part; none when they are the same.
+fn first_difference(one: &str, other: &str) -> Option<usize> {
+    if one == other {
+        return None;
+    }
+    let letters = one.char_indices().zip(other.chars());
+    let parted = letters.into_iter().find(|((_, one), other)| one != other).map(|((at, _), _)| at);
+    Some(parted.unwrap_or_else(|| one.len().min(other.len())))
+}
+
+/// The layer at a byte of the system text or of a message. A byte between two layers belongs to the second.
+fn owner(side: &Side, message: Option<usize>, byte: usize) -> Option<String> {
+    let layers = side.layers.iter().filter(|layer| match (layer.channel, message) {
+        (Channel::System, None) => layer.range.end >= byte,
+        (Channel::Message { index }, Some(message)) => index == message && layer.range.end >= byte,
+        (Channel::Messages { first, count }, Some(message)) => (first..first + count).contains(&message),
+        (Channel::System | Channel::Tools, Some(_))
+        | (Channel::Message { .. } | Channel::Messages { .. } | Channel::Tools, None) => false,
+    });
+    let mut included = layers.filter(|layer| layer.decision == Decision::Included);
+    included
+        .find(|layer| layer.range.end > byte || layer.range.contains(&byte) || layer.kind == LayerKind::History)
+        .map(|layer| layer.id.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::{Parts, assemble};
+    use crate::domain::{Entry, Lifetime, Origin, Piece};
+    use std::sync::Arc;
+
+    fn side(system: &[(&str, &str)], said: &[&str]) -> Side {
+        let pieces: Vec<Piece> = system
+            .iter()
+            .map(|(id, text)| Piece {
+                id: (*id).to_owned(),
+                kind: LayerKind::DirectiveSystem,
+                origin: Origin::User,
+                lifetime: Lifetime::Once,
+                decision: Decision::Included,
+                text: Arc::from(*text),
+            })
+            .collect();
+        let history: Vec<Entry> = said
+            .iter()
+            .enumerate()
+            .map(|(at, text)| Entry::new(if at % 2 == 0 { Message::user(*text) } else { Message::assistant(*text) }))
+            .collect();
+        Side::from(&assemble(&Parts { system: &pieces, history: &history, ..Parts::default() }))
+    }
+
+    #[test]
+    fn a_request_that_goes_on_keeps_the_cache() {
+        let one = side(&[("a", "Rules.")], &["hi"]);
+        let two = side(&[("a", "Rules.")], &["hi", "hello", "and?"]);
+        let difference = difference(&one, &two);
+        assert_eq!(difference.leaves, None);
+        let kinds: Vec<_> = difference.layers.iter().map(|change| change.kind).collect();
+        assert_eq!(kinds, [LayerKind::History, LayerKind::User]);
+    }
+
+    #[test]
+    fn the_first_changed_byte_names_its_layer() {
+        let one = side(&[("a", "Rules."), ("b", "It is ten."), ("c", "End.")], &["hi"]);
+        let two = side(&[("a", "Rules."), ("b", "It is two."), ("d", "Stop.")], &["hi"]);
+        let difference = difference(&one, &two);
+        let leaves = difference.leaves.unwrap();
+        assert_eq!((leaves.part.as_str(), leaves.byte, leaves.layer.as_deref()), ("system", 15, Some("b")));
+        let shown: Vec<_> = difference.layers.iter().map(|change| (change.id.as_str(), &change.change)).collect();
+        let words = [Word::Same("It is ".into()), Word::Gone("ten.".into()), Word::New("two.".into())];
+        assert_eq!(shown[0], ("b", &Change::Words { words: words.to_vec() }));
+        assert_eq!(shown[1], ("d", &Change::Added { tokens: Tokens(2) }));
+        assert_eq!(shown[2], ("c", &Change::Removed { tokens: Tokens(1) }));
+    }
+}

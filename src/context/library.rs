@@ -1,0 +1,85 @@
+//! Where plans get items from: reading is somebody else's work.
+
+use crate::domain::{Origin, Space, Via};
+use crate::items::{Directive, Knowledge};
+use std::fmt;
+
+/// Finds and reads items.
+pub trait Library {
+    /// # Errors
+    /// [`Lost`] when there is none or it may not be used.
+    fn directive(&self, id: &str) -> Result<Loaded<Directive>, Lost>;
+
+    /// # Errors
+    /// [`Lost`] when there is none or it may not be used.
+    fn knowledge(&self, id: &str) -> Result<Loaded<Knowledge>, Lost>;
+
+    /// Texts of the project and the person that are no items, such as `AGENTS.md`.
+    fn files(&self) -> Vec<ProjectFile> {
+        Vec::new()
+    }
+
+    /// What can be read when it is needed.
+    fn skills(&self) -> Vec<Skill> {
+        Vec::new()
+    }
+}
+
+/// A text that is no item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectFile {
+    pub space: Space,
+    /// As told to people and to the model.
+    pub path: String,
+    /// What it says, or why it may not be read.
+    pub text: Result<String, String>,
+}
+
+/// A skill as its file's head tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skill {
+    pub name: String,
+    pub description: String,
+    pub path: String,
+    pub space: Space,
+}
+
+/// An item that was read, and where it lies.
+#[derive(Clone, Debug)]
+pub struct Loaded<T> {
+    pub value: T,
+    pub space: Space,
+    /// Relative to the space.
+    pub path: String,
+    /// As told to people.
+    pub file: String,
+    /// What its signature is worth, in a word.
+    pub signature: Option<String>,
+    /// Files of the same id that come later.
+    pub shadows: Vec<(Space, String)>,
+}
+
+impl<T> Loaded<T> {
+    /// The origin of a layer made from this.
+    #[must_use]
+    pub fn origin(&self, id: &str, lines: Option<(u32, u32)>, via: Option<Via>) -> Origin {
+        let (space, path, signature) = (self.space, self.path.clone(), self.signature.clone());
+        Origin::Item { space, id: id.to_owned(), path, lines, signature, via }
+    }
+}
+
+/// Why there is no item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// Nobody wrote it.
+    Missing(String),
+    /// It is there and may not be used.
+    Refused(String),
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Missing(message) | Self::Refused(message)) = self;
+        formatter.write_str(message)
+    }
+}

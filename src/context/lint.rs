@@ -1,0 +1,197 @@
+//! What is probably wrong with a context that could be sent as it is.
+
+use super::fill::unfilled;
+use super::plan::Plan;
+use crate::domain::{Absence, Assembly, Channel, Decision, Layer, LayerKind, Origin, Piece, Severity, Tokens, Via};
+use regex::RegexSet;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Something that is probably wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Which check found it.
+    pub rule: &'static str,
+    pub severity: Severity,
+    pub layer: String,
+    pub message: String,
+    pub remedy: String,
+}
+
+/// A layer may be this part of all tokens before it is told, once it is larger than [`LARGE`].
+const SHARE: u64 = 2;
+const LARGE: Tokens = Tokens(2_000);
+
+/// Texts that look like secrets.
+const SECRETS: [&str; 6] = [
+    r"\bsk-(ant-|proj-)?[A-Za-z0-9_-]{20,}",
+    r"\bAKIA[0-9A-Z]{16}\b",
+    r"\bgh[pousr]_[A-Za-z0-9]{30,}",
+    r"\bxox[abprs]-[A-Za-z0-9-]{10,}",
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----",
+    r"(?i)\b(password|passwd|secret|api[_-]?key|token)\s*[:=]\s*[A-Za-z0-9+/_.-]{12,}",
+];
+
+/// Looks at a plan and the request it makes. `again` is the same plan made for another thread: what differs there cannot
+/// be kept by a provider's cache.
+#[must_use]
+pub fn lint(plan: &Plan, again: &Plan, assembly: &Assembly) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    findings.extend(plan.problems.iter().map(|problem| Finding {
+        rule: "problem",
+        severity: problem.severity,
+        layer: problem.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default(),
+        message: match problem.line {
+            Some(line) => format!("line {line}: {}", problem.message),
+            None => problem.message.clone(),
+        },
+        remedy: problem.remedy.clone(),
+    }));
+    duplicates(assembly, &mut findings);
+    absences(plan, &mut findings);
+    unstable(plan, again, &mut findings);
+    texts(plan, &mut findings);
+    shares(assembly, &mut findings);
+    findings
+}
+
+fn finding(rule: &'static str, layer: &str, message: impl Into<String>, remedy: &str) -> Finding {
+    let (layer, message, remedy) = (layer.to_owned(), message.into(), remedy.to_owned());
+    Finding { rule, severity: Severity::Warning, layer, message, remedy }
+}
+
+/// The same text twice in one request.
+fn duplicates(assembly: &Assembly, findings: &mut Vec<Finding>) {
+    let mut seen: BTreeMap<&str, &Layer> = BTreeMap::new();
+    for layer in assembly.included().filter(|layer| layer.kind != LayerKind::History && layer.tokens.count > Tokens(4))
+    {
+        match seen.get(layer.hash.as_str()) {
+            Some(first) => findings.push(finding(
+                "duplicate",
+                &layer.id,
+                format!("says the same as `{}`", first.id),
+                "leave one of them out with <suppress>, or write it once",
+            )),
+            None => drop(seen.insert(layer.hash.as_str(), layer)),
+        }
+    }
+}
+
+fn pieces(plan: &Plan) -> impl Iterator<Item = &Piece> {
+    plan.system.iter().chain(&plan.opening)
+}
+
+fn absences(plan: &Plan, findings: &mut Vec<Finding>) {
+    let depth = |id: &String| plan.chain.iter().rev().position(|link| link == id);
+    for piece in pieces(plan) {
+        let Decision::Skipped { absence } = &piece.decision else { continue };
+        let via = if let Origin::Item { via, .. } = &piece.origin { via.as_ref() } else { None };
+        match absence {
+            Absence::Suppressed { by } => {
+                if let Some(Via::Directive { id, depth: asked, .. }) = via
+                    && depth(by).is_some_and(|suppressed| *asked as usize <= suppressed)
+                {
+                    let message = format!("`{id}` brings it along and `{by}` leaves it out: it stays out");
+                    findings.push(finding(
+                        "suppressed",
+                        &piece.id,
+                        message,
+                        "remove the <suppress>, or the line that brings it",
+                    ));
+                }
+            }
+            Absence::Missing { message } => {
+                findings.push(finding("missing", &piece.id, message.clone(), "write the item, or remove the line"));
+            }
+            Absence::Refused { message } => findings.push(Finding {
+                severity: Severity::Error,
+                ..finding("refused", &piece.id, message.clone(), "mend the item, or sign it again")
+            }),
+            Absence::Shadowed { by } => findings.push(finding(
+                "shadowed",
+                &piece.id,
+                format!("the file of another space is hidden by {by}"),
+                "nothing, if that is meant",
+            )),
+            Absence::Empty => {
+                findings.push(finding("empty", &piece.id, "holds no text", "write it, or remove the line"));
+            }
+            Absence::BrokenCondition { .. }
+            | Absence::Condition { .. }
+            | Absence::Duplicate { .. }
+            | Absence::NothingToSay
+            | Absence::NotRun { .. } => {}
+        }
+    }
+}
+
+/// Text that is another one in the next thread, at the front where every thread could share it.
+fn unstable(plan: &Plan, again: &Plan, findings: &mut Vec<Finding>) {
+    for (piece, other) in plan.system.iter().zip(&again.system) {
+        if piece.id == other.id && piece.text != other.text {
+            findings.push(finding(
+                "unstable",
+                &piece.id,
+                "differs from thread to thread, so what follows it in the system text is never cached",
+                "move it behind what stays the same, or bring it along at thread_started",
+            ));
+        }
+    }
+}
+
+fn texts(plan: &Plan, findings: &mut Vec<Finding>) {
+    // The patterns are constants; a test compiles them.
+    let secrets = RegexSet::new(SECRETS).ok();
+    for piece in pieces(plan).filter(|piece| piece.is_included()) {
+        for placeholder in unfilled(&piece.text) {
+            findings.push(Finding {
+                severity: Severity::Error,
+                ..finding(
+                    "placeholder",
+                    &piece.id,
+                    format!("`{placeholder}` is not filled in"),
+                    "give it a value, or a default",
+                )
+            });
+        }
+        if secrets.as_ref().is_some_and(|secrets| secrets.is_match(&piece.text)) {
+            findings.push(Finding {
+                severity: Severity::Error,
+                ..finding(
+                    "secret",
+                    &piece.id,
+                    "holds something that looks like a key or a password",
+                    "take it out: every request carries it",
+                )
+            });
+        }
+    }
+}
+
+fn shares(assembly: &Assembly, findings: &mut Vec<Finding>) {
+    let all = assembly.tokens();
+    for layer in assembly.included().filter(|layer| !matches!(layer.channel, Channel::Messages { .. })) {
+        if layer.tokens.count > LARGE && layer.tokens.count.0 > all.0 / SHARE {
+            let message = format!("is about {} of {all} tokens", layer.tokens.count);
+            findings.push(finding("share", &layer.id, message, "bring along what is needed and let the rest be read"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_looks_like_a_secret_is_one() {
+        let secrets = RegexSet::new(SECRETS).unwrap();
+        for secret in
+            ["key sk-ant-api03-abcdefghijklmnopqrst", "password: hunter2hunter2", "-----BEGIN PRIVATE KEY-----"]
+        {
+            assert!(secrets.is_match(secret), "{secret}");
+        }
+        for plain in ["the token budget is small", "password: ask me", "task-1234567890123456789012"] {
+            assert!(!secrets.is_match(plain), "{plain}");
+        }
+    }
+}

@@ -1,0 +1,538 @@
+//! From a directive, hooks and items to everything that will surround the conversation, each piece with its decision.
+//!
+//! A plan is made once, before a thread's first request. What it could not bring along is in it too, with the reason.
+
+use super::chain::{self, ChainError, Link};
+use super::condition::judge;
+use super::facts::{Facts, Start};
+use super::fill::Filling;
+use super::library::{Library, Loaded, Lost};
+use super::provider::{self, State, Surroundings};
+use crate::domain::{Absence, Decision, Grant, LayerKind, Lifetime, Origin, Piece, Problem, Severity, Space, Via};
+use crate::items::directive::{Mention, Values};
+use crate::items::hook::{Action, Call, Condition, Hooks, MOST, Position, Primary, ROUTING_EVENT};
+use crate::items::{Hook, Kind, Knowledge};
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The rules that head every system text. Nothing stands before them or leaves them out.
+pub const CONSTITUTION: &str = "levain/Constitution";
+
+/// What is to be planned.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    pub directive: &'a str,
+    pub inputs: &'a Values,
+    /// The project's folder.
+    pub project: &'a str,
+    pub start: &'a Start,
+    /// Every hook that is not the directive's own.
+    pub hooks: &'a Hooks,
+}
+
+/// What surrounds a thread's conversation.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    pub directive: String,
+    /// The chain of `extends`, root first, the directive last.
+    pub chain: Vec<String>,
+    /// The hook that chose what the directive extends.
+    pub routed_by: Option<String>,
+    /// What the thread may do, as capability strings.
+    pub capabilities: Vec<Grant>,
+    /// Whether a directive of the project has a part in that.
+    pub by_project: bool,
+    /// Candidates for the system text, in its order.
+    pub system: Vec<Piece>,
+    /// Candidates for the beginning of the first message, in its order.
+    pub opening: Vec<Piece>,
+    /// Who says what holds now, for each call.
+    pub state: Vec<State>,
+    /// Every hook, in the order in which they are asked.
+    pub hooks: Vec<Hook>,
+    /// What conditions and placeholders saw.
+    pub fields: Value,
+    /// What is wrong and costs nothing so far.
+    pub problems: Vec<Problem>,
+}
+
+/// Why a thread cannot start.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlanError {
+    #[error("{why}")]
+    Directive { why: Lost },
+    #[error("{0}")]
+    Chain(#[from] ChainError),
+    #[error("`{by}` wants `{id}` for its context, and {why}; mend {file}:{line}, or write optional=\"true\" there")]
+    Context { id: String, by: String, why: Lost, file: String, line: u32 },
+    #[error("the hook `{hook}` brings `{id}`, and {why}; mend {file}:{line}, or write optional: true there")]
+    Hook { hook: String, id: String, why: Lost, file: String, line: u32 },
+    #[error("there are {count} hooks, more than {MOST}; remove some from hooks.yaml")]
+    TooManyHooks { count: usize },
+    #[error("the rules that head every request cannot be read: {why}")]
+    Constitution { why: Lost },
+}
+
+impl Plan {
+    /// What holds now, as the providers of this plan say it.
+    #[must_use]
+    pub fn state(&self, surroundings: &Surroundings) -> Vec<Piece> {
+        self.state.iter().map(|state| state.piece(surroundings)).collect()
+    }
+
+    /// Ids of what was put before and after the directive, as the log names them: hooks by their own id, context by its
+    /// item's.
+    #[must_use]
+    pub fn injected(&self) -> (Vec<String>, Vec<String>) {
+        let named = |kinds: [LayerKind; 2]| {
+            let included = self.opening.iter().filter(|piece| piece.is_included() && kinds.contains(&piece.kind));
+            included.map(|piece| piece.id.clone()).collect()
+        };
+        (
+            named([LayerKind::HookBefore, LayerKind::ContextBefore]),
+            named([LayerKind::ContextAfter, LayerKind::HookAfter]),
+        )
+    }
+}
+
+/// Whether the log names a layer of this kind among the layers of a system text: hooks, the chain and the directive,
+/// not what every directive gets.
+#[must_use]
+pub fn is_told(kind: LayerKind) -> bool {
+    matches!(kind, LayerKind::SystemHook | LayerKind::ExtendsSystem | LayerKind::DirectiveSystem)
+}
+
+/// Plans a thread's context.
+///
+/// # Errors
+/// [`PlanError`]: something that must be there is not.
+pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
+    let leaf = library.directive(ask.directive).map_err(|why| PlanError::Directive { why })?;
+    let count = ask.hooks.too_many.unwrap_or(ask.hooks.hooks.len() + leaf.value.hooks.len());
+    if count > MOST {
+        return Err(PlanError::TooManyHooks { count });
+    }
+    let hooks = ask.hooks.with(&leaf.value.hooks);
+    let own = leaf.value.extends.as_ref().map(|extends| extends.value.clone());
+    let category = leaf.value.category.as_ref().map_or_else(
+        || ask.directive.rsplit_once('/').map_or_else(String::new, |(folder, _)| folder.to_owned()),
+        |category| category.value.clone(),
+    );
+    let body = leaf.value.body.clone();
+    let mut facts = Facts {
+        start: ask.start,
+        directive: ask.directive,
+        category: &category,
+        body: &body,
+        has_extends: own.is_some(),
+        inputs: ask.inputs,
+        project: ask.project,
+        capabilities: &[],
+    };
+    let routed = route(&hooks, &facts.fields(), ask);
+    let (extends, routed_by) = match routed {
+        Some((target, hook)) => (Some(target), Some(hook)),
+        None => (own, None),
+    };
+    let chain = chain::follow(Link { id: ask.directive.to_owned(), loaded: leaf }, extends.as_deref(), library)?;
+    let capabilities = chain::capabilities(&chain);
+    facts.capabilities = &capabilities;
+    let fields = facts.fields();
+    let suppress: Vec<(&Mention, &Link)> =
+        chain.iter().flat_map(|link| link.loaded.value.context.suppress.iter().map(move |one| (one, link))).collect();
+    let mut planning =
+        Planning { ask, library, hooks: &hooks, fields: &fields, chain: &chain, suppress, problems: Vec::new() };
+    let (providers, state) = planning.providers()?;
+    let Providers { instructions, files } = providers;
+    let system = [
+        planning.constitution()?,
+        instructions,
+        planning.hooks("build_system_prompt", Position::Before, LayerKind::SystemHook)?,
+        planning.context(|link| &link.loaded.value.context.system, LayerKind::DirectiveSystem)?,
+        planning.hooks("build_system_prompt", Position::After, LayerKind::SystemHook)?,
+        files,
+    ]
+    .concat();
+    let event = ask.start.event();
+    let opening = [
+        planning.hooks(event, Position::Before, LayerKind::HookBefore)?,
+        planning.context(|link| &link.loaded.value.context.before, LayerKind::ContextBefore)?,
+        planning.prompt(),
+        planning.context(|link| &link.loaded.value.context.after, LayerKind::ContextAfter)?,
+        planning.hooks(event, Position::After, LayerKind::HookAfter)?,
+    ]
+    .concat();
+    planning.tell_useless_suppressions(&system, &opening);
+    let mut problems = ask.hooks.problems.clone();
+    problems.append(&mut planning.problems);
+    let ids = chain.iter().map(|link| link.id.clone()).collect();
+    let by_project = chain.iter().any(|link| link.loaded.space == Space::Project);
+    Ok(Plan {
+        directive: ask.directive.to_owned(),
+        chain: ids,
+        routed_by,
+        capabilities,
+        by_project,
+        system,
+        opening,
+        state,
+        hooks,
+        fields,
+        problems,
+    })
+}
+
+/// The first hook whose condition holds chooses what is extended. A directive that was chosen itself stays as it is.
+fn route(hooks: &[Hook], fields: &Value, ask: &Ask<'_>) -> Option<(String, String)> {
+    let filling = Filling { fields, inputs: ask.inputs };
+    hooks.iter().filter(|hook| hook.event == ROUTING_EVENT).find_map(|hook| {
+        let Action::SetExtends(target) = &hook.action else { return None };
+        let target = filling.text(target);
+        (target != ask.directive && judge(&hook.condition, fields).holds).then(|| (target, hook.id.clone()))
+    })
+}
+
+/// What providers bring to the system text.
+struct Providers {
+    instructions: Vec<Piece>,
+    files: Vec<Piece>,
+}
+
+struct Planning<'a> {
+    ask: &'a Ask<'a>,
+    library: &'a dyn Library,
+    hooks: &'a [Hook],
+    fields: &'a Value,
+    chain: &'a [Link],
+    suppress: Vec<(&'a Mention, &'a Link)>,
+    problems: Vec<Problem>,
+}
+
+impl Planning<'_> {
+    /// Which directive leaves out something of one of these names.
+    fn suppressor(&self, names: &[&str]) -> Option<Absence> {
+        let found = self.suppress.iter().find(|(mention, _)| names.contains(&mention.id.as_str()))?;
+        Some(Absence::Suppressed { by: found.1.id.clone() })
+    }
+
+    fn constitution(&self) -> Result<Vec<Piece>, PlanError> {
+        let loaded = self.library.knowledge(CONSTITUTION).map_err(|why| PlanError::Constitution { why })?;
+        if loaded.value.body.trim().is_empty() {
+            let why = Lost::Refused(format!("{} holds no text", loaded.file));
+            return Err(PlanError::Constitution { why });
+        }
+        let origin = loaded.origin(CONSTITUTION, Some(loaded.value.body_lines), None);
+        let piece = included(CONSTITUTION, LayerKind::Constitution, origin, loaded.value.body.trim());
+        Ok(with_shadows(piece, &loaded))
+    }
+
+    /// The items that the chain names at one position, root first.
+    fn context(&self, position: impl Fn(&Link) -> &Vec<Mention>, kind: LayerKind) -> Result<Vec<Piece>, PlanError> {
+        let mut pieces: Vec<Piece> = Vec::new();
+        let mut seen: Vec<(&str, &str)> = Vec::new();
+        let depths = (0..u32::try_from(self.chain.len()).unwrap_or(u32::MAX)).rev();
+        for (depth, link) in depths.zip(self.chain) {
+            let kind = if kind == LayerKind::DirectiveSystem && depth > 0 { LayerKind::ExtendsSystem } else { kind };
+            for mention in position(link) {
+                let via = Some(Via::Directive { id: link.id.clone(), depth, line: mention.lines.0 });
+                let first = seen.iter().find(|(id, _)| *id == mention.id).map(|(_, by)| format!("`{by}`"));
+                let first = first.or_else(|| (mention.id == CONSTITUTION).then(|| "the constitution".to_owned()));
+                seen.push((&mention.id, &link.id));
+                let absence = self.suppressor(&[&mention.id]).or_else(|| first.map(|of| Absence::Duplicate { of }));
+                let loaded = self.library.knowledge(&mention.id);
+                match (absence, loaded) {
+                    (Some(absence), loaded) => {
+                        let origin = origin_of(&mention.id, loaded, via);
+                        pieces.push(skipped(&mention.id, kind, origin, absence));
+                    }
+                    (None, Ok(loaded)) => {
+                        let origin = loaded.origin(&mention.id, Some(loaded.value.body_lines), via);
+                        let piece = included(&mention.id, kind, origin, loaded.value.body.trim());
+                        pieces.extend(with_shadows(piece, &loaded));
+                    }
+                    (None, Err(why)) if mention.optional => {
+                        let origin = unknown(&mention.id, via);
+                        pieces.push(skipped(&mention.id, kind, origin, lost(why)));
+                    }
+                    (None, Err(why)) => {
+                        return Err(PlanError::Context {
+                            id: mention.id.clone(),
+                            by: link.id.clone(),
+                            why,
+                            file: link.loaded.file.clone(),
+                            line: mention.lines.0,
+                        });
+                    }
+                }
+            }
+        }
+        Ok(pieces)
+    }
+
+    /// The directive itself, with its inputs filled in.
+    fn prompt(&self) -> Vec<Piece> {
+        let Some(leaf) = self.chain.last() else { return Vec::new() };
+        let origin = leaf.loaded.origin(&leaf.id, Some(leaf.loaded.value.body_lines), None);
+        let text = leaf.loaded.value.prompt(self.ask.inputs);
+        let piece = included(&leaf.id, LayerKind::Prompt, origin, &text);
+        with_shadows(piece, &leaf.loaded)
+    }
+
+    /// What the hooks of one event bring to one position.
+    fn hooks(&self, event: &str, position: Position, kind: LayerKind) -> Result<Vec<Piece>, PlanError> {
+        let mut pieces = Vec::new();
+        for hook in self.hooks.iter().filter(|hook| hook.event == event && hook.position == position) {
+            let Action::Calls(calls) = &hook.action else { continue };
+            for (number, call) in (1..).zip(calls) {
+                let id = if number == 1 { hook.id.clone() } else { format!("{}#{number}", hook.id) };
+                pieces.extend(self.hooked(hook, call, &id, kind)?);
+            }
+        }
+        Ok(pieces)
+    }
+
+    fn hooked(&self, hook: &Hook, call: &Call, id: &str, kind: LayerKind) -> Result<Vec<Piece>, PlanError> {
+        let filling = Filling { fields: self.fields, inputs: self.ask.inputs };
+        let item = filling.text(&call.id);
+        let via = Some(Via::Hook {
+            id: hook.id.clone(),
+            event: hook.event.clone(),
+            layer: hook.layer.number(),
+            file: hook.file.display().to_string(),
+            line: hook.lines.0,
+        });
+        let knowledge = call.kind == Kind::Knowledge && call.primary != Primary::Sign;
+        let verdict = judge(&hook.condition, self.fields);
+        let absence = match &hook.condition {
+            Condition::Broken(message) => Some(Absence::BrokenCondition { message: message.clone() }),
+            Condition::Always | Condition::Test(_) | Condition::Any(_) | Condition::All(_) | Condition::Not(_) => {
+                let absence = self.suppressor(&[&hook.id, id, &item]);
+                absence.or_else(|| (!verdict.holds).then_some(Absence::Condition { saw: verdict.saw }))
+            }
+        };
+        if let Some(absence) = absence {
+            let found = if knowledge { self.library.knowledge(&item) } else { Err(Lost::Missing(String::new())) };
+            return Ok(vec![skipped(id, kind, origin_of(&item, found, via), absence)]);
+        }
+        if !knowledge {
+            let message = format!("a hook of {} brings knowledge along and runs nothing else", hook.event);
+            return Ok(vec![skipped(id, kind, unknown(&item, via), Absence::NotRun { message })]);
+        }
+        match self.library.knowledge(&item) {
+            Ok(loaded) => {
+                let origin = loaded.origin(&item, Some(loaded.value.body_lines), via);
+                let mut text = filling.text(loaded.value.body.trim()).trim().to_owned();
+                if hook.wrap && !text.is_empty() {
+                    let name = tag(loaded.value.name.as_deref().unwrap_or_default(), &item);
+                    text = format!("<{name} id=\"{item}\" type=\"knowledge\">\n{text}\n</{name}>");
+                }
+                Ok(with_shadows(included(id, kind, origin, &text), &loaded))
+            }
+            Err(why) if hook.optional => Ok(vec![skipped(id, kind, unknown(&item, via), lost(why))]),
+            Err(why) => Err(PlanError::Hook {
+                hook: hook.id.clone(),
+                id: item,
+                why,
+                file: hook.file.display().to_string(),
+                line: hook.lines.0,
+            }),
+        }
+    }
+
+    /// The context providers the chain asks for, root first, each once.
+    fn providers(&self) -> Result<(Providers, Vec<State>), PlanError> {
+        let mut found = Providers { instructions: Vec::new(), files: Vec::new() };
+        let mut state = Vec::new();
+        let mut seen: Vec<&str> = Vec::new();
+        for link in self.chain {
+            for mention in &link.loaded.value.context.providers {
+                let name = mention.id.as_str();
+                if seen.contains(&name) {
+                    continue;
+                }
+                seen.push(name);
+                let kind = LayerKind::ContextInstructions;
+                if let Some(absence) = self.suppressor(&[name]) {
+                    let origin = Origin::Provider { name: name.to_owned() };
+                    found.instructions.push(skipped(name, kind, origin, absence));
+                    continue;
+                }
+                match name {
+                    "project_files" => found.files.extend(provider::files(&self.library.files())),
+                    "skills" => found.files.push(provider::skills(&self.library.skills())),
+                    _ => match provider::built_in(name) {
+                        Some((instructions, built_in)) => {
+                            let origin = Origin::Provider { name: name.to_owned() };
+                            found.instructions.push(included(name, kind, origin, instructions));
+                            state.push(built_in);
+                        }
+                        None => self.written(mention, link, &mut found.instructions, &mut state)?,
+                    },
+                }
+            }
+        }
+        // Files of the project come before the list of skills, whoever asked first.
+        found.files.sort_by_key(|piece| piece.kind);
+        Ok((found, state))
+    }
+
+    /// A provider that somebody wrote as a knowledge item.
+    fn written(
+        &self,
+        mention: &Mention,
+        link: &Link,
+        instructions: &mut Vec<Piece>,
+        state: &mut Vec<State>,
+    ) -> Result<(), PlanError> {
+        let via = Some(Via::Provider { name: mention.id.clone(), by: link.id.clone() });
+        let kind = LayerKind::ContextInstructions;
+        let loaded = match self.library.knowledge(&mention.id) {
+            Ok(loaded) => loaded,
+            Err(why) if mention.optional => {
+                instructions.push(skipped(&mention.id, kind, unknown(&mention.id, via), lost(why)));
+                return Ok(());
+            }
+            Err(why) => {
+                let (id, by) = (mention.id.clone(), link.id.clone());
+                return Err(PlanError::Context { id, by, why, file: link.loaded.file.clone(), line: mention.lines.0 });
+            }
+        };
+        let said = |name: &str| loaded.value.metadata.get(name).and_then(Value::as_str).unwrap_or_default().trim();
+        let text = if said("instructions").is_empty() { loaded.value.body.trim() } else { said("instructions") };
+        let origin = loaded.origin(&mention.id, None, via);
+        instructions.extend(with_shadows(included(&mention.id, kind, origin.clone(), text), &loaded));
+        if !said("state").is_empty() {
+            state.push(State::written(&mention.id, origin, said("state")));
+        }
+        Ok(())
+    }
+
+    /// Suppressing the constitution is refused, and suppressing nothing is probably a slip.
+    fn tell_useless_suppressions(&mut self, system: &[Piece], opening: &[Piece]) {
+        let used = |id: &str| {
+            system.iter().chain(opening).any(|piece| {
+                matches!(piece.decision, Decision::Skipped { absence: Absence::Suppressed { .. } }) && names(piece, id)
+            })
+        };
+        for (mention, link) in &self.suppress {
+            let (message, severity) = if mention.id == CONSTITUTION {
+                (format!("`{}` cannot be left out: it heads every request", mention.id), Severity::Error)
+            } else if used(&mention.id) {
+                continue;
+            } else {
+                (format!("there is nothing named `{}` to leave out", mention.id), Severity::Warning)
+            };
+            let (file, line) = (Path::new(&link.loaded.file), mention.lines.0);
+            self.problems.push(Problem::at(file, line, severity, message, "remove the <suppress>"));
+        }
+    }
+}
+
+/// Whether a piece goes by this name: its own, its hook's, or its item's.
+fn names(piece: &Piece, name: &str) -> bool {
+    let item = if let Origin::Item { id, via, .. } = &piece.origin {
+        id == name || matches!(via, Some(Via::Hook { id, .. }) if id == name)
+    } else {
+        false
+    };
+    piece.id == name || item
+}
+
+fn lost(why: Lost) -> Absence {
+    match why {
+        Lost::Missing(message) => Absence::Missing { message },
+        Lost::Refused(message) => Absence::Refused { message },
+    }
+}
+
+/// The origin of an item nobody could read.
+fn unknown(id: &str, via: Option<Via>) -> Origin {
+    Origin::Item { space: Space::Project, id: id.to_owned(), path: String::new(), lines: None, signature: None, via }
+}
+
+fn origin_of(id: &str, loaded: Result<Loaded<Knowledge>, Lost>, via: Option<Via>) -> Origin {
+    match loaded {
+        Ok(loaded) => loaded.origin(id, Some(loaded.value.body_lines), via),
+        Err(_lost) => unknown(id, via),
+    }
+}
+
+pub(super) fn included(id: &str, kind: LayerKind, origin: Origin, text: &str) -> Piece {
+    if text.is_empty() {
+        return skipped(id, kind, origin, Absence::Empty);
+    }
+    let (id, text) = (id.to_owned(), Arc::from(text));
+    Piece { id, kind, origin, lifetime: lifetime(kind), decision: Decision::Included, text }
+}
+
+pub(super) fn skipped(id: &str, kind: LayerKind, origin: Origin, absence: Absence) -> Piece {
+    let (id, text) = (id.to_owned(), Arc::from(""));
+    Piece { id, kind, origin, lifetime: lifetime(kind), decision: Decision::Skipped { absence }, text }
+}
+
+/// How often a layer of a kind is made anew.
+fn lifetime(kind: LayerKind) -> Lifetime {
+    match kind {
+        LayerKind::HookBefore
+        | LayerKind::ContextBefore
+        | LayerKind::Prompt
+        | LayerKind::ContextAfter
+        | LayerKind::HookAfter => Lifetime::Once,
+        LayerKind::ContextState => Lifetime::PerCall,
+        LayerKind::Constitution
+        | LayerKind::ContextInstructions
+        | LayerKind::SystemHook
+        | LayerKind::ExtendsSystem
+        | LayerKind::DirectiveSystem
+        | LayerKind::ToolSnippets
+        | LayerKind::Guidelines
+        | LayerKind::AppendSystem
+        | LayerKind::ProjectFile
+        | LayerKind::Skills
+        | LayerKind::DateCwd
+        | LayerKind::ExtensionSystem
+        | LayerKind::History
+        | LayerKind::Summary
+        | LayerKind::User
+        | LayerKind::NextTurn
+        | LayerKind::ExtensionMessage
+        | LayerKind::ToolSchema => Lifetime::PerPrompt,
+    }
+}
+
+/// A piece, and behind it the files that would be read without the one that won.
+fn with_shadows<T>(piece: Piece, loaded: &Loaded<T>) -> Vec<Piece> {
+    let by = format!("{} {}", space(loaded.space), loaded.path);
+    let (id, kind) = (piece.id.clone(), piece.kind);
+    let item = if let Origin::Item { id, .. } = &piece.origin { id.clone() } else { id.clone() };
+    let mut pieces = vec![piece];
+    pieces.extend(loaded.shadows.iter().map(|(space, path)| {
+        let (space, path) = (*space, path.clone());
+        let origin = Origin::Item { space, id: item.clone(), path, lines: None, signature: None, via: None };
+        skipped(&id, kind, origin, Absence::Shadowed { by: by.clone() })
+    }));
+    pieces
+}
+
+/// A space's word.
+#[must_use]
+pub fn space(space: Space) -> &'static str {
+    match space {
+        Space::Project => "project",
+        Space::User => "user",
+        Space::System => "system",
+    }
+}
+
+/// The element's name for a wrapped item: its own name, or the end of its id.
+fn tag(name: &str, id: &str) -> String {
+    let plain = |text: &str| -> String {
+        text.chars()
+            .map(|letter| if letter.is_alphanumeric() || matches!(letter, '_' | '-') { letter } else { '_' })
+            .collect()
+    };
+    let last = id.rsplit('/').next().unwrap_or_default();
+    let starts = |text: &String| text.starts_with(|letter: char| letter.is_alphabetic() || letter == '_');
+    [plain(name), plain(last)].into_iter().find(starts).unwrap_or_else(|| "context".to_owned())
+}

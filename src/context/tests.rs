@@ -1,0 +1,512 @@
+//! Plans of whole threads: which items arrive where, in which order, and why others do not.
+
+use super::*;
+use crate::domain::{
+    Absence, Decision, Entry, Layer, LayerKind, Limits, Message, ModelRef, Money, Piece, Space, ThreadKind, Tokens,
+};
+use crate::items::directive::Values;
+use crate::items::space::embedded_texts;
+use crate::items::{Directive, Hooks, Items, Knowledge, Spaces};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Items in memory, over the shipped ones.
+#[derive(Default)]
+struct Shelf {
+    directives: BTreeMap<String, String>,
+    knowledge: BTreeMap<String, String>,
+    /// Ids that exist and may not be used.
+    refused: Vec<String>,
+}
+
+impl Shelf {
+    fn text<'a>(own: &'a BTreeMap<String, String>, kind: &str, id: &str) -> Option<(&'a str, Space)> {
+        let path = format!(".ai/{kind}/{id}.md");
+        let shipped = || embedded_texts(".ai").find(|(other, _)| *other == path).map(|(_, text)| (text, Space::System));
+        own.get(id).map(|text| (text.as_str(), Space::Project)).or_else(shipped)
+    }
+
+    fn loaded<T>(
+        &self,
+        own: &BTreeMap<String, String>,
+        kind: &str,
+        id: &str,
+        parse: impl FnOnce(&str, &Path) -> T,
+    ) -> Result<Loaded<T>, Lost> {
+        if self.refused.iter().any(|refused| refused == id) {
+            return Err(Lost::Refused(format!("`{id}` was changed after it was signed")));
+        }
+        let missing = || Lost::Missing(format!("there is no {kind} `{id}`"));
+        let (text, space) = Self::text(own, kind, id).ok_or_else(missing)?;
+        let path = format!(".ai/{kind}/{id}.md");
+        let shipped = Self::text(&BTreeMap::new(), kind, id).is_some();
+        let shadows = if space == Space::Project && shipped { vec![(Space::System, path.clone())] } else { Vec::new() };
+        Ok(Loaded { value: parse(text, Path::new(&path)), space, file: path.clone(), path, signature: None, shadows })
+    }
+
+    /// A directive that extends `extends`, with `context` inside its `<context>`, and the items that names.
+    fn directive(mut self, id: &str, extends: &str, context: &str) -> Self {
+        let extends = if extends.is_empty() { String::new() } else { format!(" extends=\"{extends}\"") };
+        let name = id.rsplit('/').next().unwrap();
+        let metadata = format!("<metadata>{context}</metadata>");
+        let text =
+            format!("```xml\n<directive name=\"{name}\"{extends}>{metadata}</directive>\n```\nBody of {name}.\n");
+        self.directives.insert(id.to_owned(), text);
+        self
+    }
+
+    fn knowledge(mut self, id: &str, body: &str) -> Self {
+        let name = id.rsplit('/').next().unwrap();
+        self.knowledge.insert(id.to_owned(), format!("<!-- rye:signed:x -->\n```yaml\nname: {name}\n```\n\n{body}\n"));
+        self
+    }
+}
+
+impl Library for Shelf {
+    fn directive(&self, id: &str) -> Result<Loaded<Directive>, Lost> {
+        self.loaded(&self.directives, "directives", id, |text, file| Directive::parse(text, file).0)
+    }
+
+    fn knowledge(&self, id: &str) -> Result<Loaded<Knowledge>, Lost> {
+        self.loaded(&self.knowledge, "knowledge", id, |text, file| Knowledge::parse(text, file).0)
+    }
+}
+
+/// The shipped hooks and those of a project's `hooks.yaml`.
+fn hooks(yaml: &str) -> Hooks {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(".ai/config/agent/hooks.yaml");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, yaml).unwrap();
+    let hooks = Hooks::read(&Items::list(&Spaces::new(folder.path(), folder.path(), [])));
+    assert!(hooks.too_many.is_some() || hooks.problems.is_empty(), "{:?}", hooks.problems);
+    hooks
+}
+
+fn start() -> Start {
+    let limits = Limits { turns: Some(25), spend: Some(Money(1_000_000)), ..Limits::default() };
+    Start::new(ModelRef::new("anthropic", "fast"), limits, ThreadKind::OneShot)
+}
+
+fn planned(shelf: &Shelf, directive: &str, yaml: &str) -> Result<Plan, PlanError> {
+    let (inputs, start, hooks) = (Values::from([("target".into(), "${model}".into())]), start(), hooks(yaml));
+    plan(&Ask { directive, inputs: &inputs, project: "/srv/moon", start: &start, hooks: &hooks }, shelf)
+}
+
+fn ids(pieces: &[Piece], kinds: &[LayerKind]) -> Vec<String> {
+    let wanted = pieces.iter().filter(|piece| piece.is_included() && kinds.contains(&piece.kind));
+    wanted.map(|piece| piece.id.clone()).collect()
+}
+
+/// What a chain brings: system, before, after.
+fn context(plan: &Plan) -> [Vec<String>; 3] {
+    [
+        ids(&plan.system, &[LayerKind::ExtendsSystem, LayerKind::DirectiveSystem]),
+        ids(&plan.opening, &[LayerKind::ContextBefore]),
+        ids(&plan.opening, &[LayerKind::ContextAfter]),
+    ]
+}
+
+fn absences(plan: &Plan) -> BTreeMap<String, String> {
+    let skipped = plan.system.iter().chain(&plan.opening).filter_map(|piece| match &piece.decision {
+        Decision::Skipped { absence } => Some((piece.id.clone(), absence.to_string())),
+        Decision::Included => None,
+    });
+    skipped.collect()
+}
+
+const IDENTITY: &str = "levain/core/Identity";
+const BEHAVIOR: &str = "levain/core/Behavior";
+const EXECUTE: &str = "levain/core/protocol/execute";
+const FETCH: &str = "levain/core/protocol/fetch";
+const SIGN: &str = "levain/core/protocol/sign";
+
+/// A team's base over the shipped one, and the directive that is run.
+fn deploy(leaf: &str) -> Shelf {
+    Shelf::default()
+        .knowledge("project/deploy/environment-rules", "Rules.")
+        .knowledge("project/deploy/completion-checklist", "Checks.")
+        .knowledge("project/custom-sign-protocol", "Ours.")
+        .directive(
+            "project/deploy/base",
+            "levain/core/base",
+            "<context><before>project/deploy/environment-rules</before></context>",
+        )
+        .directive("deploy_staging", "project/deploy/base", &format!("<context>{leaf}</context>"))
+}
+
+/// What the plan's thread may do.
+fn granted(plan: &Plan) -> Vec<String> {
+    plan.capabilities.iter().map(|grant| grant.capability.clone()).collect()
+}
+
+#[test]
+fn chain_root_middle_leaf() {
+    let plan =
+        planned(&deploy("<after>project/deploy/completion-checklist</after>"), "deploy_staging", "hooks: []").unwrap();
+    assert_eq!(plan.chain, ["levain/core/base", "project/deploy/base", "deploy_staging"]);
+    let [system, before, after] = context(&plan);
+    assert_eq!(system, [IDENTITY, BEHAVIOR]);
+    assert_eq!(before, [EXECUTE, FETCH, SIGN, "project/deploy/environment-rules"]);
+    assert_eq!(after, ["project/deploy/completion-checklist"]);
+}
+
+/// The chain of the first version: two system items at the root, and no protocol.
+#[test]
+fn chain_root_middle_leaf_of_the_first_version() {
+    let shelf = Shelf::default()
+        .knowledge("agent/identity", "Who.")
+        .knowledge("agent/behavior", "How.")
+        .knowledge("deploy/rules", "Rules.")
+        .knowledge("deploy/done", "Done.")
+        .directive(
+            "agent/base",
+            "",
+            "<context><system>agent/identity</system><system>agent/behavior</system></context>",
+        )
+        .directive("deploy/base", "agent/base", "<context><before>deploy/rules</before></context>")
+        .directive("deploy/staging", "deploy/base", "<context><after>deploy/done</after></context>");
+    let plan = planned(&shelf, "deploy/staging", "hooks: []").unwrap();
+    let [system, before, after] = context(&plan);
+    assert_eq!((system.join(" "), before.join(" ")), ("agent/identity agent/behavior".into(), "deploy/rules".into()));
+    assert_eq!(after, ["deploy/done"]);
+}
+
+#[test]
+fn message_order_with_all_layers() {
+    let shelf =
+        deploy("<before>project/custom-sign-protocol</before><after>project/deploy/completion-checklist</after>");
+    let yaml = "hooks:\n- id: last\n  event: thread_started\n  position: after\n  wrap: false\n  action: {primary: load, item_type: \
+                knowledge, item_id: project/custom-sign-protocol}\n";
+    let plan = planned(&shelf, "deploy_staging", yaml).unwrap();
+    let order: Vec<_> = plan.opening.iter().map(|piece| (piece.kind, piece.id.as_str())).collect();
+    let (before, after) = (LayerKind::ContextBefore, LayerKind::ContextAfter);
+    assert_eq!(
+        order,
+        [
+            (LayerKind::HookBefore, "ctx_environment"),
+            (LayerKind::HookBefore, "ctx_directive_instruction"),
+            (before, EXECUTE),
+            (before, FETCH),
+            (before, SIGN),
+            (before, "project/deploy/environment-rules"),
+            (before, "project/custom-sign-protocol"),
+            (LayerKind::Prompt, "deploy_staging"),
+            (after, "project/deploy/completion-checklist"),
+            (LayerKind::HookAfter, "last"),
+        ]
+    );
+    let (named_before, named_after) = plan.injected();
+    assert_eq!(named_before.len(), 7);
+    assert_eq!(named_after, ["project/deploy/completion-checklist", "last"]);
+    let history = [Entry::new(Message::user("now"))];
+    let assembly = assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &[], history: &history });
+    assert!(assembly.system.starts_with("You work inside levain"));
+    let first = assembly.messages[0].message.text();
+    assert!(first.starts_with("<Environment id=\"levain/core/Environment\" type=\"knowledge\">\n"), "{first}");
+    assert!(first.ends_with("</directive>\n\nChecks.\n\nOurs."), "{first}");
+    assert_eq!(assembly.messages[1].message.text(), "now");
+}
+
+#[test]
+fn wrap_false_injects_plain_text_without_signature_and_metadata() {
+    let plan = planned(&deploy(""), "deploy_staging", "hooks: []").unwrap();
+    let text = |id: &str| plan.opening.iter().find(|piece| piece.id == id).unwrap().text.to_string();
+    assert!(text("ctx_directive_instruction").starts_with("The `<directive>` element"));
+    assert_eq!(text("project/deploy/environment-rules"), "Rules.");
+    let environment = text("ctx_environment");
+    for filled in ["/srv/moon", "anthropic/fast", "a person", "25 turns, $1.00", "rye.execute.*, rye.fetch.*"] {
+        assert!(environment.contains(filled), "{environment}");
+    }
+    assert_eq!(fill::unfilled(&environment), Vec::<String>::new());
+}
+
+#[test]
+fn suppression_replaces_an_inherited_item() {
+    let leaf = format!("<suppress>{SIGN}</suppress><before>project/custom-sign-protocol</before>");
+    let plan = planned(&deploy(&leaf), "deploy_staging", "hooks: []").unwrap();
+    let expected = [EXECUTE, FETCH, "project/deploy/environment-rules", "project/custom-sign-protocol"];
+    assert_eq!(context(&plan)[1], expected);
+    assert_eq!(absences(&plan)[SIGN], "suppressed by `deploy_staging`");
+}
+
+#[test]
+fn suppression_composes_down_the_chain_and_reaches_hooks() {
+    let shelf = Shelf::default()
+        .directive("mid", "levain/core/base", &format!("<context><suppress>{BEHAVIOR}</suppress></context>"))
+        .directive(
+            "leaf",
+            "mid",
+            &format!("<context><system>{BEHAVIOR}</system><suppress>ctx_environment</suppress><suppress>levain/core/DirectiveInstruction</suppress></context>"),
+        );
+    let plan = planned(&shelf, "leaf", "hooks: []").unwrap();
+    assert_eq!(context(&plan)[0], [IDENTITY]);
+    assert_eq!(ids(&plan.opening, &[LayerKind::HookBefore]), Vec::<String>::new());
+    assert_eq!(plan.problems, []);
+}
+
+#[test]
+fn the_constitution_cannot_be_suppressed_or_preceded() {
+    let shelf = Shelf::default().directive(
+        "a",
+        "",
+        &format!("<context><system>{CONSTITUTION}</system><suppress>{CONSTITUTION}</suppress></context>"),
+    );
+    let yaml = "hooks:\n- id: first\n  event: build_system_prompt\n  layer: 0\n  action: {primary: load, item_id: levain/core/Identity}\n";
+    let plan = planned(&shelf, "a", yaml).unwrap();
+    let included: Vec<_> = plan.system.iter().filter(|piece| piece.is_included()).map(|piece| piece.kind).collect();
+    assert_eq!(included, [LayerKind::Constitution, LayerKind::SystemHook]);
+    assert!(plan.problems[0].message.contains("cannot be left out"), "{:?}", plan.problems);
+}
+
+#[test]
+fn duplicates_arrive_once_for_each_position() {
+    let shelf = Shelf::default().directive(
+        "leaf",
+        "levain/core/base",
+        &format!("<context><system>{IDENTITY}</system><after>{IDENTITY}</after></context>"),
+    );
+    let plan = planned(&shelf, "leaf", "hooks: []").unwrap();
+    assert_eq!(context(&plan)[0], [IDENTITY, BEHAVIOR]);
+    assert_eq!(context(&plan)[2], [IDENTITY]);
+    assert_eq!(absences(&plan)[IDENTITY], "already there, from `levain/core/base`");
+}
+
+const ROUTES: &str = "hooks:\n\
+    - {id: route_web_extends, event: resolve_extends, layer: 2, condition: {path: directive, op: contains, value: web}, action: {set_extends: project/contexts/web}}\n\
+    - {id: route_deploy_extends, event: resolve_extends, layer: 2, condition: {path: directive, op: contains, value: deploy}, action: {set_extends: project/contexts/deploy}}\n\
+    - {id: early, event: resolve_extends, layer: 0, condition: {all: [{path: has_extends, value: true}, {path: category, value: team/lead}]}, action: {set_extends: levain/core/base_review}}\n";
+
+#[test]
+fn routing_by_resolve_extends() {
+    let shelf = Shelf::default()
+        .knowledge("web", "Web.")
+        .directive("project/contexts/web", "", "<context><system>web</system></context>")
+        .directive("project/contexts/deploy", "levain/core/base_execute_only", "")
+        .directive("web_and_deploy", "", "")
+        .directive("team/deploy", "levain/core/base", "")
+        .directive("team/lead/deploy", "levain/core/base", "")
+        .directive("plain", "", "");
+    let of = |id: &str| {
+        let plan = planned(&shelf, id, ROUTES).unwrap();
+        (plan.chain.iter().rev().skip(1).rev().map(String::as_str).collect::<Vec<_>>().join(" "), plan.routed_by)
+    };
+    let by = |hook: &str| Some(hook.to_owned());
+    assert_eq!(of("web_and_deploy"), ("project/contexts/web".into(), by("route_web_extends")));
+    let deploy = "levain/core/base_execute_only project/contexts/deploy";
+    assert_eq!(of("team/deploy"), (deploy.into(), by("route_deploy_extends")));
+    assert_eq!(of("team/lead/deploy"), ("levain/core/base_review".into(), by("early")));
+    assert_eq!(of("plain"), (String::new(), None));
+    // What a hook chose is not sent round in a circle by the same hook.
+    assert_eq!(of("project/contexts/deploy"), ("levain/core/base_execute_only".into(), None));
+}
+
+#[test]
+fn layer_composition_table() {
+    let permissions = "<permissions><execute><tool>team/*</tool></execute></permissions>";
+    let shelf = Shelf::default()
+        .directive("permissions_only", "", permissions)
+        .directive("deploy_hooks", "", permissions)
+        .directive("with_extends", "levain/core/base_review", permissions)
+        .directive("deploy_all", "levain/core/base_review", permissions)
+        .directive("project/contexts/deploy", "levain/core/base_execute_only", "")
+        .directive("nothing", "", "");
+    let rows: Vec<_> = ["permissions_only", "deploy_hooks", "with_extends", "deploy_all", "nothing"]
+        .into_iter()
+        .map(|id| {
+            let plan = planned(&shelf, id, ROUTES).unwrap();
+            let [system, before, _] = context(&plan);
+            (granted(&plan).join(" "), system.len(), before.len())
+        })
+        .collect();
+    let granted = || "rye.execute.tool.team.*".to_owned();
+    let expected = [(granted(), 0, 0), (granted(), 2, 1), (granted(), 2, 2), (granted(), 2, 1), (String::new(), 0, 0)];
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn permissions_come_from_the_leaf_or_the_nearest_that_says_anything() {
+    let shelf = Shelf::default()
+        .directive("silent", "levain/core/base_execute_only", "")
+        .directive("leaf", "silent", "")
+        .directive("none", "silent", "<permissions />");
+    let of = |id: &str| planned(&shelf, id, "hooks: []").map(|plan| granted(&plan)).unwrap();
+    assert_eq!(of("leaf"), ["rye.execute.*"]);
+    assert_eq!(of("none"), Vec::<String>::new());
+}
+
+#[test]
+fn a_project_file_overrides_identity() {
+    let shelf = deploy("").knowledge(IDENTITY, "You are the moon's agent.");
+    let plan = planned(&shelf, "deploy_staging", "hooks: []").unwrap();
+    let identity: Vec<_> = plan.system.iter().filter(|piece| piece.id == IDENTITY).collect();
+    assert_eq!(&*identity[0].text, "You are the moon's agent.");
+    assert!(matches!(&identity[1].decision, Decision::Skipped { absence: Absence::Shadowed { by } }
+        if by == "project .ai/knowledge/levain/core/Identity.md"));
+}
+
+#[test]
+fn a_bare_directive_carries_constitution_environment_and_instruction_only() {
+    let plan = planned(&Shelf::default().directive("bare", "", ""), "bare", "hooks: []").unwrap();
+    let all: Vec<_> = plan
+        .system
+        .iter()
+        .chain(&plan.opening)
+        .filter(|piece| piece.is_included())
+        .map(|piece| piece.id.as_str())
+        .collect();
+    assert_eq!(all, [CONSTITUTION, "ctx_environment", "ctx_directive_instruction", "bare"]);
+    assert!(plan.system.iter().all(|piece| !is_told(piece.kind)) && plan.state.is_empty());
+}
+
+#[test]
+fn chains_that_go_round_or_break_off_or_never_end_are_refused() {
+    let shelf = Shelf::default().directive("a", "b", "").directive("b", "c", "").directive("c", "a", "");
+    let error = planned(&shelf, "a", "hooks: []").unwrap_err().to_string();
+    assert!(error.contains("a → b → c → a"), "{error}");
+    let shelf = Shelf::default().directive("a", "gone", "");
+    let error = planned(&shelf, "a", "hooks: []").unwrap_err().to_string();
+    assert!(error.contains("`a` extends `gone`, and there is no directives `gone`"), "{error}");
+    let mut shelf = Shelf::default();
+    for number in 0..100 {
+        shelf = shelf.directive(&format!("d{number}"), &format!("d{}", number + 1), "");
+    }
+    let error = planned(&shelf, "d0", "hooks: []").unwrap_err().to_string();
+    assert!(error.contains("longer than 64"), "{error}");
+}
+
+#[test]
+fn more_than_two_thousand_hooks_are_refused() {
+    let line = "- {event: error, action: {primary: fetch, item_id: a}}\n";
+    let error = planned(&deploy(""), "deploy_staging", &format!("hooks:\n{}", line.repeat(2_001))).unwrap_err();
+    assert!(matches!(error, PlanError::TooManyHooks { .. }), "{error}");
+}
+
+/// One layer lost to each reason, and all of them told with what was seen.
+#[test]
+fn absence_is_told_for_every_reason_at_once() {
+    let mut shelf = Shelf::default()
+        .knowledge("twice", "Twice.")
+        .knowledge("empty", "")
+        .knowledge("rules", "Rules.")
+        .knowledge(IDENTITY, "Ours.")
+        .directive(
+            "leaf",
+            "levain/core/base",
+            &format!(
+                "<context><suppress>{SIGN}</suppress><system>twice</system><system>twice</system><before>empty</before>\
+                 <after optional=\"true\">gone</after><after optional=\"true\">changed</after></context>"
+            ),
+        );
+    shelf.refused.push("changed".into());
+    let yaml = "hooks:\n\
+        - {id: for_web, event: thread_started, condition: {path: directive, op: contains, value: web}, action: {primary: fetch, item_id: rules}}\n\
+        - {id: a_tool, event: thread_started, action: {primary: execute, item_type: tool, item_id: team/x}}\n";
+    let mut plan = planned(&shelf, "leaf", yaml).unwrap();
+    // A condition that does not read has told its problem; here it only has to show up.
+    let broken = "hooks:\n- {id: broken, event: thread_started, condition: {path: a, op: like}, action: {primary: fetch, item_id: rules}}\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(".ai/config/agent/hooks.yaml");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, broken).unwrap();
+    let hooks = Hooks::read(&Items::list(&Spaces::new(folder.path(), folder.path(), [])));
+    let (inputs, start) = (Values::new(), start());
+    let ask = Ask { directive: "leaf", inputs: &inputs, project: "/", start: &start, hooks: &hooks };
+    plan.opening.extend(super::plan(&ask, &shelf).unwrap().opening);
+    let absences = absences(&plan);
+    let expected = [
+        ("a_tool", "a hook of thread_started brings knowledge along and runs nothing else"),
+        ("broken", "its condition does not read: there is no operator `like`"),
+        ("changed", "`changed` was changed after it was signed"),
+        ("empty", "holds no text"),
+        ("for_web", "its condition does not hold: directive contains \"web\", and is \"leaf\""),
+        ("gone", "there is no knowledge `gone`"),
+        (IDENTITY, "hidden by project .ai/knowledge/levain/core/Identity.md"),
+        (SIGN, "suppressed by `leaf`"),
+        ("twice", "already there, from `leaf`"),
+    ];
+    let told: Vec<_> = absences.iter().map(|(id, said)| (id.as_str(), said.as_str())).collect();
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for ((id, said), (expected_id, beginning)) in told.iter().zip(expected) {
+        assert!(*id == expected_id && said.starts_with(beginning), "{id}: {said}");
+    }
+    let assembly = assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &[], history: &[] });
+    let json = serde_json::to_string(&assembly.layers).unwrap();
+    for reason in [
+        "condition",
+        "broken_condition",
+        "suppressed",
+        "duplicate",
+        "shadowed",
+        "missing",
+        "refused",
+        "empty",
+        "not_run",
+    ] {
+        assert!(json.contains(&format!("\"is\":\"skipped\",\"reason\":\"{reason}\"")), "{reason}: {json}");
+    }
+    let layers: Vec<Layer> = serde_json::from_str(&json).unwrap();
+    assert_eq!(layers, assembly.layers);
+}
+
+#[test]
+fn inputs_are_text_and_are_filled_in_once() {
+    let mut shelf = Shelf::default().knowledge("said", "To ${inputs.target} and {input:target} by ${model}");
+    shelf = shelf.directive("a", "", "");
+    let yaml = "hooks:\n- {id: said, event: thread_started, wrap: false, action: {primary: load, item_id: said}}\n";
+    let plan = planned(&shelf, "a", yaml).unwrap();
+    let said = plan.opening.iter().find(|piece| piece.id == "said").unwrap();
+    assert_eq!(&*said.text, "To ${model} and ${model} by anthropic/fast");
+}
+
+#[test]
+fn providers_explain_themselves_and_say_how_it_stands() {
+    let mut shelf = Shelf::default().directive(
+        "a",
+        "",
+        "<context><provider>project</provider><provider>time</provider><provider>team/oncall</provider></context>",
+    );
+    let oncall = "```yaml\nname: oncall\nentry_type: context_provider\ninstructions: Ask whoever is on call.\nstate: On call is Ada.\n```\n";
+    shelf.knowledge.insert("team/oncall".into(), oncall.into());
+    let plan = planned(&shelf, "a", "hooks: []").unwrap();
+    assert_eq!(ids(&plan.system, &[LayerKind::ContextInstructions]), ["project", "time", "team/oncall"]);
+    let surroundings = Surroundings {
+        now: Some("noon".into()),
+        folder: "/srv/moon".into(),
+        branch: Some("main".into()),
+        changed: Some(2),
+    };
+    let state = plan.state(&surroundings);
+    let texts: Vec<_> = state.iter().map(|piece| &*piece.text).collect();
+    let project = "Project: /srv/moon, git branch main, 2 files changed since the last commit";
+    assert_eq!(texts, [project, "Now: noon", "On call is Ada."]);
+    assert_eq!(&*plan.state(&Surroundings::default())[0].text, "Project: ");
+}
+
+#[test]
+fn a_thread_that_goes_on_has_its_own_hooks() {
+    let shelf = Shelf::default().directive("a", "", "");
+    let (inputs, hooks) = (Values::new(), hooks("hooks: []"));
+    let start = Start { previous: Some(crate::domain::ThreadId::new("a", 1)), ..start() };
+    let ask = Ask { directive: "a", inputs: &inputs, project: "/", start: &start, hooks: &hooks };
+    let plan = plan(&ask, &shelf).unwrap();
+    assert_eq!(ids(&plan.opening, &[LayerKind::HookBefore]), ["ctx_environment_continued"]);
+}
+
+/// What the shipped texts weigh, against what they are allowed to.
+#[test]
+fn shipped_texts_keep_to_their_sizes() {
+    let plan = planned(&Shelf::default().directive("a", "levain/core/base", ""), "a", "hooks: []").unwrap();
+    let tokens = |kind: &[LayerKind]| -> u64 {
+        let pieces = plan.system.iter().chain(&plan.opening).filter(|piece| kind.contains(&piece.kind));
+        pieces.map(|piece| Tokens::estimate(&piece.text).0).sum()
+    };
+    let hooks = tokens(&[LayerKind::HookBefore]);
+    let system = tokens(&[LayerKind::ExtendsSystem]);
+    let protocols = tokens(&[LayerKind::ContextBefore]);
+    assert!((150..=250).contains(&hooks), "environment and instruction: {hooks}");
+    assert!((180..=440).contains(&system), "identity and behaviour: {system}");
+    assert!((100..=440).contains(&protocols), "protocols: {protocols}");
+    assert!((600..=1_000).contains(&(hooks + system + protocols)), "{}", hooks + system + protocols);
+}

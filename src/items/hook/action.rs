@@ -1,0 +1,189 @@
+//! What a hook does.
+
+use super::{CONTEXT_EVENTS, Place, ROUTING_EVENT};
+use crate::items::id::{ItemId, Kind};
+use serde_json::{Map, Value};
+
+/// What a hook does when it is due.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// In order.
+    Calls(Vec<Call>),
+    /// The directive to extend. Only for `resolve_extends`.
+    SetExtends(String),
+}
+
+/// The use of one item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    pub primary: Primary,
+    pub kind: Kind,
+    /// May hold placeholders.
+    pub id: String,
+    /// May hold placeholders.
+    pub params: Map<String, Value>,
+}
+
+/// The kinds of use. Older files say `load` and `search` where later ones say `fetch`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Primary {
+    Execute,
+    Fetch,
+    Sign,
+}
+
+/// How a thread is to go on, as the control tool is asked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Control {
+    /// Try the failed call again.
+    Retry,
+    /// End the thread in an error.
+    Fail,
+    /// End it as cancelled.
+    Abort,
+    /// Go on as if nothing had happened.
+    Continue,
+    /// Leave out what was about to come.
+    Skip,
+    /// Wait until somebody resumes it.
+    Suspend,
+    /// Wait until somebody decides.
+    Escalate,
+}
+
+/// Ids under which the control tool is known; it runs inside the program.
+const CONTROL_TOOLS: [&str; 3] =
+    ["levain/control", "rye/agent/threads/internal/control", "rye/agent/threads/internal/control_action"];
+
+impl Control {
+    pub const ALL: [(&'static str, Self); 8] = [
+        ("retry", Self::Retry),
+        ("fail", Self::Fail),
+        ("terminate", Self::Fail),
+        ("abort", Self::Abort),
+        ("continue", Self::Continue),
+        ("skip", Self::Skip),
+        ("suspend", Self::Suspend),
+        ("escalate", Self::Escalate),
+    ];
+
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(_, control)| *control == self).map_or("", |(word, _)| word)
+    }
+
+    /// The control that a word means.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(known, _)| *known == word.trim()).map(|(_, control)| *control)
+    }
+}
+
+impl Call {
+    /// Whether this asks for the control tool.
+    #[must_use]
+    pub fn is_control(&self) -> bool {
+        self.kind == Kind::Tool && CONTROL_TOOLS.contains(&self.id.as_str())
+    }
+}
+
+impl Action {
+    pub(super) fn read(
+        value: Option<&Value>,
+        inputs: Option<&Value>,
+        event: &str,
+        place: &mut Place<'_>,
+    ) -> Option<Self> {
+        let Some(Value::Object(map)) = value.filter(|value| value.as_object().is_none_or(|map| !map.is_empty())) else {
+            let remedy = place.form(
+                "write <action primary=\"…\" item_type=\"…\" item_id=\"…\" />",
+                "write action: {primary: fetch, item_type: knowledge, item_id: …}",
+            );
+            place.error("the hook has no action", remedy);
+            return None;
+        };
+        if let Some(target) = map.get("set_extends") {
+            return set_extends(target, event, place);
+        }
+        if event == ROUTING_EVENT {
+            place.error(
+                "a resolve_extends hook chooses a directive and does nothing else",
+                "write action: {set_extends: team/base}",
+            );
+            return None;
+        }
+        let params = |map: &Map<String, Value>| match map.get("params").or(inputs) {
+            Some(Value::Object(params)) => params.clone(),
+            _ => Map::new(),
+        };
+        let mut calls = Vec::new();
+        match map.get("actions") {
+            Some(Value::Array(several)) => {
+                for one in several {
+                    let one = one.as_object()?;
+                    calls.push(call(one, params(one), event, place)?);
+                }
+            }
+            _ => calls.push(call(map, params(map), event, place)?),
+        }
+        Some(Self::Calls(calls))
+    }
+}
+
+fn set_extends(target: &Value, event: &str, place: &mut Place<'_>) -> Option<Action> {
+    if event != ROUTING_EVENT {
+        place.error(format!("set_extends is for resolve_extends, not for {event}"), "write event: resolve_extends");
+        return None;
+    }
+    match target.as_str().map(str::trim) {
+        Some(id) if ItemId::parse(id).is_ok() || id.contains("${") => Some(Action::SetExtends(id.to_owned())),
+        _ => {
+            place.error(format!("`{target}` cannot be an id to extend"), "write the id of a directive");
+            None
+        }
+    }
+}
+
+fn call(map: &Map<String, Value>, params: Map<String, Value>, event: &str, place: &mut Place<'_>) -> Option<Call> {
+    let word = |name: &str| map.get(name).and_then(Value::as_str).map(str::trim).filter(|word| !word.is_empty());
+    let primary = match word("primary") {
+        Some("execute") => Primary::Execute,
+        Some("fetch" | "load" | "search") => Primary::Fetch,
+        Some("sign") => Primary::Sign,
+        other => {
+            let shown = other.unwrap_or_default();
+            place.error(format!("an action's primary cannot be `{shown}`"), "write execute, fetch or sign");
+            return None;
+        }
+    };
+    let usual = if CONTEXT_EVENTS.contains(&event) || primary == Primary::Fetch { Kind::Knowledge } else { Kind::Tool };
+    let kind = match word("item_type") {
+        None => usual,
+        Some(named) => {
+            let found = Kind::ALL.into_iter().find(|kind| kind.word() == named);
+            if found.is_none() {
+                place.error(format!("`{named}` is no kind of item"), "write tool, directive or knowledge");
+            }
+            found?
+        }
+    };
+    let id = word("item_id").or_else(|| params.get("item_id").and_then(Value::as_str)).unwrap_or_default();
+    if ItemId::parse(id).is_err() && !id.contains("${") && !id.contains("{input:") {
+        place.error(
+            if id.is_empty() { "the action names no item".to_owned() } else { format!("`{id}` cannot be an id") },
+            "write item_id: team/rules",
+        );
+        return None;
+    }
+    let call = Call { primary, kind, id: id.to_owned(), params };
+    if call.is_control() {
+        let asked = call.params.get("action").and_then(Value::as_str).unwrap_or_default();
+        if Control::from_word(asked).is_none() && !asked.contains("${") {
+            let known: Vec<_> = Control::ALL.iter().map(|(word, _)| *word).collect();
+            let message = format!("the control tool knows no action `{asked}`");
+            place.error(message, format!("write params: {{action: …}} with one of {}", known.join(", ")));
+            return None;
+        }
+    }
+    Some(call)
+}

@@ -1,0 +1,260 @@
+//! The files hooks are written in: `hooks.yaml` of the person and the project, each on its own, and
+//! `hook_conditions.yaml`, which the spaces lay over each other by id.
+
+use super::{Hook, Place, Source};
+use crate::domain::{Problem, Severity, Space};
+use crate::items::Items;
+use crate::items::knowledge::{json, mapping};
+use serde_json::Value;
+use std::path::Path;
+
+/// Most hooks that are read; more are a mistake or an attack.
+pub const MOST: usize = 2_000;
+
+const OWN: &str = ".ai/config/agent/hooks.yaml";
+const SHARED: &str = ".ai/config/agent/hook_conditions.yaml";
+
+/// Every hook that is not a directive's, in the order in which they are asked.
+#[derive(Clone, Debug, Default)]
+pub struct Hooks {
+    pub hooks: Vec<Hook>,
+    /// What is wrong with the files; each mistake cost one hook.
+    pub problems: Vec<Problem>,
+    /// How many there are, when they are more than [`MOST`]: then none was read.
+    pub too_many: Option<usize>,
+}
+
+impl Hooks {
+    /// Reads the files of all spaces.
+    #[must_use]
+    pub fn read(items: &Items) -> Self {
+        let mut hooks = Self::default();
+        let mut shared: Vec<Hook> = Vec::new();
+        let mut count = 0;
+        // From the space that loses to the one that wins.
+        for root in items.roots().iter().rev() {
+            let own = match root.space {
+                Space::User => Some(Source::User),
+                Space::Project => Some(Source::Project),
+                Space::System => None,
+            };
+            for (path, lists) in
+                [(SHARED, shared_lists().as_slice()), (OWN, own.map(|source| ("hooks", source)).as_slice())]
+            {
+                if lists.is_empty() {
+                    continue;
+                }
+                let text = match Items::read_at(root, path) {
+                    None => continue,
+                    Some(Ok(text)) => text,
+                    Some(Err(problem)) => {
+                        hooks.problems.push(problem);
+                        continue;
+                    }
+                };
+                let found = read_file(&text, &root.file(path), lists, &mut hooks.problems, &mut count);
+                if path == OWN {
+                    hooks.hooks.extend(found);
+                } else {
+                    lay_over(&mut shared, found);
+                }
+            }
+        }
+        if count > MOST {
+            let message = format!("there are {count} hooks, more than {MOST}; none is read");
+            hooks.problems.push(Problem {
+                file: None,
+                line: None,
+                severity: Severity::Error,
+                message,
+                remedy: "remove some from hooks.yaml and hook_conditions.yaml".to_owned(),
+            });
+            return Self { problems: hooks.problems, too_many: Some(count), hooks: Vec::new() };
+        }
+        hooks.hooks.append(&mut shared);
+        sort(&mut hooks.hooks);
+        hooks
+    }
+}
+
+fn shared_lists() -> [(&'static str, Source); 3] {
+    [("builtin_hooks", Source::Builtin), ("context_hooks", Source::Context), ("infra_hooks", Source::Infra)]
+}
+
+/// Puts hooks in the order in which they are asked: by layer, then by who wrote them, then as written.
+pub(super) fn sort(hooks: &mut [Hook]) {
+    hooks.sort_by_key(|hook| (hook.layer, hook.source));
+}
+
+impl Hooks {
+    /// These and a directive's own, in order.
+    #[must_use]
+    pub fn with(&self, directive: &[Hook]) -> Vec<Hook> {
+        let mut hooks: Vec<Hook> = self.hooks.iter().chain(directive).cloned().collect();
+        sort(&mut hooks);
+        hooks
+    }
+}
+
+/// The same id in the same list replaces in place; new ones follow.
+fn lay_over(below: &mut Vec<Hook>, above: Vec<Hook>) {
+    for hook in above {
+        match below.iter_mut().find(|other| other.id == hook.id && other.source == hook.source) {
+            Some(other) => *other = hook,
+            None => below.push(hook),
+        }
+    }
+}
+
+/// The hooks in the named lists of a file.
+fn read_file(
+    text: &str,
+    file: &Path,
+    lists: &[(&str, Source)],
+    problems: &mut Vec<Problem>,
+    count: &mut usize,
+) -> Vec<Hook> {
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
+    let map = match mapping(text, 1, file) {
+        Ok(map) => map,
+        Err(problem) => {
+            problems.push(problem);
+            return Vec::new();
+        }
+    };
+    let mut found = Vec::new();
+    for (key, value) in &map {
+        let Some(name) = key.as_str() else { continue };
+        let Some((_, source)) = lists.iter().find(|(list, _)| *list == name) else {
+            if !matches!(name, "action_primaries" | "action_item_types" | "schema_version" | "version" | "description")
+            {
+                let known: Vec<_> = lists.iter().map(|(list, _)| *list).collect();
+                let message = format!("`{name}` means nothing here");
+                let remedy = format!("known are {}", known.join(", "));
+                problems.push(Problem::at(file, line_of(text, name), Severity::Warning, message, remedy));
+            }
+            continue;
+        };
+        let entries = value.as_sequence().map_or(&[][..], Vec::as_slice);
+        *count += entries.len();
+        if *count > MOST {
+            continue;
+        }
+        let lines = entry_lines(text, name);
+        for (number, entry) in entries.iter().enumerate() {
+            let line = lines.get(number).copied().unwrap_or_else(|| line_of(text, name));
+            let mut place = Place { source: *source, file, lines: (line, line), problems: &mut *problems };
+            if let Value::Object(map) = json(entry) {
+                found.extend(Hook::read(&map, &mut place));
+            } else {
+                place.error("a hook is a list of names and values", "write id, event and action");
+            }
+        }
+    }
+    found
+}
+
+/// The line of a key that begins its line.
+fn line_of(text: &str, key: &str) -> u32 {
+    let is_key = |line: &&str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
+    (1..).zip(text.lines()).find(|(_, line)| is_key(line)).map_or(1, |(number, _)| number)
+}
+
+/// The line of each entry of a block list: those that begin with `-` as deep as its first one.
+fn entry_lines(text: &str, key: &str) -> Vec<u32> {
+    let first = line_of(text, key);
+    let mut depth = None;
+    let mut lines = Vec::new();
+    for (number, line) in (1..).zip(text.lines()).skip(first as usize) {
+        let inside = line.trim_start();
+        let indent = line.len() - inside.len();
+        if inside.starts_with("- ") || inside == "-" {
+            if *depth.get_or_insert(indent) == indent {
+                lines.push(number);
+            }
+        } else if indent == 0 && !inside.is_empty() && !inside.starts_with('#') {
+            break;
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::items::Spaces;
+    use std::fs;
+
+    fn items(files: &[(&str, &str)]) -> (tempfile::TempDir, Items) {
+        let folder = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let spaces = Spaces::new(&folder.path().join("project"), &folder.path().join("user"), []);
+        let items = Items::list(&spaces);
+        (folder, items)
+    }
+
+    const ACTION: &str = "action: {primary: fetch, item_id: team/rules}";
+
+    #[test]
+    fn hooks_are_asked_by_layer_then_source_then_place() {
+        let file = |names: &[(&str, &str)]| {
+            let hooks: Vec<_> = names
+                .iter()
+                .map(|(id, more)| format!("  - id: {id}\n    event: thread_started\n    {more}\n    {ACTION}\n"))
+                .collect();
+            format!("hooks:\n{}", hooks.concat())
+        };
+        let project = file(&[("p1", "wrap: true"), ("p2", "layer: 0"), ("p3", "layer: 3")]);
+        let user = file(&[("u1", "wrap: false"), ("u2", "layer: 2")]);
+        let (_folder, items) =
+            items(&[("project/.ai/config/agent/hooks.yaml", &project), ("user/.ai/config/agent/hooks.yaml", &user)]);
+        let Hooks { hooks, problems, .. } = Hooks::read(&items);
+        assert_eq!(problems, []);
+        let ours: Vec<_> = hooks
+            .iter()
+            .filter(|hook| !hook.file.starts_with("levain:"))
+            .map(|hook| (hook.id.as_str(), hook.lines.0))
+            .collect();
+        assert_eq!(ours, [("u1", 2), ("p2", 6), ("u2", 6), ("p1", 2), ("p3", 10)]);
+    }
+
+    #[test]
+    fn shared_lists_are_laid_over_by_id() {
+        let project = "context_hooks:\n- id: ctx_environment\n  event: thread_started\n  layer: 4\n  action: {primary: \
+                       load, item_id: mine}\n- id: more\n  event: thread_started\n  action: {primary: load, item_id: more}\n";
+        let (_folder, items) = items(&[("project/.ai/config/agent/hook_conditions.yaml", project)]);
+        let hooks = Hooks::read(&items).hooks;
+        let of = |id: &str| hooks.iter().filter(|hook| hook.id == id).collect::<Vec<_>>();
+        assert_eq!(of("ctx_environment").len(), 1);
+        assert_eq!(of("ctx_environment")[0].names().last(), Some("mine"));
+        assert_eq!(of("more")[0].layer, Source::Context.layer());
+        assert!(!of("ctx_directive_instruction").is_empty());
+    }
+
+    #[test]
+    fn a_broken_entry_costs_itself_and_names_its_line() {
+        let text = format!(
+            "hooks:\n  - id: good\n    event: error\n    {ACTION}\n\n  - id: bad\n    event: errr\n  - 3\nother: 1\n"
+        );
+        let (folder, items) = items(&[("project/.ai/config/agent/hooks.yaml", &text)]);
+        let Hooks { hooks, problems, .. } = Hooks::read(&items);
+        assert!(hooks.iter().any(|hook| hook.id == "good"));
+        let file = folder.path().join("project/.ai/config/agent/hooks.yaml");
+        let told: Vec<_> = problems.iter().map(|problem| (problem.file.clone().unwrap(), problem.line)).collect();
+        assert_eq!(told, [(file.clone(), Some(6)), (file.clone(), Some(8)), (file, Some(9))], "{problems:?}");
+    }
+
+    #[test]
+    fn more_than_two_thousand_are_refused() {
+        let text = format!("hooks:\n{}", format!("  - {{event: error, {ACTION}}}\n").repeat(MOST + 1));
+        let (_folder, items) = items(&[("project/.ai/config/agent/hooks.yaml", &text)]);
+        let read = Hooks::read(&items);
+        assert!(read.too_many.is_some_and(|count| count > MOST) && read.hooks.is_empty());
+    }
+}

@@ -1,0 +1,299 @@
+//! Hooks: what is to happen at an event, under a condition. Written in `hooks.yaml`, in `hook_conditions.yaml` and in a
+//! directive's `<hooks>`; all three become the same value.
+//!
+//! Reading a hook finds every mistake that can be found without running it. What a hook does is decided elsewhere.
+
+mod action;
+mod condition;
+mod files;
+
+pub use action::{Action, Call, Control, Primary};
+pub use condition::{Condition, Op, Test};
+pub use files::{Hooks, MOST};
+
+use super::markup::Lines;
+use crate::domain::{Problem, Severity, nearest};
+use serde_json::{Map, Value};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Who wrote a hook. In this order hooks of one layer are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Source {
+    User,
+    Directive,
+    /// `builtin_hooks` of `hook_conditions.yaml`.
+    Builtin,
+    /// `context_hooks` of `hook_conditions.yaml`.
+    Context,
+    Project,
+    /// `infra_hooks` of `hook_conditions.yaml`: what they answer is passed over.
+    Infra,
+}
+
+impl Source {
+    /// The layer of a hook that names none.
+    #[must_use]
+    pub fn layer(self) -> HookLayer {
+        HookLayer(match self {
+            Self::User => 0,
+            Self::Directive => 10,
+            Self::Builtin | Self::Context => 20,
+            Self::Project => 25,
+            Self::Infra => 30,
+        })
+    }
+}
+
+/// Where a hook stands among all hooks, in tenths: 0 is asked first. Files number 0, 1, 2, 2.5, 3 or, later ones, 0 to
+/// 4; both sort the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HookLayer(u16);
+
+impl HookLayer {
+    /// From a number as files have it.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
+    pub fn new(number: f64) -> Option<Self> {
+        (0.0..=99.0).contains(&number).then(|| Self((number * 10.0).round() as u16))
+    }
+
+    /// As files have it.
+    #[must_use]
+    pub fn number(self) -> f64 {
+        f64::from(self.0) / 10.0
+    }
+}
+
+impl fmt::Display for HookLayer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}", self.number())
+    }
+}
+
+/// On which side of the directive a text goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Position {
+    #[default]
+    Before,
+    After,
+}
+
+/// One hook.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    /// Named by `suppress`; made from the place where the file gives none.
+    pub id: String,
+    pub event: String,
+    pub source: Source,
+    pub layer: HookLayer,
+    pub position: Position,
+    /// Whether injected text is put into an element of its own.
+    pub wrap: bool,
+    /// Whether a thread may start without the item it names.
+    pub optional: bool,
+    pub condition: Condition,
+    pub action: Action,
+    /// Where it is written.
+    pub file: PathBuf,
+    pub lines: Lines,
+}
+
+/// The events that bring text along.
+pub const CONTEXT_EVENTS: [&str; 3] = ["build_system_prompt", "thread_started", "thread_continued"];
+
+/// The event that chooses what a directive extends.
+pub const ROUTING_EVENT: &str = "resolve_extends";
+
+/// The events whose answer says how to go on.
+pub const CONTROL_EVENTS: [&str; 7] = [
+    "error",
+    "limit",
+    "after_step",
+    "after_complete",
+    "directive_return",
+    "context_limit_reached",
+    "context_window_pressure",
+];
+
+/// Every event a hook may name.
+pub fn events() -> impl Iterator<Item = &'static str> {
+    CONTEXT_EVENTS.into_iter().chain([ROUTING_EVENT]).chain(CONTROL_EVENTS)
+}
+
+/// Where a hook is read from, and where its mistakes go.
+pub(super) struct Place<'a> {
+    pub(super) source: Source,
+    pub(super) file: &'a Path,
+    pub(super) lines: Lines,
+    pub(super) problems: &'a mut Vec<Problem>,
+}
+
+impl Place<'_> {
+    pub(super) fn warn(&mut self, message: impl Into<String>, remedy: impl Into<String>) {
+        self.problems.push(Problem::at(self.file, self.lines.0, Severity::Warning, message, remedy));
+    }
+
+    /// How to write something in this place's form.
+    pub(super) fn form(&self, xml: &'static str, yaml: &'static str) -> &'static str {
+        if self.source == Source::Directive { xml } else { yaml }
+    }
+
+    pub(super) fn error(&mut self, message: impl Into<String>, remedy: impl Into<String>) {
+        self.problems.push(Problem::at(self.file, self.lines.0, Severity::Error, message, remedy));
+    }
+}
+
+/// What a hook may say.
+const KNOWN: [&str; 11] =
+    ["id", "event", "layer", "position", "wrap", "optional", "condition", "action", "inputs", "description", "enabled"];
+
+impl Hook {
+    /// Reads the map a hook is. None when it could never do anything.
+    pub(super) fn read(map: &Map<String, Value>, place: &mut Place<'_>) -> Option<Self> {
+        for name in map.keys().filter(|name| !KNOWN.contains(&name.as_str())) {
+            place.warn(format!("`{name}` in a hook means nothing"), format!("known are {}", KNOWN.join(", ")));
+        }
+        if map.get("enabled").and_then(Value::as_bool) == Some(false) {
+            return None;
+        }
+        let event = text(map, "event").unwrap_or_default();
+        if event.is_empty() {
+            let remedy = place.form(
+                "write event=\"after_step\" or another event in <hook>",
+                "write event: after_step or another event",
+            );
+            place.error("the hook names no event, so it never runs", remedy);
+            return None;
+        }
+        if !events().any(|known| known == event) {
+            let near = nearest(&event, events()).map(|near| format!("; near is {near}")).unwrap_or_default();
+            let known: Vec<_> = events().collect();
+            place.error(
+                format!("there is no event `{event}`{near}, so the hook never runs"),
+                format!("known are {}", known.join(", ")),
+            );
+            return None;
+        }
+        let action = Action::read(map.get("action"), map.get("inputs"), &event, place)?;
+        let id = text(map, "id").filter(|id| !id.is_empty()).unwrap_or_else(|| format!("{event}@{}", place.lines.0));
+        Some(Self {
+            id,
+            source: place.source,
+            layer: layer(map.get("layer"), place),
+            position: position(map.get("position"), place),
+            wrap: truth(map, "wrap", true, place),
+            optional: truth(map, "optional", false, place),
+            condition: map.get("condition").map_or(Condition::Always, |value| Condition::read(value, place)),
+            action,
+            event,
+            file: place.file.to_owned(),
+            lines: place.lines,
+        })
+    }
+
+    /// The ids it may be suppressed by: its own, and those of the items it names.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let calls = if let Action::Calls(calls) = &self.action { calls.as_slice() } else { &[] };
+        std::iter::once(self.id.as_str()).chain(calls.iter().map(|call| call.id.as_str()))
+    }
+}
+
+fn text(map: &Map<String, Value>, name: &str) -> Option<String> {
+    match map.get(name)? {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+fn layer(value: Option<&Value>, place: &mut Place<'_>) -> HookLayer {
+    let usual = place.source.layer();
+    let Some(value) = value else { return usual };
+    if place.source == Source::Directive {
+        place.warn("the layer of a directive's hook is fixed", "remove layer");
+        return usual;
+    }
+    value.as_f64().and_then(HookLayer::new).unwrap_or_else(|| {
+        place.error(format!("layer cannot be {value}"), format!("write a number from 0 to 4; it is {usual} without"));
+        usual
+    })
+}
+
+fn position(value: Option<&Value>, place: &mut Place<'_>) -> Position {
+    match value.map(|value| value.as_str()) {
+        None | Some(Some("before")) => Position::Before,
+        Some(Some("after")) => Position::After,
+        Some(other) => {
+            place.error(format!("position cannot be `{}`", other.unwrap_or("that")), "write before or after");
+            Position::Before
+        }
+    }
+}
+
+/// A truth value, also as the text that XML has for it.
+fn truth(map: &Map<String, Value>, name: &str, usual: bool, place: &mut Place<'_>) -> bool {
+    match map.get(name) {
+        None => usual,
+        Some(Value::Bool(truth)) => *truth,
+        Some(Value::String(text)) if matches!(text.trim(), "true" | "True" | "yes" | "1") => true,
+        Some(Value::String(text)) if matches!(text.trim(), "false" | "False" | "no" | "0") => false,
+        Some(other) => {
+            let shown = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
+            place.error(format!("{name} cannot be `{shown}`"), "write true or false");
+            usual
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(value: &Value) -> (Option<Hook>, Vec<String>) {
+        let mut problems = Vec::new();
+        let mut place =
+            Place { source: Source::Project, file: Path::new("h.yaml"), lines: (3, 9), problems: &mut problems };
+        let hook = Hook::read(value.as_object().unwrap(), &mut place);
+        (hook, problems.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_hook_has_usual_values() {
+        let (hook, problems) = read(&json!({"event": "thread_started",
+            "action": {"primary": "load", "item_type": "knowledge", "item_id": "team/rules"}}));
+        let hook = hook.unwrap();
+        assert_eq!(problems, Vec::<String>::new());
+        assert_eq!((hook.id.as_str(), hook.layer.number(), hook.wrap), ("thread_started@3", 2.5, true));
+        assert_eq!(hook.names().collect::<Vec<_>>(), ["thread_started@3", "team/rules"]);
+    }
+
+    #[test]
+    fn a_mistake_is_told_where_it_is() {
+        let action = json!({"primary": "fetch", "item_id": "a"});
+        for (value, expected) in [
+            (json!({"action": action}), "h.yaml:3: the hook names no event, so it never runs"),
+            (json!({"event": "after_stp", "action": action}), "there is no event `after_stp`; near is after_step"),
+            (json!({"event": "error", "layer": "x", "action": action}), "layer cannot be \"x\""),
+            (json!({"event": "error", "position": "over", "action": action}), "position cannot be `over`"),
+            (json!({"event": "error", "wrap": 3, "action": action}), "wrap cannot be `3`"),
+            (json!({"event": "error", "wrp": true, "action": action}), "`wrp` in a hook means nothing"),
+            (json!({"event": "error"}), "the hook has no action"),
+            (json!({"event": "error", "action": {"set_extends": "a"}}), "set_extends is for resolve_extends"),
+        ] {
+            let (_, problems) = read(&value);
+            assert!(problems.len() == 1 && problems[0].contains(expected), "{expected}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn both_numberings_of_layers_sort_the_same() {
+        let sources = [Source::User, Source::Directive, Source::Builtin, Source::Project, Source::Infra];
+        let older: Vec<_> = sources.iter().map(|source| source.layer()).collect();
+        let later: Vec<_> = [0.0, 1.0, 2.0, 3.0, 4.0].into_iter().filter_map(HookLayer::new).collect();
+        assert!(older.is_sorted() && later.is_sorted());
+        assert_eq!(older.iter().map(ToString::to_string).collect::<Vec<_>>(), ["0", "1", "2", "2.5", "3"]);
+        assert_eq!(HookLayer::new(-1.0), None);
+    }
+}
