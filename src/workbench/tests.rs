@@ -602,3 +602,13 @@ fn nothing_asks_for_time_while_nothing_moves() {
 }
 
 mod approval;
+
+/// Found by fuzzing: a line break that depends on where a text is cut gives other rows while it grows than afterwards.
+#[test]
+fn carriage_returns_are_left_out_however_a_text_arrives() {
+    let mut session = connected();
+    session.stream(1, "one\r").stream(1, "\ntwo\r\r");
+    assert_eq!(session.story()[1], "writing one\ntwo");
+    session.answer(1, "one\r\ntwo\r\r", StopReason::EndTurn);
+    assert_eq!(session.story()[1], "answer one\ntwo");
+}

@@ -110,7 +110,7 @@ impl Reader<'_> {
     fn list(&mut self, depth: usize) -> Value {
         let mut values = Vec::new();
         self.take("[");
-        while !self.rest.is_empty() && !self.take("]") {
+        while !self.rest.is_empty() && !self.take("]") && !self.closes_another('}') {
             let value = self.value(depth + 1);
             values.extend(self.part(value));
         }
@@ -120,7 +120,7 @@ impl Reader<'_> {
     fn object(&mut self, depth: usize) -> Value {
         let mut map = Map::new();
         self.take("{");
-        while !self.rest.is_empty() && !self.take("}") {
+        while !self.rest.is_empty() && !self.take("}") && !self.closes_another(']') {
             let name = self.name().filter(|_| self.take(":"));
             let value = if name.is_some() { self.value(depth + 1) } else { None };
             self.whole &= name.is_some();
@@ -129,6 +129,13 @@ impl Reader<'_> {
             }
         }
         Value::Object(map)
+    }
+
+    /// Whether a bracket of another sort stands here: then what is being read was never closed.
+    fn closes_another(&mut self, bracket: char) -> bool {
+        let closes = self.rest.starts_with(bracket);
+        self.whole &= !closes;
+        closes
     }
 
     fn name(&mut self) -> Option<String> {

@@ -120,3 +120,11 @@ proptest! {
         read(&text, &format!("a.{ending}"));
     }
 }
+
+/// Found by fuzzing: each of these was read for ever.
+#[test]
+fn brackets_that_close_another_end_the_reading() {
+    for text in ["[}", "{]", "{\"a\": [}, ]", "[{]}", "[1, }", "[[[}}}"] {
+        let (_tool, _problems) = Tool::parse(&format!("export const CONFIG_SCHEMA = {text};\n"), Path::new("a.ts"));
+    }
+}

@@ -1,6 +1,6 @@
 //! Log records become blocks.
 
-use super::{Answer, Block, Kind, MarkerSort, Prompt, Summary, Thinking, Tool, ToolState, Transcript};
+use super::{Answer, Block, Kind, MarkerSort, Prompt, Summary, Thinking, Tool, ToolState, Transcript, plain_lines};
 use crate::domain::event::{Approve, CancelScope, EndReason, StopReason};
 use crate::domain::{CallId, Cost, Event, LimitKind, Limits, Message, Money, Record, Tokens};
 use crate::workbench::approval::short;
@@ -12,10 +12,10 @@ impl Transcript {
         self.permit(&record.event);
         match record.event {
             Event::CognitionIn { text, role, .. } => self.said(text, role),
-            Event::CognitionReasoning { text } => self.thought(text),
+            Event::CognitionReasoning { text } => self.thought(plain_lines(text)),
             Event::CognitionOut { text, model, request, stop, usage, spend, message, elapsed_ms } => {
                 let summary = Summary { model, output: usage.output, spend, elapsed_ms };
-                self.answered(text, request, stop, summary, &message);
+                self.answered(plain_lines(text), request, stop, summary, &message);
             }
             Event::TokenDelta { request, delta } => self.delta(request, delta),
             Event::RequestRecorded { request, .. } => self.expect_request(request),

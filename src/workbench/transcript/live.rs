@@ -1,6 +1,6 @@
 //! The answer in flight, piece by piece.
 
-use super::{Answer, BlockId, Kind, Thinking, Tool, ToolState, Transcript};
+use super::{Answer, BlockId, Kind, Thinking, Tool, ToolState, Transcript, plain_lines};
 use crate::domain::CallId;
 use crate::domain::event::{Delta, StopReason};
 
@@ -14,6 +14,16 @@ enum Piece {
     Tool { id: CallId, name: String, input: String },
 }
 
+/// The piece without carriage returns. How they would break lines depends on how a text was cut, so they are left out
+/// here, as they are where the text comes whole.
+fn without_returns(delta: Delta) -> Delta {
+    match delta {
+        Delta::Text { text } => Delta::Text { text: plain_lines(text) },
+        Delta::Thinking { text } => Delta::Thinking { text: plain_lines(text) },
+        Delta::ToolCallStart { .. } | Delta::ToolInputDelta { .. } => delta,
+    }
+}
+
 impl Transcript {
     /// Adds a piece to the answer of `request`. Pieces of answers that are already in the log are left out.
     pub(in crate::workbench) fn delta(&mut self, request: u32, delta: Delta) {
@@ -21,6 +31,7 @@ impl Transcript {
             return;
         }
         self.expect_request(request);
+        let delta = without_returns(delta);
         let last = self.live.last().copied().and_then(|id| self.block_mut(id)).map(|block| &mut block.kind);
         match (delta, last) {
             (Delta::Text { text }, Some(Kind::Answer(answer))) if answer.ended.is_none() => answer.text.push_str(&text),
@@ -45,7 +56,7 @@ impl Transcript {
         }
         self.expect_request(request);
         let mut pieces: Vec<Piece> = Vec::new();
-        for delta in deltas {
+        for delta in deltas.into_iter().map(without_returns) {
             match (delta, pieces.last_mut()) {
                 (Delta::Text { text }, Some(Piece::Text(all)))
                 | (Delta::Thinking { text }, Some(Piece::Thinking(all))) => all.push_str(&text),

@@ -145,6 +145,11 @@ pub struct Transcript {
     open: bool,
 }
 
+/// Text whose lines end with `\n` alone.
+fn plain_lines(text: String) -> String {
+    if text.contains('\r') { text.replace('\r', "") } else { text }
+}
+
 /// Ids of two transcripts lie this far apart, with room for older pages between.
 const APART: i64 = 1 << 40;
 

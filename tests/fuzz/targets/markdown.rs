@@ -6,7 +6,8 @@ use levain::ui::theme::Role;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let text = String::from_utf8_lossy(bytes);
+    // As the transcript does.
+    let text = String::from_utf8_lossy(bytes).replace('\r', "");
     let mut grown = Document::new(40, Role::Markdown);
     let mut end = 0;
     while end < text.len() {
