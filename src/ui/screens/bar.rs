@@ -66,7 +66,9 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
         parts.push((format!("press {key} again to leave"), Role::BarWarning));
     }
     if model.reading.is_some() {
+        // What helps now needs the room.
         parts.push(("reading".to_owned(), Role::BarWarning));
+        return parts;
     }
     if let Some(doing) = doing(model) {
         parts.push(doing);

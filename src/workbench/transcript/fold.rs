@@ -221,9 +221,15 @@ impl Transcript {
             }
         }
         for call in message.calls() {
-            if self.tool_mut(&call.call_id).is_none() {
-                let tool = new_tool(call.tool.clone(), call.call_id.clone(), &call.input, ToolState::Asked);
-                self.push(Kind::Tool(tool));
+            let tool = || new_tool(call.tool.clone(), call.call_id.clone(), &call.input, ToolState::Asked);
+            match self.tool_mut(&call.call_id) {
+                // Its arguments are whole now: one can tell what the call is about.
+                Some(Block { kind: kind @ Kind::Tool(Tool { state: ToolState::Asked, .. }), revision, .. }) => {
+                    *kind = Kind::Tool(tool());
+                    *revision += 1;
+                }
+                Some(_) => {}
+                None => drop(self.push(Kind::Tool(tool()))),
             }
         }
     }
