@@ -7,6 +7,7 @@ mod briefing;
 mod connection;
 pub mod export;
 mod fault;
+pub mod listing;
 pub mod logging;
 pub mod models;
 mod outside;

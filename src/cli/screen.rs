@@ -4,7 +4,6 @@ use super::failure::Failure;
 use super::{Common, Open, find, runtime};
 use crate::app::setup::SetupError;
 use crate::app::{self, Briefing, Opening, Setup, logging};
-use crate::items::directive::Values;
 use crate::terminal::{Tty, guard};
 use std::process::ExitCode;
 
@@ -19,9 +18,11 @@ pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
     let items = setup.items();
     // A thread that is reopened has its own directive.
     if thread.is_none() {
-        Briefing::prepare(&items, &directive, Some(Values::new()))?;
+        // What it wants to be told is asked for on the screen.
+        Briefing::prepare(&items, &directive, None)?;
     }
     let chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
+    let draft = if thread.is_none() { app::listing::directive(&setup, &items, &directive) } else { None };
     drop(items);
     let tty = Tty::open().map_err(|error| {
         Failure::new(format!("the workbench needs a terminal ({error})"))
@@ -29,6 +30,6 @@ pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
     })?;
     logging::to_file(setup.dirs.state.join("levain.log"));
     guard::install_panic_hook();
-    let opening = Opening { directive, thread, chosen };
+    let opening = Opening { directive, thread, chosen, draft };
     runtime()?.block_on(app::run(setup, tty, opening)).map_err(|error| Failure::new(error.to_string()))
 }

@@ -37,7 +37,8 @@ async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None)).map_err(|error| text(&error))?;
     let thread = &arguments.thread;
     let summary = Summary::read(&setup.layout.thread(thread), thread).map_err(|error| text(&error))?;
-    let briefing = Briefing::prepare(&setup.items(), &summary.directive, None).map_err(|error| text(&error))?;
+    let briefing = Briefing::prepare(&setup.items(), &summary.directive, Some(summary.inputs));
+    let briefing = briefing.map_err(|error| text(&error))?;
     for problem in &briefing.problems {
         tracing::warn!(%problem, "in the directive");
     }

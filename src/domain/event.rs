@@ -6,6 +6,7 @@
 
 use super::amount::Usage;
 use super::id::{CallId, ModelRef, ThreadId};
+use super::input::Values;
 use super::message::Message;
 use super::status::{Cost, LimitKind, Limits, ThreadKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -56,6 +57,9 @@ pub enum Event {
         model: ModelRef,
         limits: Limits,
         project: String,
+        /// What the directive was told; what is not here has its default.
+        #[serde(default, skip_serializing_if = "Values::is_empty")]
+        inputs: Values,
     },
     /// A process has taken the thread over.
     WorkerStarted {
@@ -80,6 +84,10 @@ pub enum Event {
     /// A queued prompt was taken back before it was used.
     PromptWithdrawn {
         prompt: u64,
+    },
+    /// Queued prompts stand in this order from here on, before those that are not named.
+    QueueArranged {
+        prompts: Vec<u64>,
     },
     /// The thread answers with another model from here on.
     ModelChanged {

@@ -8,6 +8,7 @@ pub mod assembly;
 pub mod command;
 pub mod event;
 pub mod id;
+pub mod input;
 pub mod message;
 pub mod policy;
 pub mod problem;
@@ -19,6 +20,7 @@ pub use assembly::{Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Orig
 pub use command::{Command, State};
 pub use event::{Event, Record, Timestamp};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
+pub use input::{BadInput, Input, Values};
 pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
 pub use policy::{Policies, Policy};
 pub use problem::{Problem, Severity, nearest};

@@ -4,8 +4,10 @@
 //! from [`Layout`], so that scrolling is exact without this part knowing about fonts, markdown or colours. Start
 //! reading at [`update()`].
 
+pub mod completion;
 pub mod composer;
 pub mod export;
+pub mod form;
 pub mod geometry;
 mod help;
 mod history;
@@ -14,8 +16,10 @@ pub mod message;
 mod model;
 pub mod overlay;
 mod perform;
+mod queue;
 mod reading;
 mod scroll;
+mod shelf;
 mod submit;
 pub mod transcript;
 mod update;
@@ -24,8 +28,9 @@ mod update;
 mod tests;
 
 pub use crate::worker::protocol;
-pub use message::{Effect, ExportForm, Level, Message, ModelChoice, ThreadRow};
+pub use message::{DirectiveChoice, Effect, ExportForm, ItemRow, Level, Message, ModelChoice, ThreadRow};
 pub use model::{Activity, Link, Model, NoticeLine, Options, Phase, Waits};
 pub use reading::{Reading, Search};
 pub use scroll::{Layout, Position};
+pub use shelf::{Preview, Shelf};
 pub use update::update;

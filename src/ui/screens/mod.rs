@@ -2,6 +2,8 @@
 
 mod bar;
 mod draft;
+mod form;
+mod items;
 mod overlay;
 mod panel;
 mod transcript;

@@ -40,6 +40,7 @@ impl Session {
             now: Timestamp(NOW),
             themes: Theme::names(),
             theme: None,
+            draft: None,
         });
         let painter = Painter::new(Theme::named("dark").unwrap(), ColourDepth::Sixteen);
         Self { model, painter, offset: 0 }
@@ -372,4 +373,5 @@ fn a_long_draft_with_a_paste() {
     });
 }
 
+mod taking_up;
 mod walk;

@@ -86,6 +86,7 @@ impl Transcript {
             | Event::WorkerEnded { .. }
             | Event::PromptQueued { .. }
             | Event::PromptWithdrawn { .. }
+            | Event::QueueArranged { .. }
             | Event::RetryDue { .. }
             | Event::CancelRequested { .. }
             | Event::Unknown { .. } => {}
