@@ -72,8 +72,7 @@ struct App {
 ///
 /// # Errors
 /// [`AppError`].
-pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, AppError> {
-    let setup = Arc::new(setup);
+pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCode, AppError> {
     let foreground = Foreground::enter();
     let launcher = setup.launcher()?;
     let mut shutdown = Shutdown::listen()?;

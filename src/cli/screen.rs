@@ -6,6 +6,7 @@ use crate::app::setup::SetupError;
 use crate::app::{self, Briefing, Opening, Setup, logging};
 use crate::terminal::{Tty, guard};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(open.directive))?;
@@ -31,5 +32,5 @@ pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
     logging::to_file(setup.dirs.state.join("levain.log"));
     guard::install_panic_hook();
     let opening = Opening { directive, thread, chosen, draft };
-    runtime()?.block_on(app::run(setup, tty, opening)).map_err(|error| Failure::new(error.to_string()))
+    runtime()?.block_on(app::run(Arc::new(setup), tty, opening)).map_err(|error| Failure::new(error.to_string()))
 }

@@ -138,7 +138,6 @@ impl Picker {
         let mut picker =
             Self { kind, filter: String::new(), filtering, entries: Vec::new(), shown: Vec::new(), chosen: 0, loading };
         picker.set_entries(entries);
-        picker.choose_current();
         picker
     }
 
@@ -154,6 +153,8 @@ impl Picker {
             let same = place(&|entry| entry.choice == chosen.choice);
             let place = same.or_else(|| place(&|entry| entry.label == chosen.label));
             self.chosen = place.unwrap_or(at).min(self.shown.len().saturating_sub(1));
+        } else if self.filter.is_empty() {
+            self.choose_current();
         }
     }
 

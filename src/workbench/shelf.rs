@@ -90,7 +90,7 @@ impl Model {
     }
 
     /// Something that people write was saved: lists on the screen are made again.
-    pub(super) fn saved(&mut self) -> Vec<Effect> {
+    pub(super) fn saved(&self) -> Vec<Effect> {
         match &self.overlay {
             Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Directives => vec![Effect::LoadDirectives],
             Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Items => {
@@ -141,13 +141,11 @@ impl Model {
         }
         let (kind, id) = (row.kind, row.id.clone());
         let read = self.shelf.preview.as_ref().filter(|preview| preview.kind == kind && preview.id == id);
-        match read.and_then(|preview| preview.text.clone()) {
-            Some(Ok(text)) => vec![Effect::ShowText(text)],
-            Some(Err(_)) | None => {
-                self.say(Level::Info, format!("`{id}` has not been read yet"));
-                Vec::new()
-            }
+        if let Some(Ok(text)) = read.and_then(|preview| preview.text.clone()) {
+            return vec![Effect::ShowText(text)];
         }
+        self.say(Level::Info, format!("`{id}` has not been read yet"));
+        Vec::new()
     }
 
     /// Scrolls the preview by lines.

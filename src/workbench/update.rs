@@ -195,7 +195,7 @@ impl Model {
                 picker.set_entries(entries);
             }
         }
-        self.changed |= open || geometry::shows_panel(self);
+        self.changed |= open || (kind == PickerKind::Threads && geometry::shows_panel(self));
     }
 
     /// Brings what depends on the rest in order after a message.
