@@ -133,3 +133,48 @@ fn a_file_is_named_by_a_few_letters() {
     leave(terminal);
     home.wait_until_quiet();
 }
+
+#[test]
+fn the_queue_is_sent_in_the_order_it_was_put_in() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = levain(&home, &server, &[]).start();
+    terminal.wait_for("test-model · ");
+    terminal.send_keys("first\r");
+    let call = server.call();
+    call.begin();
+    call.text("working");
+    terminal.wait_for("working");
+    for text in ["one", "two", "three"] {
+        terminal.send_keys(text);
+        terminal.wait_for(&format!("› {text}"));
+        terminal.send_keys(key::ALT_ENTER);
+        terminal.wait_for(&format!("follow-up  {text}"));
+    }
+    terminal.wait_for("3 queued");
+    terminal.send_keys("\x1bq");
+    terminal.wait_for("queued messages · 3 of 3");
+    // The second goes first, the third is withdrawn, and what was the first is taken back and changed.
+    terminal.send_keys("j");
+    terminal.wait_for("▸ follow-up  two");
+    terminal.send_keys("K");
+    terminal.send_keys("G");
+    terminal.wait_for("▸ follow-up  three");
+    terminal.send_keys("d");
+    terminal.wait_for("queued messages · 2 of 2");
+    terminal.wait_for("▸ follow-up  one");
+    terminal.send_keys("e");
+    terminal.wait_for("› one");
+    terminal.send_keys(" changed");
+    terminal.wait_for("› one changed");
+    terminal.send_keys(key::ALT_ENTER);
+    terminal.wait_for("follow-up  one changed");
+    call.end();
+    for text in ["two", "one changed"] {
+        let call = server.call();
+        assert_eq!(call.messages().last().unwrap().1, text);
+        call.answer("Done.");
+    }
+    terminal.wait_for("Done.");
+    leave(terminal);
+    home.wait_until_quiet();
+}
