@@ -41,6 +41,7 @@ impl Session {
             now: Timestamp(0),
             themes: Vec::new(),
             theme: None,
+            draft: None,
         });
         let painter = Painter::new(Painter::theme_for_background(false), ColourDepth::Sixteen);
         let terminal = Terminal::new(TestBackend::new(120, 40)).expect("a test terminal");

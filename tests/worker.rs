@@ -75,6 +75,7 @@ impl Bench {
             updated_at: Timestamp(1),
             cost: Cost::default(),
             limits: Limits::default(),
+            inputs: levain::domain::Values::new(),
         };
         recover::create(&layout, &summary).unwrap();
         let hosted = host(hosting(&folder, &layout, &summary, idle, orphaned)).await.unwrap();

@@ -9,6 +9,7 @@ mod connection;
 pub mod export;
 mod fault;
 mod library;
+pub mod listing;
 pub mod logging;
 pub mod models;
 mod outside;

@@ -1,12 +1,12 @@
 //! Carries out the workbench's effects. Nothing here is waited for: answers come back as messages.
 
 use super::connection::{Connection, Reach};
-use super::export;
 use super::outside::Models;
 use super::setup::Setup;
+use super::{export, listing};
 use crate::config::Trust;
 use crate::domain::event::PromptMode;
-use crate::domain::{Cost, Event, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens};
+use crate::domain::{Cost, Event, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values};
 use crate::engine::driver::Outside;
 use crate::ports::{Clock, StoreError, SystemClock};
 use crate::store::registry::{Registry, ThreadEntry};
@@ -18,6 +18,7 @@ use crate::worker::launch::Launcher;
 use crate::worker::protocol::Command;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -32,6 +33,7 @@ const MOST_PROMPTS: usize = 500;
 #[derive(Debug)]
 pub(super) struct Performer {
     launcher: Launcher,
+    setup: Arc<Setup>,
     models: Models,
     messages: mpsc::Sender<Message>,
     connection: Option<Connection>,
@@ -49,9 +51,11 @@ struct Remembered {
 }
 
 impl Performer {
-    pub(super) fn new(launcher: Launcher, models: Models, messages: mpsc::Sender<Message>) -> Self {
+    pub(super) fn new(launcher: Launcher, setup: Arc<Setup>, messages: mpsc::Sender<Message>) -> Self {
         let (page_sender, pages) = mpsc::channel(8);
-        Self { launcher, models, messages, connection: None, commands: 0, jobs: JoinSet::new(), pages, page_sender }
+        let models = setup.models.clone();
+        let (connection, jobs) = (None, JoinSet::new());
+        Self { launcher, setup, models, messages, connection, commands: 0, jobs, pages, page_sender }
     }
 
     fn layout(&self) -> Layout {
@@ -75,7 +79,7 @@ impl Performer {
     /// Carries out one effect; those that need the terminal come back.
     pub(super) fn perform(&mut self, effect: Effect) -> Option<Effect> {
         match effect {
-            Effect::Start { directive, model, prompt } => self.start(directive, model, prompt),
+            Effect::Start { directive, model, prompt, inputs } => self.start(directive, model, prompt, inputs),
             Effect::Open { thread_id } => self.open(thread_id),
             Effect::Revive { thread_id, command } => {
                 let from = self.connection.as_ref().and_then(|link| link.offset(&thread_id)).unwrap_or(0);
@@ -99,7 +103,15 @@ impl Performer {
                     Err(error) => notice(Level::Error, format!("the thread was not exported: {error}")),
                 });
             }
+            Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
+            Effect::LoadItems => self.list(|setup| Message::Items(listing::items(setup))),
+            Effect::LoadFiles => self.list(|setup| Message::Files(listing::files(&setup.project.root))),
+            Effect::ReadItem { kind, id } => self.list(move |setup| {
+                let text = listing::text(setup, kind, &id);
+                Message::ItemText { kind, id, text }
+            }),
             effect @ (Effect::Copy(_)
+            | Effect::OpenFile(_)
             | Effect::Edit(_)
             | Effect::ShowText(_)
             | Effect::ToggleMouse
@@ -112,9 +124,16 @@ impl Performer {
         None
     }
 
-    /// From here on, models are as `models` has them.
-    pub(super) fn know(&mut self, models: Models) {
-        self.models = models;
+    /// From here on, everything is as `setup` has it.
+    pub(super) fn know(&mut self, setup: Setup) {
+        self.models = setup.models.clone();
+        self.setup = Arc::new(setup);
+    }
+
+    /// Lists something off the loop.
+    fn list(&mut self, list: impl FnOnce(&Setup) -> Message + Send + 'static) {
+        let setup = Arc::clone(&self.setup);
+        self.answer(move || list(&setup));
     }
 
     /// What can wait until the first frame is drawn: whether the project is trusted, and with `servers`, whether a model
@@ -168,7 +187,7 @@ impl Performer {
         }
     }
 
-    fn start(&mut self, directive: String, model: ModelRef, prompt: String) {
+    fn start(&mut self, directive: String, model: ModelRef, prompt: String, inputs: Values) {
         let now = SystemClock.now();
         let layout = self.layout();
         // Making a folder and a small file: quick, and the id is needed for everything after it.
@@ -184,6 +203,7 @@ impl Performer {
                 updated_at: now,
                 cost: Cost::default(),
                 limits: Limits::default(),
+                inputs,
             };
             recover::create(&layout, &summary)?;
             Ok(thread_id)

@@ -13,11 +13,13 @@ use crate::providers::is_scripted;
 use crate::terminal::guard::{Foreground, take_background_panics};
 use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard};
 use crate::ui::{self, Painter};
-use crate::workbench::{self, Effect, Level, Message, Model, Options};
+use crate::workbench::{self, DirectiveChoice, Effect, Level, Message, Model, Options};
 use std::collections::BTreeSet;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -38,6 +40,8 @@ pub struct Opening {
     pub thread: Option<ThreadId>,
     /// The model of a new thread.
     pub chosen: Chosen,
+    /// What its directive wants to be told.
+    pub draft: Option<DirectiveChoice>,
 }
 
 /// Why the workbench could not go on.
@@ -68,7 +72,7 @@ struct App {
 ///
 /// # Errors
 /// [`AppError`].
-pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, AppError> {
+pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCode, AppError> {
     let foreground = Foreground::enter();
     let launcher = setup.launcher()?;
     let mut shutdown = Shutdown::listen()?;
@@ -81,7 +85,7 @@ pub async fn run(setup: Setup, tty: Tty, opening: Opening) -> Result<ExitCode, A
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
     let mut app = App {
         painter: Painter::new(theme.of(&model), theme.depth),
-        performer: Performer::new(launcher, setup.models.clone(), sender),
+        performer: Performer::new(launcher, Arc::clone(&setup), sender),
         pacer: Pacer::default(),
         terminal_effects: Vec::new(),
         theme,
@@ -309,14 +313,28 @@ impl App {
             Effect::ShowText(text) => {
                 drop(input.take());
                 guard.pause();
-                let shown = edit(&text).await;
+                let shown = show(&text).await;
                 self.take_back(guard, screen, input, tty)?;
                 if let Err(error) = shown {
                     self.update(Message::Notice { level: Level::Error, text: error });
                 }
                 self.update(Message::Resumed);
             }
+            Effect::OpenFile(path) => {
+                drop(input.take());
+                guard.pause();
+                let edited = open_editor(&path).await;
+                self.take_back(guard, screen, input, tty)?;
+                if let Err(error) = edited {
+                    self.update(Message::Notice { level: Level::Error, text: error });
+                }
+                self.update(Message::Resumed);
+            }
             Effect::Start { .. }
+            | Effect::LoadDirectives
+            | Effect::LoadItems
+            | Effect::ReadItem { .. }
+            | Effect::LoadFiles
             | Effect::Export { .. }
             | Effect::Open { .. }
             | Effect::Revive { .. }
@@ -371,8 +389,9 @@ impl App {
                     self.update(Message::UsualModel(model));
                 }
             }
-            self.performer.know(setup.models);
+            self.performer.know(setup);
         }
+        self.update(Message::Saved);
         // The same mistake is told once, and again after it was mended and made anew.
         let wrong: BTreeSet<String> = wrong.into_iter().collect();
         for text in wrong.difference(&std::mem::take(&mut self.told)).cloned() {
@@ -393,8 +412,27 @@ impl App {
 /// Lets the person edit `text` in their editor.
 async fn edit(text: &str) -> Result<String, String> {
     let failed = |error: io::Error| format!("the draft could not be edited: {error}");
-    let file = tempfile::Builder::new().prefix("levain-").suffix(".md").tempfile().map_err(failed)?;
-    std::fs::write(file.path(), text).map_err(failed)?;
+    let file = copy(text).map_err(failed)?;
+    open_editor(file.path()).await.map_err(|error| format!("{error}; the draft is unchanged"))?;
+    std::fs::read_to_string(file.path()).map_err(failed)
+}
+
+/// Shows `text` in the person's editor, in a file that cannot be written: what were changed there would be lost.
+async fn show(text: &str) -> Result<(), String> {
+    let failed = |error: io::Error| format!("the text could not be shown: {error}");
+    let file = copy(text).map_err(failed)?;
+    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o400)).map_err(failed)?;
+    open_editor(file.path()).await
+}
+
+fn copy(text: &str) -> io::Result<tempfile::NamedTempFile> {
+    let file = tempfile::Builder::new().prefix("levain-").suffix(".md").tempfile()?;
+    std::fs::write(file.path(), text)?;
+    Ok(file)
+}
+
+/// Opens a file in the person's editor and waits until it is closed.
+async fn open_editor(path: &Path) -> Result<(), String> {
     let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.is_empty()));
     let editor = named.unwrap_or_else(|| "vi".to_owned());
     // People write `code --wait` there: the shell takes it apart.
@@ -402,14 +440,14 @@ async fn edit(text: &str) -> Result<String, String> {
         .arg("-c")
         .arg(format!("{editor} \"$1\""))
         .arg("sh")
-        .arg(file.path())
+        .arg(path)
         .status()
         .await
-        .map_err(failed)?;
+        .map_err(|error| format!("the editor could not be started: {error}"))?;
     if !status.success() {
-        return Err(format!("{editor} ended with {status}; the draft is unchanged. Set EDITOR to another editor."));
+        return Err(format!("{editor} ended with {status}; set EDITOR to another editor"));
     }
-    std::fs::read_to_string(file.path()).map_err(failed)
+    Ok(())
 }
 
 fn options(setup: &Setup, opening: Opening, size: (u16, u16), keymap: Keymap, theme: &ThemeSource) -> Options {
@@ -426,5 +464,6 @@ fn options(setup: &Setup, opening: Opening, size: (u16, u16), keymap: Keymap, th
         now: now(),
         themes: theme.names(),
         theme: theme.chosen.clone(),
+        draft: opening.draft,
     }
 }

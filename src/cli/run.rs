@@ -151,6 +151,7 @@ async fn hosted(
         updated_at: now,
         cost: Cost::default(),
         limits: arguments.limits(setup.one_shot_limits(), briefing.limits),
+        inputs: arguments.inputs(),
     };
     recover::create(&setup.layout, &summary)?;
     let grants = briefing.grants.clone();
@@ -256,6 +257,7 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         | Event::LogRepaired { .. }
         | Event::PromptQueued { .. }
         | Event::PromptWithdrawn { .. }
+        | Event::QueueArranged { .. }
         | Event::ModelChanged { .. }
         | Event::LimitsChanged { .. }
         | Event::CognitionIn { .. }

@@ -4,9 +4,9 @@ use super::failure::Failure;
 use super::{Common, Open, find, runtime};
 use crate::app::setup::SetupError;
 use crate::app::{self, Briefing, Opening, Setup, logging};
-use crate::items::directive::Values;
 use crate::terminal::{Tty, guard};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
     let mut setup = Setup::gather(common.project.as_deref(), common.arguments(open.directive))?;
@@ -19,10 +19,12 @@ pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
     let items = setup.items();
     // A thread that is reopened has its own directive.
     if thread.is_none() {
-        let briefing = Briefing::prepare(&setup, &directive, Some(Values::new()))?;
+        // What it wants to be told is asked for on the screen.
+        let briefing = Briefing::prepare(&setup, &directive, None)?;
         setup.problems.extend(briefing.problems);
     }
     let chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
+    let draft = if thread.is_none() { app::listing::directive(&setup, &items, &directive) } else { None };
     drop(items);
     let tty = Tty::open().map_err(|error| {
         Failure::new(format!("the workbench needs a terminal ({error})"))
@@ -30,6 +32,6 @@ pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
     })?;
     logging::to_file(setup.dirs.state.join("levain.log"));
     guard::install_panic_hook();
-    let opening = Opening { directive, thread, chosen };
-    runtime()?.block_on(app::run(setup, tty, opening)).map_err(|error| Failure::new(error.to_string()))
+    let opening = Opening { directive, thread, chosen, draft };
+    runtime()?.block_on(app::run(Arc::new(setup), tty, opening)).map_err(|error| Failure::new(error.to_string()))
 }

@@ -92,6 +92,7 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
         | Event::WorkerEnded { .. }
         | Event::PromptQueued { .. }
         | Event::PromptWithdrawn { .. }
+        | Event::QueueArranged { .. }
         | Event::LimitsChanged { .. }
         | Event::SystemPrompt { .. }
         | Event::ContextInjected { .. }

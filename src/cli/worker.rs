@@ -39,7 +39,7 @@ async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String
     let thread = &arguments.thread;
     let summary = Summary::read(&setup.layout.thread(thread), thread).map_err(|error| text(&error))?;
     let items = setup.items();
-    let briefing = Briefing::prepare(&setup, &summary.directive, None).map_err(|error| text(&error))?;
+    let briefing = Briefing::prepare(&setup, &summary.directive, Some(summary.inputs)).map_err(|error| text(&error))?;
     for problem in &briefing.problems {
         tracing::warn!(%problem, "in the directive");
     }

@@ -215,14 +215,17 @@ mod tests {
     fn the_most_particular_context_wins() {
         let keymap = Keymap::embedded();
         let key = Key { alt: true, ..Key::plain(KeyCode::Enter) };
-        assert_eq!(keymap.command(key, &[Context::Composer]), Some(CommandId::EditNewline));
-        assert_eq!(keymap.command(key, &[Context::Working, Context::Composer]), Some(CommandId::PromptFollowUp));
+        assert_eq!(keymap.command(key, &[Context::Composer, Context::Text]), Some(CommandId::EditNewline));
+        assert_eq!(
+            keymap.command(key, &[Context::Working, Context::Composer, Context::Text]),
+            Some(CommandId::PromptFollowUp)
+        );
     }
 
     #[test]
     fn a_hint_names_a_key_that_works() {
         let keymap = Keymap::embedded();
-        let contexts = [Context::Working, Context::Composer];
+        let contexts = [Context::Working, Context::Composer, Context::Text];
         let newline = keymap.key_for(CommandId::EditNewline, &contexts).unwrap();
         assert_eq!(newline.to_string(), "shift-enter");
         assert_eq!(keymap.key_for(CommandId::ListUp, &contexts), None);
@@ -248,7 +251,7 @@ colour = "red"
             [
                 "mine.toml:3: there is no command `prompt.sned`; the nearest is `prompt.send`",
                 "mine.toml:5: `hyper-s` is no key; write for example ctrl-p, alt-enter, F1 or ?",
-                "mine.toml:7: there is no context `nowhere`; use one of composer, empty, working, scrolled, approval, answering, anywhere, reading, search, completion, picker, threads, pager",
+                "mine.toml:7: there is no context `nowhere`; use one of composer, text, empty, working, scrolled, approval, answering, anywhere, reading, search, completion, form, picker, list, threads, items, queue, pager",
                 "mine.toml:8: a key is a text",
                 "mine.toml:10: `colour` is unknown here; keys stand in the list `bind`",
             ]
@@ -265,7 +268,7 @@ colour = "red"
         );
         assert_eq!(problems.first().map(|problem| problem.line), Some(3), "{problems:?}");
         let key = Key::plain(KeyCode::F(9));
-        assert_eq!(keymap.command(key, &[Context::Composer]), Some(CommandId::AppQuit));
+        assert_eq!(keymap.command(key, &[Context::Composer, Context::Text]), Some(CommandId::AppQuit));
     }
 
     proptest! {

@@ -21,7 +21,7 @@ pub enum Context {
     Approval,
     /// It has the keyboard.
     Answering,
-    /// Completions of a `/` command are shown.
+    /// Completions of what is being written are shown.
     Completion,
     /// A list with a filter line.
     Picker,
@@ -29,6 +29,16 @@ pub enum Context {
     Threads,
     /// A page of text that scrolls: help, notices.
     Pager,
+    /// Text is being written: the draft, or a field of a form.
+    Text,
+    /// A list while its filter is not being written.
+    List,
+    /// The list of items.
+    Items,
+    /// The list of queued messages.
+    Queue,
+    /// The inputs of a directive are being given.
+    Form,
 }
 
 impl Context {
@@ -49,12 +59,18 @@ impl Context {
             Self::Picker => "picker",
             Self::Threads => "threads",
             Self::Pager => "pager",
+            Self::Text => "text",
+            Self::List => "list",
+            Self::Items => "items",
+            Self::Queue => "queue",
+            Self::Form => "form",
         }
     }
 
     /// All contexts, in the order in which help lists them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 18] = [
         Self::Composer,
+        Self::Text,
         Self::Empty,
         Self::Working,
         Self::Scrolled,
@@ -64,8 +80,12 @@ impl Context {
         Self::Reading,
         Self::Search,
         Self::Completion,
+        Self::Form,
         Self::Picker,
+        Self::List,
         Self::Threads,
+        Self::Items,
+        Self::Queue,
         Self::Pager,
     ];
 
@@ -82,10 +102,15 @@ impl Context {
             Self::Search => "Writing what to look for",
             Self::Approval => "While a call waits for you",
             Self::Answering => "Answering it",
-            Self::Completion => "Completing a / command",
-            Self::Picker => "Lists",
+            Self::Completion => "Completing a / command or an @ name",
+            Self::Picker => "Writing the filter of a list",
             Self::Threads => "Threads",
             Self::Pager => "Help and notices",
+            Self::Text => "Editing text",
+            Self::List => "Lists",
+            Self::Items => "Items",
+            Self::Queue => "Queued messages",
+            Self::Form => "Giving a directive its inputs",
         }
     }
 
@@ -218,6 +243,18 @@ commands! {
     AppLeave "app.leave" "Interrupt, then leave" "Stops a running turn; pressed twice it leaves. Threads at work go on." [hidden];
     AppLeaveEmpty "app.leave_empty" "Leave" "Leave when the draft is empty; otherwise delete the letter under the cursor." [hidden];
     AppQuit "app.quit" "Quit" "Leave levain. Threads at work go on." / "quit";
+    DirectiveChoose "directive.choose" "Start a directive" "Choose a directive for a new thread, and give it its inputs." / "directive";
+    FormNext "form.next" "Next field" "Go to the next input." [hidden];
+    FormPrevious "form.previous" "Field before" "Go to the input before." [hidden];
+    FormStart "form.start" "Start" "Begin a new thread with these inputs." [hidden];
+    ItemsShow "items.show" "Items" "List directives, knowledge and tools: where they lie, what they hide, what is wrong with them." / "items";
+    ItemsOpen "items.open" "Open in $EDITOR" "Open the item's file in your own editor." [hidden];
+    PreviewUp "preview.up" "Preview up" "Scroll the preview up." [hidden];
+    PreviewDown "preview.down" "Preview down" "Scroll the preview down." [hidden];
+    QueueShow "queue.show" "Queued messages" "List what waits for its turn; edit it, move it, take it back." / "queue";
+    QueueUp "queue.up" "Earlier" "Let the chosen message go one place earlier." [hidden];
+    QueueDown "queue.down" "Later" "Let the chosen message go one place later." [hidden];
+    QueueDrop "queue.drop" "Withdraw" "Take the chosen message out of the queue; Ctrl+R still finds it." [hidden];
 }
 
 impl CommandId {

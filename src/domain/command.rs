@@ -32,6 +32,10 @@ pub enum Command {
     },
     /// End the worker; running work is cancelled first.
     Shutdown,
+    /// Let queued prompts stand in this order, before those that are not named.
+    Arrange {
+        prompts: Vec<u64>,
+    },
 }
 
 /// How the thread stands, for status lines and lists.

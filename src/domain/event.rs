@@ -7,6 +7,7 @@
 use super::amount::Usage;
 use super::capability::Grant;
 use super::id::{CallId, ContentHash, ModelRef, ThreadId};
+use super::input::Values;
 use super::message::Message;
 use super::status::{Cost, LimitKind, Limits, ThreadKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -57,6 +58,9 @@ pub enum Event {
         model: ModelRef,
         limits: Limits,
         project: String,
+        /// What the directive was told; what is not here has its default.
+        #[serde(default, skip_serializing_if = "Values::is_empty")]
+        inputs: Values,
     },
     /// A process has taken the thread over.
     WorkerStarted {
@@ -81,6 +85,10 @@ pub enum Event {
     /// A queued prompt was taken back before it was used.
     PromptWithdrawn {
         prompt: u64,
+    },
+    /// Queued prompts stand in this order from here on, before those that are not named.
+    QueueArranged {
+        prompts: Vec<u64>,
     },
     /// The thread answers with another model from here on.
     ModelChanged {

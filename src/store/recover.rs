@@ -206,6 +206,7 @@ mod tests {
             updated_at: Timestamp(1),
             cost: Cost::default(),
             limits: Limits::default(),
+            inputs: crate::domain::Values::new(),
         };
         create(&layout, &summary).unwrap();
         (project, layout, id)

@@ -8,6 +8,7 @@ use super::{files, log};
 use crate::domain::event::Delta;
 use crate::domain::{
     Assembly, ContentHash, Cost, Limits, ModelRef, Record, RequestRecord, Status, ThreadId, ThreadKind, Timestamp,
+    Values,
 };
 use crate::ports::store::Snapshot;
 use crate::ports::{StoreError, ThreadStore};
@@ -33,6 +34,9 @@ pub struct Summary {
     pub cost: Cost,
     #[serde(default)]
     pub limits: Limits,
+    /// What the directive was told when the thread was made.
+    #[serde(default, skip_serializing_if = "Values::is_empty")]
+    pub inputs: Values,
 }
 
 impl Summary {

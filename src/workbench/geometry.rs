@@ -1,5 +1,6 @@
 //! Which part of the screen is where, from the model alone. Update needs it to scroll by pages, view to draw.
 
+use super::form::Field;
 use super::model::Model;
 use super::overlay::{Overlay, PickerKind};
 
@@ -128,7 +129,7 @@ pub fn overlay(model: &Model) -> Area {
     let Some(overlay) = &model.overlay else { return Area::default() };
     match overlay {
         Overlay::Picker(picker) if picker.kind == PickerKind::Threads && regions.panel.width > 0 => regions.panel,
-        Overlay::Picker(_) | Overlay::Pager(_) => {
+        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) => {
             let body = Area {
                 x: regions.panel.width,
                 y: 0,
@@ -138,11 +139,20 @@ pub fn overlay(model: &Model) -> Area {
             if body.width < 60 || body.height < 16 {
                 return body;
             }
+            if matches!(overlay, Overlay::Picker(picker) if picker.kind == PickerKind::Items) {
+                // It shows two things at once, and may have all there is.
+                return body;
+            }
             let width = (body.width - 4).min(100);
             let height = body.height - 4;
             let entries = match overlay {
                 Overlay::Picker(picker) => picker.entries.len(),
                 Overlay::Pager(pager) => pager.lines.len(),
+                // Its description with a blank, and no blank below the last field; it has no filter line.
+                Overlay::Form(form) => {
+                    let about = if form.directive.description.is_empty() { 0 } else { 2 };
+                    (form.fields.iter().map(field_rows).sum::<usize>() + about).saturating_sub(3)
+                }
             };
             let height = height.min(u16::try_from(entries).unwrap_or(u16::MAX).saturating_add(4).max(8));
             Area { x: body.x + (body.width - width) / 2, y: body.y + (body.height - height) / 3, width, height }
@@ -150,13 +160,51 @@ pub fn overlay(model: &Model) -> Area {
     }
 }
 
+/// Most rows of one field that are shown at once.
+pub const FIELD_MOST: usize = 4;
+
+/// Rows a field of a form takes: its name, what is written, what is wrong, and a blank.
+#[must_use]
+pub fn field_rows(field: &Field) -> usize {
+    2 + field.text.rows().min(FIELD_MOST) + usize::from(field.wrong.is_some())
+}
+
+/// Columns in which the fields of a form are wrapped.
+#[must_use]
+pub fn form_width(model: &Model) -> u16 {
+    let area = overlay(model);
+    let frame = if area.width < 4 || area.height < 3 { 0 } else { 2 };
+    area.width.saturating_sub(frame + COMPOSER_INDENT + 1).max(1)
+}
+
+/// How the list of items shares what is inside its frame: the list with its filter line, and the preview, which may have
+/// no room.
+#[must_use]
+pub fn items_parts(inner: Area) -> (Area, Area) {
+    if inner.width >= 100 {
+        let list = Area { width: inner.width / 2, ..inner };
+        let x = inner.x + list.width + 1;
+        return (list, Area { x, width: inner.x + inner.width - x, ..inner });
+    }
+    if inner.height >= 14 {
+        let list = Area { height: inner.height / 2, ..inner };
+        let y = inner.y + list.height + 1;
+        return (list, Area { y, height: inner.y + inner.height - y, ..inner });
+    }
+    (inner, Area::default())
+}
+
 /// Rows of the list inside what lies over the transcript.
 #[must_use]
 pub fn overlay_rows(model: &Model) -> usize {
     let area = overlay(model);
+    if matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Items) {
+        let inner = Area { height: area.height.saturating_sub(2), width: area.width.saturating_sub(2), ..area };
+        return usize::from(items_parts(inner).0.height.saturating_sub(1)).max(1);
+    }
     let around = match &model.overlay {
         Some(Overlay::Picker(_)) => 3,
-        Some(Overlay::Pager(_)) => 2,
+        Some(Overlay::Pager(_) | Overlay::Form(_)) => 2,
         None => 0,
     };
     usize::from(area.height.saturating_sub(around)).max(1)

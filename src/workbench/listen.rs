@@ -208,6 +208,7 @@ impl Model {
             if let Some(state) = &mut self.state {
                 state.queue.retain(|queued| queued.prompt != *prompt);
             }
+            self.show_queue();
         } else if let Event::ErrorClassified { .. } = &record.event {
             self.transcript.end_live(&StopReason::Truncated { detail: "the call failed".to_owned() });
         }
@@ -227,13 +228,15 @@ impl Model {
             && !state.queue.iter().any(|known| known.prompt == prompt)
         {
             state.queue.push(QueuedPrompt { prompt, text: text.to_owned(), mode });
+            self.show_queue();
         }
     }
 
     /// What an event tells beside its block, whether it is read from the log or comes live.
     fn learn(&mut self, event: &Event) {
-        if let Event::ThreadStarted { directive, model, .. } = event {
-            self.directive.clone_from(directive);
+        if let Event::ThreadStarted { directive, model, inputs, .. } = event {
+            self.follows(directive);
+            self.inputs.clone_from(inputs);
             self.answers(model);
         } else if let Event::ModelChanged { model } | Event::CognitionOut { model, .. } = event {
             self.answers(model);
@@ -279,7 +282,7 @@ impl Model {
         let mut state = state;
         state.queue.retain(|queued| !self.waits.iter().any(|waits| waits.block.is_some() && waits.text == queued.text));
         self.answers(&state.model);
-        self.directive.clone_from(&state.directive);
+        self.follows(&state.directive);
         if working && !self.is_working() {
             self.enter(Phase::Asking);
         } else if !working && self.is_working() && !self.sent.iter().any(|sent| matches!(sent, Sent::Prompt(_))) {
@@ -297,6 +300,7 @@ impl Model {
         self.changed |= self.state.as_ref() != Some(&state);
         self.state = Some(state);
         self.follow_approvals();
+        self.show_queue();
         if changed && super::geometry::shows_panel(self) { vec![Effect::LoadThreads] } else { Vec::new() }
     }
 }
@@ -338,6 +342,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::LogRepaired { .. }
         | Event::PromptQueued { .. }
         | Event::PromptWithdrawn { .. }
+        | Event::QueueArranged { .. }
         | Event::ModelChanged { .. }
         | Event::LimitsChanged { .. }
         | Event::PermissionsSet { .. }

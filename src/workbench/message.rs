@@ -1,8 +1,9 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
 use crate::commands::{Key, Keymap};
-use crate::domain::{ModelRef, Record, Status, ThreadId};
+use crate::domain::{Input, ModelRef, Problem, Record, Status, ThreadId, Values};
 use crate::worker::protocol::{Command, FromWorker, State};
+use std::path::PathBuf;
 
 /// Something that happened outside the workbench.
 #[derive(Debug)]
@@ -85,6 +86,20 @@ pub enum Message {
     Second,
     /// The program was continued after a suspend: everything is drawn again.
     Resumed,
+    /// Every directive that can be named, those of the project first.
+    Directives(Vec<DirectiveChoice>),
+    /// Every item that can be named.
+    Items(Vec<ItemRow>),
+    /// The text of an item, or why it does not read (answer to [`Effect::ReadItem`]).
+    ItemText {
+        kind: &'static str,
+        id: String,
+        text: Result<String, String>,
+    },
+    /// Files of the project, by their paths from its root.
+    Files(Vec<String>),
+    /// Something that people write was saved: settings, items, themes.
+    Saved,
 }
 
 impl Message {
@@ -116,6 +131,11 @@ impl Message {
             Self::ApprovalArmed => "approval_armed",
             Self::Second => "second",
             Self::Resumed => "resumed",
+            Self::Directives(_) => "directives",
+            Self::Items(_) => "items",
+            Self::ItemText { .. } => "item_text",
+            Self::Files(_) => "files",
+            Self::Saved => "saved",
         }
     }
 }
@@ -175,6 +195,43 @@ pub struct ModelChoice {
     pub usable: bool,
 }
 
+/// A directive as the picker shows it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DirectiveChoice {
+    pub id: String,
+    /// `project`, `user`, `system`, or `system:` with the name of a bundle.
+    pub space: String,
+    pub description: String,
+    pub inputs: Vec<Input>,
+    /// The model it wishes for, or what stands in for that; none when it wishes for none.
+    pub model: Option<ModelRef>,
+    /// Why that is not the one it wishes for.
+    pub notice: Option<String>,
+    /// Why it cannot be started.
+    pub refusal: Option<String>,
+}
+
+/// An item as the list shows it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ItemRow {
+    /// `directive`, `knowledge` or `tool`.
+    pub kind: &'static str,
+    pub id: String,
+    /// As in [`DirectiveChoice::space`].
+    pub space: String,
+    /// Where it lies, as told to people.
+    pub place: String,
+    /// Its file; none when it is in the program itself.
+    pub file: Option<PathBuf>,
+    /// The spaces of the files it hides.
+    pub shadows: Vec<String>,
+    /// What its signature is worth, in a word; none where nobody looks at signatures.
+    pub signature: Option<&'static str>,
+    pub problems: Vec<Problem>,
+    /// How a directive is started.
+    pub directive: Option<DirectiveChoice>,
+}
+
 /// Something the workbench wants done. Effects are carried out in order and never waited for: answers come back as
 /// messages.
 #[derive(Clone, Debug, PartialEq)]
@@ -184,6 +241,7 @@ pub enum Effect {
         directive: String,
         model: ModelRef,
         prompt: String,
+        inputs: Values,
     },
     /// Show a thread: read the end of its log, connect if a worker runs it.
     Open {
@@ -223,4 +281,14 @@ pub enum Effect {
     /// Draw everything again from nothing.
     Redraw,
     Quit,
+    LoadDirectives,
+    LoadItems,
+    /// Read the beginning of an item's text.
+    ReadItem {
+        kind: &'static str,
+        id: String,
+    },
+    LoadFiles,
+    /// Open a file in `$EDITOR`.
+    OpenFile(PathBuf),
 }

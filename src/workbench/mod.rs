@@ -5,8 +5,10 @@
 //! reading at [`update()`].
 
 pub mod approval;
+pub mod completion;
 pub mod composer;
 pub mod export;
+pub mod form;
 pub mod geometry;
 mod help;
 mod history;
@@ -15,8 +17,10 @@ pub mod message;
 mod model;
 pub mod overlay;
 mod perform;
+mod queue;
 mod reading;
 mod scroll;
+mod shelf;
 mod submit;
 pub mod transcript;
 mod update;
@@ -25,8 +29,9 @@ mod update;
 mod tests;
 
 pub use crate::worker::protocol;
-pub use message::{Effect, ExportForm, Level, Message, ModelChoice, ThreadRow};
+pub use message::{DirectiveChoice, Effect, ExportForm, ItemRow, Level, Message, ModelChoice, ThreadRow};
 pub use model::{Activity, Link, Model, NoticeLine, Options, Phase, Waits};
 pub use reading::{Reading, Search};
 pub use scroll::{Layout, Position};
+pub use shelf::{Preview, Shelf};
 pub use update::update;

@@ -1,17 +1,20 @@
 //! Everything the screen is a picture of.
 
 use super::approval::Approvals;
+use super::completion::Completion;
 use super::composer::Composer;
+use super::form::Form;
 use super::geometry;
 use super::history::History;
-use super::message::{Effect, Level, ModelChoice, ThreadRow};
-use super::overlay::{Completion, Overlay};
+use super::message::{DirectiveChoice, Effect, Level, ModelChoice, ThreadRow};
+use super::overlay::Overlay;
 use super::reading::Reading;
 use super::scroll::Position;
+use super::shelf::Shelf;
 use super::transcript::{BlockId, Transcript};
 use crate::commands::{Context, Keymap};
 use crate::domain::event::PromptMode;
-use crate::domain::{ModelRef, ThreadId, Timestamp};
+use crate::domain::{ModelRef, ThreadId, Timestamp, Values};
 use crate::worker::protocol::{QueuedPrompt, State};
 use std::collections::VecDeque;
 
@@ -34,6 +37,8 @@ pub struct Options {
     /// Names of the themes that can be chosen, and the one in use; none follows the terminal's background.
     pub themes: Vec<String>,
     pub theme: Option<String>,
+    /// What is known of the directive of a new thread: with inputs, they are asked for first.
+    pub draft: Option<DirectiveChoice>,
 }
 
 /// What stands between the screen and the thread's worker.
@@ -168,6 +173,15 @@ pub struct Model {
     pub(super) changed: bool,
     /// The last block a held view shows.
     pub(super) shown_through: Option<BlockId>,
+    /// What a new thread tells its directive.
+    pub inputs: Values,
+    /// What is known of the directive on the screen, for a new thread of it.
+    pub draft: Option<DirectiveChoice>,
+    pub shelf: Shelf,
+    /// A form that was left, with what was written into it.
+    pub(super) left_form: Option<Form>,
+    /// The model of a new thread whose directive wishes for none.
+    pub(super) usual: ModelRef,
 }
 
 impl Model {
@@ -175,6 +189,11 @@ impl Model {
     #[must_use]
     pub fn new(options: Options) -> (Self, Vec<Effect>) {
         let mut model = Self {
+            inputs: Values::new(),
+            draft: options.draft,
+            shelf: Shelf::default(),
+            left_form: None,
+            usual: options.model.clone(),
             directive: options.directive,
             model: options.model,
             model_is_scripted: options.model_is_scripted,
@@ -218,6 +237,9 @@ impl Model {
             shown_through: None,
         };
         model.composer.wrap(geometry::composer_width(&model));
+        if let Some(directive) = model.draft.clone().filter(|choice| !choice.inputs.is_empty()) {
+            model.ask_inputs(directive);
+        }
         let mut effects: Vec<_> = options.open.map(|thread_id| Effect::Open { thread_id }).into_iter().collect();
         effects.push(Effect::LoadHistory);
         if geometry::shows_panel(&model) {
@@ -297,7 +319,7 @@ impl Model {
     #[must_use]
     pub fn composer_contexts(&self) -> Vec<Context> {
         let mut contexts = Vec::with_capacity(8);
-        if !self.completion.commands.is_empty() {
+        if !self.completion.entries.is_empty() {
             contexts.push(Context::Completion);
         }
         if self.is_armed() {
@@ -315,8 +337,7 @@ impl Model {
         if self.composer.is_empty() {
             contexts.push(Context::Empty);
         }
-        contexts.push(Context::Composer);
-        contexts.push(Context::Anywhere);
+        contexts.extend([Context::Composer, Context::Text, Context::Anywhere]);
         contexts
     }
 
@@ -331,8 +352,11 @@ impl Model {
                 }
                 Some(_) => vec![Context::Reading, Context::Anywhere],
             },
-            Some(Overlay::Picker(picker)) if picker.filtering => vec![Context::Picker, Context::Anywhere],
-            Some(Overlay::Picker(_)) => vec![Context::Threads, Context::Anywhere],
+            Some(Overlay::Picker(picker)) => match picker.kind.keys().filter(|_| !picker.filtering) {
+                Some(keys) => vec![keys, Context::List, Context::Anywhere],
+                None => vec![Context::Picker, Context::Anywhere],
+            },
+            Some(Overlay::Form(_)) => vec![Context::Form, Context::Text, Context::Anywhere],
             Some(Overlay::Pager(_)) => vec![Context::Pager, Context::Anywhere],
         }
     }

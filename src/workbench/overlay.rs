@@ -1,8 +1,10 @@
-//! What can lie over the transcript: a list to choose from, or a page to read.
+//! What can lie over the transcript: a list to choose from, a page to read, or a form to fill in.
 
-use super::message::{ModelChoice, ThreadRow};
+use super::form::Form;
+use super::message::{DirectiveChoice, ItemRow, ModelChoice, ThreadRow};
 use super::model::Model;
 use crate::commands::{CommandId, Context, TABLE};
+use crate::worker::protocol::QueuedPrompt;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
@@ -10,6 +12,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 pub enum Overlay {
     Picker(Picker),
     Pager(Pager),
+    Form(Form),
 }
 
 /// A list with a filter line.
@@ -35,6 +38,9 @@ pub enum PickerKind {
     Threads,
     Themes,
     History,
+    Directives,
+    Items,
+    Queue,
 }
 
 impl PickerKind {
@@ -46,6 +52,35 @@ impl PickerKind {
             Self::Threads => "threads",
             Self::Themes => "themes",
             Self::History => "earlier prompts",
+            Self::Directives => "start a directive",
+            Self::Items => "items",
+            Self::Queue => "queued messages",
+        }
+    }
+
+    /// What letters are while the filter is not written: keys of these contexts. None where letters always filter.
+    #[must_use]
+    pub fn keys(self) -> Option<Context> {
+        match self {
+            Self::Threads => Some(Context::Threads),
+            Self::Items => Some(Context::Items),
+            Self::Queue => Some(Context::Queue),
+            Self::Palette | Self::Models | Self::Themes | Self::History | Self::Directives => None,
+        }
+    }
+
+    /// What an empty list says.
+    #[must_use]
+    pub fn nothing(self) -> &'static str {
+        match self {
+            Self::Queue => "nothing is queued",
+            Self::Palette
+            | Self::Models
+            | Self::Threads
+            | Self::Themes
+            | Self::History
+            | Self::Directives
+            | Self::Items => "nothing matches",
         }
     }
 }
@@ -70,6 +105,9 @@ pub enum Choice {
     Thread(ThreadRow),
     Theme(String),
     Prompt(String),
+    Directive(Box<DirectiveChoice>),
+    Item(Box<ItemRow>),
+    Queued(QueuedPrompt),
 }
 
 /// A page that scrolls.
@@ -96,22 +134,27 @@ pub enum PagerLine {
 
 impl Picker {
     pub(super) fn new(kind: PickerKind, entries: Vec<Entry>, loading: bool) -> Self {
-        let filtering = kind != PickerKind::Threads;
+        let filtering = kind.keys().is_none();
         let mut picker =
             Self { kind, filter: String::new(), filtering, entries: Vec::new(), shown: Vec::new(), chosen: 0, loading };
         picker.set_entries(entries);
-        picker.choose_current();
         picker
     }
 
     /// Replaces the entries; the chosen one stays chosen where it still exists.
     pub(super) fn set_entries(&mut self, entries: Vec<Entry>) {
-        let chosen = self.chosen().map(|entry| entry.label.clone());
+        let (chosen, at) = (self.chosen().cloned(), self.chosen);
         self.entries = entries;
         self.refilter();
-        if let Some(label) = chosen {
-            let place = self.shown.iter().position(|index| self.entries[*index].label == label);
-            self.chosen = place.unwrap_or(0);
+        if let Some(chosen) = chosen {
+            let place = |is_it: &dyn Fn(&Entry) -> bool| {
+                self.shown.iter().position(|index| self.entries.get(*index).is_some_and(is_it))
+            };
+            let same = place(&|entry| entry.choice == chosen.choice);
+            let place = same.or_else(|| place(&|entry| entry.label == chosen.label));
+            self.chosen = place.unwrap_or(at).min(self.shown.len().saturating_sub(1));
+        } else if self.filter.is_empty() {
+            self.choose_current();
         }
     }
 
@@ -152,7 +195,7 @@ impl Picker {
 }
 
 /// Places of the texts that match, best first.
-pub(super) fn best(filter: &str, texts: impl Iterator<Item = String>) -> Vec<usize> {
+pub(super) fn best(filter: &str, texts: impl Iterator<Item = impl AsRef<str>>) -> Vec<usize> {
     if filter.trim().is_empty() {
         return (0..texts.count()).collect();
     }
@@ -161,7 +204,9 @@ pub(super) fn best(filter: &str, texts: impl Iterator<Item = String>) -> Vec<usi
     let mut letters = Vec::new();
     let mut scored: Vec<(u32, usize)> = texts
         .enumerate()
-        .filter_map(|(index, text)| Some((pattern.score(Utf32Str::new(&text, &mut letters), &mut matcher)?, index)))
+        .filter_map(|(index, text)| {
+            Some((pattern.score(Utf32Str::new(text.as_ref(), &mut letters), &mut matcher)?, index))
+        })
         .collect();
     scored.sort_by_key(|(score, index)| (std::cmp::Reverse(*score), *index));
     scored.into_iter().map(|(_, index)| index).collect()
@@ -230,36 +275,5 @@ impl Model {
             current: false,
         };
         self.history.prompts.iter().rev().map(entry).collect()
-    }
-}
-
-/// The `/` command being written, with what can complete it.
-#[derive(Clone, Debug, Default)]
-pub struct Completion {
-    pub commands: Vec<CommandId>,
-    pub chosen: usize,
-    /// Closed by the person until the word changes.
-    pub(super) dismissed: Option<String>,
-}
-
-impl Model {
-    /// Follows the draft: a first word after `/` is completed.
-    pub(super) fn complete(&mut self) {
-        let line = self.composer.first_line();
-        let word = line.strip_prefix('/').filter(|word| self.composer.ends_first_line() && !word.contains([' ', '/']));
-        let Some(word) = word else {
-            self.completion = Completion::default();
-            return;
-        };
-        if self.completion.dismissed.as_deref() == Some(word) {
-            return;
-        }
-        let commands: Vec<_> = TABLE.iter().filter_map(|row| row.slash.map(|slash| (slash, row.id))).collect();
-        let mut places = best(word, commands.iter().map(|(slash, _)| (*slash).to_owned()));
-        places.sort_by_key(|place| !commands[*place].0.starts_with(word));
-        let commands: Vec<_> = places.into_iter().map(|place| commands[place].1).collect();
-        if commands != self.completion.commands {
-            self.completion = Completion { commands, chosen: 0, dismissed: None };
-        }
     }
 }

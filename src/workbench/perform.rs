@@ -1,10 +1,11 @@
 //! What a command does.
 
+use super::completion::Completed;
 use super::composer::Composer;
 use super::geometry;
 use super::message::{Effect, ExportForm, Level};
 use super::model::{Link, Model, Sent};
-use super::overlay::{Choice, Overlay, Pager, Picker, PickerKind};
+use super::overlay::{Choice, Entry, Overlay, Pager, Picker, PickerKind};
 use super::scroll::Layout;
 use crate::commands::CommandId;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
@@ -38,21 +39,23 @@ impl Model {
             CommandId::EditYank => self.edit(Composer::yank),
             CommandId::EditUndo => self.edit(Composer::undo),
             CommandId::EditRedo => self.edit(Composer::redo),
-            CommandId::EditLeft => self.composer.left(),
-            CommandId::EditRight => self.composer.right(),
-            CommandId::EditUp if !self.composer.up() => self.earlier_prompt(),
-            CommandId::EditDown if !self.composer.down() => self.later_prompt(),
-            CommandId::EditUp | CommandId::EditDown => {}
-            CommandId::EditWordLeft => self.composer.word_left(),
-            CommandId::EditWordRight => self.composer.word_right(),
-            CommandId::EditLineStart => self.composer.line_start(),
-            CommandId::EditLineEnd => self.composer.line_end(),
-            CommandId::CompletionAccept => {
-                if let Some(word) = self.chosen_completion().and_then(|command| command.row().slash) {
-                    self.composer.set(&format!("/{word} "));
-                    self.complete();
-                }
-            }
+            CommandId::EditLeft => self.go(Composer::left),
+            CommandId::EditRight => self.go(Composer::right),
+            CommandId::EditUp => match &mut self.overlay {
+                Some(Overlay::Form(form)) => form.vertical(-1),
+                _ if !self.composer.up() => self.earlier_prompt(),
+                _ => {}
+            },
+            CommandId::EditDown => match &mut self.overlay {
+                Some(Overlay::Form(form)) => form.vertical(1),
+                _ if !self.composer.down() => self.later_prompt(),
+                _ => {}
+            },
+            CommandId::EditWordLeft => self.go(Composer::word_left),
+            CommandId::EditWordRight => self.go(Composer::word_right),
+            CommandId::EditLineStart => self.go(Composer::line_start),
+            CommandId::EditLineEnd => self.go(Composer::line_end),
+            CommandId::CompletionAccept => self.insert_completion(),
             CommandId::TranscriptPageUp => self.scroll(layout, self.page()),
             CommandId::TranscriptPageDown => self.scroll(layout, -self.page()),
             CommandId::TranscriptLineUp => self.scroll(layout, 1),
@@ -100,7 +103,13 @@ impl Model {
                     self.say(Level::Info, "the threads column needs a terminal of 120 columns");
                 }
             }
-            CommandId::ThreadNew => self.new_thread(),
+            CommandId::ThreadNew => {
+                self.new_thread();
+                // A directive that wants to be told something says so before the first prompt.
+                if self.draft.is_none() {
+                    return vec![Effect::LoadDirectives];
+                }
+            }
             CommandId::ModelChoose => {
                 self.pick(PickerKind::Models, !self.models_loaded);
                 return vec![Effect::LoadModels];
@@ -131,6 +140,25 @@ impl Model {
                 self.edit(Composer::delete);
             }
             CommandId::AppQuit => return self.quit(),
+            CommandId::DirectiveChoose => {
+                self.pick(PickerKind::Directives, !self.shelf.directives_loaded);
+                return vec![Effect::LoadDirectives];
+            }
+            CommandId::FormNext => self.step_form(1),
+            CommandId::FormPrevious => self.step_form(-1),
+            CommandId::FormStart => self.start_form(),
+            CommandId::ItemsShow => {
+                self.shelf.preview = None;
+                self.pick(PickerKind::Items, !self.shelf.items_loaded);
+                return vec![Effect::LoadItems];
+            }
+            CommandId::ItemsOpen => return self.open_item(),
+            CommandId::PreviewUp => self.scroll_preview(-3),
+            CommandId::PreviewDown => self.scroll_preview(3),
+            CommandId::QueueShow => self.pick(PickerKind::Queue, false),
+            CommandId::QueueUp => return self.move_queued(-1),
+            CommandId::QueueDown => return self.move_queued(1),
+            CommandId::QueueDrop => return self.drop_queued(),
         }
         Vec::new()
     }
@@ -145,6 +173,7 @@ impl Model {
         if self.model_is_scripted && self.link == Link::Draft && found.provider != "scripted" {
             self.model_is_scripted = false;
             self.say(Level::Info, format!("no key is set; {found} on this machine answers"));
+            self.usual.clone_from(&found);
             self.model = found;
             self.changed = true;
         }
@@ -152,9 +181,25 @@ impl Model {
     }
 
     fn edit(&mut self, change: impl FnOnce(&mut Composer)) {
+        if let Some(Overlay::Form(form)) = &mut self.overlay {
+            form.edit(change);
+            return;
+        }
         self.history.left();
         change(&mut self.composer);
         self.complete();
+    }
+
+    /// Moves the cursor; what completes the word it stands at follows.
+    fn go(&mut self, change: impl FnOnce(&mut Composer)) {
+        change(self.writing());
+        self.complete();
+    }
+
+    fn step_form(&mut self, step: isize) {
+        if let Some(Overlay::Form(form)) = &mut self.overlay {
+            form.step(step);
+        }
     }
 
     fn edit_filter(&mut self, change: impl FnOnce(&mut Picker)) {
@@ -176,14 +221,22 @@ impl Model {
         isize::try_from(geometry::overlay_rows(self)).unwrap_or(1)
     }
 
-    fn pick(&mut self, kind: PickerKind, loading: bool) {
-        let entries = match kind {
+    /// What a list of that kind holds now.
+    pub(super) fn entries(&self, kind: PickerKind) -> Vec<Entry> {
+        match kind {
             PickerKind::Palette => self.palette_entries(),
             PickerKind::Models => self.model_entries(),
             PickerKind::Threads => self.thread_entries(),
             PickerKind::Themes => self.theme_entries(),
             PickerKind::History => self.history_entries(),
-        };
+            PickerKind::Directives => self.directive_entries(),
+            PickerKind::Items => self.item_entries(),
+            PickerKind::Queue => self.queue_entries(),
+        }
+    }
+
+    fn pick(&mut self, kind: PickerKind, loading: bool) {
+        let entries = self.entries(kind);
         self.overlay = Some(Overlay::Picker(Picker::new(kind, entries, loading)));
     }
 
@@ -192,35 +245,36 @@ impl Model {
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) => picker.step(step),
             Some(Overlay::Pager(pager)) => pager.step(step, rows),
-            None if self.completion.commands.is_empty() => self.scroll_approval(step),
-            None => {
-                let last = self.completion.commands.len().saturating_sub(1);
-                self.completion.chosen = self.completion.chosen.saturating_add_signed(step).min(last);
-            }
+            Some(Overlay::Form(form)) => form.vertical(step),
+            None if self.completion.entries.is_empty() => self.scroll_approval(step),
+            None => self.completion.step(step),
         }
     }
 
     fn close(&mut self) {
-        if self.overlay.take().is_none() {
-            let word = self.composer.first_line().strip_prefix('/').map(str::to_owned);
-            self.completion.commands.clear();
-            self.completion.dismissed = word;
+        match self.overlay.take() {
+            // What was written into it is there when it is opened again.
+            Some(Overlay::Form(form)) => self.left_form = Some(form),
+            Some(Overlay::Picker(_) | Overlay::Pager(_)) => {}
+            None => self.dismiss_completion(),
         }
-    }
-
-    pub(super) fn chosen_completion(&self) -> Option<CommandId> {
-        self.completion.commands.get(self.completion.chosen).copied()
     }
 
     /// Takes the chosen entry of what is open.
     fn accept(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
         let Some(overlay) = self.overlay.take() else {
-            let Some(command) = self.chosen_completion() else { return Vec::new() };
+            let Some(Completed::Command(command)) = self.completion.chosen().cloned() else {
+                self.insert_completion();
+                return Vec::new();
+            };
             self.composer.take();
             self.complete();
             return self.perform(layout, command, false);
         };
-        let Overlay::Picker(picker) = overlay else { return Vec::new() };
+        let Overlay::Picker(picker) = overlay else {
+            self.overlay = Some(overlay);
+            return Vec::new();
+        };
         let Some(entry) = picker.chosen().cloned() else {
             self.overlay = Some(Overlay::Picker(picker));
             return Vec::new();
@@ -234,6 +288,16 @@ impl Model {
             }
             Choice::Thread(row) => return self.open_thread(row.thread_id),
             Choice::Theme(name) => self.theme = Some(name),
+            Choice::Directive(directive) => return self.begin(*directive),
+            Choice::Item(row) => {
+                let Some(directive) = row.directive else {
+                    // There is nothing to start; it is looked at.
+                    self.overlay = Some(Overlay::Picker(picker));
+                    return self.open_item();
+                };
+                return self.begin(directive);
+            }
+            Choice::Queued(queued) => return self.edit_queued(queued.prompt),
             Choice::Prompt(text) => {
                 self.composer.set(&text);
                 self.complete();
@@ -265,6 +329,10 @@ impl Model {
                 return Some(Vec::new());
             }
             format!("there is no theme `{argument}`; use {}", self.themes.join(", "))
+        } else if command == CommandId::DirectiveChoose {
+            self.pick(PickerKind::Directives, !self.shelf.directives_loaded);
+            self.edit_filter(|picker| argument.clone_into(&mut picker.filter));
+            return Some(vec![Effect::LoadDirectives]);
         } else if command == CommandId::SearchStart {
             self.search_for(layout, argument);
             return Some(Vec::new());
@@ -285,6 +353,7 @@ impl Model {
         self.changed = true;
         self.model_is_scripted = model.provider == "scripted";
         self.model = model.clone();
+        self.usual = model.clone();
         let command = Command::SetModel { model };
         match (self.link, &self.thread) {
             (Link::Connected, _) => {
@@ -309,6 +378,8 @@ impl Model {
             return Vec::new();
         }
         self.new_thread();
+        self.inputs.clear();
+        self.draft = None;
         self.thread = Some(thread_id.clone());
         self.link = Link::Opening;
         vec![Effect::Open { thread_id }]
@@ -364,7 +435,8 @@ impl Model {
             return self.quit();
         }
         self.leaving = true;
-        if self.overlay.take().is_some() {
+        if self.overlay.is_some() {
+            self.close();
             return Vec::new();
         }
         if self.is_working() { self.interrupt() } else { Vec::new() }

@@ -28,6 +28,9 @@ impl Model {
         if self.composer.text().trim().is_empty() {
             return Vec::new();
         }
+        if self.asks_first() {
+            return Vec::new();
+        }
         let text = self.composer.take();
         self.complete();
         self.history.remember(&text);
@@ -45,7 +48,7 @@ impl Model {
             (Link::Draft, _) => {
                 self.link = Link::Starting;
                 let (directive, model) = (self.directive.clone(), self.model.clone());
-                Some(Effect::Start { directive, model, prompt: text })
+                Some(Effect::Start { directive, model, prompt: text, inputs: self.inputs.clone() })
             }
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
@@ -109,13 +112,10 @@ impl Model {
 
     /// Withdraws the newest queued prompt and puts it into the draft.
     pub(super) fn take_back(&mut self) -> Vec<Effect> {
-        let Some(newest) = self.state.as_mut().and_then(|state| state.queue.pop()) else {
+        let Some(newest) = self.queue().last().map(|queued| queued.prompt) else {
             self.say(Level::Info, "nothing is queued");
             return Vec::new();
         };
-        self.composer.put_back(&newest.text);
-        self.complete();
-        self.sent.push_back(Sent::Other);
-        vec![Effect::Send(Command::Withdraw { prompt: newest.prompt })]
+        self.edit_queued(newest)
     }
 }

@@ -1,13 +1,15 @@
 //! Transitions: messages in, model and effects out. Every block is as high as it has lines of text, plus one.
 
 mod reading;
+mod taking_up;
 
 use super::transcript::{Block, Kind, ToolState};
 use super::*;
 use crate::commands::{CommandId, Key, Keymap};
 use crate::domain::event::{CancelScope, Delta, PromptMode, StopReason};
 use crate::domain::{
-    CallId, Cost, Event, Limits, ModelRef, Record, Status, ThreadId, ThreadKind, Timestamp, Tokens, Usage, Waiting,
+    CallId, Cost, Event, Limits, ModelRef, Record, Status, ThreadId, ThreadKind, Timestamp, Tokens, Usage, Values,
+    Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, QueuedPrompt, State};
 
@@ -52,6 +54,7 @@ fn session() -> Session {
         now: Timestamp(1),
         themes: vec!["dark".into(), "light".into()],
         theme: None,
+        draft: None,
     });
     assert_eq!(effects, [Effect::LoadHistory]);
     Session { model, effects: Vec::new(), offset: 0 }
@@ -160,8 +163,12 @@ impl Session {
 fn the_first_prompt_makes_the_thread() {
     let mut session = session();
     session.write("hello").keys("enter");
-    let start =
-        Effect::Start { directive: "levain/chat".into(), model: ModelRef::new("a", "one"), prompt: "hello".into() };
+    let start = Effect::Start {
+        directive: "levain/chat".into(),
+        model: ModelRef::new("a", "one"),
+        prompt: "hello".into(),
+        inputs: Values::new(),
+    };
     assert_eq!(session.effects(), [Effect::Remember("hello".into()), start]);
     assert_eq!(session.story(), ["pending hello"]);
     assert_eq!(session.draft(), "");

@@ -35,6 +35,10 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.threads = rows;
             model.threads_loaded = true;
             model.refill(PickerKind::Threads);
+            if model.mentions() {
+                model.complete();
+                model.changed = true;
+            }
             Vec::new()
         }
         Message::History(prompts) => {
@@ -82,7 +86,25 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.changed = true;
             vec![Effect::Redraw]
         }
+        Message::Directives(directives) => {
+            model.directives_listed(directives);
+            Vec::new()
+        }
+        Message::Items(items) => {
+            model.items_listed(items);
+            Vec::new()
+        }
+        Message::ItemText { kind, id, text } => {
+            model.item_read(kind, &id, text);
+            Vec::new()
+        }
+        Message::Files(files) => {
+            model.files_listed(files);
+            Vec::new()
+        }
+        Message::Saved => model.saved(),
     };
+    effects.extend(model.want_listed());
     effects.extend(model.settle(layout));
     model.settle_approval();
     effects
@@ -99,6 +121,7 @@ impl Model {
         let Some(letter) = key.typed() else { return Vec::new() };
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) if picker.filtering => picker.type_letter(letter),
+            Some(Overlay::Form(form)) => form.edit(|field| field.type_letter(letter)),
             Some(_) => return Vec::new(),
             None if self.reading.is_some() => {
                 if !is_searching(self.reading.as_ref()) {
@@ -123,6 +146,7 @@ impl Model {
             Some(Overlay::Picker(picker)) if picker.filtering => {
                 line.chars().for_each(|letter| picker.type_letter(letter));
             }
+            Some(Overlay::Form(form)) => form.edit(|field| field.paste(text)),
             Some(_) => return Vec::new(),
             None if is_searching(self.reading.as_ref()) => self.edit_search(layout, |text| text.push_str(line)),
             None => {
@@ -143,6 +167,7 @@ impl Model {
             None => self.scroll(layout, i64::from(lines)),
             Some(Overlay::Picker(picker)) => picker.step(-isize::try_from(lines).unwrap_or(0)),
             Some(Overlay::Pager(pager)) => pager.step(-isize::try_from(lines).unwrap_or(0), rows),
+            Some(Overlay::Form(form)) => form.vertical(-isize::try_from(lines.signum()).unwrap_or(0)),
         }
         self.changed = true;
         Vec::new()
@@ -171,22 +196,16 @@ impl Model {
     }
 
     /// Gives an open list its new entries.
-    fn refill(&mut self, kind: PickerKind) {
+    pub(super) fn refill(&mut self, kind: PickerKind) {
         let open = matches!(&self.overlay, Some(Overlay::Picker(picker)) if picker.kind == kind);
         if open {
-            let entries = match kind {
-                PickerKind::Palette => self.palette_entries(),
-                PickerKind::Models => self.model_entries(),
-                PickerKind::Threads => self.thread_entries(),
-                PickerKind::Themes => self.theme_entries(),
-                PickerKind::History => self.history_entries(),
-            };
+            let entries = self.entries(kind);
             if let Some(Overlay::Picker(picker)) = &mut self.overlay {
                 picker.loading = false;
                 picker.set_entries(entries);
             }
         }
-        self.changed |= open || geometry::shows_panel(self);
+        self.changed |= open || (kind == PickerKind::Threads && geometry::shows_panel(self));
     }
 
     /// Brings what depends on the rest in order after a message.
@@ -198,6 +217,7 @@ impl Model {
         if self.composer.width() != width {
             self.composer.wrap(width);
         }
+        self.wrap_form();
         debug_assert!(self.link == Link::Draft || self.link == Link::Starting || self.thread.is_some());
         self.settle_view(layout)
     }

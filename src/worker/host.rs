@@ -172,6 +172,7 @@ fn opening(opened: &Opened, layout: &Layout) -> Vec<Event> {
             model: summary.model.clone(),
             limits: summary.limits,
             project: layout.project().display().to_string(),
+            inputs: summary.inputs.clone(),
         });
     }
     events.extend(recover::epilogue(opened, FOLD));

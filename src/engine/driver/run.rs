@@ -196,6 +196,12 @@ impl<A: Audience> Driver<A> {
             }
             Command::SetLimits { limits } => self.emit(Event::LimitsChanged { limits }).await,
             Command::Shutdown => self.leave(EndReason::Asked).await,
+            Command::Arrange { prompts } => {
+                if !self.thread.queue.iter().any(|queued| prompts.contains(&queued.prompt)) {
+                    return Err("those messages have been sent already".into());
+                }
+                self.emit(Event::QueueArranged { prompts }).await;
+            }
         }
         Ok(())
     }

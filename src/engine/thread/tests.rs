@@ -171,6 +171,21 @@ fn a_withdrawn_prompt_is_never_sent() {
 }
 
 #[test]
+fn queued_prompts_go_in_the_order_they_were_put_in() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("one");
+    for text in ["a", "b", "c"] {
+        bench.prompt(text, PromptMode::Steer);
+    }
+    // Number 9 is gone already; what is not named comes last.
+    bench.feed(Event::QueueArranged { prompts: vec![9, 4, 2] });
+    let effects = bench.answer(Message::assistant("1"), StopReason::EndTurn);
+    bench.send(&effects);
+    let texts: Vec<_> = bench.said().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["one", "1", "c", "a", "b"]);
+}
+
+#[test]
 fn tool_calls_run_in_order_and_their_results_go_back_together() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");

@@ -66,6 +66,11 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             thread.queue.retain(|queued| queued.prompt != *prompt);
             Vec::new()
         }
+        Event::QueueArranged { prompts } => {
+            let place = |queued: &QueuedPrompt| prompts.iter().position(|prompt| *prompt == queued.prompt);
+            thread.queue.sort_by_key(|queued| place(queued).unwrap_or(usize::MAX));
+            Vec::new()
+        }
         Event::ModelChanged { model } => {
             thread.model = model.clone();
             Vec::new()

@@ -1,20 +1,8 @@
 //! Inputs that a directive takes and outputs that it promises.
 
 use super::Reading;
-use crate::domain::nearest;
+use crate::domain::{Input, nearest};
 use crate::items::markup::{Element, Lines};
-
-/// A named input.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Input {
-    pub name: String,
-    /// `string` when nothing is said. Values are texts all the same.
-    pub kind: String,
-    pub required: bool,
-    pub default: Option<String>,
-    pub description: String,
-    pub lines: Lines,
-}
 
 /// A named output.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

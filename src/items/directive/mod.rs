@@ -13,11 +13,12 @@ mod prompt;
 #[cfg(test)]
 mod tests;
 
-pub use fields::{Input, Output};
+pub use crate::domain::{BadInput, Input, Values};
+pub use fields::Output;
 pub use limits::DirectiveLimits;
 pub use metadata::{BUILT_IN_PROVIDERS, Context, Mention, ModelWish};
 pub use permissions::{Acknowledged, Permissions};
-pub use prompt::{BadInput, Values, interpolate};
+pub use prompt::interpolate;
 
 use super::fence::{self, Parts};
 use super::hook::Hook;

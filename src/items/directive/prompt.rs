@@ -1,68 +1,22 @@
 //! From a directive and inputs to the text the model is given.
 
-use super::{Directive, Input};
-use crate::domain::nearest;
-use std::collections::BTreeMap;
+use super::Directive;
+use crate::domain::{BadInput, Values, input};
 use std::fmt::Write as _;
-
-/// Values for inputs, by name.
-pub type Values = BTreeMap<String, String>;
-
-/// Why inputs are refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadInput {
-    #[error("there is no input `{name}`; {}", hint(.near.as_deref(), .known))]
-    Unknown { name: String, near: Option<String>, known: Vec<String> },
-    #[error("the input `{name}` is missing{}", described(.description))]
-    Missing { name: String, description: String },
-}
-
-fn hint(near: Option<&str>, known: &[String]) -> String {
-    near.map_or_else(|| format!("known are {}", known.join(", ")), |near| format!("did you mean `{near}`?"))
-}
-
-fn described(description: &str) -> String {
-    let line: String = description.lines().next().unwrap_or_default().chars().take(120).collect();
-    if line.is_empty() { String::new() } else { format!(": {line}") }
-}
 
 impl Directive {
     /// The inputs to run with: what was given, and defaults for what was not. Without declared inputs anything passes.
     ///
     /// # Errors
     /// All unknown names, or else all missing ones.
-    pub fn accept(&self, mut given: Values) -> Result<Values, Vec<BadInput>> {
-        if self.inputs.is_empty() {
-            return Ok(given);
-        }
-        let names = || self.inputs.iter().map(|input| input.name.as_str());
-        let unknown: Vec<BadInput> = given
-            .keys()
-            .filter(|name| !names().any(|known| known == *name))
-            .map(|name| BadInput::Unknown {
-                name: name.clone(),
-                near: nearest(name, names()).map(str::to_owned),
-                known: names().map(str::to_owned).collect(),
-            })
-            .collect();
-        if !unknown.is_empty() {
-            return Err(unknown);
-        }
-        for (name, default) in self.defaults() {
-            given.entry(name).or_insert(default);
-        }
-        let missing = self.inputs.iter().filter(|input| input.required && !given.contains_key(&input.name));
-        let missing: Vec<_> = missing
-            .map(|input| BadInput::Missing { name: input.name.clone(), description: input.description.clone() })
-            .collect();
-        if missing.is_empty() { Ok(given) } else { Err(missing) }
+    pub fn accept(&self, given: Values) -> Result<Values, Vec<BadInput>> {
+        input::accept(&self.inputs, given)
     }
 
     /// The values of inputs that nobody gives.
     #[must_use]
     pub fn defaults(&self) -> Values {
-        let named = |Input { name, default, .. }: &Input| Some((name.clone(), default.clone()?));
-        self.inputs.iter().filter_map(named).collect()
+        input::defaults(&self.inputs)
     }
 
     /// The text that makes a model follow the directive: its description, what it may do, its body with `inputs` filled

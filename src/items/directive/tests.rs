@@ -19,7 +19,7 @@ fn with(inside: &str) -> (Directive, Vec<String>) {
     ))
 }
 
-fn values(pairs: &[(&str, &str)]) -> prompt::Values {
+fn values(pairs: &[(&str, &str)]) -> Values {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 

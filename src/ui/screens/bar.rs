@@ -4,6 +4,7 @@ use crate::commands::{CommandId, Context};
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
+use crate::workbench::completion::Completed;
 use crate::workbench::geometry::Area;
 use crate::workbench::overlay::{Overlay, PickerKind};
 use crate::workbench::{Link, Model, Phase};
@@ -135,11 +136,32 @@ fn doing(model: &Model) -> Option<(String, Role)> {
 /// The keys that matter now, by what holds now.
 fn hints(model: &Model) -> Vec<(String, &'static str)> {
     let contexts = model.contexts();
+    let starts = model.chosen_item().is_some_and(|item| item.directive.is_some());
     let commands: &[(CommandId, &str)] = match &model.overlay {
         Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads && !picker.filtering => {
             &[(CommandId::ListAccept, "open"), (CommandId::FilterStart, "filter"), (CommandId::ListClose, "close")]
         }
+        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Items && !picker.filtering => &[
+            (CommandId::ListAccept, if starts { "start" } else { "open" }),
+            (CommandId::ItemsOpen, "editor"),
+            (CommandId::ListClose, "close"),
+            (CommandId::FilterStart, "filter"),
+            (CommandId::PreviewDown, "scroll"),
+        ],
+        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Queue && !picker.filtering => &[
+            (CommandId::ListAccept, "edit"),
+            (CommandId::QueueUp, "earlier"),
+            (CommandId::QueueDown, "later"),
+            (CommandId::QueueDrop, "withdraw"),
+            (CommandId::ListClose, "close"),
+        ],
         Some(Overlay::Picker(_)) => &[(CommandId::ListAccept, "choose"), (CommandId::ListClose, "close")],
+        Some(Overlay::Form(_)) => &[
+            (CommandId::FormStart, "start"),
+            (CommandId::FormNext, "next"),
+            (CommandId::ListClose, "give up"),
+            (CommandId::EditNewline, "new line"),
+        ],
         Some(Overlay::Pager(_)) => &[(CommandId::ListDown, "down"), (CommandId::ListClose, "close")],
         None if contexts.contains(&Context::Search) => &[
             (CommandId::SearchAccept, "keep"),
@@ -155,7 +177,10 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::ReadPromptUp, "prompt before"),
             (CommandId::ReadStop, "back"),
         ],
-        None if !model.completion.commands.is_empty() => &[
+        None if matches!(model.completion.chosen(), Some(Completed::File(_) | Completed::Thread { .. })) => {
+            &[(CommandId::ListAccept, "insert"), (CommandId::ListClose, "close")]
+        }
+        None if !model.completion.entries.is_empty() => &[
             (CommandId::ListAccept, "run"),
             (CommandId::CompletionAccept, "complete"),
             (CommandId::ListClose, "close"),

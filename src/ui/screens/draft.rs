@@ -71,7 +71,7 @@ fn hint(model: &Model) -> &'static str {
     } else if model.is_working() {
         "write to steer the next turn"
     } else if model.transcript.is_empty() {
-        "write a prompt, / for commands"
+        "write a prompt, / for commands, @ for files"
     } else {
         ""
     }
@@ -119,11 +119,11 @@ pub(super) fn notice(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     }
 }
 
-/// The commands that complete a `/`, above the draft.
+/// What completes the word being written, above the draft.
 pub(super) fn completion(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
-    let commands = &model.completion.commands;
+    let entries = &model.completion.entries;
     let room = usize::from(regions.transcript.height.saturating_sub(1)).min(8);
-    let rows = commands.len().min(room);
+    let rows = entries.len().min(room);
     if rows == 0 {
         return;
     }
@@ -133,16 +133,15 @@ pub(super) fn completion(model: &Model, regions: &Regions, canvas: &mut Canvas<'
     canvas.fill(area, Role::List);
     let right = area.x + area.width;
     let top = (model.completion.chosen + 1).saturating_sub(rows);
-    for (y, (index, command)) in (area.y..).zip(commands.iter().enumerate().skip(top).take(rows)) {
+    for (y, (index, entry)) in (area.y..).zip(entries.iter().enumerate().skip(top).take(rows)) {
         let chosen = index == model.completion.chosen;
         let role = if chosen { Role::ListChosen } else { Role::List };
         if chosen {
             canvas.fill(Area { y, height: 1, ..area }, Role::ListChosen);
         }
         canvas.put(area.x, y, right, if chosen { "▸" } else { " " }, role);
-        let slash = command.row().slash.unwrap_or_default();
-        let x = canvas.put_short(area.x + 2, y, right, &format!("/{slash}"), role);
+        let x = canvas.put_short(area.x + 2, y, right, &entry.word(), role);
         let detail = if chosen { Role::ListChosen } else { Role::ListDetail };
-        canvas.put_short(x.max(area.x + 14), y, right, command.row().help, detail);
+        canvas.put_short((x + 2).max(area.x + 14), y, right, entry.detail(), detail);
     }
 }

@@ -3,6 +3,8 @@
 mod approval;
 mod bar;
 mod draft;
+mod form;
+mod items;
 mod overlay;
 mod panel;
 mod transcript;

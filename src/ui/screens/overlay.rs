@@ -1,13 +1,13 @@
-//! What lies over the transcript: lists and pages.
+//! What lies over the transcript: lists, pages and forms.
 
-use super::panel;
+use super::{form, items, panel};
 use crate::ui::cells::Canvas;
 use crate::ui::lines::Lines;
 use crate::ui::theme::Role;
 use crate::ui::wrap::{Breaks, Inline, columns};
 use crate::workbench::Model;
 use crate::workbench::geometry::{self, Area};
-use crate::workbench::overlay::{Choice, Entry, Overlay, Pager, PagerLine, Picker};
+use crate::workbench::overlay::{Choice, Entry, Overlay, Pager, PagerLine, Picker, PickerKind};
 
 /// Draws it; tells where the cursor stands, if text is edited in it.
 pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
@@ -22,12 +22,18 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)>
             page(pager, area, canvas);
             None
         }
+        Overlay::Form(form) => form::draw(form, area, canvas),
     }
 }
 
 fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
     let title = format!("{} · {} of {}", picker.kind.title(), picker.shown.len(), picker.entries.len());
-    let inner = canvas.frame(area, &title, Role::BorderFocused);
+    let mut inner = canvas.frame(area, &title, Role::BorderFocused);
+    if picker.kind == PickerKind::Items {
+        let (list, preview) = geometry::items_parts(inner);
+        items::preview(model, preview, preview.x > list.x, canvas);
+        inner = list;
+    }
     let right = inner.x + inner.width;
     let mut cursor = None;
     let x = canvas.put(inner.x, inner.y, right, "› ", Role::PromptMark);
@@ -47,9 +53,11 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
     }
     let first = inner.y + 1;
     if picker.shown.is_empty() {
-        let text = if picker.loading { "loading…" } else { "nothing matches" };
+        let text = if picker.loading { "loading…" } else { picker.kind.nothing() };
         canvas.put_short(inner.x + 2, first, right, text, Role::TextMuted);
     }
+    let widest = picker.entries.iter().map(|entry| columns(&entry.label)).max().unwrap_or(0);
+    let widest = u16::try_from(widest).unwrap_or(u16::MAX);
     let top = (picker.chosen + 1).saturating_sub(rows);
     for (y, (place, index)) in (first..).zip(picker.shown.iter().enumerate().skip(top).take(rows)) {
         let Some(entry) = picker.entries.get(*index) else { continue };
@@ -68,6 +76,9 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
         let line = Area { x: line.x + 2, width: line.width.saturating_sub(3), ..line };
         match &entry.choice {
             Choice::Thread(row) => panel::list_row(row, model.now, line, chosen, canvas),
+            Choice::Item(item) => items::row(item, line, chosen, canvas),
+            Choice::Directive(directive) => items::directive(entry, directive, widest, line, chosen, canvas),
+            Choice::Queued(_) => items::queued(entry, line, chosen, canvas),
             Choice::Command(_) | Choice::Model(_) | Choice::Theme(_) | Choice::Prompt(_) => {
                 entry_row(entry, line, chosen, canvas);
             }

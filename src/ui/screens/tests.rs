@@ -40,6 +40,7 @@ impl Session {
             now: Timestamp(NOW),
             themes: Theme::names(),
             theme: None,
+            draft: None,
         });
         let painter = Painter::new(Theme::named("dark").unwrap(), ColourDepth::Sixteen);
         Self { model, painter, offset: 0 }
@@ -443,4 +444,5 @@ fn a_running_command_shows_its_last_words() {
     });
 }
 
+mod taking_up;
 mod walk;

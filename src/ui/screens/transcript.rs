@@ -76,12 +76,20 @@ fn welcome(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
         rows.push((String::new(), "reading the log…".to_owned(), Role::TextMuted));
     } else {
         rows.push((String::new(), format!("A new thread with {}.", model.directive), Role::Title));
+        let about = model.draft.as_ref().map(|draft| draft.description.as_str());
+        rows.extend(
+            about.filter(|about| !about.is_empty()).map(|about| (String::new(), about.to_owned(), Role::TextMuted)),
+        );
+        for (name, value) in &model.inputs {
+            rows.push((String::new(), format!("{name}: {value}"), Role::Text));
+        }
         if model.model_is_scripted {
             let text = "It answers from a script: no model is asked and nothing is spent.";
             rows.push((String::new(), text.to_owned(), Role::StatusWarning));
         }
         rows.push((String::new(), String::new(), Role::Text));
         for (command, text) in [
+            (CommandId::DirectiveChoose, "start another directive"),
             (CommandId::ModelChoose, "choose a model"),
             (CommandId::ThreadsShow, "open an earlier thread"),
             (CommandId::PaletteOpen, "everything else by name"),

@@ -99,6 +99,22 @@ impl Composer {
         self.letters(line, letter.checked_sub(1)?, letter).chars().next()
     }
 
+    /// What stands between the last blank and the cursor; none where that is nothing.
+    pub(super) fn word_before_cursor(&self) -> Option<&str> {
+        let (line, letter) = self.cursor();
+        let word = self.letters(line, 0, letter).rsplit(char::is_whitespace).next()?;
+        (!word.is_empty()).then_some(word)
+    }
+
+    /// Puts a text in the place of the letters before the cursor.
+    pub(super) fn replace_before(&mut self, letters: usize, text: &str) {
+        let (line, letter) = self.cursor();
+        self.jump(line, letter.saturating_sub(letters));
+        drop_unused(self.area.delete_str(letters));
+        self.area.insert_str(text);
+        self.edited();
+    }
+
     /// Gives `put` what row `row` shows, in pieces: text, and whether it stands for a paste.
     pub fn draw_row(&self, row: usize, mut put: impl FnMut(&str, bool)) {
         let Some(row) = self.rows.get(row) else { return };

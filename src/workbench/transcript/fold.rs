@@ -94,6 +94,7 @@ impl Transcript {
             | Event::WorkerEnded { .. }
             | Event::PromptQueued { .. }
             | Event::PromptWithdrawn { .. }
+            | Event::QueueArranged { .. }
             | Event::RetryDue { .. }
             | Event::ToolProcess { .. }
             | Event::CancelRequested { .. }

@@ -18,7 +18,15 @@ enum Step {
     Around(u8),
 }
 
-const KEYS: [&str; 40] = [
+const KEYS: [&str; 48] = [
+    "alt-s",
+    "alt-i",
+    "alt-q",
+    "shift-tab",
+    "J",
+    "K",
+    "o",
+    "@",
     "enter",
     "alt-enter",
     "shift-enter",
@@ -73,7 +81,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (1u32..5, 0u8..5).prop_map(|(request, sort)| Step::Out(request, sort)),
         3 => (0u8..16).prop_map(Step::Event),
         2 => (0u8..5).prop_map(Step::State),
-        4 => (0u8..16).prop_map(Step::Around),
+        4 => (0u8..20).prop_map(Step::Around),
     ]
 }
 
@@ -166,7 +174,11 @@ impl Session {
             11 => Message::Notice { level: Level::Error, text: "it failed".into() },
             12 => Message::Second,
             13 => Message::Edited("from\nthe editor\n".into()),
-            14 => Message::Worker(FromWorker::Error { id: 1, message: "no".into() }),
+            14 => Message::Directives(taking_up::directives()),
+            15 => Message::Items(taking_up::items()),
+            16 => Message::Files(taking_up::files()),
+            17 => Message::Saved,
+            18 => Message::Worker(FromWorker::Error { id: 1, message: "no".into() }),
             _ => Message::Worker(FromWorker::Ack { id: 1 }),
         };
         self.tell(message);

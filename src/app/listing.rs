@@ -1,0 +1,152 @@
+//! What the screen lists of items and files. Everything here reads files, so it runs off the loop.
+
+use super::Setup;
+use crate::domain::Problem;
+use crate::items::{Directive, Found, Item, Items, Kind, Place, check};
+use crate::workbench::{DirectiveChoice, ItemRow};
+use ignore::WalkBuilder;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// As many files are offered behind `@`, and so long they are looked for.
+const MOST_FILES: usize = 20_000;
+const LONGEST: Duration = Duration::from_secs(3);
+
+/// As much of a text is shown in a preview, in bytes.
+const PREVIEW: usize = 64 * 1024;
+
+/// Every directive that can be named, nearest space first.
+pub(super) fn directives(setup: &Setup) -> Vec<DirectiveChoice> {
+    let items = setup.items();
+    let found: Vec<&Item> = items.iter().map(|found| found.item).filter(|item| item.kind == Kind::Directive).collect();
+    let mut choices: Vec<_> = found.into_iter().map(|item| (items.space(item), choice(setup, &items, item))).collect();
+    choices.sort_by_key(|(space, _)| *space as u8);
+    choices.into_iter().map(|(_, choice)| choice).collect()
+}
+
+/// One directive, as a new thread of it begins; none where there is none of that id.
+#[must_use]
+pub fn directive(setup: &Setup, items: &Items, id: &str) -> Option<DirectiveChoice> {
+    Some(choice(setup, items, items.find(Kind::Directive, id).ok()?.item))
+}
+
+fn choice(setup: &Setup, items: &Items, item: &Item) -> DirectiveChoice {
+    let mut choice = DirectiveChoice {
+        id: item.id.to_string(),
+        space: items.root(item).map(ToString::to_string).unwrap_or_default(),
+        ..DirectiveChoice::default()
+    };
+    let text = match items.read(item) {
+        Ok(text) => text,
+        Err(problem) => {
+            choice.refusal = Some(problem.message);
+            return choice;
+        }
+    };
+    let (directive, _told_by_check) = Directive::parse(&text, &items.file(item));
+    let description = directive.description.map(|description| description.value).unwrap_or_default();
+    choice.description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+    choice.inputs = directive.inputs;
+    if directive.model.is_some() {
+        match setup.choose(items, item.id.as_str()) {
+            Ok(chosen) => (choice.model, choice.notice) = (Some(chosen.model), chosen.notice),
+            Err(error) => choice.notice = Some(error.to_string()),
+        }
+    }
+    choice
+}
+
+/// Every item that can be named, by kind and id.
+pub(super) fn items(setup: &Setup) -> Vec<ItemRow> {
+    let items = setup.items();
+    items.iter().map(|found| row(setup, &items, found)).collect()
+}
+
+fn row(setup: &Setup, items: &Items, Found { item, shadows }: Found<'_>) -> ItemRow {
+    let (signature, problems) = match items.look(item) {
+        Ok(text) => (items.signature(item, &text).map(|verdict| verdict.word()), check::looked(items, item, &text)),
+        Err(problem) => (None, vec![problem]),
+    };
+    let space = |item: &Item| items.root(item).map(ToString::to_string).unwrap_or_default();
+    let told = items.file(item);
+    let inside = items.root(item).is_none_or(|root| root.place == Place::Embedded);
+    let root = &setup.project.root;
+    ItemRow {
+        kind: item.kind.word(),
+        id: item.id.to_string(),
+        space: space(item),
+        place: told.strip_prefix(root).unwrap_or(&told).display().to_string(),
+        file: (!inside).then(|| told.clone()),
+        shadows: shadows.iter().map(space).collect(),
+        signature,
+        problems,
+        directive: (item.kind == Kind::Directive).then(|| choice(setup, items, item)),
+    }
+}
+
+/// The beginning of an item's text.
+pub(super) fn text(setup: &Setup, kind: &str, id: &str) -> Result<String, String> {
+    let kind = Kind::ALL.into_iter().find(|known| known.word() == kind).ok_or("there is no such kind of item")?;
+    let items = Items::list_kinds(&setup.spaces, &[kind]);
+    let found = items.find(kind, id).map_err(|missing| missing.to_string())?;
+    let text = items.look(found.item).map_err(|Problem { message, .. }| message)?;
+    let end = text.floor_char_boundary(PREVIEW);
+    let shown = text.get(..end).unwrap_or_default();
+    Ok(if end < text.len() { format!("{shown}\n…") } else { text.into_owned() })
+}
+
+/// Files of the project by their paths from `root`, without what its ignore files leave out and without our own records.
+pub(super) fn files(root: &Path) -> Vec<String> {
+    let begun = Instant::now();
+    let own = [root.join(".ai/agent"), root.join(".ai/objects")];
+    let walk = WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .sort_by_file_name(OsStr::cmp)
+        .filter_entry(move |entry| entry.file_name() != ".git" && !own.iter().any(|own| own == entry.path()))
+        .build();
+    let mut files = Vec::new();
+    for entry in walk.take_while(|_| begun.elapsed() < LONGEST).filter_map(Result::ok) {
+        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+        let path = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
+        // A draft takes no control letters, so such a name could not stand in it.
+        if let Some(path) = path.filter(|path| is_file && !path.chars().any(char::is_control)) {
+            files.push(path.to_owned());
+            if files.len() == MOST_FILES {
+                break;
+            }
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn files_are_those_that_the_project_does_not_ignore() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(".gitignore", "target/\n*.log\n");
+        for path in [
+            "src/漢字 main.rs",
+            "src/a.log",
+            "target/x",
+            ".ai/directives/a.md",
+            ".ai/agent/threads/t/thread.json",
+            ".ai/objects/ab",
+            ".git/HEAD",
+            "bad\u{1b}name",
+        ] {
+            write(path, "");
+        }
+        assert_eq!(files(folder.path()), [".ai/directives/a.md", ".gitignore", "src/漢字 main.rs"]);
+    }
+}

@@ -1,0 +1,144 @@
+//! Rows of what can be taken up: items, directives, queued messages; and the text of the chosen item beside or below
+//! its list.
+
+use crate::domain::{Problem, Severity};
+use crate::ui::cells::Canvas;
+use crate::ui::lines::Lines;
+use crate::ui::theme::Role;
+use crate::ui::wrap::{Breaks, Inline, columns};
+use crate::workbench::geometry::Area;
+use crate::workbench::overlay::Entry;
+use crate::workbench::{DirectiveChoice, ItemRow, Model};
+
+/// One item as a row.
+pub(super) fn row(item: &ItemRow, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+    let right = area.x + area.width;
+    let ink = |role| if chosen { Role::ListChosen } else { role };
+    let (mark, role) = match item.worst() {
+        Some(Severity::Error) => ("✗", Role::StatusError),
+        Some(Severity::Warning) => ("!", Role::StatusWarning),
+        None => (" ", Role::List),
+    };
+    let mut x = canvas.put(area.x, area.y, right, mark, ink(role)) + 1;
+    if area.width > 40 {
+        canvas.put_short(x, area.y, right, item.kind, ink(Role::ListDetail));
+        x += 11;
+    }
+    let mut detail = item.space.clone();
+    if !item.shadows.is_empty() {
+        detail = format!("{detail} · hides {}", item.shadows.join(", "));
+    }
+    if let Some(word) = item.signature.filter(|word| *word != "unsigned") {
+        detail = format!("{detail} · {word}");
+    }
+    let wide = u16::try_from(columns(&detail)).unwrap_or(u16::MAX);
+    let id = u16::try_from(columns(&item.id)).unwrap_or(u16::MAX);
+    if x.saturating_add(id).saturating_add(wide).saturating_add(2) <= right {
+        canvas.put(right - wide, area.y, right, &detail, ink(Role::ListDetail));
+        canvas.put(x, area.y, right, &item.id, ink(Role::List));
+    } else {
+        let x = canvas.put_short(x, area.y, right, &item.id, ink(Role::List));
+        if x + 4 < right {
+            canvas.put_short(x + 2, area.y, right, &detail, ink(Role::ListDetail));
+        }
+    }
+}
+
+/// One directive as a row: its id, and from column `from` on where it lies and what it is for.
+pub(super) fn directive(
+    entry: &Entry,
+    directive: &DirectiveChoice,
+    from: u16,
+    area: Area,
+    chosen: bool,
+    canvas: &mut Canvas<'_>,
+) {
+    let right = area.x + area.width;
+    let (role, detail) = match (chosen, entry.usable) {
+        (true, _) => (Role::ListChosen, Role::ListChosen),
+        (false, true) => (Role::List, Role::ListDetail),
+        (false, false) => (Role::ListUnusable, Role::ListUnusable),
+    };
+    let from = (area.x + from).min(area.x + area.width / 2);
+    let x = canvas.put_short(area.x, area.y, from.max(area.x + 16).min(right), &directive.id, role);
+    let x = canvas.put_short((x + 2).max(from + 2), area.y, right, &directive.space, detail);
+    let about = directive.refusal.as_ref().unwrap_or(&directive.description);
+    let current = if entry.current { "(in use) " } else { "" };
+    canvas.put_short((x + 2).max(from + 11), area.y, right, &format!("{current}{about}"), detail);
+}
+
+/// One queued message as a row.
+pub(super) fn queued(entry: &Entry, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+    let right = area.x + area.width;
+    let detail = if chosen { Role::ListChosen } else { Role::ListDetail };
+    let x = if area.width > 40 { canvas.put_short(area.x, area.y, right, &entry.detail, detail) + 2 } else { area.x };
+    canvas.put_short(x, area.y, right, &entry.label, if chosen { Role::ListChosen } else { Role::List });
+}
+
+/// The chosen item: where it lies, what is wrong with it, and its text.
+pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canvas<'_>) {
+    if area.width < 4 || area.height == 0 {
+        return;
+    }
+    // A line parts it from the list.
+    if beside {
+        for y in area.y..area.y + area.height {
+            canvas.put(area.x - 1, y, area.x, "│", Role::Border);
+        }
+    } else {
+        canvas.put(area.x, area.y - 1, area.x + area.width, &"─".repeat(usize::from(area.width)), Role::Border);
+    }
+    let Some(item) = model.chosen_item() else { return };
+    let (x, right, bottom) = (area.x + 1, area.x + area.width, area.y + area.height);
+    let width = usize::from(area.width.saturating_sub(2)).max(1);
+    let mut rows = Lines::default();
+    put(&mut rows, width, &item.place, Role::Title);
+    put(&mut rows, width, &item.summary(), Role::TextMuted);
+    // A long list of mistakes leaves room for the text.
+    let most = usize::from(area.height / 3).max(1);
+    for problem in item.problems.iter().take(most) {
+        let (text, role) = told(problem);
+        put(&mut rows, width, &text, role);
+    }
+    if let Some(more) = item.problems.len().checked_sub(most).filter(|more| *more > 0) {
+        put(&mut rows, width, &format!("and {more} more: levain check"), Role::TextMuted);
+    }
+    rows.end_row();
+    let preview = model.shelf.preview.as_ref().filter(|preview| preview.kind == item.kind && preview.id == item.id);
+    match preview.and_then(|preview| preview.text.as_ref().map(|text| (text, preview.top))) {
+        None => put(&mut rows, width, "reading…", Role::TextMuted),
+        Some((Err(why), _)) => put(&mut rows, width, why, Role::StatusError),
+        Some((Ok(text), top)) => {
+            for line in text.lines().skip(top) {
+                if rows.len() >= usize::from(area.height) {
+                    break;
+                }
+                // Only as much of a line as can be seen is wrapped.
+                let seen: String = line.chars().take(width * usize::from(area.height)).collect();
+                put(&mut rows, width, &seen, Role::Text);
+            }
+        }
+    }
+    for (y, row) in (area.y..bottom).zip(0..rows.len()) {
+        canvas.put_row(x, y, right, &rows, row);
+    }
+}
+
+fn told(problem: &Problem) -> (String, Role) {
+    let place = problem.line.map(|line| format!("line {line}: ")).unwrap_or_default();
+    let (mark, role) = match problem.severity {
+        Severity::Error => ("✗", Role::StatusError),
+        Severity::Warning => ("!", Role::StatusWarning),
+    };
+    (format!("{mark} {place}{}; {}", problem.message, problem.remedy), role)
+}
+
+fn put(rows: &mut Lines, width: usize, text: &str, role: Role) {
+    let mut inline = Inline::default();
+    inline.put(text, role);
+    if inline.is_empty() {
+        rows.end_row();
+    } else {
+        inline.wrap(width, Breaks::Words, rows, |_| {});
+    }
+}

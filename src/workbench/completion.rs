@@ -1,0 +1,138 @@
+//! What can complete the word being written: commands behind `/`, files and threads behind `@`.
+
+use super::model::Model;
+use super::overlay::best;
+use crate::commands::{CommandId, TABLE};
+use crate::domain::ThreadId;
+
+/// As many files and threads as are offered for one word.
+const MOST_FILES: usize = 50;
+const MOST_THREADS: usize = 10;
+
+/// What completes the word at the cursor.
+#[derive(Clone, Debug, Default)]
+pub struct Completion {
+    pub entries: Vec<Completed>,
+    pub chosen: usize,
+    /// Closed by the person until the word changes.
+    pub(super) dismissed: Option<String>,
+}
+
+/// One thing that the word can become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Completed {
+    Command(CommandId),
+    /// A file of the project, by its path from the root.
+    File(String),
+    Thread {
+        thread_id: ThreadId,
+        title: String,
+    },
+}
+
+impl Completed {
+    /// The word as it stands in the draft.
+    #[must_use]
+    pub fn word(&self) -> String {
+        match self {
+            Self::Command(command) => format!("/{}", command.row().slash.unwrap_or_default()),
+            Self::File(path) => format!("@{path}"),
+            Self::Thread { thread_id, .. } => format!("@{thread_id}"),
+        }
+    }
+
+    /// What it is, for the right of the list.
+    #[must_use]
+    pub fn detail(&self) -> &str {
+        match self {
+            Self::Command(command) => command.row().help,
+            Self::File(_) => "",
+            Self::Thread { title, .. } => title,
+        }
+    }
+}
+
+impl Completion {
+    #[must_use]
+    pub fn chosen(&self) -> Option<&Completed> {
+        self.entries.get(self.chosen)
+    }
+
+    pub(super) fn step(&mut self, step: isize) {
+        let last = self.entries.len().saturating_sub(1);
+        self.chosen = self.chosen.saturating_add_signed(step).min(last);
+    }
+}
+
+impl Model {
+    /// The word that can be completed, with its `/` or `@`.
+    fn begun(&self) -> Option<String> {
+        let line = self.composer.first_line();
+        if let Some(rest) = line.strip_prefix('/')
+            && self.composer.ends_first_line()
+            && !rest.contains([' ', '/'])
+        {
+            return Some(line.to_owned());
+        }
+        self.composer.word_before_cursor().filter(|word| word.starts_with('@')).map(str::to_owned)
+    }
+
+    /// Whether names behind `@` are being looked for, so that files should be listed.
+    pub(super) fn mentions(&self) -> bool {
+        self.composer.word_before_cursor().is_some_and(|word| word.starts_with('@'))
+    }
+
+    /// Follows the draft.
+    pub(super) fn complete(&mut self) {
+        let Some(word) = self.begun() else {
+            self.completion = Completion::default();
+            return;
+        };
+        if self.completion.dismissed.as_ref() == Some(&word) {
+            return;
+        }
+        let entries = match word.strip_prefix('@') {
+            Some(name) => self.named(name),
+            None => commands(word.strip_prefix('/').unwrap_or_default()),
+        };
+        if entries != self.completion.entries {
+            self.completion = Completion { entries, chosen: 0, dismissed: None };
+        }
+    }
+
+    /// Files and threads that `name` may mean; none once it is one of them.
+    fn named(&self, name: &str) -> Vec<Completed> {
+        let files = &self.shelf.files;
+        if files.iter().any(|file| file == name) || self.threads.iter().any(|row| row.thread_id.as_str() == name) {
+            return Vec::new();
+        }
+        let found = best(name, files.iter()).into_iter().take(MOST_FILES);
+        let mut entries: Vec<_> = found.map(|place| Completed::File(files[place].clone())).collect();
+        let threads = self.threads.iter().map(|row| format!("{} {}", row.thread_id, row.title));
+        entries.extend(best(name, threads).into_iter().take(MOST_THREADS).map(|place| {
+            let row = &self.threads[place];
+            Completed::Thread { thread_id: row.thread_id.clone(), title: row.title.clone() }
+        }));
+        entries
+    }
+
+    /// Puts the chosen entry in place of the word; a blank behind it ends the word.
+    pub(super) fn insert_completion(&mut self) {
+        let (Some(entry), Some(word)) = (self.completion.chosen(), self.begun()) else { return };
+        let text = format!("{} ", entry.word());
+        self.composer.replace_before(word.chars().count(), &text);
+        self.complete();
+    }
+
+    /// Closes the list until the word changes.
+    pub(super) fn dismiss_completion(&mut self) {
+        self.completion = Completion { dismissed: self.begun(), ..Completion::default() };
+    }
+}
+
+fn commands(word: &str) -> Vec<Completed> {
+    let commands: Vec<_> = TABLE.iter().filter_map(|row| row.slash.map(|slash| (slash, row.id))).collect();
+    let mut places = best(word, commands.iter().map(|(slash, _)| slash));
+    places.sort_by_key(|place| !commands[*place].0.starts_with(word));
+    places.into_iter().map(|place| Completed::Command(commands[place].1)).collect()
+}

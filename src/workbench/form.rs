@@ -1,0 +1,179 @@
+//! The form in which a directive is told its inputs, and the draft of a thread that begins with them.
+
+use super::composer::Composer;
+use super::geometry;
+use super::message::{DirectiveChoice, Effect, Level};
+use super::model::{Link, Model};
+use super::overlay::Overlay;
+use crate::domain::input::{self, Input, Values};
+
+/// The inputs of a directive while they are given.
+#[derive(Clone, Debug)]
+pub struct Form {
+    pub directive: DirectiveChoice,
+    /// One for each input, in the order in which the directive names them; never empty.
+    pub fields: Vec<Field>,
+    /// Place of the field that is written.
+    pub at: usize,
+}
+
+/// One input and what it is given.
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub input: Input,
+    /// Empty leaves the input to its default.
+    pub text: Composer,
+    /// Why the form was refused here.
+    pub wrong: Option<String>,
+}
+
+impl Form {
+    fn new(directive: DirectiveChoice, given: &Values) -> Self {
+        let field = |input: &Input| {
+            let mut text = Composer::default();
+            text.set(given.get(&input.name).map_or("", String::as_str));
+            Field { input: input.clone(), text, wrong: None }
+        };
+        Self { fields: directive.inputs.iter().map(field).collect(), directive, at: 0 }
+    }
+
+    /// The field that is written.
+    #[must_use]
+    pub fn field(&self) -> Option<&Field> {
+        self.fields.get(self.at)
+    }
+
+    /// Changes the field that is written; it is not wrong any more.
+    pub(super) fn edit(&mut self, change: impl FnOnce(&mut Composer)) {
+        if let Some(field) = self.fields.get_mut(self.at) {
+            field.wrong = None;
+            change(&mut field.text);
+        }
+    }
+
+    /// Goes on by `step` fields, around the end.
+    pub(super) fn step(&mut self, step: isize) {
+        let count = isize::try_from(self.fields.len()).unwrap_or(1).max(1);
+        let at = isize::try_from(self.at).unwrap_or(0).saturating_add(step).rem_euclid(count);
+        self.at = usize::try_from(at).unwrap_or(0);
+    }
+
+    /// One row up or down in the field, and from its edge to the next field.
+    pub(super) fn vertical(&mut self, step: isize) {
+        let Some(field) = self.fields.get_mut(self.at) else { return };
+        let moved = if step < 0 { field.text.up() } else { field.text.down() };
+        if !moved {
+            self.at = self.at.saturating_add_signed(step).min(self.fields.len().saturating_sub(1));
+        }
+    }
+
+    /// What was given.
+    fn values(&self) -> Values {
+        let given = self.fields.iter().map(|field| (field.input.name.clone(), field.text.text()));
+        given.filter(|(_, text)| !text.is_empty()).collect()
+    }
+
+    /// The values, if the directive takes them; else the fields say what is wrong and the first of them is written.
+    fn accept(&mut self) -> Option<Values> {
+        let given = self.values();
+        let Err(bad) = input::accept(&self.directive.inputs, given.clone()) else { return Some(given) };
+        for field in &mut self.fields {
+            let refused = bad.iter().find(|bad| bad.name() == field.input.name);
+            field.wrong = refused.map(ToString::to_string);
+        }
+        self.at = self.fields.iter().position(|field| field.wrong.is_some()).unwrap_or(self.at);
+        None
+    }
+
+    pub(super) fn wrap(&mut self, width: u16) {
+        for field in self.fields.iter_mut().filter(|field| field.text.width() != width) {
+            field.text.wrap(width);
+        }
+    }
+}
+
+impl Model {
+    /// What letters and editing keys go to: a field of the open form, else the draft.
+    pub(super) fn writing(&mut self) -> &mut Composer {
+        match &mut self.overlay {
+            Some(Overlay::Form(form)) if form.at < form.fields.len() => &mut form.fields[form.at].text,
+            _ => &mut self.composer,
+        }
+    }
+
+    /// A directive was chosen: it is asked for its inputs, or a new thread of it begins.
+    pub(super) fn begin(&mut self, directive: DirectiveChoice) -> Vec<Effect> {
+        if let Some(refusal) = &directive.refusal {
+            self.say(Level::Warning, format!("`{}` cannot be started: {refusal}", directive.id));
+        } else if directive.inputs.is_empty() {
+            self.begin_with(directive, Values::new());
+        } else {
+            self.ask_inputs(directive);
+        }
+        Vec::new()
+    }
+
+    /// Opens the form. What was given to the same directive before is there again.
+    pub(super) fn ask_inputs(&mut self, directive: DirectiveChoice) {
+        let kept = self.left_form.take_if(|form| form.directive.id == directive.id);
+        let given = match &kept {
+            Some(form) => form.values(),
+            None if directive.id == self.directive => self.inputs.clone(),
+            None => Values::new(),
+        };
+        self.overlay = Some(Overlay::Form(Form::new(directive, &given)));
+        self.wrap_form();
+    }
+
+    pub(super) fn wrap_form(&mut self) {
+        let width = geometry::form_width(self);
+        if let Some(Overlay::Form(form)) = &mut self.overlay {
+            form.wrap(width);
+        }
+    }
+
+    /// Takes the form: a new thread of its directive begins with the next prompt.
+    pub(super) fn start_form(&mut self) {
+        let Some(Overlay::Form(form)) = &mut self.overlay else { return };
+        let Some(given) = form.accept() else { return };
+        let directive = form.directive.clone();
+        self.overlay = None;
+        self.begin_with(directive, given);
+    }
+
+    fn begin_with(&mut self, directive: DirectiveChoice, inputs: Values) {
+        self.new_thread();
+        self.directive.clone_from(&directive.id);
+        self.model = directive.model.clone().unwrap_or_else(|| self.usual.clone());
+        self.model_is_scripted = self.model.provider == "scripted";
+        if let Some(notice) = &directive.notice {
+            self.say(Level::Warning, notice.clone());
+        }
+        self.inputs = inputs;
+        self.draft = Some(directive);
+    }
+
+    /// Opens the form when the draft's directive still misses an input; tells whether it did.
+    pub(super) fn asks_first(&mut self) -> bool {
+        if self.link != Link::Draft {
+            return false;
+        }
+        let Some(directive) = self.draft.as_ref().filter(|directive| directive.id == self.directive) else {
+            return false;
+        };
+        if input::accept(&directive.inputs, self.inputs.clone()).is_ok() {
+            return false;
+        }
+        self.ask_inputs(directive.clone());
+        true
+    }
+
+    /// The screen shows a thread of this directive; what was given to another does not count here.
+    pub(super) fn follows(&mut self, directive: &str) {
+        if self.directive != directive {
+            directive.clone_into(&mut self.directive);
+            self.inputs = Values::new();
+            self.draft = None;
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! The list of queued messages: what waits for its turn can be moved, withdrawn, and taken back into the draft.
+
+use super::message::{Effect, Level};
+use super::model::{Link, Model, Sent};
+use super::overlay::{Choice, Entry, Overlay, PickerKind};
+use crate::domain::event::PromptMode;
+use crate::worker::protocol::{Command, QueuedPrompt};
+
+impl Model {
+    pub(super) fn queue_entries(&self) -> Vec<Entry> {
+        let entry = |queued: &QueuedPrompt| Entry {
+            label: queued.text.split_whitespace().take(60).collect::<Vec<_>>().join(" "),
+            detail: match queued.mode {
+                PromptMode::Steer => "next turn",
+                PromptMode::FollowUp => "follow-up",
+            }
+            .to_owned(),
+            usable: true,
+            current: false,
+            choice: Choice::Queued(queued.clone()),
+        };
+        self.queue().iter().map(entry).collect()
+    }
+
+    /// The chosen message's number, while the list is open.
+    fn chosen_queued(&self) -> Option<u64> {
+        let Some(Overlay::Picker(picker)) = &self.overlay else { return None };
+        let Choice::Queued(queued) = &picker.chosen()?.choice else { return None };
+        Some(queued.prompt)
+    }
+
+    /// Moves the chosen message by one place.
+    pub(super) fn move_queued(&mut self, step: isize) -> Vec<Effect> {
+        if !self.reaches_queue() {
+            return Vec::new();
+        }
+        let Some(prompt) = self.chosen_queued() else { return Vec::new() };
+        let Some(state) = &mut self.state else { return Vec::new() };
+        let Some(at) = state.queue.iter().position(|queued| queued.prompt == prompt) else { return Vec::new() };
+        let to = at.saturating_add_signed(step).min(state.queue.len() - 1);
+        if to == at {
+            return Vec::new();
+        }
+        state.queue.swap(at, to);
+        let prompts = state.queue.iter().map(|queued| queued.prompt).collect();
+        self.refill(PickerKind::Queue);
+        self.sent.push_back(Sent::Other);
+        vec![Effect::Send(Command::Arrange { prompts })]
+    }
+
+    /// Withdraws the chosen message.
+    pub(super) fn drop_queued(&mut self) -> Vec<Effect> {
+        let Some(prompt) = self.chosen_queued() else { return Vec::new() };
+        self.withdraw(prompt).map(|(_, effect)| effect).into_iter().collect()
+    }
+
+    /// Takes a message out of the queue; gives its text and what tells the worker.
+    pub(super) fn withdraw(&mut self, prompt: u64) -> Option<(String, Effect)> {
+        if !self.reaches_queue() {
+            return None;
+        }
+        let state = self.state.as_mut()?;
+        let at = state.queue.iter().position(|queued| queued.prompt == prompt)?;
+        let queued = state.queue.remove(at);
+        self.refill(PickerKind::Queue);
+        self.sent.push_back(Sent::Other);
+        Some((queued.text, Effect::Send(Command::Withdraw { prompt })))
+    }
+
+    /// Withdraws a message and puts it into the draft, to be changed and sent again.
+    pub(super) fn edit_queued(&mut self, prompt: u64) -> Vec<Effect> {
+        let Some((text, effect)) = self.withdraw(prompt) else { return Vec::new() };
+        self.composer.put_back(&text);
+        self.complete();
+        vec![effect]
+    }
+
+    /// Whether somebody listens who has the queue.
+    fn reaches_queue(&mut self) -> bool {
+        let reaches = self.link == Link::Connected;
+        if !reaches {
+            self.say(Level::Info, "nobody runs this thread now; its queue changes once a message has started it");
+        }
+        reaches
+    }
+
+    /// The queue changed: an open list follows.
+    pub(super) fn show_queue(&mut self) {
+        self.refill(PickerKind::Queue);
+    }
+}

@@ -1,0 +1,185 @@
+//! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
+
+use super::message::{DirectiveChoice, Effect, ItemRow, Level};
+use super::model::Model;
+use super::overlay::{Choice, Entry, Overlay, PickerKind};
+use crate::domain::Severity;
+
+/// The lists, each as it was when somebody last asked.
+#[derive(Clone, Debug, Default)]
+pub struct Shelf {
+    pub directives: Vec<DirectiveChoice>,
+    pub items: Vec<ItemRow>,
+    /// Of the item that is chosen in the list of items.
+    pub preview: Option<Preview>,
+    /// Files of the project, by their paths from its root.
+    pub files: Vec<String>,
+    pub(super) directives_loaded: bool,
+    pub(super) items_loaded: bool,
+    /// The files were asked for since an `@` was last begun.
+    pub(super) files_asked: bool,
+}
+
+/// The text of an item, to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Preview {
+    pub kind: &'static str,
+    pub id: String,
+    /// None until it was read. An error says why it does not read.
+    pub text: Option<Result<String, String>>,
+    /// First line on the screen.
+    pub top: usize,
+}
+
+impl Model {
+    pub(super) fn directive_entries(&self) -> Vec<Entry> {
+        let entry = |choice: &DirectiveChoice| Entry {
+            label: choice.id.clone(),
+            detail: match (&choice.description, &choice.refusal) {
+                (_, Some(refusal)) => format!("{refusal} · {}", choice.space),
+                (description, None) if description.is_empty() => choice.space.clone(),
+                (description, None) => format!("{description} · {}", choice.space),
+            },
+            usable: choice.refusal.is_none(),
+            current: choice.id == self.directive,
+            choice: Choice::Directive(Box::new(choice.clone())),
+        };
+        self.shelf.directives.iter().map(entry).collect()
+    }
+
+    pub(super) fn item_entries(&self) -> Vec<Entry> {
+        let entry = |row: &ItemRow| Entry {
+            label: row.id.clone(),
+            detail: row.summary(),
+            usable: true,
+            current: row.kind == "directive" && row.id == self.directive,
+            choice: Choice::Item(Box::new(row.clone())),
+        };
+        self.shelf.items.iter().map(entry).collect()
+    }
+
+    pub(super) fn directives_listed(&mut self, directives: Vec<DirectiveChoice>) {
+        if self.draft.is_none() {
+            self.draft = directives.iter().find(|choice| choice.id == self.directive).cloned();
+        }
+        self.shelf.directives = directives;
+        self.shelf.directives_loaded = true;
+        self.refill(PickerKind::Directives);
+    }
+
+    pub(super) fn items_listed(&mut self, items: Vec<ItemRow>) {
+        self.shelf.items = items;
+        self.shelf.items_loaded = true;
+        // Its text may be another now; until it is read the old one stays.
+        self.refill(PickerKind::Items);
+    }
+
+    pub(super) fn item_read(&mut self, kind: &'static str, id: &str, text: Result<String, String>) {
+        if let Some(preview) = self.shelf.preview.as_mut().filter(|preview| preview.kind == kind && preview.id == id) {
+            preview.text = Some(text);
+            self.changed = true;
+        }
+    }
+
+    pub(super) fn files_listed(&mut self, files: Vec<String>) {
+        self.shelf.files = files;
+        if self.mentions() {
+            self.complete();
+            self.changed = true;
+        }
+    }
+
+    /// Something that people write was saved: lists on the screen are made again.
+    pub(super) fn saved(&self) -> Vec<Effect> {
+        match &self.overlay {
+            Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Directives => vec![Effect::LoadDirectives],
+            Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Items => {
+                let again = self.shelf.preview.as_ref();
+                let again = again.map(|preview| Effect::ReadItem { kind: preview.kind, id: preview.id.clone() });
+                std::iter::once(Effect::LoadItems).chain(again).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The chosen item, while the list of items is open.
+    #[must_use]
+    pub fn chosen_item(&self) -> Option<&ItemRow> {
+        let Some(Overlay::Picker(picker)) = &self.overlay else { return None };
+        let Choice::Item(row) = &picker.chosen()?.choice else { return None };
+        Some(row)
+    }
+
+    /// Asks for what the screen needs and nobody asked for yet.
+    pub(super) fn want_listed(&mut self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if let Some((kind, id)) = self.chosen_item().map(|row| (row.kind, row.id.clone())) {
+            let shown = self.shelf.preview.as_ref().is_some_and(|preview| preview.kind == kind && preview.id == id);
+            if !shown {
+                self.shelf.preview = Some(Preview { kind, id: id.clone(), text: None, top: 0 });
+                effects.push(Effect::ReadItem { kind, id });
+            }
+        }
+        if self.mentions() {
+            if !std::mem::replace(&mut self.shelf.files_asked, true) {
+                effects.push(Effect::LoadFiles);
+                if !self.threads_loaded {
+                    effects.push(Effect::LoadThreads);
+                }
+            }
+        } else {
+            self.shelf.files_asked = false;
+        }
+        effects
+    }
+
+    /// Opens the chosen item's file; what is in the program is shown as a copy.
+    pub(super) fn open_item(&mut self) -> Vec<Effect> {
+        let Some(row) = self.chosen_item() else { return Vec::new() };
+        if let Some(file) = &row.file {
+            return vec![Effect::OpenFile(file.clone())];
+        }
+        let (kind, id) = (row.kind, row.id.clone());
+        let read = self.shelf.preview.as_ref().filter(|preview| preview.kind == kind && preview.id == id);
+        if let Some(Ok(text)) = read.and_then(|preview| preview.text.clone()) {
+            return vec![Effect::ShowText(text)];
+        }
+        self.say(Level::Info, format!("`{id}` has not been read yet"));
+        Vec::new()
+    }
+
+    /// Scrolls the preview by lines.
+    pub(super) fn scroll_preview(&mut self, step: isize) {
+        let Some(preview) = &mut self.shelf.preview else { return };
+        let lines = match &preview.text {
+            Some(Ok(text)) => text.lines().count(),
+            Some(Err(_)) | None => 0,
+        };
+        preview.top = preview.top.saturating_add_signed(step).min(lines.saturating_sub(1));
+    }
+}
+
+impl ItemRow {
+    /// Kind, space, what it hides, what its signature is worth and how much is wrong with it, in few words.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let mut words = vec![self.kind.to_owned(), self.space.clone()];
+        if !self.shadows.is_empty() {
+            words.push(format!("hides {}", self.shadows.join(", ")));
+        }
+        // Most items are not signed, and need not be.
+        words.extend(self.signature.filter(|word| *word != "unsigned").map(str::to_owned));
+        match self.problems.len() {
+            0 => {}
+            1 => words.push("1 problem".to_owned()),
+            count => words.push(format!("{count} problems")),
+        }
+        words.join(" · ")
+    }
+
+    /// How bad the worst of its problems is.
+    #[must_use]
+    pub fn worst(&self) -> Option<Severity> {
+        self.problems.iter().map(|problem| problem.severity).max()
+    }
+}

@@ -1,0 +1,271 @@
+//! Directives with their inputs, items, names behind `@`, and the queue.
+
+use super::*;
+use crate::domain::{Input, Money, Problem, Severity};
+use crate::workbench::completion::Completed;
+use crate::workbench::overlay::{Overlay, Picker};
+
+fn deploy() -> DirectiveChoice {
+    let input = |name: &str, required, default: Option<&str>| Input {
+        name: name.into(),
+        kind: "string".into(),
+        required,
+        default: default.map(str::to_owned),
+        description: format!("what {name} is"),
+        lines: (1, 1),
+    };
+    DirectiveChoice {
+        id: "team/deploy".into(),
+        space: "project".into(),
+        description: "Ship it".into(),
+        inputs: vec![input("target", true, None), input("tag", false, Some("latest")), input("note", false, None)],
+        ..DirectiveChoice::default()
+    }
+}
+
+fn item(kind: &'static str, id: &str, file: Option<&str>) -> ItemRow {
+    ItemRow {
+        kind,
+        id: id.into(),
+        space: "project".into(),
+        file: file.map(Into::into),
+        problems: vec![Problem::at("a.md".as_ref(), 3, Severity::Warning, "is odd", "mend it")],
+        directive: (kind == "directive").then(deploy),
+        ..ItemRow::default()
+    }
+}
+
+fn row(number: u64, title: &str) -> ThreadRow {
+    ThreadRow {
+        thread_id: ThreadId::new("chat", number),
+        directive: "levain/chat".into(),
+        status: Status::Completed,
+        title: title.into(),
+        model: ModelRef::new("a", "one"),
+        turns: 1,
+        spend: Money(0),
+        updated_at: Timestamp(1),
+    }
+}
+
+impl Session {
+    fn form(&self) -> &form::Form {
+        let Some(Overlay::Form(form)) = &self.model.overlay else { panic!("no form is open") };
+        form
+    }
+
+    fn picker(&self) -> &Picker {
+        let Some(Overlay::Picker(picker)) = &self.model.overlay else { panic!("no list is open") };
+        picker
+    }
+
+    fn completions(&self) -> Vec<String> {
+        self.model.completion.entries.iter().map(Completed::word).collect()
+    }
+
+    /// Has chosen `team/deploy` and stands in its form.
+    fn asked(&mut self) -> &mut Self {
+        self.keys("alt-s").tell(Message::Directives(vec![deploy()])).keys("enter")
+    }
+}
+
+#[test]
+fn a_directive_with_inputs_is_asked_for_them_and_they_go_with_the_first_prompt() {
+    let mut session = session();
+    session.write("half a thought").asked();
+    assert_eq!(session.effects(), [Effect::LoadDirectives]);
+    // Required and without a value: refused in the words of the command line, and the field is gone to.
+    session.keys("tab enter");
+    assert_eq!(session.form().at, 0);
+    let wrong = session.form().fields[0].wrong.clone();
+    assert_eq!(wrong.as_deref(), Some("the input `target` is missing: what target is"));
+    session.write("the 漢字 mooo").keys("backspace");
+    assert_eq!(session.form().fields[0].wrong, None);
+    session.keys("shift-tab").write("by hand").keys("ctrl-a").write("so ").keys("enter");
+    assert!(session.model.overlay.is_none());
+    assert_eq!(session.model.directive, "team/deploy");
+    assert_eq!(session.draft(), "half a thought");
+    session.keys("enter");
+    let inputs = Values::from([("target".into(), "the 漢字 moo".into()), ("note".into(), "so by hand".into())]);
+    let (directive, model) = ("team/deploy".into(), ModelRef::new("a", "one"));
+    let start = Effect::Start { directive, model, prompt: "half a thought".into(), inputs: inputs.clone() };
+    assert_eq!(session.effects(), [Effect::Remember("half a thought".into()), start]);
+    // The next one of the same directive is told the same.
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
+    session.keys("alt-n").write("again").keys("enter");
+    assert!(
+        session.effects().iter().any(|effect| matches!(effect, Effect::Start { inputs: same, .. } if *same == inputs))
+    );
+}
+
+#[test]
+fn a_form_that_is_left_keeps_what_was_written() {
+    let mut session = session();
+    session.asked().write("moon").keys("down").write("v1").keys("esc");
+    assert!(session.model.overlay.is_none());
+    assert_eq!(session.model.directive, "levain/chat");
+    session.asked();
+    let texts: Vec<_> = session.form().fields.iter().map(|field| field.text.text()).collect();
+    assert_eq!(texts, ["moon", "v1", ""]);
+    session.keys("ctrl-c").asked();
+    assert_eq!(session.form().fields[1].text.text(), "v1");
+    session.keys("shift-enter").tell(Message::Paste("more\nlines".into()));
+    assert_eq!(session.form().fields[0].text.text(), "moon\nmore\nlines");
+    // Up and down go by rows first.
+    session.keys("up up up up");
+    assert_eq!((session.form().at, session.form().fields[0].text.caret().0), (0, 0));
+    session.keys("down down down");
+    assert_eq!(session.form().at, 1);
+}
+
+#[test]
+fn a_prompt_waits_for_inputs_that_are_missing() {
+    let mut session = session();
+    session.tell(Message::Directives(Vec::new()));
+    session.model.directive = "team/deploy".into();
+    session.keys("alt-n");
+    assert_eq!(session.effects(), [Effect::LoadDirectives]);
+    session.tell(Message::Directives(vec![deploy()])).write("go").keys("enter");
+    assert_eq!(session.effects(), []);
+    assert_eq!(session.draft(), "go");
+    session.write("moon").keys("enter").keys("enter");
+    assert!(session.effects().iter().any(|effect| matches!(effect, Effect::Start { prompt, .. } if prompt == "go")));
+}
+
+#[test]
+fn a_directive_brings_its_model_and_the_next_one_the_usual_again() {
+    let mut session = session();
+    let plain = DirectiveChoice { id: "plain".into(), ..DirectiveChoice::default() };
+    let wishes = DirectiveChoice { id: "wishes".into(), model: Some(ModelRef::new("b", "two")), ..plain.clone() };
+    let broken = DirectiveChoice { id: "zz".into(), refusal: Some("is not signed".into()), ..plain.clone() };
+    session.tell(Message::Directives(vec![plain, wishes, broken]));
+    session.write("/directive wishes").keys("enter enter");
+    assert_eq!((session.model.directive.as_str(), session.model.model.model.as_str()), ("wishes", "two"));
+    session.write("/directive plain").keys("enter enter");
+    assert_eq!((session.model.directive.as_str(), session.model.model.model.as_str()), ("plain", "one"));
+    session.write("/directive zz").keys("enter enter");
+    assert_eq!(session.model.directive, "plain");
+    assert_eq!(session.model.notice().unwrap().text, "`zz` cannot be started: is not signed");
+}
+
+#[test]
+fn a_thread_that_is_opened_has_its_own_inputs() {
+    let mut session = session();
+    session.asked().write("moon").keys("enter");
+    let inputs = Values::from([("who".into(), "Ada".into())]);
+    session.keys("ctrl-t").tell(Message::Threads(vec![row(7, "greeting")])).keys("enter");
+    assert_eq!(session.model.inputs, Values::new());
+    let event = Event::ThreadStarted {
+        directive: "greet".into(),
+        kind: ThreadKind::Interactive,
+        model: ModelRef::new("a", "one"),
+        limits: Limits::default(),
+        project: "/p".into(),
+        inputs: inputs.clone(),
+    };
+    let thread_id = ThreadId::new("chat", 7);
+    let newest = vec![Record { timestamp: Timestamp(1), thread_id: thread_id.clone(), event }];
+    session.tell(Message::Opened { thread_id, newest, older: None, state: None });
+    assert_eq!((session.model.directive.as_str(), &session.model.inputs), ("greet", &inputs));
+}
+
+#[test]
+fn items_are_looked_at_opened_and_started() {
+    let mut session = session();
+    let rows = vec![
+        item("directive", "team/deploy", Some("/p/.ai/d.md")),
+        item("knowledge", "rules", Some("/p/.ai/r.md")),
+        item("tool", "t", None),
+    ];
+    session.write("/items").keys("enter").tell(Message::Items(rows));
+    let read = |kind, id: &str| Effect::ReadItem { kind, id: id.into() };
+    assert_eq!(session.effects(), [Effect::LoadItems, read("directive", "team/deploy")]);
+    let text = |kind, id: &str, text: &str| Message::ItemText { kind, id: id.into(), text: Ok(text.into()) };
+    session.keys("j").tell(text("directive", "team/deploy", "too late"));
+    assert_eq!(session.model.shelf.preview.as_ref().unwrap().text, None);
+    session.tell(text("knowledge", "rules", &"line\n".repeat(5))).keys("o J J J");
+    assert_eq!(session.model.shelf.preview.as_ref().unwrap().top, 4);
+    assert_eq!(session.effects(), [read("knowledge", "rules"), Effect::OpenFile("/p/.ai/r.md".into())]);
+    // One that was saved is read again where it stands.
+    session.tell(Message::Saved);
+    assert_eq!(session.effects(), [Effect::LoadItems, read("knowledge", "rules")]);
+    // What is in the program has no file: a copy is shown.
+    session.keys("G").tell(text("tool", "t", "in here")).keys("enter");
+    assert_eq!(session.effects(), [read("tool", "t"), Effect::ShowText("in here".into())]);
+    session.keys("/").write("depl").keys("enter");
+    assert_eq!(session.form().directive.id, "team/deploy");
+}
+
+#[test]
+fn names_behind_an_at_are_completed_where_the_cursor_is() {
+    let mut session = session();
+    session.write("see @");
+    assert_eq!(session.effects(), [Effect::LoadFiles, Effect::LoadThreads]);
+    let files = ["docs/a.md", "src/main.rs", "src/漢字 im.rs"].map(str::to_owned).to_vec();
+    session.tell(Message::Files(files)).tell(Message::Threads(vec![row(7, "about the main loop")]));
+    assert_eq!(session.completions(), ["@docs/a.md", "@src/main.rs", "@src/漢字 im.rs", "@chat-7"]);
+    session.write("main");
+    assert_eq!(session.completions(), ["@src/main.rs", "@chat-7"]);
+    session.keys("enter").write("and @漢").keys("tab");
+    assert_eq!(session.draft(), "see @src/main.rs and @src/漢字 im.rs ");
+    // Asked again for the second word, and moving away closes the list.
+    assert_eq!(session.effects(), [Effect::LoadFiles]);
+    session.write("@do");
+    assert_eq!(session.completions(), ["@docs/a.md"]);
+    session.keys("left");
+    assert_eq!(session.completions(), ["@docs/a.md", "@src/main.rs", "@src/漢字 im.rs"][..1]);
+    session.keys("ctrl-a");
+    assert_eq!(session.completions(), Vec::<String>::new());
+    // A whole name needs no help: Enter sends.
+    session.keys("ctrl-e ctrl-u").write("@src/main.rs").keys("enter");
+    assert_eq!(session.draft(), "");
+    assert_eq!(session.story(), ["pending @src/main.rs"]);
+}
+
+#[test]
+fn esc_closes_completions_until_the_word_changes() {
+    let mut session = session();
+    session.tell(Message::Files(vec!["a.rs".into(), "ab.rs".into()])).write("@a");
+    session.keys("esc");
+    assert_eq!(session.completions(), Vec::<String>::new());
+    session.keys("enter");
+    assert_eq!(session.draft(), "", "it was sent");
+    session.write("@a").keys("esc").write("b");
+    assert_eq!(session.completions(), ["@ab.rs"]);
+}
+
+#[test]
+fn the_queue_is_seen_moved_withdrawn_and_taken_back() {
+    let mut session = connected();
+    let queued = |prompt, text: &str| QueuedPrompt { prompt, text: text.into(), mode: PromptMode::FollowUp };
+    session.state(Status::Running, vec![queued(2, "one"), queued(3, "two"), queued(4, "three")]);
+    session.write("mine").keys("alt-q j K");
+    let labels =
+        |session: &Session| session.picker().entries.iter().map(|entry| entry.label.clone()).collect::<Vec<_>>();
+    assert_eq!(labels(&session), ["two", "one", "three"]);
+    assert_eq!(session.picker().chosen, 0, "the choice goes along");
+    assert_eq!(session.effects(), [Effect::Send(Command::Arrange { prompts: vec![3, 2, 4] })]);
+    session.keys("K");
+    assert_eq!(session.effects(), []);
+    session.keys("G d");
+    assert_eq!(labels(&session), ["two", "one"]);
+    assert_eq!(session.effects(), [Effect::Send(Command::Withdraw { prompt: 4 })]);
+    // The thread takes one meanwhile: the list follows.
+    session.state(Status::Running, vec![queued(2, "one")]);
+    assert_eq!(labels(&session), ["one"]);
+    session.keys("enter");
+    assert_eq!(session.draft(), "one\nmine");
+    assert_eq!(session.effects(), [Effect::Send(Command::Withdraw { prompt: 2 })]);
+    session.keys("alt-q d");
+    assert_eq!((session.effects(), labels(&session)), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn earlier_prompts_leave_the_draft_alone_until_one_is_chosen() {
+    let mut session = session();
+    session.tell(Message::History(vec!["old one".into(), "old two".into()]));
+    session.write("draft").keys("left ctrl-r").write("one").keys("esc");
+    assert_eq!((session.draft(), session.model.composer.cursor()), ("draft".into(), (0, 4)));
+    session.keys("ctrl-r").write("one").keys("enter");
+    assert_eq!(session.draft(), "old one");
+}

@@ -1,0 +1,180 @@
+//! Directives with inputs, items and names in the whole program: from the keys to what the model is told.
+
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/model_server.rs"]
+mod model_server;
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use model_server::{KEY, ModelServer};
+use terminal::{Home, Launch, Terminal, key};
+
+const DEPLOY: &str = "```xml\n<directive name=\"deploy\" version=\"1.0.0\"><description>Ship it</description>\
+                      <inputs><input name=\"target\" required=\"true\">where to</input>\
+                      <input name=\"tag\" default=\"latest\"/></inputs></directive>\n```\nShip {input:tag} to {input:target}.\n";
+
+fn write(home: &Home, path: &str, text: &str) {
+    let path = home.project().join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn levain(home: &Home, server: &ModelServer, arguments: &[&str]) -> Launch {
+    let mut all = vec!["--model", "anthropic/test-model"];
+    all.extend(arguments);
+    home.levain_in_terminal(&all).env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY)
+}
+
+fn leave(terminal: Terminal) {
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_for("again");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_exit().assert_code(0);
+}
+
+fn told(call: &model_server::Call) -> String {
+    call.body.to_string()
+}
+
+#[test]
+fn inputs_of_a_form_reach_the_model_and_stay_with_the_thread() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    write(&home, ".ai/directives/team/deploy.md", DEPLOY);
+    let terminal = levain(&home, &server, &[]).start();
+    terminal.wait_for("test-model · ");
+    terminal.send_keys("/directive deploy\r");
+    terminal.wait_for("team/deploy");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("inputs of team/deploy");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("the input `target` is missing: where to");
+    terminal.send_keys("the 月\r");
+    terminal.wait_for("A new thread with team/deploy");
+    terminal.send_keys("now\r");
+    let call = server.call();
+    assert!(told(&call).contains("Ship latest to the 月."), "{}", told(&call));
+    call.answer("Shipped.");
+    terminal.wait_for("Shipped.");
+    leave(terminal);
+    home.wait_until_quiet();
+    // Another process takes the thread over and is told the same.
+    let terminal = levain(&home, &server, &["--continue"]).start();
+    terminal.wait_for("Shipped.");
+    terminal.send_keys("again\r");
+    let call = server.call();
+    assert!(told(&call).contains("Ship latest to the 月."), "{}", told(&call));
+    call.answer("Shipped twice.");
+    terminal.wait_for("Shipped twice.");
+    leave(terminal);
+    home.wait_until_quiet();
+}
+
+#[test]
+fn a_screen_that_opens_with_a_directive_asks_for_its_inputs() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    write(&home, ".ai/directives/team/deploy.md", DEPLOY);
+    let terminal = levain(&home, &server, &["team/deploy"]).start();
+    terminal.wait_for("inputs of team/deploy");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("inputs of team/deploy");
+    // Without them nothing is sent, and the prompt stays.
+    terminal.send_keys("go\r");
+    terminal.wait_for("inputs of team/deploy");
+    terminal.send_keys("mars\tv2\r");
+    terminal.wait_gone("inputs of team/deploy");
+    terminal.wait_for("target: mars");
+    terminal.send_keys(key::ENTER);
+    let call = server.call();
+    assert!(told(&call).contains("Ship v2 to mars."), "{}", told(&call));
+    assert_eq!(call.messages(), [("user".into(), "go".into())]);
+    call.answer("Gone.");
+    terminal.wait_for("Gone.");
+    leave(terminal);
+    home.wait_until_quiet();
+}
+
+#[test]
+fn items_open_in_the_editor_and_what_is_saved_shows() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    write(&home, ".ai/directives/team/deploy.md", DEPLOY);
+    write(&home, "edit.sh", "printf 'Watch it too.\\n' >> \"$1\"\n");
+    let editor = format!("/bin/sh {}", home.project().join("edit.sh").display());
+    let terminal = levain(&home, &server, &[]).env("VISUAL", &editor).size(160, 45).start();
+    terminal.wait_for("test-model · ");
+    terminal.send_keys("/items\r");
+    terminal.wait_for("items · ");
+    terminal.send_keys("/deploy");
+    terminal.wait_for("Ship {input:tag} to {input:target}.");
+    terminal.send_keys("\x0f");
+    terminal.wait_for("Watch it too.");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("items · ");
+    leave(terminal);
+}
+
+#[test]
+fn a_file_is_named_by_a_few_letters() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    write(&home, ".gitignore", "hidden\n");
+    write(&home, "src/crab_漢字.rs", "");
+    write(&home, "hidden/crab_too.rs", "");
+    let terminal = levain(&home, &server, &[]).start();
+    terminal.wait_for("test-model · ");
+    terminal.send_keys("read @crab");
+    terminal.wait_for("▸ @src/crab_漢字.rs");
+    assert!(!terminal.screen_text().contains("crab_too"));
+    terminal.send_keys("\tplease\r");
+    let call = server.call();
+    assert_eq!(call.messages(), [("user".into(), "read @src/crab_漢字.rs please".into())]);
+    call.answer("It is empty.");
+    terminal.wait_for("It is empty.");
+    leave(terminal);
+    home.wait_until_quiet();
+}
+
+#[test]
+fn the_queue_is_sent_in_the_order_it_was_put_in() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = levain(&home, &server, &[]).start();
+    terminal.wait_for("test-model · ");
+    terminal.send_keys("first\r");
+    let call = server.call();
+    call.begin();
+    call.text("working");
+    terminal.wait_for("working");
+    for text in ["one", "two", "three"] {
+        terminal.send_keys(text);
+        terminal.wait_for(&format!("› {text}"));
+        terminal.send_keys(key::ALT_ENTER);
+        terminal.wait_for(&format!("follow-up  {text}"));
+    }
+    terminal.wait_for("3 queued");
+    terminal.send_keys("\x1bq");
+    terminal.wait_for("queued messages · 3 of 3");
+    // The second goes first, the third is withdrawn, and what was the first is taken back and changed.
+    terminal.send_keys("j");
+    terminal.wait_for("▸ follow-up  two");
+    terminal.send_keys("K");
+    terminal.send_keys("G");
+    terminal.wait_for("▸ follow-up  three");
+    terminal.send_keys("d");
+    terminal.wait_for("queued messages · 2 of 2");
+    terminal.wait_for("▸ follow-up  one");
+    terminal.send_keys("e");
+    terminal.wait_for("› one");
+    terminal.send_keys(" changed");
+    terminal.wait_for("› one changed");
+    terminal.send_keys(key::ALT_ENTER);
+    terminal.wait_for("follow-up  one changed");
+    call.end();
+    for text in ["two", "one changed"] {
+        let call = server.call();
+        assert_eq!(call.messages().last().unwrap().1, text);
+        call.answer("Done.");
+    }
+    terminal.wait_for("Done.");
+    leave(terminal);
+    home.wait_until_quiet();
+}
