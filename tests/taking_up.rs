@@ -178,3 +178,35 @@ fn the_queue_is_sent_in_the_order_it_was_put_in() {
     leave(terminal);
     home.wait_until_quiet();
 }
+
+#[test]
+fn the_context_of_what_would_be_sent_and_of_what_was() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    std::fs::write(home.project().join("AGENTS.md"), "Use tabs.\n").unwrap();
+    let terminal = levain(&home, &server, &[]).size(140, 40).start();
+    terminal.wait_for("test-model");
+    terminal.send_keys("what do you see?");
+    terminal.wait_for("what do you see?");
+    terminal.send_keys("\x10"); // ctrl-p
+    terminal.wait_for("what Enter would send");
+    for layer in ["levain/Constitution", "AGENTS.md", "ctx_environment", "rye/file-system/read"] {
+        terminal.wait_for(layer);
+    }
+    assert!(server.is_asked().is_none(), "a preview sends nothing");
+    // The text of the chosen layer stands beside the list.
+    terminal.send_keys("/agents.md");
+    terminal.wait_for("Use tabs.");
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_gone("what Enter would send");
+    terminal.send_keys(key::ENTER);
+    server.call().answer("Everything.");
+    terminal.wait_for("Everything.");
+    terminal.send_keys("\x1bOS"); // F4
+    terminal.wait_for("#1 ·");
+    terminal.wait_for("levain/Constitution");
+    terminal.wait_for("1 of 1");
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_gone("#1 ·");
+    leave(terminal);
+    home.wait_until_quiet();
+}

@@ -3,7 +3,7 @@
 use super::connection::{Connection, Reach};
 use super::outside::Models;
 use super::setup::Setup;
-use super::{export, listing};
+use super::{export, listing, requests};
 use crate::config::Trust;
 use crate::domain::event::PromptMode;
 use crate::domain::{Cost, Event, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values};
@@ -93,6 +93,17 @@ impl Performer {
                 let (models, messages) = (self.models.clone(), self.messages.clone());
                 self.jobs.spawn(async move {
                     let _ending = messages.send(Message::Models(models.choices_found().await)).await;
+                });
+            }
+            Effect::LoadRequest { thread_id, number } => {
+                let setup = Arc::clone(&self.setup);
+                self.answer(move || Message::Request(requests::stored(&setup, &thread_id, number).map(Box::new)));
+            }
+            Effect::PreviewRequest { thread_id, directive, model, prompt, inputs } => {
+                let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
+                self.jobs.spawn(async move {
+                    let next = requests::next(setup, thread_id, directive, model, prompt, inputs).await;
+                    let _ending = messages.send(Message::Request(next.map(Box::new))).await;
                 });
             }
             Effect::Remember(text) => self.remember(text),

@@ -337,6 +337,8 @@ impl App {
             | Effect::LoadFiles
             | Effect::Export { .. }
             | Effect::Open { .. }
+            | Effect::LoadRequest { .. }
+            | Effect::PreviewRequest { .. }
             | Effect::Revive { .. }
             | Effect::Send(_)
             | Effect::LoadOlder { .. }

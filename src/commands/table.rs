@@ -35,6 +35,8 @@ pub enum Context {
     List,
     /// The list of items.
     Items,
+    /// The layers of a request.
+    Layers,
     /// The list of queued messages.
     Queue,
     /// The inputs of a directive are being given.
@@ -62,13 +64,14 @@ impl Context {
             Self::Text => "text",
             Self::List => "list",
             Self::Items => "items",
+            Self::Layers => "layers",
             Self::Queue => "queue",
             Self::Form => "form",
         }
     }
 
     /// All contexts, in the order in which help lists them.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Composer,
         Self::Text,
         Self::Empty,
@@ -85,6 +88,7 @@ impl Context {
         Self::List,
         Self::Threads,
         Self::Items,
+        Self::Layers,
         Self::Queue,
         Self::Pager,
     ];
@@ -109,6 +113,7 @@ impl Context {
             Self::Text => "Editing text",
             Self::List => "Lists",
             Self::Items => "Items",
+            Self::Layers => "The context of a request",
             Self::Queue => "Queued messages",
             Self::Form => "Giving a directive its inputs",
         }
@@ -210,6 +215,7 @@ commands! {
     ReadFold "read.fold" "Unfold or fold" "Show the chosen block in full, or fold it." [hidden];
     ReadMark "read.mark" "Begin a range" "Choose several blocks: from here to where you go." [hidden];
     ReadCopy "read.copy" "Copy" "Put the chosen block or range on the clipboard." [hidden];
+    ReadRequest "read.request" "Its request" "Show the request that led to the chosen block, layer by layer." [hidden];
     ReadOpen "read.open" "Open in $EDITOR" "Look at the chosen block or range in your own editor." [hidden];
     SearchStart "search.start" "Search the transcript" "Find words in the transcript." / "find";
     SearchAccept "search.accept" "Go on with what was found" "Keep the words; n and N go to the next place." [hidden];
@@ -247,6 +253,12 @@ commands! {
     FormNext "form.next" "Next field" "Go to the next input." [hidden];
     FormPrevious "form.previous" "Field before" "Go to the input before." [hidden];
     FormStart "form.start" "Start" "Begin a new thread with these inputs." [hidden];
+    ContextShow "context.show" "Context" "Show the newest request of the thread: every layer, where it comes from, and what was left out and why." / "context";
+    ContextPreview "context.preview" "Preview" "Show what Enter would send now, layer by layer, and send nothing." / "preview";
+    ContextEarlier "context.earlier" "Request before" "Show the thread's request before this one." [hidden];
+    ContextLater "context.later" "Request after" "Show the thread's request after this one." [hidden];
+    LayerOpen "layer.open" "Open in $EDITOR" "Open the file that the layer is written in; other texts are shown as a copy." [hidden];
+    LayerCopy "layer.copy" "Copy" "Put the layer's text on the clipboard." [hidden];
     ItemsShow "items.show" "Items" "List directives, knowledge and tools: where they lie, what they hide, what is wrong with them." / "items";
     ItemsOpen "items.open" "Open in $EDITOR" "Open the item's file in your own editor." [hidden];
     PreviewUp "preview.up" "Preview up" "Scroll the preview up." [hidden];

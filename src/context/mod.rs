@@ -17,6 +17,7 @@ mod plan;
 mod provider;
 #[cfg(test)]
 mod tests;
+pub mod words;
 
 pub use assemble::{Parts, assemble};
 pub use facts::Start;

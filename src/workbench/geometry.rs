@@ -139,7 +139,7 @@ pub fn overlay(model: &Model) -> Area {
             if body.width < 60 || body.height < 16 {
                 return body;
             }
-            if matches!(overlay, Overlay::Picker(picker) if picker.kind == PickerKind::Items) {
+            if matches!(overlay, Overlay::Picker(picker) if picker.kind.has_preview()) {
                 // It shows two things at once, and may have all there is.
                 return body;
             }
@@ -198,7 +198,7 @@ pub fn items_parts(inner: Area) -> (Area, Area) {
 #[must_use]
 pub fn overlay_rows(model: &Model) -> usize {
     let area = overlay(model);
-    if matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Items) {
+    if matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.kind.has_preview()) {
         let inner = Area { height: area.height.saturating_sub(2), width: area.width.saturating_sub(2), ..area };
         return usize::from(items_parts(inner).0.height.saturating_sub(1)).max(1);
     }

@@ -90,6 +90,8 @@ pub enum Message {
     Directives(Vec<DirectiveChoice>),
     /// Every item that can be named.
     Items(Vec<ItemRow>),
+    /// A request with its layers (answer to [`Effect::LoadRequest`] and [`Effect::PreviewRequest`]), or why there is none.
+    Request(Result<Box<RequestShown>, String>),
     /// The text of an item, or why it does not read (answer to [`Effect::ReadItem`]).
     ItemText {
         kind: &'static str,
@@ -133,6 +135,7 @@ impl Message {
             Self::Resumed => "resumed",
             Self::Directives(_) => "directives",
             Self::Items(_) => "items",
+            Self::Request(_) => "request",
             Self::ItemText { .. } => "item_text",
             Self::Files(_) => "files",
             Self::Saved => "saved",
@@ -161,6 +164,37 @@ impl ExportForm {
             Self::JsonLines => "jsonl",
         }
     }
+}
+
+/// A request, layer by layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RequestShown {
+    /// `THREAD#NUMBER`, or what it would be.
+    pub title: String,
+    /// For which model, and how large, in words.
+    pub size: String,
+    /// Numbers of all requests of the thread, in order.
+    pub numbers: Vec<u32>,
+    /// Which of them this is; none for one that was not sent.
+    pub number: Option<u32>,
+    pub layers: Vec<LayerRow>,
+}
+
+/// A layer, or a candidate that was left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LayerRow {
+    pub id: String,
+    pub kind: &'static str,
+    /// The part of the request it is in.
+    pub part: String,
+    pub origin: String,
+    pub tokens: u64,
+    pub lifetime: &'static str,
+    /// Why it is not in the request.
+    pub absence: Option<String>,
+    pub text: String,
+    /// Where it is written.
+    pub file: Option<PathBuf>,
 }
 
 /// How loud a notice is.
@@ -291,4 +325,17 @@ pub enum Effect {
     LoadFiles,
     /// Open a file in `$EDITOR`.
     OpenFile(PathBuf),
+    /// Read a request of a thread: the one of this number, else the newest.
+    LoadRequest {
+        thread_id: ThreadId,
+        number: Option<u32>,
+    },
+    /// Put together what sending `prompt` now would send, and send nothing.
+    PreviewRequest {
+        thread_id: Option<ThreadId>,
+        directive: String,
+        model: ModelRef,
+        prompt: String,
+        inputs: Values,
+    },
 }

@@ -12,6 +12,7 @@ pub mod form;
 pub mod geometry;
 mod help;
 mod history;
+mod layers;
 mod listen;
 pub mod message;
 mod model;
@@ -29,7 +30,9 @@ mod update;
 mod tests;
 
 pub use crate::worker::protocol;
-pub use message::{DirectiveChoice, Effect, ExportForm, ItemRow, Level, Message, ModelChoice, ThreadRow};
+pub use message::{
+    DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, RequestShown, ThreadRow,
+};
 pub use model::{Activity, Link, Model, NoticeLine, Options, Phase, Waits};
 pub use reading::{Reading, Search};
 pub use scroll::{Layout, Position};

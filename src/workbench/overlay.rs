@@ -41,6 +41,7 @@ pub enum PickerKind {
     Directives,
     Items,
     Queue,
+    Layers,
 }
 
 impl PickerKind {
@@ -55,7 +56,14 @@ impl PickerKind {
             Self::Directives => "start a directive",
             Self::Items => "items",
             Self::Queue => "queued messages",
+            Self::Layers => "context",
         }
+    }
+
+    /// Whether what is chosen is shown beside or below the list.
+    #[must_use]
+    pub fn has_preview(self) -> bool {
+        matches!(self, Self::Items | Self::Layers)
     }
 
     /// What letters are while the filter is not written: keys of these contexts. None where letters always filter.
@@ -65,6 +73,7 @@ impl PickerKind {
             Self::Threads => Some(Context::Threads),
             Self::Items => Some(Context::Items),
             Self::Queue => Some(Context::Queue),
+            Self::Layers => Some(Context::Layers),
             Self::Palette | Self::Models | Self::Themes | Self::History | Self::Directives => None,
         }
     }
@@ -80,7 +89,8 @@ impl PickerKind {
             | Self::Themes
             | Self::History
             | Self::Directives
-            | Self::Items => "nothing matches",
+            | Self::Items
+            | Self::Layers => "nothing matches",
         }
     }
 }
@@ -108,6 +118,8 @@ pub enum Choice {
     Directive(Box<DirectiveChoice>),
     Item(Box<ItemRow>),
     Queued(QueuedPrompt),
+    /// The layer at this place of the request on screen.
+    Layer(usize),
 }
 
 /// A page that scrolls.

@@ -79,6 +79,13 @@ impl Model {
             CommandId::ReadFold => self.fold(layout),
             CommandId::ReadMark => self.mark_range(),
             CommandId::ReadCopy => return self.copy_chosen(),
+            CommandId::ReadRequest => return self.show_request_of_block(),
+            CommandId::ContextShow => return self.show_request(None),
+            CommandId::ContextPreview => return self.preview_request(),
+            CommandId::ContextEarlier => return self.turn_request(false),
+            CommandId::ContextLater => return self.turn_request(true),
+            CommandId::LayerOpen => return self.open_layer(),
+            CommandId::LayerCopy => return self.copy_layer(),
             CommandId::ReadOpen => return self.open_chosen(),
             CommandId::SearchStart => self.start_search(layout),
             CommandId::SearchAccept => self.accept_search(),
@@ -232,10 +239,11 @@ impl Model {
             PickerKind::Directives => self.directive_entries(),
             PickerKind::Items => self.item_entries(),
             PickerKind::Queue => self.queue_entries(),
+            PickerKind::Layers => self.layer_entries(),
         }
     }
 
-    fn pick(&mut self, kind: PickerKind, loading: bool) {
+    pub(super) fn pick(&mut self, kind: PickerKind, loading: bool) {
         let entries = self.entries(kind);
         self.overlay = Some(Overlay::Picker(Picker::new(kind, entries, loading)));
     }
@@ -289,6 +297,10 @@ impl Model {
             Choice::Thread(row) => return self.open_thread(row.thread_id),
             Choice::Theme(name) => self.theme = Some(name),
             Choice::Directive(directive) => return self.begin(*directive),
+            Choice::Layer(_) => {
+                self.overlay = Some(Overlay::Picker(picker));
+                return self.show_layer();
+            }
             Choice::Item(row) => {
                 let Some(directive) = row.directive else {
                     // There is nothing to start; it is looked at.

@@ -1,6 +1,6 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
-use super::message::{DirectiveChoice, Effect, ItemRow, Level};
+use super::message::{DirectiveChoice, Effect, ItemRow, Level, RequestShown};
 use super::model::Model;
 use super::overlay::{Choice, Entry, Overlay, PickerKind};
 use crate::domain::Severity;
@@ -10,7 +10,9 @@ use crate::domain::Severity;
 pub struct Shelf {
     pub directives: Vec<DirectiveChoice>,
     pub items: Vec<ItemRow>,
-    /// Of the item that is chosen in the list of items.
+    /// The request whose layers are listed.
+    pub request: Option<RequestShown>,
+    /// Of the item or layer that is chosen in a list.
     pub preview: Option<Preview>,
     /// Files of the project, by their paths from its root.
     pub files: Vec<String>,
@@ -113,6 +115,7 @@ impl Model {
     /// Asks for what the screen needs and nobody asked for yet.
     pub(super) fn want_listed(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
+        self.follow_layer();
         if let Some((kind, id)) = self.chosen_item().map(|row| (row.kind, row.id.clone())) {
             let shown = self.shelf.preview.as_ref().is_some_and(|preview| preview.kind == kind && preview.id == id);
             if !shown {

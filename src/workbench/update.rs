@@ -90,6 +90,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.directives_listed(directives);
             Vec::new()
         }
+        Message::Request(request) => model.request_read(request),
         Message::Items(items) => {
             model.items_listed(items);
             Vec::new()

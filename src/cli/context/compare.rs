@@ -1,13 +1,13 @@
 //! `levain context diff`.
 
 use super::Draft;
-use super::show::kind;
 use super::subject::named;
 use crate::app::Setup;
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
 use crate::cli::text::{harmless, json_line};
 use crate::context::diff::{Change, Difference, LayerChange, Word, difference};
+use crate::context::words::kind;
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};

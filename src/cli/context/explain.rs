@@ -1,13 +1,13 @@
 //! `levain context explain`.
 
 use super::Draft;
-use super::show::{kind, origin};
 use super::subject::planned;
 use crate::app::Setup;
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
 use crate::cli::text::{harmless, json_line};
 use crate::context::diff::Side;
+use crate::context::words::{kind, origin};
 use crate::domain::{Decision, Layer, Origin, Via};
 use crate::items::{Items, Kind};
 use clap::Args;

@@ -148,6 +148,15 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::FilterStart, "filter"),
             (CommandId::PreviewDown, "scroll"),
         ],
+        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers && !picker.filtering => &[
+            (CommandId::ContextEarlier, "before"),
+            (CommandId::ContextLater, "after"),
+            (CommandId::LayerOpen, "editor"),
+            (CommandId::LayerCopy, "copy"),
+            (CommandId::PreviewDown, "scroll"),
+            (CommandId::FilterStart, "filter"),
+            (CommandId::ListClose, "close"),
+        ],
         Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Queue && !picker.filtering => &[
             (CommandId::ListAccept, "edit"),
             (CommandId::QueueUp, "earlier"),
@@ -172,6 +181,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::ReadFold, "fold"),
             (CommandId::ReadCopy, "copy"),
             (CommandId::SearchStart, "search"),
+            (CommandId::ReadRequest, "context"),
             (CommandId::ReadMark, "range"),
             (CommandId::ReadOpen, "editor"),
             (CommandId::ReadPromptUp, "prompt before"),
@@ -202,6 +212,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::ThreadsShow, "threads"),
             (CommandId::HelpShow, "help"),
             (CommandId::PaletteOpen, "commands"),
+            (CommandId::ContextPreview, "preview"),
             (CommandId::ReadStart, "read"),
         ],
     };

@@ -8,7 +8,7 @@ use crate::ui::theme::Role;
 use crate::ui::wrap::{Breaks, Inline, columns};
 use crate::workbench::geometry::Area;
 use crate::workbench::overlay::Entry;
-use crate::workbench::{DirectiveChoice, ItemRow, Model};
+use crate::workbench::{DirectiveChoice, ItemRow, LayerRow, Model, Preview};
 
 /// One item as a row.
 pub(super) fn row(item: &ItemRow, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
@@ -88,39 +88,81 @@ pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canv
     } else {
         canvas.put(area.x, area.y - 1, area.x + area.width, &"─".repeat(usize::from(area.width)), Role::Border);
     }
-    let Some(item) = model.chosen_item() else { return };
     let (x, right, bottom) = (area.x + 1, area.x + area.width, area.y + area.height);
     let width = usize::from(area.width.saturating_sub(2)).max(1);
     let mut rows = Lines::default();
-    put(&mut rows, width, &item.place, Role::Title);
-    put(&mut rows, width, &item.summary(), Role::TextMuted);
-    // A long list of mistakes leaves room for the text.
-    let most = usize::from(area.height / 3).max(1);
-    for problem in item.problems.iter().take(most) {
-        let (text, role) = told(problem);
-        put(&mut rows, width, &text, role);
-    }
-    if let Some(more) = item.problems.len().checked_sub(most).filter(|more| *more > 0) {
-        put(&mut rows, width, &format!("and {more} more: levain check"), Role::TextMuted);
-    }
-    rows.end_row();
-    let preview = model.shelf.preview.as_ref().filter(|preview| preview.kind == item.kind && preview.id == item.id);
-    match preview.and_then(|preview| preview.text.as_ref().map(|text| (text, preview.top))) {
-        None => put(&mut rows, width, "reading…", Role::TextMuted),
-        Some((Err(why), _)) => put(&mut rows, width, why, Role::StatusError),
-        Some((Ok(text), top)) => {
-            for line in text.lines().skip(top) {
-                if rows.len() >= usize::from(area.height) {
-                    break;
-                }
-                // Only as much of a line as can be seen is wrapped.
-                let seen: String = line.chars().take(width * usize::from(area.height)).collect();
-                put(&mut rows, width, &seen, Role::Text);
-            }
+    if let Some(item) = model.chosen_item() {
+        put(&mut rows, width, &item.place, Role::Title);
+        put(&mut rows, width, &item.summary(), Role::TextMuted);
+        // A long list of mistakes leaves room for the text.
+        let most = usize::from(area.height / 3).max(1);
+        for problem in item.problems.iter().take(most) {
+            let (text, role) = told(problem);
+            put(&mut rows, width, &text, role);
         }
+        if let Some(more) = item.problems.len().checked_sub(most).filter(|more| *more > 0) {
+            put(&mut rows, width, &format!("and {more} more: levain check"), Role::TextMuted);
+        }
+        rows.end_row();
+        let shown = model.shelf.preview.as_ref().filter(|preview| preview.kind == item.kind && preview.id == item.id);
+        text(shown, width, usize::from(area.height), &mut rows);
+    } else if let Some(layer) = model.chosen_layer() {
+        put(&mut rows, width, &format!("{} · {}", layer.kind, layer.id), Role::Title);
+        put(&mut rows, width, &format!("from {}", layer.origin), Role::TextMuted);
+        let sort = format!("in {} · ~{} tokens · {}", layer.part, layer.tokens, layer.lifetime);
+        put(&mut rows, width, &sort, Role::TextMuted);
+        if let Some(absence) = &layer.absence {
+            put(&mut rows, width, &format!("! left out: {absence}"), Role::StatusWarning);
+        }
+        rows.end_row();
+        text(model.shelf.preview.as_ref(), width, usize::from(area.height), &mut rows);
     }
     for (y, row) in (area.y..bottom).zip(0..rows.len()) {
         canvas.put_row(x, y, right, &rows, row);
+    }
+}
+
+/// As much of the text as fits.
+fn text(preview: Option<&Preview>, width: usize, height: usize, rows: &mut Lines) {
+    match preview.and_then(|preview| preview.text.as_ref().map(|text| (text, preview.top))) {
+        None => put(rows, width, "reading…", Role::TextMuted),
+        Some((Err(why), _)) => put(rows, width, why, Role::StatusError),
+        Some((Ok(text), top)) => {
+            for line in text.lines().skip(top) {
+                if rows.len() >= height {
+                    break;
+                }
+                // Only as much of a line as can be seen is wrapped.
+                let seen: String = line.chars().take(width * height).collect();
+                put(rows, width, &seen, Role::Text);
+            }
+        }
+    }
+}
+
+/// One layer as a row: its part and kind, its name, its size; one that was left out says why.
+pub(super) fn layer(layer: &LayerRow, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+    let right = area.x + area.width;
+    let ink = |role| if chosen { Role::ListChosen } else { role };
+    let mut x = area.x;
+    if area.width > 40 {
+        canvas.put_short(x, area.y, x + 11, &layer.part, ink(Role::ListDetail));
+        x += 12;
+    }
+    canvas.put_short(x, area.y, x + 13, layer.kind, ink(Role::ListDetail));
+    x += 14;
+    let name = if layer.absence.is_some() { Role::ListUnusable } else { Role::List };
+    let x = canvas.put_short(x.min(right), area.y, right, &layer.id, ink(name));
+    let detail = match &layer.absence {
+        Some(absence) => format!("✗ {absence}"),
+        None => format!("~{}", layer.tokens),
+    };
+    let wide = u16::try_from(columns(&detail)).unwrap_or(u16::MAX);
+    let role = if layer.absence.is_some() { Role::StatusWarning } else { Role::ListDetail };
+    if x.saturating_add(wide).saturating_add(2) <= right {
+        canvas.put(right - wide, area.y, right, &detail, ink(role));
+    } else if x + 4 < right {
+        canvas.put_short(x + 2, area.y, right, &detail, ink(role));
     }
 }
 

@@ -27,9 +27,12 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)>
 }
 
 fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
-    let title = format!("{} · {} of {}", picker.kind.title(), picker.shown.len(), picker.entries.len());
+    let title = match model.shelf.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
+        Some(request) => format!("context · {}", request.heading()),
+        None => format!("{} · {} of {}", picker.kind.title(), picker.shown.len(), picker.entries.len()),
+    };
     let mut inner = canvas.frame(area, &title, Role::BorderFocused);
-    if picker.kind == PickerKind::Items {
+    if picker.kind.has_preview() {
         let (list, preview) = geometry::items_parts(inner);
         items::preview(model, preview, preview.x > list.x, canvas);
         inner = list;
@@ -79,6 +82,11 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
             Choice::Item(item) => items::row(item, line, chosen, canvas),
             Choice::Directive(directive) => items::directive(entry, directive, widest, line, chosen, canvas),
             Choice::Queued(_) => items::queued(entry, line, chosen, canvas),
+            Choice::Layer(index) => {
+                if let Some(layer) = model.shelf.request.as_ref().and_then(|request| request.layers.get(*index)) {
+                    items::layer(layer, line, chosen, canvas);
+                }
+            }
             Choice::Command(_) | Choice::Model(_) | Choice::Theme(_) | Choice::Prompt(_) => {
                 entry_row(entry, line, chosen, canvas);
             }

@@ -444,5 +444,6 @@ fn a_running_command_shows_its_last_words() {
     });
 }
 
+mod layers;
 mod taking_up;
 mod walk;

@@ -1,0 +1,159 @@
+//! The context screen: a request layer by layer, as it was sent or as it would be sent now.
+
+use super::message::{Effect, LayerRow, Level, RequestShown};
+use super::model::Model;
+use super::overlay::{Choice, Entry, Overlay, PickerKind};
+use super::shelf::Preview;
+use super::transcript::Kind;
+
+/// The kind of preview that shows a layer.
+const LAYER: &str = "layer";
+
+impl Model {
+    pub(super) fn layer_entries(&self) -> Vec<Entry> {
+        let layers = self.shelf.request.as_ref().map_or(&[][..], |request| &request.layers);
+        let entry = |(index, layer): (usize, &LayerRow)| Entry {
+            label: layer.id.clone(),
+            detail: layer.summary(),
+            usable: layer.absence.is_none(),
+            current: false,
+            choice: Choice::Layer(index),
+        };
+        layers.iter().enumerate().map(entry).collect()
+    }
+
+    /// Shows a request of the thread: the one of that number, else the newest.
+    pub(super) fn show_request(&mut self, number: Option<u32>) -> Vec<Effect> {
+        let Some(thread_id) = self.thread.clone() else { return self.preview_request() };
+        self.open_layers();
+        vec![Effect::LoadRequest { thread_id, number }]
+    }
+
+    /// Shows what Enter would send.
+    pub(super) fn preview_request(&mut self) -> Vec<Effect> {
+        self.open_layers();
+        vec![Effect::PreviewRequest {
+            thread_id: self.thread.clone(),
+            directive: self.directive.clone(),
+            model: self.model.clone(),
+            prompt: self.composer.text(),
+            inputs: self.inputs.clone(),
+        }]
+    }
+
+    fn open_layers(&mut self) {
+        let open = matches!(&self.overlay, Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers);
+        if !open {
+            self.shelf.request = None;
+            self.pick(PickerKind::Layers, true);
+        }
+    }
+
+    /// The request that led to the chosen block.
+    pub(super) fn show_request_of_block(&mut self) -> Vec<Effect> {
+        let Some((_, at)) = self.chosen_blocks() else { return Vec::new() };
+        let request = |index: usize| match self.transcript.get(index).map(|block| &block.kind) {
+            Some(Kind::Answer(answer)) => Some(answer.request),
+            Some(Kind::Thinking(thinking)) => Some(thinking.request),
+            Some(Kind::Prompt(_) | Kind::Tool(_) | Kind::Marker(_)) | None => None,
+        };
+        // A prompt led to the request of the answer behind it; a call is part of the answer before it.
+        let is_prompt = matches!(self.transcript.get(at).map(|block| &block.kind), Some(Kind::Prompt(_)));
+        let number =
+            if is_prompt { (at..self.transcript.len()).find_map(request) } else { (0..=at).rev().find_map(request) };
+        if number.is_none() {
+            self.say(Level::Info, "no request belongs to this");
+            return Vec::new();
+        }
+        self.show_request(number)
+    }
+
+    /// Goes to the request before or after the one that is shown.
+    pub(super) fn turn_request(&mut self, forward: bool) -> Vec<Effect> {
+        let Some(request) = &self.shelf.request else { return Vec::new() };
+        let at = request.number.map_or(request.numbers.len(), |number| {
+            request.numbers.iter().position(|other| *other == number).unwrap_or(0)
+        });
+        let next = if forward { at.checked_add(1) } else { at.checked_sub(1) };
+        match next.and_then(|next| request.numbers.get(next)).copied() {
+            Some(number) => self.show_request(Some(number)),
+            None => Vec::new(), // the title tells that it is the first or the last
+        }
+    }
+
+    pub(super) fn request_read(&mut self, request: Result<Box<RequestShown>, String>) -> Vec<Effect> {
+        match request {
+            Ok(request) => {
+                self.shelf.request = Some(*request);
+                self.shelf.preview = None;
+                self.refill(PickerKind::Layers);
+            }
+            Err(why) => {
+                if self.shelf.request.is_none()
+                    && matches!(&self.overlay, Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers)
+                {
+                    self.overlay = None;
+                }
+                self.say(Level::Warning, why);
+            }
+        }
+        self.changed = true;
+        Vec::new()
+    }
+
+    /// The chosen layer, while layers are listed.
+    #[must_use]
+    pub fn chosen_layer(&self) -> Option<&LayerRow> {
+        let Some(Overlay::Picker(picker)) = &self.overlay else { return None };
+        let Choice::Layer(index) = picker.chosen()?.choice else { return None };
+        self.shelf.request.as_ref()?.layers.get(index)
+    }
+
+    /// Puts the chosen layer's text beside the list.
+    pub(super) fn follow_layer(&mut self) {
+        let Some(layer) = self.chosen_layer() else { return };
+        let id = format!("{} {}", layer.part, layer.id);
+        if self.shelf.preview.as_ref().is_none_or(|preview| preview.kind != LAYER || preview.id != id) {
+            let text = Some(Ok(layer.text.clone()));
+            self.shelf.preview = Some(Preview { kind: LAYER, id, text, top: 0 });
+        }
+    }
+
+    /// Shows the layer's whole text in the editor, as a copy.
+    pub(super) fn show_layer(&self) -> Vec<Effect> {
+        self.chosen_layer().map(|layer| Effect::ShowText(layer.text.clone())).into_iter().collect()
+    }
+
+    /// Opens the file that the layer is written in.
+    pub(super) fn open_layer(&self) -> Vec<Effect> {
+        match self.chosen_layer().and_then(|layer| layer.file.clone()) {
+            Some(file) => vec![Effect::OpenFile(file)],
+            None => self.show_layer(),
+        }
+    }
+
+    pub(super) fn copy_layer(&self) -> Vec<Effect> {
+        self.chosen_layer().map(|layer| Effect::Copy(layer.text.clone())).into_iter().collect()
+    }
+}
+
+impl RequestShown {
+    /// Its name, its place among the requests of the thread, and its size.
+    #[must_use]
+    pub fn heading(&self) -> String {
+        let place = self.number.and_then(|number| self.numbers.iter().position(|other| *other == number));
+        let place = place.map(|place| format!(" · {} of {}", place + 1, self.numbers.len())).unwrap_or_default();
+        format!("{}{place} · {}", self.title, self.size)
+    }
+}
+
+impl LayerRow {
+    /// Its size and where it comes from, or why it was left out.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match &self.absence {
+            Some(absence) => format!("left out: {absence}"),
+            None => format!("~{} · {}", self.tokens, self.origin),
+        }
+    }
+}
