@@ -195,8 +195,22 @@ def chat(levain, form, port, folder):
         environment["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
         environment["ANTHROPIC_API_KEY"] = "dummy"
 
+    # The model is a very small one: tools and a page of context would be all it talks about.
+    directive = project / ".ai" / "directives" / "bare.md"
+    directive.parent.mkdir(parents=True)
+    directive.write_text("""```xml
+<directive name="bare" version="1.0.0">
+  <metadata>
+    <context><suppress>ctx_environment</suppress><suppress>ctx_directive_instruction</suppress></context>
+  </metadata>
+</directive>
+```
+
+Answer the question.
+""")
+
     read_before, written_before = counters(port)
-    terminal = Terminal([levain, "--model", f"{form}/smollm2"], environment, project)
+    terminal = Terminal([levain, "--model", f"{form}/smollm2", "bare"], environment, project)
     try:
         terminal.wait("the status line names the model", lambda: "smollm2" in terminal.text(), READY)
         ready = terminal.seconds()
