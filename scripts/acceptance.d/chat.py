@@ -1,4 +1,4 @@
-"""One chat through a pseudo-terminal: chat.py LEVAIN openai|anthropic PORT.
+"""One chat through a pseudo-terminal: chat.py LEVAIN openai|anthropic|responses PORT.
 
 Starts levain in an empty home against the server, types a question, waits until the answer has streamed onto the screen
 and the turn has ended, leaves, and compares screen, log and the server's own counters. Prints figures; exits 1 when
@@ -191,6 +191,12 @@ def chat(levain, form, port, folder):
     }
     if form == "openai":
         environment["OPENAI_BASE_URL"] = f"http://127.0.0.1:{port}/v1"  # and no key: a local server wants none
+    elif form == "responses":
+        provider = home / ".ai" / "tools" / "providers" / "responses.yaml"
+        provider.parent.mkdir(parents=True)
+        provider.write_text(
+            f"tool_id: responses\nwire: responses\nconfig:\n  url: http://127.0.0.1:{port}/v1/responses\n  auth: {{ type: none }}\n"
+        )
     else:
         environment["ANTHROPIC_BASE_URL"] = f"http://127.0.0.1:{port}"
         environment["ANTHROPIC_API_KEY"] = "dummy"
@@ -265,7 +271,7 @@ Answer the question.
 
 def main():
     levain, form, port = os.path.abspath(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    if form not in ("openai", "anthropic"):
+    if form not in ("openai", "anthropic", "responses"):
         sys.exit(__doc__)
     if not os.access(levain, os.X_OK):
         sys.exit(f"{levain} is no program; set LEVAIN or build it")
