@@ -158,7 +158,7 @@ fn t03_frames_are_capped_and_a_key_is_shown_at_once_all_the_same() {
 }
 
 #[test]
-fn t04_stray_bytes_are_drawn_over_on_request_and_a_size_nobody_told_is_found() {
+fn t04_stray_bytes_are_drawn_over_on_request() {
     let (home, server) = (Home::new(), ModelServer::start());
     let terminal = start(levain(&home, &server));
     let call = ask(&terminal, &server, "say something");
