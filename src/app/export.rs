@@ -1,6 +1,6 @@
 //! A thread's log as a document.
 
-use crate::domain::{Record, ThreadId};
+use crate::domain::ThreadId;
 use crate::ports::StoreError;
 use crate::store::{Layout, log};
 use crate::workbench::transcript::Transcript;
@@ -8,9 +8,6 @@ use crate::workbench::{ExportForm, export};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::PathBuf;
-
-/// Bytes of the log that are read at once.
-const PIECE: u64 = 1 << 20;
 
 /// Why a thread was not written out.
 #[derive(Debug, thiserror::Error)]
@@ -32,14 +29,8 @@ pub fn write(layout: &Layout, id: &ThreadId, form: ExportForm, output: &mut dyn 
         return Ok(output.flush()?);
     }
     let mut transcript = Transcript::default();
-    let mut from = 0;
-    loop {
-        let page = log::read_forward(&path, from, PIECE)?;
-        if page.lines.is_empty() {
-            break;
-        }
-        from = page.end;
-        page.into_records().for_each(|record: Record| transcript.apply(record));
+    for page in log::pages(&path) {
+        page?.into_records().for_each(|record| transcript.apply(record));
     }
     let text = match form {
         ExportForm::Html => export::html(&transcript, id.as_str()),

@@ -16,7 +16,7 @@ mod outside;
 mod pacer;
 mod performer;
 mod reload;
-mod requests;
+pub mod requests;
 mod run;
 pub mod setup;
 mod shutdown;

@@ -2,15 +2,16 @@
 
 use super::{Briefing, Setup};
 use crate::context::words::{kind, origin, part_of};
-use crate::context::{Parts, Start, assemble};
+use crate::context::{Parts, Plan, Start, Surroundings, assemble};
 use crate::domain::{
-    Channel, Decision, Entry, Layer, Lifetime, Message, ModelRef, Origin, Role, Space, ThreadId, ThreadKind, Tokens,
+    Assembly, Channel, Decision, Entry, Layer, Lifetime, Message, ModelRef, Origin, Role, Space, ThreadId, ThreadKind,
+    Tokens,
 };
 use crate::engine::driver::{Outside, Planner};
 use crate::engine::permission;
 use crate::engine::thread::{Thread, apply};
-use crate::items::Place;
 use crate::items::directive::Values;
+use crate::items::{Items, Place};
 use crate::ports::ToolRunner;
 use crate::store::thread::Summary;
 use crate::store::{log, request};
@@ -18,9 +19,6 @@ use crate::workbench::{LayerRow, RequestShown};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Bytes of a log that are read at once.
-const PIECE: u64 = 1 << 20;
 
 /// Request `number` of a thread, or its newest.
 ///
@@ -54,41 +52,71 @@ pub(super) async fn next(
     prompt: String,
     inputs: Values,
 ) -> Result<RequestShown, String> {
-    let at = Arc::clone(&setup);
-    let prepared = tokio::task::spawn_blocking(move || {
-        let folded = thread.as_ref().map(|id| fold(&at, id)).transpose()?;
+    let prepared = off_loop(Arc::clone(&setup), move |setup| {
+        let folded = thread.as_ref().map(|id| fold(setup, id)).transpose()?;
         let inputs = folded.as_ref().map_or(inputs, |(_, inputs)| inputs.clone());
-        let briefing = Briefing::prepare(&at, &directive, Some(inputs)).map_err(|error| error.to_string())?;
-        let limits = folded.as_ref().map_or(briefing.limits, |(thread, _)| thread.limits);
-        let kind = folded.as_ref().map_or(ThreadKind::Interactive, |(thread, _)| thread.kind);
-        let start = Start { thread_id: thread, ..Start::new(model.clone(), limits, kind) };
+        let briefing = Briefing::prepare(setup, &directive, Some(inputs)).map_err(|error| error.to_string())?;
+        let thread = folded.map(|(thread, _)| thread);
+        let limits = thread.as_ref().map_or(briefing.limits, |thread| thread.limits);
+        let kind = thread.as_ref().map_or(ThreadKind::Interactive, |thread| thread.kind);
+        let start = Start {
+            thread_id: thread.as_ref().map(|thread| thread.id.clone()),
+            ..Start::new(model.clone(), limits, kind)
+        };
         let plan = briefing.planned(&start).map_err(|error| error.to_string())?;
-        Ok::<_, String>((folded.map(|(thread, _)| thread), briefing, plan, model))
+        Ok((thread, briefing, plan, model))
     });
-    let (thread, briefing, plan, model) = prepared.await.map_err(|error| error.to_string())??;
+    let (thread, briefing, plan, model) = prepared.await?;
     let surroundings = briefing.surroundings().await;
-    let state = plan.state(&surroundings);
-    let mut history = thread.as_ref().map(|thread| thread.history.clone()).unwrap_or_default();
-    if !prompt.trim().is_empty() {
+    off_loop(setup, move |setup| {
+        let assembly = assembled(setup, &briefing, &plan, &surroundings, thread.as_ref(), &prompt);
+        let messages: Vec<&Message> = assembly.messages.iter().map(|entry| &*entry.message).collect();
+        let texts = assembly.texts.iter().map(|text| &**text);
+        let mut shown = shown(setup, &model, &assembly.layers, texts, &messages);
+        "what Enter would send".clone_into(&mut shown.title);
+        if let Some(thread) = &thread {
+            let numbers = request::numbers(&setup.layout, &thread.id).unwrap_or_default();
+            shown.numbers = numbers.into_iter().map(|(number, _)| number).collect();
+        }
+        Ok(shown)
+    })
+    .await
+}
+
+/// The request that `prompt` would make, of `thread` or of a new one, with the tools it would offer. Reads which items
+/// there are.
+#[must_use]
+pub fn assembled(
+    setup: &Setup,
+    briefing: &Briefing,
+    plan: &Plan,
+    surroundings: &Surroundings,
+    thread: Option<&Thread>,
+    prompt: &str,
+) -> Assembly {
+    let state = plan.state(surroundings);
+    let mut history = thread.map(|thread| thread.history.clone()).unwrap_or_default();
+    // A directive can begin without a word of the person's; what goes on needs one.
+    if history.is_empty() || !prompt.trim().is_empty() {
         history.push(Entry::new(Message::user(prompt)));
     }
-    let opening = thread.as_ref().and_then(|thread| thread.opening.clone());
-    let opening = opening.as_deref().map_or(plan.opening.as_slice(), Vec::as_slice);
+    let opening = thread.and_then(|thread| thread.opening.as_deref()).unwrap_or(&plan.opening);
     let mut assembly = assemble(&Parts { system: &plan.system, opening, state: &state, history: &history });
-    let permissions = match &thread {
+    let permissions = match thread {
         Some(thread) => thread.permissions.clone(),
         None => setup.permissions(briefing.grants.clone(), Vec::new()),
     };
-    let (_specs, _recorded) =
-        permission::offer(&mut assembly, &permissions, setup.toolbox(&setup.items(), None).tools());
-    let messages: Vec<&Message> = assembly.messages.iter().map(|entry| &*entry.message).collect();
-    let mut shown = shown(&setup, &model, &assembly.layers, assembly.texts.iter().map(|text| &**text), &messages);
-    "what Enter would send".clone_into(&mut shown.title);
-    if let Some(thread) = &thread {
-        let numbers = request::numbers(&setup.layout, &thread.id).unwrap_or_default();
-        shown.numbers = numbers.into_iter().map(|(number, _)| number).collect();
-    }
-    Ok(shown)
+    let known = setup.toolbox(&setup.items(), None).tools();
+    let (_specs, _recorded) = permission::offer(&mut assembly, &permissions, known);
+    assembly
+}
+
+/// Runs `work`, which reads files, where it holds nobody up.
+async fn off_loop<T: Send + 'static>(
+    setup: Arc<Setup>,
+    work: impl FnOnce(&Setup) -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    tokio::task::spawn_blocking(move || work(&setup)).await.map_err(|error| error.to_string())?
 }
 
 /// A thread as its log tells it, and its inputs.
@@ -96,17 +124,12 @@ fn fold(setup: &Setup, id: &ThreadId) -> Result<(Thread, Values), String> {
     let folder = setup.layout.thread(id);
     let summary = Summary::read(&folder, id).map_err(|error| error.to_string())?;
     let mut thread = Thread::new(id.clone(), &summary.directive, summary.kind, summary.model, summary.limits);
-    let mut from = 0;
-    loop {
-        let page = log::read_forward(&folder.log(), from, PIECE).map_err(|error| error.to_string())?;
-        if page.lines.is_empty() {
-            return Ok((thread, summary.inputs));
-        }
-        from = page.end;
-        for record in page.into_records() {
+    for page in log::pages(&folder.log()) {
+        for record in page.map_err(|error| error.to_string())?.into_records() {
             let _done_already = apply(&mut thread, &record);
         }
     }
+    Ok((thread, summary.inputs))
 }
 
 fn shown<'a>(
@@ -119,14 +142,16 @@ fn shown<'a>(
     let included = layers.iter().filter(|layer| layer.decision == Decision::Included);
     let tokens: Tokens = included.map(|layer| layer.tokens.count).sum();
     let window = setup.models.window(model).map(|window| format!(" of {window}")).unwrap_or_default();
+    // Listed once for all layers.
+    let items = setup.items();
     RequestShown {
         size: format!("{model} · ~{tokens}{window} tokens"),
-        layers: layers.iter().zip(texts).map(|(layer, text)| row(setup, layer, text, messages)).collect(),
+        layers: layers.iter().zip(texts).map(|(layer, text)| row(&items, layer, text, messages)).collect(),
         ..RequestShown::default()
     }
 }
 
-fn row(setup: &Setup, layer: &Layer, text: &str, messages: &[&Message]) -> LayerRow {
+fn row(items: &Items, layer: &Layer, text: &str, messages: &[&Message]) -> LayerRow {
     LayerRow {
         id: layer.id.clone(),
         kind: kind(layer.kind),
@@ -146,7 +171,7 @@ fn row(setup: &Setup, layer: &Layer, text: &str, messages: &[&Message]) -> Layer
             Channel::Messages { first, count } => said(messages.get(first..first + count).unwrap_or_default()),
             Channel::System | Channel::Message { .. } | Channel::Tools => text.to_owned(),
         },
-        file: file(setup, &layer.origin),
+        file: file(items, &layer.origin),
     }
 }
 
@@ -167,10 +192,9 @@ fn said(messages: &[&Message]) -> String {
 }
 
 /// The file of a layer, where it is one that can be opened.
-fn file(setup: &Setup, origin: &Origin) -> Option<PathBuf> {
+fn file(items: &Items, origin: &Origin) -> Option<PathBuf> {
     let (Origin::Item { space, path, .. } | Origin::File { space, path }) = origin else { return None };
-    let roots = setup.items();
-    let mut folders = roots.roots().iter().filter(|root| root.space == *space).filter_map(|root| match &root.place {
+    let mut folders = items.roots().iter().filter(|root| root.space == *space).filter_map(|root| match &root.place {
         Place::Folder(folder) => Some(folder.join(path)),
         Place::Embedded => None,
     });

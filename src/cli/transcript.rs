@@ -63,11 +63,8 @@ pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<Ex
     }
     let path = setup.layout.thread(&id).log();
     let mut from = 0;
-    loop {
-        let page = log::read_forward(&path, from, 1 << 20)?;
-        if page.lines.is_empty() {
-            break;
-        }
+    for page in log::pages(&path) {
+        let page = page?;
         from = page.end;
         for line in page.lines {
             if let Some(record) = &line.record

@@ -13,6 +13,9 @@ fn failed(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> St
     move |source| StoreError::Io { doing, path: path.to_owned(), source }
 }
 
+/// What is read at once of a log that is read as a whole, in bytes.
+const WHOLE: u64 = 1 << 20;
+
 /// How much is read at a time.
 const BLOCK: u64 = 64 * 1024;
 
@@ -154,6 +157,19 @@ pub fn read_forward(path: &Path, from: u64, most_bytes: u64) -> Result<Page, Sto
     };
     let bytes = read().map_err(failed("read", path))?;
     Ok(Page { end: from + bytes.len() as u64, lines: lines(&bytes, from), start: from })
+}
+
+/// A log from its beginning to its end, page by page.
+///
+/// # Errors
+/// [`StoreError::Io`], as the last item.
+pub fn pages(path: &Path) -> impl Iterator<Item = Result<Page, StoreError>> {
+    let mut from = Some(0);
+    std::iter::from_fn(move || {
+        let page = read_forward(path, from?, WHOLE);
+        from = page.as_ref().ok().map(|page| page.end);
+        Some(page).filter(|page| page.as_ref().map_or(true, |page| !page.lines.is_empty()))
+    })
 }
 
 /// Reads the whole lines that end at `before` (the end of the log without it), about `most_bytes` of them.

@@ -156,14 +156,8 @@ impl FileStore {
         let Some(lock) = Lock::take(&folder)? else { return Ok(None) };
         let (writer, repair) = LogWriter::open(&folder.log())?;
         let mut records = Vec::new();
-        let mut from = 0;
-        loop {
-            let page = log::read_forward(&folder.log(), from, 1 << 20)?;
-            if page.lines.is_empty() {
-                break;
-            }
-            from = page.end;
-            records.extend(page.into_records());
+        for page in log::pages(&folder.log()) {
+            records.extend(page?.into_records());
         }
         let inflight = read_inflight(&folder)?;
         let store = Self {

@@ -1,17 +1,16 @@
 //! What is looked at: a directive as it would be sent now, or a request as it was sent.
 
 use super::Draft;
-use crate::app::{Briefing, Setup};
+use crate::app::{Briefing, Setup, requests};
 use crate::cli::failure::Failure;
 use crate::cli::{find, runtime};
 use crate::context::diff::Side;
-use crate::context::{Parts, Plan, Start, assemble};
-use crate::domain::{Assembly, Entry, LayerKind, Limits, Message, ModelRef, ThreadId, ThreadKind, Tokens, ToolSpec};
+use crate::context::{Plan, Start};
+use crate::domain::{Assembly, LayerKind, Limits, ModelRef, ThreadId, ThreadKind, Tokens, ToolSpec};
 use crate::engine::driver::{Outside, Planner};
-use crate::engine::permission;
 use crate::items::Kind;
 use crate::items::directive::Values;
-use crate::ports::{CallRequest, ToolRunner};
+use crate::ports::CallRequest;
 use crate::store::request;
 use std::sync::Arc;
 
@@ -29,13 +28,7 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft) -> Result<P
     let start = start(setup, briefing.limits, draft);
     let plan = briefing.planned(&start)?;
     let surroundings = runtime()?.block_on(briefing.surroundings());
-    let state = plan.state(&surroundings);
-    let history = [Entry::new(Message::user(draft.prompt.as_str()))];
-    let parts = Parts { system: &plan.system, opening: &plan.opening, state: &state, history: &history };
-    let mut assembly = assemble(&parts);
-    let permissions = setup.permissions(briefing.grants, Vec::new());
-    let known = setup.toolbox(&setup.items(), None).tools();
-    let (_specs, _recorded) = permission::offer(&mut assembly, &permissions, known);
+    let assembly = requests::assembled(setup, &briefing, &plan, &surroundings, None, &draft.prompt);
     Ok(Planned { plan, assembly, model: start.model })
 }
 

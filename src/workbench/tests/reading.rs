@@ -106,7 +106,7 @@ fn a_search_that_finds_nothing_says_so_and_stays() {
     assert!(!session.model.reading.as_ref().unwrap().search.as_ref().unwrap().found);
     assert_eq!(session.chosen(), "answer 10");
     session.keys("esc");
-    assert_eq!(session.model.reading.as_ref().unwrap().search, None);
+    assert!(session.model.reading.as_ref().unwrap().search.is_none());
     session.keys("esc").write("/find prompt 7").keys("enter");
     assert_eq!(session.chosen(), "prompt 7");
     assert_eq!(session.draft(), "");
@@ -128,7 +128,7 @@ fn reading_survives_what_arrives_and_a_new_thread_ends_it() {
     let (_, at) = session.model.chosen_blocks().unwrap();
     assert!(session.model.transcript.get(at).unwrap().open);
     session.keys("esc alt-n");
-    assert_eq!(session.model.reading, None);
+    assert!(session.model.reading.is_none());
     session.keys("tab");
-    assert_eq!(session.model.reading, None, "there is nothing to read");
+    assert!(session.model.reading.is_none(), "there is nothing to read");
 }

@@ -13,7 +13,7 @@ use crate::domain::{CallId, ModelRef, Money, Record, Tokens};
 use std::collections::VecDeque;
 
 /// Name of a block. Later blocks have higher ids; older pages get negative ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub i64);
 
 /// One piece of the transcript.
