@@ -61,7 +61,8 @@ fn replay_10_000_events(bencher: Bencher<'_, '_>) {
     let path = folder.path().join("transcript.jsonl");
     let (mut writer, _) = LogWriter::open(&path).expect("a log");
     for number in 0..2_500 {
-        let prompt = Event::CognitionIn { text: "a question".into(), role: "user".into(), prompt: None };
+        let prompt =
+            Event::CognitionIn { text: "a question".into(), role: "user".into(), prompt: None, images: Vec::new() };
         let model = ModelRef::new("scripted", "demo");
         let recorded = Event::RequestRecorded { request: number, turn: number, attempt: 1, model };
         for event in [prompt, recorded, answer(number), Event::Notice { text: "noted".into() }] {

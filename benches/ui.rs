@@ -54,7 +54,12 @@ impl Session {
             newest.push(Record {
                 timestamp: Timestamp(0),
                 thread_id: thread(),
-                event: Event::CognitionIn { text: "go on".into(), role: "user".into(), prompt: None },
+                event: Event::CognitionIn {
+                    text: "go on".into(),
+                    role: "user".into(),
+                    prompt: None,
+                    images: Vec::new(),
+                },
             });
             newest.push(Record {
                 timestamp: Timestamp(0),

@@ -8,12 +8,12 @@ use futures_util::stream;
 use levain::context::Plan;
 use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, PromptMode, StopReason};
 use levain::domain::{
-    Assembly, CallId, Command, ContentHash, Event, Grant, Limits, ModelRef, Money, Record, RequestRecord, State,
+    Assembly, CallId, Command, ContentHash, Event, Grant, Image, Limits, ModelRef, Money, Record, RequestRecord, State,
     ThreadId, ThreadKind, Timestamp, Tokens, Usage, Waiting,
 };
 use levain::engine::driver::{Audience, Driver, Ended, Handle, Outside, Settings};
 use levain::engine::thread::Thread;
-use levain::ports::store::Snapshot;
+use levain::ports::store::{Attach, Snapshot};
 use levain::ports::{CallRequest, Clock, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore};
 use levain::tools::NoTools;
 use std::collections::VecDeque;
@@ -71,8 +71,18 @@ impl ThreadStore for Disk {
         Ok(())
     }
 
-    fn bytes(&self, _hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok(None)
+    fn bytes(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        Ok((*hash == ContentHash::of(b"png")).then(|| b"png".to_vec()))
+    }
+
+    fn attach(&self, name: &str) -> Attach {
+        let image =
+            Image { name: name.to_owned(), media_type: "image/png".into(), hash: ContentHash::of(b"png"), bytes: 3 };
+        Box::new(
+            move || {
+                if image.name == "gone.png" { Err("the image `gone.png` was not attached".into()) } else { Ok(image) }
+            },
+        )
     }
 
     fn save(&mut self, _snapshot: &Snapshot) -> Result<(), StoreError> {
@@ -194,7 +204,10 @@ impl Bench {
     }
 
     async fn ask(&self, text: &str) {
-        self.handle.ask(Command::Submit { text: text.into(), mode: PromptMode::FollowUp }).await.unwrap();
+        self.handle
+            .ask(Command::Submit { text: text.into(), mode: PromptMode::FollowUp, images: Vec::new() })
+            .await
+            .unwrap();
     }
 
     /// Hears until `enough`; returns the events.

@@ -125,7 +125,7 @@ fn hosting(
 }
 
 async fn submit(client: &Client, id: u64, text: &str) {
-    let command = Command::Submit { text: text.into(), mode: PromptMode::FollowUp };
+    let command = Command::Submit { text: text.into(), mode: PromptMode::FollowUp, images: Vec::new() };
     client.sender().command(id, command).await.unwrap();
 }
 
@@ -275,7 +275,7 @@ async fn a_command_that_makes_no_sense_is_refused_and_costs_nothing() {
         let bench = Bench::new(form).await;
         let mut client = bench.connect(0).await;
         let commands = [
-            Command::Submit { text: "  ".into(), mode: PromptMode::Steer },
+            Command::Submit { text: "  ".into(), mode: PromptMode::Steer, images: Vec::new() },
             Command::Withdraw { prompt: 99 },
             Command::SetModel { model: ModelRef::new("nobody", "x") },
         ];

@@ -5,7 +5,6 @@ use super::outside::Models;
 use super::setup::Setup;
 use super::{export, listing, requests};
 use crate::config::Trust;
-use crate::domain::event::PromptMode;
 use crate::domain::{Cost, Event, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values};
 use crate::engine::driver::Outside;
 use crate::ports::{Clock, StoreError, SystemClock};
@@ -79,7 +78,7 @@ impl Performer {
     /// Carries out one effect; those that need the terminal come back.
     pub(super) fn perform(&mut self, effect: Effect) -> Option<Effect> {
         match effect {
-            Effect::Start { directive, model, prompt, inputs } => self.start(directive, model, prompt, inputs),
+            Effect::Start { directive, model, inputs, first } => self.start(directive, model, inputs, first),
             Effect::Open { thread_id } => self.open(thread_id),
             Effect::Revive { thread_id, command } => {
                 let from = self.connection.as_ref().and_then(|link| link.offset(&thread_id)).unwrap_or(0);
@@ -198,7 +197,7 @@ impl Performer {
         }
     }
 
-    fn start(&mut self, directive: String, model: ModelRef, prompt: String, inputs: Values) {
+    fn start(&mut self, directive: String, model: ModelRef, inputs: Values, first: Command) {
         let now = SystemClock.now();
         let layout = self.layout();
         // Making a folder and a small file: quick, and the id is needed for everything after it.
@@ -224,8 +223,7 @@ impl Performer {
                 let id = thread_id.clone();
                 let opened = Message::Opened { thread_id: id, newest: Vec::new(), older: None, state: None };
                 self.tell(opened);
-                let command = Command::Submit { text: prompt, mode: PromptMode::FollowUp };
-                self.connect(thread_id, 0, Reach::Start(command));
+                self.connect(thread_id, 0, Reach::Start(first));
             }
             Err(error) => self.tell(failed(&error)),
         }

@@ -7,6 +7,7 @@ use super::text::{harmless, json_line, write_event};
 use super::{Common, runtime};
 use crate::app::{Setup, Shutdown};
 use crate::domain::event::{Approve, Delta, PromptMode};
+use crate::domain::image::named_in;
 use crate::domain::{Event, Status, ThreadKind, Waiting};
 use crate::store::log;
 use crate::store::thread::Summary;
@@ -132,7 +133,7 @@ impl Attached {
                 }
             }
         } else {
-            Command::Submit { text: line.to_owned(), mode: PromptMode::Steer }
+            Command::Submit { text: line.to_owned(), mode: PromptMode::Steer, images: named_in(line) }
         };
         self.commands += 1;
         sender.command(self.commands, command).await.map_err(|error| Failure::new(error.to_string()))?;

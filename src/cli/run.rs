@@ -31,6 +31,9 @@ pub(super) struct RunArguments {
     /// A value for an input of the directive; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = input)]
     input: Vec<(String, String)>,
+    /// An image that goes along; may be given several times
+    #[arg(long, value_name = "FILE")]
+    image: Vec<String>,
     /// Allow a tool that the directive asks about, by name, id or capability; may be given several times
     #[arg(long, value_name = "TOOL")]
     allow: Vec<String>,
@@ -174,19 +177,28 @@ async fn hosted(
         approvals: Vec::new(),
     };
     let live = !arguments.json && io::stdout().is_terminal();
-    let watch = watch(&mut client, prompt, live, &mut result);
+    let images = arguments.image.iter().map(|file| absolute(file)).collect();
+    let submit = Command::Submit { text: prompt, mode: PromptMode::FollowUp, images };
+    let watch = watch(&mut client, submit, live, &mut result);
     let (interrupted, ended) = tokio::join!(watch, hosted.finished());
     ended.map_err(|error| Failure::new(error.to_string()))?;
     finish(&result, arguments.json, live, interrupted?)
 }
 
+/// Number of the command that asks.
+const SUBMIT: u64 = 1;
+
+/// The path from here, for a process that may count from elsewhere.
+fn absolute(file: &str) -> String {
+    std::path::absolute(file).map_or_else(|_| file.to_owned(), |path| path.display().to_string())
+}
+
 /// Sends the prompt and follows the thread to its end; returns whether it was interrupted.
-async fn watch(client: &mut Client, prompt: String, live: bool, result: &mut RunResult) -> Result<bool, Failure> {
+async fn watch(client: &mut Client, submit: Command, live: bool, result: &mut RunResult) -> Result<bool, Failure> {
     let failed = |error: io::Error| Failure::new(error.to_string());
     let mut shutdown = Shutdown::listen().map_err(failed)?;
     let sender = client.sender();
-    let submit = Command::Submit { text: prompt, mode: PromptMode::FollowUp };
-    sender.command(1, submit).await.map_err(|error| Failure::new(error.to_string()))?;
+    sender.command(SUBMIT, submit).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut interrupted = false;
     loop {
         let message = tokio::select! {
@@ -207,7 +219,13 @@ async fn watch(client: &mut Client, prompt: String, live: bool, result: &mut Run
                 let _reader_gone = output.write_all(text::harmless(&text).as_bytes()).and_then(|()| output.flush());
             }
             Some(FromWorker::State(state)) => (result.status, result.cost) = (state.status, state.cost),
-            Some(FromWorker::Error { message, .. }) => result.error = Some(message),
+            Some(FromWorker::Error { id, message }) => {
+                result.error = Some(message);
+                if id == SUBMIT {
+                    // Nothing will happen in a thread that was asked nothing.
+                    let _ended = sender.command(2, Command::Shutdown).await;
+                }
+            }
             Some(FromWorker::Bye { .. }) | None => return Ok(interrupted),
             Some(
                 FromWorker::Delta { .. }
@@ -275,6 +293,8 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         | Event::ToolCallStart { .. }
         | Event::ToolProcess { .. }
         | Event::ToolCallResult { .. }
+        | Event::ShellStarted { .. }
+        | Event::ShellEnded { .. }
         | Event::CancelRequested { .. }
         | Event::TurnCancelled { .. }
         | Event::Notice { .. }

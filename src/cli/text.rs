@@ -67,7 +67,11 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
             writeln!(output, "  answer with /approve {id} once, thread, always or deny\n")
         }
         Event::ApprovalGiven { id, decision } => writeln!(output, "· approval {id}: {decision:?}\n"),
-        Event::ToolCallResult { output: result, error, .. } => {
+        Event::ShellStarted { command, shared, .. } => {
+            let sign = if *shared { "!" } else { "!!" };
+            writeln!(output, "▸ {sign} {}", harmless(command))
+        }
+        Event::ToolCallResult { output: result, error, .. } | Event::ShellEnded { output: result, error, .. } => {
             let mark = if error.is_some() { "✗" } else { "✓" };
             writeln!(output, "{mark} {}\n", harmless(result).replace('\n', "\n  "))
         }

@@ -1,7 +1,7 @@
 //! What can be asked of a thread, and how it stands: the two ends of every conversation with one.
 
 use super::event::{Approve, CancelScope, PromptMode};
-use super::{CallId, ContentHash, Cost, Limits, ModelRef, Status, ThreadKind, Tokens, Waiting};
+use super::{CallId, ContentHash, Cost, Image, Limits, ModelRef, Status, ThreadKind, Tokens, Waiting};
 use serde::{Deserialize, Serialize};
 
 /// What a client can ask of a thread.
@@ -11,6 +11,14 @@ pub enum Command {
     Submit {
         text: String,
         mode: PromptMode,
+        /// Images that go along, by their paths from the project's root.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<String>,
+    },
+    /// Run a command of the person's own; with `shared` the model gets what it prints with the next prompt.
+    Shell {
+        command: String,
+        shared: bool,
     },
     Withdraw {
         prompt: u64,
@@ -87,4 +95,6 @@ pub struct QueuedPrompt {
     pub prompt: u64,
     pub text: String,
     pub mode: PromptMode,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
 }

@@ -7,6 +7,7 @@
 use super::amount::Usage;
 use super::capability::Grant;
 use super::id::{CallId, ContentHash, ModelRef, ThreadId};
+use super::image::Image;
 use super::input::Values;
 use super::message::Message;
 use super::status::{Cost, LimitKind, Limits, ThreadKind};
@@ -81,6 +82,8 @@ pub enum Event {
         prompt: u64,
         text: String,
         mode: PromptMode,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
     },
     /// A queued prompt was taken back before it was used.
     PromptWithdrawn {
@@ -104,6 +107,8 @@ pub enum Event {
         role: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<u64>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        images: Vec<Image>,
     },
     /// The system text of the coming request, when it differs from the one before.
     SystemPrompt {
@@ -213,6 +218,19 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
+    /// A command of a person's own is about to run. With `shared`, the model gets what it printed with the next prompt.
+    ShellStarted {
+        call_id: CallId,
+        command: String,
+        shared: bool,
+    },
+    /// It has ended. As a call, it may have a `tool_process` between.
+    ShellEnded {
+        call_id: CallId,
+        output: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
     /// A limit was reached before a turn. An interactive thread waits for a higher one, a one-shot thread ends.
     Limit {
         code: LimitKind,
@@ -253,12 +271,20 @@ pub enum Event {
     },
 }
 
+const INTERRUPTED: &str = "Interrupted: the process that ran this call ended.";
+
 impl Event {
     /// The result of a call whose process died before it had one: every call needs a result.
     #[must_use]
     pub fn interrupted(call_id: &CallId) -> Self {
-        const WHY: &str = "Interrupted: the process that ran this call ended.";
-        Self::ToolCallResult { call_id: call_id.clone(), output: WHY.to_owned(), error: Some(WHY.to_owned()) }
+        let why = INTERRUPTED.to_owned();
+        Self::ToolCallResult { call_id: call_id.clone(), output: why.clone(), error: Some(why) }
+    }
+
+    /// The same for a person's own command.
+    #[must_use]
+    pub fn shell_interrupted(call_id: &CallId) -> Self {
+        Self::ShellEnded { call_id: call_id.clone(), output: String::new(), error: Some(INTERRUPTED.to_owned()) }
     }
 
     /// Whether the event belongs in the log.
@@ -276,6 +302,7 @@ impl Event {
             Self::RequestRecorded { .. }
                 | Self::CognitionOut { .. }
                 | Self::ToolCallStart { .. }
+                | Self::ShellStarted { .. }
                 | Self::ToolProcess { .. }
                 | Self::ThreadCompleted { .. }
                 | Self::ThreadError { .. }
@@ -461,7 +488,7 @@ mod tests {
         let record = Record {
             timestamp: Timestamp(1_700_000_000_250),
             thread_id: ThreadId::new("chat", 1),
-            event: Event::CognitionIn { text: "hi".into(), role: "user".into(), prompt: None },
+            event: Event::CognitionIn { text: "hi".into(), role: "user".into(), prompt: None, images: Vec::new() },
         };
         let line = serde_json::to_string(&record).unwrap();
         assert_eq!(

@@ -2,6 +2,7 @@
 
 use super::amount::Tokens;
 use super::id::{CallId, ContentHash};
+use super::image::{IMAGE_TOKENS, Image};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -79,6 +80,15 @@ impl Message {
         Self { role: Role::User, blocks: vec![Block::Text { text: text.into() }] }
     }
 
+    /// What a person said, with the images that go along before it.
+    #[must_use]
+    pub fn said(text: &str, images: &[Image]) -> Self {
+        let image = |image: &Image| Block::Image { media_type: image.media_type.clone(), hash: image.hash.clone() };
+        let mut blocks: Vec<Block> = images.iter().map(image).collect();
+        blocks.push(Block::Text { text: text.to_owned() });
+        Self { role: Role::User, blocks }
+    }
+
     /// An assistant message of one text.
     #[must_use]
     pub fn assistant(text: impl Into<String>) -> Self {
@@ -124,6 +134,8 @@ impl Entry {
     #[must_use]
     pub fn new(message: Message) -> Self {
         let json = message.to_json();
-        Self { hash: ContentHash::of(json.as_bytes()), tokens: Tokens::estimate(&json), message: Arc::new(message) }
+        let images = message.blocks.iter().filter(|block| matches!(block, Block::Image { .. })).count() as u64;
+        let tokens = Tokens(Tokens::estimate(&json).0 + images * IMAGE_TOKENS);
+        Self { hash: ContentHash::of(json.as_bytes()), tokens, message: Arc::new(message) }
     }
 }

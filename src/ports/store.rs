@@ -4,7 +4,7 @@
 //! is called off the loop.
 
 use crate::domain::event::Delta;
-use crate::domain::{Assembly, ContentHash, Cost, Limits, ModelRef, Record, RequestRecord, Status};
+use crate::domain::{Assembly, ContentHash, Cost, Image, Limits, ModelRef, Record, RequestRecord, Status};
 use std::path::PathBuf;
 
 /// A failure to keep something. The thread goes on in memory; the person is told.
@@ -31,6 +31,9 @@ pub struct Snapshot {
     pub limits: Limits,
     pub title: Option<String>,
 }
+
+/// Takes an image into the store.
+pub type Attach = Box<dyn FnOnce() -> Result<Image, String> + Send>;
 
 /// The files of one thread.
 pub trait ThreadStore: Send {
@@ -66,6 +69,10 @@ pub trait ThreadStore: Send {
     /// # Errors
     /// [`StoreError::Io`].
     fn bytes(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// A function that takes the image in a file into the store; `name` is its path, from the project's root where it
+    /// does not begin at the root or home. It is run off the loop, and fails with a sentence for the person.
+    fn attach(&self, name: &str) -> Attach;
 
     /// Brings `thread.json` and the registry row up to date.
     ///

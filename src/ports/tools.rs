@@ -1,7 +1,7 @@
 //! Running a tool call.
 
 use crate::domain::event::Process;
-use crate::domain::{ToolCall, ToolSpec};
+use crate::domain::{CallId, ToolCall, ToolSpec};
 use std::future::{Future, ready};
 use std::pin::Pin;
 
@@ -64,4 +64,14 @@ pub trait ToolRunner: Send + Sync {
     /// Runs a call of `item`. Dropping the future stops the tool with everything it started.
     fn run<'a>(&'a self, item: &'a str, call: &'a ToolCall, listener: &'a dyn ToolListener)
     -> Waiting<'a, ToolOutcome>;
+
+    /// Runs a command that a person gave. Dropping the future stops it with everything it started.
+    fn shell<'a>(
+        &'a self,
+        _call_id: &'a CallId,
+        _command: &'a str,
+        _listener: &'a dyn ToolListener,
+    ) -> Waiting<'a, ToolOutcome> {
+        Box::pin(ready(ToolOutcome::failed("There is no shell here.")))
+    }
 }

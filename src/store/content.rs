@@ -25,11 +25,11 @@ impl ContentStore {
         self.folder.join(front).join(rest)
     }
 
-    /// Keeps the text that `hash` names; `text` is only called when it is not there yet.
+    /// Keeps what `hash` names; `content` is only called when it is not there yet.
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn keep(&mut self, hash: &ContentHash, text: impl FnOnce() -> String) -> Result<(), StoreError> {
+    pub fn keep<C: AsRef<[u8]>>(&mut self, hash: &ContentHash, content: impl FnOnce() -> C) -> Result<(), StoreError> {
         if self.known.contains(hash) {
             return Ok(());
         }
@@ -38,7 +38,7 @@ impl ContentStore {
             if let Some(folder) = path.parent() {
                 files::make_folder(folder)?;
             }
-            files::replace(&path, text().as_bytes())?;
+            files::replace(&path, content().as_ref())?;
         }
         self.known.insert(hash.clone());
         Ok(())
@@ -81,9 +81,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut store = ContentStore::new(folder.path());
         let hash = ContentHash::of(b"hello");
-        store.keep(&hash, || "hello".into()).unwrap();
-        store.keep(&hash, || panic!("it is known")).unwrap();
-        ContentStore::new(folder.path()).keep(&hash, || panic!("it is there")).unwrap();
+        store.keep(&hash, || "hello").unwrap();
+        store.keep(&hash, || -> String { panic!("it is known") }).unwrap();
+        ContentStore::new(folder.path()).keep(&hash, || -> String { panic!("it is there") }).unwrap();
         assert_eq!(store.text(&hash).unwrap(), "hello");
         assert_eq!(store.bytes(&hash).unwrap(), Some(b"hello".to_vec()));
         std::fs::write(store.path(&hash), "other").unwrap();

@@ -68,7 +68,7 @@ pub fn end_processes(records: &[Record]) {
     for record in records {
         if let Event::ToolProcess { call_id, process } = &record.event {
             running.push((call_id, process));
-        } else if let Event::ToolCallResult { call_id, .. } = &record.event {
+        } else if let Event::ToolCallResult { call_id, .. } | Event::ShellEnded { call_id, .. } = &record.event {
             running.retain(|(own, _)| *own != call_id);
         }
     }
@@ -105,6 +105,7 @@ pub fn epilogue(opened: &Opened, fold: Fold) -> Vec<Event> {
         events.extend(answer);
     }
     events.extend(unanswered(&opened.records).into_iter().map(Event::interrupted));
+    events.extend(unended_shell(&opened.records).map(Event::shell_interrupted));
     events.push(Event::ThreadError {
         cost: opened.summary.cost,
         error: "The process that ran this thread ended without a word. Send a message to go on.".into(),
@@ -120,6 +121,19 @@ fn unanswered(records: &[Record]) -> Vec<&CallId> {
             open = message.calls().map(|call| &call.call_id).collect();
         } else if let Event::ToolCallResult { call_id, .. } = &record.event {
             open.retain(|own| *own != call_id);
+        }
+    }
+    open
+}
+
+/// The person's own command that has not ended.
+fn unended_shell(records: &[Record]) -> Option<&CallId> {
+    let mut open = None;
+    for record in records {
+        if let Event::ShellStarted { call_id, .. } = &record.event {
+            open = Some(call_id);
+        } else if let Event::ShellEnded { .. } = &record.event {
+            open = None;
         }
     }
     open

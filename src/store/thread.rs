@@ -4,17 +4,18 @@ use super::content::ContentStore;
 use super::layout::{Folder, Layout};
 use super::log::{LogWriter, Repair};
 use super::registry::{Registry, ThreadEntry};
-use super::{files, log};
+use super::{files, image, log};
 use crate::domain::event::Delta;
 use crate::domain::{
     Assembly, ContentHash, Cost, Limits, ModelRef, Record, RequestRecord, Status, ThreadId, ThreadKind, Timestamp,
     Values,
 };
-use crate::ports::store::Snapshot;
+use crate::ports::store::{Attach, Snapshot};
 use crate::ports::{StoreError, ThreadStore};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
@@ -112,6 +113,8 @@ pub struct FileStore {
     folder: Folder,
     writer: LogWriter,
     content: ContentStore,
+    project: PathBuf,
+    objects: PathBuf,
     inflight: Option<File>,
     summary: Summary,
     process: Option<(u32, String)>,
@@ -162,6 +165,8 @@ impl FileStore {
         let inflight = read_inflight(&folder)?;
         let store = Self {
             content: ContentStore::new(&layout.objects()),
+            project: layout.project().to_owned(),
+            objects: layout.objects(),
             registry: RegistryWriter::start(layout),
             inflight: None,
             summary: summary.clone(),
@@ -237,6 +242,11 @@ impl ThreadStore for FileStore {
 
     fn bytes(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
         self.content.bytes(hash)
+    }
+
+    fn attach(&self, name: &str) -> Attach {
+        let (project, objects, name) = (self.project.clone(), self.objects.clone(), name.to_owned());
+        Box::new(move || image::take_in(&project, &mut ContentStore::new(&objects), name))
     }
 
     fn save(&mut self, snapshot: &Snapshot) -> Result<(), StoreError> {

@@ -44,6 +44,13 @@ pub(super) struct Bash {
     working_dir: Option<String>,
 }
 
+impl Bash {
+    /// A command that a person gave: it may take as long as any.
+    pub(super) fn of_a_person(command: &str) -> Self {
+        Self { command: command.to_owned(), timeout: Some(LONGEST.as_secs_f64()), working_dir: None }
+    }
+}
+
 /// A process group. Dropping it ends everyone in it.
 struct Group(Process);
 

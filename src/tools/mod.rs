@@ -20,9 +20,10 @@ pub use environment::Environment;
 pub use fetch::Reach;
 pub use root::Root;
 
-use crate::domain::ToolCall;
+use crate::domain::{CallId, ToolCall};
 use crate::ports::tools::Waiting;
 use crate::ports::{KnownTool, ToolListener, ToolOutcome, ToolRunner};
+use bash::Bash;
 use builtin::{BUILTIN, Builtin, Which};
 use lines::LineNames;
 use root::PathError;
@@ -123,16 +124,32 @@ impl ToolRunner for Toolbox {
         call: &'a ToolCall,
         listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
+        Box::pin(async move { outcome(self.answer(item, call, listener).await) })
+    }
+
+    fn shell<'a>(
+        &'a self,
+        call_id: &'a CallId,
+        command: &'a str,
+        listener: &'a dyn ToolListener,
+    ) -> Waiting<'a, ToolOutcome> {
         Box::pin(async move {
-            match self.answer(item, call, listener).await {
-                Ok(output) => ToolOutcome { output, error: None },
-                Err(Failed(output)) => {
-                    // People get the last line, which is ours.
-                    let error = output.trim_end().lines().next_back().unwrap_or("failed").to_owned();
-                    ToolOutcome { output, error: Some(error) }
-                }
-            }
+            let workshop = &self.shared.workshop;
+            let spill = workshop.spill.as_ref().map(|folder| folder.join(spill_name(&call_id.0)));
+            let bash = Bash::of_a_person(command);
+            outcome(bash::bash(&workshop.root, &workshop.environment, spill, &bash, listener).await)
         })
+    }
+}
+
+fn outcome(answer: Answer) -> ToolOutcome {
+    match answer {
+        Ok(output) => ToolOutcome { output, error: None },
+        Err(Failed(output)) => {
+            // People get the last line, which is ours.
+            let error = output.trim_end().lines().next_back().unwrap_or("failed").to_owned();
+            ToolOutcome { output, error: Some(error) }
+        }
     }
 }
 

@@ -114,6 +114,11 @@ fn prompt_rows(prompt: &Prompt, open: bool, width: usize, lines: &mut Lines) {
             ],
         );
     }
+    for image in &prompt.images {
+        let size = image.bytes.div_ceil(1_000);
+        let text = format!("+ {} · {} · {size} kB", image.name, image.media_type);
+        one_row(lines, width, &[(&text, Role::TextMuted)]);
+    }
 }
 
 /// What stands below an answer that has ended: what it took, and why it ended if not by itself.

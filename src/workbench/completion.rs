@@ -4,6 +4,7 @@ use super::model::Model;
 use super::overlay::best;
 use crate::commands::{CommandId, TABLE};
 use crate::domain::ThreadId;
+use crate::domain::image::mention;
 
 /// As many files and threads as are offered for one word.
 const MOST_FILES: usize = 50;
@@ -36,7 +37,7 @@ impl Completed {
     pub fn word(&self) -> String {
         match self {
             Self::Command(command) => format!("/{}", command.row().slash.unwrap_or_default()),
-            Self::File(path) => format!("@{path}"),
+            Self::File(path) => mention(path),
             Self::Thread { thread_id, .. } => format!("@{thread_id}"),
         }
     }

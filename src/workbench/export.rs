@@ -140,7 +140,12 @@ mod tests {
 
     fn transcript() -> Transcript {
         let mut transcript = Transcript::default();
-        transcript.push(Kind::Prompt(Prompt { text: "ship *it*".into(), role: "user".into(), pending: false }));
+        transcript.push(Kind::Prompt(Prompt {
+            text: "ship *it*".into(),
+            role: "user".into(),
+            pending: false,
+            images: Vec::new(),
+        }));
         let answer = "Well <script>alert(1)</script>\n\n[go](javascript:alert(1)) ![p](http://x/y.png) `code`";
         transcript.push(Kind::Answer(Answer { text: answer.into(), request: 1, ended: None, summary: None }));
         transcript.push(Kind::Tool(Tool {

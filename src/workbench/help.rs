@@ -5,6 +5,14 @@ use super::model::Model;
 use super::overlay::{Pager, PagerLine};
 use crate::commands::{CommandId, Context, TABLE};
 
+/// What certain signs in a draft mean.
+const SIGNS: [(&str, &str, &str); 4] = [
+    ("!", "Run a command", "The model gets what it prints with your next message."),
+    ("!!", "Run a command alone", "The model never hears of it."),
+    ("/", "Commands", "They are listed below."),
+    ("@", "Files, threads, images", "Anywhere in a message: `@shot.png` sends the image along."),
+];
+
 impl Model {
     pub(super) fn help_page(&self) -> Pager {
         let mut lines = Vec::new();
@@ -30,6 +38,11 @@ impl Model {
                 let row = command.row();
                 lines.push(PagerLine::Row { left: keys, right: row.title.to_owned(), more: row.help.to_owned() });
             }
+        }
+        lines.push(PagerLine::Blank);
+        lines.push(PagerLine::Heading("At the start of a message".to_owned()));
+        for (left, right, more) in SIGNS {
+            lines.push(PagerLine::Row { left: left.to_owned(), right: right.to_owned(), more: more.to_owned() });
         }
         lines.push(PagerLine::Blank);
         lines.push(PagerLine::Heading("Commands".to_owned()));

@@ -4,7 +4,7 @@ use super::message::{Effect, Level};
 use super::model::{Link, Model, Phase, Sent};
 use super::scroll::Position;
 use super::transcript::{Kind, MarkerSort, Transcript};
-use crate::domain::event::{CancelScope, Delta, PromptMode, StopReason};
+use crate::domain::event::{CancelScope, Delta, StopReason};
 use crate::domain::{Event, Record, Status, ThreadId, Waiting};
 use crate::worker::protocol::{FromWorker, QueuedPrompt, State};
 
@@ -49,9 +49,9 @@ impl Model {
         let Some(waits) = self.waits.iter_mut().find(|waits| waits.held) else { return Vec::new() };
         waits.held = false;
         self.link = Link::Reviving;
-        let (text, mode) = (waits.text.clone(), waits.mode);
-        self.sent.push_back(Sent::Prompt(text.clone()));
-        vec![Effect::Revive { thread_id, command: crate::worker::protocol::Command::Submit { text, mode } }]
+        let command = waits.command();
+        self.sent.push_back(Sent::Prompt(waits.text.clone()));
+        vec![Effect::Revive { thread_id, command }]
     }
 
     pub(super) fn older_page(&mut self, thread_id: &ThreadId, records: Vec<Record>, older: Option<u64>) -> Vec<Effect> {
@@ -140,6 +140,10 @@ impl Model {
                 if sent == Some(Sent::Approval) {
                     self.answer_failed();
                 }
+                if let Some(Sent::Shell(text)) = &sent {
+                    self.composer.put_back(text);
+                    self.complete();
+                }
                 if let Some(Sent::Prompt(text)) = sent {
                     let failed = self.waits.iter().position(|waits| waits.text == text && !waits.safe);
                     let mut place = 0..;
@@ -202,8 +206,13 @@ impl Model {
         self.now = self.now.max(record.timestamp);
         if let Event::CognitionIn { text, .. } = &record.event {
             self.confirmed(text, true);
-        } else if let Event::PromptQueued { text, prompt, mode } = &record.event {
-            self.queued_in_log(*prompt, text, *mode);
+        } else if let Event::PromptQueued { text, prompt, mode, images } = &record.event {
+            self.queued_in_log(QueuedPrompt {
+                prompt: *prompt,
+                text: text.clone(),
+                mode: *mode,
+                images: images.clone(),
+            });
         } else if let Event::PromptWithdrawn { prompt } = &record.event {
             if let Some(state) = &mut self.state {
                 state.queue.retain(|queued| queued.prompt != *prompt);
@@ -214,6 +223,7 @@ impl Model {
         }
         if let Some(phase) = phase_after(&record.event)
             && (phase != Phase::Cancelling || self.is_working())
+            && !(matches!(record.event, Event::ShellStarted { .. }) && self.is_working())
         {
             self.enter(phase);
         }
@@ -221,13 +231,13 @@ impl Model {
         Vec::new()
     }
 
-    fn queued_in_log(&mut self, prompt: u64, text: &str, mode: PromptMode) {
-        let shown = self.waits.iter().any(|waits| waits.text == text && waits.block.is_some());
-        self.confirmed(text, false);
+    fn queued_in_log(&mut self, queued: QueuedPrompt) {
+        let shown = self.waits.iter().any(|waits| waits.text == queued.text && waits.block.is_some());
+        self.confirmed(&queued.text, false);
         if let Some(state) = self.state.as_mut().filter(|_| !shown)
-            && !state.queue.iter().any(|known| known.prompt == prompt)
+            && !state.queue.iter().any(|known| known.prompt == queued.prompt)
         {
-            state.queue.push(QueuedPrompt { prompt, text: text.to_owned(), mode });
+            state.queue.push(queued);
             self.show_queue();
         }
     }
@@ -327,6 +337,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
         Event::ToolCallStart { tool, item, .. } => {
             Some(Phase::Tool(super::approval::short(item.as_ref().unwrap_or(tool)).to_owned()))
         }
+        Event::ShellStarted { .. } => Some(Phase::Tool("!".to_owned())),
         Event::ApprovalRequested { .. } => Some(Phase::Approval),
         Event::CancelRequested { scope: CancelScope::Turn } => Some(Phase::Cancelling),
         Event::CognitionOut { .. }
@@ -349,6 +360,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::ApprovalGiven { .. }
         | Event::PermissionDenied { .. }
         | Event::ToolProcess { .. }
+        | Event::ShellEnded { .. }
         | Event::CognitionIn { .. }
         | Event::SystemPrompt { .. }
         | Event::ContextInjected { .. }

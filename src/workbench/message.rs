@@ -270,12 +270,12 @@ pub struct ItemRow {
 /// messages.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Effect {
-    /// Make a new thread with this first prompt, start its worker and connect.
+    /// Make a new thread, start its worker, connect and send the first command.
     Start {
         directive: String,
         model: ModelRef,
-        prompt: String,
         inputs: Values,
+        first: Command,
     },
     /// Show a thread: read the end of its log, connect if a worker runs it.
     Open {

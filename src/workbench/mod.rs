@@ -7,6 +7,7 @@
 pub mod approval;
 pub mod completion;
 pub mod composer;
+mod dropped;
 pub mod export;
 pub mod form;
 pub mod geometry;

@@ -15,7 +15,7 @@ use super::transcript::{BlockId, Transcript};
 use crate::commands::{Context, Keymap};
 use crate::domain::event::PromptMode;
 use crate::domain::{ModelRef, ThreadId, Timestamp, Values};
-use crate::worker::protocol::{QueuedPrompt, State};
+use crate::worker::protocol::{Command, QueuedPrompt, State};
 use std::collections::VecDeque;
 
 /// What the workbench starts from.
@@ -89,12 +89,19 @@ pub struct Activity {
 pub struct Waits {
     pub text: String,
     pub mode: PromptMode,
+    pub(super) images: Vec<String>,
     /// Its block in the transcript; without one it is shown above the draft.
     pub(super) block: Option<BlockId>,
     /// Not handed over yet: it is sent when the worker listens.
     pub(super) held: bool,
     /// In the log, but not said yet.
     pub(super) safe: bool,
+}
+
+impl Waits {
+    pub(super) fn command(&self) -> Command {
+        Command::Submit { text: self.text.clone(), mode: self.mode, images: self.images.clone() }
+    }
 }
 
 /// A message to the person.
@@ -108,6 +115,8 @@ pub struct NoticeLine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     Prompt(String),
+    /// A command of the person's own, as it was written.
+    Shell(String),
     Approval,
     Other,
 }

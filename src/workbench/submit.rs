@@ -6,6 +6,7 @@ use super::model::{Link, Model, Phase, Sent, Waits};
 use super::scroll::Layout;
 use super::transcript::{Kind, Prompt};
 use crate::domain::event::PromptMode;
+use crate::domain::image::named_in;
 use crate::worker::protocol::Command;
 
 impl Model {
@@ -21,6 +22,9 @@ impl Model {
         if let Some(effects) = self.run_slash(layout, &text) {
             return effects;
         }
+        if let Some(command) = text.trim_start().strip_prefix('!') {
+            return self.run_shell(&text, command);
+        }
         self.submit(if self.is_working() { PromptMode::Steer } else { PromptMode::FollowUp })
     }
 
@@ -31,6 +35,7 @@ impl Model {
         if self.asks_first() {
             return Vec::new();
         }
+        let images = named_in(&self.composer.raw());
         let text = self.composer.take();
         self.complete();
         self.history.remember(&text);
@@ -39,26 +44,27 @@ impl Model {
         let block = if self.is_working() {
             None
         } else {
-            let prompt = Prompt { text: text.clone(), role: "user".to_owned(), pending: true };
+            let prompt = Prompt { text: text.clone(), role: "user".to_owned(), pending: true, images: Vec::new() };
             Some(self.transcript.push(Kind::Prompt(prompt)))
         };
-        let mut waits = Waits { text: text.clone(), mode, block, held: false, safe: false };
+        let mut waits = Waits { text: text.clone(), mode, images: images.clone(), block, held: false, safe: false };
         let remember = Effect::Remember(text.clone());
         let effect = match (self.link, &self.thread) {
             (Link::Draft, _) => {
                 self.link = Link::Starting;
                 let (directive, model) = (self.directive.clone(), self.model.clone());
-                Some(Effect::Start { directive, model, prompt: text, inputs: self.inputs.clone() })
+                let first = Command::Submit { text, mode: PromptMode::FollowUp, images };
+                Some(Effect::Start { directive, model, inputs: self.inputs.clone(), first })
             }
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
                 self.link = Link::Reviving;
                 self.sent.push_back(Sent::Prompt(text.clone()));
-                Some(Effect::Revive { thread_id, command: Command::Submit { text, mode } })
+                Some(Effect::Revive { thread_id, command: Command::Submit { text, mode, images } })
             }
             (Link::Connected, _) => {
                 self.sent.push_back(Sent::Prompt(text.clone()));
-                Some(Effect::Send(Command::Submit { text, mode }))
+                Some(Effect::Send(Command::Submit { text, mode, images }))
             }
             (Link::Starting | Link::Opening | Link::Reviving | Link::Resting, _) => {
                 waits.held = true;
@@ -72,13 +78,53 @@ impl Model {
         std::iter::once(remember).chain(effect).collect()
     }
 
+    /// `!` runs a command whose output the model gets with the next prompt, `!!` one that it never hears of.
+    fn run_shell(&mut self, text: &str, command: &str) -> Vec<Effect> {
+        let (shared, command) = command.strip_prefix('!').map_or((true, command), |command| (false, command));
+        let command = command.trim().to_owned();
+        if command.is_empty() {
+            self.say(Level::Info, "write a command behind the `!`; with `!!` the model does not get what it prints");
+            return Vec::new();
+        }
+        if self.asks_first() {
+            return Vec::new();
+        }
+        let command = Command::Shell { command, shared };
+        let effect = match (self.link, &self.thread) {
+            (Link::Draft, _) => {
+                self.link = Link::Starting;
+                let (directive, model) = (self.directive.clone(), self.model.clone());
+                Effect::Start { directive, model, inputs: self.inputs.clone(), first: command }
+            }
+            (Link::Resting, Some(thread_id)) => {
+                let thread_id = thread_id.clone();
+                self.link = Link::Reviving;
+                self.sent.push_back(Sent::Shell(text.to_owned()));
+                Effect::Revive { thread_id, command }
+            }
+            (Link::Connected, _) => {
+                self.sent.push_back(Sent::Shell(text.to_owned()));
+                Effect::Send(command)
+            }
+            (Link::Starting | Link::Opening | Link::Reviving | Link::Resting, _) => {
+                self.say(Level::Info, "the worker is not there yet; press Enter again in a moment");
+                return Vec::new();
+            }
+        };
+        self.composer.take();
+        self.complete();
+        self.history.remember(text);
+        self.follow();
+        vec![Effect::Remember(text.to_owned()), effect]
+    }
+
     /// Sends what was held back until somebody listens.
     pub(super) fn send_held(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         for waits in self.waits.iter_mut().filter(|waits| waits.held) {
             waits.held = false;
             self.sent.push_back(Sent::Prompt(waits.text.clone()));
-            effects.push(Effect::Send(Command::Submit { text: waits.text.clone(), mode: waits.mode }));
+            effects.push(Effect::Send(waits.command()));
         }
         effects
     }

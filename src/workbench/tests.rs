@@ -66,7 +66,12 @@ fn connected() -> Session {
     session.write("hello").keys("enter");
     session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
     session.tell(Message::Connected { thread_id: id() });
-    session.event(Event::CognitionIn { text: "hello".into(), role: "user".into(), prompt: Some(1) });
+    session.event(Event::CognitionIn {
+        text: "hello".into(),
+        role: "user".into(),
+        prompt: Some(1),
+        images: Vec::new(),
+    });
     session.state(Status::Running, Vec::new());
     session.effects.clear();
     session
@@ -142,6 +147,13 @@ impl Session {
         std::mem::take(&mut self.effects)
     }
 
+    /// Whether a thread was asked for with this first prompt.
+    fn starts_with(&mut self, prompt: &str) -> bool {
+        self.effects()
+            .iter()
+            .any(|effect| matches!(effect, Effect::Start { first: Command::Submit { text, .. }, .. } if text == prompt))
+    }
+
     fn draft(&self) -> String {
         self.model.composer.text()
     }
@@ -167,8 +179,8 @@ fn the_first_prompt_makes_the_thread() {
     let start = Effect::Start {
         directive: "levain/chat".into(),
         model: ModelRef::new("a", "one"),
-        prompt: "hello".into(),
         inputs: Values::new(),
+        first: Command::Submit { text: "hello".into(), mode: PromptMode::FollowUp, images: Vec::new() },
     };
     assert_eq!(session.effects(), [Effect::Remember("hello".into()), start]);
     assert_eq!(session.story(), ["pending hello"]);
@@ -176,7 +188,12 @@ fn the_first_prompt_makes_the_thread() {
     assert!(session.model.shows_time());
     session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
     session.tell(Message::Connected { thread_id: id() });
-    session.event(Event::CognitionIn { text: "hello".into(), role: "user".into(), prompt: Some(1) });
+    session.event(Event::CognitionIn {
+        text: "hello".into(),
+        role: "user".into(),
+        prompt: Some(1),
+        images: Vec::new(),
+    });
     assert_eq!(session.story(), ["prompt hello"]);
     assert_eq!(session.effects(), []);
 }
@@ -190,9 +207,36 @@ fn a_start_that_failed_gives_the_text_back() {
     assert_eq!(session.story(), ["marker no key"]);
     assert_eq!(session.model.link, Link::Draft);
     session.keys("enter");
-    assert!(
-        session.effects().iter().any(|effect| matches!(effect, Effect::Start { prompt, .. } if prompt == "hello\nand"))
-    );
+    assert!(session.starts_with("hello\nand"));
+}
+
+#[test]
+fn an_exclamation_mark_runs_a_command() {
+    let mut session = connected();
+    session.write("! git status ").keys("enter");
+    let shell = |command: &str, shared| Effect::Send(Command::Shell { command: command.into(), shared });
+    assert_eq!(session.effects(), [Effect::Remember("! git status ".into()), shell("git status", true)]);
+    assert_eq!(session.draft(), "");
+    session.write("!!ls").keys("enter");
+    assert_eq!(session.effects(), [Effect::Remember("!!ls".into()), shell("ls", false)]);
+    session.tell(Message::Worker(FromWorker::Ack { id: 1 }));
+    session.write("more");
+    session.tell(Message::Worker(FromWorker::Error { id: 2, message: "`git status` still runs".into() }));
+    assert_eq!(session.draft(), "!!ls\nmore");
+    session.keys("ctrl-u backspace ctrl-u").write("!!").keys("enter");
+    assert_eq!((session.effects(), session.draft()), (Vec::new(), "!!".to_owned()));
+}
+
+#[test]
+fn images_are_named_by_the_draft_but_not_by_what_was_pasted_into_it() {
+    let mut session = connected();
+    let long = "@in-a-paste.png\n".repeat(20);
+    session.tell(Message::Paste("file:///tmp/a%20b.png".into())).write("and @c.png ").tell(Message::Paste(long));
+    session.keys("enter");
+    let effects = session.effects();
+    let Some(Effect::Send(Command::Submit { images, text, .. })) = effects.last() else { panic!("{effects:?}") };
+    assert_eq!(images, &["/tmp/a b.png", "c.png"]);
+    assert!(text.starts_with("@\"/tmp/a b.png\" and @c.png @in-a-paste.png\n"), "{text}");
 }
 
 #[test]
@@ -203,7 +247,7 @@ fn what_is_typed_ahead_is_sent_when_the_worker_listens() {
     session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
     session.effects();
     session.tell(Message::Connected { thread_id: id() });
-    let send = Effect::Send(Command::Submit { text: "two".into(), mode: PromptMode::Steer });
+    let send = Effect::Send(Command::Submit { text: "two".into(), mode: PromptMode::Steer, images: Vec::new() });
     assert_eq!(session.effects(), [send]);
 }
 
@@ -211,14 +255,14 @@ fn what_is_typed_ahead_is_sent_when_the_worker_listens() {
 fn enter_steers_and_alt_enter_follows_up_while_it_works() {
     let mut session = connected();
     session.write("now").keys("enter").write("later").keys("alt-enter");
-    let submit = |text: &str, mode| Effect::Send(Command::Submit { text: text.into(), mode });
+    let submit = |text: &str, mode| Effect::Send(Command::Submit { text: text.into(), mode, images: Vec::new() });
     let remember = |text: &str| Effect::Remember(text.into());
     assert_eq!(
         session.effects(),
         [remember("now"), submit("now", PromptMode::Steer), remember("later"), submit("later", PromptMode::FollowUp)]
     );
-    let queued = |prompt, text: &str, mode| QueuedPrompt { prompt, text: text.into(), mode };
-    session.event(Event::PromptQueued { prompt: 2, text: "now".into(), mode: PromptMode::Steer });
+    let queued = |prompt, text: &str, mode| QueuedPrompt { prompt, text: text.into(), mode, images: Vec::new() };
+    session.event(Event::PromptQueued { prompt: 2, text: "now".into(), mode: PromptMode::Steer, images: Vec::new() });
     session.state(Status::Running, vec![queued(2, "now", PromptMode::Steer), queued(3, "later", PromptMode::FollowUp)]);
     let shown: Vec<_> = session.model.queued().map(|(text, _)| text).collect();
     assert_eq!(shown, ["now", "later"]);
@@ -363,7 +407,7 @@ fn a_dead_worker_is_told_and_the_next_prompt_revives_it() {
     assert_eq!(session.draft(), "sent\ndraft");
     assert!(!session.model.shows_time());
     session.keys("enter");
-    let command = Command::Submit { text: "sent\ndraft".into(), mode: PromptMode::FollowUp };
+    let command = Command::Submit { text: "sent\ndraft".into(), mode: PromptMode::FollowUp, images: Vec::new() };
     assert_eq!(session.effects()[1], Effect::Revive { thread_id: id(), command });
     session.tell(Message::Connected { thread_id: id() });
     // The log tells what was saved of the answer: the same block shows it.
@@ -388,7 +432,12 @@ fn a_queued_prompt_of_a_dead_worker_is_not_doubled() {
     session.write("one").keys("enter");
     session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
     session.tell(Message::Connected { thread_id: id() });
-    session.event(Event::PromptQueued { prompt: 1, text: "one".into(), mode: PromptMode::FollowUp });
+    session.event(Event::PromptQueued {
+        prompt: 1,
+        text: "one".into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+    });
     session.tell(Message::Disconnected { thread_id: id(), expected: false, detail: String::new() });
     assert_eq!(session.draft(), "");
     assert_eq!(session.story()[0], "pending one");
@@ -440,7 +489,9 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     let mut session = session();
     session.keys("ctrl-t");
     let record = |event| Record { timestamp: Timestamp(1), thread_id: id(), event };
-    let said = |text: &str| record(Event::CognitionIn { text: text.into(), role: "user".into(), prompt: None });
+    let said = |text: &str| {
+        record(Event::CognitionIn { text: text.into(), role: "user".into(), prompt: None, images: Vec::new() })
+    };
     session.tell(Message::Threads(vec![ThreadRow {
         thread_id: id(),
         directive: "levain/chat".into(),

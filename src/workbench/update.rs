@@ -1,12 +1,13 @@
 //! What a message does to the model.
 
-use super::geometry;
 use super::message::{Effect, Message};
 use super::model::{Link, Model, Phase};
 use super::overlay::{Overlay, PickerKind};
 use super::reading::Reading;
 use super::scroll::Layout;
+use super::{dropped, geometry};
 use crate::commands::Key;
+use crate::domain::image::mention;
 
 /// Applies one message and returns the work it calls for. Waits for nothing and reads no clock: the same model and
 /// message always give the same result.
@@ -154,7 +155,10 @@ impl Model {
                 // Who pastes wants to write.
                 self.reading = None;
                 self.history.left();
-                self.composer.paste(text);
+                match dropped::image(text) {
+                    Some(path) => self.composer.paste(&format!("{} ", mention(&path))),
+                    None => self.composer.paste(text),
+                }
                 self.complete();
             }
         }

@@ -314,7 +314,7 @@ impl Audience for Hub {
         if matches!(record.event, Event::CognitionOut { .. }) {
             self.live().inflight = None;
         }
-        if matches!(record.event, Event::ToolCallResult { .. }) {
+        if matches!(record.event, Event::ToolCallResult { .. } | Event::ShellEnded { .. }) {
             self.live().printed = None;
         }
         self.tell(|| FromWorker::Event { offset, next_offset, record: record.clone() });

@@ -5,6 +5,7 @@
 
 mod calls;
 mod context;
+mod person;
 mod run;
 mod tools;
 

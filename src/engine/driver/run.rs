@@ -3,18 +3,19 @@
 use super::Audience;
 use super::calls::{Call, Progress};
 use super::context::Planner;
+use super::person::attached;
 use super::tools::{News, RunningTool, news};
 use crate::context::{Plan, is_told};
 use crate::domain::event::{CallError, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
-    Assembly, Block, Command, ContentHash, Event, MessageRef, ModelRef, Money, Record, RequestRecord, Status,
-    ThreadKind, Tokens, ToolCall, ToolSpec, Usage,
+    Assembly, Command, ContentHash, Event, MessageRef, ModelRef, Money, Record, RequestRecord, Status, ThreadKind,
+    Tokens, ToolCall, ToolSpec, Usage,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase, Thread, apply};
 use crate::ports::store::Snapshot;
 use crate::ports::{Approvals, CallRequest, Clock, Provider, StoreError, ThreadStore, ToolRunner};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -101,6 +102,7 @@ pub struct Driver<A> {
     held: Option<(Assembly, Vec<ToolSpec>)>,
     retry: Option<(u32, Instant)>,
     tool: Option<RunningTool>,
+    pub(super) shell: Option<RunningTool>,
     todo: VecDeque<Effect>,
     ended: Option<Ended>,
     /// The store failed and has not worked since.
@@ -120,6 +122,7 @@ impl<A: Audience> Driver<A> {
             held: None,
             retry: None,
             tool: None,
+            shell: None,
             todo: VecDeque::new(),
             ended: None,
             unsaved: false,
@@ -159,21 +162,25 @@ impl<A: Audience> Driver<A> {
                     }
                 }
                 news = news(&mut self.tool) => self.tool_told(news).await,
+                news = news(&mut self.shell) => self.shell_told(news).await,
             }
         }
     }
 
     async fn command(&mut self, command: Command) -> Result<(), String> {
         match command {
-            Command::Submit { text, mode } => {
+            Command::Submit { text, mode, images } => {
                 // A directive that is run needs no words of a person's.
                 let opens = self.thread.kind == ThreadKind::OneShot && self.thread.prompts == 0;
                 if text.trim().is_empty() && !opens {
                     return Err("there is nothing to send".into());
                 }
+                let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
+                let images = attached(attach).await?;
                 let prompt = self.thread.prompts + 1;
-                self.emit(Event::PromptQueued { prompt, text, mode }).await;
+                self.emit(Event::PromptQueued { prompt, text, mode, images }).await;
             }
+            Command::Shell { command, shared } => self.begin_shell(command, shared).await?,
             Command::Withdraw { prompt } => {
                 if !self.thread.queue.iter().any(|queued| queued.prompt == prompt) {
                     return Err("that message has been sent already".into());
@@ -218,7 +225,7 @@ impl<A: Audience> Driver<A> {
     }
 
     /// Records one event and everything that follows from it at once.
-    async fn emit(&mut self, event: Event) {
+    pub(super) async fn emit(&mut self, event: Event) {
         self.todo.push_back(Effect::Emit(event));
         while let Some(effect) = self.todo.pop_front() {
             match effect {
@@ -241,6 +248,10 @@ impl<A: Audience> Driver<A> {
                     self.tool = Some(RunningTool::start(self.settings.tools.clone(), call, item, preview));
                 }
                 Effect::StopTool => self.tool = None,
+                Effect::RunShell { call_id, command } => {
+                    self.shell = Some(RunningTool::shell(self.settings.tools.clone(), call_id, command));
+                }
+                Effect::StopShell => self.shell = None,
                 Effect::End(status) => self.ended = self.ends_driver(status).then_some(Ended::Thread(status)),
             }
         }
@@ -287,7 +298,7 @@ impl<A: Audience> Driver<A> {
 
     /// A store that fails does not stop the thread: people are told, once until it works again, and the thread goes on
     /// in memory.
-    fn complain(&mut self, error: &StoreError) {
+    pub(super) fn complain(&mut self, error: &StoreError) {
         tracing::error!(%error, "store");
         if std::mem::replace(&mut self.unsaved, true) {
             return;
@@ -395,20 +406,6 @@ impl<A: Audience> Driver<A> {
         };
         let stream = provider.call(call);
         self.call = Some(Call::new(request, attempt, model, self.settings.clock.now(), stream));
-    }
-
-    /// The bytes of the images in `assembly`, as far as they are here.
-    fn images(&mut self, assembly: &Assembly) -> BTreeMap<ContentHash, Vec<u8>> {
-        let mut images = BTreeMap::new();
-        for block in assembly.messages.iter().flat_map(|entry| &entry.message.blocks) {
-            let Block::Image { hash, .. } = block else { continue };
-            match self.settings.store.bytes(hash) {
-                Ok(Some(bytes)) => drop(images.insert(hash.clone(), bytes)),
-                Ok(None) => {}
-                Err(error) => self.complain(&error),
-            }
-        }
-        images
     }
 
     async fn progressed(&mut self, progress: Progress) {

@@ -62,6 +62,14 @@ impl RunningTool {
         Self { call_id, job, news }
     }
 
+    /// Runs a person's own command.
+    pub(super) fn shell(tools: Arc<dyn ToolRunner>, call_id: CallId, command: String) -> Self {
+        let (sender, news) = mpsc::channel(PIECES);
+        let id = call_id.clone();
+        let job = Box::pin(async move { tools.shell(&id, &command, &Line(sender)).await });
+        Self { call_id, job, news }
+    }
+
     /// Waits for the next news; after the end nothing may be asked any more. Losing this future loses nothing.
     async fn next(&mut self) -> News {
         tokio::select! {

@@ -4,10 +4,11 @@
 //! already in the log; the effects say what the driver is to do next. Replaying a log and dropping the effects gives
 //! the state the thread had.
 
+mod shell;
 mod state;
 mod transition;
 
-pub use state::{Phase, Thread};
+pub use state::{Phase, Shell, Thread};
 pub use transition::{Effect, apply};
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Block, Cost, Entry, Limits, Message, ModelRef, Permissions, Piece, Role, Status, ThreadId, ThreadKind, Timestamp,
-    Tokens, ToolCall, Waiting,
+    Block, CallId, Cost, Entry, Limits, Message, ModelRef, Permissions, Piece, Role, Status, ThreadId, ThreadKind,
+    Timestamp, Tokens, ToolCall, Waiting,
 };
 use std::sync::Arc;
 
@@ -31,6 +31,12 @@ pub struct Thread {
     pub prompts: u64,
     /// Number of the newest approval ever asked for.
     pub approvals: u64,
+    /// The person's own command that runs.
+    pub shell: Option<Shell>,
+    /// Number of the newest one ever run.
+    pub shells: u64,
+    /// What such commands printed, for the model to read before the next prompt.
+    pub(super) notes: Vec<Message>,
     /// System text of the newest request, as its hash; a change is an event.
     pub system: Option<String>,
     /// Prompt and answer of the newest call.
@@ -40,6 +46,14 @@ pub struct Thread {
     pub title: Option<String>,
     /// When the last event of running work came in; `None` while the thread waits for a person.
     pub(super) worked_until: Option<Timestamp>,
+}
+
+/// A command of a person's own, which runs beside whatever the thread does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shell {
+    pub call_id: CallId,
+    pub command: String,
+    pub shared: bool,
 }
 
 /// Where a thread is in its loop.
@@ -101,6 +115,9 @@ impl Thread {
             requests: 0,
             prompts: 0,
             approvals: 0,
+            shell: None,
+            shells: 0,
+            notes: Vec::new(),
             system: None,
             context: Tokens(0),
             context_exact: false,
@@ -112,6 +129,7 @@ impl Thread {
     #[must_use]
     pub fn status(&self) -> Status {
         match self.phase {
+            Phase::Idle | Phase::Ended(_) if self.shell.is_some() => Status::Running,
             Phase::Idle if self.kind == ThreadKind::OneShot && self.prompts == 0 => Status::Created,
             Phase::Idle | Phase::Retrying { .. } | Phase::Tools { asked: Some(_), .. } => Status::Waiting,
             Phase::Taking { .. }
@@ -126,6 +144,7 @@ impl Thread {
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
         match self.phase {
+            Phase::Idle if self.shell.is_some() => None,
             Phase::Idle => Some(Waiting::User),
             Phase::Retrying { .. } => Some(Waiting::RateLimit),
             Phase::Tools { asked: Some(_), .. } => Some(Waiting::Approval),
@@ -141,7 +160,12 @@ impl Thread {
     /// Whether something is going on that a cancel could stop.
     #[must_use]
     pub fn is_working(&self) -> bool {
-        !matches!(self.phase, Phase::Idle | Phase::Ended(_))
+        self.shell.is_some() || !self.rests()
+    }
+
+    /// Whether the loop itself has nothing to do.
+    fn rests(&self) -> bool {
+        matches!(self.phase, Phase::Idle | Phase::Ended(_))
     }
 
     /// The call that waits for a person.
@@ -152,7 +176,7 @@ impl Thread {
 
     /// Whether time counts: not while somebody else is waited for.
     pub(super) fn is_timed(&self) -> bool {
-        self.is_working() && self.approval().is_none()
+        !self.rests() && self.approval().is_none()
     }
 
     /// The number of the turn that runs or comes next, counted from 1.

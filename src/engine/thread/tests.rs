@@ -51,7 +51,7 @@ impl Bench {
 
     fn prompt(&mut self, text: &str, mode: PromptMode) -> Vec<Effect> {
         let prompt = self.thread.prompts + 1;
-        self.feed(Event::PromptQueued { prompt, text: text.into(), mode })
+        self.feed(Event::PromptQueued { prompt, text: text.into(), mode, images: Vec::new() })
     }
 
     /// Sends a prompt and gets as far as a call under way.
@@ -490,4 +490,35 @@ fn a_replayed_log_gives_the_same_thread() {
         let _done_then = apply(&mut again, record);
     }
     assert_eq!(again, bench.thread);
+}
+
+#[test]
+fn a_persons_command_runs_beside_the_turn_and_is_told_with_the_next_prompt() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("first");
+    let (call_id, command) = (CallId("shell-1".into()), "ls".to_owned());
+    let started = Event::ShellStarted { call_id: call_id.clone(), command: command.clone(), shared: true };
+    assert_eq!(bench.feed(started), [Effect::RunShell { call_id: call_id.clone(), command }]);
+    assert_eq!(bench.feed(Event::ShellEnded { call_id, output: "a file\n".into(), error: None }), []);
+    assert_eq!(bench.thread.history.len(), 1, "nothing comes between a call and its answer");
+    bench.answer(Message::assistant("done"), StopReason::EndTurn);
+    bench.calling("second");
+    let texts: Vec<String> = bench.thread.history.iter().map(|entry| entry.message.text()).collect();
+    assert_eq!((texts[0].as_str(), texts[1].as_str(), texts[3].as_str()), ("first", "done", "second"));
+    assert!(texts[2].contains("    ls\n") && texts[2].contains("a file"), "{texts:?}");
+}
+
+#[test]
+fn a_persons_command_alone_is_work_that_can_be_stopped() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    let call_id = CallId("shell-1".into());
+    bench.feed(Event::ShellStarted { call_id, command: "sleep 9".into(), shared: false });
+    assert!(bench.thread.is_working());
+    assert_eq!((bench.thread.status(), bench.thread.waiting()), (Status::Running, None));
+    let effects = bench.feed(Event::CancelRequested { scope: CancelScope::Turn });
+    assert_eq!(effects, [Effect::StopShell]);
+    assert!(!bench.thread.is_working());
+    assert!(matches!(&bench.log.last().unwrap().event, Event::ShellEnded { error: Some(_), .. }));
+    bench.calling("go on");
+    assert_eq!(bench.thread.history.len(), 1, "the model never hears of it");
 }

@@ -1,11 +1,12 @@
 //! What each event does to a thread.
 
+use super::shell;
 use super::state::{Phase, Thread};
 use crate::domain::command::{Approval, QueuedPrompt};
 use crate::domain::event::{Approve, CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::{
-    Block, CallId, Cost, Event, LimitKind, Message, Permissions, Record, Role, Status, ThreadKind, Timestamp, Tokens,
-    ToolCall,
+    Block, CallId, Cost, Event, Image, LimitKind, Message, Permissions, Record, Role, Status, ThreadKind, Timestamp,
+    Tokens, ToolCall,
 };
 use crate::engine::{permission, retry};
 use std::sync::Arc;
@@ -34,6 +35,10 @@ pub enum Effect {
     Remember(String),
     /// Stop the running tool.
     StopTool,
+    /// Run the person's own command and emit `ShellEnded`.
+    RunShell { call_id: CallId, command: String },
+    /// Stop it.
+    StopShell,
     /// The thread has ended.
     End(Status),
 }
@@ -54,9 +59,10 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             Vec::new()
         }
         Event::WorkerStarted { .. } => taken_over(thread),
-        Event::PromptQueued { prompt, text, mode } => {
+        Event::PromptQueued { prompt, text, mode, images } => {
             thread.prompts = thread.prompts.max(*prompt);
-            thread.queue.push(QueuedPrompt { prompt: *prompt, text: text.clone(), mode: *mode });
+            let images = images.clone();
+            thread.queue.push(QueuedPrompt { prompt: *prompt, text: text.clone(), mode: *mode, images });
             if thread.title.is_none() && !text.trim().is_empty() {
                 thread.title = Some(title(text));
             }
@@ -79,7 +85,9 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             thread.limits = *limits;
             if thread.phase == Phase::Idle && thread.is_unanswered() { start_turn(thread, 1) } else { Vec::new() }
         }
-        Event::CognitionIn { text, prompt, .. } => joined(thread, text, *prompt),
+        Event::CognitionIn { text, prompt, images, .. } => joined(thread, text, images, *prompt),
+        Event::ShellStarted { call_id, command, shared } => shell::started(thread, call_id, command, *shared),
+        Event::ShellEnded { call_id, output, error } => shell::ended(thread, call_id, output, error.as_deref()),
         Event::SystemPrompt { text, .. } => {
             thread.system = Some(text.clone());
             Vec::new()
@@ -173,6 +181,12 @@ fn can_take(thread: &Thread) -> bool {
 
 /// A new process has the thread: whatever the last one was doing is over.
 fn taken_over(thread: &mut Thread) -> Vec<Effect> {
+    let mut effects = shell::interrupted(thread);
+    effects.extend(go_on(thread));
+    effects
+}
+
+fn go_on(thread: &mut Thread) -> Vec<Effect> {
     match std::mem::replace(&mut thread.phase, Phase::Idle) {
         Phase::Tools { pending, results, .. } => {
             let effects = pending.iter().map(|call| Effect::Emit(Event::interrupted(&call.call_id))).collect();
@@ -209,7 +223,8 @@ fn take_prompts(thread: &mut Thread, may_follow_up: bool) -> Vec<Effect> {
     thread.phase = Phase::Taking { left: due.len() };
     due.into_iter()
         .map(|queued| {
-            Effect::Emit(Event::CognitionIn { text: queued.text, role: "user".into(), prompt: Some(queued.prompt) })
+            let QueuedPrompt { prompt, text, images, .. } = queued;
+            Effect::Emit(Event::CognitionIn { text, role: "user".into(), prompt: Some(prompt), images })
         })
         .collect()
 }
@@ -223,11 +238,14 @@ fn rest(thread: &mut Thread) -> Vec<Effect> {
     }
 }
 
-fn joined(thread: &mut Thread, text: &str, prompt: Option<u64>) -> Vec<Effect> {
+fn joined(thread: &mut Thread, text: &str, images: &[Image], prompt: Option<u64>) -> Vec<Effect> {
     if let Some(prompt) = prompt {
         thread.queue.retain(|queued| queued.prompt != prompt);
     }
-    thread.push(Message::user(text));
+    for note in std::mem::take(&mut thread.notes) {
+        thread.push(note);
+    }
+    thread.push(Message::said(text, images));
     let Phase::Taking { left } = thread.phase else { return Vec::new() };
     if left > 1 {
         thread.phase = Phase::Taking { left: left - 1 };
@@ -432,6 +450,12 @@ fn limited(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> 
 fn cancel(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect> {
     // A one-shot thread has nothing to go on with after its turn.
     let scope = if thread.kind == ThreadKind::OneShot { CancelScope::Thread } else { scope };
+    let mut effects = shell::stop(thread);
+    effects.extend(cancel_turn(thread, scope, now));
+    effects
+}
+
+fn cancel_turn(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect> {
     match std::mem::replace(&mut thread.phase, Phase::Stopping { scope, since: now }) {
         Phase::Idle if scope == CancelScope::Thread => {
             thread.phase = Phase::Idle;

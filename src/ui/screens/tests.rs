@@ -101,7 +101,12 @@ impl Session {
         session.tell(Message::Opened { thread_id: thread(), newest: Vec::new(), older: None, state: None });
         session.tell(Message::Connected { thread_id: thread() });
         session.event(Event::SystemPrompt { text: "x".repeat(4_560), layers: vec!["a".into(); 7] });
-        session.event(Event::CognitionIn { text: "ship it to staging".into(), role: "user".into(), prompt: Some(1) });
+        session.event(Event::CognitionIn {
+            text: "ship it to staging".into(),
+            role: "user".into(),
+            prompt: Some(1),
+            images: Vec::new(),
+        });
         session.event(Event::RequestRecorded {
             request: 1,
             turn: 1,
@@ -188,7 +193,12 @@ fn an_answer_streams() {
         let mut session = Session::started(columns, rows);
         session.stream(1, ANSWER);
         session.tell(Message::Second).tell(Message::Second);
-        let queued = QueuedPrompt { prompt: 2, text: "also tag the release".into(), mode: PromptMode::FollowUp };
+        let queued = QueuedPrompt {
+            prompt: 2,
+            text: "also tag the release".into(),
+            mode: PromptMode::FollowUp,
+            images: Vec::new(),
+        };
         session.state(Status::Running, 1, vec![queued]);
         session.type_in("and tell me");
         session

@@ -8,7 +8,12 @@ fn talked() -> Session {
     for turn in 1..=10_u32 {
         if turn > 1 {
             let text = format!("prompt {turn}");
-            session.event(Event::CognitionIn { text, role: "user".into(), prompt: Some(turn.into()) });
+            session.event(Event::CognitionIn {
+                text,
+                role: "user".into(),
+                prompt: Some(turn.into()),
+                images: Vec::new(),
+            });
         }
         let text = if turn == 3 { "line\n".repeat(40) + "Needle" } else { format!("answer {turn}") };
         session.answer(turn, &text, StopReason::EndTurn);
@@ -121,7 +126,12 @@ fn reading_survives_what_arrives_and_a_new_thread_ends_it() {
     let mut session = talked();
     session.keys("tab k k k");
     let before = session.chosen();
-    session.event(Event::CognitionIn { text: "more".into(), role: "user".into(), prompt: Some(11) });
+    session.event(Event::CognitionIn {
+        text: "more".into(),
+        role: "user".into(),
+        prompt: Some(11),
+        images: Vec::new(),
+    });
     session.stream(11, "new text\n");
     assert_eq!(session.chosen(), before);
     session.keys("enter");

@@ -88,7 +88,8 @@ fn a_directive_with_inputs_is_asked_for_them_and_they_go_with_the_first_prompt()
     session.keys("enter");
     let inputs = Values::from([("target".into(), "the 漢字 moo".into()), ("note".into(), "so by hand".into())]);
     let (directive, model) = ("team/deploy".into(), ModelRef::new("a", "one"));
-    let start = Effect::Start { directive, model, prompt: "half a thought".into(), inputs: inputs.clone() };
+    let first = Command::Submit { text: "half a thought".into(), mode: PromptMode::FollowUp, images: Vec::new() };
+    let start = Effect::Start { directive, model, inputs: inputs.clone(), first };
     assert_eq!(session.effects(), [Effect::Remember("half a thought".into()), start]);
     // The next one of the same directive is told the same.
     session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
@@ -129,7 +130,7 @@ fn a_prompt_waits_for_inputs_that_are_missing() {
     assert_eq!(session.effects(), []);
     assert_eq!(session.draft(), "go");
     session.write("moon").keys("enter").keys("enter");
-    assert!(session.effects().iter().any(|effect| matches!(effect, Effect::Start { prompt, .. } if prompt == "go")));
+    assert!(session.starts_with("go"));
 }
 
 #[test]
@@ -203,17 +204,17 @@ fn names_behind_an_at_are_completed_where_the_cursor_is() {
     assert_eq!(session.effects(), [Effect::LoadFiles, Effect::LoadThreads]);
     let files = ["docs/a.md", "src/main.rs", "src/漢字 im.rs"].map(str::to_owned).to_vec();
     session.tell(Message::Files(files)).tell(Message::Threads(vec![row(7, "about the main loop")]));
-    assert_eq!(session.completions(), ["@docs/a.md", "@src/main.rs", "@src/漢字 im.rs", "@chat-7"]);
+    assert_eq!(session.completions(), ["@docs/a.md", "@src/main.rs", "@\"src/漢字 im.rs\"", "@chat-7"]);
     session.write("main");
     assert_eq!(session.completions(), ["@src/main.rs", "@chat-7"]);
     session.keys("enter").write("and @漢").keys("tab");
-    assert_eq!(session.draft(), "see @src/main.rs and @src/漢字 im.rs ");
+    assert_eq!(session.draft(), "see @src/main.rs and @\"src/漢字 im.rs\" ");
     // Asked again for the second word, and moving away closes the list.
     assert_eq!(session.effects(), [Effect::LoadFiles]);
     session.write("@do");
     assert_eq!(session.completions(), ["@docs/a.md"]);
     session.keys("left");
-    assert_eq!(session.completions(), ["@docs/a.md", "@src/main.rs", "@src/漢字 im.rs"][..1]);
+    assert_eq!(session.completions(), ["@docs/a.md", "@src/main.rs"][..1]);
     session.keys("ctrl-a");
     assert_eq!(session.completions(), Vec::<String>::new());
     // A whole name needs no help: Enter sends.
@@ -237,7 +238,8 @@ fn esc_closes_completions_until_the_word_changes() {
 #[test]
 fn the_queue_is_seen_moved_withdrawn_and_taken_back() {
     let mut session = connected();
-    let queued = |prompt, text: &str| QueuedPrompt { prompt, text: text.into(), mode: PromptMode::FollowUp };
+    let queued =
+        |prompt, text: &str| QueuedPrompt { prompt, text: text.into(), mode: PromptMode::FollowUp, images: Vec::new() };
     session.state(Status::Running, vec![queued(2, "one"), queued(3, "two"), queued(4, "three")]);
     session.write("mine").keys("alt-q j K");
     let labels =

@@ -2,7 +2,7 @@
 
 use super::{Answer, Block, Kind, MarkerSort, Prompt, Summary, Thinking, Tool, ToolState, Transcript, plain_lines};
 use crate::domain::event::{Approve, CancelScope, EndReason, StopReason};
-use crate::domain::{CallId, Cost, Event, LimitKind, Limits, Message, Money, Record, Tokens};
+use crate::domain::{CallId, Cost, Event, Image, LimitKind, Limits, Message, Money, Record, Tokens};
 use crate::workbench::approval::short;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ impl Transcript {
     pub fn apply(&mut self, record: Record) {
         self.permit(&record.event);
         match record.event {
-            Event::CognitionIn { text, role, .. } => self.said(text, role),
+            Event::CognitionIn { text, role, images, .. } => self.said(text, role, images),
             Event::CognitionReasoning { text } => self.thought(plain_lines(text)),
             Event::CognitionOut { text, model, request, stop, usage, spend, message, elapsed_ms } => {
                 let summary = Summary { model, output: usage.output, spend, elapsed_ms };
@@ -29,7 +29,13 @@ impl Transcript {
             Event::ToolCallStart { tool, call_id, item, input } => {
                 self.tool_started(short(&item.unwrap_or(tool)).to_owned(), call_id, &input);
             }
-            Event::ToolCallResult { call_id, output, error } => self.tool_ended(call_id, output, error),
+            Event::ToolCallResult { call_id, output, error } | Event::ShellEnded { call_id, output, error } => {
+                self.tool_ended(call_id, output, error);
+            }
+            Event::ShellStarted { call_id, command, shared } => {
+                let name = if shared { "!" } else { "!!" };
+                self.tool_started(name.to_owned(), call_id, &serde_json::json!({ "command": command }));
+            }
             Event::SystemPrompt { text, layers } => {
                 let tokens = Tokens::estimate(&text);
                 let said = match layers.len() {
@@ -126,7 +132,7 @@ impl Transcript {
     }
 
     /// A pending prompt of the same text becomes the said one in its place when nothing came after it.
-    fn said(&mut self, text: String, role: String) {
+    fn said(&mut self, text: String, role: String, images: Vec<Image>) {
         let pending =
             self.blocks.iter_mut().enumerate().rev().take(8).find(
                 |(_, block)| matches!(&block.kind, Kind::Prompt(prompt) if prompt.pending && prompt.text == text),
@@ -134,9 +140,10 @@ impl Transcript {
         if let Some((_, Block { kind: Kind::Prompt(prompt), revision, .. })) = pending {
             prompt.pending = false;
             prompt.role = role;
+            prompt.images = images;
             *revision += 1;
         } else {
-            self.push(Kind::Prompt(Prompt { text, role, pending: false }));
+            self.push(Kind::Prompt(Prompt { text, role, pending: false, images }));
         }
     }
 

@@ -9,7 +9,7 @@ mod live;
 
 use super::message::Level;
 use crate::domain::event::StopReason;
-use crate::domain::{CallId, ModelRef, Money, Record, Tokens};
+use crate::domain::{CallId, Image, ModelRef, Money, Record, Tokens};
 use std::collections::VecDeque;
 
 /// Name of a block. Later blocks have higher ids; older pages get negative ones.
@@ -45,6 +45,8 @@ pub struct Prompt {
     pub role: String,
     /// Not confirmed by the worker yet.
     pub pending: bool,
+    /// What goes along with it.
+    pub images: Vec<Image>,
 }
 
 /// Text of the model.

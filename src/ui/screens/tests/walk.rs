@@ -123,7 +123,8 @@ impl Session {
             Step::State(sort) => {
                 let status = [Status::Running, Status::Waiting, Status::Completed, Status::Error, Status::Queued]
                     [usize::from(sort)];
-                let queued = QueuedPrompt { prompt: 9, text: "later".into(), mode: PromptMode::Steer };
+                let queued =
+                    QueuedPrompt { prompt: 9, text: "later".into(), mode: PromptMode::Steer, images: Vec::new() };
                 self.state(status, 2, if sort == 0 { vec![queued; 5] } else { Vec::new() });
             }
             Step::Around(sort) => self.some_message(sort),
@@ -132,7 +133,7 @@ impl Session {
 
     fn some_event(&mut self, sort: u8) {
         let event = match sort {
-            0 => Event::CognitionIn { text: "a".into(), role: "user".into(), prompt: None },
+            0 => Event::CognitionIn { text: "a".into(), role: "user".into(), prompt: None, images: Vec::new() },
             1 => Event::CognitionReasoning { text: "hm".into() },
             2 => Event::RequestRecorded { request: 2, turn: 1, attempt: 2, model: ModelRef::new("a", "b") },
             3 => Event::ToolCallStart {
@@ -145,7 +146,7 @@ impl Session {
             5 => Event::TurnCancelled { after_ms: 3 },
             6 => Event::ThreadCompleted { cost: Cost::default() },
             7 => Event::RetryScheduled { attempt: 1, delay_ms: 2_000 },
-            8 => Event::PromptQueued { prompt: 3, text: "q".into(), mode: PromptMode::FollowUp },
+            8 => Event::PromptQueued { prompt: 3, text: "q".into(), mode: PromptMode::FollowUp, images: Vec::new() },
             9 => Event::PromptWithdrawn { prompt: 3 },
             10 => Event::Limit { code: LimitKind::Spend, current: 2, maximum: 1 },
             11 => Event::ModelChanged { model: ModelRef::new("scripted", "b") },
@@ -162,7 +163,7 @@ impl Session {
         let said = |text: &str| Record {
             timestamp: Timestamp(NOW),
             thread_id: thread(),
-            event: Event::CognitionIn { text: text.into(), role: "user".into(), prompt: None },
+            event: Event::CognitionIn { text: text.into(), role: "user".into(), prompt: None, images: Vec::new() },
         };
         let message = match sort {
             0..=2 => Message::Opened { thread_id, newest: vec![said("old")], older: Some(7), state: None },

@@ -1,0 +1,57 @@
+//! What a person adds beside their words: images, and commands of their own.
+
+use super::Audience;
+use super::run::Driver;
+use super::tools::News;
+use crate::domain::{Assembly, Block, CallId, ContentHash, Event, Image};
+use crate::ports::store::Attach;
+use std::collections::BTreeMap;
+
+/// Takes images into the store, off the loop: all, or none where one is refused.
+pub(super) async fn attached(attach: Vec<Attach>) -> Result<Vec<Image>, String> {
+    let all = tokio::task::spawn_blocking(|| attach.into_iter().map(|attach| attach()).collect());
+    all.await.map_err(|error| format!("the images could not be read: {error}"))?
+}
+
+impl<A: Audience> Driver<A> {
+    /// The bytes of the images in `assembly`, as far as they are here.
+    pub(super) fn images(&mut self, assembly: &Assembly) -> BTreeMap<ContentHash, Vec<u8>> {
+        let mut images = BTreeMap::new();
+        for block in assembly.messages.iter().flat_map(|entry| &entry.message.blocks) {
+            let Block::Image { hash, .. } = block else { continue };
+            match self.settings.store.bytes(hash) {
+                Ok(Some(bytes)) => drop(images.insert(hash.clone(), bytes)),
+                Ok(None) => {}
+                Err(error) => self.complain(&error),
+            }
+        }
+        images
+    }
+
+    pub(super) async fn begin_shell(&mut self, command: String, shared: bool) -> Result<(), String> {
+        if command.trim().is_empty() {
+            return Err("there is no command behind the `!`".into());
+        }
+        if let Some(running) = &self.thread.shell {
+            return Err(format!("`{}` still runs; esc stops it", running.command));
+        }
+        let call_id = CallId(format!("shell-{}", self.thread.shells + 1));
+        self.emit(Event::ShellStarted { call_id, command, shared }).await;
+        Ok(())
+    }
+
+    pub(super) async fn shell_told(&mut self, news: News) {
+        let Some(call_id) = self.shell.as_ref().map(|shell| shell.call_id.clone()) else { return };
+        match news {
+            News::Said(text) => self.settings.audience.tool_said(&call_id, text),
+            News::Started(process, recorded) => {
+                self.emit(Event::ToolProcess { call_id, process }).await;
+                let _shell_gone = recorded.send(());
+            }
+            News::Ended(outcome) => {
+                self.shell = None;
+                self.emit(Event::ShellEnded { call_id, output: outcome.output, error: outcome.error }).await;
+            }
+        }
+    }
+}

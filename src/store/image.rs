@@ -1,0 +1,61 @@
+//! Taking an image into the content store.
+
+use super::content::ContentStore;
+use crate::domain::image::{LARGEST_IMAGE, media_type};
+use crate::domain::{ContentHash, Image};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Reads the file `name`, looks that it is an image and keeps it. Any file that the person can read will do: it was
+/// they who named it.
+pub(super) fn take_in(project: &Path, content: &mut ContentStore, name: String) -> Result<Image, String> {
+    let failed = |error: &dyn std::fmt::Display| format!("the image `{name}` was not attached: {error}");
+    let path = path(project, &name);
+    let file = File::open(&path).map_err(|error| failed(&error))?;
+    if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Err(failed(&"it is not a file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST_IMAGE + 1).read_to_end(&mut bytes).map_err(|error| failed(&error))?;
+    if bytes.len() as u64 > LARGEST_IMAGE {
+        return Err(failed(&format!("it is larger than {} MB, the most that providers take", LARGEST_IMAGE >> 20)));
+    }
+    let media_type = media_type(&bytes).ok_or_else(|| failed(&"it is not a PNG, JPEG, GIF or WebP image"))?.to_owned();
+    let hash = ContentHash::of(&bytes);
+    let size = bytes.len() as u64;
+    content.keep(&hash, || bytes).map_err(|error| failed(&error))?;
+    Ok(Image { name, media_type, hash, bytes: size })
+}
+
+fn path(project: &Path, name: &str) -> PathBuf {
+    match (name.strip_prefix("~/"), std::env::home_dir()) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => project.join(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_are_kept_and_others_are_refused_with_their_name() {
+        let project = tempfile::tempdir().unwrap();
+        let objects = project.path().join("objects");
+        let mut content = ContentStore::new(&objects);
+        let png = b"\x89PNG\r\n\x1a\nrest";
+        std::fs::write(project.path().join("a.png"), png).unwrap();
+        let image = take_in(project.path(), &mut content, "a.png".into()).unwrap();
+        assert_eq!((image.media_type.as_str(), image.bytes), ("image/png", png.len() as u64));
+        assert_eq!(content.bytes(&image.hash).unwrap(), Some(png.to_vec()));
+        std::fs::write(project.path().join("b.png"), "<svg>").unwrap();
+        std::fs::write(project.path().join("c.png"), vec![0x89; (5 << 20) + 1]).unwrap();
+        std::fs::create_dir(project.path().join("d.png")).unwrap();
+        let mut refused = |name: &str| take_in(project.path(), &mut content, name.into()).unwrap_err();
+        assert_eq!(refused("b.png"), "the image `b.png` was not attached: it is not a PNG, JPEG, GIF or WebP image");
+        assert!(refused("c.png").ends_with("it is larger than 5 MB, the most that providers take"));
+        assert!(refused("d.png").ends_with("it is not a file"));
+        assert!(refused("e.png").contains("No such file"));
+    }
+}
