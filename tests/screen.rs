@@ -333,3 +333,30 @@ fn t12_every_size_can_be_drawn() {
         ended.assert_restored();
     }
 }
+
+#[test]
+fn who_has_nothing_to_ask_looks_at_a_recording_first() {
+    let home = Home::new();
+    let folder = home.path().join("elsewhere");
+    std::fs::create_dir(&folder).unwrap();
+    let open = |arguments: &[&str]| home.levain_in_terminal(arguments).cwd(&folder).size(120, 36).start();
+    // Here nobody looks for servers, so nobody is taken for a first visitor either.
+    let terminal = open(&[]);
+    terminal.wait_for("A new thread");
+    leave(terminal);
+    let terminal = open(&["demo"]);
+    terminal.wait_for("orders.csv");
+    terminal.wait_for("a recording, in");
+    // Every screen has something: requests with layers and with what is absent, and other threads.
+    terminal.send_keys(key::F4);
+    terminal.wait_for("bakery/voice");
+    terminal.wait_for("bakery/holidays");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("bakery/holidays");
+    terminal.send_keys("what else?\r");
+    terminal.wait_for("I am a script, so I know a few words only.");
+    leave(terminal);
+    let terminal = open(&["demo"]);
+    terminal.wait_for("I am a script, so I know a few words only.");
+    leave(terminal);
+}

@@ -15,6 +15,7 @@ pub mod models;
 mod outside;
 mod pacer;
 mod performer;
+pub mod recording;
 mod reload;
 pub mod requests;
 mod run;

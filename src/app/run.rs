@@ -26,8 +26,8 @@ use tokio::sync::mpsc;
 
 /// Messages of the engine are drained for this long before a frame gets its turn.
 const TURN_BUDGET: Duration = Duration::from_millis(8);
-/// A turn of the loop that takes longer is logged.
-const SLOW_TURN: Duration = Duration::from_millis(50);
+/// A turn of the loop or a frame that takes longer is logged.
+const SLOW: Duration = Duration::from_millis(50);
 /// As many messages may wait for the loop; then their senders wait.
 const WAITING: usize = 1_024;
 
@@ -130,7 +130,11 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
             }
             () = app.pacer.frame_due() => {
                 let _front = Foreground::enter();
+                let begun = Instant::now();
                 screen.draw(|frame| ui::view(&app.model, &mut app.painter, frame))?;
+                if begun.elapsed() > SLOW {
+                    tracing::warn!(milliseconds = begun.elapsed().as_millis(), "a slow frame");
+                }
                 app.pacer.drawn(Instant::now());
                 if let Some(id) = app.model.approval_in_view() {
                     app.update(Message::ApprovalDrawn { id });
@@ -232,7 +236,7 @@ impl App {
             let name = message.name();
             let begun = Instant::now();
             self.update(message);
-            if begun.elapsed() > SLOW_TURN {
+            if begun.elapsed() > SLOW {
                 tracing::warn!(message = name, milliseconds = begun.elapsed().as_millis(), "a slow turn");
             }
             next = if turn.elapsed() < TURN_BUDGET { messages.try_recv().ok() } else { None };

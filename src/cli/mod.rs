@@ -89,6 +89,8 @@ enum Subcommands {
     Check(check::CheckArguments),
     /// List the settings that hold, each with the file and line it is from
     Config(config::ConfigArguments),
+    /// Look at a recording: a small project with threads in it, where a script answers
+    Demo,
     /// Trust this project: let its tools, hooks and extensions run as they are now
     Trust(trust::TrustArguments),
     /// See what a model is about to receive or has received, where it comes from, and why something is missing
@@ -104,6 +106,7 @@ pub fn main() -> ExitCode {
     let Cli { common, open, command } = Cli::parse();
     let result = match command {
         None => screen::open(&common, open),
+        Some(Subcommands::Demo) => screen::demo(&common),
         Some(Subcommands::Run(arguments)) => run::run(&common, &arguments),
         Some(Subcommands::Threads(arguments)) => threads::run(&common, &arguments),
         Some(Subcommands::Transcript(arguments)) => transcript::run(&common, &arguments),

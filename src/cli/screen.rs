@@ -3,12 +3,43 @@
 use super::failure::Failure;
 use super::{Common, Open, find, runtime};
 use crate::app::setup::SetupError;
-use crate::app::{self, Briefing, Opening, Setup, logging};
+use crate::app::{self, Briefing, Opening, Setup, logging, recording};
+use crate::config::Dirs;
+use crate::providers::is_scripted;
 use crate::terminal::{Tty, guard};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// Opens the newest thread of the recording.
+pub(super) fn demo(common: &Common) -> Result<ExitCode, Failure> {
+    let dirs = Dirs::new(&|name| std::env::var_os(name));
+    let failed = |error: std::io::Error| Failure::new(format!("the recording could not be unpacked: {error}"));
+    let folder = recording::unpack(&dirs).map_err(failed)?;
+    let text = format!(
+        "a recording, in {}: look around; a script answers what you write. `levain` in a folder of yours is the real thing",
+        folder.display()
+    );
+    let common = Common { project: Some(folder), ..common.clone() };
+    open_with(&common, Open { directive: None, resume: Some(None) }, Some(text))
+}
+
+/// Whether somebody is here for the first time who has nothing to look at: no key, no model on this machine, no items,
+/// and the recording was not shown yet.
+fn is_first_look(setup: &Setup, look: bool) -> bool {
+    let nobody_answers = || {
+        let found = runtime().map(|runtime| runtime.block_on(setup.models.default_found()));
+        found.is_ok_and(|model| is_scripted(&model))
+    };
+    look && !setup.project.root.join(".ai").exists() && !recording::folder(&setup.dirs).exists() && nobody_answers()
+}
+
 pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
+    open_with(common, open, None)
+}
+
+/// Opens the workbench, which says `notice` first.
+fn open_with(common: &Common, open: Open, notice: Option<String>) -> Result<ExitCode, Failure> {
+    let asked = open.directive.is_some() || open.resume.is_some() || common.project.is_some();
     let mut setup = Setup::gather(common.project.as_deref(), common.arguments(open.directive))?;
     let thread = match open.resume {
         None => None,
@@ -23,9 +54,13 @@ pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
         let briefing = Briefing::prepare(&setup, &directive, None)?;
         setup.problems.extend(briefing.problems);
     }
-    let chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
+    let mut chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
+    if !asked && is_first_look(&setup, chosen.look) {
+        return demo(common);
+    }
     let draft = if thread.is_none() { app::listing::directive(&setup, &items, &directive) } else { None };
     drop(items);
+    chosen.notice = chosen.notice.or(notice);
     let tty = Tty::open().map_err(|error| {
         Failure::new(format!("the workbench needs a terminal ({error})"))
             .hint("levain run \"your question\" works without one")

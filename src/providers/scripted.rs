@@ -1,8 +1,8 @@
 //! A provider without a network: answers come from a scenario, a YAML file of replies.
 //!
-//! `scripted/demo` is in the program, for a first look without a key, and `scripted/tools`, which calls tools;
-//! `scripted/PATH.yaml` is a file. Scenarios also
-//! stand in for models in tests and recordings: they can think, call tools, pause, fail, break off and hang.
+//! `scripted/demo` is in the program, for a first look without a key, `scripted/tools`, which calls tools, and
+//! `scripted/bakery`, which answers in the recording; `scripted/PATH.yaml` is a file. Scenarios also stand in for models
+//! in tests: they can think, call tools, pause, fail, break off and hang.
 //! [`scenario`] says what they are made of.
 
 mod parse;
@@ -18,9 +18,10 @@ use std::sync::Arc;
 pub const DEMO: &str = "demo";
 
 /// The scenarios in the program.
-const EMBEDDED: [(&str, &str); 2] = [
+const EMBEDDED: [(&str, &str); 3] = [
     (DEMO, include_str!("../../assets/scenarios/demo.yaml")),
     ("tools", include_str!("../../assets/scenarios/tools.yaml")),
+    ("bakery", include_str!("../../assets/scenarios/bakery.yaml")),
 ];
 
 /// See the module.
@@ -44,7 +45,7 @@ pub enum LoadError {
 }
 
 impl Scripted {
-    /// The scenario `name`: `demo` or `tools`, or the path of a file, relative to `folder`.
+    /// The scenario `name`: `demo`, `tools`, `bakery`, or the path of a file, relative to `folder`.
     ///
     /// # Errors
     /// [`LoadError`]. Entries that cannot be read cost only themselves; see [`Scripted::problems`].

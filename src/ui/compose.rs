@@ -15,6 +15,8 @@ const PROMPT_ROWS: usize = 24;
 const OUTPUT_ROWS: usize = 400;
 /// Rows of a running tool's output that are shown while it is folded.
 const LIVE_ROWS: usize = 5;
+/// The same of a command that the person ran.
+const OWN_ROWS: usize = 12;
 
 /// Columns of text in a transcript that is `width` wide.
 pub(super) fn text_width(width: u16) -> usize {
@@ -180,8 +182,11 @@ fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
         &[(&tool.name, Role::Tool), ("  ", Role::Text), (&main, Role::ToolMain), ("  ", Role::Text), (&state, role)],
     );
     if !open {
-        if tool.state == ToolState::Running {
-            last_words(&tool.output, width, lines);
+        // Who ran a command wants to see what it printed.
+        if tool.name.starts_with('!') {
+            last_words(&tool.output, OWN_ROWS, width, lines);
+        } else if tool.state == ToolState::Running {
+            last_words(&tool.output, LIVE_ROWS, width, lines);
         }
         return;
     }
@@ -207,9 +212,9 @@ fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
     }
 }
 
-/// The last rows of what a running tool has printed.
-fn last_words(output: &str, width: usize, lines: &mut Lines) {
-    let mut last: Vec<&str> = output.trim_end().lines().rev().take(LIVE_ROWS).collect();
+/// The last rows of what a tool has printed.
+fn last_words(output: &str, most: usize, width: usize, lines: &mut Lines) {
+    let mut last: Vec<&str> = output.trim_end().lines().rev().take(most).collect();
     last.reverse();
     for line in last {
         one_row(lines, width, &[("  ", Role::Text), (line, Role::ToolOutput)]);

@@ -121,12 +121,23 @@ fn notice_rows(model: &Model, width: u16) -> u16 {
     u16::try_from(notice.text.chars().count().div_ceil(width).max(1)).unwrap_or(3)
 }
 
+/// Where the notice is shown: at the foot of the transcript, and below whatever lies over that.
+#[must_use]
+pub fn notice(model: &Model, regions: &Regions) -> Area {
+    if model.overlay.is_none() || regions.notice.height == 0 {
+        return regions.notice;
+    }
+    let height = regions.notice.height;
+    Area { y: model.size.1.saturating_sub(regions.status.height + height), height, ..regions.notice }
+}
+
 /// Where what lies over the transcript is drawn, with its frame.
 #[must_use]
 pub fn overlay(model: &Model) -> Area {
     let regions = regions(model);
     let (columns, rows) = model.size;
     let Some(overlay) = &model.overlay else { return Area::default() };
+    let rows = rows - notice(model, &regions).height;
     match overlay {
         Overlay::Picker(picker) if picker.kind == PickerKind::Threads && regions.panel.width > 0 => regions.panel,
         Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) => {

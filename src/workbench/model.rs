@@ -14,7 +14,7 @@ use super::shelf::Shelf;
 use super::transcript::{BlockId, Transcript};
 use crate::commands::{Context, Keymap};
 use crate::domain::event::PromptMode;
-use crate::domain::{ModelRef, ThreadId, Timestamp, Values};
+use crate::domain::{ModelRef, ThreadId, Timestamp, Values, input};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
 use std::collections::VecDeque;
 
@@ -246,7 +246,9 @@ impl Model {
             shown_through: None,
         };
         model.composer.wrap(geometry::composer_width(&model));
-        if let Some(directive) = model.draft.clone().filter(|choice| !choice.inputs.is_empty()) {
+        // What has a default need not be asked: the first words are a prompt.
+        let misses = |choice: &DirectiveChoice| input::accept(&choice.inputs, Values::new()).is_err();
+        if let Some(directive) = model.draft.clone().filter(misses) {
             model.ask_inputs(directive);
         }
         let mut effects: Vec<_> = options.open.map(|thread_id| Effect::Open { thread_id }).into_iter().collect();

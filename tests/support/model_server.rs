@@ -7,7 +7,7 @@
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{HeaderMap, Response, Uri};
 use futures_util::stream;
 use serde_json::{Value, json};
@@ -57,7 +57,8 @@ impl ModelServer {
             runtime.block_on(async {
                 let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
                 ready.send(listener.local_addr().unwrap()).unwrap();
-                let router = Router::new().fallback(answer).with_state(shared);
+                // What people paste is longer than axum takes by itself.
+                let router = Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(shared);
                 tokio::select! {
                     served = axum::serve(listener, router) => served.unwrap(),
                     _ = stopped => {}

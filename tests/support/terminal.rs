@@ -41,6 +41,7 @@ pub mod key {
     pub const PAGE_UP: &str = "\x1b[5~";
     pub const PAGE_DOWN: &str = "\x1b[6~";
     pub const F1: &str = "\x1bOP";
+    pub const F4: &str = "\x1bOS";
     pub const ALT_ENTER: &str = "\x1b\r";
     pub const CTRL_C: &str = "\x03";
     pub const CTRL_D: &str = "\x04";

@@ -455,14 +455,17 @@ fn marker_of(text: &str) -> Option<char> {
         .filter(|letter| if counted { matches!(letter, '.' | ')') } else { matches!(letter, '-' | '*' | '+') })
 }
 
-/// The first lines of `text`, about `length` bytes, and whether that is all.
+/// The first lines of `text`, about `length` bytes, and whether that is all. A line that is longer than any block stays
+/// is not looked for its end: it will be cut whatever follows.
 fn window_of(text: &str, length: usize) -> (&str, bool) {
     if text.len() <= length {
         return (text, true);
     }
-    let rest = text.as_bytes().get(length..).unwrap_or_default();
+    let longest = (length + 2 * LONGEST_BLOCK).min(text.len());
+    let rest = text.as_bytes().get(length..longest).unwrap_or_default();
     match rest.iter().position(|byte| *byte == b'\n') {
         Some(end) if length + end + 1 < text.len() => (text.get(..=length + end).unwrap_or(text), false),
+        None if longest < text.len() => (text.get(..text.floor_char_boundary(longest)).unwrap_or(text), false),
         _ => (text, true),
     }
 }

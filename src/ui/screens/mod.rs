@@ -14,6 +14,7 @@ mod tests;
 
 use super::cells::Canvas;
 use super::painter::Painter;
+use super::theme::Role;
 use crate::workbench::{Model, geometry};
 use ratatui::Frame;
 
@@ -34,12 +35,17 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
         bar::title(model, regions.title, &mut canvas);
         transcript::draw(model, painter, regions.transcript, &mut canvas);
         approval::draw(model, regions.approval, &mut canvas);
-        draft::notice(model, regions.notice, &mut canvas);
+        if model.overlay.is_none() {
+            draft::notice(model, regions.notice, &mut canvas);
+        }
         draft::queue(model, regions.queue, &mut canvas);
         let mut cursor = draft::draw(model, &regions, &mut canvas);
         bar::status(model, regions.status, &mut canvas);
         if model.overlay.is_some() {
             cursor = overlay::draw(model, &mut canvas);
+            let notice = geometry::notice(model, &regions);
+            canvas.fill(notice, Role::List);
+            draft::notice(model, notice, &mut canvas);
         } else {
             draft::completion(model, &regions, &mut canvas);
         }

@@ -1,0 +1,104 @@
+//! The recording for a first look: a small project with threads in it, unpacked into a folder of the program's own.
+//!
+//! It is a project like any other, so every screen is filled by what reads projects anyway; a script answers whoever
+//! writes in it. `scripts/record` makes it, at the path that stands in its texts.
+
+use crate::config::{Dirs, Trust, trust::Runnable};
+use crate::store::Layout;
+use crate::store::registry::Registry;
+use crate::store::thread::Summary;
+use include_dir::{Dir, DirEntry, include_dir};
+use std::io;
+use std::path::{Path, PathBuf};
+
+static RECORDING: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/assets/recording");
+
+/// Where the recording lies, or will.
+#[must_use]
+pub fn folder(dirs: &Dirs) -> PathBuf {
+    dirs.state.join("bakery")
+}
+
+/// Puts the recording where it belongs, unless it is there already: what somebody said in it stays. Its directives are
+/// ours, so what they allow counts without a question.
+///
+/// # Errors
+/// When a file cannot be written, with its path.
+pub fn unpack(dirs: &Dirs) -> io::Result<PathBuf> {
+    let folder = folder(dirs);
+    if folder.join(".ai").is_dir() {
+        return Ok(folder);
+    }
+    std::fs::create_dir_all(&dirs.state).map_err(|error| named(&dirs.state, &error))?;
+    let unpacking = tempfile::Builder::new().prefix("bakery-").tempdir_in(&dirs.state)?;
+    for (from, to) in [("project", ""), ("agent", ".ai/agent"), ("objects", ".ai/objects")] {
+        if let Some(part) = RECORDING.get_dir(from) {
+            write(part, part.path(), &unpacking.path().join(to))?;
+        }
+    }
+    register(&Layout::new(unpacking.path()))?;
+    let whole = unpacking.keep();
+    std::fs::rename(&whole, &folder).map_err(|error| named(&folder, &error))?;
+    let runnable = Runnable::of(&folder)?.unwrap_or_else(Runnable::nothing);
+    Trust::grant(dirs, &folder, &runnable)?;
+    Ok(folder)
+}
+
+fn named(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+/// Writes what lies below `base` to `folder`.
+fn write(part: &Dir<'_>, base: &Path, folder: &Path) -> io::Result<()> {
+    for entry in part.entries() {
+        let path = folder.join(entry.path().strip_prefix(base).unwrap_or_else(|_| entry.path()));
+        match entry {
+            DirEntry::Dir(inner) => write(inner, base, folder)?,
+            DirEntry::File(file) => {
+                if let Some(above) = path.parent() {
+                    std::fs::create_dir_all(above)?;
+                }
+                std::fs::write(&path, file.contents()).map_err(|error| named(&path, &error))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Lists the recorded threads where threads are listed.
+fn register(layout: &Layout) -> io::Result<()> {
+    layout.prepare().map_err(io::Error::other)?;
+    let mut registry = Registry::open(&layout.registry()).map_err(io::Error::other)?;
+    for entry in std::fs::read_dir(layout.threads())? {
+        let Ok(id) = entry?.file_name().to_string_lossy().parse() else { continue };
+        if let Ok(summary) = Summary::read(&layout.thread(&id), &id) {
+            registry.put(&summary.entry(None)).map_err(io::Error::other)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::log;
+
+    #[test]
+    fn the_recording_is_a_project_with_threads_whose_logs_read() {
+        let home = tempfile::tempdir().unwrap();
+        let dirs = Dirs::below(home.path());
+        let folder = unpack(&dirs).unwrap();
+        let layout = Layout::new(&folder);
+        let threads = Registry::open(&layout.registry()).unwrap().list(100).unwrap();
+        assert!(threads.len() >= 3, "{threads:?}");
+        for thread in threads {
+            let page = log::read_forward(&layout.thread(&thread.thread_id).log(), 0, 1 << 20).unwrap();
+            assert!(page.lines.iter().all(|line| line.record.is_some()));
+        }
+        // What was said in it since stays.
+        std::fs::write(folder.join("plan.md"), "mine").unwrap();
+        assert_eq!(unpack(&dirs).unwrap(), folder);
+        assert_eq!(std::fs::read_to_string(folder.join("plan.md")).unwrap(), "mine");
+        assert!(Trust::is_given(&dirs, &folder));
+    }
+}
