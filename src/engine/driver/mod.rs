@@ -5,6 +5,8 @@
 
 mod calls;
 mod context;
+mod hooks;
+mod room;
 mod run;
 mod tools;
 

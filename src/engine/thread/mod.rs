@@ -4,10 +4,12 @@
 //! already in the log; the effects say what the driver is to do next. Replaying a log and dropping the effects gives
 //! the state the thread had.
 
+mod question;
 mod state;
 mod transition;
 
-pub use state::{Phase, Thread};
+pub use question::{Question, Share};
+pub use state::{Phase, Room, Thread};
 pub use transition::{Effect, apply};
 
 #[cfg(test)]
