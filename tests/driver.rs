@@ -528,11 +528,13 @@ async fn without_a_summary_older_messages_are_left_out_and_that_is_told() {
 
 #[tokio::test(start_paused = true)]
 async fn a_summary_on_its_way_is_shown_to_nobody_and_can_be_stopped() {
-    let plays = vec![filling(&"old ".repeat(300)), vec![text("half a summ")], vec![text("new"), end()]];
+    let plays = vec![vec![text("one"), end()], vec![text("two"), end()], vec![text("half a summ")]];
     let mut bench = Bench::with(ThreadKind::Interactive, plays, summarising(), Some(Tokens(1_000)));
-    bench.ask("first").await;
-    bench.until_answer().await;
-    bench.until_idle().await;
+    for words in ["first", "second"] {
+        bench.ask(words).await;
+        bench.until_answer().await;
+        bench.until_idle().await;
+    }
     bench.handle.ask(Command::Compact).await.unwrap();
     let refused = bench.handle.ask(Command::Compact).await.unwrap_err();
     assert!(refused.contains("while the thread waits"), "{refused}");

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 const LONGEST_PIECE: usize = 2_000;
 
 /// How many of the oldest messages can give way so that about `keep` tokens stay: all that fit from the newest on, and
-/// never less than the newest message with the calls it answers. A call is not parted from its results. `None` when
-/// nothing older is left.
+/// never less than the newest message with the calls it answers. A call is not parted from its results, and what was
+/// said last stays anyway. `None` when nothing else is left.
 #[must_use]
 pub fn cut(history: &[Entry], keep: Tokens) -> Option<usize> {
     let mut kept = Tokens(0);
@@ -23,7 +23,8 @@ pub fn cut(history: &[Entry], keep: Tokens) -> Option<usize> {
             from = Some(index);
         }
     }
-    from.filter(|from| *from > 0)
+    let last = history.iter().rposition(|entry| entry.message.is_prompt());
+    from.filter(|from| *from > usize::from(last == Some(0)))
 }
 
 /// Messages as one text.
@@ -131,6 +132,7 @@ mod tests {
         // The newest round stays even when it is too large by itself.
         assert_eq!(cut(&history[..5], Tokens(0)), Some(3));
         assert_eq!(cut(&history[..1], Tokens(0)), None);
+        assert_eq!(cut(&history[..3], Tokens(0)), None, "the prompt stays, so nothing gives way");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::domain::{
     Assembly, Entry, Event, LayerKind, Message, MessageRef, Piece, RequestRecord, Role, Tokens, Usage,
 };
 use crate::engine::compaction::{cut, told};
-use crate::engine::thread::Effect;
+use crate::engine::thread::{Effect, Phase, Room};
 use std::sync::Arc;
 
 /// The longest summary, in tokens.
@@ -60,7 +60,10 @@ impl<A: Audience> Driver<A> {
     pub(super) async fn make_room(&mut self, request: u32) {
         let rules = self.thread.rules.window.unwrap_or_default();
         let window = self.settings.outside.window(&self.thread.model);
-        let keep = window.map_or(rules.keep, |window| rules.keep.min(Tokens(window.0 / 4)));
+        // Who asks for room wants as much as there is.
+        let asked = matches!(self.thread.phase, Phase::MakingRoom { room: Room::Asked, .. });
+        let most = if asked { Tokens(0) } else { rules.keep };
+        let keep = window.map_or(most, |window| most.min(Tokens(window.0 / 4)));
         let history = &self.thread.history;
         let before = history.iter().map(|entry| entry.tokens).sum();
         let Some(from) = cut(history, keep) else {
