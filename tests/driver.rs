@@ -508,7 +508,7 @@ async fn a_full_window_makes_the_next_request_smaller() {
 
 #[tokio::test(start_paused = true)]
 async fn without_a_summary_older_messages_are_left_out_and_that_is_told() {
-    for broken in [vec![failure(ErrorCategory::Transient)], vec![text("  "), end()]] {
+    for broken in [vec![failure(ErrorCategory::Permanent)], vec![text("  "), end()]] {
         let plays = vec![filling("old"), broken, vec![text("new"), end()]];
         let mut bench = Bench::with(ThreadKind::Interactive, plays, summarising(), Some(Tokens(1_000)));
         bench.ask(&"first ".repeat(200)).await;
@@ -550,4 +550,41 @@ async fn a_summary_on_its_way_is_shown_to_nobody_and_can_be_stopped() {
     assert!(!shown && bench.disk.inflight.lock().unwrap().is_empty());
     assert!(!events.iter().any(|(_, event)| matches!(event, Event::CognitionOut { .. })));
     assert!(!events.iter().any(|(_, event)| matches!(event, Event::ContextCompacted { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_that_fails_for_a_moment_is_asked_for_again() {
+    let plays = vec![
+        filling(&"old ".repeat(300)),
+        vec![failure(ErrorCategory::Transient)],
+        vec![text("Old things."), end()],
+        vec![text("new"), end()],
+    ];
+    let mut bench = Bench::with(ThreadKind::Interactive, plays, summarising(), Some(Tokens(1_000)));
+    bench.ask("first").await;
+    bench.until_answer().await;
+    bench.until_idle().await;
+    bench.ask("second").await;
+    let events = bench.until_answer().await;
+    let (summary, kept, summarised, dropped, reason) = compacted(&events);
+    assert!(summary.ends_with("Old things."), "{summary}");
+    assert_eq!((kept, summarised, dropped, reason), (1, 2, 0, None));
+    let retry = |event: &Event| matches!(event, Event::RetryScheduled { attempt: 2, delay_ms: 5_000, .. });
+    assert_eq!(events.iter().filter(|(_, event)| retry(event)).count(), 1);
+    let attempts: Vec<_> = bench.disk.requests.lock().unwrap().iter().map(|one| (one.number, one.attempt)).collect();
+    assert_eq!(attempts, [(1, 1), (2, 1), (3, 2), (4, 1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_room_loses_nothing_without_a_summary() {
+    let plays = vec![vec![text("one"), end()], vec![text("two"), end()], vec![failure(ErrorCategory::Transient)]];
+    let mut bench = Bench::with(ThreadKind::Interactive, plays, summarising(), Some(Tokens(1_000)));
+    for words in ["first", "second"] {
+        bench.ask(words).await;
+        bench.until_answer().await;
+        bench.until_idle().await;
+    }
+    bench.handle.ask(Command::Compact).await.unwrap();
+    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::ContextCompacted { .. }, .. })).await;
+    assert_eq!(compacted(&events), (String::new(), 4, 0, 0, Some("it broke".to_owned())));
 }

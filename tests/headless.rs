@@ -165,6 +165,32 @@ fn a_run_at_its_limit_is_left_suspended_and_a_message_takes_it_up() {
 }
 
 #[test]
+fn settings_say_what_is_tried_again() {
+    let home = Home::new();
+    let scenario = "name: t\nrate: 0\nreplies:\n  - when: {attempt: 2}\n    steps: [{text: Awake.}]\n  - steps:\n      \
+                    - error: {status: 418, type: asleep, message: the model is asleep}\n";
+    let path = home.path().join("asleep.yaml");
+    std::fs::write(&path, scenario).unwrap();
+    let model = format!("scripted/{}", path.display());
+    let run = || output(home.levain(&["run", "--json", "--model", &model, "hi"]).stdin(Stdio::null()));
+    assert_eq!(run().0, 1, "by itself it is final");
+    let folder = home.project().join(".ai/config/agent");
+    std::fs::create_dir_all(&folder).unwrap();
+    let pattern = "{id: asleep, category: transient, codes: [asleep], retry_policy: {type: fixed, delay: 0.01}}";
+    std::fs::write(folder.join("error_classification.yaml"), format!("patterns:\n- {pattern}\n")).unwrap();
+    let (code, out, err) = run();
+    let result: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &result["result"]), (0, &"Awake.".into()), "{err}");
+    let id = result["thread_id"].as_str().unwrap();
+    let events = lines(&output(&mut home.levain(&["transcript", "--json", id])).1);
+    let retry = events.iter().find(|event| event["event_type"] == "retry_scheduled").unwrap();
+    assert_eq!((&retry["payload"]["classification"], &retry["payload"]["delay_ms"]), (&"asleep".into(), &10.into()));
+    std::fs::write(folder.join("resilience.yaml"), "retry: {max_attempts: 1}\n").unwrap();
+    assert_eq!(run().0, 1, "one try is one try");
+    home.wait_until_quiet();
+}
+
+#[test]
 fn exit_codes_tell_what_happened() {
     let home = Home::new();
     let model = scenario(&home);

@@ -5,11 +5,12 @@ use super::Audience;
 use super::calls::{Call, Purpose};
 use super::run::{Driver, Held};
 use crate::context::{Parts, assemble};
-use crate::domain::event::StopReason;
+use crate::domain::event::{CallError, StopReason};
 use crate::domain::{
     Assembly, Entry, Event, LayerKind, Message, MessageRef, Piece, RequestRecord, Role, Tokens, Usage,
 };
 use crate::engine::compaction::{cut, told};
+use crate::engine::retry;
 use crate::engine::thread::{Effect, Phase, Room};
 use std::sync::Arc;
 
@@ -67,9 +68,8 @@ impl<A: Audience> Driver<A> {
         let history = &self.thread.history;
         let before = history.iter().map(|entry| entry.tokens).sum();
         let Some(from) = cut(history, keep) else {
-            let kept = history.len();
             self.giving = Some(Giving { from: 0, summarised: 0, before });
-            self.room_made(None, "there is nothing older that could give way", kept);
+            self.room_made(None, "there is nothing older that could give way");
             return;
         };
         self.giving = Some(Giving { from, summarised: 0, before });
@@ -103,12 +103,17 @@ impl<A: Audience> Driver<A> {
         let history = [Entry::new(Message::user(text))];
         let assembly = assemble(&Parts { system: &system, history: &history, ..Parts::default() });
         let max_output_tokens = self.settings.outside.max_output(&model).min(LONGEST_SUMMARY);
+        let attempt = if let Phase::MakingRoom { room: Room::ForRequest { attempt }, .. } = self.thread.phase {
+            attempt
+        } else {
+            1
+        };
         let record = RequestRecord {
             schema: RequestRecord::SCHEMA.to_owned(),
             thread_id: self.thread.id.clone(),
             number: request,
             turn: self.thread.turn(),
-            attempt: 1,
+            attempt,
             created_at: self.settings.clock.now(),
             endpoint: provider.endpoint(),
             max_output_tokens,
@@ -127,9 +132,9 @@ impl<A: Audience> Driver<A> {
         }
         let purpose = Purpose::Summary;
         self.held =
-            Some(Held { assembly, tools: Vec::new(), model: model.clone(), attempt: 1, max_output_tokens, purpose });
+            Some(Held { assembly, tools: Vec::new(), model: model.clone(), attempt, max_output_tokens, purpose });
         let turn = self.thread.turn();
-        self.record(Event::RequestRecorded { request, turn, attempt: 1, model }).await;
+        self.record(Event::RequestRecorded { request, turn, attempt, model }).await;
         Ok(())
     }
 
@@ -138,24 +143,43 @@ impl<A: Audience> Driver<A> {
         let text = call.answer.text();
         let whole = call.answer.stop().is_some_and(StopReason::is_whole);
         if whole && !text.trim().is_empty() {
-            self.room_made(Some((call, text.trim())), "", 0);
+            self.room_made(Some((call, text.trim())), "");
         } else {
             self.trim("the model gave no summary");
         }
     }
 
-    /// Leaves older messages out without a summary.
-    pub(super) fn trim(&mut self, reason: &str) {
-        if let Some(giving) = &mut self.giving {
-            giving.summarised = 0;
+    /// The call for a summary failed: it is made again like any other, and given up like any other.
+    pub(super) fn summary_failed(&mut self, call: &Call, error: CallError) {
+        let rules = Arc::clone(&self.thread.rules);
+        let meaning = retry::meaning(&rules, &error);
+        if let Phase::MakingRoom { room: Room::ForRequest { attempt }, .. } = self.thread.phase
+            && let Some(delay_ms) = retry::next_try(&rules, &error, attempt).filter(|_| meaning.retryable)
+        {
+            self.giving = None;
+            let classification = Some(meaning.id.to_owned());
+            let again = Event::RetryScheduled { attempt: attempt + 1, delay_ms, classification };
+            self.todo.push_front(Effect::Emit(again));
+            self.todo.push_front(Effect::Emit(Event::ErrorClassified { request: call.request, attempt, error }));
+        } else {
+            self.trim(&error.message);
         }
-        self.room_made(None, reason, 0);
     }
 
-    /// Puts what became of it at the head of what is to be done. `least` messages stay at any rate.
-    fn room_made(&mut self, answer: Option<(&Call, &str)>, reason: &str, least: usize) {
+    /// Leaves older messages out without a summary, where they have to go; who only asked for room loses nothing.
+    fn trim(&mut self, reason: &str) {
+        let asked = matches!(self.thread.phase, Phase::MakingRoom { room: Room::Asked, .. });
+        if let Some(giving) = &mut self.giving {
+            giving.summarised = 0;
+            giving.from = if asked { 0 } else { giving.from };
+        }
+        self.room_made(None, reason);
+    }
+
+    /// Puts what became of it at the head of what is to be done.
+    fn room_made(&mut self, answer: Option<(&Call, &str)>, reason: &str) {
         let Some(Giving { from, summarised, before }) = self.giving.take() else { return };
-        let kept = (self.thread.history.len() - from).max(least);
+        let kept = self.thread.history.len() - from;
         let dropped = from - summarised;
         let summary = match answer {
             Some((_, text)) => {

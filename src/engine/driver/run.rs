@@ -474,7 +474,7 @@ impl<A: Audience> Driver<A> {
                 self.show_and_keep(true);
                 let Some(call) = self.call.take() else { return };
                 if call.purpose == Purpose::Summary {
-                    self.trim(&error.message);
+                    self.summary_failed(&call, error);
                     self.carry_out().await;
                 } else if call.answer.is_empty() {
                     self.settings.audience.settled(call.request);

@@ -103,7 +103,7 @@ pub enum Phase {
 /// What room is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
-    /// The coming request of a turn.
+    /// The coming request of a turn; so many times it was tried to get there, this one included.
     ForRequest { attempt: u32 },
     /// Somebody asked for it.
     Asked,

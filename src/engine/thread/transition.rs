@@ -355,7 +355,8 @@ fn compacted(thread: &mut Thread, event: &Event) -> Vec<Effect> {
     }
     thread.made_room = true;
     match thread.phase {
-        Phase::MakingRoom { room: Room::ForRequest { attempt }, .. } => prepare(thread, attempt),
+        // The tries for the summary are not those of the request.
+        Phase::MakingRoom { room: Room::ForRequest { .. }, .. } => prepare(thread, 1),
         Phase::MakingRoom { room: Room::Asked, .. } => {
             thread.phase = Phase::Idle;
             if thread.queue.is_empty() { Vec::new() } else { take_prompts(thread, true) }

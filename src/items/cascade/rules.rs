@@ -67,7 +67,8 @@ impl Reading<'_> {
         let keep = self.number("coordination.continuation.keep_tokens", 16_000.0, (0.0, 1e9));
         WindowRules {
             pressure: self.number("coordination.continuation.pressure_threshold", usual.pressure, (0.1, 1.0)),
-            full: self.number("coordination.continuation.trigger_threshold", usual.full, (0.1, 1.0)),
+            // A lower one would pay for a summary again and again.
+            full: self.number("coordination.continuation.trigger_threshold", usual.full, (0.5, 1.0)),
             keep: Tokens(keep as u64),
         }
     }
