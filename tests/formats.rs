@@ -267,6 +267,11 @@ fn hooks_in_markup_have_typed_values_and_several_actions() {
     let told: Vec<_> = calls.iter().map(|call| (call.id.as_str(), call.params.clone())).collect();
     assert_eq!(told[0], ("team/a", json!({"x": "1"}).as_object().unwrap().clone()));
     assert_eq!((told[1].0, told[1].1.len()), ("team/b", 0));
+    // Without an <action> around them they are a list too.
+    let short = "<fetch item_id=\"team/a\"/><fetch item_id=\"team/b\"/>";
+    let (found, _) = metadata(&format!("<hooks><hook event=\"thread_started\">{short}</hook></hooks>"));
+    let Action::Calls(calls) = &found.hooks[0].action else { panic!("{:?}", found.hooks[0].action) };
+    assert_eq!(calls.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["team/a", "team/b"]);
     // A number among the layers is not the directive's to choose.
     let (found, problems) =
         metadata("<hooks><hook event=\"error\" layer=\"0\"><action primary=\"fetch\" item_id=\"a\"/></hook></hooks>");
