@@ -8,11 +8,13 @@ use futures_util::stream;
 use levain::context::Plan;
 use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, PromptMode, StopReason};
 use levain::domain::{
-    Assembly, CallId, Command, ContentHash, Event, Grant, Image, Limits, ModelRef, Money, Record, RequestRecord, State,
-    ThreadId, ThreadKind, Timestamp, Tokens, Usage, Waiting,
+    Assembly, CallId, Command, ContentHash, Control, Decision, Event, Grant, Image, LayerKind, Lifetime, Limits,
+    ModelRef, Money, Origin, Piece, Record, RequestRecord, Rules, State, Status, ThreadId, ThreadKind, Timestamp,
+    Tokens, Usage, Waiting, WindowRules,
 };
 use levain::engine::driver::{Audience, Driver, Ended, Handle, Outside, Settings};
-use levain::engine::thread::Thread;
+use levain::engine::thread::{Thread, apply};
+use levain::items::{Hooks, Items, Spaces};
 use levain::ports::store::{Attach, Snapshot};
 use levain::ports::{CallRequest, Clock, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore};
 use levain::tools::NoTools;
@@ -98,6 +100,8 @@ type Play = Vec<Result<ProviderEvent, CallError>>;
 #[derive(Clone, Default)]
 struct Script {
     plays: Arc<Mutex<VecDeque<Play>>>,
+    /// Of every model.
+    window: Option<Tokens>,
     asked: Arc<Mutex<Vec<CallRequest>>>,
 }
 
@@ -126,7 +130,11 @@ impl Outside for Script {
     }
 
     fn window(&self, _model: &ModelRef) -> Option<Tokens> {
-        None
+        self.window
+    }
+
+    fn quick(&self, model: &ModelRef) -> ModelRef {
+        ModelRef::new(&model.provider, "quick")
     }
 
     fn max_output(&self, _model: &ModelRef) -> u64 {
@@ -183,7 +191,14 @@ struct Bench {
 
 impl Bench {
     fn new(kind: ThreadKind, plays: Vec<Play>) -> Self {
-        let (disk, script) = (Disk::default(), Script::default());
+        Self::with(kind, plays, Plan::default(), None)
+    }
+
+    /// With rules: hooks of `plan` are asked, and a window of this size may fill up.
+    fn with(kind: ThreadKind, plays: Vec<Play>, plan: Plan, window: Option<Tokens>) -> Self {
+        let (disk, script) = (Disk::default(), Script { window, ..Script::default() });
+        let rules = Rules { asks: plan.asks(), window: window.map(|_| WindowRules::default()), ..Rules::default() };
+        let opening = if rules == Rules::default() { Vec::new() } else { vec![Event::RulesSet { rules }] };
         script.plays.lock().unwrap().extend(plays);
         let (sender, heard) = mpsc::unbounded_channel();
         let settings = Settings {
@@ -193,13 +208,13 @@ impl Bench {
             approvals: Box::new(Forgetful),
             clock: Arc::new(NoClock),
             audience: Ears(sender),
-            planner: Arc::new(Plan::default()),
+            planner: Arc::new(plan),
         };
         let id = ThreadId::new("chat", 1);
         let mut thread = Thread::new(id, "levain/chat", kind, ModelRef::new("script", "x"), Limits::default());
         thread.permissions.grants = vec![Grant { capability: "rye.execute.tool.t".into(), ask: true }];
         let (driver, handle) = Driver::new(thread, settings);
-        let driver = tokio::spawn(driver.run(Vec::new()));
+        let driver = tokio::spawn(driver.run(opening));
         Self { disk, script, handle, heard, driver }
     }
 
@@ -278,7 +293,7 @@ async fn a_request_is_recorded_before_it_is_sent_and_each_attempt_apart() {
         .filter_map(|(_, event)| match event {
             Event::RequestRecorded { request, attempt, .. } => Some(format!("request {request}.{attempt}")),
             Event::ErrorClassified { attempt, .. } => Some(format!("failed {attempt}")),
-            Event::RetryScheduled { attempt, delay_ms } => Some(format!("retry {attempt} in {delay_ms}")),
+            Event::RetryScheduled { attempt, delay_ms, .. } => Some(format!("retry {attempt} in {delay_ms}")),
             Event::CognitionOut { .. } => Some("answer".into()),
             _ => None,
         })
@@ -362,4 +377,227 @@ async fn an_answer_names_the_arguments_that_were_seen() {
     assert!(late.contains("no longer waits"), "{late}");
     let events = bench.until_answer().await;
     assert!(events.iter().any(|(_, event)| matches!(event, Event::ToolCallStart { .. })));
+}
+
+/// A plan with the hooks of this `hooks.yaml`, without the shipped ones.
+fn hooked(text: &str) -> Plan {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(".ai/config/agent/hooks.yaml");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, text).unwrap();
+    let read = Hooks::read(&Items::list(&Spaces::new(&folder.path().join("none"), folder.path(), [])));
+    assert_eq!(read.problems, []);
+    let hooks = read.hooks.into_iter().filter(|hook| hook.file.starts_with(folder.path())).collect();
+    let fields = serde_json::json!({"directive": "team/ship", "inputs": {"target": "moon"}});
+    Plan { hooks, fields, ..Plan::default() }
+}
+
+const CONTROL: &str = "primary: execute, item_type: tool, item_id: levain/control";
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_decides_about_a_failure_and_the_log_says_why() {
+    let plan = hooked(&format!(
+        "hooks:\n- id: again\n  event: error\n  condition: {{all: [{{path: error.message, op: contains, value: broke}}, \
+         {{path: inputs.target, value: moon}}]}}\n  action: {{{CONTROL}, params: {{action: retry}}}}\n"
+    ));
+    let plays = vec![vec![failure(ErrorCategory::Permanent)], vec![text("ok"), end()]];
+    let mut bench = Bench::with(ThreadKind::OneShot, plays, plan, None);
+    bench.ask("go").await;
+    let events = bench.until_answer().await;
+    let decided = events.iter().find_map(|(_, event)| match event {
+        Event::HookDecided { event, hook, action, why } => Some((event.as_str(), hook.clone(), *action, why.as_str())),
+        _ => None,
+    });
+    let why = "error.message contains \"broke\", and is \"it broke\"; inputs.target eq \"moon\", and is \"moon\"";
+    assert_eq!(decided, Some(("error", Some("again".into()), Some(Control::Retry), why)));
+    assert!(events.iter().any(|(_, event)| matches!(event, Event::RetryScheduled { delay_ms: 5_000, .. })));
+    assert_eq!(bench.driver.await.unwrap(), Ended::Thread(Status::Completed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thread_that_nobody_watches_is_left_suspended_at_its_limit() {
+    let plan = hooked(&format!("hooks:\n- event: limit\n  action: {{{CONTROL}, params: {{action: escalate}}}}\n"));
+    let mut bench = Bench::with(ThreadKind::OneShot, Vec::new(), plan, None);
+    bench.handle.ask(Command::SetLimits { limits: Limits { turns: Some(0), ..Limits::default() } }).await.unwrap();
+    bench.ask("go").await;
+    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::WorkerEnded { .. }, .. })).await;
+    assert!(events.iter().any(|(_, event)| matches!(event, Event::ThreadSuspended { limit: Some(_), .. })));
+    assert_eq!(bench.driver.await.unwrap(), Ended::Thread(Status::Suspended));
+}
+
+/// A plan that can have summaries made.
+fn summarising() -> Plan {
+    let piece = |kind, text: &str| Piece {
+        id: text.to_owned(),
+        kind,
+        origin: Origin::User,
+        lifetime: Lifetime::Once,
+        decision: Decision::Included,
+        text: text.into(),
+    };
+    Plan {
+        system: vec![piece(LayerKind::Constitution, "Be honest."), piece(LayerKind::DirectiveSystem, "Be brief.")],
+        opening: vec![piece(LayerKind::Prompt, "Do it.")],
+        compaction: Some(piece(LayerKind::DirectiveSystem, "Summarise.")),
+        ..Plan::default()
+    }
+}
+
+/// An answer after which the window is nearly full.
+fn filling(said: &str) -> Play {
+    let usage = Usage { input: Tokens(900), output: Tokens(50), ..Usage::default() };
+    vec![text(said), Ok(ProviderEvent::Usage(usage)), end()]
+}
+
+fn compacted(events: &[(bool, Event)]) -> (String, usize, usize, usize, Option<String>) {
+    let found = events.iter().find_map(|(_, event)| match event {
+        Event::ContextCompacted { summary, kept, summarised, dropped, reason, .. } => {
+            Some((summary.clone(), *kept, *summarised, *dropped, reason.clone()))
+        }
+        _ => None,
+    });
+    found.expect("room was made")
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_full_window_makes_the_next_request_smaller() {
+    let plays = vec![
+        filling(&"old ".repeat(300)),
+        vec![
+            text("They spoke of old things."),
+            Ok(ProviderEvent::Usage(Usage { output: Tokens(9), ..Usage::default() })),
+            end(),
+        ],
+        vec![text("new"), end()],
+    ];
+    let mut bench = Bench::with(ThreadKind::Interactive, plays, summarising(), Some(Tokens(1_000)));
+    bench.ask("first").await;
+    bench.until_answer().await;
+    bench.until_idle().await;
+    bench.ask("second").await;
+    let events = bench.until_answer().await;
+    let (summary, kept, summarised, dropped, reason) = compacted(&events);
+    assert!(summary.ends_with("They spoke of old things."), "{summary}");
+    assert_eq!((kept, summarised, dropped, reason), (1, 2, 0, None));
+    let names: Vec<_> = events
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::ContextLimitReached { usage_ratio, .. } => Some(format!("full {}", *usage_ratio > 0.9)),
+            Event::RequestRecorded { request, model, .. } => Some(format!("request {request} {}", model.model)),
+            Event::ContextCompacted { request, .. } => Some(format!("compacted by {request:?}")),
+            Event::CognitionOut { request, .. } => Some(format!("answer to {request}")),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(names, ["full true", "request 2 quick", "compacted by Some(2)", "request 3 x", "answer to 3"]);
+    {
+        let asked = bench.script.asked.lock().unwrap();
+        assert_eq!((asked[1].system.as_str(), asked[1].tools.len()), ("Be honest.\n\nSummarise.", 0));
+        let told = asked[1].messages[0].text();
+        assert!(told.starts_with("<conversation>\n[Person]\nfirst\n\n[Assistant]\nold old"), "{told}");
+        let said: Vec<_> = asked[2].messages.iter().map(|message| message.text()).collect();
+        assert_eq!(said.len(), 2);
+        assert!(
+            said[0].starts_with("Do it.\n\nWhat was said before, summarised to make room (2 messages):"),
+            "{said:?}"
+        );
+        assert_eq!(said[1], "second");
+        assert!(bench.disk.requests.lock().unwrap()[2].layers.iter().any(|layer| layer.kind == LayerKind::Summary));
+    }
+    // A thread that is read from its log stands the same, and the log has lost nothing.
+    let id = ThreadId::new("chat", 1);
+    let model = ModelRef::new("script", "x");
+    let mut again = Thread::new(id.clone(), "levain/chat", ThreadKind::Interactive, model, Limits::default());
+    let log = bench.disk.log.lock().unwrap().clone();
+    for event in &log {
+        let record = Record { timestamp: Timestamp(1_000), thread_id: id.clone(), event: event.clone() };
+        let _done_then = apply(&mut again, &record);
+    }
+    let texts: Vec<_> = again.history.iter().map(|entry| entry.message.text()).collect();
+    assert_eq!(texts, ["second", "new"]);
+    assert!(again.opening.unwrap().iter().any(|piece| &*piece.text == summary.as_str()));
+    assert!(log.iter().any(|event| matches!(event, Event::CognitionIn { text, .. } if text == "first")));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_summary_older_messages_are_left_out_and_that_is_told() {
+    for broken in [vec![failure(ErrorCategory::Permanent)], vec![text("  "), end()]] {
+        let plays = vec![filling("old"), broken, vec![text("new"), end()]];
+        let mut bench = Bench::with(ThreadKind::Interactive, plays, summarising(), Some(Tokens(1_000)));
+        bench.ask(&"first ".repeat(200)).await;
+        bench.until_answer().await;
+        bench.until_idle().await;
+        bench.ask("second").await;
+        let events = bench.until_answer().await;
+        let (summary, kept, summarised, dropped, reason) = compacted(&events);
+        assert_eq!(summary, "(1 earlier messages were left out to make room.)");
+        assert_eq!((kept, summarised, dropped), (2, 0, 1));
+        assert!(reason.is_some());
+        let asked = bench.script.asked.lock().unwrap();
+        let said: Vec<_> = asked[2].messages.iter().map(|message| message.text()).collect();
+        assert_eq!(said, ["Do it.\n\n(1 earlier messages were left out to make room.)", "old", "second"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_on_its_way_is_shown_to_nobody_and_can_be_stopped() {
+    let plays = vec![vec![text("one"), end()], vec![text("two"), end()], vec![text("half a summ")]];
+    let mut bench = Bench::with(ThreadKind::Interactive, plays, summarising(), Some(Tokens(1_000)));
+    for words in ["first", "second"] {
+        bench.ask(words).await;
+        bench.until_answer().await;
+        bench.until_idle().await;
+    }
+    bench.handle.ask(Command::Compact).await.unwrap();
+    let refused = bench.handle.ask(Command::Compact).await.unwrap_err();
+    assert!(refused.contains("while the thread waits"), "{refused}");
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
+    let mut shown = false;
+    let events = bench
+        .until(|heard| {
+            shown |= matches!(heard, Heard::Text);
+            matches!(heard, Heard::Event { event: Event::TurnCancelled { .. }, .. })
+        })
+        .await;
+    assert!(!shown && bench.disk.inflight.lock().unwrap().is_empty());
+    assert!(!events.iter().any(|(_, event)| matches!(event, Event::CognitionOut { .. })));
+    assert!(!events.iter().any(|(_, event)| matches!(event, Event::ContextCompacted { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_summary_that_fails_for_a_moment_is_asked_for_again() {
+    let plays = vec![
+        filling(&"old ".repeat(300)),
+        vec![failure(ErrorCategory::Transient)],
+        vec![text("Old things."), end()],
+        vec![text("new"), end()],
+    ];
+    let mut bench = Bench::with(ThreadKind::Interactive, plays, summarising(), Some(Tokens(1_000)));
+    bench.ask("first").await;
+    bench.until_answer().await;
+    bench.until_idle().await;
+    bench.ask("second").await;
+    let events = bench.until_answer().await;
+    let (summary, kept, summarised, dropped, reason) = compacted(&events);
+    assert!(summary.ends_with("Old things."), "{summary}");
+    assert_eq!((kept, summarised, dropped, reason), (1, 2, 0, None));
+    let retry = |event: &Event| matches!(event, Event::RetryScheduled { attempt: 2, delay_ms: 5_000, .. });
+    assert_eq!(events.iter().filter(|(_, event)| retry(event)).count(), 1);
+    let attempts: Vec<_> = bench.disk.requests.lock().unwrap().iter().map(|one| (one.number, one.attempt)).collect();
+    assert_eq!(attempts, [(1, 1), (2, 1), (3, 2), (4, 1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_room_loses_nothing_without_a_summary() {
+    let plays = vec![vec![text("one"), end()], vec![text("two"), end()], vec![failure(ErrorCategory::Transient)]];
+    let mut bench = Bench::with(ThreadKind::Interactive, plays, summarising(), Some(Tokens(1_000)));
+    for words in ["first", "second"] {
+        bench.ask(words).await;
+        bench.until_answer().await;
+        bench.until_idle().await;
+    }
+    bench.handle.ask(Command::Compact).await.unwrap();
+    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::ContextCompacted { .. }, .. })).await;
+    assert_eq!(compacted(&events), (String::new(), 4, 0, 0, Some("it broke".to_owned())));
 }

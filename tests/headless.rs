@@ -99,6 +99,7 @@ fn a_tool_round_goes_on_without_the_tool() {
         "thread_started",
         "worker_started",
         "permissions_set",
+        "rules_set",
         "prompt_queued",
         "cognition_in",
         "context_injected",
@@ -134,6 +135,59 @@ fn a_tool_round_goes_on_without_the_tool() {
     let tools: Vec<&str> =
         record["tools"].as_array().unwrap().iter().map(|tool| tool["item"].as_str().unwrap()).collect();
     assert_eq!(layers[expected.len()..], tools);
+}
+
+#[test]
+fn a_run_at_its_limit_is_left_suspended_and_a_message_takes_it_up() {
+    let home = Home::new();
+    let model = scenario(&home);
+    let run = ["run", "--json", "--model", &model, "--limit-turns", "1", "use a tool"];
+    let (code, out, _) = output(home.levain(&run).stdin(Stdio::null()));
+    let result: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &result["status"], &result["limit"]), (3, &"suspended".into(), &"turns_exceeded".into()));
+    let reason = result["error"].as_str().unwrap();
+    assert!(reason.starts_with("1 of 1 turns are used; send a message"), "{reason}");
+    let id = result["thread_id"].as_str().unwrap();
+    let rows = lines(&output(&mut home.levain(&["threads", "--json"])).1);
+    assert_eq!((&rows[0]["status"], &rows[0]["pid"]), (&"suspended".into(), &Value::Null));
+    let mut attach = home.levain(&["attach", id]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    attach.stdin.take().unwrap().write_all(b"please go on\n").unwrap();
+    let attached = attach.wait_with_output().unwrap();
+    let said = String::from_utf8(attached.stdout).unwrap();
+    assert!(attached.status.success() && said.contains("A scripted answer."), "{said}");
+    let events = lines(&output(&mut home.levain(&["transcript", "--json", id])).1);
+    let of = |name: &str| events.iter().find(|event| event["event_type"] == name).map(|event| &event["payload"]);
+    assert_eq!(of("limits_changed").unwrap()["limits"]["turns"], 2);
+    let decided = of("hook_decided").unwrap();
+    assert_eq!((&decided["hook"], &decided["action"]), (&"default_escalate_limit".into(), &"escalate".into()));
+    assert!(of("thread_completed").is_some());
+    home.wait_until_quiet();
+}
+
+#[test]
+fn settings_say_what_is_tried_again() {
+    let home = Home::new();
+    let scenario = "name: t\nrate: 0\nreplies:\n  - when: {attempt: 2}\n    steps: [{text: Awake.}]\n  - steps:\n      \
+                    - error: {status: 418, type: asleep, message: the model is asleep}\n";
+    let path = home.path().join("asleep.yaml");
+    std::fs::write(&path, scenario).unwrap();
+    let model = format!("scripted/{}", path.display());
+    let run = || output(home.levain(&["run", "--json", "--model", &model, "hi"]).stdin(Stdio::null()));
+    assert_eq!(run().0, 1, "by itself it is final");
+    let folder = home.project().join(".ai/config/agent");
+    std::fs::create_dir_all(&folder).unwrap();
+    let pattern = "{id: asleep, category: transient, codes: [asleep], retry_policy: {type: fixed, delay: 0.01}}";
+    std::fs::write(folder.join("error_classification.yaml"), format!("patterns:\n- {pattern}\n")).unwrap();
+    let (code, out, err) = run();
+    let result: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &result["result"]), (0, &"Awake.".into()), "{err}");
+    let id = result["thread_id"].as_str().unwrap();
+    let events = lines(&output(&mut home.levain(&["transcript", "--json", id])).1);
+    let retry = events.iter().find(|event| event["event_type"] == "retry_scheduled").unwrap();
+    assert_eq!((&retry["payload"]["classification"], &retry["payload"]["delay_ms"]), (&"asleep".into(), &10.into()));
+    std::fs::write(folder.join("resilience.yaml"), "retry: {max_attempts: 1}\n").unwrap();
+    assert_eq!(run().0, 1, "one try is one try");
+    home.wait_until_quiet();
 }
 
 #[test]

@@ -210,3 +210,37 @@ fn the_context_of_what_would_be_sent_and_of_what_was() {
     leave(terminal);
     home.wait_until_quiet();
 }
+
+#[test]
+fn room_is_made_at_a_word_and_the_thread_goes_on_from_the_summary() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = levain(&home, &server, &[]).size(120, 40).start();
+    terminal.wait_for("test-model");
+    for text in ["first", "second"] {
+        terminal.send_keys(text);
+        terminal.wait_for(&format!("› {text}"));
+        terminal.send_keys("\r");
+        server.call().answer(&format!("{text} answer"));
+        terminal.wait_for(&format!("{text} answer"));
+    }
+    terminal.wait_gone("●");
+    terminal.send_keys("/compact");
+    terminal.send_keys("\r");
+    let call = server.call();
+    let asked = call.messages().last().unwrap().1.clone();
+    assert!(asked.starts_with("<conversation>\n[Person]\nfirst\n\n[Assistant]\nfirst answer"), "{asked}");
+    call.answer("They greeted.");
+    terminal.wait_for("3 earlier messages are summarised from here on");
+    terminal.send_keys("third");
+    terminal.wait_for("› third");
+    terminal.send_keys("\r");
+    let call = server.call();
+    let said: Vec<String> = call.messages().into_iter().map(|(_, text)| text).collect();
+    assert!(told(&call).contains("They greeted."), "{}", told(&call));
+    assert_eq!(said.last().unwrap(), "third");
+    assert!(said.iter().any(|text| text == "second") && !said.iter().any(|text| text == "first"), "{said:?}");
+    call.answer("third answer");
+    terminal.wait_for("third answer");
+    leave(terminal);
+    home.wait_until_quiet();
+}

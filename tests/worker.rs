@@ -117,6 +117,7 @@ fn hosting(
         tools: Arc::new(NoTools),
         permissions: Permissions::default(),
         approvals: Box::new(Forgetful),
+        rules: None,
         clock: Arc::new(SystemClock),
         planner: Arc::new(Plan::default()),
         idle,

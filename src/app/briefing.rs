@@ -8,7 +8,7 @@ use crate::context::{Ask, Plan, PlanError, Start, Surroundings, plan};
 use crate::domain::{Grant, Limits, Problem, Severity, ThreadKind};
 use crate::engine::driver::Planner;
 use crate::items::directive::{BadInput, Values};
-use crate::items::{Directive, Hooks, Items, Kind, NotFound};
+use crate::items::{Directive, Hook, Hooks, Items, Kind, NotFound};
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -24,6 +24,10 @@ pub struct Briefing {
     pub grants: Vec<Grant>,
     /// Whether a directive of the project has a part in that.
     by_project: bool,
+    /// Whether the project may decide what costs the person money.
+    trusted: bool,
+    /// The events at which hooks say how to go on.
+    asks: Vec<String>,
     items: Items,
     directive: String,
     inputs: Values,
@@ -56,8 +60,8 @@ impl Briefing {
     pub fn prepare(setup: &Setup, id: &str, inputs: Option<Values>) -> Result<Self, BriefingError> {
         let start = Start::new(setup.model(), Limits::default(), ThreadKind::Interactive);
         let mut briefing = Self::of(setup.items(), setup.project.root.clone(), id, inputs, &start)?;
-        if briefing.by_project && !Trust::is_given(&setup.dirs, &setup.project.root) {
-            briefing.ask_for_everything(id);
+        if !Trust::is_given(&setup.dirs, &setup.project.root) {
+            briefing.distrust(id);
         }
         Ok(briefing)
     }
@@ -84,16 +88,32 @@ impl Briefing {
             problems,
             grants: Vec::new(),
             by_project: false,
+            trusted: true,
+            asks: Vec::new(),
             directive: id.to_owned(),
             inputs,
             project,
             items,
         };
         let plan = briefing.planned(start)?;
+        briefing.asks = plan.asks();
         briefing.problems.extend(plan.problems);
         briefing.grants = plan.capabilities;
         briefing.by_project = plan.by_project;
         Ok(briefing)
+    }
+
+    /// Takes a project that nobody has looked at as a stranger's.
+    fn distrust(&mut self, id: &str) {
+        self.trusted = false;
+        if self.by_project {
+            self.ask_for_everything(id);
+        }
+    }
+
+    /// A stranger's hooks do not decide about limits: those are the person's money.
+    fn is_heard(&self, hook: &Hook) -> bool {
+        self.trusted || hook.event != "limit" || !hook.file.starts_with(&self.project)
     }
 
     /// A stranger's directive allows nothing without a question: who opens a project has not read it yet.
@@ -122,14 +142,20 @@ impl Briefing {
         let library = Shelf::new(&items);
         let project = self.project.display().to_string();
         let ask = Ask { directive: &self.directive, inputs: &self.inputs, project: &project, start, hooks: &hooks };
-        plan(&ask, &library)
-            .map_err(|why| BriefingError::Plan { directive: self.directive.clone(), why: Box::new(why) })
+        let mut plan = plan(&ask, &library)
+            .map_err(|why| BriefingError::Plan { directive: self.directive.clone(), why: Box::new(why) })?;
+        plan.hooks.retain(|hook| self.is_heard(hook));
+        Ok(plan)
     }
 }
 
 impl Planner for Briefing {
     fn plan(&self, start: &Start) -> Result<Plan, String> {
         self.planned(start).map_err(|error| error.to_string())
+    }
+
+    fn asks(&self) -> Vec<String> {
+        self.asks.clone()
     }
 
     fn surroundings(&self) -> Pin<Box<dyn Future<Output = Surroundings> + Send + '_>> {
@@ -218,6 +244,38 @@ mod tests {
         write(folder.path(), ".ai/knowledge/team/gone.md", &big);
         let error = prepare(folder.path(), "a", None).unwrap_err().to_string();
         assert!(error.contains("longer than one mebibyte"), "{error}");
+    }
+
+    #[test]
+    fn limits_are_not_decided_about_by_strangers() {
+        let folder = tempfile::tempdir().unwrap();
+        let (user, project) = (folder.path().join("user"), folder.path().join("project"));
+        let control =
+            "action: {primary: execute, item_type: tool, item_id: levain/control, params: {action: continue}}";
+        let hooks = |id: &str| {
+            format!(
+                "hooks:\n- {{id: {id}_limit, event: limit, {control}}}\n- {{id: {id}_step, event: after_step, {control}}}\n"
+            )
+        };
+        write(&user, ".ai/config/agent/hooks.yaml", &hooks("my"));
+        write(&project, ".ai/config/agent/hooks.yaml", &hooks("their"));
+        let xml = "<hook id=\"own_limit\" event=\"limit\"><action primary=\"execute\" item_type=\"tool\" \
+                   item_id=\"levain/control\"><param name=\"action\">skip</param></action></hook>";
+        let text = format!(
+            "```xml\n<directive name=\"a\"><metadata><hooks>{xml}</hooks></metadata></directive>\n```\nDo it.\n"
+        );
+        write(&project, ".ai/directives/a.md", &text);
+        let items = Items::list(&Spaces::new(&project, &user, []));
+        let mut briefing = Briefing::of(items, project, "a", None, &start()).unwrap();
+        assert_eq!(Planner::asks(&briefing), ["error", "limit", "after_step"]);
+        let mine = |briefing: &Briefing| {
+            let hooks = briefing.planned(&start()).unwrap().hooks;
+            let ours = hooks.into_iter().filter(|hook| hook.id.ends_with("_limit") || hook.id.ends_with("_step"));
+            ours.map(|hook| hook.id).filter(|id| !id.starts_with("default")).collect::<Vec<_>>()
+        };
+        assert_eq!(mine(&briefing), ["my_limit", "my_step", "own_limit", "their_limit", "their_step"]);
+        briefing.distrust("a");
+        assert_eq!(mine(&briefing), ["my_limit", "my_step", "their_step"]);
     }
 
     #[test]

@@ -67,4 +67,27 @@ impl Outside for Models {
         }
         self.catalog.lookup(model)?.spend(usage)
     }
+
+    fn quick(&self, model: &ModelRef) -> ModelRef {
+        let quick = self.providers.choose("fast", Some(&model.provider)).ok();
+        quick.filter(|quick| self.providers.provider(quick).is_ok()).unwrap_or_else(|| model.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::providers::{Keys, Settings};
+
+    #[test]
+    fn work_on_the_side_stays_with_the_provider() {
+        let env = |name: &str| (name == "ANTHROPIC_API_KEY").then(|| "k".to_owned());
+        let keys = Keys::load(env, Some(std::path::Path::new("no-such-folder/credentials.toml"))).unwrap();
+        let models = Models::new(Providers::new(Settings::from_env(env, keys)), Catalog::embedded());
+        let quick = |model: &str| models.quick(&model.parse().unwrap()).to_string();
+        assert_eq!(quick("anthropic/claude-opus-4-6"), "anthropic/claude-haiku-4-5");
+        assert_eq!(quick("ollama/llama3"), "ollama/llama3", "it has no tiers");
+        assert_eq!(quick("openai/o3"), "openai/o3", "there is no key for another one either");
+        assert_eq!(quick("scripted/demo"), "scripted/demo");
+    }
 }

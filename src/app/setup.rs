@@ -85,6 +85,7 @@ impl Setup {
         let believed = believed(&dirs, &project.root, &mut problems);
         let (cascade, mut mistakes) = Cascade::read(&spaces, &believed);
         problems.append(&mut mistakes);
+        problems.append(&mut cascade.rules().1);
         let tools = Items::list_kinds(&spaces, &[Kind::Tool]).judged(believed.clone(), config.signatures.value);
         let (files, mut mistakes) = provider_files(&tools, &spaces);
         problems.append(&mut mistakes);
@@ -219,6 +220,7 @@ impl Setup {
             tools: Arc::new(NoTools),
             permissions: Permissions::default(),
             approvals: Box::new(Forgetful),
+            rules: Some(self.cascade.rules().0),
             clock: Arc::new(SystemClock),
             planner,
             idle: Duration::from_secs(self.config.idle_seconds.value),

@@ -47,7 +47,7 @@ pub(super) fn run(common: &Common, arguments: &AttachArguments) -> Result<ExitCo
         let from = if arguments.json { 0 } else { end };
         let client = match launcher.find(&id, from).await {
             Ok(client) => client,
-            Err(_) if summary.kind == ThreadKind::OneShot => {
+            Err(_) if summary.kind == ThreadKind::OneShot && summary.status != Status::Suspended => {
                 return Err(Failure::new(format!(
                     "{id} is {}: nothing runs that could be attached to",
                     summary.status
@@ -124,6 +124,8 @@ impl Attached {
                     return Ok(false);
                 }
             }
+        } else if line.trim() == "/compact" {
+            Command::Compact
         } else if let Some(answer) = line.trim().strip_prefix("/approve ") {
             match self.approve(answer) {
                 Ok(command) => command,

@@ -250,7 +250,7 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
             }
         }
         Event::ErrorClassified { error, .. } => result.error = Some(error.message.clone()),
-        Event::RetryScheduled { attempt, delay_ms } if live => {
+        Event::RetryScheduled { attempt, delay_ms, .. } if live => {
             let seconds = delay_ms.div_ceil(1_000);
             let reason = result.error.as_deref().unwrap_or("the answer was cut off");
             let _closed = writeln!(io::stderr(), "\n{reason}: attempt {attempt} in {seconds} s");
@@ -263,6 +263,9 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         Event::Limit { code, .. } => result.limit = Some(code.code()),
         Event::ThreadError { error, cost } => {
             (result.error, result.status, result.cost) = (Some(error.clone()), Status::Error, *cost);
+        }
+        Event::ThreadSuspended { reason, cost, .. } => {
+            (result.error, result.status, result.cost) = (Some(reason.clone()), Status::Suspended, *cost);
         }
         Event::ThreadCompleted { cost } => {
             (result.error, result.status, result.cost, result.success) = (None, Status::Completed, *cost, true);
@@ -286,6 +289,12 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         | Event::CognitionReasoning { .. }
         | Event::RetryScheduled { .. }
         | Event::RetryDue { .. }
+        | Event::RulesSet { .. }
+        | Event::HookDecided { .. }
+        | Event::ContextWindowPressure { .. }
+        | Event::ContextLimitReached { .. }
+        | Event::CompactRequested {}
+        | Event::ContextCompacted { .. }
         | Event::PermissionsSet { .. }
         | Event::ApprovalRequested { .. }
         | Event::ApprovalGiven { .. }
@@ -325,6 +334,7 @@ fn finish(result: &RunResult, json: bool, live: bool, interrupted: bool) -> Resu
         (_, Status::Completed, _) if !result.approvals.is_empty() => code::APPROVAL,
         (_, Status::Completed, _) => 0,
         (_, _, Some(_)) => code::LIMIT,
+        (_, Status::Suspended, _) => code::APPROVAL,
         _ => code::ERROR,
     }))
 }

@@ -78,11 +78,16 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
         Event::ErrorClassified { error, .. } => {
             writeln!(output, "✗ {} ({})", harmless(&error.message), harmless(&error.code))
         }
-        Event::RetryScheduled { attempt, delay_ms } => {
+        Event::RetryScheduled { attempt, delay_ms, .. } => {
             writeln!(output, "  attempt {attempt} in {} s\n", delay_ms.div_ceil(1_000))
         }
         Event::Limit { code, current, maximum } => {
             writeln!(output, "✗ limit reached: {} ({current}/{maximum})\n", code.code())
+        }
+        Event::ThreadSuspended { reason, .. } => writeln!(output, "○ suspended: {}\n", harmless(reason)),
+        Event::ContextCompacted { summarised, dropped, reason, .. } => {
+            let why = reason.as_ref().map(|reason| format!(": {}", harmless(reason))).unwrap_or_default();
+            writeln!(output, "· room was made: {summarised} messages summarised, {dropped} left out{why}\n")
         }
         Event::TurnCancelled { .. } => writeln!(output, "[stopped]\n"),
         Event::ThreadError { error, .. } => writeln!(output, "✗ {}\n", harmless(error)),
@@ -100,6 +105,11 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
         | Event::LimitsChanged { .. }
         | Event::SystemPrompt { .. }
         | Event::ContextInjected { .. }
+        | Event::RulesSet { .. }
+        | Event::HookDecided { .. }
+        | Event::ContextWindowPressure { .. }
+        | Event::ContextLimitReached { .. }
+        | Event::CompactRequested {}
         | Event::PermissionsSet { .. }
         | Event::PermissionDenied { .. }
         | Event::ToolProcess { .. }

@@ -254,6 +254,7 @@ commands! {
     FormPrevious "form.previous" "Field before" "Go to the input before." [hidden];
     FormStart "form.start" "Start" "Begin a new thread with these inputs." [hidden];
     ContextShow "context.show" "Context" "Show the newest request of the thread: every layer, where it comes from, and what was left out and why." / "context";
+    ContextCompact "context.compact" "Make room" "Let the model summarise older messages, so that later requests are smaller." / "compact";
     ContextPreview "context.preview" "Preview" "Show what Enter would send now, layer by layer, and send nothing." / "preview";
     ContextEarlier "context.earlier" "Request before" "Show the thread's request before this one." [hidden];
     ContextLater "context.later" "Request after" "Show the thread's request after this one." [hidden];

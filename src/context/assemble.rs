@@ -1,8 +1,8 @@
 //! From a plan and a history to an [`Assembly`].
 
 use crate::domain::{
-    Assembly, Block, Channel, ContentHash, Decision, Entry, Layer, LayerKind, Lifetime, Message, Origin, Piece, Role,
-    TokenCount, Tokens,
+    Assembly, Channel, ContentHash, Decision, Entry, Layer, LayerKind, Lifetime, Message, Origin, Piece, TokenCount,
+    Tokens,
 };
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ pub fn assemble(parts: &Parts<'_>) -> Assembly {
     making.assembly.system = making.joined(parts.system, Channel::System, String::new());
     making.message(parts.opening, String::new());
     let history = parts.history;
-    let prompt = history.iter().rposition(is_prompt).unwrap_or(history.len());
+    let prompt = history.iter().rposition(|entry| entry.message.is_prompt()).unwrap_or(history.len());
     making.history("history", history.get(..prompt).unwrap_or_default());
     making.message(parts.state, STATE.to_owned());
     if let Some((entry, after)) = history.get(prompt..).and_then(<[Entry]>::split_first) {
@@ -46,12 +46,6 @@ pub fn assemble(parts: &Parts<'_>) -> Assembly {
         making.history("turn", after);
     }
     making.assembly
-}
-
-/// Whether a person (or a parent) said this, as opposed to a message that only carries tool results.
-fn is_prompt(entry: &Entry) -> bool {
-    let said = |block: &Block| matches!(block, Block::Text { .. } | Block::Image { .. });
-    entry.message.role == Role::User && entry.message.blocks.iter().any(said)
 }
 
 struct Making {
@@ -139,7 +133,7 @@ impl Making {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Absence, CallId};
+    use crate::domain::{Absence, Block, CallId, Role};
 
     fn piece(kind: LayerKind, id: &str, text: &str) -> Piece {
         let decision = if text.is_empty() { Decision::Skipped { absence: Absence::Empty } } else { Decision::Included };

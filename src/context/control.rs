@@ -86,8 +86,7 @@ mod tests {
     fn shipped_hooks_answer_errors_and_limits() {
         let hooks = hooks("hooks: []\n");
         let error = |category: &str, retryable: bool| {
-            let fields =
-                json!({"error": {"type": "x"}, "classification": {"category": category, "retryable": retryable}});
+            let fields = json!({"error": {"type": "x"}, "kind": "one_shot", "classification": {"category": category, "retryable": retryable}});
             answer(&hooks, "error", &fields).0
         };
         assert_eq!(error("transient", true), Some(Control::Retry));

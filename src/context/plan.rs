@@ -10,7 +10,7 @@ use super::library::{Library, Loaded, Lost};
 use super::provider::{self, State, Surroundings};
 use crate::domain::{Absence, Decision, Grant, LayerKind, Lifetime, Origin, Piece, Problem, Severity, Space, Via};
 use crate::items::directive::{Mention, Values};
-use crate::items::hook::{Action, Call, Condition, Hooks, MOST, Position, Primary, ROUTING_EVENT};
+use crate::items::hook::{Action, CONTROL_EVENTS, Call, Condition, Hooks, MOST, Position, Primary, ROUTING_EVENT};
 use crate::items::{Hook, Kind, Knowledge};
 use serde_json::Value;
 use std::path::Path;
@@ -18,6 +18,9 @@ use std::sync::Arc;
 
 /// The rules that head every system text. Nothing stands before them or leaves them out.
 pub const CONSTITUTION: &str = "levain/Constitution";
+
+/// How to summarise what was said, when it no longer fits.
+const COMPACTION: &str = "levain/core/Compaction";
 
 /// What is to be planned.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +52,8 @@ pub struct Plan {
     pub opening: Vec<Piece>,
     /// Who says what holds now, for each call.
     pub state: Vec<State>,
+    /// How older messages are to be summarised when the window is full.
+    pub compaction: Option<Piece>,
     /// Every hook, in the order in which they are asked.
     pub hooks: Vec<Hook>,
     /// What conditions and placeholders saw.
@@ -79,6 +84,13 @@ impl Plan {
     #[must_use]
     pub fn state(&self, surroundings: &Surroundings) -> Vec<Piece> {
         self.state.iter().map(|state| state.piece(surroundings)).collect()
+    }
+
+    /// The events that say how to go on and have hooks.
+    #[must_use]
+    pub fn asks(&self) -> Vec<String> {
+        let asked = |event: &&str| self.hooks.iter().any(|hook| hook.event == **event);
+        CONTROL_EVENTS.iter().copied().filter(asked).map(str::to_owned).collect()
     }
 
     /// Ids of what was put before and after the directive, as the log names them: hooks by their own id, context by its
@@ -164,6 +176,7 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     ]
     .concat();
     planning.tell_useless_suppressions(&system, &opening);
+    let compaction = planning.compaction();
     let mut problems = ask.hooks.problems.clone();
     problems.append(&mut planning.problems);
     let ids = chain.iter().map(|link| link.id.clone()).collect();
@@ -177,6 +190,7 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
         system,
         opening,
         state,
+        compaction,
         hooks,
         fields,
         problems,
@@ -225,6 +239,28 @@ impl Planning<'_> {
         let origin = loaded.origin(CONSTITUTION, Some(loaded.value.body_lines), None);
         let piece = included(CONSTITUTION, LayerKind::Constitution, origin, loaded.value.body.trim());
         Ok(with_shadows(piece, &loaded))
+    }
+
+    /// A thread can do without: then older messages are left out unread.
+    fn compaction(&mut self) -> Option<Piece> {
+        match self.library.knowledge(COMPACTION) {
+            Ok(loaded) => {
+                let origin = loaded.origin(COMPACTION, Some(loaded.value.body_lines), None);
+                let piece = included(COMPACTION, LayerKind::DirectiveSystem, origin, loaded.value.body.trim());
+                Some(piece).filter(Piece::is_included)
+            }
+            Err(Lost::Missing(_)) => None,
+            Err(Lost::Refused(why)) => {
+                self.problems.push(Problem {
+                    file: None,
+                    line: None,
+                    severity: Severity::Warning,
+                    message: format!("older messages cannot be summarised: {why}"),
+                    remedy: "mend the item, or remove it so that the shipped one counts".to_owned(),
+                });
+                None
+            }
+        }
     }
 
     /// The items that the chain names at one position, root first.

@@ -38,6 +38,8 @@ pub enum Command {
     SetLimits {
         limits: Limits,
     },
+    /// Let older messages give way to a summary.
+    Compact,
     /// End the worker; running work is cancelled first.
     Shutdown,
     /// Let queued prompts stand in this order, before those that are not named.

@@ -4,12 +4,14 @@
 //! Events say what happened, in the past. `docs/events.md` lists them all; a test keeps that list true. Live text
 //! ([`Event::TokenDelta`]) goes to screens and to the short-lived `inflight.jsonl` only: the log holds finished text.
 
-use super::amount::Usage;
+use super::amount::{Tokens, Usage};
 use super::capability::Grant;
+use super::control::Control;
 use super::id::{CallId, ContentHash, ModelRef, ThreadId};
 use super::image::Image;
 use super::input::Values;
 use super::message::Message;
+use super::rules::Rules;
 use super::status::{Cost, LimitKind, Limits, ThreadKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -161,14 +163,32 @@ pub enum Event {
         attempt: u32,
         error: CallError,
     },
-    /// The failed call will be tried again after `delay_ms`, as this `attempt` of its turn.
+    /// The failed call will be tried again after `delay_ms`, as this `attempt` of its turn, because of what
+    /// `classification` says of such failures.
     RetryScheduled {
         attempt: u32,
         delay_ms: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        classification: Option<String>,
     },
     /// The pause before a retry is over.
     RetryDue {
         attempt: u32,
+    },
+    /// What the thread does from here on about failures, limits and a full window.
+    RulesSet {
+        rules: Rules,
+    },
+    /// The hooks of an event were asked how to go on: `action` is the first answer and `hook` whose it is; without one
+    /// the thread does what it does by itself.
+    HookDecided {
+        event: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hook: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        action: Option<Control>,
+        /// What the hook's condition saw.
+        why: String,
     },
     /// What the thread may do from here on.
     PermissionsSet {
@@ -237,6 +257,51 @@ pub enum Event {
         current: u64,
         maximum: u64,
     },
+    /// The coming request takes a large share of the model's window.
+    ContextWindowPressure {
+        usage_ratio: f64,
+        tokens_used: Tokens,
+        tokens_limit: Tokens,
+    },
+    /// The coming request fills the model's window, or the provider refused it as too long.
+    ContextLimitReached {
+        usage_ratio: f64,
+        tokens_used: Tokens,
+        tokens_limit: Tokens,
+    },
+    /// Someone asked for room in the window.
+    CompactRequested {},
+    /// Older messages have given way to `summary` in later requests. The log keeps them.
+    ContextCompacted {
+        /// What the model is told instead of them.
+        summary: String,
+        /// So many of the newest messages stay as they are.
+        kept: usize,
+        /// So many went into the summary.
+        summarised: usize,
+        /// So many were left out without being read.
+        dropped: usize,
+        tokens_before: Tokens,
+        /// Estimated.
+        tokens_after: Tokens,
+        /// The request that asked for the summary.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<u32>,
+        #[serde(default)]
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spend: Option<super::amount::Money>,
+        /// Why there is no summary.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// The thread waits until a person lets it go on; at a limit, whose word `limit` is.
+    ThreadSuspended {
+        cost: Cost,
+        reason: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<LimitKind>,
+    },
     /// Someone asked to stop the running work.
     CancelRequested {
         scope: CancelScope,
@@ -304,6 +369,7 @@ impl Event {
                 | Self::ToolCallStart { .. }
                 | Self::ShellStarted { .. }
                 | Self::ToolProcess { .. }
+                | Self::ThreadSuspended { .. }
                 | Self::ThreadCompleted { .. }
                 | Self::ThreadError { .. }
                 | Self::ThreadCancelled { .. }
@@ -477,6 +543,32 @@ pub enum ErrorCategory {
     ContextTooLong,
     /// Will fail the same way again.
     Permanent,
+    /// Somebody stopped it.
+    Cancelled,
+}
+
+impl ErrorCategory {
+    /// Every category with its word in files.
+    pub const ALL: [(&'static str, Self); 7] = [
+        ("transient", Self::Transient),
+        ("rate_limited", Self::RateLimited),
+        ("quota", Self::Quota),
+        ("auth", Self::Auth),
+        ("context_too_long", Self::ContextTooLong),
+        ("permanent", Self::Permanent),
+        ("cancelled", Self::Cancelled),
+    ];
+
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        Self::ALL.iter().find(|(_, category)| *category == self).map_or("", |(word, _)| word)
+    }
+
+    /// Whether such a failure may pass by itself.
+    #[must_use]
+    pub fn may_pass(self) -> bool {
+        matches!(self, Self::Transient | Self::RateLimited)
+    }
 }
 
 #[cfg(test)]

@@ -114,6 +114,13 @@ impl Message {
         all
     }
 
+    /// Whether a person (or a parent) said this, as opposed to a message that only carries tool results.
+    #[must_use]
+    pub fn is_prompt(&self) -> bool {
+        let said = |block: &Block| matches!(block, Block::Text { .. } | Block::Image { .. });
+        self.role == Role::User && self.blocks.iter().any(said)
+    }
+
     /// The tool calls in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.blocks.iter().filter_map(|block| if let Block::ToolCall(call) = block { Some(call) } else { None })

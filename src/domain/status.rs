@@ -144,6 +144,31 @@ impl Limits {
         }
     }
 
+    /// These limits with as much again of the one that was reached.
+    #[must_use]
+    pub fn raised(self, code: LimitKind, cost: &Cost) -> Self {
+        fn more<T: Copy + Into<u64>>(limit: Option<T>, used: u64) -> Option<u64> {
+            let limit: u64 = limit?.into();
+            Some(used.max(limit).saturating_add(limit.max(1)))
+        }
+        let turns = || more(self.turns, u64::from(cost.turns)).map(|turns| u32::try_from(turns).unwrap_or(u32::MAX));
+        let micro = |money: Money| u64::try_from(money.0).unwrap_or(0);
+        let spend = || more(self.spend.map(micro), micro(cost.spend));
+        match code {
+            LimitKind::Turns => Self { turns: turns(), ..self },
+            LimitKind::Tokens => {
+                let tokens = more(self.tokens.map(|tokens| tokens.0), cost.usage.total().0);
+                Self { tokens: tokens.map(Tokens), ..self }
+            }
+            LimitKind::Spend => {
+                Self { spend: spend().map(|micro| Money(i64::try_from(micro).unwrap_or(i64::MAX))), ..self }
+            }
+            LimitKind::Duration => {
+                Self { duration_seconds: more(self.duration_seconds, cost.elapsed_ms / 1_000), ..self }
+            }
+        }
+    }
+
     /// The first limit that `cost` has reached, in the order turns, tokens, spend, duration, with what was used and
     /// what is allowed. Checked before each turn.
     #[must_use]
@@ -176,6 +201,17 @@ pub enum LimitKind {
 }
 
 impl LimitKind {
+    /// What is limited, for people.
+    #[must_use]
+    pub fn thing(self) -> &'static str {
+        match self {
+            Self::Turns => "turns",
+            Self::Tokens => "tokens",
+            Self::Spend => "dollars",
+            Self::Duration => "seconds of work",
+        }
+    }
+
     /// The limit's code, as in hook conditions.
     #[must_use]
     pub fn code(self) -> &'static str {
@@ -191,6 +227,18 @@ impl LimitKind {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_raised_limit_gives_as_much_again() {
+        let cost = Cost { turns: 3, spend: Money(7), elapsed_ms: 9_000, ..Cost::default() };
+        let limits = Limits { turns: Some(3), spend: Some(Money(5)), ..Limits::default() };
+        assert_eq!(limits.raised(LimitKind::Turns, &cost), Limits { turns: Some(6), ..limits });
+        assert_eq!(limits.raised(LimitKind::Spend, &cost), Limits { spend: Some(Money(12)), ..limits });
+        assert_eq!(limits.raised(LimitKind::Duration, &cost), limits, "there is none to raise");
+        for kind in [LimitKind::Turns, LimitKind::Tokens, LimitKind::Spend, LimitKind::Duration] {
+            assert_ne!(limits.raised(kind, &cost).reached(&cost).map(|(reached, ..)| reached), Some(kind));
+        }
+    }
 
     #[test]
     fn limits_are_met_in_their_order() {

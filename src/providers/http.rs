@@ -7,6 +7,7 @@
 use super::classify::category;
 use super::error_body::{self, Told};
 use super::network::{Batches, Network};
+use super::pause;
 use crate::domain::event::{CallError, ErrorCategory, Timestamp};
 use crate::ports::{Clock, SystemClock};
 use futures_util::stream::{Stream, StreamExt, unfold};
@@ -220,7 +221,7 @@ fn root_cause(error: &reqwest::Error) -> String {
 async fn refusal(response: Response, place: &str, key: Option<&SecretString>) -> CallError {
     let status = response.status();
     let number = status.as_u16();
-    let retry_after_ms = retry_after(response.headers(), SystemClock.now());
+    let in_header = retry_after(response.headers(), SystemClock.now());
     let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).and_then(|to| to.parse().ok());
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();
@@ -230,6 +231,7 @@ async fn refusal(response: Response, place: &str, key: Option<&SecretString>) ->
             break;
         }
     }
+    let retry_after_ms = in_header.or_else(|| pause::in_body(&body));
     let Told { kind, message } = error_body::read(&body, key);
     let said = if message.is_empty() { String::new() } else { format!(": {message}") };
     let reason = status.canonical_reason().map(|reason| format!(" {reason}")).unwrap_or_default();

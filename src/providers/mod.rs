@@ -20,6 +20,7 @@ mod network;
 pub mod openai_chat;
 pub mod openai_responses;
 mod outline;
+mod pause;
 pub mod preview;
 mod relay;
 pub mod resolver;

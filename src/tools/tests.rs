@@ -183,3 +183,37 @@ fn offered_names_differ_and_providers_take_them() {
     assert_eq!(names.len(), BUILTIN.len());
     assert!(names.iter().all(|name| name.len() <= 64), "{names:?}");
 }
+
+/// The ids and parameters that directives and models know; what is required stands with a star.
+#[test]
+fn built_in_tools_have_the_parameters_of_their_format() {
+    let bench = Bench::new(&[]);
+    let told: Vec<String> = bench
+        .toolbox
+        .tools()
+        .iter()
+        .map(|tool| {
+            let required = tool.spec.schema["required"].as_array().cloned().unwrap_or_default();
+            let names = tool.spec.schema["properties"]
+                .as_object()
+                .unwrap()
+                .keys()
+                .map(|name| if required.contains(&json!(name)) { format!("{name}*") } else { name.clone() });
+            let mut names: Vec<String> = names.collect();
+            names.sort();
+            format!("{}: {}", tool.item, names.join(" "))
+        })
+        .collect();
+    for expected in [
+        "rye/file-system/read: limit offset path*",
+        "rye/file-system/write: content files path",
+        "rye/file-system/edit_lines: changes* path*",
+        "rye/file-system/ls: path",
+        "rye/file-system/glob: path pattern*",
+        "rye/file-system/grep: include path pattern*",
+        "rye/bash: command* timeout working_dir",
+        "rye/web/fetch/fetch: format timeout url*",
+    ] {
+        assert!(told.iter().any(|tool| tool == expected), "{expected} is not in {told:?}");
+    }
+}

@@ -343,6 +343,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
         Event::CognitionOut { .. }
         | Event::TurnCancelled { .. }
         | Event::Limit { .. }
+        | Event::ThreadSuspended { .. }
         | Event::ThreadCompleted { .. }
         | Event::ThreadError { .. }
         | Event::ThreadCancelled { .. }
@@ -356,6 +357,12 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::QueueArranged { .. }
         | Event::ModelChanged { .. }
         | Event::LimitsChanged { .. }
+        | Event::RulesSet { .. }
+        | Event::HookDecided { .. }
+        | Event::ContextWindowPressure { .. }
+        | Event::ContextLimitReached { .. }
+        | Event::CompactRequested {}
+        | Event::ContextCompacted { .. }
         | Event::PermissionsSet { .. }
         | Event::ApprovalGiven { .. }
         | Event::PermissionDenied { .. }

@@ -81,6 +81,7 @@ impl Model {
             CommandId::ReadCopy => return self.copy_chosen(),
             CommandId::ReadRequest => return self.show_request_of_block(),
             CommandId::ContextShow => return self.show_request(None),
+            CommandId::ContextCompact => return self.compact(),
             CommandId::ContextPreview => return self.preview_request(),
             CommandId::ContextEarlier => return self.turn_request(false),
             CommandId::ContextLater => return self.turn_request(true),
@@ -380,6 +381,25 @@ impl Model {
             (Link::Draft, _) => Vec::new(),
             _ => {
                 self.say(Level::Warning, "the model changes once the worker listens; choose it again then");
+                Vec::new()
+            }
+        }
+    }
+
+    fn compact(&mut self) -> Vec<Effect> {
+        let command = Command::Compact;
+        match (self.link, &self.thread) {
+            (Link::Connected, _) => {
+                self.sent.push_back(Sent::Other);
+                vec![Effect::Send(command)]
+            }
+            (Link::Resting, Some(thread_id)) => {
+                let thread_id = thread_id.clone();
+                self.link = Link::Reviving;
+                vec![Effect::Revive { thread_id, command }]
+            }
+            (Link::Draft | Link::Starting | Link::Opening | Link::Resting | Link::Reviving, _) => {
+                self.say(Level::Warning, "nothing has been said that could give way");
                 Vec::new()
             }
         }

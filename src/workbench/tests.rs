@@ -385,7 +385,7 @@ fn thinking_that_was_streamed_is_not_told_twice() {
 fn a_retried_attempt_takes_the_place_of_the_failed_one() {
     let mut session = connected();
     session.stream(1, "Par");
-    session.event(Event::RetryScheduled { attempt: 2, delay_ms: 2_500 });
+    session.event(Event::RetryScheduled { attempt: 2, delay_ms: 2_500, classification: None });
     assert_eq!(session.model.activity.phase, Phase::Retrying { seconds: 3 });
     session.tell(Message::Second);
     assert_eq!(session.model.activity.phase, Phase::Retrying { seconds: 2 });

@@ -7,7 +7,7 @@ use super::client::Client;
 use super::server::{Hub, Presence};
 use super::socket;
 use crate::domain::event::EndReason;
-use crate::domain::{Event, Permissions, State, Status, ThreadId, ThreadKind, Waiting};
+use crate::domain::{Event, Permissions, Rules, State, Status, ThreadId, ThreadKind, Waiting};
 use crate::engine::answer::Answer;
 use crate::engine::driver::{Driver, Ended, Handle, Outside, Planner, Settings};
 use crate::engine::thread::{Thread, apply};
@@ -33,6 +33,8 @@ pub struct Hosting {
     /// What the thread may do.
     pub permissions: Permissions,
     pub approvals: Box<dyn Approvals>,
+    /// What the thread does about failures and a full window; `None` keeps what it has.
+    pub rules: Option<Rules>,
     pub clock: Arc<dyn Clock>,
     /// What surrounds the thread's conversation.
     pub planner: Arc<dyn Planner>,
@@ -102,6 +104,8 @@ pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
     }
     drop(records);
     opening.extend(permitted(&thread.permissions, hosting.permissions.clone()));
+    let rules = hosting.rules.clone().map(|rules| Rules { asks: hosting.planner.asks(), ..rules });
+    opening.extend(rules.filter(|rules| *thread.rules != *rules).map(|rules| Event::RulesSet { rules }));
 
     let hub = Hub::new(thread_id.clone(), layout.thread(thread_id).log(), store.log_end());
     let settings = Settings {

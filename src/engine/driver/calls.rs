@@ -1,5 +1,6 @@
 //! The call in flight: reading it in batches, showing and keeping what has arrived.
 
+use super::run::Held;
 use crate::domain::event::{CallError, Delta};
 use crate::domain::{ModelRef, Timestamp};
 use crate::engine::answer::Answer;
@@ -17,12 +18,22 @@ const KEEP_EVERY: Duration = Duration::from_millis(150);
 /// Pieces taken in before others get a turn.
 const BATCH: usize = 512;
 
+/// What a call is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A turn of the thread.
+    Answer,
+    /// A summary of older messages: shown to nobody while it arrives.
+    Summary,
+}
+
 /// A call to a model under way.
 pub(super) struct Call {
     pub(super) request: u32,
     pub(super) attempt: u32,
     pub(super) model: ModelRef,
     pub(super) sent_at: Timestamp,
+    pub(super) purpose: Purpose,
     pub(super) answer: Answer,
     stream: ProviderStream,
     /// Not shown yet.
@@ -43,11 +54,12 @@ pub(super) enum Progress {
 }
 
 impl Call {
-    pub(super) fn new(request: u32, attempt: u32, model: ModelRef, sent_at: Timestamp, stream: ProviderStream) -> Self {
+    pub(super) fn new(request: u32, held: &Held, sent_at: Timestamp, stream: ProviderStream) -> Self {
         Self {
             request,
-            attempt,
-            model,
+            attempt: held.attempt,
+            model: held.model.clone(),
+            purpose: held.purpose,
             sent_at,
             answer: Answer::default(),
             stream,

@@ -17,6 +17,11 @@ pub trait Planner: Send + Sync {
     /// The sentence a person should read.
     fn plan(&self, start: &Start) -> Result<Plan, String>;
 
+    /// The events at which hooks say how to go on.
+    fn asks(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What is around the thread now. Answers within a quarter of a second.
     fn surroundings(&self) -> Pin<Box<dyn Future<Output = Surroundings> + Send + '_>> {
         Box::pin(ready(Surroundings::default()))
@@ -27,6 +32,10 @@ pub trait Planner: Send + Sync {
 impl Planner for Plan {
     fn plan(&self, _start: &Start) -> Result<Plan, String> {
         Ok(self.clone())
+    }
+
+    fn asks(&self) -> Vec<String> {
+        Plan::asks(self)
     }
 }
 
@@ -48,7 +57,7 @@ impl<A: Audience> Driver<A> {
         Ok(assemble(&Parts { system: &plan.system, opening, state: &state, history: &self.thread.history }))
     }
 
-    async fn planned(&mut self) -> Result<Arc<Plan>, CallError> {
+    pub(super) async fn planned(&mut self) -> Result<Arc<Plan>, CallError> {
         if let Some(plan) = &self.plan {
             return Ok(Arc::clone(plan));
         }

@@ -5,7 +5,9 @@
 
 mod calls;
 mod context;
+mod hooks;
 mod person;
+mod room;
 mod run;
 mod tools;
 

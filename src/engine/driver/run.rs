@@ -1,9 +1,10 @@
 //! Recording, applying, carrying out.
 
 use super::Audience;
-use super::calls::{Call, Progress};
+use super::calls::{Call, Progress, Purpose};
 use super::context::Planner;
 use super::person::attached;
+use super::room::Giving;
 use super::tools::{News, RunningTool, news};
 use crate::context::{Plan, is_told};
 use crate::domain::event::{CallError, EndReason, ErrorCategory, StopReason};
@@ -37,6 +38,21 @@ pub trait Outside: Send + Sync {
 
     /// What `usage` cost, where prices are known.
     fn spend(&self, model: &ModelRef, usage: &Usage) -> Option<Money>;
+
+    /// A quicker model for work beside the thread's own, of the same provider; else the model itself.
+    fn quick(&self, model: &ModelRef) -> ModelRef {
+        model.clone()
+    }
+}
+
+/// A recorded request that is about to be sent.
+pub(super) struct Held {
+    pub(super) assembly: Assembly,
+    pub(super) tools: Vec<ToolSpec>,
+    pub(super) model: ModelRef,
+    pub(super) attempt: u32,
+    pub(super) max_output_tokens: u64,
+    pub(super) purpose: Purpose,
 }
 
 /// What a driver is made of.
@@ -98,12 +114,13 @@ pub struct Driver<A> {
     pub(super) plan: Option<Arc<Plan>>,
     commands: mpsc::Receiver<Asked>,
     call: Option<Call>,
-    /// The recorded request that is about to be sent.
-    held: Option<(Assembly, Vec<ToolSpec>)>,
+    pub(super) held: Option<Held>,
+    /// Which messages are giving way to a summary.
+    pub(super) giving: Option<Giving>,
     retry: Option<(u32, Instant)>,
     tool: Option<RunningTool>,
     pub(super) shell: Option<RunningTool>,
-    todo: VecDeque<Effect>,
+    pub(super) todo: VecDeque<Effect>,
     ended: Option<Ended>,
     /// The store failed and has not worked since.
     unsaved: bool,
@@ -120,6 +137,7 @@ impl<A: Audience> Driver<A> {
             commands,
             call: None,
             held: None,
+            giving: None,
             retry: None,
             tool: None,
             shell: None,
@@ -201,6 +219,15 @@ impl<A: Audience> Driver<A> {
                 let _usable = self.settings.outside.provider(&model)?;
                 self.emit(Event::ModelChanged { model }).await;
             }
+            Command::Compact => {
+                if self.thread.is_working() || self.thread.kind != ThreadKind::Interactive {
+                    return Err("room can be made while the thread waits; interrupt it first".into());
+                }
+                if self.thread.history.is_empty() {
+                    return Err("nothing has been said that could give way".into());
+                }
+                self.emit(Event::CompactRequested {}).await;
+            }
             Command::SetLimits { limits } => self.emit(Event::LimitsChanged { limits }).await,
             Command::Shutdown => self.leave(EndReason::Asked).await,
             Command::Arrange { prompts } => {
@@ -227,10 +254,17 @@ impl<A: Audience> Driver<A> {
     /// Records one event and everything that follows from it at once.
     pub(super) async fn emit(&mut self, event: Event) {
         self.todo.push_back(Effect::Emit(event));
+        self.carry_out().await;
+    }
+
+    /// Does what is to be done until nothing is left, and tells how the thread stands then.
+    async fn carry_out(&mut self) {
         while let Some(effect) = self.todo.pop_front() {
             match effect {
                 Effect::Emit(event) => self.record(event).await,
                 Effect::Prepare { request, attempt } => self.prepare(request, attempt).await,
+                Effect::AskHooks { event, fields } => self.ask_hooks(event, fields).await,
+                Effect::MakeRoom { request } => self.make_room(request).await,
                 Effect::Send { request } => self.send(request),
                 Effect::StopCall => self.stop_call(),
                 Effect::Wait { attempt, delay_ms } => {
@@ -252,16 +286,22 @@ impl<A: Audience> Driver<A> {
                     self.shell = Some(RunningTool::shell(self.settings.tools.clone(), call_id, command));
                 }
                 Effect::StopShell => self.shell = None,
-                Effect::End(status) => self.ended = self.ends_driver(status).then_some(Ended::Thread(status)),
+                Effect::End(status) => self.end(status).await,
             }
         }
         self.save();
         self.tell_state();
     }
 
-    /// An interactive thread that ended in an error can still be talked to.
-    fn ends_driver(&self, status: Status) -> bool {
-        self.thread.kind == ThreadKind::OneShot || status != Status::Error
+    /// An interactive thread that ended in an error or waits for a person can still be talked to.
+    async fn end(&mut self, status: Status) {
+        if self.thread.kind == ThreadKind::Interactive && matches!(status, Status::Error | Status::Suspended) {
+            return;
+        }
+        if status == Status::Suspended {
+            self.record(Event::WorkerEnded { reason: EndReason::Finished }).await;
+        }
+        self.ended = Some(Ended::Thread(status));
     }
 
     pub(super) async fn record(&mut self, event: Event) {
@@ -357,6 +397,11 @@ impl<A: Audience> Driver<A> {
         let mut recorded = assembly.clone();
         let known = self.settings.tools.tools();
         let (specs, tools) = permission::offer(&mut recorded, &self.thread.permissions, known);
+        if let Some(event) = self.crowded(&recorded) {
+            self.todo.push_front(Effect::Emit(event));
+            return;
+        }
+        let max_output_tokens = self.settings.outside.max_output(&model);
         let record = RequestRecord {
             schema: RequestRecord::SCHEMA.to_owned(),
             thread_id: self.thread.id.clone(),
@@ -365,7 +410,7 @@ impl<A: Audience> Driver<A> {
             attempt,
             created_at: self.settings.clock.now(),
             endpoint: provider.endpoint(),
-            max_output_tokens: self.settings.outside.max_output(&model),
+            max_output_tokens,
             model: model.clone(),
             system: system.clone(),
             messages: assembly
@@ -384,28 +429,29 @@ impl<A: Audience> Driver<A> {
                 assembly.included().filter(|layer| is_told(layer.kind)).map(|layer| layer.id.clone()).collect();
             self.record(Event::SystemPrompt { text: assembly.system.clone(), layers }).await;
         }
-        self.held = Some((assembly, specs));
+        let (tools, model_asked, purpose) = (specs, model.clone(), Purpose::Answer);
+        self.held = Some(Held { assembly, tools, model: model_asked, attempt, max_output_tokens, purpose });
         let turn = self.thread.turn();
         self.record(Event::RequestRecorded { request, turn, attempt, model }).await;
     }
 
     fn send(&mut self, request: u32) {
-        let Some((assembly, tools)) = self.held.take() else { return };
-        let Phase::Calling { attempt, .. } = self.thread.phase else { return };
-        let model = self.thread.model.clone();
-        let Ok(provider) = self.settings.outside.provider(&model) else { return };
-        let images = self.images(&assembly);
+        let Some(held) = self.held.take() else { return };
+        if !matches!(self.thread.phase, Phase::Calling { .. } | Phase::MakingRoom { .. }) {
+            return;
+        }
+        let Ok(provider) = self.settings.outside.provider(&held.model) else { return };
         let call = CallRequest {
-            model: model.model.clone(),
-            tools,
-            images: Arc::new(images),
-            system: assembly.system,
-            messages: assembly.messages.into_iter().map(|entry| entry.message).collect(),
-            max_output_tokens: self.settings.outside.max_output(&model),
-            attempt,
+            model: held.model.model.clone(),
+            tools: held.tools.clone(),
+            images: Arc::new(self.images(&held.assembly)),
+            system: held.assembly.system.clone(),
+            messages: held.assembly.messages.iter().map(|entry| Arc::clone(&entry.message)).collect(),
+            max_output_tokens: held.max_output_tokens,
+            attempt: held.attempt,
         };
         let stream = provider.call(call);
-        self.call = Some(Call::new(request, attempt, model, self.settings.clock.now(), stream));
+        self.call = Some(Call::new(request, &held, self.settings.clock.now(), stream));
     }
 
     async fn progressed(&mut self, progress: Progress) {
@@ -413,7 +459,10 @@ impl<A: Audience> Driver<A> {
             Progress::Going => self.show_and_keep(false),
             Progress::Finished => {
                 self.show_and_keep(true);
-                if let Some(call) = self.call.take() {
+                if let Some(call) = self.call.take_if(|call| call.purpose == Purpose::Summary) {
+                    self.summarised(&call);
+                    self.carry_out().await;
+                } else if let Some(call) = self.call.take() {
                     let stop = call.answer.stop().cloned().unwrap_or(StopReason::EndTurn);
                     self.answered(call, stop).await;
                 }
@@ -421,7 +470,10 @@ impl<A: Audience> Driver<A> {
             Progress::Failed(error) => {
                 self.show_and_keep(true);
                 let Some(call) = self.call.take() else { return };
-                if call.answer.is_empty() {
+                if call.purpose == Purpose::Summary {
+                    self.summary_failed(&call, error);
+                    self.carry_out().await;
+                } else if call.answer.is_empty() {
                     self.settings.audience.settled(call.request);
                     let (request, attempt) = (call.request, call.attempt);
                     self.emit(Event::ErrorClassified { request, attempt, error }).await;
@@ -461,6 +513,10 @@ impl<A: Audience> Driver<A> {
         let Some(call) = &mut self.call else { return };
         let now = Instant::now();
         let shown = call.due_to_show(now, all);
+        if call.purpose == Purpose::Summary {
+            drop(call.due_to_keep(now));
+            return;
+        }
         if !shown.is_empty() {
             self.settings.audience.streamed(call.request, shown);
         }
@@ -484,10 +540,14 @@ impl<A: Audience> Driver<A> {
             | Phase::Calling { .. }
             | Phase::Retrying { .. }
             | Phase::Tools { .. }
+            | Phase::Asking(_)
+            | Phase::MakingRoom { .. }
+            | Phase::Suspended { .. }
             | Phase::Ended(_) => self.settings.clock.now(),
         };
         let mut events = Vec::new();
-        if let Some(call) = self.call.take() {
+        self.giving = None;
+        if let Some(call) = self.call.take().filter(|call| call.purpose == Purpose::Answer) {
             let Call { request, model, sent_at, answer, .. } = call;
             self.settings.audience.settled(request);
             if !answer.is_empty() {

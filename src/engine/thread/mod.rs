@@ -4,11 +4,13 @@
 //! already in the log; the effects say what the driver is to do next. Replaying a log and dropping the effects gives
 //! the state the thread had.
 
+mod question;
 mod shell;
 mod state;
 mod transition;
 
-pub use state::{Phase, Shell, Thread};
+pub use question::{Question, Share};
+pub use state::{Phase, Room, Shell, Thread};
 pub use transition::{Effect, apply};
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
 //! What a thread knows.
 
+use super::question::Question;
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Block, CallId, Cost, Entry, Limits, Message, ModelRef, Permissions, Piece, Role, Status, ThreadId, ThreadKind,
-    Timestamp, Tokens, ToolCall, Waiting,
+    Block, CallId, Cost, Entry, LimitKind, Limits, Message, ModelRef, Permissions, Piece, Role, Rules, Status, ThreadId,
+    ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
 };
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ pub struct Thread {
     pub model: ModelRef,
     pub limits: Limits,
     pub permissions: Permissions,
+    /// What it does about failures, limits and a full window.
+    pub rules: Arc<Rules>,
     pub cost: Cost,
     pub phase: Phase,
     /// What opens the first message, around the directive: fixed by the first request, so that later ones begin the
@@ -42,6 +45,10 @@ pub struct Thread {
     /// Prompt and answer of the newest call.
     pub context: Tokens,
     pub context_exact: bool,
+    /// Whether the large share of the window was told already.
+    pub pressed: bool,
+    /// Whether room was made, or not to be made, since the last answer: it is not tried twice for one request.
+    pub made_room: bool,
     /// First words of the first prompt.
     pub title: Option<String>,
     /// When the last event of running work came in; `None` while the thread waits for a person.
@@ -88,12 +95,32 @@ pub enum Phase {
         results: Vec<Block>,
         stopping: Option<CancelScope>,
     },
+    /// Hooks are asked how to go on.
+    Asking(Box<Question>),
+    /// Older messages give way to a summary, which `request` asks for.
+    MakingRoom {
+        request: u32,
+        room: Room,
+    },
+    /// Waits until a person lets it go on; at a limit, which the next prompt raises.
+    Suspended {
+        limit: Option<LimitKind>,
+    },
     /// A cancel is under way.
     Stopping {
         scope: CancelScope,
         since: Timestamp,
     },
     Ended(Status),
+}
+
+/// What room is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// The coming request of a turn; so many times it was tried to get there, this one included.
+    ForRequest { attempt: u32 },
+    /// Somebody asked for it.
+    Asked,
 }
 
 impl Thread {
@@ -107,6 +134,7 @@ impl Thread {
             model,
             limits,
             permissions: Permissions::default(),
+            rules: Arc::default(),
             cost: Cost::default(),
             phase: Phase::Idle,
             opening: None,
@@ -121,6 +149,8 @@ impl Thread {
             system: None,
             context: Tokens(0),
             context_exact: false,
+            pressed: false,
+            made_room: false,
             title: None,
             worked_until: None,
         }
@@ -136,7 +166,10 @@ impl Thread {
             | Phase::Preparing { .. }
             | Phase::Calling { .. }
             | Phase::Tools { .. }
+            | Phase::Asking(_)
+            | Phase::MakingRoom { .. }
             | Phase::Stopping { .. } => Status::Running,
+            Phase::Suspended { .. } => Status::Suspended,
             Phase::Ended(status) => status,
         }
     }
@@ -145,13 +178,15 @@ impl Thread {
     pub fn waiting(&self) -> Option<Waiting> {
         match self.phase {
             Phase::Idle if self.shell.is_some() => None,
-            Phase::Idle => Some(Waiting::User),
+            Phase::Idle | Phase::Suspended { .. } => Some(Waiting::User),
             Phase::Retrying { .. } => Some(Waiting::RateLimit),
             Phase::Tools { asked: Some(_), .. } => Some(Waiting::Approval),
             Phase::Taking { .. }
             | Phase::Preparing { .. }
             | Phase::Calling { .. }
             | Phase::Tools { .. }
+            | Phase::Asking(_)
+            | Phase::MakingRoom { .. }
             | Phase::Stopping { .. }
             | Phase::Ended(_) => None,
         }
@@ -165,7 +200,7 @@ impl Thread {
 
     /// Whether the loop itself has nothing to do.
     fn rests(&self) -> bool {
-        matches!(self.phase, Phase::Idle | Phase::Ended(_))
+        matches!(self.phase, Phase::Idle | Phase::Suspended { .. } | Phase::Ended(_))
     }
 
     /// The call that waits for a person.

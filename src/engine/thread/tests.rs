@@ -10,6 +10,8 @@ use crate::domain::{
 use crate::engine::permission;
 use std::collections::VecDeque;
 
+mod control;
+
 /// A thread driven without a driver: emitted events are applied at once, calls are decided about by the rule, the other
 /// effects are collected.
 struct Bench {

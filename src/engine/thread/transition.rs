@@ -1,12 +1,13 @@
 //! What each event does to a thread.
 
+use super::question::{self, Question, Share, ask};
 use super::shell;
-use super::state::{Phase, Thread};
+use super::state::{Phase, Room, Thread};
 use crate::domain::command::{Approval, QueuedPrompt};
 use crate::domain::event::{Approve, CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::{
-    Block, CallId, Cost, Event, Image, LimitKind, Message, Permissions, Record, Role, Status, ThreadKind, Timestamp,
-    Tokens, ToolCall,
+    Block, CallId, Cost, Decision, Entry, Event, Image, LayerKind, Lifetime, LimitKind, Message, Money, Origin,
+    Permissions, Piece, Record, Role, Status, ThreadKind, Timestamp, Tokens, ToolCall, Usage,
 };
 use crate::engine::{permission, retry};
 use std::sync::Arc;
@@ -26,6 +27,10 @@ pub enum Effect {
     Wait { attempt: u32, delay_ms: u64 },
     /// Forget the pause.
     StopWaiting,
+    /// Ask the hooks of this event, whose fields these are, and emit `HookDecided`.
+    AskHooks { event: &'static str, fields: serde_json::Value },
+    /// Ask for a summary of older messages by this request, and emit `ContextCompacted`.
+    MakeRoom { request: u32 },
     /// Decide about this call by the thread's permissions and emit what follows.
     Authorise(ToolCall),
     /// Run the tool, which is this item, and emit its result. With `preview`, only while the call would still change
@@ -49,6 +54,7 @@ const STOPPED: &str = "Stopped by the user.";
 
 /// Applies one event and returns the work it calls for. Waits for nothing, reads no clock or file: the same thread and
 /// record always give the same result.
+#[expect(clippy::too_many_lines, reason = "an arm for each event")]
 pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
     let now = record.timestamp;
     keep_time(thread, now);
@@ -66,7 +72,7 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             if thread.title.is_none() && !text.trim().is_empty() {
                 thread.title = Some(title(text));
             }
-            if can_take(thread) { take_prompts(thread, true) } else { Vec::new() }
+            prompted(thread)
         }
         Event::PromptWithdrawn { prompt } => {
             thread.queue.retain(|queued| queued.prompt != *prompt);
@@ -83,7 +89,8 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
         }
         Event::LimitsChanged { limits } => {
             thread.limits = *limits;
-            if thread.phase == Phase::Idle && thread.is_unanswered() { start_turn(thread, 1) } else { Vec::new() }
+            let waits = matches!(thread.phase, Phase::Idle | Phase::Suspended { limit: Some(_) });
+            if waits && thread.is_unanswered() { start_turn(thread, 1) } else { Vec::new() }
         }
         Event::CognitionIn { text, prompt, images, .. } => joined(thread, text, images, *prompt),
         Event::ShellStarted { call_id, command, shared } => shell::started(thread, call_id, command, *shared),
@@ -101,8 +108,33 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             settle(thread, *usage, *spend, stop);
             answered(thread, stop, message)
         }
-        Event::ErrorClassified { attempt, error, .. } => failed(thread, *attempt, error),
-        Event::RetryScheduled { attempt, delay_ms } => {
+        Event::ErrorClassified { attempt, error, .. } => failed(thread, *attempt, error, None),
+        Event::HookDecided { action, hook, .. } => question::decided(thread, *action, hook.as_deref()),
+        Event::RulesSet { rules } => {
+            thread.rules = Arc::new(rules.clone());
+            Vec::new()
+        }
+        Event::ContextWindowPressure { usage_ratio, tokens_used, tokens_limit } => {
+            thread.pressed = true;
+            let share = Share { ratio: *usage_ratio, used: *tokens_used, limit: *tokens_limit };
+            let attempt = attempt_under_way(thread);
+            ask(thread, Question::Pressure { share, attempt })
+        }
+        Event::ContextLimitReached { usage_ratio, tokens_used, tokens_limit } => {
+            let share = Share { ratio: *usage_ratio, used: *tokens_used, limit: *tokens_limit };
+            let attempt = attempt_under_way(thread);
+            ask(thread, Question::Full { share, attempt })
+        }
+        Event::CompactRequested {} => {
+            let free = matches!(thread.phase, Phase::Idle | Phase::Suspended { .. });
+            if free { make_room(thread, Room::Asked) } else { ignored(thread, &record.event) }
+        }
+        Event::ContextCompacted { .. } => compacted(thread, &record.event),
+        Event::ThreadSuspended { limit, .. } => {
+            thread.phase = Phase::Suspended { limit: *limit };
+            vec![Effect::End(Status::Suspended)]
+        }
+        Event::RetryScheduled { attempt, delay_ms, .. } => {
             thread.phase = Phase::Retrying { attempt: *attempt };
             vec![Effect::Wait { attempt: *attempt, delay_ms: *delay_ms }]
         }
@@ -165,9 +197,22 @@ fn title(text: &str) -> String {
     line.chars().take(LONGEST).collect()
 }
 
+/// What was sent goes on where the thread waits. At a limit it also allows as much again: the person was told so.
+fn prompted(thread: &mut Thread) -> Vec<Effect> {
+    if !can_take(thread) {
+        return Vec::new();
+    }
+    let raised = if let Phase::Suspended { limit: Some(code) } = thread.phase {
+        Some(Effect::Emit(Event::LimitsChanged { limits: thread.limits.raised(code, &thread.cost) }))
+    } else {
+        None
+    };
+    raised.into_iter().chain(take_prompts(thread, true)).collect()
+}
+
 fn can_take(thread: &Thread) -> bool {
     match thread.phase {
-        Phase::Idle => true,
+        Phase::Idle | Phase::Suspended { .. } => true,
         // A person may go on after any end but a handoff.
         Phase::Ended(status) => thread.kind == ThreadKind::Interactive && status != Status::Continued,
         Phase::Taking { .. }
@@ -175,6 +220,8 @@ fn can_take(thread: &Thread) -> bool {
         | Phase::Calling { .. }
         | Phase::Retrying { .. }
         | Phase::Tools { .. }
+        | Phase::Asking(_)
+        | Phase::MakingRoom { .. }
         | Phase::Stopping { .. } => false,
     }
 }
@@ -193,8 +240,8 @@ fn go_on(thread: &mut Thread) -> Vec<Effect> {
             thread.phase = Phase::Tools { pending, asked: None, results, stopping: Some(CancelScope::Turn) };
             effects
         }
-        Phase::Ended(status) => {
-            thread.phase = Phase::Ended(status);
+        phase @ (Phase::Ended(_) | Phase::Suspended { .. }) => {
+            thread.phase = phase;
             Vec::new()
         }
         Phase::Idle
@@ -202,6 +249,8 @@ fn go_on(thread: &mut Thread) -> Vec<Effect> {
         | Phase::Preparing { .. }
         | Phase::Calling { .. }
         | Phase::Retrying { .. }
+        | Phase::Asking(_)
+        | Phase::MakingRoom { .. }
         | Phase::Stopping { .. } => Vec::new(),
     }
 }
@@ -215,7 +264,7 @@ fn unanswered(call_id: &CallId, why: &str) -> Effect {
 }
 
 /// Takes due prompts from the queue; without any, waits.
-fn take_prompts(thread: &mut Thread, may_follow_up: bool) -> Vec<Effect> {
+pub(super) fn take_prompts(thread: &mut Thread, may_follow_up: bool) -> Vec<Effect> {
     let due = thread.due_prompts(may_follow_up);
     if due.is_empty() {
         return rest(thread);
@@ -234,7 +283,7 @@ fn rest(thread: &mut Thread) -> Vec<Effect> {
     thread.phase = Phase::Idle;
     match thread.kind {
         ThreadKind::Interactive => Vec::new(),
-        ThreadKind::OneShot => vec![Effect::Emit(Event::ThreadCompleted { cost: thread.cost })],
+        ThreadKind::OneShot => ask(thread, Question::Completion),
     }
 }
 
@@ -255,7 +304,7 @@ fn joined(thread: &mut Thread, text: &str, images: &[Image], prompt: Option<u64>
 }
 
 /// Begins a turn: what steers goes first, then the limits are checked.
-fn start_turn(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
+pub(super) fn start_turn(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
     if thread.due_prompts(false).is_empty() { prepare(thread, attempt) } else { take_prompts(thread, false) }
 }
 
@@ -263,13 +312,91 @@ fn prepare(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
     if let Some((code, current, maximum)) = thread.limits.reached(&thread.cost) {
         return vec![Effect::Emit(Event::Limit { code, current, maximum })];
     }
+    prepare_anyway(thread, attempt)
+}
+
+/// The next request, whatever the limits say.
+pub(super) fn prepare_anyway(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
     let request = thread.requests + 1;
     thread.phase = Phase::Preparing { request, attempt };
     vec![Effect::Prepare { request, attempt }]
 }
 
+/// The attempt that is under way or comes next.
+fn attempt_under_way(thread: &Thread) -> u32 {
+    match thread.phase {
+        Phase::Preparing { attempt, .. } | Phase::Calling { attempt, .. } | Phase::Retrying { attempt } => attempt,
+        Phase::Idle
+        | Phase::Taking { .. }
+        | Phase::Tools { .. }
+        | Phase::Asking(_)
+        | Phase::MakingRoom { .. }
+        | Phase::Suspended { .. }
+        | Phase::Stopping { .. }
+        | Phase::Ended(_) => 1,
+    }
+}
+
+/// Older messages are to give way.
+pub(super) fn make_room(thread: &mut Thread, room: Room) -> Vec<Effect> {
+    let request = thread.requests + 1;
+    thread.phase = Phase::MakingRoom { request, room };
+    vec![Effect::MakeRoom { request }]
+}
+
+/// Older messages have given way: what was said last stays, whatever its age.
+fn compacted(thread: &mut Thread, event: &Event) -> Vec<Effect> {
+    let Event::ContextCompacted { summary, kept, tokens_after, usage, spend, .. } = event else { return Vec::new() };
+    charge(thread, *usage, *spend);
+    let from = thread.history.len().saturating_sub(*kept);
+    if from > 0 {
+        let mut rest = thread.history.split_off(from);
+        let said = |entry: &Entry| entry.message.is_prompt();
+        if !rest.iter().any(said) {
+            let last = thread.history.iter().rev().find(|entry| said(entry)).cloned();
+            rest = last.into_iter().chain(rest).collect();
+        }
+        thread.history = rest;
+        let mut opening = thread.opening.as_deref().cloned().unwrap_or_default();
+        opening.retain(|piece| piece.kind != LayerKind::Summary);
+        opening.push(Piece {
+            id: "summary".to_owned(),
+            kind: LayerKind::Summary,
+            origin: Origin::Thread,
+            lifetime: Lifetime::PerPrompt,
+            decision: Decision::Included,
+            text: summary.as_str().into(),
+        });
+        thread.opening = Some(Arc::new(opening));
+        (thread.context, thread.context_exact) = (*tokens_after, false);
+        thread.pressed = false;
+    }
+    thread.made_room = true;
+    match thread.phase {
+        // The tries for the summary are not those of the request.
+        Phase::MakingRoom { room: Room::ForRequest { .. }, .. } => prepare(thread, 1),
+        Phase::MakingRoom { room: Room::Asked, .. } => {
+            thread.phase = Phase::Idle;
+            if thread.queue.is_empty() { Vec::new() } else { take_prompts(thread, true) }
+        }
+        Phase::Idle
+        | Phase::Taking { .. }
+        | Phase::Preparing { .. }
+        | Phase::Calling { .. }
+        | Phase::Retrying { .. }
+        | Phase::Tools { .. }
+        | Phase::Asking(_)
+        | Phase::Suspended { .. }
+        | Phase::Stopping { .. }
+        | Phase::Ended(_) => ignored(thread, event),
+    }
+}
+
 fn recorded(thread: &mut Thread, request: u32, attempt: u32, now: Timestamp) -> Vec<Effect> {
     thread.requests = thread.requests.max(request);
+    if matches!(thread.phase, Phase::MakingRoom { request: asked, .. } if asked == request) {
+        return vec![Effect::Send { request }];
+    }
     if thread.phase != (Phase::Preparing { request, attempt }) {
         // Cancelled while it was being recorded: it is never sent.
         return Vec::new();
@@ -278,15 +405,20 @@ fn recorded(thread: &mut Thread, request: u32, attempt: u32, now: Timestamp) -> 
     vec![Effect::Send { request }]
 }
 
-fn settle(thread: &mut Thread, usage: crate::domain::Usage, spend: Option<crate::domain::Money>, stop: &StopReason) {
+fn charge(thread: &mut Thread, usage: Usage, spend: Option<Money>) {
     let cost: &mut Cost = &mut thread.cost;
     cost.usage += usage;
     match spend {
         Some(spend) => cost.spend += spend,
         None => cost.unpriced |= usage.total() > Tokens(0),
     }
+}
+
+fn settle(thread: &mut Thread, usage: Usage, spend: Option<Money>, stop: &StopReason) {
+    charge(thread, usage, spend);
     if stop.is_whole() {
-        cost.turns += 1;
+        thread.cost.turns += 1;
+        thread.made_room = false;
     }
     if usage.total() > Tokens(0) {
         (thread.context, thread.context_exact) = (usage.total(), true);
@@ -304,11 +436,7 @@ fn answered(thread: &mut Thread, stop: &StopReason, message: &Message) -> Vec<Ef
                 status: None,
                 retry_after_ms: None,
             };
-            // Only when nothing more will be tried does the model see its own unfinished words again.
-            if retry::pause(&error, attempt).is_none() {
-                thread.push(message.clone());
-            }
-            failed(thread, attempt, &error)
+            failed(thread, attempt, &error, Some(message))
         }
         StopReason::Cancelled | StopReason::Lost => {
             thread.push(message.clone());
@@ -415,36 +543,34 @@ fn tool_answered(thread: &mut Thread, call_id: &CallId, output: &str, error: boo
             thread.phase = Phase::Stopping { scope, since: now };
             vec![Effect::Emit(Event::TurnCancelled { after_ms: 0 })]
         }
-        None => start_turn(thread, 1),
+        None => ask(thread, Question::Step),
     }
 }
 
-fn failed(thread: &mut Thread, attempt: u32, error: &CallError) -> Vec<Effect> {
+fn failed(thread: &mut Thread, attempt: u32, error: &CallError, partial: Option<&Message>) -> Vec<Effect> {
     if !matches!(thread.phase, Phase::Calling { .. } | Phase::Preparing { .. }) {
         return Vec::new();
     }
-    if let Some(delay_ms) = retry::pause(error, attempt) {
-        return vec![Effect::Emit(Event::RetryScheduled { attempt: attempt + 1, delay_ms })];
+    let too_long = retry::meaning(&thread.rules, error).category == ErrorCategory::ContextTooLong;
+    if too_long && thread.rules.window.is_some() && !thread.made_room {
+        // However large the window is, this is more than it holds.
+        let known = thread.history.iter().map(|entry| entry.tokens).sum::<Tokens>().max(thread.context);
+        let (tokens_used, tokens_limit) = (known, known);
+        return vec![Effect::Emit(Event::ContextLimitReached { usage_ratio: 1.0, tokens_used, tokens_limit })];
     }
-    thread.phase = Phase::Idle;
-    match thread.kind {
-        // The person reads the error and decides.
-        ThreadKind::Interactive => Vec::new(),
-        ThreadKind::OneShot => {
-            vec![Effect::Emit(Event::ThreadError { cost: thread.cost, error: error.message.clone() })]
-        }
+    ask(thread, Question::Failed { attempt, error: error.clone(), partial: partial.cloned() })
+}
+
+/// Only when nothing more will be tried does the model see its own unfinished words again.
+pub(super) fn push_partial(thread: &mut Thread, question: Question) {
+    if let Question::Failed { partial: Some(partial), .. } = question {
+        thread.push(partial);
     }
 }
 
 fn limited(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> Vec<Effect> {
-    thread.phase = Phase::Idle;
-    match thread.kind {
-        ThreadKind::Interactive => Vec::new(),
-        ThreadKind::OneShot => vec![Effect::Emit(Event::ThreadError {
-            cost: thread.cost,
-            error: format!("Limit exceeded: {} ({current}/{maximum})", code.code()),
-        })],
-    }
+    let attempt = attempt_under_way(thread);
+    ask(thread, Question::Limit { code, current, maximum, attempt })
 }
 
 fn cancel(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect> {
@@ -457,16 +583,16 @@ fn cancel(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect
 
 fn cancel_turn(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect> {
     match std::mem::replace(&mut thread.phase, Phase::Stopping { scope, since: now }) {
-        Phase::Idle if scope == CancelScope::Thread => {
+        Phase::Idle | Phase::Suspended { .. } if scope == CancelScope::Thread => {
             thread.phase = Phase::Idle;
             vec![Effect::Emit(Event::ThreadCancelled { cost: thread.cost })]
         }
-        phase @ (Phase::Idle | Phase::Ended(_)) => {
+        phase @ (Phase::Idle | Phase::Suspended { .. } | Phase::Ended(_)) => {
             thread.phase = phase;
             Vec::new()
         }
-        Phase::Preparing { .. } | Phase::Calling { .. } => vec![Effect::StopCall],
-        Phase::Retrying { .. } | Phase::Taking { .. } => {
+        Phase::Preparing { .. } | Phase::Calling { .. } | Phase::MakingRoom { .. } => vec![Effect::StopCall],
+        Phase::Retrying { .. } | Phase::Taking { .. } | Phase::Asking(_) => {
             vec![Effect::StopWaiting, Effect::Emit(Event::TurnCancelled { after_ms: 0 })]
         }
         Phase::Tools { pending, results, .. } => {
@@ -495,6 +621,9 @@ fn stopped(thread: &mut Thread) -> Vec<Effect> {
         | Phase::Calling { .. }
         | Phase::Retrying { .. }
         | Phase::Tools { .. }
+        | Phase::Asking(_)
+        | Phase::MakingRoom { .. }
+        | Phase::Suspended { .. }
         | Phase::Ended(_) => Vec::new(),
     }
 }

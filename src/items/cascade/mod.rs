@@ -6,6 +6,7 @@
 //! changes nothing. `hooks.yaml` lies in the same folder and is not merged.
 
 mod merge;
+mod rules;
 #[cfg(test)]
 mod tests;
 mod tree;

@@ -46,6 +46,12 @@ impl Node {
         }
     }
 
+    /// The entries of a list; none for anything else.
+    #[must_use]
+    pub fn children(&self) -> &[Self] {
+        if let Tree::List(nodes) = &self.tree { nodes } else { &[] }
+    }
+
     /// The text under `id`, by which entries of lists are told apart.
     #[must_use]
     pub fn id(&self) -> Option<&str> {

@@ -32,7 +32,10 @@ pub(super) fn hook(element: &Element, reading: &mut Reading<'_>) -> Option<Hook>
                     "write event=\"…\" and <condition path=\"…\" op=\"…\" value=\"…\" />",
                 );
             }
-            "execute" | "fetch" | "sign" => drop(action.insert("actions".into(), Value::Array(vec![nested(child)]))),
+            "execute" | "fetch" | "sign" | "load" | "search" => {
+                let list = action.entry("actions").or_insert_with(|| Value::Array(Vec::new()));
+                list.as_array_mut().into_iter().for_each(|list| list.push(nested(child)));
+            }
             other => drop(map.insert(other.to_owned(), Value::String(child.text.clone()))),
         }
     }

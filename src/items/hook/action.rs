@@ -1,6 +1,7 @@
 //! What a hook does.
 
 use super::{CONTEXT_EVENTS, Place, ROUTING_EVENT};
+use crate::domain::Control;
 use crate::items::id::{ItemId, Kind};
 use serde_json::{Map, Value};
 
@@ -32,52 +33,9 @@ pub enum Primary {
     Sign,
 }
 
-/// How a thread is to go on, as the control tool is asked for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Control {
-    /// Try the failed call again.
-    Retry,
-    /// End the thread in an error.
-    Fail,
-    /// End it as cancelled.
-    Abort,
-    /// Go on as if nothing had happened.
-    Continue,
-    /// Leave out what was about to come.
-    Skip,
-    /// Wait until somebody resumes it.
-    Suspend,
-    /// Wait until somebody decides.
-    Escalate,
-}
-
 /// Ids under which the control tool is known; it runs inside the program.
 const CONTROL_TOOLS: [&str; 3] =
     ["levain/control", "rye/agent/threads/internal/control", "rye/agent/threads/internal/control_action"];
-
-impl Control {
-    pub const ALL: [(&'static str, Self); 8] = [
-        ("retry", Self::Retry),
-        ("fail", Self::Fail),
-        ("terminate", Self::Fail),
-        ("abort", Self::Abort),
-        ("continue", Self::Continue),
-        ("skip", Self::Skip),
-        ("suspend", Self::Suspend),
-        ("escalate", Self::Escalate),
-    ];
-
-    #[must_use]
-    pub fn word(self) -> &'static str {
-        Self::ALL.iter().find(|(_, control)| *control == self).map_or("", |(word, _)| word)
-    }
-
-    /// The control that a word means.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().find(|(known, _)| *known == word.trim()).map(|(_, control)| *control)
-    }
-}
 
 impl Call {
     /// Whether this asks for the control tool.

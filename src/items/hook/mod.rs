@@ -7,7 +7,8 @@ mod action;
 mod condition;
 mod files;
 
-pub use action::{Action, Call, Control, Primary};
+pub use crate::domain::Control;
+pub use action::{Action, Call, Primary};
 pub use condition::{Condition, Op, Test};
 pub use files::{Hooks, MOST};
 

@@ -49,6 +49,15 @@ pub(super) fn without_line(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// `text` without a first line that signed it in a form nobody reads any more.
+pub(super) fn without_oldest_line(text: &str) -> &str {
+    /// Of the lines that stood where signatures stand now.
+    const OLDEST: [&str; 2] = ["rye:validated:", "kiwi-mcp:"];
+    let Some((first, rest)) = text.split_once('\n') else { return text };
+    let said = first.trim().trim_start_matches(['<', '!', '-', '#', '/', ' ']);
+    if OLDEST.iter().any(|prefix| said.starts_with(prefix)) { rest } else { text }
+}
+
 /// The texts whose hash a signature of `form` may be about. Several, because the older form trimmed here and there.
 pub(super) fn signed_parts(text: &str, layout: Layout, form: Form) -> Vec<String> {
     let whole = without_line(text);

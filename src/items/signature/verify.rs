@@ -1,6 +1,6 @@
 //! Signing a file, and judging its signature.
 
-use super::content::{Layout, comment, signed_parts, without_line};
+use super::content::{Layout, comment, signed_parts, without_line, without_oldest_line};
 use super::keys::{SigningKey, TrustStore};
 use super::line::{Form, Signature, find};
 use crate::domain::ContentHash;
@@ -100,6 +100,7 @@ fn is_signed_by(signature: &Signature, key: &ed25519_dalek::VerifyingKey) -> boo
 pub fn sign(text: &str, path: &Path, key: &SigningKey, time: &str) -> Option<(String, Signature)> {
     let (open, close) = comment(path.extension()?.to_str()?)?;
     let plain = without_line(text);
+    let plain = without_oldest_line(&plain);
     let hash = ContentHash::of(plain.as_bytes()).as_str().to_owned();
     let signature = Signature {
         form: Form::Whole,
@@ -159,6 +160,25 @@ mod tests {
             assert_eq!(again, signed, "signing twice changes nothing");
         }
         assert_eq!(sign("{}", Path::new("x.json"), &key, TIME), None);
+    }
+
+    #[test]
+    fn signing_takes_the_place_of_the_oldest_lines() {
+        let (_space, key, trust) = key();
+        for (path, line) in [
+            ("knowledge/a.md", "<!-- rye:validated:2025-01-01T00:00:00Z:abc -->"),
+            ("knowledge/a.md", "<!-- kiwi-mcp:validated:2024-01-01T00:00:00Z:abc -->"),
+            ("tools/a.py", "# kiwi-mcp:validated:x:y"),
+            ("tools/a.js", "// rye:validated:x:y"),
+        ] {
+            let path = Path::new(path);
+            let (signed, _) = sign(&format!("{line}\ntext\n"), path, &key, TIME).unwrap();
+            assert_eq!(signed.lines().count(), 2, "{signed}");
+            assert!(signed.ends_with("\ntext\n"), "{signed}");
+            assert_eq!(verify(&signed, Layout::of(path).unwrap(), &trust).word(), "valid");
+        }
+        let (signed, _) = sign("<!-- rye:unsigned -->\ntext\n", Path::new("knowledge/a.md"), &key, TIME).unwrap();
+        assert!(signed.contains("rye:unsigned"), "a remark is text");
     }
 
     #[test]

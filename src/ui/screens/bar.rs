@@ -1,6 +1,7 @@
 //! The title row and the status line.
 
 use crate::commands::{CommandId, Context};
+use crate::domain::Status;
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
@@ -118,6 +119,9 @@ fn doing(model: &Model) -> Option<(String, Role)> {
                 let word = model.state.as_ref().map_or("resting", |state| state.status.word());
                 let word = if word == "waiting" { "resting" } else { word };
                 Some((format!("○ {word}"), Role::ThreadDone))
+            }
+            Link::Connected if model.state.as_ref().is_some_and(|state| state.status == Status::Suspended) => {
+                Some(("○ suspended".to_owned(), Role::BarWarning))
             }
             Link::Draft | Link::Starting | Link::Reviving | Link::Connected => None,
         },

@@ -241,7 +241,7 @@ fn whole_story(columns: u16, rows: u16) -> Session {
             retry_after_ms: None,
         },
     });
-    session.event(Event::RetryScheduled { attempt: 2, delay_ms: 3_000 });
+    session.event(Event::RetryScheduled { attempt: 2, delay_ms: 3_000, classification: None });
     session.answered(3, "All tests pass.", StopReason::EndTurn);
     session.event(Event::Limit { code: LimitKind::Turns, current: 25, maximum: 25 });
     session.state(Status::Waiting, 3, Vec::new());

@@ -271,3 +271,65 @@ fn earlier_prompts_leave_the_draft_alone_until_one_is_chosen() {
     session.keys("ctrl-r").write("one").keys("enter");
     assert_eq!(session.draft(), "old one");
 }
+
+#[test]
+fn room_and_hooks_are_told_and_a_suspended_thread_says_how_to_go_on() {
+    use crate::domain::{Control, Rules};
+    let mut session = connected();
+    let decided = |action| Event::HookDecided {
+        event: "error".into(),
+        hook: Some("mine".into()),
+        action: Some(action),
+        why: "it has no condition".into(),
+    };
+    let share = (0.95, Tokens(95), Tokens(100));
+    let (usage_ratio, tokens_used, tokens_limit) = share;
+    session
+        .event(Event::RulesSet { rules: Rules::default() })
+        .event(decided(Control::Retry))
+        .event(decided(Control::Skip))
+        .event(Event::ContextWindowPressure { usage_ratio: 0.8, tokens_used, tokens_limit })
+        .event(Event::ContextLimitReached { usage_ratio, tokens_used, tokens_limit });
+    for (summarised, dropped, reason) in [(4, 0, None), (0, 4, Some("it broke")), (3, 1, None), (0, 0, Some("no"))] {
+        session.event(Event::ContextCompacted {
+            summary: "so".into(),
+            kept: 2,
+            summarised,
+            dropped,
+            tokens_before: Tokens(90),
+            tokens_after: Tokens(20),
+            request: None,
+            usage: Usage::default(),
+            spend: None,
+            reason: reason.map(str::to_owned),
+        });
+    }
+    let reason = "25 of 25 turns are used; send a message to let it go on with as much again";
+    session.event(Event::ThreadSuspended { cost: Cost::default(), reason: reason.into(), limit: None });
+    assert_eq!(
+        session.story()[1..],
+        [
+            "marker the hook mine answers error: skip",
+            "marker the context takes 80 % of the window",
+            "marker the context takes 95 % of the window: making room",
+            "marker 4 earlier messages are summarised from here on (~90 → ~20 tokens)",
+            "marker 4 earlier messages are left out from here on (~90 → ~20 tokens), without a summary: it broke",
+            "marker 3 earlier messages are summarised and 1 left out from here on (~90 → ~20 tokens)",
+            "marker no room was made: no",
+            &format!("marker suspended: {reason}"),
+        ]
+    );
+    session.state(Status::Suspended, Vec::new());
+    assert!(!session.model.is_working());
+}
+
+#[test]
+fn room_is_asked_for_by_a_command() {
+    let mut session = connected();
+    session.state(Status::Waiting, Vec::new());
+    session.write("/compact").keys("enter");
+    assert!(session.effects().contains(&Effect::Send(Command::Compact)));
+    let mut session = super::session();
+    session.write("/compact").keys("enter");
+    assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Send(_) | Effect::Revive { .. })));
+}

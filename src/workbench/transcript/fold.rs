@@ -2,12 +2,13 @@
 
 use super::{Answer, Block, Kind, MarkerSort, Prompt, Summary, Thinking, Tool, ToolState, Transcript, plain_lines};
 use crate::domain::event::{Approve, CancelScope, EndReason, StopReason};
-use crate::domain::{CallId, Cost, Event, Image, LimitKind, Limits, Message, Money, Record, Tokens};
+use crate::domain::{CallId, Control, Cost, Event, Image, LimitKind, Limits, Message, Money, Record, Tokens};
 use crate::workbench::approval::short;
 use serde_json::Value;
 
 impl Transcript {
     /// Applies one event of the log.
+    #[expect(clippy::too_many_lines, reason = "an arm for each event")]
     pub fn apply(&mut self, record: Record) {
         self.permit(&record.event);
         match record.event {
@@ -22,7 +23,7 @@ impl Transcript {
             Event::ErrorClassified { attempt, error, .. } => {
                 self.mark(MarkerSort::Error, format!("attempt {attempt} failed: {} ({})", error.message, error.code));
             }
-            Event::RetryScheduled { attempt, delay_ms } => {
+            Event::RetryScheduled { attempt, delay_ms, .. } => {
                 let text = format!("attempt {attempt} follows in {}", seconds(delay_ms));
                 self.mark(MarkerSort::Info, text);
             }
@@ -64,6 +65,23 @@ impl Transcript {
             Event::Limit { code, current, maximum } => {
                 self.mark(MarkerSort::Limit, limit_in_words(code, current, maximum));
             }
+            Event::HookDecided { event, hook: Some(hook), action: Some(action), .. } if action != Control::Retry => {
+                self.mark(MarkerSort::Info, format!("the hook {hook} answers {event}: {}", action.word()));
+            }
+            Event::ContextWindowPressure { usage_ratio, .. } => {
+                self.mark(MarkerSort::Warning, format!("the context takes {} of the window", percent(usage_ratio)));
+            }
+            Event::ContextLimitReached { usage_ratio, .. } => {
+                let text = format!("the context takes {} of the window: making room", percent(usage_ratio));
+                self.mark(MarkerSort::Limit, text);
+            }
+            Event::ContextCompacted { summarised, dropped, tokens_before, tokens_after, reason, .. } => {
+                let text = room_in_words(summarised, dropped, (tokens_before, tokens_after), reason.as_deref());
+                self.mark(MarkerSort::Context, text);
+            }
+            Event::ThreadSuspended { reason, .. } => {
+                self.mark(MarkerSort::Limit, format!("suspended: {reason}"));
+            }
             Event::CancelRequested { scope: CancelScope::Thread } => {
                 self.mark(MarkerSort::Stopped, "the thread was asked to stop");
             }
@@ -102,6 +120,9 @@ impl Transcript {
             | Event::PromptWithdrawn { .. }
             | Event::QueueArranged { .. }
             | Event::RetryDue { .. }
+            | Event::RulesSet { .. }
+            | Event::HookDecided { .. }
+            | Event::CompactRequested {}
             | Event::ToolProcess { .. }
             | Event::CancelRequested { .. }
             | Event::Unknown { .. }
@@ -355,6 +376,28 @@ fn limits_in_words(limits: &Limits) -> String {
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+}
+
+/// `82 %`
+fn percent(ratio: f64) -> String {
+    format!("{:.0} %", ratio * 100.0)
+}
+
+fn room_in_words(summarised: usize, dropped: usize, tokens: (Tokens, Tokens), reason: Option<&str>) -> String {
+    let (before, after) = tokens;
+    match (summarised, dropped, reason) {
+        (0, 0, reason) => format!("no room was made: {}", reason.unwrap_or("nothing is older")),
+        (0, dropped, reason) => {
+            let why = reason.map(|reason| format!(", without a summary: {reason}")).unwrap_or_default();
+            format!("{dropped} earlier messages are left out from here on (~{before} → ~{after} tokens){why}")
+        }
+        (summarised, 0, _) => {
+            format!("{summarised} earlier messages are summarised from here on (~{before} → ~{after} tokens)")
+        }
+        (summarised, dropped, _) => format!(
+            "{summarised} earlier messages are summarised and {dropped} left out from here on (~{before} → ~{after} tokens)"
+        ),
+    }
 }
 
 fn limit_in_words(code: LimitKind, current: u64, maximum: u64) -> String {

@@ -145,7 +145,7 @@ impl Session {
             4 => Event::ToolCallResult { call_id: CallId("x".into()), output: "o\n".repeat(9), error: None },
             5 => Event::TurnCancelled { after_ms: 3 },
             6 => Event::ThreadCompleted { cost: Cost::default() },
-            7 => Event::RetryScheduled { attempt: 1, delay_ms: 2_000 },
+            7 => Event::RetryScheduled { attempt: 1, delay_ms: 2_000, classification: None },
             8 => Event::PromptQueued { prompt: 3, text: "q".into(), mode: PromptMode::FollowUp, images: Vec::new() },
             9 => Event::PromptWithdrawn { prompt: 3 },
             10 => Event::Limit { code: LimitKind::Spend, current: 2, maximum: 1 },

@@ -1,0 +1,151 @@
+//! Making room in the window: which messages stay as they are, and what is told of the others. Pure.
+
+use crate::domain::{Block, Entry, Role, Tokens};
+use std::fmt::Write as _;
+
+/// Longest piece of a result or of arguments that is told, in letters.
+const LONGEST_PIECE: usize = 2_000;
+
+/// How many of the oldest messages can give way so that about `keep` tokens stay: all that fit from the newest on, and
+/// never less than the newest message with the calls it answers. A call is not parted from its results, and what was
+/// said last stays anyway. `None` when nothing else is left.
+#[must_use]
+pub fn cut(history: &[Entry], keep: Tokens) -> Option<usize> {
+    let mut kept = Tokens(0);
+    let mut from = None;
+    for (index, entry) in history.iter().enumerate().rev() {
+        kept += entry.tokens;
+        if from.is_some() && kept > keep {
+            break;
+        }
+        // Results belong to the calls before them.
+        if entry.message.role == Role::Assistant || entry.message.is_prompt() {
+            from = Some(index);
+        }
+    }
+    let last = history.iter().rposition(|entry| entry.message.is_prompt());
+    from.filter(|from| *from > usize::from(last == Some(0)))
+}
+
+/// Messages as one text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    pub text: String,
+    /// So many of the oldest had no room.
+    pub dropped: usize,
+}
+
+/// Tells `entries` in at most `most` tokens, the newest first to find room.
+#[must_use]
+pub fn told(entries: &[Entry], most: Tokens) -> Told {
+    let texts: Vec<String> = entries.iter().map(one).collect();
+    let mut room = most;
+    let fits = |text: &&String| {
+        let needed = Tokens::estimate(text).0 + 1;
+        let enough = needed <= room.0;
+        room.0 = room.0.saturating_sub(needed);
+        enough
+    };
+    let count = texts.iter().rev().take_while(fits).count();
+    let dropped = texts.len() - count;
+    Told { text: texts.get(dropped..).unwrap_or_default().join("\n\n"), dropped }
+}
+
+fn one(entry: &Entry) -> String {
+    let role = match entry.message.role {
+        Role::User if entry.message.is_prompt() => "Person",
+        Role::User => "Results",
+        Role::Assistant => "Assistant",
+    };
+    let mut text = format!("[{role}]");
+    for block in &entry.message.blocks {
+        let _never_fails = match block {
+            Block::Text { text: said } => write!(text, "\n{said}"),
+            Block::ToolCall(call) => write!(text, "\ncalls {} {}", call.tool, short(&call.input.to_string())),
+            Block::ToolResult { output, error, .. } => {
+                write!(text, "\n{}{}", if *error { "failed: " } else { "" }, short(output))
+            }
+            Block::Image { media_type, .. } => write!(text, "\n(an image, {media_type})"),
+            Block::Thinking { .. } | Block::RedactedThinking { .. } => Ok(()),
+        };
+    }
+    text
+}
+
+/// Beginning and end of a long text.
+fn short(text: &str) -> String {
+    let count = text.chars().count();
+    if count <= LONGEST_PIECE {
+        return text.to_owned();
+    }
+    let half = LONGEST_PIECE / 2;
+    let head: String = text.chars().take(half).collect();
+    let tail: String = text.chars().skip(count - half).collect();
+    format!("{head}\n… {} letters …\n{tail}", count - LONGEST_PIECE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{CallId, Message, ToolCall};
+
+    fn entry(message: Message, tokens: u64) -> Entry {
+        Entry { tokens: Tokens(tokens), ..Entry::new(message) }
+    }
+
+    fn calls(id: &str) -> Message {
+        let input = serde_json::json!({"path": "a"});
+        let call = ToolCall { call_id: CallId(id.into()), tool: "ls".into(), input };
+        Message { role: Role::Assistant, blocks: vec![Block::ToolCall(call)] }
+    }
+
+    fn result(id: &str, output: &str) -> Message {
+        let block = Block::ToolResult { call_id: CallId(id.into()), output: output.into(), error: false };
+        Message { role: Role::User, blocks: vec![block] }
+    }
+
+    /// A prompt, two rounds of tools, an answer, a prompt; ten tokens each.
+    fn history() -> Vec<Entry> {
+        [
+            Message::user("first"),
+            calls("1"),
+            result("1", "one"),
+            calls("2"),
+            result("2", "two"),
+            Message::assistant("done"),
+            Message::user("second"),
+        ]
+        .map(|message| entry(message, 10))
+        .to_vec()
+    }
+
+    #[test]
+    fn calls_are_never_parted_from_their_results() {
+        let history = history();
+        for (keep, expected) in
+            [(0, Some(6)), (10, Some(6)), (20, Some(5)), (30, Some(5)), (40, Some(3)), (59, Some(3)), (60, Some(1))]
+        {
+            assert_eq!(cut(&history, Tokens(keep)), expected, "{keep}");
+        }
+        assert_eq!(cut(&history, Tokens(70)), None);
+        assert_eq!(cut(&[], Tokens(0)), None);
+        // The newest round stays even when it is too large by itself.
+        assert_eq!(cut(&history[..5], Tokens(0)), Some(3));
+        assert_eq!(cut(&history[..1], Tokens(0)), None);
+        assert_eq!(cut(&history[..3], Tokens(0)), None, "the prompt stays, so nothing gives way");
+    }
+
+    #[test]
+    fn what_is_told_is_bounded_and_keeps_the_newest() {
+        let all = told(&history()[..4], Tokens(1_000));
+        assert_eq!(
+            all.text,
+            "[Person]\nfirst\n\n[Assistant]\ncalls ls {\"path\":\"a\"}\n\n[Results]\none\n\n[Assistant]\ncalls ls {\"path\":\"a\"}"
+        );
+        assert_eq!(all.dropped, 0);
+        let some = told(&history(), Tokens(16));
+        assert!(some.dropped > 0 && some.text.ends_with("[Person]\nsecond"), "{some:?}");
+        let long = told(&[entry(result("1", &"é".repeat(9_000)), 1)], Tokens(10_000));
+        assert!(long.text.chars().count() < 2_100 && long.text.contains("… 7000 letters …"));
+    }
+}

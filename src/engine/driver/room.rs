@@ -1,0 +1,211 @@
+//! Making room in the window: looking whether it is full, asking for a summary of older messages, and leaving them out
+//! where there is none.
+
+use super::Audience;
+use super::calls::{Call, Purpose};
+use super::run::{Driver, Held};
+use crate::context::{Parts, assemble};
+use crate::domain::event::{CallError, StopReason};
+use crate::domain::{
+    Assembly, Entry, Event, LayerKind, Message, MessageRef, Piece, RequestRecord, Role, Tokens, Usage,
+};
+use crate::engine::compaction::{cut, told};
+use crate::engine::retry;
+use crate::engine::thread::{Effect, Phase, Room};
+use std::sync::Arc;
+
+/// The longest summary, in tokens.
+const LONGEST_SUMMARY: u64 = 4_000;
+/// What is summarised where the window of the model that does it is not known.
+const USUAL_WINDOW: Tokens = Tokens(32_000);
+
+/// Which messages are giving way.
+#[derive(Clone, Debug)]
+pub(super) struct Giving {
+    /// So many of the oldest.
+    from: usize,
+    /// So many of them are in the request for the summary.
+    summarised: usize,
+    before: Tokens,
+}
+
+impl<A: Audience> Driver<A> {
+    /// The event to record instead of the request, when that takes too much of the window.
+    pub(super) fn crowded(&self, request: &Assembly) -> Option<Event> {
+        let rules = self.thread.rules.window?;
+        let limit = self.settings.outside.window(&self.thread.model).filter(|window| window.0 > 0)?;
+        let used = self.size(request);
+        #[expect(clippy::cast_precision_loss, reason = "a share of two numbers far below 2^53")]
+        let ratio = used.0 as f64 / limit.0 as f64;
+        let (usage_ratio, tokens_used, tokens_limit) = (ratio, used, limit);
+        if ratio >= rules.full && !self.thread.made_room {
+            return Some(Event::ContextLimitReached { usage_ratio, tokens_used, tokens_limit });
+        }
+        if ratio >= rules.pressure && !self.thread.pressed {
+            return Some(Event::ContextWindowPressure { usage_ratio, tokens_used, tokens_limit });
+        }
+        None
+    }
+
+    /// What the provider counted last with an estimate of what came since; all of it estimated where nobody counted.
+    fn size(&self, request: &Assembly) -> Tokens {
+        let thread = &self.thread;
+        if !thread.context_exact {
+            return request.tokens();
+        }
+        let since = thread.history.iter().rev().take_while(|entry| entry.message.role == Role::User);
+        thread.context + since.map(|entry| entry.tokens).sum()
+    }
+
+    /// Sends `request` for a summary of what is old, or leaves that out where nobody can be asked.
+    pub(super) async fn make_room(&mut self, request: u32) {
+        let rules = self.thread.rules.window.unwrap_or_default();
+        let window = self.settings.outside.window(&self.thread.model);
+        // Who asks for room wants as much as there is.
+        let asked = matches!(self.thread.phase, Phase::MakingRoom { room: Room::Asked, .. });
+        let most = if asked { Tokens(0) } else { rules.keep };
+        let keep = window.map_or(most, |window| most.min(Tokens(window.0 / 4)));
+        let history = &self.thread.history;
+        let before = history.iter().map(|entry| entry.tokens).sum();
+        let Some(from) = cut(history, keep) else {
+            self.giving = Some(Giving { from: 0, summarised: 0, before });
+            self.room_made(None, "there is nothing older that could give way");
+            return;
+        };
+        self.giving = Some(Giving { from, summarised: 0, before });
+        if let Err(reason) = self.ask_for_summary(request).await {
+            self.trim(&reason);
+        }
+    }
+
+    async fn ask_for_summary(&mut self, request: u32) -> Result<(), String> {
+        let plan = self.planned().await.map_err(|error| error.message)?;
+        let instruction = plan.compaction.clone().ok_or("no instruction says how to summarise")?;
+        let model = self.settings.outside.quick(&self.thread.model);
+        let provider = self.settings.outside.provider(&model)?;
+        let most = self.settings.outside.window(&model).unwrap_or(USUAL_WINDOW);
+        let Some(giving) = &mut self.giving else { return Err("there is nothing to summarise".to_owned()) };
+        let old = self.thread.history.get(..giving.from).unwrap_or_default();
+        // Half of the window: estimates err, and the answer needs room too.
+        let told = told(old, Tokens(most.0 / 2));
+        giving.summarised = old.len() - told.dropped;
+        let mut text = format!("<conversation>\n{}\n</conversation>", told.text);
+        if let Some(earlier) = summary(self.thread.opening.as_deref().map_or(&[], Vec::as_slice)) {
+            text = format!("<earlier_summary>\n{earlier}\n</earlier_summary>\n\n{text}");
+        }
+        let system: Vec<Piece> = plan
+            .system
+            .iter()
+            .filter(|piece| piece.kind == LayerKind::Constitution)
+            .cloned()
+            .chain([instruction])
+            .collect();
+        let history = [Entry::new(Message::user(text))];
+        let assembly = assemble(&Parts { system: &system, history: &history, ..Parts::default() });
+        let max_output_tokens = self.settings.outside.max_output(&model).min(LONGEST_SUMMARY);
+        let attempt = if let Phase::MakingRoom { room: Room::ForRequest { attempt }, .. } = self.thread.phase {
+            attempt
+        } else {
+            1
+        };
+        let record = RequestRecord {
+            schema: RequestRecord::SCHEMA.to_owned(),
+            thread_id: self.thread.id.clone(),
+            number: request,
+            turn: self.thread.turn(),
+            attempt,
+            created_at: self.settings.clock.now(),
+            endpoint: provider.endpoint(),
+            max_output_tokens,
+            model: model.clone(),
+            system: crate::domain::ContentHash::of(assembly.system.as_bytes()),
+            messages: assembly
+                .messages
+                .iter()
+                .map(|entry| MessageRef { role: entry.message.role, hash: entry.hash.clone() })
+                .collect(),
+            tools: Vec::new(),
+            layers: assembly.layers.clone(),
+        };
+        if let Err(error) = self.settings.store.record_request(&record, &assembly) {
+            self.complain(&error);
+        }
+        let purpose = Purpose::Summary;
+        self.held =
+            Some(Held { assembly, tools: Vec::new(), model: model.clone(), attempt, max_output_tokens, purpose });
+        let turn = self.thread.turn();
+        self.record(Event::RequestRecorded { request, turn, attempt, model }).await;
+        Ok(())
+    }
+
+    /// A summary has arrived, or what there is of one.
+    pub(super) fn summarised(&mut self, call: &Call) {
+        let text = call.answer.text();
+        let whole = call.answer.stop().is_some_and(StopReason::is_whole);
+        if whole && !text.trim().is_empty() {
+            self.room_made(Some((call, text.trim())), "");
+        } else {
+            self.trim("the model gave no summary");
+        }
+    }
+
+    /// The call for a summary failed: it is made again like any other, and given up like any other.
+    pub(super) fn summary_failed(&mut self, call: &Call, error: CallError) {
+        let rules = Arc::clone(&self.thread.rules);
+        let meaning = retry::meaning(&rules, &error);
+        if let Phase::MakingRoom { room: Room::ForRequest { attempt }, .. } = self.thread.phase
+            && let Some(delay_ms) = retry::next_try(&rules, &error, attempt).filter(|_| meaning.retryable)
+        {
+            self.giving = None;
+            let classification = Some(meaning.id.to_owned());
+            let again = Event::RetryScheduled { attempt: attempt + 1, delay_ms, classification };
+            self.todo.push_front(Effect::Emit(again));
+            self.todo.push_front(Effect::Emit(Event::ErrorClassified { request: call.request, attempt, error }));
+        } else {
+            self.trim(&error.message);
+        }
+    }
+
+    /// Leaves older messages out without a summary, where they have to go; who only asked for room loses nothing.
+    fn trim(&mut self, reason: &str) {
+        let asked = matches!(self.thread.phase, Phase::MakingRoom { room: Room::Asked, .. });
+        if let Some(giving) = &mut self.giving {
+            giving.summarised = 0;
+            giving.from = if asked { 0 } else { giving.from };
+        }
+        self.room_made(None, reason);
+    }
+
+    /// Puts what became of it at the head of what is to be done.
+    fn room_made(&mut self, answer: Option<(&Call, &str)>, reason: &str) {
+        let Some(Giving { from, summarised, before }) = self.giving.take() else { return };
+        let kept = self.thread.history.len() - from;
+        let dropped = from - summarised;
+        let summary = match answer {
+            Some((_, text)) => {
+                format!("What was said before, summarised to make room ({from} messages):\n\n{text}")
+            }
+            None => format!("({from} earlier messages were left out to make room.)"),
+        };
+        let after = self.thread.history.iter().skip(from).map(|entry| entry.tokens).sum::<Tokens>();
+        let usage = answer.map_or_else(Usage::default, |(call, _)| call.answer.usage());
+        let event = Event::ContextCompacted {
+            tokens_before: before,
+            tokens_after: after + if from > 0 { Tokens::estimate(&summary) } else { Tokens(0) },
+            summary: if from > 0 { summary } else { String::new() },
+            kept,
+            summarised,
+            dropped,
+            request: answer.map(|(call, _)| call.request),
+            usage,
+            spend: answer.and_then(|(call, _)| self.settings.outside.spend(&call.model, &usage)),
+            reason: answer.is_none().then(|| reason.to_owned()),
+        };
+        self.todo.push_front(Effect::Emit(event));
+    }
+}
+
+/// The summary in an opening.
+fn summary(opening: &[Piece]) -> Option<Arc<str>> {
+    opening.iter().find(|piece| piece.kind == LayerKind::Summary).map(|piece| Arc::clone(&piece.text))
+}

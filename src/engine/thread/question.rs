@@ -1,0 +1,247 @@
+//! Where a thread can go on in more than one way: what hooks are asked, and what follows from each answer.
+
+use super::state::{Phase, Room, Thread};
+use super::transition::{Effect, make_room, prepare_anyway, push_partial, start_turn, take_prompts};
+use crate::domain::event::CallError;
+use crate::domain::{Control, Event, LimitKind, Message, Money, ThreadKind, Tokens};
+use crate::engine::retry;
+use serde_json::{Value, json};
+
+/// What happened, with what is needed to go on from it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Question {
+    /// A call failed; `partial` is what had arrived of its answer.
+    Failed { attempt: u32, error: CallError, partial: Option<Message> },
+    /// A limit was reached before a call.
+    Limit { code: LimitKind, current: u64, maximum: u64, attempt: u32 },
+    /// Every tool call of an answer has its result.
+    Step,
+    /// The coming request takes much of the window.
+    Pressure { share: Share, attempt: u32 },
+    /// It fills the window.
+    Full { share: Share, attempt: u32 },
+    /// A one-shot thread has done what it was asked.
+    Completion,
+}
+
+/// How much of a window is used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    pub ratio: f64,
+    pub used: Tokens,
+    pub limit: Tokens,
+}
+
+impl Share {
+    fn fields(self) -> Value {
+        let Self { ratio, used, limit } = self;
+        json!({"usage_ratio": ratio, "pressure_ratio": ratio, "tokens_used": used, "tokens_limit": limit})
+    }
+
+    /// As a person reads it.
+    fn percent(self) -> String {
+        format!("{:.0} %", self.ratio * 100.0)
+    }
+}
+
+impl Question {
+    /// The event whose hooks are asked.
+    fn event(&self) -> &'static str {
+        match self {
+            Self::Failed { .. } => "error",
+            Self::Limit { .. } => "limit",
+            Self::Step => "after_step",
+            Self::Pressure { .. } => "context_window_pressure",
+            Self::Full { .. } => "context_limit_reached",
+            Self::Completion => "after_complete",
+        }
+    }
+
+    /// What conditions can test beside the fields that every event has.
+    fn fields(&self, thread: &Thread) -> Value {
+        let mut fields = match self {
+            Self::Failed { attempt, error, .. } => {
+                let meaning = retry::meaning(&thread.rules, error);
+                json!({
+                    "error": {
+                        "type": error.code,
+                        "code": error.code,
+                        "message": error.message,
+                        "status": error.status,
+                        "retry_after_seconds": error.retry_after_ms.map(|pause| pause.div_ceil(1_000)),
+                    },
+                    "classification": {
+                        "id": meaning.id,
+                        "code": meaning.id,
+                        "category": meaning.category,
+                        "retryable": meaning.retryable,
+                        "retry_policy": meaning.pause,
+                    },
+                    "attempt": attempt,
+                    "max_attempts": thread.rules.retry.max_attempts,
+                })
+            }
+            Self::Limit { code, current, maximum, .. } => {
+                json!({"limit_code": code, "current_value": current, "current_max": maximum})
+            }
+            Self::Pressure { share, .. } | Self::Full { share, .. } => share.fields(),
+            Self::Step | Self::Completion => json!({}),
+        };
+        let cost = &thread.cost;
+        if let Value::Object(fields) = &mut fields {
+            let spend = cost.spend.dollars();
+            let told = json!({
+                "turns": cost.turns,
+                "input_tokens": cost.usage.total().0.saturating_sub(cost.usage.output.0),
+                "output_tokens": cost.usage.output,
+                "tokens": cost.usage.total(),
+                "spend": spend,
+                "current": spend,
+                "elapsed_seconds": cost.elapsed_ms / 1_000,
+            });
+            fields.insert("cost".to_owned(), told);
+            fields.insert("loop_count".to_owned(), json!(cost.turns));
+            fields.insert("model".to_owned(), json!(thread.model.to_string()));
+            fields.insert("thread_id".to_owned(), json!(thread.id.to_string()));
+        }
+        fields
+    }
+
+    /// What happened, as the reason why a thread goes no further.
+    fn reason(&self) -> String {
+        match self {
+            Self::Failed { error, .. } => error.message.clone(),
+            Self::Limit { code, current, maximum, .. } => reached(*code, *current, *maximum),
+            Self::Step => "a turn of tool calls has ended".to_owned(),
+            Self::Pressure { share, .. } | Self::Full { share, .. } => {
+                format!("the context takes {} of the window", share.percent())
+            }
+            Self::Completion => "it has done what it was asked".to_owned(),
+        }
+    }
+}
+
+/// `25 of 25 turns are used`
+fn reached(code: LimitKind, current: u64, maximum: u64) -> String {
+    if code == LimitKind::Spend {
+        let money = |micro: u64| Money(i64::try_from(micro).unwrap_or(i64::MAX));
+        return format!("{} of {} are spent", money(current), money(maximum));
+    }
+    format!("{current} of {maximum} {} are used", code.thing())
+}
+
+/// Asks the hooks, where there are any; else the thread goes on by itself.
+pub(super) fn ask(thread: &mut Thread, question: Question) -> Vec<Effect> {
+    let event = question.event();
+    if !thread.rules.asks.iter().any(|asked| asked == event) {
+        return answer(thread, question, None, None);
+    }
+    let fields = question.fields(thread);
+    thread.phase = Phase::Asking(Box::new(question));
+    vec![Effect::AskHooks { event, fields }]
+}
+
+/// Goes on as the hooks say.
+pub(super) fn decided(thread: &mut Thread, action: Option<Control>, hook: Option<&str>) -> Vec<Effect> {
+    let phase = std::mem::replace(&mut thread.phase, Phase::Idle);
+    if let Phase::Asking(question) = phase {
+        return answer(thread, *question, action, hook);
+    }
+    thread.phase = phase;
+    tracing::warn!(thread = %thread.id, ?hook, "an answer of hooks that nobody waits for");
+    Vec::new()
+}
+
+fn answer(thread: &mut Thread, question: Question, action: Option<Control>, hook: Option<&str>) -> Vec<Effect> {
+    match action {
+        Some(Control::Suspend | Control::Escalate) => return suspend(thread, question),
+        Some(Control::Abort) => {
+            push_partial(thread, question);
+            thread.phase = Phase::Idle;
+            return vec![Effect::Emit(Event::ThreadCancelled { cost: thread.cost })];
+        }
+        Some(Control::Fail) => {
+            let by = hook.map(|hook| format!(" (ended by the hook `{hook}`)")).unwrap_or_default();
+            let error = match &question {
+                Question::Failed { error, .. } => error.message.clone(),
+                Question::Limit { .. }
+                | Question::Step
+                | Question::Pressure { .. }
+                | Question::Full { .. }
+                | Question::Completion => format!("{}{by}", question.reason()),
+            };
+            push_partial(thread, question);
+            thread.phase = Phase::Idle;
+            return vec![Effect::Emit(Event::ThreadError { cost: thread.cost, error })];
+        }
+        None | Some(Control::Retry | Control::Continue | Control::Skip) => {}
+    }
+    let onward = matches!(action, Some(Control::Continue | Control::Skip));
+    match question {
+        // The turn is given up, and that is all.
+        failed @ Question::Failed { .. } if onward => {
+            push_partial(thread, failed);
+            take_prompts(thread, true)
+        }
+        Question::Failed { attempt, error, partial } => {
+            let asked = action == Some(Control::Retry);
+            try_again(thread, asked, Question::Failed { attempt, error, partial })
+        }
+        Question::Limit { attempt, .. } if action.is_some() => prepare_anyway(thread, attempt),
+        Question::Limit { code, current, maximum, .. } => stop_at_limit(thread, code, current, maximum),
+        Question::Step => start_turn(thread, 1),
+        Question::Pressure { attempt, .. } => prepare_anyway(thread, attempt),
+        Question::Full { attempt, .. } if action == Some(Control::Skip) => {
+            thread.made_room = true;
+            prepare_anyway(thread, attempt)
+        }
+        Question::Full { attempt, .. } => make_room(thread, Room::ForRequest { attempt }),
+        Question::Completion => vec![Effect::Emit(Event::ThreadCompleted { cost: thread.cost })],
+    }
+}
+
+/// Another try, as often as the rules allow: because a hook asked for it, or because such failures may pass.
+fn try_again(thread: &mut Thread, asked: bool, question: Question) -> Vec<Effect> {
+    let Question::Failed { attempt, error, .. } = &question else { return Vec::new() };
+    let meaning = retry::meaning(&thread.rules, error);
+    let wanted = asked || meaning.retryable;
+    if let Some(delay_ms) = retry::next_try(&thread.rules, error, *attempt).filter(|_| wanted) {
+        let classification = Some(meaning.id.to_owned());
+        return vec![Effect::Emit(Event::RetryScheduled { attempt: attempt + 1, delay_ms, classification })];
+    }
+    let error = error.message.clone();
+    push_partial(thread, question);
+    thread.phase = Phase::Idle;
+    match thread.kind {
+        // The person reads the error and decides.
+        ThreadKind::Interactive => Vec::new(),
+        ThreadKind::OneShot => vec![Effect::Emit(Event::ThreadError { cost: thread.cost, error })],
+    }
+}
+
+fn stop_at_limit(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> Vec<Effect> {
+    thread.phase = Phase::Idle;
+    match thread.kind {
+        ThreadKind::Interactive => Vec::new(),
+        ThreadKind::OneShot => vec![Effect::Emit(Event::ThreadError {
+            cost: thread.cost,
+            error: format!("Limit exceeded: {} ({current}/{maximum})", code.code()),
+        })],
+    }
+}
+
+/// The thread waits for a person, who is told why and how to go on.
+fn suspend(thread: &mut Thread, question: Question) -> Vec<Effect> {
+    let limit = if let Question::Limit { code, .. } = &question { Some(*code) } else { None };
+    let onward = match &question {
+        Question::Limit { .. } => "send a message to let it go on with as much again",
+        Question::Full { .. } => "/compact makes room, then send a message to let it go on",
+        Question::Failed { .. } | Question::Step | Question::Pressure { .. } | Question::Completion => {
+            "send a message to let it go on"
+        }
+    };
+    let reason = format!("{}; {onward}", question.reason());
+    push_partial(thread, question);
+    thread.phase = Phase::Idle;
+    vec![Effect::Emit(Event::ThreadSuspended { cost: thread.cost, reason, limit })]
+}

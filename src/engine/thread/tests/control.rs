@@ -1,0 +1,419 @@
+//! What follows from the answers of hooks, and how room is made.
+
+use super::*;
+use crate::domain::{Control, ErrorPattern, LayerKind, LimitKind, Pause, Retry, Rules, WindowRules};
+use crate::engine::thread::Room;
+use ThreadKind::{Interactive, OneShot};
+use serde_json::{Value, json};
+
+fn bench(kind: ThreadKind, asks: &[&str]) -> Bench {
+    let mut bench = Bench::new(kind);
+    let asks = asks.iter().map(|event| (*event).to_owned()).collect();
+    let rules = Rules { asks, window: Some(WindowRules::default()), ..Rules::default() };
+    bench.feed(Event::RulesSet { rules });
+    bench
+}
+
+impl Bench {
+    fn decide(&mut self, action: Option<Control>) -> Vec<Effect> {
+        let Phase::Asking(_) = &self.thread.phase else { panic!("nobody is asked in {:?}", self.thread.phase) };
+        let hook = action.map(|_| "mine".to_owned());
+        self.feed(Event::HookDecided { event: "x".into(), hook, action, why: String::new() })
+    }
+
+    fn ended(&self) -> &Event {
+        &self.log.last().unwrap().event
+    }
+
+    fn full(&mut self) -> Vec<Effect> {
+        self.feed(Event::ContextLimitReached { usage_ratio: 0.95, tokens_used: Tokens(95), tokens_limit: Tokens(100) })
+    }
+
+    fn compacted(&mut self, kept: usize) -> Vec<Effect> {
+        self.feed(Event::ContextCompacted {
+            summary: "what was said".into(),
+            kept,
+            summarised: self.thread.history.len() - kept,
+            dropped: 0,
+            tokens_before: Tokens(90),
+            tokens_after: Tokens(20),
+            request: Some(self.thread.requests),
+            usage: Usage { input: Tokens(80), output: Tokens(8), ..Usage::default() },
+            spend: Some(Money(3)),
+            reason: None,
+        })
+    }
+
+    fn replayed(&self) {
+        let mut again = Bench::new(self.thread.kind).thread;
+        for record in &self.log {
+            let _done_then = apply(&mut again, record);
+        }
+        assert_eq!(again, self.thread);
+    }
+}
+
+fn asked(effects: &[Effect]) -> (&'static str, Value) {
+    let [Effect::AskHooks { event, fields }] = effects else { panic!("no question in {effects:?}") };
+    (event, fields.clone())
+}
+
+#[test]
+fn a_failed_call_is_a_question_with_what_it_means() {
+    let mut bench = bench(ThreadKind::Interactive, &["error"]);
+    bench.calling("go");
+    let (event, fields) = asked(&bench.fail(ErrorCategory::Transient, 1));
+    assert_eq!(event, "error");
+    assert_eq!(fields["error"]["message"], "it broke");
+    assert_eq!(fields["error"]["type"], "x");
+    assert_eq!(
+        fields["classification"],
+        json!({"id": "builtin", "code": "builtin", "category": "transient", "retryable": true,
+            "retry_policy": {"type": "exponential", "first_ms": 2_000, "longest_ms": 60_000}})
+    );
+    assert_eq!((&fields["attempt"], &fields["max_attempts"]), (&json!(1), &json!(4)));
+    assert_eq!((&fields["cost"]["turns"], &fields["loop_count"]), (&json!(0), &json!(0)));
+    assert_eq!(fields["model"], "scripted/demo");
+}
+
+#[test]
+fn each_answer_to_a_failure_does_what_it_says() {
+    let failed = |kind, action, category| {
+        let mut bench = bench(kind, &["error"]);
+        bench.calling("go");
+        bench.fail(category, 1);
+        let effects = bench.decide(action);
+        bench.replayed();
+        (bench, effects)
+    };
+    // Retry: also what would not have been tried again.
+    let (_, effects) = failed(Interactive, Some(Control::Retry), ErrorCategory::Permanent);
+    assert_eq!(effects, [Effect::Wait { attempt: 2, delay_ms: 2_000 }]);
+    // Nobody answers: as without hooks.
+    let (_, effects) = failed(Interactive, None, ErrorCategory::Transient);
+    assert_eq!(effects, [Effect::Wait { attempt: 2, delay_ms: 2_000 }]);
+    let (bench, effects) = failed(Interactive, None, ErrorCategory::Permanent);
+    assert_eq!((effects, bench.thread.phase), (vec![], Phase::Idle));
+    // Fail: in an error, though it could pass; a person can go on from it.
+    let (mut bench, effects) = failed(Interactive, Some(Control::Fail), ErrorCategory::Transient);
+    assert_eq!((effects, bench.thread.status()), (vec![Effect::End(Status::Error)], Status::Error));
+    bench.calling("again");
+    let (bench, _) = failed(OneShot, Some(Control::Fail), ErrorCategory::Transient);
+    assert!(matches!(bench.ended(), Event::ThreadError { error, .. } if error == "it broke"));
+    let (bench, _) = failed(OneShot, Some(Control::Abort), ErrorCategory::Transient);
+    assert_eq!(bench.thread.status(), Status::Cancelled);
+    // Continue and skip give the turn up without an error.
+    for action in [Control::Continue, Control::Skip] {
+        let (bench, _) = failed(OneShot, Some(action), ErrorCategory::Permanent);
+        assert_eq!(bench.thread.status(), Status::Completed);
+    }
+    for action in [Control::Suspend, Control::Escalate] {
+        let (mut bench, effects) = failed(OneShot, Some(action), ErrorCategory::Permanent);
+        assert_eq!((effects, bench.thread.status()), (vec![Effect::End(Status::Suspended)], Status::Suspended));
+        assert!(matches!(bench.ended(), Event::ThreadSuspended { reason, limit: None, .. }
+                if reason == "it broke; send a message to let it go on"));
+        assert_eq!(bench.thread.waiting(), Some(Waiting::User));
+        bench.feed(Event::WorkerStarted { pid: 2, version: "1".into() });
+        assert_eq!(bench.thread.status(), Status::Suspended, "another process does not wake it");
+        bench.calling("go on");
+        assert_eq!(bench.said().len(), 2);
+    }
+}
+
+#[test]
+fn a_hook_cannot_retry_for_ever() {
+    let mut bench = bench(ThreadKind::OneShot, &["error"]);
+    bench.calling("go");
+    for attempt in 1..=4 {
+        bench.fail(ErrorCategory::Permanent, attempt);
+        let effects = bench.decide(Some(Control::Retry));
+        if attempt < 4 {
+            assert!(matches!(effects.as_slice(), [Effect::Wait { .. }]), "{effects:?}");
+            let effects = bench.feed(Event::RetryDue { attempt: attempt + 1 });
+            bench.send(&effects);
+        } else {
+            assert_eq!(effects, [Effect::End(Status::Error)]);
+        }
+    }
+}
+
+#[test]
+fn a_retry_names_the_pattern_and_keeps_its_pause() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    let pattern = ErrorPattern {
+        id: "teapot".into(),
+        category: ErrorCategory::Transient,
+        retryable: true,
+        status: Vec::new(),
+        codes: vec!["x".into()],
+        words: Vec::new(),
+        pause: Some(Pause::Fixed { delay_ms: 70 }),
+    };
+    let retry = Retry { max_attempts: 2, ..Retry::default() };
+    bench.feed(Event::RulesSet { rules: Rules { retry, patterns: vec![pattern], ..Rules::default() } });
+    bench.calling("go");
+    assert_eq!(bench.fail(ErrorCategory::Permanent, 1), [Effect::Wait { attempt: 2, delay_ms: 70 }]);
+    assert!(
+        matches!(bench.ended(), Event::RetryScheduled { classification: Some(id), .. } if id == "teapot"),
+        "{:?}",
+        bench.ended()
+    );
+    let effects = bench.feed(Event::RetryDue { attempt: 2 });
+    bench.send(&effects);
+    assert_eq!(bench.fail(ErrorCategory::Permanent, 2), []);
+    assert_eq!(bench.thread.phase, Phase::Idle);
+    bench.replayed();
+}
+
+#[test]
+fn a_cut_answer_is_kept_when_a_hook_gives_it_up() {
+    let mut bench = bench(ThreadKind::Interactive, &["error"]);
+    bench.calling("go");
+    bench.answer(Message::assistant("half"), StopReason::Truncated { detail: "cut".into() });
+    bench.decide(Some(Control::Skip));
+    assert_eq!(bench.said().last().unwrap().1, "half");
+}
+
+#[test]
+fn each_answer_to_a_limit_does_what_it_says() {
+    let limited = |kind, action| {
+        let mut bench = bench(kind, &["limit"]);
+        bench.thread.limits.turns = Some(1);
+        bench.calling("one");
+        let effects = bench.answer(calls(&["a"]), StopReason::ToolUse);
+        assert!(matches!(effects.as_slice(), [Effect::RunTool { .. }]));
+        let (event, fields) = asked(&bench.feed(result("a")));
+        assert_eq!((event, &fields["limit_code"]), ("limit", &json!("turns_exceeded")));
+        assert_eq!((&fields["current_value"], &fields["current_max"]), (&json!(1), &json!(1)));
+        let effects = bench.decide(action);
+        (bench, effects)
+    };
+    for action in [Control::Continue, Control::Skip, Control::Retry] {
+        let (mut bench, effects) = limited(ThreadKind::OneShot, Some(action));
+        bench.send(&effects);
+    }
+    let (bench, _) = limited(ThreadKind::OneShot, None);
+    assert!(matches!(bench.ended(), Event::ThreadError { error, .. } if error.contains("turns_exceeded (1/1)")));
+    let (bench, _) = limited(ThreadKind::Interactive, Some(Control::Fail));
+    assert!(
+        matches!(bench.ended(), Event::ThreadError { error, .. }
+            if error == "1 of 1 turns are used (ended by the hook `mine`)"),
+        "{:?}",
+        bench.ended()
+    );
+    let (bench, _) = limited(ThreadKind::Interactive, Some(Control::Abort));
+    assert_eq!(bench.thread.status(), Status::Cancelled);
+}
+
+#[test]
+fn a_message_to_a_thread_at_its_limit_allows_as_much_again() {
+    let mut bench = bench(ThreadKind::Interactive, &["limit"]);
+    bench.thread.limits.turns = Some(2);
+    for text in ["one", "two"] {
+        bench.calling(text);
+        bench.answer(Message::assistant(text), StopReason::EndTurn);
+    }
+    bench.prompt("three", PromptMode::FollowUp);
+    assert_eq!(bench.decide(Some(Control::Escalate)), [Effect::End(Status::Suspended)]);
+    assert!(matches!(bench.ended(), Event::ThreadSuspended { reason, limit: Some(LimitKind::Turns), .. }
+            if reason == "2 of 2 turns are used; send a message to let it go on with as much again"));
+    bench.calling("yes, go on");
+    assert_eq!(bench.thread.limits.turns, Some(4));
+    assert!(bench.log.iter().any(|record| matches!(record.event, Event::LimitsChanged { .. })));
+    let mut again = super::Bench::new(ThreadKind::Interactive).thread;
+    again.limits.turns = Some(2);
+    for record in &bench.log {
+        let _done_then = apply(&mut again, record);
+    }
+    assert_eq!(again, bench.thread);
+}
+
+#[test]
+fn higher_limits_wake_a_thread_that_was_stopped_by_one() {
+    let mut bench = bench(ThreadKind::OneShot, &["limit"]);
+    bench.thread.limits.turns = Some(0);
+    bench.prompt("one", PromptMode::FollowUp);
+    bench.decide(Some(Control::Suspend));
+    let effects = bench.feed(Event::LimitsChanged { limits: Limits::default() });
+    bench.send(&effects);
+    let mut bench = super::control::bench(ThreadKind::OneShot, &["limit"]);
+    bench.thread.limits.turns = Some(0);
+    bench.prompt("one", PromptMode::FollowUp);
+    bench.decide(Some(Control::Suspend));
+    assert_eq!(bench.feed(Event::CancelRequested { scope: CancelScope::Turn }), [Effect::End(Status::Cancelled)]);
+}
+
+#[test]
+fn hooks_are_asked_after_each_round_of_tools_and_before_the_end() {
+    let round = |action| {
+        let mut bench = bench(ThreadKind::OneShot, &["after_step", "after_complete"]);
+        bench.calling("go");
+        bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
+        let effects = bench.feed(result("a"));
+        assert!(matches!(effects.as_slice(), [Effect::RunTool { .. }]), "one question a round");
+        let (event, fields) = asked(&bench.feed(result("b")));
+        assert_eq!((event, &fields["cost"]["turns"]), ("after_step", &json!(1)));
+        assert_eq!((&fields["cost"]["current"], &fields["cost"]["tokens"]), (&json!(7e-6), &json!(15)));
+        let effects = bench.decide(action);
+        (bench, effects)
+    };
+    for action in [None, Some(Control::Continue)] {
+        let (mut bench, effects) = round(action);
+        bench.send(&effects);
+        let (event, _) = asked(&bench.answer(Message::assistant("done"), StopReason::EndTurn));
+        assert_eq!(event, "after_complete");
+        assert_eq!(bench.decide(None), [Effect::End(Status::Completed)]);
+        bench.replayed();
+    }
+    let (mut bench, effects) = round(Some(Control::Suspend));
+    assert_eq!(effects, [Effect::End(Status::Suspended)]);
+    bench.calling("on");
+    let (bench, _) = round(Some(Control::Fail));
+    assert_eq!(bench.thread.status(), Status::Error);
+    let (bench, _) = round(Some(Control::Abort));
+    assert_eq!(bench.thread.status(), Status::Cancelled);
+}
+
+/// Two turns behind it, the second with tools, and a third prompt on its way.
+fn long(asks: &[&str]) -> Bench {
+    let mut bench = bench(ThreadKind::Interactive, asks);
+    bench.calling("one");
+    bench.answer(Message::assistant("1"), StopReason::EndTurn);
+    bench.calling("two");
+    bench.answer(calls(&["a"]), StopReason::ToolUse);
+    let effects = bench.feed(result("a"));
+    bench.send(&effects);
+    bench.answer(Message::assistant("2"), StopReason::EndTurn);
+    bench.prompt("three", PromptMode::FollowUp);
+    bench
+}
+
+#[test]
+fn a_full_window_makes_room_and_then_sends() {
+    let mut bench = long(&[]);
+    assert_eq!(bench.full(), [Effect::MakeRoom { request: 4 }]);
+    assert_eq!(bench.thread.phase, Phase::MakingRoom { request: 4, room: Room::ForRequest { attempt: 1 } });
+    let (model, turn) = (bench.thread.model.clone(), bench.thread.turn());
+    let sent = bench.feed(Event::RequestRecorded { request: 4, turn, attempt: 1, model });
+    assert_eq!(sent, [Effect::Send { request: 4 }]);
+    let before = bench.thread.cost;
+    let effects = bench.compacted(2);
+    assert_eq!(effects, [Effect::Prepare { request: 5, attempt: 1 }]);
+    assert_eq!(bench.said().iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ["2", "three"]);
+    let opening = bench.thread.opening.clone().unwrap();
+    let told: Vec<_> = opening.iter().map(|piece| (piece.kind, &*piece.text)).collect();
+    assert_eq!(told, [(LayerKind::Summary, "what was said")]);
+    assert_eq!(bench.thread.cost.spend, before.spend + Money(3));
+    assert_eq!(bench.thread.cost.turns, before.turns, "a summary is no turn");
+    assert_eq!((bench.thread.context, bench.thread.context_exact), (Tokens(20), false));
+    bench.send(&effects);
+    bench.answer(Message::assistant("3"), StopReason::EndTurn);
+    bench.replayed();
+}
+
+#[test]
+fn what_was_said_last_stays_whatever_gives_way() {
+    let mut bench = bench(ThreadKind::Interactive, &[]);
+    bench.calling("the task");
+    for id in ["a", "b"] {
+        bench.answer(calls(&[id]), StopReason::ToolUse);
+        let effects = bench.feed(result(id));
+        if id == "a" {
+            bench.send(&effects);
+        }
+    }
+    bench.full();
+    bench.compacted(2);
+    let history = &bench.thread.history;
+    assert_eq!((history.len(), history[0].message.text().as_str()), (3, "the task"));
+    assert_eq!(history[1].message.calls().next().unwrap().call_id.0, "b");
+    // A second summary takes the place of the first.
+    bench.thread.made_room = false;
+    bench.thread.phase = Phase::Preparing { request: 9, attempt: 1 };
+    bench.full();
+    bench.compacted(0);
+    let kinds = bench.thread.opening.as_ref().unwrap().iter().filter(|piece| piece.kind == LayerKind::Summary);
+    assert_eq!(kinds.count(), 1);
+}
+
+#[test]
+fn each_answer_to_a_full_window_does_what_it_says() {
+    let full = |action| {
+        let mut bench = long(&["context_limit_reached"]);
+        let (event, fields) = asked(&bench.full());
+        assert_eq!((event, &fields["usage_ratio"]), ("context_limit_reached", &json!(0.95)));
+        assert_eq!((&fields["tokens_used"], &fields["tokens_limit"]), (&json!(95), &json!(100)));
+        let effects = bench.decide(action);
+        bench.replayed();
+        (bench, effects)
+    };
+    for action in [None, Some(Control::Continue), Some(Control::Retry)] {
+        assert_eq!(full(action).1, [Effect::MakeRoom { request: 4 }]);
+    }
+    let (bench, effects) = full(Some(Control::Skip));
+    assert_eq!(effects, [Effect::Prepare { request: 4, attempt: 1 }]);
+    assert!(bench.thread.made_room, "it is not asked again for this request");
+    assert_eq!(full(Some(Control::Fail)).0.thread.status(), Status::Error);
+    let (bench, _) = full(Some(Control::Suspend));
+    assert!(matches!(bench.ended(), Event::ThreadSuspended { reason, .. }
+        if reason == "the context takes 95 % of the window; /compact makes room, then send a message to let it go on"));
+}
+
+#[test]
+fn a_large_share_is_told_once_and_asked_about() {
+    let mut bench = long(&["context_window_pressure"]);
+    let pressure =
+        || Event::ContextWindowPressure { usage_ratio: 0.8, tokens_used: Tokens(80), tokens_limit: Tokens(100) };
+    let (event, fields) = asked(&bench.feed(pressure()));
+    assert_eq!((event, &fields["pressure_ratio"]), ("context_window_pressure", &json!(0.8)));
+    let effects = bench.decide(None);
+    assert_eq!(effects, [Effect::Prepare { request: 4, attempt: 1 }]);
+    assert!(bench.thread.pressed);
+    let mut bench = long(&[]);
+    assert_eq!(bench.feed(pressure()), [Effect::Prepare { request: 4, attempt: 1 }]);
+}
+
+#[test]
+fn a_request_that_is_refused_as_too_long_makes_room_once() {
+    let mut bench = long(&[]);
+    let effects = vec![Effect::Prepare { request: 4, attempt: 1 }];
+    bench.send(&effects);
+    assert_eq!(bench.fail(ErrorCategory::ContextTooLong, 1), [Effect::MakeRoom { request: 5 }]);
+    let effects = bench.compacted(1);
+    bench.send(&effects);
+    assert_eq!(bench.fail(ErrorCategory::ContextTooLong, 1), []);
+    assert_eq!(bench.thread.phase, Phase::Idle);
+    bench.replayed();
+}
+
+#[test]
+fn room_can_be_asked_for_while_the_thread_waits() {
+    let mut bench = long(&[]);
+    assert_eq!(bench.feed(Event::CompactRequested {}), [], "it works");
+    bench.send(&[Effect::Prepare { request: 4, attempt: 1 }]);
+    bench.answer(Message::assistant("3"), StopReason::EndTurn);
+    assert_eq!(bench.feed(Event::CompactRequested {}), [Effect::MakeRoom { request: 5 }]);
+    assert_eq!(bench.prompt("meanwhile", PromptMode::FollowUp), []);
+    let effects = bench.compacted(1);
+    bench.send(&effects);
+    assert_eq!(bench.said().last().unwrap().1, "meanwhile");
+}
+
+#[test]
+fn making_room_can_be_cancelled() {
+    let mut bench = long(&[]);
+    bench.full();
+    assert_eq!(bench.feed(Event::CancelRequested { scope: CancelScope::Turn }), [Effect::StopCall]);
+    assert_eq!(bench.feed(Event::TurnCancelled { after_ms: 1 }), []);
+    assert_eq!((bench.thread.phase.clone(), bench.thread.history.len()), (Phase::Idle, 7));
+    bench.replayed();
+}
+
+#[test]
+fn a_log_without_rules_behaves_as_before_there_were_any() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    assert!(matches!(bench.fail(ErrorCategory::ContextTooLong, 1).as_slice(), []), "no window is known");
+    assert_eq!(bench.thread.phase, Phase::Idle);
+    assert!(bench.thread.rules.asks.is_empty());
+}
