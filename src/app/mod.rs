@@ -6,6 +6,7 @@
 mod approvals;
 mod briefing;
 mod connection;
+mod editor;
 pub mod export;
 mod fault;
 mod library;

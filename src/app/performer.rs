@@ -6,7 +6,7 @@ use super::setup::Setup;
 use super::{export, listing, requests};
 use crate::config::Trust;
 use crate::domain::event::PromptMode;
-use crate::domain::{Cost, Event, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values};
+use crate::domain::{Cost, Event, Held, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values};
 use crate::engine::driver::Outside;
 use crate::ports::{Clock, StoreError, SystemClock};
 use crate::store::registry::{Registry, ThreadEntry};
@@ -79,7 +79,9 @@ impl Performer {
     /// Carries out one effect; those that need the terminal come back.
     pub(super) fn perform(&mut self, effect: Effect) -> Option<Effect> {
         match effect {
-            Effect::Start { directive, model, prompt, inputs } => self.start(directive, model, prompt, inputs),
+            Effect::Start { directive, model, prompt, inputs, held } => {
+                self.start(directive, model, prompt, inputs, held);
+            }
             Effect::Open { thread_id } => self.open(thread_id),
             Effect::Revive { thread_id, command } => {
                 let from = self.connection.as_ref().and_then(|link| link.offset(&thread_id)).unwrap_or(0);
@@ -198,11 +200,15 @@ impl Performer {
         }
     }
 
-    fn start(&mut self, directive: String, model: ModelRef, prompt: String, inputs: Values) {
+    fn start(&mut self, directive: String, model: ModelRef, prompt: String, inputs: Values, held: Option<Arc<Held>>) {
         let now = SystemClock.now();
         let layout = self.layout();
         // Making a folder and a small file: quick, and the id is needed for everything after it.
-        let made = layout.claim(&directive, now).and_then(|thread_id| {
+        let claimed = match &held {
+            Some(held) => layout.claim_as(&held.thread_id),
+            None => layout.claim(&directive, now),
+        };
+        let made = claimed.and_then(|thread_id| {
             let summary = Summary {
                 thread_id: thread_id.clone(),
                 directive,
@@ -224,8 +230,14 @@ impl Performer {
                 let id = thread_id.clone();
                 let opened = Message::Opened { thread_id: id, newest: Vec::new(), older: None, state: None };
                 self.tell(opened);
-                let command = Command::Submit { text: prompt, mode: PromptMode::FollowUp };
-                self.connect(thread_id, 0, Reach::Start(command));
+                let reach = match held {
+                    // Whether it still is what was looked at, the workbench wants to hear.
+                    Some(held) => {
+                        Reach::Revive(Command::SubmitHeld { text: prompt, held: Box::new(Held::clone(&held)) })
+                    }
+                    None => Reach::Start(Command::Submit { text: prompt, mode: PromptMode::FollowUp }),
+                };
+                self.connect(thread_id, 0, reach);
             }
             Err(error) => self.tell(failed(&error)),
         }

@@ -37,6 +37,8 @@ pub enum Context {
     Items,
     /// The layers of a request.
     Layers,
+    /// The request on the screen has not been sent.
+    Preview,
     /// The list of queued messages.
     Queue,
     /// The inputs of a directive are being given.
@@ -65,13 +67,14 @@ impl Context {
             Self::List => "list",
             Self::Items => "items",
             Self::Layers => "layers",
+            Self::Preview => "preview",
             Self::Queue => "queue",
             Self::Form => "form",
         }
     }
 
     /// All contexts, in the order in which help lists them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Composer,
         Self::Text,
         Self::Empty,
@@ -89,6 +92,7 @@ impl Context {
         Self::Threads,
         Self::Items,
         Self::Layers,
+        Self::Preview,
         Self::Queue,
         Self::Pager,
     ];
@@ -114,6 +118,7 @@ impl Context {
             Self::List => "Lists",
             Self::Items => "Items",
             Self::Layers => "The context of a request",
+            Self::Preview => "The coming request, before it is sent",
             Self::Queue => "Queued messages",
             Self::Form => "Giving a directive its inputs",
         }
@@ -254,9 +259,12 @@ commands! {
     FormPrevious "form.previous" "Field before" "Go to the input before." [hidden];
     FormStart "form.start" "Start" "Begin a new thread with these inputs." [hidden];
     ContextShow "context.show" "Context" "Show the newest request of the thread: every layer, where it comes from, and what was left out and why." / "context";
-    ContextPreview "context.preview" "Preview" "Show what Enter would send now, layer by layer, and send nothing." / "preview";
+    ContextPreview "context.preview" "Preview" "Show what Enter would send now, layer by layer; Enter there sends it as it is shown." / "preview";
     ContextEarlier "context.earlier" "Request before" "Show the thread's request before this one." [hidden];
     ContextLater "context.later" "Request after" "Show the thread's request after this one." [hidden];
+    RequestSend "request.send" "Send it" "Send the request that is shown, as it is shown." [hidden];
+    RequestEdit "request.edit" "Back to the draft" "Go on writing; nothing is sent." [hidden];
+    RequestDrop "request.drop" "Drop it" "Send nothing and empty the draft; Ctrl+R still finds it." [hidden];
     LayerOpen "layer.open" "Open in $EDITOR" "Open the file that the layer is written in; other texts are shown as a copy." [hidden];
     LayerCopy "layer.copy" "Copy" "Put the layer's text on the clipboard." [hidden];
     ItemsShow "items.show" "Items" "List directives, knowledge and tools: where they lie, what they hide, what is wrong with them." / "items";

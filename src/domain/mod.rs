@@ -8,6 +8,7 @@ pub mod assembly;
 pub mod capability;
 pub mod command;
 pub mod event;
+pub mod held;
 pub mod id;
 pub mod input;
 pub mod message;
@@ -23,6 +24,7 @@ pub use assembly::{
 pub use capability::{Grant, Permissions, Verdict};
 pub use command::{Approval, Command, State};
 pub use event::{Event, Record, Timestamp};
+pub use held::{Held, HeldTool};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
 pub use input::{BadInput, Input, Values};
 pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};

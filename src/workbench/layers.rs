@@ -1,10 +1,12 @@
 //! The context screen: a request layer by layer, as it was sent or as it would be sent now.
 
 use super::message::{Effect, LayerRow, Level, RequestShown};
-use super::model::Model;
+use super::model::{Link, Model};
 use super::overlay::{Choice, Entry, Overlay, PickerKind};
 use super::shelf::Preview;
 use super::transcript::Kind;
+use crate::commands::CommandId;
+use crate::domain::event::PromptMode;
 
 /// The kind of preview that shows a layer.
 const LAYER: &str = "layer";
@@ -31,12 +33,21 @@ impl Model {
 
     /// Shows what Enter would send.
     pub(super) fn preview_request(&mut self) -> Vec<Effect> {
+        let text = self.composer.text();
+        let word = text.strip_prefix('/').map(|line| line.split(' ').next().unwrap_or_default().trim_end());
+        if word.is_some_and(|word| CommandId::from_slash(word).is_some()) {
+            self.say(Level::Info, "the draft is a command: Enter runs it and sends nothing");
+            return Vec::new();
+        }
+        if self.asks_first() {
+            return Vec::new();
+        }
         self.open_layers();
         vec![Effect::PreviewRequest {
             thread_id: self.thread.clone(),
             directive: self.directive.clone(),
             model: self.model.clone(),
-            prompt: self.composer.text(),
+            prompt: text,
             inputs: self.inputs.clone(),
         }]
     }
@@ -47,6 +58,43 @@ impl Model {
             self.shelf.request = None;
             self.pick(PickerKind::Layers, true);
         }
+    }
+
+    /// Whether the request on the screen has not been sent.
+    #[must_use]
+    pub fn shows_preview(&self) -> bool {
+        self.shelf.request.as_ref().is_some_and(|request| request.number.is_none())
+    }
+
+    /// Sends the request on the screen as it is.
+    pub(super) fn send_shown(&mut self) -> Vec<Effect> {
+        let Some(request) = &self.shelf.request else { return Vec::new() };
+        let Some(held) = request.held.clone() else {
+            self.say(Level::Info, "there is nothing to send yet: write a prompt first");
+            return Vec::new();
+        };
+        if self.is_working() || !matches!(self.link, Link::Draft | Link::Resting | Link::Connected) {
+            self.say(
+                Level::Warning,
+                "the thread is at work, and what it will send next depends on that; nothing was sent",
+            );
+            return Vec::new();
+        }
+        self.overlay = None;
+        self.shelf.request = None;
+        self.hand_over(PromptMode::FollowUp, Some(held))
+    }
+
+    /// Sends nothing and empties the draft.
+    pub(super) fn drop_shown(&mut self) -> Vec<Effect> {
+        self.overlay = None;
+        let text = self.composer.take();
+        self.complete();
+        if text.trim().is_empty() {
+            return Vec::new();
+        }
+        self.history.remember(&text);
+        vec![Effect::Remember(text)]
     }
 
     /// The request that led to the chosen block.
@@ -77,6 +125,8 @@ impl Model {
         let next = if forward { at.checked_add(1) } else { at.checked_sub(1) };
         match next.and_then(|next| request.numbers.get(next)).copied() {
             Some(number) => self.show_request(Some(number)),
+            // Behind the newest is what would come next.
+            None if forward && request.number.is_some() && !self.composer.is_empty() => self.preview_request(),
             None => Vec::new(), // the title tells that it is the first or the last
         }
     }
@@ -121,19 +171,24 @@ impl Model {
 
     /// Shows the layer's whole text in the editor, as a copy.
     pub(super) fn show_layer(&self) -> Vec<Effect> {
-        self.chosen_layer().map(|layer| Effect::ShowText(layer.text.clone())).into_iter().collect()
+        self.chosen_layer().map(|layer| Effect::ShowText(layer.text.to_string())).into_iter().collect()
     }
 
     /// Opens the file that the layer is written in.
     pub(super) fn open_layer(&self) -> Vec<Effect> {
-        match self.chosen_layer().and_then(|layer| layer.file.clone()) {
-            Some(file) => vec![Effect::OpenFile(file)],
+        // What was left out is mended where it is asked for.
+        let source = self.chosen_layer().and_then(|layer| match layer.absence {
+            None => layer.source.clone(),
+            Some(_) => layer.asked_by.clone().or_else(|| layer.source.clone()),
+        });
+        match source {
+            Some(source) => vec![Effect::OpenFile(source)],
             None => self.show_layer(),
         }
     }
 
     pub(super) fn copy_layer(&self) -> Vec<Effect> {
-        self.chosen_layer().map(|layer| Effect::Copy(layer.text.clone())).into_iter().collect()
+        self.chosen_layer().map(|layer| Effect::Copy(layer.text.to_string())).into_iter().collect()
     }
 }
 

@@ -140,7 +140,8 @@ impl Model {
                 if sent == Some(Sent::Approval) {
                     self.answer_failed();
                 }
-                if let Some(Sent::Prompt(text)) = sent {
+                let look_again = matches!(sent, Some(Sent::Held(_)));
+                if let Some(Sent::Prompt(text) | Sent::Held(text)) = sent {
                     let failed = self.waits.iter().position(|waits| waits.text == text && !waits.safe);
                     let mut place = 0..;
                     self.give_back(|_| place.next() == failed);
@@ -149,7 +150,7 @@ impl Model {
                     }
                 }
                 self.say(Level::Error, message);
-                Vec::new()
+                if look_again { self.preview_request() } else { Vec::new() }
             }
             FromWorker::Event { offset, next_offset, record } => {
                 if offset < self.log_end {

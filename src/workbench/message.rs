@@ -1,9 +1,10 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
 use crate::commands::{Key, Keymap};
-use crate::domain::{Input, ModelRef, Problem, Record, Status, ThreadId, Values};
+use crate::domain::{Assembly, Held, Input, ModelRef, Problem, Record, Status, ThreadId, Values};
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Something that happened outside the workbench.
 #[derive(Debug)]
@@ -167,7 +168,7 @@ impl ExportForm {
 }
 
 /// A request, layer by layer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestShown {
     /// `THREAD#NUMBER`, or what it would be.
     pub title: String,
@@ -178,6 +179,30 @@ pub struct RequestShown {
     /// Which of them this is; none for one that was not sent.
     pub number: Option<u32>,
     pub layers: Vec<LayerRow>,
+    /// The request itself.
+    pub whole: Option<Arc<Whole>>,
+    /// What is sent when the person says so; none for a request that was sent, or without a prompt.
+    pub held: Option<Arc<Held>>,
+}
+
+/// A request as it is sent, before it takes a provider's form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Whole {
+    /// `THREAD#NUMBER`, or what it would be.
+    pub name: String,
+    pub thread_id: ThreadId,
+    pub model: ModelRef,
+    pub max_output_tokens: u64,
+    /// With a layer for each tool.
+    pub assembly: Assembly,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub file: PathBuf,
+    /// Counts from 1; none for the whole file.
+    pub line: Option<u32>,
 }
 
 /// A layer, or a candidate that was left out.
@@ -192,9 +217,11 @@ pub struct LayerRow {
     pub lifetime: &'static str,
     /// Why it is not in the request.
     pub absence: Option<String>,
-    pub text: String,
-    /// Where it is written.
-    pub file: Option<PathBuf>,
+    pub text: Arc<str>,
+    /// Where its text is written.
+    pub source: Option<Source>,
+    /// Where it is written that it be there.
+    pub asked_by: Option<Source>,
 }
 
 /// How loud a notice is.
@@ -276,6 +303,8 @@ pub enum Effect {
         model: ModelRef,
         prompt: String,
         inputs: Values,
+        /// The request to send, where the person has looked at it.
+        held: Option<Arc<Held>>,
     },
     /// Show a thread: read the end of its log, connect if a worker runs it.
     Open {
@@ -323,8 +352,8 @@ pub enum Effect {
         id: String,
     },
     LoadFiles,
-    /// Open a file in `$EDITOR`.
-    OpenFile(PathBuf),
+    /// Open a file in `$EDITOR`, at its line where the editor can.
+    OpenFile(Source),
     /// Read a request of a thread: the one of this number, else the newest.
     LoadRequest {
         thread_id: ThreadId,

@@ -31,7 +31,8 @@ mod tests;
 
 pub use crate::worker::protocol;
 pub use message::{
-    DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, RequestShown, ThreadRow,
+    DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, RequestShown, Source,
+    ThreadRow, Whole,
 };
 pub use model::{Activity, Link, Model, NoticeLine, Options, Phase, Waits};
 pub use reading::{Reading, Search};

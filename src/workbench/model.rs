@@ -108,6 +108,8 @@ pub struct NoticeLine {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
     Prompt(String),
+    /// A prompt in a request that was looked at.
+    Held(String),
     Approval,
     Other,
 }
@@ -353,6 +355,9 @@ impl Model {
                 Some(_) => vec![Context::Reading, Context::Anywhere],
             },
             Some(Overlay::Picker(picker)) => match picker.kind.keys().filter(|_| !picker.filtering) {
+                Some(Context::Layers) if self.shows_preview() => {
+                    vec![Context::Preview, Context::Layers, Context::List, Context::Anywhere]
+                }
                 Some(keys) => vec![keys, Context::List, Context::Anywhere],
                 None => vec![Context::Picker, Context::Anywhere],
             },

@@ -1,9 +1,10 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
-use super::message::{DirectiveChoice, Effect, ItemRow, Level, RequestShown};
+use super::message::{DirectiveChoice, Effect, ItemRow, Level, RequestShown, Source};
 use super::model::Model;
 use super::overlay::{Choice, Entry, Overlay, PickerKind};
 use crate::domain::Severity;
+use std::sync::Arc;
 
 /// The lists, each as it was when somebody last asked.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +29,7 @@ pub struct Preview {
     pub kind: &'static str,
     pub id: String,
     /// None until it was read. An error says why it does not read.
-    pub text: Option<Result<String, String>>,
+    pub text: Option<Result<Arc<str>, String>>,
     /// First line on the screen.
     pub top: usize,
 }
@@ -78,7 +79,7 @@ impl Model {
 
     pub(super) fn item_read(&mut self, kind: &'static str, id: &str, text: Result<String, String>) {
         if let Some(preview) = self.shelf.preview.as_mut().filter(|preview| preview.kind == kind && preview.id == id) {
-            preview.text = Some(text);
+            preview.text = Some(text.map(Into::into));
             self.changed = true;
         }
     }
@@ -140,12 +141,12 @@ impl Model {
     pub(super) fn open_item(&mut self) -> Vec<Effect> {
         let Some(row) = self.chosen_item() else { return Vec::new() };
         if let Some(file) = &row.file {
-            return vec![Effect::OpenFile(file.clone())];
+            return vec![Effect::OpenFile(Source { file: file.clone(), line: None })];
         }
         let (kind, id) = (row.kind, row.id.clone());
         let read = self.shelf.preview.as_ref().filter(|preview| preview.kind == kind && preview.id == id);
         if let Some(Ok(text)) = read.and_then(|preview| preview.text.clone()) {
-            return vec![Effect::ShowText(text)];
+            return vec![Effect::ShowText(text.to_string())];
         }
         self.say(Level::Info, format!("`{id}` has not been read yet"));
         Vec::new()

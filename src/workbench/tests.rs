@@ -169,6 +169,7 @@ fn the_first_prompt_makes_the_thread() {
         model: ModelRef::new("a", "one"),
         prompt: "hello".into(),
         inputs: Values::new(),
+        held: None,
     };
     assert_eq!(session.effects(), [Effect::Remember("hello".into()), start]);
     assert_eq!(session.story(), ["pending hello"]);

@@ -5,9 +5,9 @@ use super::calls::{Call, Progress};
 use super::context::Planner;
 use super::tools::{News, RunningTool, news};
 use crate::context::{Plan, is_told};
-use crate::domain::event::{CallError, EndReason, ErrorCategory, StopReason};
+use crate::domain::event::{CallError, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Assembly, Block, Command, ContentHash, Event, MessageRef, ModelRef, Money, Record, RequestRecord, Status,
+    Assembly, Block, Command, ContentHash, Event, Held, MessageRef, ModelRef, Money, Record, RequestRecord, Status,
     ThreadKind, Tokens, ToolCall, ToolSpec, Usage,
 };
 use crate::engine::permission;
@@ -97,6 +97,9 @@ pub struct Driver<A> {
     pub(super) plan: Option<Arc<Plan>>,
     commands: mpsc::Receiver<Asked>,
     call: Option<Call>,
+    /// A request that a person has looked at, and how much had been said with its prompt: it goes out as it was seen for
+    /// as long as nothing more is said.
+    pub(super) seen: Option<(Box<Held>, usize)>,
     /// The recorded request that is about to be sent.
     held: Option<(Assembly, Vec<ToolSpec>)>,
     retry: Option<(u32, Instant)>,
@@ -117,6 +120,7 @@ impl<A: Audience> Driver<A> {
             plan: None,
             commands,
             call: None,
+            seen: None,
             held: None,
             retry: None,
             tool: None,
@@ -172,6 +176,12 @@ impl<A: Audience> Driver<A> {
                     return Err("there is nothing to send".into());
                 }
                 let prompt = self.thread.prompts + 1;
+                self.emit(Event::PromptQueued { prompt, text, mode }).await;
+            }
+            Command::SubmitHeld { text, held } => {
+                self.may_send(&text, &held)?;
+                self.seen = Some((held, self.thread.history.len() + 1));
+                let (prompt, mode) = (self.thread.prompts + 1, PromptMode::FollowUp);
                 self.emit(Event::PromptQueued { prompt, text, mode }).await;
             }
             Command::Withdraw { prompt } => {
@@ -344,8 +354,10 @@ impl<A: Audience> Driver<A> {
         };
         let system = ContentHash::of(assembly.system.as_bytes());
         let mut recorded = assembly.clone();
-        let known = self.settings.tools.tools();
-        let (specs, tools) = permission::offer(&mut recorded, &self.thread.permissions, known);
+        let (specs, tools) = match self.seen() {
+            Some(seen) => seen.offer(&mut recorded),
+            None => permission::offer(&mut recorded, &self.thread.permissions, self.settings.tools.tools()),
+        };
         let record = RequestRecord {
             schema: RequestRecord::SCHEMA.to_owned(),
             thread_id: self.thread.id.clone(),

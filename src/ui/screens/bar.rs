@@ -137,6 +137,7 @@ fn doing(model: &Model) -> Option<(String, Role)> {
 fn hints(model: &Model) -> Vec<(String, &'static str)> {
     let contexts = model.contexts();
     let starts = model.chosen_item().is_some_and(|item| item.directive.is_some());
+    let unsent = model.shows_preview();
     let commands: &[(CommandId, &str)] = match &model.overlay {
         Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads && !picker.filtering => {
             &[(CommandId::ListAccept, "open"), (CommandId::FilterStart, "filter"), (CommandId::ListClose, "close")]
@@ -147,6 +148,16 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::ListClose, "close"),
             (CommandId::FilterStart, "filter"),
             (CommandId::PreviewDown, "scroll"),
+        ],
+        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers && !picker.filtering && unsent => &[
+            (CommandId::RequestSend, "send"),
+            (CommandId::RequestEdit, "edit"),
+            (CommandId::RequestDrop, "drop"),
+            (CommandId::LayerOpen, "editor"),
+            (CommandId::ContextEarlier, "before"),
+            (CommandId::PreviewDown, "scroll"),
+            (CommandId::FilterStart, "filter"),
+            (CommandId::ListClose, "close"),
         ],
         Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers && !picker.filtering => &[
             (CommandId::ContextEarlier, "before"),

@@ -88,7 +88,7 @@ fn a_directive_with_inputs_is_asked_for_them_and_they_go_with_the_first_prompt()
     session.keys("enter");
     let inputs = Values::from([("target".into(), "the 漢字 moo".into()), ("note".into(), "so by hand".into())]);
     let (directive, model) = ("team/deploy".into(), ModelRef::new("a", "one"));
-    let start = Effect::Start { directive, model, prompt: "half a thought".into(), inputs: inputs.clone() };
+    let start = Effect::Start { directive, model, prompt: "half a thought".into(), inputs: inputs.clone(), held: None };
     assert_eq!(session.effects(), [Effect::Remember("half a thought".into()), start]);
     // The next one of the same directive is told the same.
     session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
@@ -185,7 +185,10 @@ fn items_are_looked_at_opened_and_started() {
     assert_eq!(session.model.shelf.preview.as_ref().unwrap().text, None);
     session.tell(text("knowledge", "rules", &"line\n".repeat(5))).keys("o J J J");
     assert_eq!(session.model.shelf.preview.as_ref().unwrap().top, 4);
-    assert_eq!(session.effects(), [read("knowledge", "rules"), Effect::OpenFile("/p/.ai/r.md".into())]);
+    assert_eq!(
+        session.effects(),
+        [read("knowledge", "rules"), Effect::OpenFile(Source { file: "/p/.ai/r.md".into(), line: None })]
+    );
     // One that was saved is read again where it stands.
     session.tell(Message::Saved);
     assert_eq!(session.effects(), [Effect::LoadItems, read("knowledge", "rules")]);

@@ -14,14 +14,18 @@ fn the_context_of_a_request() {
         origin: format!("project .ai/knowledge/{id}.md:12, by hook 環境 (layer 2, .ai/config/agent/hooks.yaml:4)"),
         absence: absence.map(str::to_owned),
         text: format!("# {id}\n\nBe kind 親切 👩‍👩‍👧 to people who read this, line by line, as long as it is.\n")
-            .repeat(12),
-        file: None,
+            .repeat(12)
+            .into(),
+        source: None,
+        asked_by: None,
     };
     let request = RequestShown {
         title: "chat-1772758807565#3".into(),
         size: "anthropic/claude-sonnet-4-5 · ~6.4k of 200k tokens".into(),
         numbers: vec![1, 2, 3],
         number: Some(3),
+        whole: None,
+        held: None,
         layers: vec![
             layer("system", "constitution", "levain/Constitution", 80, None),
             layer("system", "context", "team/規則", 210, None),
