@@ -15,6 +15,7 @@ pub mod logging;
 pub mod models;
 mod outside;
 mod pacer;
+mod pages;
 mod performer;
 mod reload;
 pub mod requests;

@@ -3,7 +3,7 @@
 use super::connection::{Connection, Reach};
 use super::outside::Models;
 use super::setup::Setup;
-use super::{export, listing, requests};
+use super::{export, listing, pages, requests};
 use crate::config::Trust;
 use crate::domain::event::PromptMode;
 use crate::domain::{Cost, Event, Held, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values};
@@ -100,6 +100,18 @@ impl Performer {
             Effect::LoadRequest { thread_id, number } => {
                 let setup = Arc::clone(&self.setup);
                 self.answer(move || Message::Request(requests::stored(&setup, &thread_id, number).map(Box::new)));
+            }
+            Effect::LoadBasis(coming) => {
+                let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
+                self.jobs.spawn(async move {
+                    // What cannot be planned has no size; sending or looking at it says why.
+                    if let Ok(basis) = requests::basis(setup, coming).await {
+                        let _ending = messages.send(Message::Basis(Box::new(basis))).await;
+                    }
+                });
+            }
+            Effect::ViewRequest { whole, view } => {
+                self.list(move |setup| Message::Page(pages::page(setup, &whole, view).map(Box::new)));
             }
             Effect::PreviewRequest { thread_id, directive, model, prompt, inputs } => {
                 let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());

@@ -4,8 +4,8 @@ use super::{Briefing, Setup};
 use crate::context::words::{kind, origin, part_of};
 use crate::context::{Parts, Plan, Start, Surroundings, assemble};
 use crate::domain::{
-    Assembly, Channel, Decision, Entry, Event, Held, Layer, Lifetime, Limits, Message, ModelRef, Origin, Piece, Role,
-    Space, ThreadId, ThreadKind, Via,
+    Assembly, Channel, Decision, Entry, Event, Held, Layer, Lifetime, Limits, Message, ModelRef, Money, Origin, Piece,
+    Role, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
 };
 use crate::engine::driver::{Outside, Planner};
 use crate::engine::permission;
@@ -15,6 +15,7 @@ use crate::items::{Items, Kind, Place};
 use crate::ports::{Clock, StoreError, SystemClock, ToolRunner};
 use crate::store::thread::Summary;
 use crate::store::{log, recover, request};
+use crate::workbench::counter::{Basis, Coming};
 use crate::workbench::{LayerRow, RequestShown, Source, Whole};
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -111,6 +112,26 @@ pub(super) async fn next(
     .await
 }
 
+/// What the coming request comes to without its prompt.
+///
+/// # Errors
+/// The sentence a person should read.
+pub(super) async fn basis(setup: Arc<Setup>, coming: Coming) -> Result<Basis, String> {
+    /// Few enough tokens for the usual price, where long requests have another.
+    const MANY: u64 = 100_000;
+    let tokens = if coming.context > Tokens(0) {
+        coming.context
+    } else {
+        let Coming { thread, directive, model, inputs, .. } = coming.clone();
+        let shown = next(Arc::clone(&setup), thread, directive, model, String::new(), inputs).await?;
+        shown.whole.map(|whole| whole.assembly.tokens()).unwrap_or_default()
+    };
+    let spend = setup.models.spend(&coming.model, &Usage { input: Tokens(MANY), ..Usage::default() });
+    let window = setup.models.window(&coming.model);
+    let per_million = spend.map(|spend| Money(spend.0.saturating_mul(1_000_000 / MANY.cast_signed())));
+    Ok(Basis { coming, tokens, window, per_million })
+}
+
 /// The request that `prompt` would make, of `thread` or of a new one, with the tools it would offer. Reads which items
 /// there are.
 #[must_use]
@@ -204,7 +225,7 @@ fn shown(setup: &Setup, whole: Whole) -> RequestShown {
     }
 }
 
-fn row(items: &Items, layer: &Layer, text: &str, messages: &[Entry]) -> LayerRow {
+fn row(items: &Items, layer: &Layer, text: &Arc<str>, messages: &[Entry]) -> LayerRow {
     let asked_by = asked_by(items, &layer.origin);
     LayerRow {
         id: layer.id.clone(),
@@ -221,12 +242,17 @@ fn row(items: &Items, layer: &Layer, text: &str, messages: &[Entry]) -> LayerRow
             Decision::Included => None,
             Decision::Skipped { absence } => Some(absence.to_string()),
         },
-        text: match layer.channel {
-            Channel::Messages { first, count } => said(messages.get(first..first + count).unwrap_or_default()),
-            Channel::System | Channel::Message { .. } | Channel::Tools => text.into(),
-        },
+        text: self::text(layer, text, messages),
         source: source(items, &layer.origin),
         asked_by,
+    }
+}
+
+/// The text of a layer as people read it.
+pub(super) fn text(layer: &Layer, text: &Arc<str>, messages: &[Entry]) -> Arc<str> {
+    match layer.channel {
+        Channel::Messages { first, count } => said(messages.get(first..first + count).unwrap_or_default()),
+        Channel::System | Channel::Message { .. } | Channel::Tools => Arc::clone(text),
     }
 }
 

@@ -339,6 +339,8 @@ impl App {
             | Effect::Open { .. }
             | Effect::LoadRequest { .. }
             | Effect::PreviewRequest { .. }
+            | Effect::ViewRequest { .. }
+            | Effect::LoadBasis(_)
             | Effect::Revive { .. }
             | Effect::Send(_)
             | Effect::LoadOlder { .. }

@@ -2,10 +2,11 @@
 
 use super::message::{Effect, LayerRow, Level, RequestShown};
 use super::model::{Link, Model};
-use super::overlay::{Choice, Entry, Overlay, PickerKind};
+use super::overlay::{Choice, Entry, Overlay, Picker, PickerKind};
 use super::shelf::Preview;
 use super::transcript::Kind;
 use crate::commands::CommandId;
+use crate::domain::Held;
 use crate::domain::event::PromptMode;
 
 /// The kind of preview that shows a layer.
@@ -43,21 +44,40 @@ impl Model {
             return Vec::new();
         }
         self.open_layers();
+        self.preview_again()
+    }
+
+    /// Puts together anew what Enter would send.
+    pub(super) fn preview_again(&self) -> Vec<Effect> {
         vec![Effect::PreviewRequest {
             thread_id: self.thread.clone(),
             directive: self.directive.clone(),
             model: self.model.clone(),
-            prompt: text,
+            prompt: self.composer.text(),
             inputs: self.inputs.clone(),
         }]
     }
 
     fn open_layers(&mut self) {
-        let open = matches!(&self.overlay, Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers);
-        if !open {
+        if self.layers_picker().is_none() {
             self.shelf.request = None;
             self.pick(PickerKind::Layers, true);
         }
+    }
+
+    /// The list of layers, also while a page lies over it.
+    pub(super) fn layers_picker(&self) -> Option<&Picker> {
+        match &self.overlay {
+            Some(Overlay::Picker(picker)) => Some(picker).filter(|picker| picker.kind == PickerKind::Layers),
+            Some(Overlay::Sheet(sheet)) => Some(&sheet.under),
+            Some(Overlay::Pager(_) | Overlay::Form(_)) | None => None,
+        }
+    }
+
+    /// Whether a request is looked at.
+    #[must_use]
+    pub fn shows_request(&self) -> bool {
+        self.layers_picker().is_some()
     }
 
     /// Whether the request on the screen has not been sent.
@@ -134,28 +154,33 @@ impl Model {
     pub(super) fn request_read(&mut self, request: Result<Box<RequestShown>, String>) -> Vec<Effect> {
         match request {
             Ok(request) => {
+                let changed = self.shelf.request.as_ref().map(|before| before.changed_in(&request)).unwrap_or_default();
+                if !changed.is_empty() {
+                    self.say(Level::Info, format!("changed since you looked: {}", changed.join(", ")));
+                }
                 self.shelf.request = Some(*request);
                 self.shelf.preview = None;
+                let entries = self.layer_entries();
+                if let Some(Overlay::Sheet(sheet)) = &mut self.overlay {
+                    sheet.under.set_entries(entries);
+                }
                 self.refill(PickerKind::Layers);
             }
             Err(why) => {
-                if self.shelf.request.is_none()
-                    && matches!(&self.overlay, Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers)
-                {
+                if self.shelf.request.is_none() && self.layers_picker().is_some() {
                     self.overlay = None;
                 }
                 self.say(Level::Warning, why);
             }
         }
         self.changed = true;
-        Vec::new()
+        self.page_again()
     }
 
     /// The chosen layer, while layers are listed.
     #[must_use]
     pub fn chosen_layer(&self) -> Option<&LayerRow> {
-        let Some(Overlay::Picker(picker)) = &self.overlay else { return None };
-        let Choice::Layer(index) = picker.chosen()?.choice else { return None };
+        let Choice::Layer(index) = self.layers_picker()?.chosen()?.choice else { return None };
         self.shelf.request.as_ref()?.layers.get(index)
     }
 
@@ -187,12 +212,41 @@ impl Model {
         }
     }
 
+    /// Opens the file that says that the layer be there.
+    pub(super) fn open_asker(&mut self) -> Vec<Effect> {
+        match self.chosen_layer().and_then(|layer| layer.asked_by.clone()) {
+            Some(source) => vec![Effect::OpenFile(source)],
+            None => {
+                self.say(Level::Info, "no file of yours asks for it");
+                Vec::new()
+            }
+        }
+    }
+
     pub(super) fn copy_layer(&self) -> Vec<Effect> {
         self.chosen_layer().map(|layer| Effect::Copy(layer.text.to_string())).into_iter().collect()
     }
 }
 
 impl RequestShown {
+    /// Ids of what is different in `after`, another look at the same prompt.
+    fn changed_in(&self, after: &Self) -> Vec<String> {
+        let same = |one: &Held, other: &Held| one.hash == other.hash;
+        let (Some(before), Some(now)) = (&self.held, &after.held) else { return Vec::new() };
+        if same(before, now) {
+            return Vec::new();
+        }
+        let is_in = |layers: &[LayerRow], one: &LayerRow| {
+            layers.iter().any(|other| (&other.id, &other.part, &other.text) == (&one.id, &one.part, &one.text))
+        };
+        let new = after.layers.iter().filter(|layer| !is_in(&self.layers, layer));
+        let gone = self.layers.iter().filter(|layer| !is_in(&after.layers, layer));
+        let mut ids: Vec<String> = new.chain(gone).map(|layer| layer.id.clone()).collect();
+        ids.sort();
+        ids.dedup();
+        ids
+    }
+
     /// Its name, its place among the requests of the thread, and its size.
     #[must_use]
     pub fn heading(&self) -> String {

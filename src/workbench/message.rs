@@ -1,5 +1,7 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
+use super::counter::{Basis, Coming};
+use super::sheet::{Page, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::{Assembly, Held, Input, ModelRef, Problem, Record, Status, ThreadId, Values};
 use crate::worker::protocol::{Command, FromWorker, State};
@@ -93,6 +95,10 @@ pub enum Message {
     Items(Vec<ItemRow>),
     /// A request with its layers (answer to [`Effect::LoadRequest`] and [`Effect::PreviewRequest`]), or why there is none.
     Request(Result<Box<RequestShown>, String>),
+    /// A page about the request on the screen (answer to [`Effect::ViewRequest`]), or why there is none.
+    Page(Result<Box<Page>, String>),
+    /// What is known of the coming request (answer to [`Effect::LoadBasis`]).
+    Basis(Box<Basis>),
     /// The text of an item, or why it does not read (answer to [`Effect::ReadItem`]).
     ItemText {
         kind: &'static str,
@@ -137,6 +143,8 @@ impl Message {
             Self::Directives(_) => "directives",
             Self::Items(_) => "items",
             Self::Request(_) => "request",
+            Self::Page(_) => "page",
+            Self::Basis(_) => "basis",
             Self::ItemText { .. } => "item_text",
             Self::Files(_) => "files",
             Self::Saved => "saved",
@@ -358,6 +366,13 @@ pub enum Effect {
     LoadRequest {
         thread_id: ThreadId,
         number: Option<u32>,
+    },
+    /// Reckon what the coming request comes to without its prompt.
+    LoadBasis(Coming),
+    /// Write a page about a request.
+    ViewRequest {
+        whole: Arc<Whole>,
+        view: View,
     },
     /// Put together what sending `prompt` now would send, and send nothing.
     PreviewRequest {

@@ -7,6 +7,7 @@
 pub mod approval;
 pub mod completion;
 pub mod composer;
+pub mod counter;
 pub mod export;
 pub mod form;
 pub mod geometry;
@@ -21,6 +22,7 @@ mod perform;
 mod queue;
 mod reading;
 mod scroll;
+pub mod sheet;
 mod shelf;
 mod submit;
 pub mod transcript;

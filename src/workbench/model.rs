@@ -363,6 +363,11 @@ impl Model {
             },
             Some(Overlay::Form(_)) => vec![Context::Form, Context::Text, Context::Anywhere],
             Some(Overlay::Pager(_)) => vec![Context::Pager, Context::Anywhere],
+            Some(Overlay::Sheet(sheet)) if sheet.is_searching() => vec![Context::Search, Context::Anywhere],
+            Some(Overlay::Sheet(_)) if self.shows_preview() => {
+                vec![Context::Preview, Context::Sheet, Context::List, Context::Anywhere]
+            }
+            Some(Overlay::Sheet(_)) => vec![Context::Sheet, Context::List, Context::Anywhere],
         }
     }
 }

@@ -7,6 +7,7 @@ mod form;
 mod items;
 mod overlay;
 mod panel;
+mod sheet;
 mod transcript;
 
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tests;
 
 use super::cells::Canvas;
 use super::painter::Painter;
+use super::theme::Role;
 use crate::workbench::{Model, geometry};
 use ratatui::Frame;
 
@@ -34,12 +36,17 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
         bar::title(model, regions.title, &mut canvas);
         transcript::draw(model, painter, regions.transcript, &mut canvas);
         approval::draw(model, regions.approval, &mut canvas);
-        draft::notice(model, regions.notice, &mut canvas);
+        if model.overlay.is_none() {
+            draft::notice(model, regions.notice, &mut canvas);
+        }
         draft::queue(model, regions.queue, &mut canvas);
         let mut cursor = draft::draw(model, &regions, &mut canvas);
         bar::status(model, regions.status, &mut canvas);
         if model.overlay.is_some() {
             cursor = overlay::draw(model, &mut canvas);
+            let below = geometry::overlay_notice(model);
+            canvas.fill(below, Role::Text);
+            draft::notice(model, below, &mut canvas);
         } else {
             draft::completion(model, &regions, &mut canvas);
         }
