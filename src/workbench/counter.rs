@@ -59,9 +59,10 @@ impl Model {
         Some(Effect::LoadBasis(coming))
     }
 
-    pub(super) fn basis_read(&mut self, basis: Basis) {
+    pub(super) fn basis_read(&mut self, basis: Basis) -> Vec<Effect> {
         self.changed |= self.shelf.coming.as_ref() == Some(&basis.coming);
         self.shelf.basis = Some(basis);
+        Vec::new()
     }
 
     /// What sending the draft would come to, once that is known.

@@ -214,13 +214,11 @@ impl Model {
 
     /// Opens the file that says that the layer be there.
     pub(super) fn open_asker(&mut self) -> Vec<Effect> {
-        match self.chosen_layer().and_then(|layer| layer.asked_by.clone()) {
-            Some(source) => vec![Effect::OpenFile(source)],
-            None => {
-                self.say(Level::Info, "no file of yours asks for it");
-                Vec::new()
-            }
+        if let Some(source) = self.chosen_layer().and_then(|layer| layer.asked_by.clone()) {
+            return vec![Effect::OpenFile(source)];
         }
+        self.say(Level::Info, "no file of yours asks for it");
+        Vec::new()
     }
 
     pub(super) fn copy_layer(&self) -> Vec<Effect> {

@@ -214,25 +214,30 @@ impl Model {
 
     /// Searches the page on the screen, else the transcript.
     fn search(&mut self, layout: &mut dyn Layout, command: CommandId) {
-        let change: Option<fn(&mut String)> = match command {
-            CommandId::SearchBackspace => Some(|text| {
-                text.pop();
-            }),
-            CommandId::SearchClear => Some(String::clear),
-            _ => None,
+        let in_page = self.sheet().is_some();
+        let mut change = |change: fn(&mut String)| {
+            if in_page {
+                self.with_sheet(|sheet, rows| sheet.edit_search(rows, change));
+            } else {
+                self.edit_search(layout, change);
+            }
         };
-        let forward = command == CommandId::SearchNext;
-        match (command, change, self.sheet().is_some()) {
-            (_, Some(change), true) => self.with_sheet(|sheet, rows| sheet.edit_search(rows, change)),
-            (_, Some(change), false) => self.edit_search(layout, change),
-            (CommandId::SearchStart, None, true) => self.with_sheet(|sheet, _| sheet.start_search()),
-            (CommandId::SearchStart, None, false) => self.start_search(layout),
-            (CommandId::SearchAccept, None, true) => self.with_sheet(|sheet, _| sheet.accept_search()),
-            (CommandId::SearchAccept, None, false) => self.accept_search(),
-            (CommandId::SearchDrop, None, true) => self.with_sheet(|sheet, _| sheet.drop_search()),
-            (CommandId::SearchDrop, None, false) => self.drop_search(layout),
-            (_, None, true) => self.with_sheet(|sheet, rows| sheet.find(forward, rows)),
-            (_, None, false) => self.find(layout, forward),
+        if command == CommandId::SearchBackspace {
+            change(|text| {
+                text.pop();
+            });
+        } else if command == CommandId::SearchClear {
+            change(String::clear);
+        } else if in_page {
+            self.with_sheet(|sheet, rows| sheet.search(command, rows));
+        } else if command == CommandId::SearchStart {
+            self.start_search(layout);
+        } else if command == CommandId::SearchAccept {
+            self.accept_search();
+        } else if command == CommandId::SearchDrop {
+            self.drop_search(layout);
+        } else {
+            self.find(layout, command == CommandId::SearchNext);
         }
     }
 

@@ -6,6 +6,7 @@ use super::message::{Effect, Level, RequestShown, Whole};
 use super::model::Model;
 use super::overlay::{Overlay, Picker};
 use super::reading::Search;
+use crate::commands::{CommandId, Context};
 use crate::domain::ThreadId;
 use std::ops::Range;
 use std::sync::Arc;
@@ -186,7 +187,20 @@ impl Sheet {
         self.search.as_ref().is_some_and(|search| search.writing)
     }
 
-    pub(super) fn start_search(&mut self) {
+    /// A command of the search that changes no words.
+    pub(super) fn search(&mut self, command: CommandId, height: usize) {
+        if command == CommandId::SearchStart {
+            self.start_search();
+        } else if command == CommandId::SearchAccept {
+            self.accept_search();
+        } else if command == CommandId::SearchDrop {
+            self.drop_search();
+        } else {
+            self.find(command == CommandId::SearchNext, height);
+        }
+    }
+
+    fn start_search(&mut self) {
         self.origin = self.top;
         let mut search = Search::default();
         (search.writing, search.found) = (true, true);
@@ -207,7 +221,7 @@ impl Sheet {
         self.show_hit(height);
     }
 
-    pub(super) fn accept_search(&mut self) {
+    fn accept_search(&mut self) {
         let Some(search) = &mut self.search else { return };
         search.writing = false;
         if search.text.is_empty() {
@@ -216,7 +230,7 @@ impl Sheet {
     }
 
     /// Gives the search up; while it was being written, the page goes back to where it began.
-    pub(super) fn drop_search(&mut self) {
+    fn drop_search(&mut self) {
         if self.is_searching() {
             self.top = self.origin;
         }
@@ -225,7 +239,7 @@ impl Sheet {
     }
 
     /// Goes to the next place or the one before, round the ends.
-    pub(super) fn find(&mut self, forward: bool, height: usize) {
+    fn find(&mut self, forward: bool, height: usize) {
         let count = self.hits.len();
         if count > 0 {
             self.hit = if forward { (self.hit + 1) % count } else { (self.hit + count - 1) % count };
@@ -293,6 +307,14 @@ fn wrapped(lines: &[SheetLine], width: usize) -> Vec<Row> {
     rows
 }
 
+impl RequestShown {
+    /// Asks for a page about it.
+    fn view(&self, view: View) -> Vec<Effect> {
+        let whole = self.whole.clone();
+        whole.map(|whole| Effect::ViewRequest { whole, view }).into_iter().collect()
+    }
+}
+
 impl Model {
     /// The page on the screen.
     #[must_use]
@@ -308,18 +330,13 @@ impl Model {
         }
     }
 
-    fn view(&self, request: &RequestShown, view: View) -> Vec<Effect> {
-        let whole = request.whole.clone();
-        whole.map(|whole| Effect::ViewRequest { whole, view }).into_iter().collect()
-    }
-
     /// Shows all of the request's text.
-    pub(super) fn show_text(&mut self) -> Vec<Effect> {
-        self.shelf.request.as_ref().map(|request| self.view(request, View::Text)).unwrap_or_default()
+    pub(super) fn show_text(&self) -> Vec<Effect> {
+        self.shelf.request.as_ref().map(|request| request.view(View::Text)).unwrap_or_default()
     }
 
     /// Shows the request as it goes over the wire; asked again, in the next form, and after the last as text.
-    pub(super) fn show_wire(&mut self) -> Vec<Effect> {
+    pub(super) fn show_wire(&self) -> Vec<Effect> {
         let Some(request) = &self.shelf.request else { return Vec::new() };
         let next = match self.sheet().map(|sheet| &sheet.page.view) {
             Some(View::Wire(Some(form))) => {
@@ -330,7 +347,7 @@ impl Model {
             }
             Some(View::Wire(None) | View::Text | View::Difference(_)) | None => View::Wire(None),
         };
-        self.view(request, next)
+        request.view(next)
     }
 
     /// Shows how the request differs from the one that was marked, else from the one before it.
@@ -345,19 +362,13 @@ impl Model {
         let before = marked
             .map(|marked| Compared::Whole(Arc::clone(marked)))
             .or_else(|| Some(Compared::Sent { thread_id: whole.thread_id.clone(), number: *before? }));
-        match before {
-            Some(before) => self.view(request, View::Difference(before)),
-            None => {
-                let key =
-                    self.keymap.key_for(crate::commands::CommandId::RequestMark, &[crate::commands::Context::Layers]);
-                let key = key.map(|key| key.to_string()).unwrap_or_default();
-                self.say(
-                    Level::Info,
-                    format!("nothing was sent before it; mark another request with {key} and come back"),
-                );
-                Vec::new()
-            }
+        if let Some(before) = before {
+            return request.view(View::Difference(before));
         }
+        let key = self.keymap.key_for(CommandId::RequestMark, &[Context::Layers]);
+        let key = key.map(|key| key.to_string()).unwrap_or_default();
+        self.say(Level::Info, format!("nothing was sent before it; mark another request with {key} and come back"));
+        Vec::new()
     }
 
     /// Marks the request for comparing, or takes the mark off.
@@ -375,11 +386,15 @@ impl Model {
     }
 
     /// A page has been made. It belongs to the request on the screen, or comes too late.
-    pub(super) fn page_made(&mut self, page: Result<Box<Page>, String>) {
-        let page = match page {
-            Ok(page) => *page,
-            Err(why) => return self.say(Level::Warning, why),
-        };
+    pub(super) fn page_made(&mut self, page: Result<Box<Page>, String>) -> Vec<Effect> {
+        match page {
+            Ok(page) => self.open_page(*page),
+            Err(why) => self.say(Level::Warning, why),
+        }
+        Vec::new()
+    }
+
+    fn open_page(&mut self, page: Page) {
         let chosen = self.chosen_layer().map(|layer| layer.id.clone());
         let goes_on = self.sheet().is_some_and(|sheet| matches!(sheet.page.view, View::Wire(_)));
         if let View::Wire(Some(form)) = &page.view
@@ -426,7 +441,7 @@ impl Model {
         match (&sheet.page.view, &self.shelf.request) {
             // It may be another that comes before it.
             (View::Difference(_), Some(_)) => self.show_difference(),
-            (view @ (View::Text | View::Wire(_)), Some(request)) => self.view(request, view.clone()),
+            (view @ (View::Text | View::Wire(_)), Some(request)) => request.view(view.clone()),
             (_, None) => Vec::new(),
         }
     }
@@ -443,7 +458,7 @@ mod tests {
     fn rows(text: &str, width: usize) -> Vec<String> {
         let lines: Vec<SheetLine> = text.lines().map(|line| SheetLine::new(Sort::Plain, line)).collect();
         let rows = wrapped(&lines, width);
-        rows.into_iter().map(|row| lines[row.line].text[row.bytes].to_owned()).collect()
+        rows.into_iter().map(|row| lines[row.line].text.get(row.bytes).unwrap().to_owned()).collect()
     }
 
     #[test]

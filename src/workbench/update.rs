@@ -91,14 +91,8 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             Vec::new()
         }
         Message::Request(request) => model.request_read(request),
-        Message::Basis(basis) => {
-            model.basis_read(*basis);
-            Vec::new()
-        }
-        Message::Page(page) => {
-            model.page_made(page);
-            Vec::new()
-        }
+        Message::Basis(basis) => model.basis_read(*basis),
+        Message::Page(page) => model.page_made(page),
         Message::Items(items) => {
             model.items_listed(items);
             Vec::new()

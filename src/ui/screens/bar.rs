@@ -137,23 +137,13 @@ fn doing(model: &Model) -> Option<(String, Role)> {
     }
 }
 
-/// The keys that matter now, by what holds now.
-fn hints(model: &Model) -> Vec<(String, &'static str)> {
-    let contexts = model.contexts();
-    let starts = model.chosen_item().is_some_and(|item| item.directive.is_some());
-    let unsent = model.shows_preview();
-    let commands: &[(CommandId, &str)] = match &model.overlay {
-        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads && !picker.filtering => {
-            &[(CommandId::ListAccept, "open"), (CommandId::FilterStart, "filter"), (CommandId::ListClose, "close")]
+/// The keys that matter while a request is looked at.
+fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'static str)] {
+    match overlay {
+        Overlay::Picker(picker) if picker.filtering => {
+            &[(CommandId::ListAccept, "keep"), (CommandId::ListClose, "close")]
         }
-        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Items && !picker.filtering => &[
-            (CommandId::ListAccept, if starts { "start" } else { "open" }),
-            (CommandId::ItemsOpen, "editor"),
-            (CommandId::ListClose, "close"),
-            (CommandId::FilterStart, "filter"),
-            (CommandId::PreviewDown, "scroll"),
-        ],
-        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers && !picker.filtering && unsent => &[
+        Overlay::Picker(_) if model.shows_preview() => &[
             (CommandId::RequestSend, "send"),
             (CommandId::RequestEdit, "edit"),
             (CommandId::RequestDrop, "drop"),
@@ -168,7 +158,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::PreviewDown, "scroll"),
             (CommandId::HelpShow, "all keys"),
         ],
-        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers && !picker.filtering => &[
+        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) => &[
             (CommandId::ContextEarlier, "before"),
             (CommandId::ContextLater, "after"),
             (CommandId::RequestText, "text"),
@@ -182,10 +172,10 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::ListClose, "close"),
             (CommandId::HelpShow, "all keys"),
         ],
-        Some(Overlay::Sheet(sheet)) if sheet.is_searching() => {
+        Overlay::Sheet(sheet) if sheet.is_searching() => {
             &[(CommandId::SearchAccept, "keep"), (CommandId::SearchDrop, "give up")]
         }
-        Some(Overlay::Sheet(_)) => &[
+        Overlay::Sheet(_) => &[
             (CommandId::ListClose, "layers"),
             (CommandId::RequestWire, "wire"),
             (CommandId::RequestText, "text"),
@@ -196,6 +186,26 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::ContextEarlier, "before"),
             (CommandId::ContextLater, "after"),
         ],
+    }
+}
+
+/// The keys that matter now, by what holds now.
+fn hints(model: &Model) -> Vec<(String, &'static str)> {
+    let contexts = model.contexts();
+    let starts = model.chosen_item().is_some_and(|item| item.directive.is_some());
+    let commands: &[(CommandId, &str)] = match &model.overlay {
+        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads && !picker.filtering => {
+            &[(CommandId::ListAccept, "open"), (CommandId::FilterStart, "filter"), (CommandId::ListClose, "close")]
+        }
+        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Items && !picker.filtering => &[
+            (CommandId::ListAccept, if starts { "start" } else { "open" }),
+            (CommandId::ItemsOpen, "editor"),
+            (CommandId::ListClose, "close"),
+            (CommandId::FilterStart, "filter"),
+            (CommandId::PreviewDown, "scroll"),
+        ],
+        Some(overlay @ Overlay::Sheet(_)) => request_hints(model, overlay),
+        Some(overlay) if model.shows_request() => request_hints(model, overlay),
         Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Queue && !picker.filtering => &[
             (CommandId::ListAccept, "edit"),
             (CommandId::QueueUp, "earlier"),
