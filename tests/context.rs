@@ -258,7 +258,7 @@ fn every_reason_for_an_absence_is_told_with_its_values() {
     terminal.wait_for("✗ hidden");
     terminal.send_keys("t");
     terminal.wait_for("┌ text · what Enter would send");
-    terminal.send_keys("/left out\r");
+    terminal.send_keys("/left out: \r");
     // As many as there are; each is gone to.
     let absent = decisions.iter().filter(|decision| decision["is"] == "skipped").count();
     let mut told = String::new();
