@@ -5,7 +5,8 @@ use levain::commands::{Key, KeyCode, Keymap};
 use levain::domain::event::Delta;
 use levain::domain::{Event, ModelRef, Record, ThreadId, Timestamp};
 use levain::ui::{ColourDepth, Painter, Theme, view};
-use levain::workbench::{Message, Model, Options, update};
+use levain::workbench::sheet::{Page, SheetLine, Sort, View};
+use levain::workbench::{LayerRow, Message, Model, Options, RequestShown, update};
 use levain::worker::protocol::FromWorker;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -149,6 +150,47 @@ fn scroll_pages(bencher: Bencher<'_, '_>) {
             session.tell(Message::Key(Key::plain(code)));
             session.draw();
         }
+    });
+}
+
+/// The context of a request with one layer of a megabyte, which is chosen.
+fn context_of_a_megabyte() -> Session {
+    let mut session = Session::new(0);
+    let layer = |id: &str, text: &str| LayerRow { id: id.into(), text: text.into(), ..LayerRow::default() };
+    let layers = vec![layer("small", "A rule."), layer("large", &"A rule of a few words.\n".repeat(1_000_000 / 23))];
+    session.tell(Message::Key(Key::plain(KeyCode::F(4))));
+    session.tell(Message::Request(Ok(Box::new(RequestShown { number: Some(1), layers, ..RequestShown::default() }))));
+    session.draw();
+    session
+}
+
+/// From layer to layer, each with its frame.
+#[divan::bench]
+fn keys_in_a_context_of_a_megabyte(bencher: Bencher<'_, '_>) {
+    let mut session = context_of_a_megabyte();
+    bencher.bench_local(|| {
+        for key in ['j', 'J', 'J', 'k'] {
+            session.tell(Message::Key(Key::char(key)));
+            session.draw();
+        }
+    });
+}
+
+/// A page of a megabyte, scrolled and searched letter by letter.
+#[divan::bench]
+fn keys_in_a_page_of_a_megabyte(bencher: Bencher<'_, '_>) {
+    let mut session = context_of_a_megabyte();
+    let line = |number: usize| SheetLine::new(Sort::Plain, format!("{number} A rule of a few words."));
+    let (view, title) = (View::Text, "page".to_owned());
+    let page = Page { view, title, lines: (0..1_000_000 / 28).map(line).collect(), copy: None };
+    session.tell(Message::Page(Ok(Box::new(page))));
+    bencher.bench_local(|| {
+        for letter in [' ', 'j', '/', '9', '9'] {
+            session.tell(Message::Key(Key::char(letter)));
+            session.draw();
+        }
+        session.tell(Message::Key(Key::plain(KeyCode::Enter)));
+        session.draw();
     });
 }
 

@@ -9,6 +9,8 @@ mod model_server;
 #[path = "support/terminal.rs"]
 mod terminal;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use model_server::{KEY, ModelServer};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -16,7 +18,7 @@ use serde_json::Value;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use terminal::Home;
+use terminal::{Home, Terminal};
 
 fn output(command: &mut Command) -> (i32, String, String) {
     let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
@@ -88,7 +90,8 @@ impl Made {
             knowledge(home, &format!("team/k{number}"), body);
         }
         for (depth, mentions) in self.chain.iter().enumerate() {
-            let mut context = String::from("<context>\n<provider>project_files</provider>\n");
+            let mut context =
+                String::from("<context>\n<provider>project_files</provider><provider>project</provider>\n");
             for (position, item, optional) in mentions {
                 let (position, optional) = (POSITIONS[*position], if *optional { " optional=\"true\"" } else { "" });
                 context.push_str(&format!("<{position}{optional}>team/k{item}</{position}>\n"));
@@ -151,6 +154,162 @@ fn a_preview_is_what_is_sent() {
             Ok(())
         })
         .unwrap();
+    home.wait_until_quiet();
+}
+
+/// What the program last put on the clipboard.
+fn copied(terminal: &Terminal) -> Option<String> {
+    let bytes = terminal.bytes();
+    let said = String::from_utf8_lossy(&bytes);
+    let coded = said.rsplit_once("\x1b]52;c;")?.1.split(['\x07', '\x1b']).next()?.to_owned();
+    String::from_utf8(STANDARD.decode(coded).ok()?).ok()
+}
+
+/// Whatever a project holds, and whatever changes around it meanwhile, Enter in the preview sends what that showed.
+#[test]
+fn enter_in_the_preview_sends_what_it_showed() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let git = Command::new("git").args(["init", "-q"]).current_dir(home.project()).status().unwrap();
+    assert!(git.success());
+    let mut runner = TestRunner::new(Config { cases: 8, failure_persistence: None, ..Config::default() });
+    let number = std::cell::Cell::new(0);
+    runner
+        .run(&made(), |made| {
+            number.set(number.get() + 1);
+            made.write(&home);
+            let leaf = format!("team/d{}", made.chain.len() - 1);
+            let terminal = home
+                .levain_in_terminal(&["--model", "anthropic/test", &leaf])
+                .size(120, 40)
+                .env("ANTHROPIC_BASE_URL", &server.base())
+                .env("ANTHROPIC_API_KEY", KEY)
+                .start();
+            terminal.wait_for("enter send");
+            terminal.send_keys(&made.prompt);
+            terminal.send_keys("\x10");
+            terminal.wait_for("what Enter would send · anthropic");
+            terminal.send_keys("w");
+            terminal.wait_for("Anthropic Messages · what Enter");
+            terminal.send_keys("y");
+            terminal.wait_for("copied");
+            let shown = copied(&terminal).unwrap();
+            // Put together anew, it would tell of one more changed file.
+            write(&home, &format!("new-{}.txt", number.get()), "x");
+            terminal.send_keys("\r");
+            let call = server.call();
+            let sent = String::from_utf8(call.bytes.clone()).unwrap();
+            call.answer("done");
+            terminal.wait_for("done");
+            prop_assert_eq!(shown, sent);
+            terminal.send_keys("\x03\x03");
+            terminal.wait_exit();
+            Ok(())
+        })
+        .unwrap();
+    home.wait_until_quiet();
+}
+
+/// One directive that loses a layer to each reason there is. Each reason with the words that are told for it.
+fn with_every_absence(home: &Home) -> [(&'static str, &'static str); 10] {
+    for (id, text) in [("twice", "Twice."), ("rules", "Rules."), ("empty", "")] {
+        knowledge(home, &format!("team/{id}"), text);
+    }
+    knowledge(home, "levain/core/Identity", "Ours.");
+    knowledge(home, "team/huge", &"x".repeat((1 << 20) + 1));
+    let context = "<context><provider>skills</provider><suppress>levain/core/protocol/sign</suppress><system>team/twice</system>\
+                   <system>team/twice</system><before>team/empty</before><after optional=\"true\">team/gone</after>\
+                   <after optional=\"true\">team/huge</after></context>";
+    directive(home, "team/leaf", " extends=\"levain/core/base\"", context, "Do it.");
+    let hooks = "hooks:\n\
+        - {id: for_web, event: thread_started, condition: {path: directive, op: contains, value: web}, action: {primary: fetch, item_id: team/rules}}\n\
+        - {id: broken, event: thread_started, condition: {path: a, op: like}, action: {primary: fetch, item_id: team/rules}}\n\
+        - {id: a_tool, event: thread_started, action: {primary: execute, item_type: tool, item_id: team/x}}\n";
+    write(home, ".ai/config/agent/hooks.yaml", hooks);
+    [
+        ("condition", "does not hold: directive contains \"web\", and is \"team/leaf\""),
+        ("broken_condition", "does not read: there is no operator `like`"),
+        ("suppressed", "suppressed by `team/leaf`"),
+        ("duplicate", "already there, from `team/leaf`"),
+        ("shadowed", "hidden by project .ai/knowledge/levain/core/Identity.md"),
+        ("missing", "there is no knowledge `team/gone`"),
+        ("refused", "longer than one mebibyte"),
+        ("empty", "holds no text"),
+        ("nothing_to_say", "has nothing to say here"),
+        ("not_run", "a hook of thread_started brings knowledge along and runs nothing else"),
+    ]
+}
+
+#[test]
+fn every_reason_for_an_absence_is_told_with_its_values() {
+    let home = Home::new();
+    let reasons = with_every_absence(&home);
+    let shown = json(&home, &["context", "show", "--json", "team/leaf"]);
+    let decisions: Vec<&Value> = shown["layers"].as_array().unwrap().iter().map(|layer| &layer["decision"]).collect();
+    for (reason, _) in reasons {
+        assert!(decisions.iter().any(|decision| decision["reason"] == reason), "{reason}: {decisions:?}");
+    }
+    let condition = decisions.iter().find(|decision| decision["reason"] == "condition").unwrap();
+    let saw = serde_json::json!({"path": "directive", "op": "contains", "wanted": "web", "value": "team/leaf", "holds": false});
+    assert_eq!(condition["saw"], serde_json::json!([saw]));
+    // On the screen: in the list, and in full in the whole text.
+    let terminal = home.levain_in_terminal(&["--model", "scripted/demo", "team/leaf"]).size(160, 45).start();
+    terminal.wait_for("enter send");
+    terminal.send_keys("go\x10");
+    terminal.wait_for("✗ hidden");
+    terminal.send_keys("t");
+    terminal.wait_for("┌ text · what Enter would send");
+    terminal.send_keys("/left out: \r");
+    // As many as there are; each is gone to.
+    let absent = decisions.iter().filter(|decision| decision["is"] == "skipped").count();
+    let mut told = String::new();
+    for place in 1..=absent {
+        terminal.wait_for(&format!("{place} of {absent}"));
+        told.push_str(&terminal.screen_text());
+        terminal.send_keys("n");
+    }
+    for (reason, words) in reasons {
+        assert!(told.contains(words), "{reason}: {words}\n{told}");
+    }
+    terminal.send_keys("\x1b");
+    terminal.wait_for("what Enter would send · scripted");
+    terminal.send_keys("\x03\x03");
+    terminal.wait_exit();
+}
+
+/// Two requests of a thread, on the screen: layers, words, the byte where a cache ends, and who owns it.
+#[test]
+fn requests_are_compared_on_the_screen() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    knowledge(&home, "team/rules", "Be kind.");
+    directive(&home, "team/ship", "", "<context><system>team/rules</system></context>", "Ship it.");
+    let start = |arguments: &[&str]| {
+        let launch = home.levain_in_terminal(arguments).size(160, 45).env("ANTHROPIC_BASE_URL", &server.base());
+        launch.env("ANTHROPIC_API_KEY", KEY).start()
+    };
+    let terminal = start(&["--model", "anthropic/test", "team/ship"]);
+    terminal.wait_for("enter send");
+    terminal.send_keys("one\r");
+    server.call().answer("yes");
+    terminal.wait_for("yes");
+    // What this worker has planned it sends again; a thread of its own begins with what is there now.
+    knowledge(&home, "team/rules", "Be cruel.");
+    terminal.send_keys("\x1bOS");
+    terminal.wait_for("#1 · 1 of 1");
+    terminal.send_keys("m");
+    terminal.wait_for("marked: ship-");
+    terminal.send_keys("q");
+    terminal.wait_for("enter send");
+    terminal.send_keys("\x1bn");
+    terminal.wait_for("new thread");
+    terminal.send_keys("one\x10");
+    terminal.wait_for("what Enter would send · anthropic");
+    terminal.send_keys("d");
+    terminal.wait_for("Be [-kind.-]{+cruel.+}");
+    terminal.wait_for("of system, in `team/rules`");
+    terminal.send_keys("\x1b");
+    terminal.wait_for("what Enter would send · anthropic");
+    terminal.send_keys("\x03\x03");
+    terminal.wait_exit();
     home.wait_until_quiet();
 }
 

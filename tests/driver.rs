@@ -5,12 +5,12 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use futures_util::stream;
-use levain::context::Plan;
+use levain::context::{Parts, Plan, assemble};
 use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, PromptMode, StopReason};
 use levain::domain::{
-    Assembly, CallId, Command, ContentHash, Control, Decision, Event, Grant, Image, LayerKind, Lifetime, Limits,
-    ModelRef, Money, Origin, Piece, Record, RequestRecord, Rules, State, Status, ThreadId, ThreadKind, Timestamp,
-    Tokens, Usage, Waiting, WindowRules,
+    Assembly, CallId, Command, ContentHash, Control, Decision, Entry, Event, Grant, Held, Image, LayerKind, Lifetime,
+    Limits, Message, ModelRef, Money, Origin, Piece, Record, RequestRecord, Rules, State, Status, ThreadId, ThreadKind,
+    Timestamp, Tokens, Usage, Waiting, WindowRules,
 };
 use levain::engine::driver::{Audience, Driver, Ended, Handle, Outside, Settings};
 use levain::engine::thread::{Thread, apply};
@@ -600,4 +600,68 @@ async fn who_asks_for_room_loses_nothing_without_a_summary() {
     bench.handle.ask(Command::Compact).await.unwrap();
     let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::ContextCompacted { .. }, .. })).await;
     assert_eq!(compacted(&events), (String::new(), 4, 0, 0, Some("it broke".to_owned())));
+}
+
+/// A request that was put together elsewhere for `said`, whose last is the prompt.
+fn held(said: &[Message]) -> Held {
+    let piece = |id: &str, kind, text: &str| Piece {
+        id: id.into(),
+        kind,
+        origin: Origin::User,
+        lifetime: Lifetime::Once,
+        decision: Decision::Included,
+        text: text.into(),
+    };
+    let system = vec![piece("rules", LayerKind::Constitution, "Be kind.")];
+    let opening = vec![piece("env", LayerKind::HookBefore, "You are here.")];
+    let state = vec![piece("time", LayerKind::ContextState, "Now: noon")];
+    let history: Vec<Entry> = said.iter().cloned().map(Entry::new).collect();
+    let assembly = assemble(&Parts { system: &system, opening: &opening, state: &state, history: &history });
+    let model = ModelRef::new("script", "x");
+    let hash = Held::name(&model, 100, &assembly);
+    Held {
+        thread_id: ThreadId::new("chat", 1),
+        images: Vec::new(),
+        model,
+        max_output_tokens: 100,
+        system,
+        opening,
+        state,
+        tools: Vec::new(),
+        hash,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_was_looked_at_is_sent_as_it_was_also_when_it_is_tried_again() {
+    let plays = vec![vec![failure(ErrorCategory::RateLimited)], vec![text("ok"), end()], vec![text("and"), end()]];
+    let mut bench = Bench::new(ThreadKind::Interactive, plays);
+    bench.until_idle().await;
+    let send = |held: Held| Command::SubmitHeld { text: "go".into(), held: Box::new(held) };
+    bench.handle.ask(send(held(&[Message::user("go")]))).await.unwrap();
+    bench.until_answer().await;
+    bench.until_idle().await;
+    {
+        let asked = bench.script.asked.lock().unwrap();
+        for call in asked.iter() {
+            let said: Vec<String> = call.messages.iter().map(|message| message.text()).collect();
+            assert_eq!(call.system, "Be kind.");
+            assert_eq!(said, ["You are here.", "Current context:\n\nNow: noon", "go"]);
+        }
+        assert_eq!(asked.len(), 2);
+    }
+    // Something was said since: the same request is refused, and nothing of it is in the log.
+    let refused = bench.handle.ask(send(held(&[Message::user("go")]))).await.unwrap_err();
+    assert!(refused.contains("not as it was when you looked"), "{refused}");
+    let other = Held { thread_id: ThreadId::new("chat", 2), ..held(&[Message::user("go")]) };
+    assert!(bench.handle.ask(send(other)).await.is_err());
+    // What was decided with the first request stays: the opening, and the system text.
+    bench.ask("more").await;
+    bench.until_answer().await;
+    let asked = bench.script.asked.lock().unwrap();
+    let said: Vec<String> = asked[2].messages.iter().map(|message| message.text()).collect();
+    assert_eq!(
+        (asked[2].system.as_str(), said),
+        ("Be kind.", ["You are here.", "go", "ok", "more"].map(str::to_owned).to_vec())
+    );
 }

@@ -6,6 +6,7 @@
 mod approvals;
 mod briefing;
 mod connection;
+mod editor;
 pub mod export;
 mod fault;
 mod library;
@@ -14,6 +15,7 @@ pub mod logging;
 pub mod models;
 mod outside;
 mod pacer;
+mod pages;
 mod performer;
 pub mod recording;
 mod reload;

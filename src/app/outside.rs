@@ -3,8 +3,10 @@
 use crate::domain::{ModelRef, Money, Tokens, Usage};
 use crate::engine::driver::Outside;
 use crate::ports::Provider;
+use crate::providers::preview::Form;
 use crate::providers::{Catalog, Providers, is_local, is_scripted};
 use crate::workbench::ModelChoice;
+use crate::workbench::sheet::Wire;
 use std::sync::Arc;
 
 /// Who answers for a model, and what is known of it.
@@ -45,6 +47,19 @@ impl Models {
                 model: choice.model,
             })
             .collect()
+    }
+}
+
+impl Models {
+    /// The wire form in which `model` is asked.
+    pub(super) fn form(&self, model: &ModelRef) -> Wire {
+        match self.providers.form(model) {
+            Form::Anthropic => Wire::Anthropic,
+            Form::OpenAi => Wire::OpenAi,
+            Form::Compatible => Wire::Compatible,
+            Form::Responses => Wire::Responses,
+            Form::Gemini => Wire::Gemini,
+        }
     }
 }
 

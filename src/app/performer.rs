@@ -3,7 +3,7 @@
 use super::connection::{Connection, Reach};
 use super::outside::Models;
 use super::setup::Setup;
-use super::{export, listing, requests};
+use super::{export, listing, pages, requests};
 use crate::config::Trust;
 use crate::domain::{Cost, Event, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values};
 use crate::engine::driver::Outside;
@@ -98,10 +98,22 @@ impl Performer {
                 let setup = Arc::clone(&self.setup);
                 self.answer(move || Message::Request(requests::stored(&setup, &thread_id, number).map(Box::new)));
             }
-            Effect::PreviewRequest { thread_id, directive, model, prompt, inputs } => {
+            Effect::LoadBasis(coming) => {
                 let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
                 self.jobs.spawn(async move {
-                    let next = requests::next(setup, thread_id, directive, model, prompt, inputs).await;
+                    // What cannot be planned has no size; sending or looking at it says why.
+                    if let Ok(basis) = requests::basis(setup, coming).await {
+                        let _ending = messages.send(Message::Basis(Box::new(basis))).await;
+                    }
+                });
+            }
+            Effect::ViewRequest { whole, view } => {
+                self.list(move |setup| Message::Page(pages::page(setup, &whole, view).map(Box::new)));
+            }
+            Effect::PreviewRequest { thread_id, directive, model, prompt, images, inputs } => {
+                let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
+                self.jobs.spawn(async move {
+                    let next = requests::next(setup, thread_id, directive, model, (prompt, images), inputs).await;
                     let _ending = messages.send(Message::Request(next.map(Box::new))).await;
                 });
             }
@@ -201,7 +213,12 @@ impl Performer {
         let now = SystemClock.now();
         let layout = self.layout();
         // Making a folder and a small file: quick, and the id is needed for everything after it.
-        let made = layout.claim(&directive, now).and_then(|thread_id| {
+        let claimed = if let Command::SubmitHeld { held, .. } = &first {
+            layout.claim_as(&held.thread_id)
+        } else {
+            layout.claim(&directive, now)
+        };
+        let made = claimed.and_then(|thread_id| {
             let summary = Summary {
                 thread_id: thread_id.clone(),
                 directive,
@@ -223,7 +240,10 @@ impl Performer {
                 let id = thread_id.clone();
                 let opened = Message::Opened { thread_id: id, newest: Vec::new(), older: None, state: None };
                 self.tell(opened);
-                self.connect(thread_id, 0, Reach::Start(first));
+                // Whether a request still is what was looked at, the workbench wants to hear.
+                let looked_at = matches!(first, Command::SubmitHeld { .. });
+                let reach = if looked_at { Reach::Revive(first) } else { Reach::Start(first) };
+                self.connect(thread_id, 0, reach);
             }
             Err(error) => self.tell(failed(&error)),
         }

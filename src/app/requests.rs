@@ -4,18 +4,21 @@ use super::{Briefing, Setup};
 use crate::context::words::{kind, origin, part_of};
 use crate::context::{Parts, Plan, Start, Surroundings, assemble};
 use crate::domain::{
-    Assembly, Channel, Decision, Entry, Layer, Lifetime, Message, ModelRef, Origin, Role, Space, ThreadId, ThreadKind,
-    Tokens,
+    Assembly, Channel, Decision, Entry, Event, Held, Image, Layer, Lifetime, Limits, Message, ModelRef, Money, Origin,
+    Piece, Role, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
 };
 use crate::engine::driver::{Outside, Planner};
 use crate::engine::permission;
 use crate::engine::thread::{Thread, apply};
 use crate::items::directive::Values;
-use crate::items::{Items, Place};
-use crate::ports::ToolRunner;
+use crate::items::{Items, Kind, Place};
+use crate::ports::{Clock, StoreError, SystemClock, ToolRunner};
+use crate::store::content::ContentStore;
+use crate::store::image::take_in;
 use crate::store::thread::Summary;
-use crate::store::{log, request};
-use crate::workbench::{LayerRow, RequestShown};
+use crate::store::{log, recover, request};
+use crate::workbench::counter::{Basis, Coming};
+use crate::workbench::{LayerRow, RequestShown, Source, Whole};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,22 +28,39 @@ use std::sync::Arc;
 /// # Errors
 /// The sentence a person should read.
 pub(super) fn stored(setup: &Setup, thread: &ThreadId, number: Option<u32>) -> Result<RequestShown, String> {
-    let text = |error: crate::ports::StoreError| error.to_string();
+    let text = |error: StoreError| error.to_string();
     let numbers: Vec<u32> =
         request::numbers(&setup.layout, thread).map_err(text)?.into_iter().map(|(number, _)| number).collect();
     let Some(found) = number.or(numbers.last().copied()) else {
         return Err("this thread has sent nothing yet; Ctrl+P shows what it would send".to_owned());
     };
-    let stored = request::read(&setup.layout, thread, found).map_err(text)?;
-    let record = &stored.record;
-    let texts = stored.texts.iter().map(String::as_str);
-    let mut shown = shown(setup, &record.model, &record.layers, texts, &stored.messages.iter().collect::<Vec<_>>());
-    shown.title = format!("{thread}#{found}");
+    let mut shown = shown(setup, whole(setup, thread, found).map_err(text)?);
     (shown.numbers, shown.number) = (numbers, Some(found));
     Ok(shown)
 }
 
-/// What would be sent next. Reads items, hooks and the log, and looks around; sends nothing.
+/// A request as it was sent.
+///
+/// # Errors
+/// [`StoreError`].
+pub(super) fn whole(setup: &Setup, thread: &ThreadId, number: u32) -> Result<Whole, StoreError> {
+    let request::Stored { record, system, messages, texts } = request::read(&setup.layout, thread, number)?;
+    Ok(Whole {
+        name: format!("{thread}#{number}"),
+        thread_id: thread.clone(),
+        model: record.model,
+        max_output_tokens: record.max_output_tokens,
+        assembly: Assembly {
+            system,
+            messages: messages.into_iter().map(Entry::new).collect(),
+            layers: record.layers,
+            texts: texts.into_iter().map(Into::into).collect(),
+        },
+    })
+}
+
+/// What would be sent next. Reads items, hooks and the log, and looks around; sends nothing. The images that go along
+/// are kept, so that what is sent afterwards is what was looked at.
 ///
 /// # Errors
 /// The sentence a person should read.
@@ -49,31 +69,48 @@ pub(super) async fn next(
     thread: Option<ThreadId>,
     directive: String,
     model: ModelRef,
-    prompt: String,
+    (prompt, images): (String, Vec<String>),
     inputs: Values,
 ) -> Result<RequestShown, String> {
     let prepared = off_loop(Arc::clone(&setup), move |setup| {
         let folded = thread.as_ref().map(|id| fold(setup, id)).transpose()?;
-        let inputs = folded.as_ref().map_or(inputs, |(_, inputs)| inputs.clone());
+        let inputs = folded.as_ref().map_or(inputs, |folded| folded.inputs.clone());
         let briefing = Briefing::prepare(setup, &directive, Some(inputs)).map_err(|error| error.to_string())?;
-        let thread = folded.map(|(thread, _)| thread);
-        let limits = thread.as_ref().map_or(briefing.limits, |thread| thread.limits);
-        let kind = thread.as_ref().map_or(ThreadKind::Interactive, |thread| thread.kind);
-        let start = Start {
-            thread_id: thread.as_ref().map(|thread| thread.id.clone()),
-            ..Start::new(model.clone(), limits, kind)
-        };
-        let plan = briefing.planned(&start).map_err(|error| error.to_string())?;
-        Ok((thread, briefing, plan, model))
+        let thread = folded.as_ref().map(|folded| &folded.thread);
+        // A new thread of a screen begins without limits.
+        let limits = thread.map_or_else(Limits::default, |thread| thread.limits);
+        let kind = thread.map_or(ThreadKind::Interactive, |thread| thread.kind);
+        let id = thread.map_or_else(|| ThreadId::new(&directive, SystemClock.now().0), |thread| thread.id.clone());
+        let start = Start { thread_id: Some(id.clone()), ..Start::new(model.clone(), limits, kind) };
+        let mut plan = briefing.planned(&start).map_err(|error| error.to_string())?;
+        if let Some(system) = folded.as_ref().and_then(|folded| folded.system(setup)) {
+            plan.system = system;
+        }
+        Ok((folded.map(|folded| folded.thread), id, briefing, plan, model))
     });
-    let (thread, briefing, plan, model) = prepared.await?;
+    let (thread, id, briefing, plan, model) = prepared.await?;
     let surroundings = briefing.surroundings().await;
     off_loop(setup, move |setup| {
-        let assembly = assembled(setup, &briefing, &plan, &surroundings, thread.as_ref(), &prompt);
-        let messages: Vec<&Message> = assembly.messages.iter().map(|entry| &*entry.message).collect();
-        let texts = assembly.texts.iter().map(|text| &**text);
-        let mut shown = shown(setup, &model, &assembly.layers, texts, &messages);
-        "what Enter would send".clone_into(&mut shown.title);
+        let mut content = ContentStore::new(&setup.layout.objects());
+        let images = images.into_iter().map(|name| take_in(setup.layout.project(), &mut content, name));
+        let images = images.collect::<Result<Vec<Image>, String>>()?;
+        let said = Message::said(&prompt, &images);
+        let assembly = assembled(setup, &briefing, &plan, &surroundings, thread.as_ref(), said);
+        let max_output_tokens = setup.models.max_output(&model);
+        let held = (!prompt.trim().is_empty()).then(|| Held {
+            thread_id: id.clone(),
+            images,
+            model: model.clone(),
+            max_output_tokens,
+            hash: Held::name(&model, max_output_tokens, &assembly),
+            tools: Held::tools_of(&assembly),
+            state: plan.state(&surroundings),
+            system: plan.system,
+            opening: plan.opening,
+        });
+        let name = "what Enter would send".to_owned();
+        let mut shown = shown(setup, Whole { name, thread_id: id, model, max_output_tokens, assembly });
+        shown.held = held.map(Arc::new);
         if let Some(thread) = &thread {
             let numbers = request::numbers(&setup.layout, &thread.id).unwrap_or_default();
             shown.numbers = numbers.into_iter().map(|(number, _)| number).collect();
@@ -83,7 +120,27 @@ pub(super) async fn next(
     .await
 }
 
-/// The request that `prompt` would make, of `thread` or of a new one, with the tools it would offer. Reads which items
+/// What the coming request comes to without its prompt.
+///
+/// # Errors
+/// The sentence a person should read.
+pub(super) async fn basis(setup: Arc<Setup>, coming: Coming) -> Result<Basis, String> {
+    /// Few enough tokens for the usual price, where long requests have another.
+    const MANY: u64 = 100_000;
+    let tokens = if coming.context > Tokens(0) {
+        coming.context
+    } else {
+        let Coming { thread, directive, model, inputs, .. } = coming.clone();
+        let shown = next(Arc::clone(&setup), thread, directive, model, Default::default(), inputs).await?;
+        shown.whole.map(|whole| whole.assembly.tokens()).unwrap_or_default()
+    };
+    let spend = setup.models.spend(&coming.model, &Usage { input: Tokens(MANY), ..Usage::default() });
+    let window = setup.models.window(&coming.model);
+    let per_million = spend.map(|spend| Money(spend.0.saturating_mul(1_000_000 / MANY.cast_signed())));
+    Ok(Basis { coming, tokens, window, per_million })
+}
+
+/// The request that saying this would make, of `thread` or of a new one, with the tools it would offer. Reads which items
 /// there are.
 #[must_use]
 pub fn assembled(
@@ -92,13 +149,14 @@ pub fn assembled(
     plan: &Plan,
     surroundings: &Surroundings,
     thread: Option<&Thread>,
-    prompt: &str,
+    said: Message,
 ) -> Assembly {
     let state = plan.state(surroundings);
     let mut history = thread.map(|thread| thread.history.clone()).unwrap_or_default();
     // A directive can begin without a word of the person's; what goes on needs one.
-    if history.is_empty() || !prompt.trim().is_empty() {
-        history.push(Entry::new(Message::user(prompt)));
+    if history.is_empty() || !said.text().trim().is_empty() {
+        let notes = thread.map(Thread::notes).unwrap_or_default();
+        history.extend(notes.iter().cloned().chain([said]).map(Entry::new));
     }
     let opening = thread.and_then(|thread| thread.opening.as_deref()).unwrap_or(&plan.opening);
     let mut assembly = assemble(&Parts { system: &plan.system, opening, state: &state, history: &history });
@@ -119,39 +177,65 @@ async fn off_loop<T: Send + 'static>(
     tokio::task::spawn_blocking(move || work(&setup)).await.map_err(|error| error.to_string())?
 }
 
-/// A thread as its log tells it, and its inputs.
-fn fold(setup: &Setup, id: &ThreadId) -> Result<(Thread, Values), String> {
+/// A thread as its log tells it.
+struct Folded {
+    thread: Thread,
+    inputs: Values,
+    /// Whether it has sent a request since its newest worker took it over.
+    planned: bool,
+}
+
+fn fold(setup: &Setup, id: &ThreadId) -> Result<Folded, String> {
     let folder = setup.layout.thread(id);
     let summary = Summary::read(&folder, id).map_err(|error| error.to_string())?;
     let mut thread = Thread::new(id.clone(), &summary.directive, summary.kind, summary.model, summary.limits);
+    let mut planned = false;
     for page in log::pages(&folder.log()) {
         for record in page.map_err(|error| error.to_string())?.into_records() {
+            if matches!(record.event, Event::WorkerStarted { .. }) {
+                planned = false;
+            } else if matches!(record.event, Event::RequestRecorded { .. }) {
+                planned = true;
+            }
             let _done_already = apply(&mut thread, &record);
         }
     }
-    Ok((thread, summary.inputs))
+    Ok(Folded { thread, inputs: summary.inputs, planned })
 }
 
-fn shown<'a>(
-    setup: &Setup,
-    model: &ModelRef,
-    layers: &[Layer],
-    texts: impl Iterator<Item = &'a str>,
-    messages: &[&Message],
-) -> RequestShown {
-    let included = layers.iter().filter(|layer| layer.decision == Decision::Included);
-    let tokens: Tokens = included.map(|layer| layer.tokens.count).sum();
+impl Folded {
+    /// The system text's pieces, where a worker runs that has planned them already: it sends them again, whatever has
+    /// become of the items.
+    fn system(&self, setup: &Setup) -> Option<Vec<Piece>> {
+        let runs = self.planned && recover::is_held(&setup.layout, &self.thread.id).is_ok_and(|held| held);
+        let whole = runs.then(|| whole(setup, &self.thread.id, self.thread.requests).ok()).flatten()?;
+        let layers = whole.assembly.layers.into_iter().zip(whole.assembly.texts);
+        let system = layers.filter(|(layer, _)| layer.channel == Channel::System);
+        let piece = |(layer, text): (Layer, Arc<str>)| {
+            let Layer { id, kind, origin, lifetime, decision, .. } = layer;
+            Piece { id, kind, origin, lifetime, decision, text }
+        };
+        Some(system.map(piece).collect())
+    }
+}
+
+fn shown(setup: &Setup, whole: Whole) -> RequestShown {
+    let (model, assembly) = (&whole.model, &whole.assembly);
     let window = setup.models.window(model).map(|window| format!(" of {window}")).unwrap_or_default();
     // Listed once for all layers.
     let items = setup.items();
+    let layers = assembly.layers.iter().zip(&assembly.texts);
     RequestShown {
-        size: format!("{model} · ~{tokens}{window} tokens"),
-        layers: layers.iter().zip(texts).map(|(layer, text)| row(&items, layer, text, messages)).collect(),
+        title: whole.name.clone(),
+        size: format!("{model} · ~{}{window} tokens", assembly.tokens()),
+        layers: layers.map(|(layer, text)| row(&items, layer, text, &assembly.messages)).collect(),
+        whole: Some(Arc::new(whole)),
         ..RequestShown::default()
     }
 }
 
-fn row(items: &Items, layer: &Layer, text: &str, messages: &[&Message]) -> LayerRow {
+fn row(items: &Items, layer: &Layer, text: &Arc<str>, messages: &[Entry]) -> LayerRow {
+    let asked_by = asked_by(items, &layer.origin);
     LayerRow {
         id: layer.id.clone(),
         kind: kind(layer.kind),
@@ -167,17 +251,23 @@ fn row(items: &Items, layer: &Layer, text: &str, messages: &[&Message]) -> Layer
             Decision::Included => None,
             Decision::Skipped { absence } => Some(absence.to_string()),
         },
-        text: match layer.channel {
-            Channel::Messages { first, count } => said(messages.get(first..first + count).unwrap_or_default()),
-            Channel::System | Channel::Message { .. } | Channel::Tools => text.to_owned(),
-        },
-        file: file(items, &layer.origin),
+        text: self::text(layer, text, messages),
+        source: source(items, &layer.origin),
+        asked_by,
+    }
+}
+
+/// The text of a layer as people read it.
+pub(super) fn text(layer: &Layer, text: &Arc<str>, messages: &[Entry]) -> Arc<str> {
+    match layer.channel {
+        Channel::Messages { first, count } => said(messages.get(first..first + count).unwrap_or_default()),
+        Channel::System | Channel::Message { .. } | Channel::Tools => Arc::clone(text),
     }
 }
 
 /// Messages one below the other, with who said them.
-fn said(messages: &[&Message]) -> String {
-    let told = messages.iter().map(|message| {
+fn said(messages: &[Entry]) -> Arc<str> {
+    let told = messages.iter().map(|Entry { message, .. }| {
         let who = match message.role {
             Role::User => "user",
             Role::Assistant => "assistant",
@@ -188,15 +278,31 @@ fn said(messages: &[&Message]) -> String {
         }
         text
     });
-    told.collect::<Vec<_>>().join("\n\n")
+    told.collect::<Vec<_>>().join("\n\n").into()
 }
 
-/// The file of a layer, where it is one that can be opened.
-fn file(items: &Items, origin: &Origin) -> Option<PathBuf> {
-    let (Origin::Item { space, path, .. } | Origin::File { space, path }) = origin else { return None };
+/// Where a layer is written, where that can be opened.
+fn source(items: &Items, origin: &Origin) -> Option<Source> {
+    let (space, path, line) = match origin {
+        Origin::Item { space, path, lines, .. } => (space, path, lines.map(|(first, _)| first)),
+        Origin::File { space, path } => (space, path, None),
+        Origin::Provider { .. } | Origin::User | Origin::Thread => return None,
+    };
     let mut folders = items.roots().iter().filter(|root| root.space == *space).filter_map(|root| match &root.place {
         Place::Folder(folder) => Some(folder.join(path)),
         Place::Embedded => None,
     });
-    folders.find(|path| path.is_file()).filter(|_| *space != Space::System)
+    let file = folders.find(|path| path.is_file()).filter(|_| *space != Space::System)?;
+    Some(Source { file, line: line.filter(|line| *line > 0) })
+}
+
+/// Where it is written that the layer be there: the hook, or the directive's entry.
+fn asked_by(items: &Items, origin: &Origin) -> Option<Source> {
+    let Origin::Item { via: Some(via), .. } = origin else { return None };
+    let (file, line) = match via {
+        Via::Hook { file, line, .. } => (PathBuf::from(file), *line),
+        Via::Directive { id, line, .. } => (items.file(items.find(Kind::Directive, id).ok()?.item), *line),
+        Via::Provider { by, .. } => (items.file(items.find(Kind::Directive, by).ok()?.item), 0),
+    };
+    file.is_file().then_some(Source { file, line: Some(line).filter(|line| *line > 0) })
 }

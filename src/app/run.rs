@@ -1,5 +1,6 @@
 //! The loop: what happens becomes a message, `update` applies it, effects are handed out, frames are drawn.
 
+use super::editor::{edit, open, show};
 use super::fault;
 use super::pacer::Pacer;
 use super::performer::Performer;
@@ -16,7 +17,6 @@ use crate::ui::{self, Painter};
 use crate::workbench::{self, DirectiveChoice, Effect, Level, Message, Model, Options};
 use std::collections::BTreeSet;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -324,10 +324,10 @@ impl App {
                 }
                 self.update(Message::Resumed);
             }
-            Effect::OpenFile(path) => {
+            Effect::OpenFile(source) => {
                 drop(input.take());
                 guard.pause();
-                let edited = open_editor(&path).await;
+                let edited = open(&source).await;
                 self.take_back(guard, screen, input, tty)?;
                 if let Err(error) = edited {
                     self.update(Message::Notice { level: Level::Error, text: error });
@@ -343,6 +343,8 @@ impl App {
             | Effect::Open { .. }
             | Effect::LoadRequest { .. }
             | Effect::PreviewRequest { .. }
+            | Effect::ViewRequest { .. }
+            | Effect::LoadBasis(_)
             | Effect::Revive { .. }
             | Effect::Send(_)
             | Effect::LoadOlder { .. }
@@ -413,47 +415,6 @@ impl App {
             self.painter.set_theme(theme);
         }
     }
-}
-
-/// Lets the person edit `text` in their editor.
-async fn edit(text: &str) -> Result<String, String> {
-    let failed = |error: io::Error| format!("the draft could not be edited: {error}");
-    let file = copy(text).map_err(failed)?;
-    open_editor(file.path()).await.map_err(|error| format!("{error}; the draft is unchanged"))?;
-    std::fs::read_to_string(file.path()).map_err(failed)
-}
-
-/// Shows `text` in the person's editor, in a file that cannot be written: what were changed there would be lost.
-async fn show(text: &str) -> Result<(), String> {
-    let failed = |error: io::Error| format!("the text could not be shown: {error}");
-    let file = copy(text).map_err(failed)?;
-    std::fs::set_permissions(file.path(), std::fs::Permissions::from_mode(0o400)).map_err(failed)?;
-    open_editor(file.path()).await
-}
-
-fn copy(text: &str) -> io::Result<tempfile::NamedTempFile> {
-    let file = tempfile::Builder::new().prefix("levain-").suffix(".md").tempfile()?;
-    std::fs::write(file.path(), text)?;
-    Ok(file)
-}
-
-/// Opens a file in the person's editor and waits until it is closed.
-async fn open_editor(path: &Path) -> Result<(), String> {
-    let named = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|text| !text.is_empty()));
-    let editor = named.unwrap_or_else(|| "vi".to_owned());
-    // People write `code --wait` there: the shell takes it apart.
-    let status = tokio::process::Command::new("/bin/sh")
-        .arg("-c")
-        .arg(format!("{editor} \"$1\""))
-        .arg("sh")
-        .arg(path)
-        .status()
-        .await
-        .map_err(|error| format!("the editor could not be started: {error}"))?;
-    if !status.success() {
-        return Err(format!("{editor} ended with {status}; set EDITOR to another editor"));
-    }
-    Ok(())
 }
 
 fn options(setup: &Setup, opening: Opening, size: (u16, u16), keymap: Keymap, theme: &ThemeSource) -> Options {

@@ -37,6 +37,10 @@ pub enum Context {
     Items,
     /// The layers of a request.
     Layers,
+    /// The request on the screen has not been sent.
+    Preview,
+    /// A page about a request.
+    Sheet,
     /// The list of queued messages.
     Queue,
     /// The inputs of a directive are being given.
@@ -65,13 +69,15 @@ impl Context {
             Self::List => "list",
             Self::Items => "items",
             Self::Layers => "layers",
+            Self::Preview => "preview",
+            Self::Sheet => "sheet",
             Self::Queue => "queue",
             Self::Form => "form",
         }
     }
 
     /// All contexts, in the order in which help lists them.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::Composer,
         Self::Text,
         Self::Empty,
@@ -89,6 +95,8 @@ impl Context {
         Self::Threads,
         Self::Items,
         Self::Layers,
+        Self::Preview,
+        Self::Sheet,
         Self::Queue,
         Self::Pager,
     ];
@@ -114,6 +122,8 @@ impl Context {
             Self::List => "Lists",
             Self::Items => "Items",
             Self::Layers => "The context of a request",
+            Self::Sheet => "A request as text, on the wire, compared",
+            Self::Preview => "The coming request, before it is sent",
             Self::Queue => "Queued messages",
             Self::Form => "Giving a directive its inputs",
         }
@@ -255,9 +265,20 @@ commands! {
     FormStart "form.start" "Start" "Begin a new thread with these inputs." [hidden];
     ContextShow "context.show" "Context" "Show the newest request of the thread: every layer, where it comes from, and what was left out and why." / "context";
     ContextCompact "context.compact" "Make room" "Let the model summarise older messages, so that later requests are smaller." / "compact";
-    ContextPreview "context.preview" "Preview" "Show what Enter would send now, layer by layer, and send nothing." / "preview";
+    ContextPreview "context.preview" "Preview" "Show what Enter would send now, layer by layer; Enter there sends it as it is shown." / "preview";
     ContextEarlier "context.earlier" "Request before" "Show the thread's request before this one." [hidden];
     ContextLater "context.later" "Request after" "Show the thread's request after this one." [hidden];
+    RequestText "request.text" "Whole text" "Show all text of the request, with a rule where each layer begins." [hidden];
+    RequestWire "request.wire" "Wire form" "Show the body as it goes over the wire; again for the next provider's form, and back to text." [hidden];
+    RequestDifference "request.difference" "Difference" "Compare the request with the marked one, else with the one before: layers, words, and where a provider's cache ends." [hidden];
+    RequestMark "request.mark" "Mark for comparing" "Compare other requests with this one, of whatever thread." [hidden];
+    SheetCopy "sheet.copy" "Copy" "Put the whole page on the clipboard; a wire form byte for byte as it is sent." [hidden];
+    SheetNext "sheet.next" "Next layer" "Go to where the next layer begins." [hidden];
+    SheetPrevious "sheet.previous" "Layer before" "Go to where the layer before begins." [hidden];
+    LayerAsked "layer.asked" "Open who asks for it" "Open the hook or the entry of a directive that brings the layer." [hidden];
+    RequestSend "request.send" "Send it" "Send the request that is shown, as it is shown." [hidden];
+    RequestEdit "request.edit" "Back to the draft" "Go on writing; nothing is sent." [hidden];
+    RequestDrop "request.drop" "Drop it" "Send nothing and empty the draft; Ctrl+R still finds it." [hidden];
     LayerOpen "layer.open" "Open in $EDITOR" "Open the file that the layer is written in; other texts are shown as a copy." [hidden];
     LayerCopy "layer.copy" "Copy" "Put the layer's text on the clipboard." [hidden];
     ItemsShow "items.show" "Items" "List directives, knowledge and tools: where they lie, what they hide, what is wrong with them." / "items";

@@ -3,7 +3,7 @@
 
 use crate::domain::{Assembly, Block, Channel, Decision, Layer, LayerKind, Message, Tokens};
 use serde::Serialize;
-use similar::{ChangeTag, TextDiff};
+use similar::{Algorithm, ChangeTag, DiffOp, TextDiff, capture_diff_slices};
 use std::collections::BTreeMap;
 
 /// A request to compare.
@@ -52,6 +52,8 @@ pub enum Change {
     Added { tokens: Tokens },
     /// Only the first has it.
     Removed { tokens: Tokens },
+    /// Both have it as it is, at another place among the layers that both have.
+    Moved { before: usize, after: usize },
     /// Both have it, with other words.
     Words { words: Vec<Word> },
     /// It is messages, so many of which are the same at the beginning.
@@ -72,7 +74,7 @@ pub enum Word {
 /// The first byte that differs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Leaving {
-    /// `system`, or `message 3`.
+    /// `tools`, `system`, or `message 3`, which is the order in which providers keep them.
     pub part: String,
     /// Byte of that part's text.
     pub byte: usize,
@@ -110,6 +112,7 @@ fn layers(before: &Side, after: &Side) -> Vec<LayerChange> {
     };
     let layer = |side: &'_ Side, index: usize| side.layers.get(index).cloned();
     let text = |side: &'_ Side, index: usize| side.texts.get(index).cloned().unwrap_or_default();
+    let moved = moved(before, after);
     for (key, index) in &news {
         let Some(new) = layer(after, *index) else { continue };
         let old = olds.get(key).and_then(|index| Some((layer(before, *index)?, text(before, *index))));
@@ -117,7 +120,8 @@ fn layers(before: &Side, after: &Side) -> Vec<LayerChange> {
             (None, Decision::Included) => add(&new, Change::Added { tokens: new.tokens.count }),
             (None, Decision::Skipped { .. }) => {}
             (Some((old, old_text)), _) => {
-                if let Some(change) = changed(&old, &old_text, &new, &text(after, *index)) {
+                let moved = moved.get(index).map(|(before, after)| Change::Moved { before: *before, after: *after });
+                if let Some(change) = changed(&old, &old_text, &new, &text(after, *index)).or(moved) {
                     add(&new, change);
                 }
             }
@@ -130,6 +134,34 @@ fn layers(before: &Side, after: &Side) -> Vec<LayerChange> {
         }
     }
     changes
+}
+
+/// Layers that both sides include and that stand elsewhere now: by their index in `after`, their places among the
+/// included ones, counted from 1.
+fn moved(before: &Side, after: &Side) -> BTreeMap<usize, (usize, usize)> {
+    let included = |side: &Side| -> Vec<(LayerKind, String, usize)> {
+        let is_in = |index: usize| side.layers.get(index).is_some_and(|layer| layer.decision == Decision::Included);
+        let keys = keyed(side).into_iter().filter(|(_, index)| is_in(*index));
+        keys.map(|((kind, id, number), _)| (kind, id.to_owned(), number)).collect()
+    };
+    let (old, new) = (included(before), included(after));
+    let mut stays = vec![false; new.len()];
+    for operation in capture_diff_slices(Algorithm::Myers, &old, &new) {
+        if let DiffOp::Equal { new_index, len, .. } = operation {
+            stays.iter_mut().skip(new_index).take(len).for_each(|stays| *stays = true);
+        }
+    }
+    let indices = keyed(after).into_iter().map(|(_, index)| index);
+    let mut indices =
+        indices.filter(|index| after.layers.get(*index).is_some_and(|layer| layer.decision == Decision::Included));
+    let mut moved = BTreeMap::new();
+    for (place, (key, stays)) in new.iter().zip(stays).enumerate() {
+        let Some(index) = indices.next() else { break };
+        if let Some(from) = old.iter().position(|other| other == key).filter(|_| !stays) {
+            moved.insert(index, (from + 1, place + 1));
+        }
+    }
+    moved
 }
 
 fn changed(old: &Layer, old_text: &str, new: &Layer, new_text: &str) -> Option<Change> {
@@ -180,9 +212,29 @@ fn flat(message: &Message) -> String {
 
 fn leaves(before: &Side, after: &Side) -> Option<Leaving> {
     let mut kept = Tokens(0);
+    let (old_tools, new_tools) = (tools(before), tools(after));
+    let mut byte = 0;
+    for (number, (_, text)) in new_tools.iter().enumerate() {
+        let old = old_tools.get(number).map_or("", |(_, text)| *text);
+        if let Some(at) = first_difference(old, text) {
+            let layer = new_tools.get(number).map(|(id, _)| (*id).to_owned());
+            let kept = kept + kept_before(text, at);
+            return Some(Leaving { part: "tools".to_owned(), byte: byte + at, layer, kept });
+        }
+        byte += text.len();
+        kept += Tokens::estimate(text);
+    }
+    if old_tools.len() > new_tools.len() {
+        return Some(Leaving { part: "tools".to_owned(), byte, layer: None, kept });
+    }
     if let Some(byte) = first_difference(&before.system, &after.system) {
         let part = "system".to_owned();
-        return Some(Leaving { part, byte, layer: owner(after, None, byte), kept: kept_before(&after.system, byte) });
+        return Some(Leaving {
+            part,
+            byte,
+            layer: owner(after, None, byte),
+            kept: kept + kept_before(&after.system, byte),
+        });
     }
     kept += Tokens::estimate(&after.system);
     for (index, old) in before.messages.iter().enumerate() {
@@ -198,6 +250,13 @@ fn leaves(before: &Side, after: &Side) -> Option<Leaving> {
         kept += Tokens::estimate(&new_text);
     }
     None
+}
+
+/// Ids and schemas of the tools that are offered: every provider keeps them before everything else.
+fn tools(side: &Side) -> Vec<(&str, &str)> {
+    let layers = side.layers.iter().zip(&side.texts);
+    let offered = layers.filter(|(layer, _)| layer.channel == Channel::Tools && layer.decision == Decision::Included);
+    offered.map(|(layer, text)| (layer.id.as_str(), text.as_str())).collect()
 }
 
 fn kept_before(text: &str, byte: usize) -> Tokens {
@@ -227,6 +286,29 @@ fn owner(side: &Side, message: Option<usize>, byte: usize) -> Option<String> {
     included
         .find(|layer| layer.range.end > byte || layer.range.contains(&byte) || layer.kind == LayerKind::History)
         .map(|layer| layer.id.clone())
+}
+
+/// The ends of a text that stays, as far as they touch what changed before or after it.
+#[must_use]
+pub fn near(text: &str, after_change: bool, before_change: bool) -> String {
+    const NEAR: usize = 60;
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= NEAR * 2 {
+        return text.to_owned();
+    }
+    let beginning: String = if after_change { letters.iter().take(NEAR).collect() } else { String::new() };
+    let end: String = if before_change { letters.iter().skip(letters.len() - NEAR).collect() } else { String::new() };
+    format!("{beginning} … {end}")
+}
+
+impl Leaving {
+    /// Where a cached beginning ends, in words.
+    #[must_use]
+    pub fn told(&self) -> String {
+        let Self { part, byte, layer, kept } = self;
+        let owner = layer.as_deref().map(|layer| format!(", in `{layer}`")).unwrap_or_default();
+        format!("a cached beginning holds up to byte {byte} of {part}{owner}: ~{} tokens", kept.0)
+    }
 }
 
 #[cfg(test)]
@@ -264,6 +346,31 @@ mod tests {
         assert_eq!(difference.leaves, None);
         let kinds: Vec<_> = difference.layers.iter().map(|change| change.kind).collect();
         assert_eq!(kinds, [LayerKind::History, LayerKind::User]);
+    }
+
+    #[test]
+    fn a_layer_that_stands_elsewhere_has_moved() {
+        let one = side(&[("a", "Rules."), ("b", "Second."), ("c", "End.")], &["hi"]);
+        let two = side(&[("b", "Second."), ("c", "End."), ("a", "Rules.")], &["hi"]);
+        let difference = difference(&one, &two);
+        let shown: Vec<_> = difference.layers.iter().map(|change| (change.id.as_str(), &change.change)).collect();
+        assert_eq!(shown, [("a", &Change::Moved { before: 1, after: 3 })]);
+    }
+
+    #[test]
+    fn tools_come_before_the_system_text_in_a_cache() {
+        let tool = |text: &str| {
+            let mut side = side(&[("a", "Rules.")], &["hi"]);
+            let mut layer = side.layers[0].clone();
+            (layer.id, layer.kind, layer.channel) = ("t".into(), LayerKind::ToolSchema, Channel::Tools);
+            layer.hash = crate::domain::ContentHash::of(text.as_bytes());
+            side.layers.push(layer);
+            side.texts.push(text.to_owned());
+            side
+        };
+        let leaves = difference(&tool("{\"name\":\"one\"}"), &tool("{\"name\":\"two\"}")).leaves.unwrap();
+        assert_eq!((leaves.part.as_str(), leaves.byte, leaves.layer.as_deref()), ("tools", 9, Some("t")));
+        assert_eq!(difference(&tool("{}"), &tool("{}")).leaves, None);
     }
 
     #[test]

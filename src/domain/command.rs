@@ -1,7 +1,7 @@
 //! What can be asked of a thread, and how it stands: the two ends of every conversation with one.
 
 use super::event::{Approve, CancelScope, PromptMode};
-use super::{CallId, ContentHash, Cost, Image, Limits, ModelRef, Status, ThreadKind, Tokens, Waiting};
+use super::{CallId, ContentHash, Cost, Held, Image, Limits, ModelRef, Status, ThreadKind, Tokens, Waiting};
 use serde::{Deserialize, Serialize};
 
 /// What a client can ask of a thread.
@@ -19,6 +19,12 @@ pub enum Command {
     Shell {
         command: String,
         shared: bool,
+    },
+    /// Sends the request that was looked at, with `text` as the newest prompt, or nothing: a thread that has gone on
+    /// since, or works, refuses it.
+    SubmitHeld {
+        text: String,
+        held: Box<Held>,
     },
     Withdraw {
         prompt: u64,

@@ -8,6 +8,7 @@ use super::keys::{Keys, VARIABLES};
 use super::known::{self, Form, KNOWN, Known, Place};
 use super::openai_chat::OpenAiChat;
 use super::openai_responses::OpenAiResponses;
+use super::preview;
 use super::scripted::{self, LoadError, Scripted};
 use super::site::{Auth, Site};
 use super::text_calls::TextCalls;
@@ -201,6 +202,21 @@ impl Providers {
     }
 
     /// The file that may say where `provider` answers: the nearest that is not a project's.
+    /// The form in which `model` is asked. The script, which is sent nothing, is shown in the first.
+    #[must_use]
+    pub fn form(&self, model: &ModelRef) -> preview::Form {
+        let known = known::known(&model.provider);
+        let part = self.own_file(&model.provider).map(|file| file.part(&model.model));
+        let form = part.and_then(|part| part.form).or_else(|| known.map(|known| known.form));
+        match form {
+            Some(Form::Anthropic) | None => preview::Form::Anthropic,
+            Some(Form::Chat) if model.provider == "openai" => preview::Form::OpenAi,
+            Some(Form::Chat) => preview::Form::Compatible,
+            Some(Form::Responses) => preview::Form::Responses,
+            Some(Form::Gemini) => preview::Form::Gemini,
+        }
+    }
+
     fn own_file(&self, provider: &str) -> Option<&ProviderFile> {
         self.settings.files.iter().find(|file| file.tool_id == provider && file.space != Space::Project)
     }

@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 
 /// Reads the file `name`, looks that it is an image and keeps it. Any file that the person can read will do: it was
 /// they who named it.
-pub(super) fn take_in(project: &Path, content: &mut ContentStore, name: String) -> Result<Image, String> {
+///
+/// # Errors
+/// Why it was not taken in, for the person.
+pub fn take_in(project: &Path, content: &mut ContentStore, name: String) -> Result<Image, String> {
     let failed = |error: &dyn std::fmt::Display| format!("the image `{name}` was not attached: {error}");
     let path = path(project, &name);
     let file = File::open(&path).map_err(|error| failed(&error))?;

@@ -74,8 +74,15 @@ impl Layout {
     /// # Errors
     /// [`StoreError::Io`] when no folder could be made.
     pub fn claim(&self, directive: &str, now: Timestamp) -> Result<ThreadId, StoreError> {
+        self.claim_as(&ThreadId::new(directive, now.0))
+    }
+
+    /// As [`Layout::claim`], with this id if it is free.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub fn claim_as(&self, plain: &ThreadId) -> Result<ThreadId, StoreError> {
         self.prepare()?;
-        let plain = ThreadId::new(directive, now.0);
         let mut id = plain.clone();
         for number in 2..10_000 {
             let path = self.thread(&id).path;
@@ -86,7 +93,7 @@ impl Layout {
             }
         }
         let source = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
-        Err(StoreError::Io { doing: "find a free name beside", path: self.thread(&plain).path, source })
+        Err(StoreError::Io { doing: "find a free name beside", path: self.thread(plain).path, source })
     }
 }
 

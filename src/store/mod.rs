@@ -5,7 +5,7 @@
 
 pub mod content;
 pub mod files;
-mod image;
+pub mod image;
 pub mod layout;
 pub mod log;
 pub mod recover;

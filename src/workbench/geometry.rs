@@ -140,17 +140,18 @@ pub fn overlay(model: &Model) -> Area {
     let rows = rows - notice(model, &regions).height;
     match overlay {
         Overlay::Picker(picker) if picker.kind == PickerKind::Threads && regions.panel.width > 0 => regions.panel,
-        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) => {
+        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::Sheet(_) => {
             let body = Area {
                 x: regions.panel.width,
                 y: 0,
                 width: columns - regions.panel.width,
-                height: rows.saturating_sub(regions.status.height),
+                height: rows.saturating_sub(regions.status.height + regions.notice.height),
             };
             if body.width < 60 || body.height < 16 {
                 return body;
             }
-            if matches!(overlay, Overlay::Picker(picker) if picker.kind.has_preview()) {
+            let is_large = matches!(overlay, Overlay::Picker(picker) if picker.kind.has_preview());
+            if is_large || matches!(overlay, Overlay::Sheet(_)) {
                 // It shows two things at once, and may have all there is.
                 return body;
             }
@@ -159,6 +160,7 @@ pub fn overlay(model: &Model) -> Area {
             let entries = match overlay {
                 Overlay::Picker(picker) => picker.entries.len(),
                 Overlay::Pager(pager) => pager.lines.len(),
+                Overlay::Sheet(sheet) => sheet.rows.len(),
                 // Its description with a blank, and no blank below the last field; it has no filter line.
                 Overlay::Form(form) => {
                     let about = if form.directive.description.is_empty() { 0 } else { 2 };
@@ -169,6 +171,13 @@ pub fn overlay(model: &Model) -> Area {
             Area { x: body.x + (body.width - width) / 2, y: body.y + (body.height - height) / 3, width, height }
         }
     }
+}
+
+/// Where a notice stands while something lies over the transcript: below that.
+#[must_use]
+pub fn overlay_notice(model: &Model) -> Area {
+    let Regions { notice, status, .. } = regions(model);
+    Area { y: model.size.1.saturating_sub(status.height + notice.height), ..notice }
 }
 
 /// Most rows of one field that are shown at once.
@@ -186,6 +195,14 @@ pub fn form_width(model: &Model) -> u16 {
     let area = overlay(model);
     let frame = if area.width < 4 || area.height < 3 { 0 } else { 2 };
     area.width.saturating_sub(frame + COMPOSER_INDENT + 1).max(1)
+}
+
+/// Columns in which a page about a request is wrapped.
+#[must_use]
+pub fn sheet_width(model: &Model) -> usize {
+    let area = overlay(model);
+    let frame = if area.width < 4 || area.height < 3 { 0 } else { 2 };
+    usize::from(area.width.saturating_sub(frame + 2)).max(1)
 }
 
 /// How the list of items shares what is inside its frame: the list with its filter line, and the preview, which may have
@@ -216,6 +233,7 @@ pub fn overlay_rows(model: &Model) -> usize {
     let around = match &model.overlay {
         Some(Overlay::Picker(_)) => 3,
         Some(Overlay::Pager(_) | Overlay::Form(_)) => 2,
+        Some(Overlay::Sheet(sheet)) => 2 + u16::from(sheet.search.is_some()),
         None => 0,
     };
     usize::from(area.height.saturating_sub(around)).max(1)

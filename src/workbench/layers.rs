@@ -1,10 +1,14 @@
 //! The context screen: a request layer by layer, as it was sent or as it would be sent now.
 
 use super::message::{Effect, LayerRow, Level, RequestShown};
-use super::model::Model;
-use super::overlay::{Choice, Entry, Overlay, PickerKind};
+use super::model::{Link, Model};
+use super::overlay::{Choice, Entry, Overlay, Picker, PickerKind};
 use super::shelf::Preview;
 use super::transcript::Kind;
+use crate::commands::CommandId;
+use crate::domain::Held;
+use crate::domain::event::PromptMode;
+use crate::domain::image::named_in;
 
 /// The kind of preview that shows a layer.
 const LAYER: &str = "layer";
@@ -31,22 +35,88 @@ impl Model {
 
     /// Shows what Enter would send.
     pub(super) fn preview_request(&mut self) -> Vec<Effect> {
+        let text = self.composer.text();
+        let word = text.strip_prefix('/').map(|line| line.split(' ').next().unwrap_or_default().trim_end());
+        if word.is_some_and(|word| CommandId::from_slash(word).is_some()) || text.trim_start().starts_with('!') {
+            self.say(Level::Info, "the draft is a command: Enter runs it and sends nothing");
+            return Vec::new();
+        }
+        if self.asks_first() {
+            return Vec::new();
+        }
         self.open_layers();
+        self.preview_again()
+    }
+
+    /// Puts together anew what Enter would send.
+    pub(super) fn preview_again(&self) -> Vec<Effect> {
         vec![Effect::PreviewRequest {
             thread_id: self.thread.clone(),
             directive: self.directive.clone(),
             model: self.model.clone(),
             prompt: self.composer.text(),
+            images: named_in(&self.composer.raw()),
             inputs: self.inputs.clone(),
         }]
     }
 
     fn open_layers(&mut self) {
-        let open = matches!(&self.overlay, Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers);
-        if !open {
+        if self.layers_picker().is_none() {
             self.shelf.request = None;
             self.pick(PickerKind::Layers, true);
         }
+    }
+
+    /// The list of layers, also while a page lies over it.
+    pub(super) fn layers_picker(&self) -> Option<&Picker> {
+        match &self.overlay {
+            Some(Overlay::Picker(picker)) => Some(picker).filter(|picker| picker.kind == PickerKind::Layers),
+            Some(Overlay::Sheet(sheet)) => Some(&sheet.under),
+            Some(Overlay::Pager(_) | Overlay::Form(_)) | None => None,
+        }
+    }
+
+    /// Whether a request is looked at.
+    #[must_use]
+    pub fn shows_request(&self) -> bool {
+        self.layers_picker().is_some()
+    }
+
+    /// Whether the request on the screen has not been sent.
+    #[must_use]
+    pub fn shows_preview(&self) -> bool {
+        self.shelf.request.as_ref().is_some_and(|request| request.number.is_none())
+    }
+
+    /// Sends the request on the screen as it is.
+    pub(super) fn send_shown(&mut self) -> Vec<Effect> {
+        let Some(request) = &self.shelf.request else { return Vec::new() };
+        let Some(held) = request.held.clone() else {
+            self.say(Level::Info, "there is nothing to send yet: write a prompt first");
+            return Vec::new();
+        };
+        if self.is_working() || !matches!(self.link, Link::Draft | Link::Resting | Link::Connected) {
+            self.say(
+                Level::Warning,
+                "the thread is at work, and what it will send next depends on that; nothing was sent",
+            );
+            return Vec::new();
+        }
+        self.overlay = None;
+        self.shelf.request = None;
+        self.hand_over(PromptMode::FollowUp, Some(held))
+    }
+
+    /// Sends nothing and empties the draft.
+    pub(super) fn drop_shown(&mut self) -> Vec<Effect> {
+        self.overlay = None;
+        let text = self.composer.take();
+        self.complete();
+        if text.trim().is_empty() {
+            return Vec::new();
+        }
+        self.history.remember(&text);
+        vec![Effect::Remember(text)]
     }
 
     /// The request that led to the chosen block.
@@ -77,6 +147,8 @@ impl Model {
         let next = if forward { at.checked_add(1) } else { at.checked_sub(1) };
         match next.and_then(|next| request.numbers.get(next)).copied() {
             Some(number) => self.show_request(Some(number)),
+            // Behind the newest is what would come next.
+            None if forward && request.number.is_some() && !self.composer.is_empty() => self.preview_request(),
             None => Vec::new(), // the title tells that it is the first or the last
         }
     }
@@ -84,28 +156,33 @@ impl Model {
     pub(super) fn request_read(&mut self, request: Result<Box<RequestShown>, String>) -> Vec<Effect> {
         match request {
             Ok(request) => {
+                let changed = self.shelf.request.as_ref().map(|before| before.changed_in(&request)).unwrap_or_default();
+                if !changed.is_empty() {
+                    self.say(Level::Info, format!("changed since you looked: {}", changed.join(", ")));
+                }
                 self.shelf.request = Some(*request);
                 self.shelf.preview = None;
+                let entries = self.layer_entries();
+                if let Some(Overlay::Sheet(sheet)) = &mut self.overlay {
+                    sheet.under.set_entries(entries);
+                }
                 self.refill(PickerKind::Layers);
             }
             Err(why) => {
-                if self.shelf.request.is_none()
-                    && matches!(&self.overlay, Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers)
-                {
+                if self.shelf.request.is_none() && self.layers_picker().is_some() {
                     self.overlay = None;
                 }
                 self.say(Level::Warning, why);
             }
         }
         self.changed = true;
-        Vec::new()
+        self.page_again()
     }
 
     /// The chosen layer, while layers are listed.
     #[must_use]
     pub fn chosen_layer(&self) -> Option<&LayerRow> {
-        let Some(Overlay::Picker(picker)) = &self.overlay else { return None };
-        let Choice::Layer(index) = picker.chosen()?.choice else { return None };
+        let Choice::Layer(index) = self.layers_picker()?.chosen()?.choice else { return None };
         self.shelf.request.as_ref()?.layers.get(index)
     }
 
@@ -121,23 +198,55 @@ impl Model {
 
     /// Shows the layer's whole text in the editor, as a copy.
     pub(super) fn show_layer(&self) -> Vec<Effect> {
-        self.chosen_layer().map(|layer| Effect::ShowText(layer.text.clone())).into_iter().collect()
+        self.chosen_layer().map(|layer| Effect::ShowText(layer.text.to_string())).into_iter().collect()
     }
 
     /// Opens the file that the layer is written in.
     pub(super) fn open_layer(&self) -> Vec<Effect> {
-        match self.chosen_layer().and_then(|layer| layer.file.clone()) {
-            Some(file) => vec![Effect::OpenFile(file)],
+        // What was left out is mended where it is asked for.
+        let source = self.chosen_layer().and_then(|layer| match layer.absence {
+            None => layer.source.clone(),
+            Some(_) => layer.asked_by.clone().or_else(|| layer.source.clone()),
+        });
+        match source {
+            Some(source) => vec![Effect::OpenFile(source)],
             None => self.show_layer(),
         }
     }
 
+    /// Opens the file that says that the layer be there.
+    pub(super) fn open_asker(&mut self) -> Vec<Effect> {
+        if let Some(source) = self.chosen_layer().and_then(|layer| layer.asked_by.clone()) {
+            return vec![Effect::OpenFile(source)];
+        }
+        self.say(Level::Info, "no file of yours asks for it");
+        Vec::new()
+    }
+
     pub(super) fn copy_layer(&self) -> Vec<Effect> {
-        self.chosen_layer().map(|layer| Effect::Copy(layer.text.clone())).into_iter().collect()
+        self.chosen_layer().map(|layer| Effect::Copy(layer.text.to_string())).into_iter().collect()
     }
 }
 
 impl RequestShown {
+    /// Ids of what is different in `after`, another look at the same prompt.
+    fn changed_in(&self, after: &Self) -> Vec<String> {
+        let same = |one: &Held, other: &Held| one.hash == other.hash;
+        let (Some(before), Some(now)) = (&self.held, &after.held) else { return Vec::new() };
+        if same(before, now) {
+            return Vec::new();
+        }
+        let is_in = |layers: &[LayerRow], one: &LayerRow| {
+            layers.iter().any(|other| (&other.id, &other.part, &other.text) == (&one.id, &one.part, &one.text))
+        };
+        let new = after.layers.iter().filter(|layer| !is_in(&self.layers, layer));
+        let gone = self.layers.iter().filter(|layer| !is_in(&after.layers, layer));
+        let mut ids: Vec<String> = new.chain(gone).map(|layer| layer.id.clone()).collect();
+        ids.sort();
+        ids.dedup();
+        ids
+    }
+
     /// Its name, its place among the requests of the thread, and its size.
     #[must_use]
     pub fn heading(&self) -> String {

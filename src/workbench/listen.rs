@@ -144,7 +144,8 @@ impl Model {
                     self.composer.put_back(text);
                     self.complete();
                 }
-                if let Some(Sent::Prompt(text)) = sent {
+                let look_again = matches!(sent, Some(Sent::Held(_)));
+                if let Some(Sent::Prompt(text) | Sent::Held(text)) = sent {
                     let failed = self.waits.iter().position(|waits| waits.text == text && !waits.safe);
                     let mut place = 0..;
                     self.give_back(|_| place.next() == failed);
@@ -153,7 +154,7 @@ impl Model {
                     }
                 }
                 self.say(Level::Error, message);
-                Vec::new()
+                if look_again { self.preview_request() } else { Vec::new() }
             }
             FromWorker::Event { offset, next_offset, record } => {
                 if offset < self.log_end {

@@ -1,9 +1,12 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
+use super::counter::{Basis, Coming};
+use super::sheet::{Page, View};
 use crate::commands::{Key, Keymap};
-use crate::domain::{Input, ModelRef, Problem, Record, Status, ThreadId, Values};
+use crate::domain::{Assembly, Held, Input, ModelRef, Problem, Record, Status, ThreadId, Values};
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Something that happened outside the workbench.
 #[derive(Debug)]
@@ -92,6 +95,10 @@ pub enum Message {
     Items(Vec<ItemRow>),
     /// A request with its layers (answer to [`Effect::LoadRequest`] and [`Effect::PreviewRequest`]), or why there is none.
     Request(Result<Box<RequestShown>, String>),
+    /// A page about the request on the screen (answer to [`Effect::ViewRequest`]), or why there is none.
+    Page(Result<Box<Page>, String>),
+    /// What is known of the coming request (answer to [`Effect::LoadBasis`]).
+    Basis(Box<Basis>),
     /// The text of an item, or why it does not read (answer to [`Effect::ReadItem`]).
     ItemText {
         kind: &'static str,
@@ -136,6 +143,8 @@ impl Message {
             Self::Directives(_) => "directives",
             Self::Items(_) => "items",
             Self::Request(_) => "request",
+            Self::Page(_) => "page",
+            Self::Basis(_) => "basis",
             Self::ItemText { .. } => "item_text",
             Self::Files(_) => "files",
             Self::Saved => "saved",
@@ -167,7 +176,7 @@ impl ExportForm {
 }
 
 /// A request, layer by layer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestShown {
     /// `THREAD#NUMBER`, or what it would be.
     pub title: String,
@@ -178,6 +187,30 @@ pub struct RequestShown {
     /// Which of them this is; none for one that was not sent.
     pub number: Option<u32>,
     pub layers: Vec<LayerRow>,
+    /// The request itself.
+    pub whole: Option<Arc<Whole>>,
+    /// What is sent when the person says so; none for a request that was sent, or without a prompt.
+    pub held: Option<Arc<Held>>,
+}
+
+/// A request as it is sent, before it takes a provider's form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Whole {
+    /// `THREAD#NUMBER`, or what it would be.
+    pub name: String,
+    pub thread_id: ThreadId,
+    pub model: ModelRef,
+    pub max_output_tokens: u64,
+    /// With a layer for each tool.
+    pub assembly: Assembly,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    pub file: PathBuf,
+    /// Counts from 1; none for the whole file.
+    pub line: Option<u32>,
 }
 
 /// A layer, or a candidate that was left out.
@@ -192,9 +225,11 @@ pub struct LayerRow {
     pub lifetime: &'static str,
     /// Why it is not in the request.
     pub absence: Option<String>,
-    pub text: String,
-    /// Where it is written.
-    pub file: Option<PathBuf>,
+    pub text: Arc<str>,
+    /// Where its text is written.
+    pub source: Option<Source>,
+    /// Where it is written that it be there.
+    pub asked_by: Option<Source>,
 }
 
 /// How loud a notice is.
@@ -323,12 +358,19 @@ pub enum Effect {
         id: String,
     },
     LoadFiles,
-    /// Open a file in `$EDITOR`.
-    OpenFile(PathBuf),
+    /// Open a file in `$EDITOR`, at its line where the editor can.
+    OpenFile(Source),
     /// Read a request of a thread: the one of this number, else the newest.
     LoadRequest {
         thread_id: ThreadId,
         number: Option<u32>,
+    },
+    /// Reckon what the coming request comes to without its prompt.
+    LoadBasis(Coming),
+    /// Write a page about a request.
+    ViewRequest {
+        whole: Arc<Whole>,
+        view: View,
     },
     /// Put together what sending `prompt` now would send, and send nothing.
     PreviewRequest {
@@ -336,6 +378,8 @@ pub enum Effect {
         directive: String,
         model: ModelRef,
         prompt: String,
+        /// Names of the images that go along.
+        images: Vec<String>,
         inputs: Values,
     },
 }

@@ -7,6 +7,7 @@
 pub mod approval;
 pub mod completion;
 pub mod composer;
+pub mod counter;
 mod dropped;
 pub mod export;
 pub mod form;
@@ -22,6 +23,7 @@ mod perform;
 mod queue;
 mod reading;
 mod scroll;
+pub mod sheet;
 mod shelf;
 mod submit;
 pub mod transcript;
@@ -32,7 +34,8 @@ mod tests;
 
 pub use crate::worker::protocol;
 pub use message::{
-    DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, RequestShown, ThreadRow,
+    DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, RequestShown, Source,
+    ThreadRow, Whole,
 };
 pub use model::{Activity, Link, Model, NoticeLine, Options, Phase, Waits};
 pub use reading::{Reading, Search};

@@ -117,6 +117,8 @@ pub(super) enum Sent {
     Prompt(String),
     /// A command of the person's own, as it was written.
     Shell(String),
+    /// A prompt in a request that was looked at.
+    Held(String),
     Approval,
     Other,
 }
@@ -364,11 +366,19 @@ impl Model {
                 Some(_) => vec![Context::Reading, Context::Anywhere],
             },
             Some(Overlay::Picker(picker)) => match picker.kind.keys().filter(|_| !picker.filtering) {
+                Some(Context::Layers) if self.shows_preview() => {
+                    vec![Context::Preview, Context::Layers, Context::List, Context::Anywhere]
+                }
                 Some(keys) => vec![keys, Context::List, Context::Anywhere],
                 None => vec![Context::Picker, Context::Anywhere],
             },
             Some(Overlay::Form(_)) => vec![Context::Form, Context::Text, Context::Anywhere],
             Some(Overlay::Pager(_)) => vec![Context::Pager, Context::Anywhere],
+            Some(Overlay::Sheet(sheet)) if sheet.is_searching() => vec![Context::Search, Context::Anywhere],
+            Some(Overlay::Sheet(_)) if self.shows_preview() => {
+                vec![Context::Preview, Context::Sheet, Context::List, Context::Anywhere]
+            }
+            Some(Overlay::Sheet(_)) => vec![Context::Sheet, Context::List, Context::Anywhere],
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::form::Form;
 use super::message::{DirectiveChoice, ItemRow, ModelChoice, ThreadRow};
 use super::model::Model;
+use super::sheet::Sheet;
 use crate::commands::{CommandId, Context, TABLE};
 use crate::worker::protocol::QueuedPrompt;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
@@ -13,6 +14,8 @@ pub enum Overlay {
     Picker(Picker),
     Pager(Pager),
     Form(Form),
+    /// A page about the request whose layers are listed.
+    Sheet(Sheet),
 }
 
 /// A list with a filter line.

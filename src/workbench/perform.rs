@@ -85,18 +85,27 @@ impl Model {
             CommandId::ContextPreview => return self.preview_request(),
             CommandId::ContextEarlier => return self.turn_request(false),
             CommandId::ContextLater => return self.turn_request(true),
+            CommandId::RequestText => return self.show_text(),
+            CommandId::RequestWire => return self.show_wire(),
+            CommandId::RequestDifference => return self.show_difference(),
+            CommandId::RequestMark => self.mark_request(),
+            CommandId::SheetCopy => return self.copy_sheet(),
+            CommandId::SheetNext => self.with_sheet(|sheet, rows| sheet.step_layer(true, rows)),
+            CommandId::SheetPrevious => self.with_sheet(|sheet, rows| sheet.step_layer(false, rows)),
+            CommandId::LayerAsked => return self.open_asker(),
+            CommandId::RequestSend => return self.send_shown(),
+            CommandId::RequestEdit => self.overlay = None,
+            CommandId::RequestDrop => return self.drop_shown(),
             CommandId::LayerOpen => return self.open_layer(),
             CommandId::LayerCopy => return self.copy_layer(),
             CommandId::ReadOpen => return self.open_chosen(),
-            CommandId::SearchStart => self.start_search(layout),
-            CommandId::SearchAccept => self.accept_search(),
-            CommandId::SearchDrop => self.drop_search(layout),
-            CommandId::SearchBackspace => self.edit_search(layout, |text| {
-                text.pop();
-            }),
-            CommandId::SearchClear => self.edit_search(layout, String::clear),
-            CommandId::SearchNext => self.find(layout, true),
-            CommandId::SearchPrevious => self.find(layout, false),
+            CommandId::SearchStart
+            | CommandId::SearchAccept
+            | CommandId::SearchDrop
+            | CommandId::SearchBackspace
+            | CommandId::SearchClear
+            | CommandId::SearchNext
+            | CommandId::SearchPrevious => self.search(layout, command),
             CommandId::ThreadsShow => {
                 self.pick(PickerKind::Threads, !self.threads_loaded);
                 return vec![Effect::LoadThreads];
@@ -204,6 +213,35 @@ impl Model {
         self.complete();
     }
 
+    /// Searches the page on the screen, else the transcript.
+    fn search(&mut self, layout: &mut dyn Layout, command: CommandId) {
+        let in_page = self.sheet().is_some();
+        let mut change = |change: fn(&mut String)| {
+            if in_page {
+                self.with_sheet(|sheet, rows| sheet.edit_search(rows, change));
+            } else {
+                self.edit_search(layout, change);
+            }
+        };
+        if command == CommandId::SearchBackspace {
+            change(|text| {
+                text.pop();
+            });
+        } else if command == CommandId::SearchClear {
+            change(String::clear);
+        } else if in_page {
+            self.with_sheet(|sheet, rows| sheet.search(command, rows));
+        } else if command == CommandId::SearchStart {
+            self.start_search(layout);
+        } else if command == CommandId::SearchAccept {
+            self.accept_search();
+        } else if command == CommandId::SearchDrop {
+            self.drop_search(layout);
+        } else {
+            self.find(layout, command == CommandId::SearchNext);
+        }
+    }
+
     fn step_form(&mut self, step: isize) {
         if let Some(Overlay::Form(form)) = &mut self.overlay {
             form.step(step);
@@ -255,6 +293,7 @@ impl Model {
             Some(Overlay::Picker(picker)) => picker.step(step),
             Some(Overlay::Pager(pager)) => pager.step(step, rows),
             Some(Overlay::Form(form)) => form.vertical(step),
+            Some(Overlay::Sheet(sheet)) => sheet.step(step, rows),
             None if self.completion.entries.is_empty() => self.scroll_approval(step),
             None => self.completion.step(step),
         }
@@ -264,6 +303,7 @@ impl Model {
         match self.overlay.take() {
             // What was written into it is there when it is opened again.
             Some(Overlay::Form(form)) => self.left_form = Some(form),
+            Some(Overlay::Sheet(sheet)) => self.overlay = Some(Overlay::Picker(*sheet.under)),
             Some(Overlay::Picker(_) | Overlay::Pager(_)) => {}
             None => self.dismiss_completion(),
         }
@@ -298,6 +338,10 @@ impl Model {
             Choice::Thread(row) => return self.open_thread(row.thread_id),
             Choice::Theme(name) => self.theme = Some(name),
             Choice::Directive(directive) => return self.begin(*directive),
+            Choice::Layer(_) if picker.filtering => {
+                // What was found is looked at beside the list; the keys are those of the layers again.
+                self.overlay = Some(Overlay::Picker(Picker { filtering: false, ..picker }));
+            }
             Choice::Layer(_) => {
                 self.overlay = Some(Overlay::Picker(picker));
                 return self.show_layer();

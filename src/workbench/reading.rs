@@ -38,7 +38,7 @@ pub struct Search {
 
 impl Search {
     /// Looks for other words. Upper and lower case differ only when they hold a capital.
-    fn set(&mut self, text: String) {
+    pub(super) fn set(&mut self, text: String) {
         let exact = text.chars().any(char::is_uppercase);
         let pattern = RegexBuilder::new(&regex::escape(&text)).case_insensitive(!exact).build();
         // Words that are too many for a pattern are not found.

@@ -1,9 +1,12 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
-use super::message::{DirectiveChoice, Effect, ItemRow, Level, RequestShown};
+use super::counter::{Basis, Coming};
+use super::message::{DirectiveChoice, Effect, ItemRow, Level, RequestShown, Source, Whole};
 use super::model::Model;
 use super::overlay::{Choice, Entry, Overlay, PickerKind};
+use super::sheet::Wire;
 use crate::domain::Severity;
+use std::sync::Arc;
 
 /// The lists, each as it was when somebody last asked.
 #[derive(Clone, Debug, Default)]
@@ -12,6 +15,13 @@ pub struct Shelf {
     pub items: Vec<ItemRow>,
     /// The request whose layers are listed.
     pub request: Option<RequestShown>,
+    /// The request that others are compared with.
+    pub marked: Option<Arc<Whole>>,
+    /// The wire form in which the model of that request is asked, once it was shown.
+    pub(super) wire: Option<Wire>,
+    /// The newest reckoning of a coming request, and the request one was asked for.
+    pub(super) basis: Option<Basis>,
+    pub(super) coming: Option<Coming>,
     /// Of the item or layer that is chosen in a list.
     pub preview: Option<Preview>,
     /// Files of the project, by their paths from its root.
@@ -28,7 +38,7 @@ pub struct Preview {
     pub kind: &'static str,
     pub id: String,
     /// None until it was read. An error says why it does not read.
-    pub text: Option<Result<String, String>>,
+    pub text: Option<Result<Arc<str>, String>>,
     /// First line on the screen.
     pub top: usize,
 }
@@ -78,7 +88,7 @@ impl Model {
 
     pub(super) fn item_read(&mut self, kind: &'static str, id: &str, text: Result<String, String>) {
         if let Some(preview) = self.shelf.preview.as_mut().filter(|preview| preview.kind == kind && preview.id == id) {
-            preview.text = Some(text);
+            preview.text = Some(text.map(Into::into));
             self.changed = true;
         }
     }
@@ -92,7 +102,8 @@ impl Model {
     }
 
     /// Something that people write was saved: lists on the screen are made again.
-    pub(super) fn saved(&self) -> Vec<Effect> {
+    pub(super) fn saved(&mut self) -> Vec<Effect> {
+        self.shelf.coming = None;
         match &self.overlay {
             Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Directives => vec![Effect::LoadDirectives],
             Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Items => {
@@ -100,6 +111,7 @@ impl Model {
                 let again = again.map(|preview| Effect::ReadItem { kind: preview.kind, id: preview.id.clone() });
                 std::iter::once(Effect::LoadItems).chain(again).collect()
             }
+            _ if self.shows_preview() && self.layers_picker().is_some() => self.preview_again(),
             _ => Vec::new(),
         }
     }
@@ -114,7 +126,7 @@ impl Model {
 
     /// Asks for what the screen needs and nobody asked for yet.
     pub(super) fn want_listed(&mut self) -> Vec<Effect> {
-        let mut effects = Vec::new();
+        let mut effects: Vec<Effect> = self.want_basis().into_iter().collect();
         self.follow_layer();
         if let Some((kind, id)) = self.chosen_item().map(|row| (row.kind, row.id.clone())) {
             let shown = self.shelf.preview.as_ref().is_some_and(|preview| preview.kind == kind && preview.id == id);
@@ -140,12 +152,12 @@ impl Model {
     pub(super) fn open_item(&mut self) -> Vec<Effect> {
         let Some(row) = self.chosen_item() else { return Vec::new() };
         if let Some(file) = &row.file {
-            return vec![Effect::OpenFile(file.clone())];
+            return vec![Effect::OpenFile(Source { file: file.clone(), line: None })];
         }
         let (kind, id) = (row.kind, row.id.clone());
         let read = self.shelf.preview.as_ref().filter(|preview| preview.kind == kind && preview.id == id);
         if let Some(Ok(text)) = read.and_then(|preview| preview.text.clone()) {
-            return vec![Effect::ShowText(text)];
+            return vec![Effect::ShowText(text.to_string())];
         }
         self.say(Level::Info, format!("`{id}` has not been read yet"));
         Vec::new()

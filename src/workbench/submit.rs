@@ -5,9 +5,11 @@ use super::message::{Effect, Level};
 use super::model::{Link, Model, Phase, Sent, Waits};
 use super::scroll::Layout;
 use super::transcript::{Kind, Prompt};
+use crate::domain::Held;
 use crate::domain::event::PromptMode;
 use crate::domain::image::named_in;
 use crate::worker::protocol::Command;
+use std::sync::Arc;
 
 impl Model {
     /// Enter: a `\` before it is a newline, a `/` command runs, everything else is sent.
@@ -35,6 +37,11 @@ impl Model {
         if self.asks_first() {
             return Vec::new();
         }
+        self.hand_over(mode, None)
+    }
+
+    /// Hands the draft over, as the request that was looked at if there is one.
+    pub(super) fn hand_over(&mut self, mode: PromptMode, held: Option<Arc<Held>>) -> Vec<Effect> {
         let images = named_in(&self.composer.raw());
         let text = self.composer.take();
         self.complete();
@@ -49,22 +56,28 @@ impl Model {
         };
         let mut waits = Waits { text: text.clone(), mode, images: images.clone(), block, held: false, safe: false };
         let remember = Effect::Remember(text.clone());
+        let sent = if held.is_some() { Sent::Held(text.clone()) } else { Sent::Prompt(text.clone()) };
+        let command = |text, held: Option<Arc<Held>>| match held {
+            Some(held) => Command::SubmitHeld { text, held: Box::new(Held::clone(&held)) },
+            None => Command::Submit { text, mode, images },
+        };
         let effect = match (self.link, &self.thread) {
             (Link::Draft, _) => {
                 self.link = Link::Starting;
+                // Whether it still is what was looked at, is answered.
+                self.sent.extend(held.is_some().then_some(sent));
                 let (directive, model) = (self.directive.clone(), self.model.clone());
-                let first = Command::Submit { text, mode: PromptMode::FollowUp, images };
-                Some(Effect::Start { directive, model, inputs: self.inputs.clone(), first })
+                Some(Effect::Start { directive, model, inputs: self.inputs.clone(), first: command(text, held) })
             }
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
                 self.link = Link::Reviving;
-                self.sent.push_back(Sent::Prompt(text.clone()));
-                Some(Effect::Revive { thread_id, command: Command::Submit { text, mode, images } })
+                self.sent.push_back(sent);
+                Some(Effect::Revive { thread_id, command: command(text, held) })
             }
             (Link::Connected, _) => {
-                self.sent.push_back(Sent::Prompt(text.clone()));
-                Some(Effect::Send(Command::Submit { text, mode, images }))
+                self.sent.push_back(sent);
+                Some(Effect::Send(command(text, held)))
             }
             (Link::Starting | Link::Opening | Link::Reviving | Link::Resting, _) => {
                 waits.held = true;

@@ -1,5 +1,6 @@
 //! Transitions: messages in, model and effects out. Every block is as high as it has lines of text, plus one.
 
+mod counter;
 mod layers;
 mod reading;
 mod taking_up;
@@ -40,6 +41,7 @@ impl Layout for Lines {
 struct Session {
     model: Model,
     effects: Vec<Effect>,
+    reckoned: Vec<Effect>,
     offset: u64,
 }
 
@@ -58,7 +60,7 @@ fn session() -> Session {
         draft: None,
     });
     assert_eq!(effects, [Effect::LoadHistory]);
-    Session { model, effects: Vec::new(), offset: 0 }
+    Session { model, effects: Vec::new(), reckoned: Vec::new(), offset: 0 }
 }
 
 fn connected() -> Session {
@@ -83,7 +85,12 @@ fn id() -> ThreadId {
 
 impl Session {
     fn tell(&mut self, message: Message) -> &mut Self {
-        self.effects.extend(update(&mut self.model, &mut Lines, message));
+        let effects = update(&mut self.model, &mut Lines, message);
+        // What a draft comes to is reckoned beside everything else.
+        let (basis, effects): (Vec<_>, Vec<_>) =
+            effects.into_iter().partition(|effect| matches!(effect, Effect::LoadBasis(_)));
+        self.reckoned.extend(basis);
+        self.effects.extend(effects);
         self
     }
 

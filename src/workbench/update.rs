@@ -92,6 +92,8 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             Vec::new()
         }
         Message::Request(request) => model.request_read(request),
+        Message::Basis(basis) => model.basis_read(*basis),
+        Message::Page(page) => model.page_made(page),
         Message::Items(items) => {
             model.items_listed(items);
             Vec::new()
@@ -124,6 +126,9 @@ impl Model {
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) if picker.filtering => picker.type_letter(letter),
             Some(Overlay::Form(form)) => form.edit(|field| field.type_letter(letter)),
+            Some(Overlay::Sheet(sheet)) if sheet.is_searching() => {
+                self.with_sheet(|sheet, rows| sheet.edit_search(rows, |text| text.push(letter)));
+            }
             Some(_) => return Vec::new(),
             None if self.reading.is_some() => {
                 if !is_searching(self.reading.as_ref()) {
@@ -149,6 +154,9 @@ impl Model {
                 line.chars().for_each(|letter| picker.type_letter(letter));
             }
             Some(Overlay::Form(form)) => form.edit(|field| field.paste(text)),
+            Some(Overlay::Sheet(sheet)) if sheet.is_searching() => {
+                self.with_sheet(|sheet, rows| sheet.edit_search(rows, |text| text.push_str(line)));
+            }
             Some(_) => return Vec::new(),
             None if is_searching(self.reading.as_ref()) => self.edit_search(layout, |text| text.push_str(line)),
             None => {
@@ -172,6 +180,7 @@ impl Model {
             None => self.scroll(layout, i64::from(lines)),
             Some(Overlay::Picker(picker)) => picker.step(-isize::try_from(lines).unwrap_or(0)),
             Some(Overlay::Pager(pager)) => pager.step(-isize::try_from(lines).unwrap_or(0), rows),
+            Some(Overlay::Sheet(sheet)) => sheet.step(-isize::try_from(lines).unwrap_or(0), rows),
             Some(Overlay::Form(form)) => form.vertical(-isize::try_from(lines.signum()).unwrap_or(0)),
         }
         self.changed = true;
@@ -223,6 +232,8 @@ impl Model {
             self.composer.wrap(width);
         }
         self.wrap_form();
+        let width = geometry::sheet_width(self);
+        self.with_sheet(|sheet, _| sheet.wrap(width));
         debug_assert!(self.link == Link::Draft || self.link == Link::Starting || self.thread.is_some());
         self.settle_view(layout)
     }

@@ -6,7 +6,7 @@ use crate::app::Setup;
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
 use crate::cli::text::{harmless, json_line};
-use crate::context::diff::{Change, Difference, LayerChange, Word, difference};
+use crate::context::diff::{Change, Difference, LayerChange, Word, difference, near};
 use crate::context::words::kind;
 use clap::Args;
 use serde::Serialize;
@@ -63,14 +63,7 @@ pub(super) fn run(common: &Common, arguments: &DiffArguments) -> Result<ExitCode
                 None => {
                     writeln!(output, "the second goes on from the end of the first: a cached beginning stays valid")?;
                 }
-                Some(leaving) => {
-                    let owner = leaving.layer.as_deref().map(|layer| format!(", in `{layer}`")).unwrap_or_default();
-                    writeln!(
-                        output,
-                        "a cached beginning holds up to byte {} of {}{owner}: ~{} tokens",
-                        leaving.byte, leaving.part, leaving.kept.0
-                    )?;
-                }
+                Some(leaving) => writeln!(output, "{}", harmless(&leaving.told()))?,
             }
         }
         output.flush()
@@ -87,6 +80,7 @@ fn write_change(output: &mut impl Write, change: &LayerChange) -> io::Result<()>
         Change::Messages { same, before, after } => {
             writeln!(output, "~ {name}  {before} → {after} messages, the first {same} the same")
         }
+        Change::Moved { before, after } => writeln!(output, "> {name}  from place {before} to {after}"),
         Change::Reason { before, after } => {
             writeln!(output, "~ {name}  left out: {} → {}", harmless(before), harmless(after))
         }
@@ -96,7 +90,7 @@ fn write_change(output: &mut impl Write, change: &LayerChange) -> io::Result<()>
             for (number, word) in words.iter().enumerate() {
                 match word {
                     Word::Same(text) => {
-                        write!(output, "{}", harmless(&shortened(text, number > 0, number + 1 < words.len())))?;
+                        write!(output, "{}", harmless(&near(text, number > 0, number + 1 < words.len())))?;
                     }
                     Word::Gone(text) => write!(output, "[-{}-]", harmless(text))?,
                     Word::New(text) => write!(output, "{{+{}+}}", harmless(text))?,
@@ -105,16 +99,4 @@ fn write_change(output: &mut impl Write, change: &LayerChange) -> io::Result<()>
             writeln!(output)
         }
     }
-}
-
-/// The ends of a text that stays, as far as they touch what changed.
-fn shortened(text: &str, after_change: bool, before_change: bool) -> String {
-    const NEAR: usize = 60;
-    let letters: Vec<char> = text.chars().collect();
-    if letters.len() <= NEAR * 2 {
-        return text.to_owned();
-    }
-    let beginning: String = if after_change { letters.iter().take(NEAR).collect() } else { String::new() };
-    let end: String = if before_change { letters.iter().skip(letters.len() - NEAR).collect() } else { String::new() };
-    format!("{beginning} … {end}")
 }

@@ -6,7 +6,7 @@ use crate::cli::failure::Failure;
 use crate::cli::{find, runtime};
 use crate::context::diff::Side;
 use crate::context::{Plan, Start};
-use crate::domain::{Assembly, LayerKind, Limits, ModelRef, ThreadId, ThreadKind, Tokens, ToolSpec};
+use crate::domain::{Assembly, LayerKind, Limits, Message, ModelRef, ThreadId, ThreadKind, Tokens, ToolSpec};
 use crate::engine::driver::{Outside, Planner};
 use crate::items::Kind;
 use crate::items::directive::Values;
@@ -28,7 +28,7 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft) -> Result<P
     let start = start(setup, briefing.limits, draft);
     let plan = briefing.planned(&start)?;
     let surroundings = runtime()?.block_on(briefing.surroundings());
-    let assembly = requests::assembled(setup, &briefing, &plan, &surroundings, None, &draft.prompt);
+    let assembly = requests::assembled(setup, &briefing, &plan, &surroundings, None, Message::user(&*draft.prompt));
     Ok(Planned { plan, assembly, model: start.model })
 }
 

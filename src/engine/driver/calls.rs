@@ -1,6 +1,6 @@
 //! The call in flight: reading it in batches, showing and keeping what has arrived.
 
-use super::run::Held;
+use super::run::Ready;
 use crate::domain::event::{CallError, Delta};
 use crate::domain::{ModelRef, Timestamp};
 use crate::engine::answer::Answer;
@@ -54,12 +54,12 @@ pub(super) enum Progress {
 }
 
 impl Call {
-    pub(super) fn new(request: u32, held: &Held, sent_at: Timestamp, stream: ProviderStream) -> Self {
+    pub(super) fn new(request: u32, ready: &Ready, sent_at: Timestamp, stream: ProviderStream) -> Self {
         Self {
             request,
-            attempt: held.attempt,
-            model: held.model.clone(),
-            purpose: held.purpose,
+            attempt: ready.attempt,
+            model: ready.model.clone(),
+            purpose: ready.purpose,
             sent_at,
             answer: Answer::default(),
             stream,

@@ -4,7 +4,8 @@ use super::Audience;
 use super::run::Driver;
 use crate::context::{Parts, Plan, Start, Surroundings, assemble};
 use crate::domain::event::{CallError, ErrorCategory};
-use crate::domain::{Assembly, Event};
+use crate::domain::{Assembly, Entry, Event, Held, Message, Piece};
+use crate::engine::thread::Phase;
 use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -42,10 +43,18 @@ impl Planner for Plan {
 impl<A: Audience> Driver<A> {
     /// The coming request. The first of a thread fixes how its first message opens, in the log.
     pub(super) async fn assembled(&mut self) -> Result<Assembly, CallError> {
-        let plan = self.planned().await?;
+        let mut plan = self.planned().await?;
+        let seen = self.seen().cloned();
+        if let Some(Held { system, opening, .. }) = &seen {
+            plan = Arc::new(Plan { system: system.clone(), opening: opening.clone(), ..Plan::clone(&plan) });
+            self.plan = Some(Arc::clone(&plan));
+        }
         if self.thread.opening.is_none() {
             let (before, after) = plan.injected();
             self.record(Event::ContextInjected { before, after, layers: plan.opening.clone() }).await;
+        }
+        if let Some(seen) = seen {
+            return Ok(self.with_what_was_said(&plan.system, &seen.state));
         }
         let surroundings = if plan.state.iter().any(crate::context::State::needs_surroundings) {
             self.settings.planner.surroundings().await
@@ -53,8 +62,43 @@ impl<A: Audience> Driver<A> {
             Surroundings::default()
         };
         let state = plan.state(&surroundings);
+        Ok(self.with_what_was_said(&plan.system, &state))
+    }
+
+    fn with_what_was_said(&self, system: &[Piece], state: &[Piece]) -> Assembly {
         let opening = self.thread.opening.as_deref().map_or(&[][..], Vec::as_slice);
-        Ok(assemble(&Parts { system: &plan.system, opening, state: &state, history: &self.thread.history }))
+        assemble(&Parts { system, opening, state, history: &self.thread.history })
+    }
+
+    /// The request that a person has looked at, if it is the coming one.
+    pub(super) fn seen(&self) -> Option<&Held> {
+        let (held, said) = self.seen.as_ref()?;
+        (*said == self.thread.history.len()).then_some(&**held)
+    }
+
+    /// Whether sending `text` now would send what was looked at, byte for byte.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(super) fn may_send(&self, text: &str, held: &Held) -> Result<(), String> {
+        const GONE_ON: &str = "nothing was sent: the thread is not as it was when you looked";
+        let thread = &self.thread;
+        if text.trim().is_empty() {
+            return Err("there is nothing to send".into());
+        }
+        if !matches!(thread.phase, Phase::Idle | Phase::Ended(_)) || !thread.queue.is_empty() {
+            return Err("nothing was sent: the thread is at work".into());
+        }
+        let most = self.settings.outside.max_output(&thread.model);
+        let opening = thread.opening.as_deref().unwrap_or(&held.opening);
+        let mut history = thread.history.clone();
+        let said = Message::said(text, &held.images);
+        history.extend(thread.notes().iter().cloned().chain([said]).map(Entry::new));
+        let parts = Parts { system: &held.system, opening, state: &held.state, history: &history };
+        let mut assembly = assemble(&parts);
+        let _not_sent_yet = held.offer(&mut assembly);
+        let same = held.thread_id == thread.id && held.hash == Held::name(&thread.model, most, &assembly);
+        same.then_some(()).ok_or_else(|| GONE_ON.to_owned())
     }
 
     pub(super) async fn planned(&mut self) -> Result<Arc<Plan>, CallError> {

@@ -3,7 +3,7 @@
 
 use super::Audience;
 use super::calls::{Call, Purpose};
-use super::run::{Driver, Held};
+use super::run::{Driver, Ready};
 use crate::context::{Parts, assemble};
 use crate::domain::event::{CallError, StopReason};
 use crate::domain::{
@@ -131,8 +131,8 @@ impl<A: Audience> Driver<A> {
             self.complain(&error);
         }
         let purpose = Purpose::Summary;
-        self.held =
-            Some(Held { assembly, tools: Vec::new(), model: model.clone(), attempt, max_output_tokens, purpose });
+        self.ready =
+            Some(Ready { assembly, tools: Vec::new(), model: model.clone(), attempt, max_output_tokens, purpose });
         let turn = self.thread.turn();
         self.record(Event::RequestRecorded { request, turn, attempt, model }).await;
         Ok(())

@@ -7,10 +7,10 @@ use super::person::attached;
 use super::room::Giving;
 use super::tools::{News, RunningTool, news};
 use crate::context::{Plan, is_told};
-use crate::domain::event::{CallError, EndReason, ErrorCategory, StopReason};
+use crate::domain::event::{CallError, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Assembly, Command, ContentHash, Event, MessageRef, ModelRef, Money, Record, RequestRecord, Status, ThreadKind,
-    Tokens, ToolCall, ToolSpec, Usage,
+    Assembly, Command, ContentHash, Event, Held, MessageRef, ModelRef, Money, Record, RequestRecord, Status,
+    ThreadKind, Tokens, ToolCall, ToolSpec, Usage,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase, Thread, apply};
@@ -46,7 +46,7 @@ pub trait Outside: Send + Sync {
 }
 
 /// A recorded request that is about to be sent.
-pub(super) struct Held {
+pub(super) struct Ready {
     pub(super) assembly: Assembly,
     pub(super) tools: Vec<ToolSpec>,
     pub(super) model: ModelRef,
@@ -114,9 +114,12 @@ pub struct Driver<A> {
     pub(super) plan: Option<Arc<Plan>>,
     commands: mpsc::Receiver<Asked>,
     call: Option<Call>,
-    pub(super) held: Option<Held>,
+    pub(super) ready: Option<Ready>,
     /// Which messages are giving way to a summary.
     pub(super) giving: Option<Giving>,
+    /// A request that a person has looked at, and how much had been said with its prompt: it goes out as it was seen for
+    /// as long as nothing more is said.
+    pub(super) seen: Option<(Box<Held>, usize)>,
     retry: Option<(u32, Instant)>,
     tool: Option<RunningTool>,
     pub(super) shell: Option<RunningTool>,
@@ -136,7 +139,8 @@ impl<A: Audience> Driver<A> {
             plan: None,
             commands,
             call: None,
-            held: None,
+            seen: None,
+            ready: None,
             giving: None,
             retry: None,
             tool: None,
@@ -199,6 +203,13 @@ impl<A: Audience> Driver<A> {
                 self.emit(Event::PromptQueued { prompt, text, mode, images }).await;
             }
             Command::Shell { command, shared } => self.begin_shell(command, shared).await?,
+            Command::SubmitHeld { text, held } => {
+                self.may_send(&text, &held)?;
+                let images = held.images.clone();
+                self.seen = Some((held, self.thread.history.len() + self.thread.notes().len() + 1));
+                let (prompt, mode) = (self.thread.prompts + 1, PromptMode::FollowUp);
+                self.emit(Event::PromptQueued { prompt, text, mode, images }).await;
+            }
             Command::Withdraw { prompt } => {
                 if !self.thread.queue.iter().any(|queued| queued.prompt == prompt) {
                     return Err("that message has been sent already".into());
@@ -395,8 +406,10 @@ impl<A: Audience> Driver<A> {
         };
         let system = ContentHash::of(assembly.system.as_bytes());
         let mut recorded = assembly.clone();
-        let known = self.settings.tools.tools();
-        let (specs, tools) = permission::offer(&mut recorded, &self.thread.permissions, known);
+        let (specs, tools) = match self.seen() {
+            Some(seen) => seen.offer(&mut recorded),
+            None => permission::offer(&mut recorded, &self.thread.permissions, self.settings.tools.tools()),
+        };
         if let Some(event) = self.crowded(&recorded) {
             self.todo.push_front(Effect::Emit(event));
             return;
@@ -430,28 +443,28 @@ impl<A: Audience> Driver<A> {
             self.record(Event::SystemPrompt { text: assembly.system.clone(), layers }).await;
         }
         let (tools, model_asked, purpose) = (specs, model.clone(), Purpose::Answer);
-        self.held = Some(Held { assembly, tools, model: model_asked, attempt, max_output_tokens, purpose });
+        self.ready = Some(Ready { assembly, tools, model: model_asked, attempt, max_output_tokens, purpose });
         let turn = self.thread.turn();
         self.record(Event::RequestRecorded { request, turn, attempt, model }).await;
     }
 
     fn send(&mut self, request: u32) {
-        let Some(held) = self.held.take() else { return };
+        let Some(ready) = self.ready.take() else { return };
         if !matches!(self.thread.phase, Phase::Calling { .. } | Phase::MakingRoom { .. }) {
             return;
         }
-        let Ok(provider) = self.settings.outside.provider(&held.model) else { return };
+        let Ok(provider) = self.settings.outside.provider(&ready.model) else { return };
         let call = CallRequest {
-            model: held.model.model.clone(),
-            tools: held.tools.clone(),
-            images: Arc::new(self.images(&held.assembly)),
-            system: held.assembly.system.clone(),
-            messages: held.assembly.messages.iter().map(|entry| Arc::clone(&entry.message)).collect(),
-            max_output_tokens: held.max_output_tokens,
-            attempt: held.attempt,
+            model: ready.model.model.clone(),
+            tools: ready.tools.clone(),
+            images: Arc::new(self.images(&ready.assembly)),
+            system: ready.assembly.system.clone(),
+            messages: ready.assembly.messages.iter().map(|entry| Arc::clone(&entry.message)).collect(),
+            max_output_tokens: ready.max_output_tokens,
+            attempt: ready.attempt,
         };
         let stream = provider.call(call);
-        self.call = Some(Call::new(request, &held, self.settings.clock.now(), stream));
+        self.call = Some(Call::new(request, &ready, self.settings.clock.now(), stream));
     }
 
     async fn progressed(&mut self, progress: Progress) {
@@ -530,7 +543,7 @@ impl<A: Audience> Driver<A> {
 
     /// Closes the connection, then records what had arrived.
     fn stop_call(&mut self) {
-        self.held = None;
+        self.ready = None;
         self.show_and_keep(true);
         let asked = match self.thread.phase {
             Phase::Stopping { since, .. } => since,

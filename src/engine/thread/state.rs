@@ -4,8 +4,8 @@ use super::question::Question;
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Block, CallId, Cost, Entry, LimitKind, Limits, Message, ModelRef, Permissions, Piece, Role, Rules, Status, ThreadId,
-    ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
+    Block, CallId, Cost, Entry, LimitKind, Limits, Message, ModelRef, Permissions, Piece, Role, Rules, Status,
+    ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
 };
 use std::sync::Arc;
 
@@ -218,6 +218,12 @@ impl Thread {
     #[must_use]
     pub fn turn(&self) -> u32 {
         self.cost.turns + 1
+    }
+
+    /// What joins the history together with the next prompt.
+    #[must_use]
+    pub fn notes(&self) -> &[Message] {
+        &self.notes
     }
 
     /// Whether the history ends with something the model has not answered.

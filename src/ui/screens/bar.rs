@@ -37,7 +37,8 @@ pub(super) fn status(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     }
     canvas.fill(area, Role::Bar);
     let right = area.x + area.width;
-    let mut x = area.x + u16::from(area.width > 30);
+    let start = area.x + u16::from(area.width > 30);
+    let mut x = start;
     for (index, (text, role)) in parts(model).into_iter().enumerate() {
         let gap = if index == 0 { "" } else { " · " };
         let needed = u16::try_from(columns(gap) + columns(&text)).unwrap_or(u16::MAX);
@@ -53,7 +54,7 @@ pub(super) fn status(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
         if x.saturating_add(needed) > right {
             break;
         }
-        x = canvas.put(x, area.y, right, gap, Role::Bar);
+        x = canvas.put(x, area.y, right, if x > start { gap } else { "" }, Role::Bar);
         x = canvas.put(x, area.y, right, &key, Role::BarKey);
         x = canvas.put(x, area.y, right, " ", Role::Bar);
         x = canvas.put(x, area.y, right, title, Role::Bar);
@@ -74,6 +75,9 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
     }
     if let Some(doing) = doing(model) {
         parts.push(doing);
+    }
+    if model.shows_request() {
+        return parts;
     }
     parts.push((model.model.model.clone(), Role::BarWord));
     if model.model_is_scripted {
@@ -137,6 +141,58 @@ fn doing(model: &Model) -> Option<(String, Role)> {
     }
 }
 
+/// The keys that matter while a request is looked at.
+fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'static str)] {
+    match overlay {
+        Overlay::Picker(picker) if picker.filtering => {
+            &[(CommandId::ListAccept, "keep"), (CommandId::ListClose, "close")]
+        }
+        Overlay::Picker(_) if model.shows_preview() => &[
+            (CommandId::RequestSend, "send"),
+            (CommandId::RequestEdit, "edit"),
+            (CommandId::RequestDrop, "drop"),
+            (CommandId::RequestText, "text"),
+            (CommandId::RequestWire, "wire"),
+            (CommandId::RequestDifference, "diff"),
+            (CommandId::LayerOpen, "open"),
+            (CommandId::ContextEarlier, "before"),
+            (CommandId::LayerAsked, "asked by"),
+            (CommandId::RequestMark, "mark"),
+            (CommandId::LayerCopy, "copy"),
+            (CommandId::PreviewDown, "scroll"),
+            (CommandId::HelpShow, "all keys"),
+        ],
+        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) => &[
+            (CommandId::ContextEarlier, "before"),
+            (CommandId::ContextLater, "after"),
+            (CommandId::RequestText, "text"),
+            (CommandId::RequestWire, "wire"),
+            (CommandId::RequestDifference, "diff"),
+            (CommandId::RequestMark, "mark"),
+            (CommandId::LayerOpen, "open"),
+            (CommandId::PreviewDown, "scroll"),
+            (CommandId::LayerAsked, "asked by"),
+            (CommandId::LayerCopy, "copy"),
+            (CommandId::ListClose, "close"),
+            (CommandId::HelpShow, "all keys"),
+        ],
+        Overlay::Sheet(sheet) if sheet.is_searching() => {
+            &[(CommandId::SearchAccept, "keep"), (CommandId::SearchDrop, "give up")]
+        }
+        Overlay::Sheet(_) => &[
+            (CommandId::ListClose, "layers"),
+            (CommandId::RequestWire, "wire"),
+            (CommandId::RequestText, "text"),
+            (CommandId::RequestDifference, "diff"),
+            (CommandId::SheetNext, "next"),
+            (CommandId::SearchStart, "search"),
+            (CommandId::SheetCopy, "copy"),
+            (CommandId::ContextEarlier, "before"),
+            (CommandId::ContextLater, "after"),
+        ],
+    }
+}
+
 /// The keys that matter now, by what holds now.
 fn hints(model: &Model) -> Vec<(String, &'static str)> {
     let contexts = model.contexts();
@@ -152,15 +208,8 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::FilterStart, "filter"),
             (CommandId::PreviewDown, "scroll"),
         ],
-        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers && !picker.filtering => &[
-            (CommandId::ContextEarlier, "before"),
-            (CommandId::ContextLater, "after"),
-            (CommandId::LayerOpen, "editor"),
-            (CommandId::LayerCopy, "copy"),
-            (CommandId::PreviewDown, "scroll"),
-            (CommandId::FilterStart, "filter"),
-            (CommandId::ListClose, "close"),
-        ],
+        Some(overlay @ Overlay::Sheet(_)) => request_hints(model, overlay),
+        Some(overlay) if model.shows_request() => request_hints(model, overlay),
         Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Queue && !picker.filtering => &[
             (CommandId::ListAccept, "edit"),
             (CommandId::QueueUp, "earlier"),

@@ -4,7 +4,7 @@ use crate::domain::event::PromptMode;
 use crate::ui::cells::Canvas;
 use crate::ui::lines::Lines;
 use crate::ui::theme::Role;
-use crate::ui::wrap::{Breaks, Inline};
+use crate::ui::wrap::{Breaks, Inline, columns};
 use crate::workbench::geometry::{Area, COMPOSER_INDENT, Regions};
 use crate::workbench::{Level, Model, Search};
 
@@ -14,6 +14,7 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) ->
     if border.height > 0 {
         let flat = "─".repeat(usize::from(border.width));
         canvas.put(border.x, border.y, border.x + border.width, &flat, Role::Border);
+        counter(model, border, canvas);
     }
     let area = regions.composer;
     if area.height == 0 || area.width == 0 {
@@ -48,6 +49,17 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) ->
     let y = area.y + u16::try_from(row - top).unwrap_or(0);
     // Who reads does not write: the cursor is away.
     model.reading.is_none().then_some(((area.x + indent + column).min(right - 1), y))
+}
+
+/// What sending the draft would come to, at the right end of the line above it, as far as there is room.
+fn counter(model: &Model, border: Area, canvas: &mut Canvas<'_>) {
+    let Some(counter) = model.counter() else { return };
+    let room = usize::from(border.width.saturating_sub(8));
+    if let Some(words) = counter.words().iter().find(|words| columns(words) <= room) {
+        let wide = u16::try_from(columns(words)).unwrap_or(0);
+        let right = border.x + border.width;
+        canvas.put(right - wide - 4, border.y, right, &format!(" {words} "), Role::TextMuted);
+    }
 }
 
 /// What is looked for, in place of the draft; tells where the cursor stands.

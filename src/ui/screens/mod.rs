@@ -7,6 +7,7 @@ mod form;
 mod items;
 mod overlay;
 mod panel;
+mod sheet;
 mod transcript;
 
 #[cfg(test)]
@@ -43,9 +44,9 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
         bar::status(model, regions.status, &mut canvas);
         if model.overlay.is_some() {
             cursor = overlay::draw(model, &mut canvas);
-            let notice = geometry::notice(model, &regions);
-            canvas.fill(notice, Role::List);
-            draft::notice(model, notice, &mut canvas);
+            let below = geometry::overlay_notice(model);
+            canvas.fill(below, Role::Text);
+            draft::notice(model, below, &mut canvas);
         } else {
             draft::completion(model, &regions, &mut canvas);
         }

@@ -1,6 +1,6 @@
 //! What lies over the transcript: lists, pages and forms.
 
-use super::{form, items, panel};
+use super::{form, items, panel, sheet};
 use crate::ui::cells::Canvas;
 use crate::ui::lines::Lines;
 use crate::ui::theme::Role;
@@ -23,12 +23,16 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)>
             None
         }
         Overlay::Form(form) => form::draw(form, area, canvas),
+        Overlay::Sheet(sheet) => sheet::draw(sheet, area, canvas),
     }
 }
 
 fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
     let title = match model.shelf.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
-        Some(request) => format!("context · {}", request.heading()),
+        Some(request) => {
+            let marked = model.shelf.marked.as_ref().map(|marked| format!(" · marked: {}", marked.name));
+            format!("context · {}{}", request.heading(), marked.unwrap_or_default())
+        }
         None => format!("{} · {} of {}", picker.kind.title(), picker.shown.len(), picker.entries.len()),
     };
     let mut inner = canvas.frame(area, &title, Role::BorderFocused);

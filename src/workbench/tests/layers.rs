@@ -1,16 +1,20 @@
 //! The context screen: asking for requests, going through them and their layers.
 
 use super::*;
-use crate::workbench::{LayerRow, RequestShown};
+use crate::domain::Assembly;
+use crate::domain::Held;
+use crate::workbench::sheet::{Compared, Page, SheetLine, Sort, View, Wire};
+use crate::workbench::{LayerRow, RequestShown, Source, Whole};
+use std::sync::Arc;
 
 fn request(number: Option<u32>) -> RequestShown {
     let layer = |id: &str, absence: Option<&str>| LayerRow {
         id: id.into(),
         kind: "hook",
         part: "system".into(),
-        text: format!("text of {id}"),
+        text: format!("text of {id}").into(),
         absence: absence.map(str::to_owned),
-        file: (id == "a").then(|| "/x/a.md".into()),
+        source: (id == "a").then(|| Source { file: "/x/a.md".into(), line: Some(7) }),
         ..LayerRow::default()
     };
     RequestShown {
@@ -31,15 +35,14 @@ fn a_preview_is_of_the_draft_and_sends_nothing() {
         directive: "levain/chat".into(),
         model: ModelRef::new("a", "one"),
         prompt: "what if".into(),
+        images: Vec::new(),
         inputs: session.model.inputs.clone(),
     };
     assert_eq!(session.effects(), [expected]);
     session.tell(Message::Request(Ok(Box::new(request(None)))));
     assert_eq!(session.model.chosen_layer().unwrap().id, "a");
-    session.keys("enter");
-    assert_eq!(session.effects(), [Effect::ShowText("text of a".into())]);
     session.keys("o down");
-    assert_eq!(session.effects(), [Effect::OpenFile("/x/a.md".into())]);
+    assert_eq!(session.effects(), [Effect::OpenFile(Source { file: "/x/a.md".into(), line: Some(7) })]);
     assert_eq!(session.model.chosen_layer().unwrap().absence.as_deref(), Some("suppressed by c"));
     session.keys("y o");
     assert_eq!(session.effects(), [Effect::Copy("text of b".into()), Effect::ShowText("text of b".into())]);
@@ -76,4 +79,214 @@ fn a_request_that_is_not_there_is_told() {
     session.keys("F4").tell(Message::Request(Err("this thread has sent nothing yet".into())));
     assert!(session.model.overlay.is_none());
     assert!(session.model.notice().unwrap().text.contains("nothing yet"));
+}
+
+fn held() -> Arc<Held> {
+    let hash = crate::domain::ContentHash::of(b"all");
+    Arc::new(Held {
+        thread_id: id(),
+        images: Vec::new(),
+        model: ModelRef::new("a", "one"),
+        max_output_tokens: 1,
+        system: Vec::new(),
+        opening: Vec::new(),
+        state: Vec::new(),
+        tools: Vec::new(),
+        hash,
+    })
+}
+
+fn previewed(session: &mut Session, text: &str) {
+    session.write(text).keys("ctrl-p");
+    session.tell(Message::Request(Ok(Box::new(RequestShown { held: Some(held()), ..request(None) }))));
+    session.effects.clear();
+}
+
+#[test]
+fn enter_in_a_preview_sends_what_it_shows() {
+    let mut session = session();
+    previewed(&mut session, "go");
+    session.keys("enter");
+    let start = Effect::Start {
+        directive: "levain/chat".into(),
+        model: ModelRef::new("a", "one"),
+        inputs: Values::new(),
+        first: Command::SubmitHeld { text: "go".into(), held: Box::new(Held::clone(&held())) },
+    };
+    assert_eq!(session.effects(), [Effect::Remember("go".into()), start]);
+    assert!(session.model.overlay.is_none() && session.draft().is_empty());
+    // Nothing has changed until the worker says so; then it is looked at again.
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
+    session.tell(Message::Connected { thread_id: id() });
+    session.tell(Message::Worker(FromWorker::Error { id: 0, message: "not as it was".into() }));
+    assert!(matches!(&session.effects()[..], [Effect::PreviewRequest { prompt, .. }] if prompt == "go"));
+    assert_eq!((session.draft().as_str(), session.story()), ("go", Vec::new()));
+    session.tell(Message::Request(Ok(Box::new(RequestShown { held: Some(held()), ..request(None) }))));
+    session.keys("enter");
+    let submit = Command::SubmitHeld { text: "go".into(), held: Box::new(Held::clone(&held())) };
+    assert_eq!(session.effects(), [Effect::Remember("go".into()), Effect::Send(submit)]);
+    session.tell(Message::Worker(FromWorker::Ack { id: 1 }));
+    assert!(session.model.is_working());
+}
+
+#[test]
+fn a_preview_is_left_for_the_draft_or_dropped_with_it() {
+    let mut session = session();
+    previewed(&mut session, "go");
+    session.keys("e");
+    assert_eq!((session.effects(), session.draft().as_str()), (Vec::new(), "go"));
+    previewed(&mut session, "!");
+    session.keys("x");
+    assert_eq!((session.effects(), session.draft().as_str()), (vec![Effect::Remember("go!".into())], ""));
+    assert!(session.model.overlay.is_none());
+    // Without a prompt there is nothing to send, and a command is none.
+    session.keys("ctrl-p").tell(Message::Request(Ok(Box::new(request(None)))));
+    session.effects.clear();
+    session.keys("enter");
+    assert_eq!(session.effects(), []);
+    assert!(session.model.notice().unwrap().text.contains("nothing to send"));
+    session.keys("esc").write("/model a/b").keys("ctrl-p");
+    assert_eq!((session.effects(), session.model.overlay.is_none()), (Vec::new(), true));
+}
+
+#[test]
+fn a_preview_while_the_thread_works_is_not_sent() {
+    let mut session = connected();
+    previewed(&mut session, "go");
+    session.keys("enter");
+    assert_eq!(session.effects(), []);
+    assert!(session.model.overlay.is_some() && session.draft() == "go");
+}
+
+fn whole(name: &str) -> Arc<Whole> {
+    Arc::new(Whole {
+        name: name.into(),
+        thread_id: id(),
+        model: ModelRef::new("a", "one"),
+        max_output_tokens: 1,
+        assembly: Assembly { system: String::new(), messages: Vec::new(), layers: Vec::new(), texts: Vec::new() },
+    })
+}
+
+fn sent(number: u32) -> RequestShown {
+    RequestShown { whole: Some(whole(&format!("chat-1#{number}"))), ..request(Some(number)) }
+}
+
+impl Session {
+    /// Looks at a request that was sent.
+    fn looks(&mut self, number: u32) -> &mut Self {
+        self.keys("F4").tell(Message::Request(Ok(Box::new(sent(number)))));
+        self.effects.clear();
+        self
+    }
+
+    fn page(&mut self, view: View, lines: usize) -> &mut Self {
+        let line = |number: usize| SheetLine {
+            layer: number.is_multiple_of(20).then(|| if number == 40 { "b".into() } else { "a".into() }),
+            ..SheetLine::new(Sort::Plain, format!("line {number} of {}", if number == 30 { "Needle" } else { "hay" }))
+        };
+        let lines = (0..lines).map(line).collect();
+        self.tell(Message::Page(Ok(Box::new(Page { view, title: "page".into(), lines, copy: None }))))
+    }
+
+    fn top(&self) -> usize {
+        self.model.sheet().unwrap().top
+    }
+}
+
+#[test]
+fn a_page_is_scrolled_searched_and_left_for_the_layers() {
+    let mut session = connected();
+    session.answer(4, "said", StopReason::EndTurn);
+    session.looks(4).keys("down t");
+    assert_eq!(session.effects(), [Effect::ViewRequest { whole: whole("chat-1#4"), view: View::Text }]);
+    // It opens where the chosen layer begins.
+    session.page(View::Text, 100);
+    assert_eq!(session.top(), 40);
+    session.keys("tab shift-tab shift-tab");
+    assert_eq!(session.top(), 20);
+    session.keys("g / n e e");
+    let search = session.model.sheet().unwrap().search.clone().unwrap();
+    assert!(search.found && search.writing && session.top() > 0 && session.top() <= 30, "{}", session.top());
+    session.keys("z");
+    assert!(!session.model.sheet().unwrap().search.as_ref().unwrap().found);
+    session.keys("backspace enter n");
+    assert_eq!(session.model.sheet().unwrap().hits, [30]);
+    session.keys("y");
+    assert!(matches!(&session.effects()[..], [Effect::Copy(text)] if text.lines().count() == 100));
+    session.tell(Message::Resize { columns: 20, rows: 12 });
+    assert!(session.model.sheet().unwrap().rows.len() > 100);
+    session.keys("esc");
+    assert_eq!(session.model.chosen_layer().unwrap().id, "b");
+    session.keys("esc");
+    assert!(session.model.overlay.is_none());
+    // What comes too late opens nothing.
+    session.page(View::Text, 3);
+    assert!(session.model.overlay.is_none());
+}
+
+#[test]
+fn the_wire_forms_are_gone_round_from_the_models_own() {
+    let mut session = connected();
+    session.looks(4);
+    let mut forms = vec![None];
+    for own in [Wire::Compatible, Wire::Responses, Wire::Gemini, Wire::Anthropic, Wire::OpenAi] {
+        session.keys("w");
+        assert_eq!(
+            session.effects(),
+            [Effect::ViewRequest { whole: whole("chat-1#4"), view: View::Wire(forms.pop().unwrap()) }]
+        );
+        session.page(View::Wire(Some(own)), 3);
+        forms.push(Wire::ALL.iter().position(|one| *one == own).map(|place| Wire::ALL[(place + 1) % 5]));
+    }
+    session.keys("w");
+    assert_eq!(session.effects(), [Effect::ViewRequest { whole: whole("chat-1#4"), view: View::Text }]);
+}
+
+#[test]
+fn a_request_is_compared_with_the_one_before_or_the_marked_one() {
+    let mut session = connected();
+    session.looks(4).keys("d");
+    let before = |number| View::Difference(Compared::Sent { thread_id: id(), number });
+    let view = |number: u32, view| Effect::ViewRequest { whole: whole(&format!("chat-1#{number}")), view };
+    assert_eq!(session.effects(), [view(4, before(2))]);
+    session.page(View::Difference(Compared::Whole(whole("chat-1#2"))), 3);
+    // From request to request, each with the one before it.
+    session.keys("[");
+    session.effects.clear();
+    session.tell(Message::Request(Ok(Box::new(sent(2)))));
+    assert_eq!(session.effects(), [view(2, before(1))]);
+    session.keys("m").tell(Message::Request(Ok(Box::new(sent(1)))));
+    assert_eq!(session.effects(), [view(1, View::Difference(Compared::Whole(whole("chat-1#2"))))]);
+    session.keys("esc esc").looks(4).keys("d");
+    assert_eq!(session.effects(), [view(4, View::Difference(Compared::Whole(whole("chat-1#2"))))]);
+    session.tell(Message::Request(Ok(Box::new(sent(2))))).keys("m");
+    session.tell(Message::Request(Ok(Box::new(sent(1)))));
+    session.effects.clear();
+    session.keys("d");
+    assert_eq!(session.effects(), []);
+    assert!(session.model.notice().unwrap().text.contains("mark another request with m"));
+}
+
+#[test]
+fn a_preview_is_made_anew_when_something_is_saved_and_says_what_changed() {
+    let mut session = session();
+    previewed(&mut session, "go");
+    session.tell(Message::Saved);
+    assert!(matches!(&session.effects()[..], [Effect::PreviewRequest { prompt, .. }] if prompt == "go"));
+    let mut now = RequestShown { held: Some(held()), ..request(None) };
+    session.tell(Message::Request(Ok(Box::new(now.clone()))));
+    assert!(session.model.notice().is_none());
+    now.layers[0].text = "other".into();
+    let other = Held { hash: crate::domain::ContentHash::of(b"other"), ..Held::clone(&held()) };
+    now.held = Some(Arc::new(other.clone()));
+    session.tell(Message::Request(Ok(Box::new(now))));
+    assert_eq!(session.model.notice().unwrap().text, "changed since you looked: a");
+    session.effects.clear();
+    session.keys("enter");
+    let effects = session.effects();
+    let [_, Effect::Start { first: Command::SubmitHeld { held, .. }, .. }] = &effects[..] else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(**held, other);
 }

@@ -186,7 +186,10 @@ fn items_are_looked_at_opened_and_started() {
     assert_eq!(session.model.shelf.preview.as_ref().unwrap().text, None);
     session.tell(text("knowledge", "rules", &"line\n".repeat(5))).keys("o J J J");
     assert_eq!(session.model.shelf.preview.as_ref().unwrap().top, 4);
-    assert_eq!(session.effects(), [read("knowledge", "rules"), Effect::OpenFile("/p/.ai/r.md".into())]);
+    assert_eq!(
+        session.effects(),
+        [read("knowledge", "rules"), Effect::OpenFile(Source { file: "/p/.ai/r.md".into(), line: None })]
+    );
     // One that was saved is read again where it stands.
     session.tell(Message::Saved);
     assert_eq!(session.effects(), [Effect::LoadItems, read("knowledge", "rules")]);

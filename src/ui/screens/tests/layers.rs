@@ -1,10 +1,11 @@
 //! The context screen, with wide letters in every field.
 
 use super::*;
+use crate::workbench::sheet::{Page, SheetLine, Sort, View};
 use crate::workbench::{LayerRow, RequestShown};
 
-#[test]
-fn the_context_of_a_request() {
+/// A request with layers of many kinds.
+pub(super) fn request() -> RequestShown {
     let layer = |part: &str, kind: &'static str, id: &str, tokens: u64, absence: Option<&str>| LayerRow {
         part: part.into(),
         kind,
@@ -14,14 +15,18 @@ fn the_context_of_a_request() {
         origin: format!("project .ai/knowledge/{id}.md:12, by hook 環境 (layer 2, .ai/config/agent/hooks.yaml:4)"),
         absence: absence.map(str::to_owned),
         text: format!("# {id}\n\nBe kind 親切 👩‍👩‍👧 to people who read this, line by line, as long as it is.\n")
-            .repeat(12),
-        file: None,
+            .repeat(12)
+            .into(),
+        source: None,
+        asked_by: None,
     };
-    let request = RequestShown {
+    RequestShown {
         title: "chat-1772758807565#3".into(),
         size: "anthropic/claude-sonnet-4-5 · ~6.4k of 200k tokens".into(),
         numbers: vec![1, 2, 3],
         number: Some(3),
+        whole: None,
+        held: None,
         layers: vec![
             layer("system", "constitution", "levain/Constitution", 80, None),
             layer("system", "context", "team/規則", 210, None),
@@ -37,12 +42,52 @@ fn the_context_of_a_request() {
             layer("message 10", "said", "user", 12, None),
             layer("tools", "tool", "rye/file-system/read", 96, None),
         ],
-    };
-    check("context", |columns, rows| {
+    }
+}
+
+/// A page with every sort of line.
+pub(super) fn difference() -> Page {
+    let rule = |text: &str, id: &str| SheetLine { layer: Some(id.into()), ..SheetLine::new(Sort::Heading, text) };
+    let lines = vec![
+        SheetLine::new(Sort::Added, "+ hook          ctx_環境  ~154 tokens"),
+        SheetLine::new(Sort::Removed, "- context       team/規則  ~210 tokens"),
+        SheetLine::new(Sort::Changed, "~ state         time  other words, below"),
+        SheetLine::new(Sort::Changed, "a cached beginning holds up to byte 5 of message 10, in `time`: ~6012 tokens"),
+        SheetLine::default(),
+        rule("── state · time", "time"),
+        SheetLine {
+            marks: vec![(9..22, Sort::Removed), (22..36, Sort::Added)],
+            ..SheetLine::new(
+                Sort::Plain,
+                "Now: the [-月曜日-]{+金曜日+} of a week that is as long as the others, and longer than this line",
+            )
+        },
+    ];
+    let title = "difference · chat-1772758807565#2 → chat-1772758807565#3".to_owned();
+    Page { view: View::Text, title, lines, copy: None }
+}
+
+#[test]
+fn the_context_of_a_request() {
+    let request = request();
+    let opened = |columns, rows, request: &RequestShown| {
         let mut session = Session::started(columns, rows);
         session.answered(3, "All is well.", StopReason::EndTurn);
+        session.state(Status::Waiting, 2, Vec::new());
         session.keys("F4").tell(Message::Request(Ok(Box::new(request.clone()))));
         session.keys("down down");
+        session
+    };
+    check("context", |columns, rows| opened(columns, rows, &request));
+    let unsent = RequestShown { title: "what Enter would send".into(), number: None, ..request.clone() };
+    check("context_preview", |columns, rows| {
+        let mut session = opened(columns, rows, &unsent);
+        session.keys("enter");
+        session
+    });
+    check("context_difference", |columns, rows| {
+        let mut session = opened(columns, rows, &request);
+        session.tell(Message::Page(Ok(Box::new(difference())))).keys("/ t i m e");
         session
     });
 }

@@ -1,7 +1,7 @@
 //! Random messages and sizes: whatever comes in whatever order, the screen draws and the invariants hold.
 
 use super::*;
-use crate::workbench::{Level, Position};
+use crate::workbench::{Level, Position, RequestShown};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -18,7 +18,17 @@ enum Step {
     Around(u8),
 }
 
-const KEYS: [&str; 48] = [
+const KEYS: [&str; 58] = [
+    "F4",
+    "ctrl-p",
+    "t",
+    "w",
+    "d",
+    "m",
+    "[",
+    "]",
+    "x",
+    "e",
     "alt-s",
     "alt-i",
     "alt-q",
@@ -81,7 +91,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (1u32..5, 0u8..5).prop_map(|(request, sort)| Step::Out(request, sort)),
         3 => (0u8..16).prop_map(Step::Event),
         2 => (0u8..5).prop_map(Step::State),
-        4 => (0u8..20).prop_map(Step::Around),
+        4 => (0u8..23).prop_map(Step::Around),
     ]
 }
 
@@ -180,6 +190,9 @@ impl Session {
             16 => Message::Files(taking_up::files()),
             17 => Message::Saved,
             18 => Message::Worker(FromWorker::Error { id: 1, message: "no".into() }),
+            19 => Message::Request(Ok(Box::new(layers::request()))),
+            20 => Message::Request(Ok(Box::new(RequestShown { number: None, ..layers::request() }))),
+            21 => Message::Page(Ok(Box::new(layers::difference()))),
             _ => Message::Worker(FromWorker::Ack { id: 1 }),
         };
         self.tell(message);

@@ -1,0 +1,237 @@
+//! Pages about a request: all of its text, its wire forms, and how it differs from another.
+
+use super::{Setup, requests};
+use crate::context::diff::{Change, LayerChange, Side, Word, difference, near};
+use crate::context::words::{kind, origin, part_of};
+use crate::domain::{Channel, Decision, Layer, Message};
+use crate::ports::CallRequest;
+use crate::providers::preview::{self, Form};
+use crate::workbench::Whole;
+use crate::workbench::sheet::{Compared, Page, SheetLine, Sort, View, Wire};
+use std::sync::Arc;
+
+/// Columns of a tab.
+const TAB: &str = "    ";
+
+/// Makes the page. Reads stored requests, so it is called off the loop.
+///
+/// # Errors
+/// The sentence a person should read.
+pub(super) fn page(setup: &Setup, whole: &Whole, view: View) -> Result<Page, String> {
+    match view {
+        View::Text => Ok(text(whole)),
+        View::Wire(form) => wire(setup, whole, form),
+        View::Difference(before) => {
+            let before = match before {
+                Compared::Whole(before) => before,
+                Compared::Sent { thread_id, number } => {
+                    Arc::new(requests::whole(setup, &thread_id, number).map_err(|error| error.to_string())?)
+                }
+            };
+            Ok(compared(before, whole))
+        }
+    }
+}
+
+/// Its lines, with tabs as blanks.
+fn lines(text: &str, sort: Sort) -> impl Iterator<Item = SheetLine> {
+    text.lines().map(move |line| SheetLine::new(sort, line.replace('\t', TAB)))
+}
+
+fn text(whole: &Whole) -> Page {
+    let mut page: Vec<SheetLine> = Vec::new();
+    let (mut channel, mut at) = (None, 0);
+    for (layer, text) in whole.assembly.layers.iter().zip(&whole.assembly.texts) {
+        if channel.replace(layer.channel) != Some(layer.channel) {
+            at = 0;
+        }
+        let around = around(whole, layer.channel);
+        if layer.decision == Decision::Included
+            && let Some(between) = around.as_deref().and_then(|around| around.get(at..layer.range.start))
+        {
+            // What joins layers is nobody's.
+            page.extend(lines(between.trim(), Sort::Muted));
+            at = layer.range.end;
+        }
+        page.extend((!page.is_empty()).then(SheetLine::default));
+        page.push(rule(layer));
+        match &layer.decision {
+            Decision::Skipped { absence } => {
+                page.push(SheetLine::new(Sort::Changed, format!("left out: {absence}")));
+            }
+            Decision::Included => {
+                let said = requests::text(layer, text, &whole.assembly.messages);
+                page.extend(lines(&said, Sort::Plain));
+            }
+        }
+    }
+    let title = format!("text · {}", whole.name);
+    Page { view: View::Text, title, lines: page, copy: None }
+}
+
+/// The text a layer's range counts in.
+fn around(whole: &Whole, channel: Channel) -> Option<String> {
+    match channel {
+        Channel::System => Some(whole.assembly.system.clone()),
+        Channel::Message { index } => whole.assembly.messages.get(index).map(|entry| entry.message.text()),
+        Channel::Messages { .. } | Channel::Tools => None,
+    }
+}
+
+/// The line above a layer: what it is, how large, and where it comes from.
+fn rule(layer: &Layer) -> SheetLine {
+    let size = match layer.decision {
+        Decision::Included => format!(" · ~{} tokens", layer.tokens.count.0),
+        Decision::Skipped { .. } => String::new(),
+    };
+    let named = format!("── {} · {} · {}{size}", part_of(layer.channel), kind(layer.kind), layer.id);
+    let text = format!("{named} · from {}", origin(&layer.origin));
+    let marks = vec![(named.len()..text.len(), Sort::Muted)];
+    SheetLine { text, sort: Sort::Heading, marks, layer: Some(layer.id.clone()) }
+}
+
+fn wire(setup: &Setup, whole: &Whole, form: Option<Wire>) -> Result<Page, String> {
+    let own = setup.models.form(&whole.model);
+    let form = form.unwrap_or(own);
+    let call = CallRequest {
+        model: whole.model.model.clone(),
+        system: whole.assembly.system.clone(),
+        messages: whole.assembly.messages.iter().map(|entry| Arc::clone(&entry.message)).collect(),
+        tools: offered(whole),
+        max_output_tokens: whole.max_output_tokens,
+        attempt: 1,
+        ..CallRequest::default()
+    };
+    let body = preview::body(written(form), &call).map_err(|error| error.message)?;
+    let body = String::from_utf8_lossy(&body).into_owned();
+    let shown = pretty(&body).map_err(|error| format!("the body is no JSON: {error}"))?;
+    let note = if form == own { "" } else { ", not the one in which it is asked" };
+    Ok(Page {
+        view: View::Wire(Some(form)),
+        title: format!("{}{note} · {}", form.title(), whole.name),
+        lines: lines(&shown, Sort::Plain).collect(),
+        copy: Some(body),
+    })
+}
+
+fn offered(whole: &Whole) -> Vec<crate::domain::ToolSpec> {
+    let layers = whole.assembly.layers.iter().zip(&whole.assembly.texts);
+    let tools = layers.filter(|(layer, _)| layer.channel == Channel::Tools && layer.decision == Decision::Included);
+    tools.filter_map(|(_, text)| serde_json::from_str(text).ok()).collect()
+}
+
+fn written(form: Wire) -> Form {
+    match form {
+        Wire::Anthropic => Form::Anthropic,
+        Wire::OpenAi => Form::OpenAi,
+        Wire::Compatible => Form::Compatible,
+        Wire::Responses => Form::Responses,
+        Wire::Gemini => Form::Gemini,
+    }
+}
+
+/// JSON over several lines, with its keys in their order.
+fn pretty(json: &str) -> serde_json::Result<String> {
+    let mut shown = Vec::with_capacity(json.len() * 2);
+    let mut reader = serde_json::Deserializer::from_str(json);
+    serde_transcode::transcode(&mut reader, &mut serde_json::Serializer::pretty(&mut shown))?;
+    Ok(String::from_utf8_lossy(&shown).into_owned())
+}
+
+fn compared(before: Arc<Whole>, after: &Whole) -> Page {
+    let side = |whole: &Whole| Side {
+        system: whole.assembly.system.clone(),
+        messages: whole.assembly.messages.iter().map(|entry| Message::clone(&entry.message)).collect(),
+        layers: whole.assembly.layers.clone(),
+        texts: whole.assembly.texts.iter().map(ToString::to_string).collect(),
+    };
+    let difference = difference(&side(&before), &side(after));
+    let mut page: Vec<SheetLine> = Vec::new();
+    let other_model = before.model != after.model;
+    if other_model {
+        page.push(SheetLine::new(Sort::Changed, format!("model  {} → {}", before.model, after.model)));
+    }
+    page.extend(difference.layers.iter().map(summary));
+    page.push(match &difference.leaves {
+        _ if other_model => {
+            SheetLine::new(Sort::Changed, "another model: nothing that a provider kept of the first holds")
+        }
+        Some(leaving) => SheetLine::new(Sort::Changed, leaving.told()),
+        None if difference.layers.is_empty() => SheetLine::new(Sort::Muted, "nothing differs"),
+        None => {
+            SheetLine::new(Sort::Added, "the second goes on from the end of the first: a cached beginning stays valid")
+        }
+    });
+    for LayerChange { id, kind: of, change } in &difference.layers {
+        let Change::Words { words } = change else { continue };
+        page.push(SheetLine::default());
+        let heading = SheetLine::new(Sort::Heading, format!("── {} · {id}", kind(*of)));
+        page.push(SheetLine { layer: Some(id.clone()), ..heading });
+        page.extend(changed_words(words));
+    }
+    let title = format!("difference · {} → {}", before.name, after.name);
+    Page { view: View::Difference(Compared::Whole(before)), title, lines: page, copy: None }
+}
+
+/// What became of a layer, on one line.
+fn summary(LayerChange { id, kind: of, change }: &LayerChange) -> SheetLine {
+    let name = format!("{:<13} {id}", kind(*of));
+    match change {
+        Change::Added { tokens } => SheetLine::new(Sort::Added, format!("+ {name}  ~{} tokens", tokens.0)),
+        Change::Removed { tokens } => SheetLine::new(Sort::Removed, format!("- {name}  ~{} tokens", tokens.0)),
+        Change::Moved { before, after } => {
+            SheetLine::new(Sort::Changed, format!("> {name}  from place {before} to {after}"))
+        }
+        Change::Words { .. } => SheetLine::new(Sort::Changed, format!("~ {name}  other words, below")),
+        Change::Messages { same, before, after } => {
+            SheetLine::new(Sort::Changed, format!("~ {name}  {before} → {after} messages, the first {same} the same"))
+        }
+        Change::Reason { before, after } => {
+            SheetLine::new(Sort::Changed, format!("~ {name}  left out: {before} → {after}"))
+        }
+    }
+}
+
+/// Words that go and come, with signs that tell them apart without colour; of what stays, the ends.
+fn changed_words(words: &[Word]) -> Vec<SheetLine> {
+    let mut lines = vec![SheetLine::default()];
+    for (number, word) in words.iter().enumerate() {
+        let (text, sort) = match word {
+            Word::Same(text) => (near(text, number > 0, number + 1 < words.len()), None),
+            Word::Gone(text) => (format!("[-{text}-]"), Some(Sort::Removed)),
+            Word::New(text) => (format!("{{+{text}+}}"), Some(Sort::Added)),
+        };
+        for (index, piece) in text.split('\n').enumerate() {
+            if index > 0 {
+                lines.push(SheetLine::default());
+            }
+            let Some(line) = lines.last_mut() else { continue };
+            let from = line.text.len();
+            line.text.push_str(&piece.replace('\t', TAB));
+            line.marks.extend(sort.map(|sort| (from..line.text.len(), sort)));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_laid_out_without_changing_its_order() {
+        let shown = pretty(r#"{"b":1.0,"a":["x\n"],"n":18446744073709551615}"#).unwrap();
+        let lines: Vec<&str> = shown.lines().map(str::trim).collect();
+        assert_eq!(lines, ["{", "\"b\": 1.0,", "\"a\": [", "\"x\\n\"", "],", "\"n\": 18446744073709551615", "}"]);
+    }
+
+    #[test]
+    fn words_over_several_lines_keep_their_marks() {
+        let words = [Word::Same("a ".into()), Word::Gone("b\nc".into()), Word::New("d".into())];
+        let lines = changed_words(&words);
+        let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(texts, ["a [-b", "c-]{+d+}"]);
+        assert_eq!(lines[0].marks, [(2..5, Sort::Removed)]);
+        assert_eq!(lines[1].marks, [(0..3, Sort::Removed), (3..8, Sort::Added)]);
+    }
+}

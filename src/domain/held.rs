@@ -1,0 +1,85 @@
+//! A request that was put together for a person to look at, and that is sent as they saw it.
+
+use super::assembly::{Assembly, Channel, Decision, Layer, Piece};
+use super::id::{ContentHash, ModelRef, ThreadId};
+use super::image::Image;
+use super::message::{Role, ToolSpec};
+use super::request::ToolRef;
+use serde::{Deserialize, Serialize};
+
+/// Everything of a request that is not yet in the thread's log. Whoever sends it puts it together with what was said,
+/// and finds by [`Held::hash`] whether that is still the request that was looked at.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Held {
+    /// The thread it is of; a new thread takes this id.
+    pub thread_id: ThreadId,
+    /// What goes along with the prompt; they are in the content store.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
+    pub model: ModelRef,
+    pub max_output_tokens: u64,
+    /// Candidates for the system text, in its order.
+    pub system: Vec<Piece>,
+    /// Candidates for the beginning of the first message. A thread that has begun keeps its own.
+    pub opening: Vec<Piece>,
+    /// What held when it was looked at.
+    pub state: Vec<Piece>,
+    pub tools: Vec<HeldTool>,
+    /// Names the whole request.
+    pub hash: ContentHash,
+}
+
+/// A tool of a held request, or a candidate that was left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldTool {
+    pub layer: Layer,
+    /// The whole offer, as JSON.
+    pub text: String,
+}
+
+impl Held {
+    /// The tools among the layers of `assembly`.
+    #[must_use]
+    pub fn tools_of(assembly: &Assembly) -> Vec<HeldTool> {
+        let layers = assembly.layers.iter().zip(&assembly.texts);
+        let tools = layers.filter(|(layer, _)| layer.channel == Channel::Tools);
+        tools.map(|(layer, text)| HeldTool { layer: layer.clone(), text: text.to_string() }).collect()
+    }
+
+    /// Adds the tools to `assembly`; tells them in the forms of calls and of records.
+    pub fn offer(&self, assembly: &mut Assembly) -> (Vec<ToolSpec>, Vec<ToolRef>) {
+        let (mut specs, mut refs) = (Vec::new(), Vec::new());
+        for HeldTool { layer, text } in &self.tools {
+            if layer.decision == Decision::Included
+                && let Ok(spec) = serde_json::from_str::<ToolSpec>(text)
+            {
+                refs.push(ToolRef { name: spec.name.clone(), item: layer.id.clone(), hash: layer.hash.clone() });
+                specs.push(spec);
+            }
+            assembly.layers.push(layer.clone());
+            assembly.texts.push(text.as_str().into());
+        }
+        (specs, refs)
+    }
+
+    /// Names a request by all that a model receives of it.
+    #[must_use]
+    pub fn name(model: &ModelRef, max_output_tokens: u64, assembly: &Assembly) -> ContentHash {
+        let mut all =
+            format!("{model}\n{max_output_tokens}\n{}\n", ContentHash::of(assembly.system.as_bytes()).as_str());
+        for entry in &assembly.messages {
+            all.push_str(match entry.message.role {
+                Role::User => "user ",
+                Role::Assistant => "assistant ",
+            });
+            all.push_str(entry.hash.as_str());
+            all.push('\n');
+        }
+        for layer in assembly.included().filter(|layer| layer.channel == Channel::Tools) {
+            all.push_str("tool ");
+            all.push_str(layer.hash.as_str());
+            all.push('\n');
+        }
+        ContentHash::of(all.as_bytes())
+    }
+}
