@@ -369,7 +369,7 @@ impl App {
     /// Takes over what was saved, as far as it reads, and tells what does not.
     fn take_in(&mut self, fresh: Fresh) {
         let mut wrong = fresh.problems.clone();
-        let theme = ThemeSource::name(&self.model);
+        let theme = self.theme.name(&self.model);
         if fresh.changed.contains(&self.theme.file(&theme)) {
             match self.theme.read(&theme) {
                 Ok(_) => self.theme.forget(),

@@ -99,13 +99,7 @@ impl Painter {
     pub(super) fn follow(&mut self, model: &Model) {
         let wanted = match (&model.theme, model.light) {
             (Some(name), _) => name.as_str(),
-            (None, Some(light)) if !self.fixed => {
-                if light {
-                    "light"
-                } else {
-                    "dark"
-                }
-            }
+            (None, Some(light)) if !self.fixed => Theme::fitting(light, self.depth),
             (None, _) => return,
         };
         if self.theme.name != wanted
