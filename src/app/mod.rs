@@ -5,6 +5,7 @@
 
 mod approvals;
 mod briefing;
+pub mod colouring;
 mod connection;
 pub mod export;
 mod fault;

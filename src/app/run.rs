@@ -332,6 +332,7 @@ impl App {
             }
             Effect::Start { .. }
             | Effect::LoadDirectives
+            | Effect::Colour(_)
             | Effect::LoadItems
             | Effect::ReadItem { .. }
             | Effect::LoadFiles

@@ -8,6 +8,7 @@ mod context;
 mod doctor;
 mod failure;
 mod find;
+mod highlight;
 mod items;
 mod keys;
 mod models;
@@ -96,6 +97,9 @@ enum Subcommands {
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
     Worker(worker::WorkerArguments),
+    /// Work out the colours of code for a screen (started by levain itself)
+    #[command(hide = true)]
+    Highlight,
 }
 
 /// Runs the program.
@@ -119,6 +123,7 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Trust(arguments)) => trust::run(&common, &arguments),
         Some(Subcommands::Context(arguments)) => context::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => worker::run(&common, &arguments),
+        Some(Subcommands::Highlight) => highlight::run(),
     };
     result.unwrap_or_else(|failure| failure.report())
 }

@@ -7,6 +7,7 @@
 mod cells;
 mod compose;
 mod glyphs;
+mod highlight;
 mod lines;
 mod markdown;
 mod painter;
@@ -14,6 +15,7 @@ mod screens;
 pub mod theme;
 mod wrap;
 
+pub use highlight::Highlighter;
 pub use painter::Painter;
 pub use screens::view;
 pub use theme::{ColourDepth, Problem, Theme};

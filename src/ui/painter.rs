@@ -7,9 +7,11 @@ use super::compose;
 use super::lines::Lines;
 use super::markdown::Document;
 use super::theme::{ColourDepth, Role, Theme};
+use crate::workbench::code::{Code, Colours};
 use crate::workbench::transcript::{Block, BlockId, Kind, ToolState, Transcript};
 use crate::workbench::{Layout, Model, Search};
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Bytes of rendered rows that are kept at most, about.
 const HELD_MOST: usize = 2 << 20;
@@ -157,13 +159,13 @@ impl Painter {
         rendered
     }
 
-    /// Draws rows `first..first + count` of a block from `place` down.
+    /// Draws rows of a block from `place` down.
     pub(super) fn draw(
         &mut self,
         block: &Block,
         width: u16,
-        first: usize,
-        count: usize,
+        rows: Range<usize>,
+        colours: &Colours,
         canvas: &mut Canvas<'_>,
         place: (u16, u16),
     ) {
@@ -175,7 +177,7 @@ impl Painter {
         if again {
             rendered.rows = Some(compose::rows(block, compose::text_width(width)));
         }
-        rendered.draw(block, frame, first, count, canvas, place);
+        rendered.draw(block, frame, rows, colours, canvas, place);
         again |= rendered.document.as_mut().is_some_and(Document::take_again);
         if again {
             self.held -= rendered.bytes.min(self.held);
@@ -207,6 +209,13 @@ impl Layout for Painter {
         rendered.bytes = rendered.weigh();
         self.held += rendered.bytes;
         found
+    }
+
+    fn uncoloured(&mut self, block: &Block, width: u16, rows: Range<usize>, colours: &Colours) -> Option<Code> {
+        let rendered = self.rendered(block, width);
+        let skip = usize::from(rendered.spaced) + rendered.head(block);
+        let document = rendered.document.as_ref()?;
+        document.uncoloured(text_of(block), &(rows.start.saturating_sub(skip)..rows.end.saturating_sub(skip)), colours)
     }
 }
 
@@ -245,10 +254,12 @@ impl Rendered {
     fn rows_of(&mut self, block: &Block, frame: u32, mut visit: impl FnMut(usize, &Lines, usize)) {
         let lead = usize::from(self.spaced);
         let text_rows = self.document.as_ref().map_or(0, Document::rows);
-        let above = if matches!(block.kind, Kind::Answer(_)) { 0 } else { self.rows_high };
+        let above = self.head(block);
         if let Some(document) = &mut self.document {
             let first = lead + above;
-            document.draw(text_of(block), frame, 0, text_rows, |row, lines, line| visit(first + row, lines, line));
+            let plain = Colours::default();
+            document
+                .draw(text_of(block), frame, 0..text_rows, &plain, |row, lines, line| visit(first + row, lines, line));
         }
         let width = compose::text_width(self.width);
         let rows = self.rows.get_or_insert_with(|| compose::rows(block, width));
@@ -256,6 +267,11 @@ impl Rendered {
         for row in 0..rows.len() {
             visit(first + row, rows, row);
         }
+    }
+
+    /// Rows of a head above the text; an answer has a foot below it instead.
+    fn head(&self, block: &Block) -> usize {
+        if matches!(block.kind, Kind::Answer(_)) { 0 } else { self.rows_high }
     }
 
     fn weigh(&self) -> usize {
@@ -272,15 +288,15 @@ impl Rendered {
         &mut self,
         block: &Block,
         frame: u32,
-        first: usize,
-        count: usize,
+        rows: Range<usize>,
+        colours: &Colours,
         canvas: &mut Canvas<'_>,
         (x, y): (u16, u16),
     ) {
+        let Range { start: first, end } = rows;
         let width = self.width;
         let gutter = if compose::has_gutter(usize::from(width)) { 2 } else { 0 };
         let lead = usize::from(self.spaced);
-        let end = first + count;
         let at = |row: usize| y + u16::try_from(row - first).unwrap_or(0);
         if gutter > 0 && (first..end).contains(&lead) {
             let (mark, role) = compose::mark(block);
@@ -288,15 +304,14 @@ impl Rendered {
         }
         let right = x + width;
         let text_rows = self.document.as_ref().map_or(0, Document::rows);
-        // A head stands above a document, a foot below.
-        let above = if matches!(block.kind, Kind::Answer(_)) { 0 } else { self.rows_high };
+        let above = self.head(block);
         if let Some(document) = &mut self.document {
             let skip = lead + above;
             let from = first.max(skip);
             let to = end.min(skip + text_rows);
             let mut last = None;
             if from < to {
-                document.draw(text_of(block), frame, from - skip, to - from, |row, lines, line| {
+                document.draw(text_of(block), frame, from - skip..to - skip, colours, |row, lines, line| {
                     let stopped = canvas.put_row(x + gutter, at(row + skip), right, lines, line);
                     last = Some((row, stopped));
                 });

@@ -1,5 +1,6 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
+use super::code::{Code, CodeId, Colouring};
 use crate::commands::{Key, Keymap};
 use crate::domain::{Input, ModelRef, Problem, Record, Status, ThreadId, Values};
 use crate::worker::protocol::{Command, FromWorker, State};
@@ -102,6 +103,11 @@ pub enum Message {
     Files(Vec<String>),
     /// Something that people write was saved: settings, items, themes.
     Saved,
+    /// What the pieces of some code are (answer to [`Effect::Colour`]).
+    Coloured {
+        id: CodeId,
+        colouring: Colouring,
+    },
 }
 
 impl Message {
@@ -139,6 +145,7 @@ impl Message {
             Self::ItemText { .. } => "item_text",
             Self::Files(_) => "files",
             Self::Saved => "saved",
+            Self::Coloured { .. } => "coloured",
         }
     }
 }
@@ -323,6 +330,8 @@ pub enum Effect {
         id: String,
     },
     LoadFiles,
+    /// Work out the colours of some code.
+    Colour(Code),
     /// Open a file in `$EDITOR`.
     OpenFile(PathBuf),
     /// Read a request of a thread: the one of this number, else the newest.

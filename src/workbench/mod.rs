@@ -5,6 +5,7 @@
 //! reading at [`update()`].
 
 pub mod approval;
+pub mod code;
 pub mod completion;
 pub mod composer;
 pub mod export;

@@ -1,6 +1,7 @@
 //! Everything the screen is a picture of.
 
 use super::approval::Approvals;
+use super::code::Colours;
 use super::completion::Completion;
 use super::composer::Composer;
 use super::form::Form;
@@ -133,6 +134,8 @@ pub struct Model {
     pub state: Option<State>,
     pub activity: Activity,
     pub transcript: Transcript,
+    /// The colours of code in it.
+    pub colours: Colours,
     pub position: Position,
     /// Blocks that came since the view is held.
     pub unseen: usize,
@@ -206,6 +209,7 @@ impl Model {
             state: None,
             activity: Activity { phase: Phase::Idle, seconds: 0 },
             transcript: Transcript::default(),
+            colours: Colours::default(),
             position: Position::Follow,
             unseen: 0,
             unseen_growth: false,

@@ -1,9 +1,11 @@
 //! Transitions: messages in, model and effects out. Every block is as high as it has lines of text, plus one.
 
+mod code;
 mod layers;
 mod reading;
 mod taking_up;
 
+use super::code::{Code, CodeId, CodeKind, Colouring, Colours};
 use super::transcript::{Block, Kind, ToolState};
 use super::*;
 use crate::commands::{CommandId, Key, Keymap};
@@ -13,6 +15,7 @@ use crate::domain::{
     Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, QueuedPrompt, State};
+use std::ops::Range;
 
 struct Lines;
 
@@ -34,6 +37,14 @@ impl Layout for Lines {
         };
         let lines = text.lines().enumerate().filter(|(_, line)| !search.places(line).is_empty());
         lines.map(|(line, _)| line + 1).collect()
+    }
+
+    /// An answer that ends with a whole fence is code from its first line on.
+    fn uncoloured(&mut self, block: &Block, _width: u16, rows: Range<usize>, colours: &Colours) -> Option<Code> {
+        let Kind::Answer(answer) = &block.kind else { return None };
+        let text = answer.text.strip_suffix("\n```").filter(|_| !rows.is_empty())?;
+        let code = Code { id: CodeId::of("x", text), language: "x".into(), text: text.into() };
+        colours.of(code.id).is_none().then_some(code)
     }
 }
 

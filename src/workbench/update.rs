@@ -104,6 +104,10 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             Vec::new()
         }
         Message::Saved => model.saved(),
+        Message::Coloured { id, colouring } => {
+            model.coloured(id, colouring);
+            Vec::new()
+        }
     };
     effects.extend(model.want_listed());
     effects.extend(model.settle(layout));
@@ -175,6 +179,7 @@ impl Model {
     }
 
     fn second(&mut self) {
+        self.colours.second();
         self.now.0 += 1_000;
         self.changed |= self.shows_time();
         if self.is_working() {
@@ -210,9 +215,9 @@ impl Model {
     }
 
     /// Brings what depends on the rest in order after a message.
-    fn settle(&mut self, layout: &mut dyn Layout) -> Option<Effect> {
+    fn settle(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
         if !self.changed {
-            return None;
+            return Vec::new();
         }
         let width = geometry::composer_width(self);
         if self.composer.width() != width {
@@ -220,7 +225,8 @@ impl Model {
         }
         self.wrap_form();
         debug_assert!(self.link == Link::Draft || self.link == Link::Starting || self.thread.is_some());
-        self.settle_view(layout)
+        let older = self.settle_view(layout);
+        older.into_iter().chain(self.want_colours(layout)).collect()
     }
 }
 

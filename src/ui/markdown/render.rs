@@ -180,7 +180,7 @@ impl<'source> Renderer<'source> {
                 let code = self.code.take().unwrap_or_default();
                 let (width, full) = (self.room(), self.width);
                 let within = &mut self.within;
-                fence::write_code(&code, 0, width, &mut self.lines, |lines| write_prefix(within, full, lines));
+                fence::write_code(&code, 0, width, None, &mut self.lines, |lines| write_prefix(within, full, lines));
                 self.filled = true;
             }
             TagEnd::List(_) => {

@@ -1,11 +1,12 @@
 use super::*;
 use crate::ui::wrap::columns;
+use crate::workbench::code::{CodeKind, Colouring};
 use proptest::prelude::*;
 
 fn texts(document: &mut Document, text: &str) -> Vec<String> {
     let rows = document.rows();
     let mut texts = vec![String::new(); rows];
-    document.draw(text, 1, 0, rows, |row, lines, line| {
+    document.draw(text, 1, 0..rows, &Colours::default(), |row, lines, line| {
         texts[row] = lines.row(line).map(|(text, _)| text).collect();
     });
     texts
@@ -187,4 +188,57 @@ proptest! {
             prop_assert!(!row.chars().any(char::is_control));
         }
     }
+}
+
+/// The texts of the rows, each piece behind the last word of its role where that is not plain code.
+fn inked(document: &mut Document, text: &str, colours: &Colours) -> Vec<String> {
+    let rows = document.rows();
+    let mut inked = vec![String::new(); rows];
+    document.draw(text, 1, 0..rows, colours, |row, lines, line| {
+        for (piece, ink) in lines.row(line) {
+            match ink.role.name().strip_prefix("markdown.code.block.") {
+                Some(word) => inked[row] += &format!("<{word} {piece}>"),
+                None => inked[row] += piece,
+            }
+        }
+    });
+    inked
+}
+
+#[test]
+fn code_is_coloured_once_its_colours_are_known() {
+    let text =
+        " ```rust,ignore\n  fn a() {}\n // as long as two rows are, and more\n ```\nand\n~~~\nplain\n~~~\n```py\nx\n";
+    let mut document = Document::new(30, Role::Markdown);
+    let mut colours = Colours::default();
+    document.grow(text.get(..40).unwrap(), false);
+    assert_eq!(document.uncoloured(text, &(0..99), &colours), None, "it is not whole");
+    document.grow(text, false);
+    let code = document.uncoloured(text, &(0..99), &colours).unwrap();
+    assert_eq!(
+        (code.language.as_str(), code.text.as_str()),
+        ("rust", " fn a() {}\n// as long as two rows are, and more\n")
+    );
+    assert_eq!(document.uncoloured(text, &(6..99), &colours), None, "it is not on the screen");
+    let plain = inked(&mut document, text, &colours);
+    let mut known = Colouring::default();
+    known.put(1, None);
+    known.put(2, Some(CodeKind::Keyword));
+    known.end_line();
+    known.put(99, Some(CodeKind::Comment));
+    known.end_line();
+    colours.keep(code.id, known);
+    assert_eq!(document.uncoloured(text, &(0..99), &colours), None);
+    let coloured = inked(&mut document, text, &colours);
+    assert_eq!(
+        coloured[1..4],
+        ["   <keyword fn> a() {}", "  <comment // as long as two rows are, >", "  <comment and more>"]
+    );
+    document.forget(2);
+    assert_eq!(inked(&mut document, text, &colours), coloured);
+    document.forget(3);
+    assert_eq!(inked(&mut document, text, &Colours::default()), plain, "colours that are gone leave no trace");
+    document.grow(text, true);
+    let last = document.uncoloured(text, &(0..99), &colours).unwrap();
+    assert_eq!((last.language.as_str(), last.text.as_str()), ("py", "x\n"));
 }

@@ -27,7 +27,7 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mu
         let height = painter.height(block, area.width);
         let left = usize::from(bottom - y);
         let count = height.saturating_sub(line).min(left);
-        painter.draw(block, area.width, line, count, canvas, (area.x, y));
+        painter.draw(block, area.width, line..line + count, &model.colours, canvas, (area.x, y));
         if chosen.is_some_and(|(first, last)| (first..=last).contains(&index)) {
             // A blank row above a block is not of it.
             let blank = usize::from(is_spaced(block) && line == 0);
