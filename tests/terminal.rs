@@ -463,6 +463,79 @@ fn t20_t21_copying_says_its_path_and_gives_the_text_as_it_was_written() {
     }
 }
 
+/// What the bytes show as links: where each leads, its id and its text; and all text that is no link.
+fn links_in(bytes: &[u8]) -> (Vec<(String, String, String)>, String) {
+    let text = String::from_utf8_lossy(bytes);
+    let (mut links, mut plain) = (Vec::new(), String::new());
+    let visible = |text: &str| -> String {
+        let mut shown = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('\x1b') {
+            shown.push_str(&rest[..at]);
+            let end = rest[at + 2..].find(|letter: char| letter.is_ascii_alphabetic() || letter == '\\');
+            rest = end.map_or("", |end| &rest[at + 2 + end + 1..]);
+        }
+        shown + rest
+    };
+    let mut pieces = text.split("\x1b]8;");
+    plain += &visible(pieces.next().unwrap());
+    let mut open = None;
+    for piece in pieces {
+        let (head, body) = piece.split_once("\x1b\\").expect("a whole sequence");
+        let (parameters, target) = head.split_once(';').expect("parameters and address");
+        match (target, &open) {
+            ("", Some(_)) => {
+                open = None;
+                plain += &visible(body);
+            }
+            (_, None) => {
+                links.push((target.to_owned(), parameters.to_owned(), visible(body)));
+                open = Some(());
+            }
+            other => panic!("{other:?} within another"),
+        }
+    }
+    assert!(open.is_none(), "a link was left open");
+    (links, plain)
+}
+
+#[test]
+fn t22_links_are_links_where_they_are_known_and_addresses_elsewhere() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server).size(40, 24).env("LEVAIN_LINKS", "on"));
+    let call = ask(&terminal, &server, "links");
+    let label = "QQQQ QQQQ QQQQ QQQQ QQQQ QQQQ QQQQ QQQQ QQQQ QQQQ";
+    let text = format!(
+        "Before [{label}](https://example.org/a?b=c) after.\n\n[bad](javascript:x) [worse](https://x.org/\u{9c}y)\n\nThe end."
+    );
+    call.answer_on(&text);
+    terminal.wait_for("The end.");
+    terminal.send_keys("\x1bx"); // a list over it
+    terminal.wait_for("┌ commands");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┌ commands");
+    let bytes = terminal.bytes();
+    let (links, plain) = links_in(&bytes);
+    assert!(!links.is_empty(), "no link");
+    let (target, id, _) = links[0].clone();
+    assert_eq!(target, "https://example.org/a?b=c");
+    assert!(id.starts_with("id="), "{id}");
+    for link in &links {
+        assert_eq!((&link.0, &link.1), (&target, &id), "one link over all its rows");
+        assert!(link.2.chars().all(|letter| letter == 'Q' || letter == ' '), "{link:?} is more than its label");
+    }
+    assert!(!plain.contains('Q') && plain.contains("javascript:x"), "{plain}");
+    assert!(links.iter().map(|link| link.2.matches('Q').count()).sum::<usize>() >= 40, "{links:?}");
+    leave(terminal);
+
+    for (name, value) in [("LEVAIN_LINKS", "off"), ("LEVAIN_LINKS", "auto"), ("FORCE_HYPERLINK", "0")] {
+        let terminal = start(levain(&home, &server).env(name, value));
+        terminal.wait_for("(https://example.org/a?b=c)");
+        assert_eq!(count(&terminal.bytes(), b"\x1b]8;"), 0, "{name}={value}");
+        leave(terminal);
+    }
+}
+
 #[test]
 fn t23_the_cursor_stands_where_one_writes() {
     let (home, server) = (Home::new(), ModelServer::start());

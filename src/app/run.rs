@@ -11,7 +11,7 @@ use crate::domain::{ModelRef, ThreadId, Timestamp};
 use crate::ports::{Clock, SystemClock};
 use crate::providers::is_scripted;
 use crate::terminal::guard::{Foreground, take_background_panics};
-use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard};
+use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard, links};
 use crate::ui::{self, Painter};
 use crate::workbench::{self, DirectiveChoice, Effect, Level, Message, Model, Options};
 use std::collections::BTreeSet;
@@ -80,11 +80,13 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
     let size = tty.size()?;
     let (keymap, keymap_problems) = keymap(&setup);
     let theme = ThemeSource::new(&setup);
+    let known = || links::are_known(&|name| std::env::var(name).ok());
+    let links = setup.config.links.as_ref().map_or_else(known, |links| links.value);
     let (sender, mut messages) = mpsc::channel(WAITING);
     let Chosen { look, notice, .. } = opening.chosen.clone();
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
     let mut app = App {
-        painter: Painter::new(theme.of(&model), theme.depth),
+        painter: Painter::new(theme.of(&model), theme.depth).with_links(links),
         performer: Performer::new(launcher, Arc::clone(&setup), sender),
         pacer: Pacer::default(),
         terminal_effects: Vec::new(),
@@ -98,7 +100,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
     let mut screen = Screen::new(&tty)?;
     guard.ask()?;
     let mut input = Some(Input::start(&tty)?);
-    screen.draw(|frame| ui::view(&app.model, &mut app.painter, frame))?;
+    app.draw(&mut screen)?;
     app.pacer.drawn(Instant::now());
 
     app.tell(setup.problems.iter().map(ToString::to_string).chain(keymap_problems).chain(notice));
@@ -130,7 +132,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
             }
             () = app.pacer.frame_due() => {
                 let _front = Foreground::enter();
-                screen.draw(|frame| ui::view(&app.model, &mut app.painter, frame))?;
+                app.draw(&mut screen)?;
                 app.pacer.drawn(Instant::now());
                 if let Some(id) = app.model.approval_in_view() {
                     app.update(Message::ApprovalDrawn { id });
@@ -207,6 +209,13 @@ impl App {
         for text in warnings {
             self.update(Message::Notice { level: Level::Warning, text });
         }
+    }
+
+    fn draw(&mut self, screen: &mut Screen) -> io::Result<()> {
+        screen.draw(|frame| {
+            ui::view(&self.model, &mut self.painter, frame);
+            self.painter.take_links()
+        })
     }
 
     fn update(&mut self, message: Message) {

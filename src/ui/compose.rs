@@ -1,7 +1,7 @@
 //! The rows of one block of the transcript. The first two columns hold its mark, the rest its text.
 
 use super::lines::{Ink, Lines};
-use super::theme::{Emphasis, Role};
+use super::theme::Role;
 use super::wrap::{Breaks, Inline};
 use crate::domain::Tokens;
 use crate::domain::event::StopReason;
@@ -217,7 +217,7 @@ fn one_row(lines: &mut Lines, width: usize, pieces: &[(&str, Role)]) {
     for (text, role) in pieces {
         let text = shortened(text, left);
         left -= super::wrap::columns(&text).min(left);
-        lines.put(&text, Ink { role: *role, emphasis: Emphasis::default() });
+        lines.put(&text, Ink::from(*role));
     }
     lines.end_row();
 }

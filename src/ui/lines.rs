@@ -7,11 +7,13 @@ use super::theme::{Emphasis, Role};
 pub(super) struct Ink {
     pub(super) role: Role,
     pub(super) emphasis: Emphasis,
+    /// The link it is part of, by its number in the text it stands in; 0 is none.
+    pub(super) link: u16,
 }
 
 impl From<Role> for Ink {
     fn from(role: Role) -> Self {
-        Self { role, emphasis: Emphasis::default() }
+        Self { role, emphasis: Emphasis::default(), link: 0 }
     }
 }
 
@@ -34,6 +36,31 @@ pub(super) struct Lines {
     text: String,
     runs: Vec<Run>,
     rows: Vec<RowEnd>,
+    links: Links,
+}
+
+/// Where the links of a text lead.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Links(Vec<Box<str>>);
+
+impl Links {
+    /// The number of a link, which is never 0; more than there are numbers are none.
+    pub(super) fn number(&mut self, target: &str) -> u16 {
+        let place = self.0.iter().rposition(|known| **known == *target).unwrap_or_else(|| {
+            self.0.push(target.into());
+            self.0.len() - 1
+        });
+        u16::try_from(place + 1).unwrap_or(0)
+    }
+
+    /// Where a link leads.
+    pub(super) fn target(&self, link: u16) -> Option<&str> {
+        self.0.get(usize::from(link).checked_sub(1)?).map(|target| &**target)
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
 }
 
 impl Lines {
@@ -47,7 +74,11 @@ impl Lines {
 
     /// Bytes it holds.
     pub(super) fn bytes(&self) -> usize {
-        self.text.capacity() + self.runs.capacity() * size_of::<Run>() + self.rows.capacity() * size_of::<RowEnd>()
+        let links: usize = self.links.0.iter().map(|target| target.len() + size_of::<Box<str>>()).sum();
+        self.text.capacity()
+            + self.runs.capacity() * size_of::<Run>()
+            + self.rows.capacity() * size_of::<RowEnd>()
+            + links
     }
 
     pub(super) fn shrink(&mut self) {
@@ -60,6 +91,22 @@ impl Lines {
         self.text.clear();
         self.runs.clear();
         self.rows.clear();
+        self.links.clear();
+    }
+
+    pub(super) fn links(&self) -> &Links {
+        &self.links
+    }
+
+    /// Where a link leads.
+    pub(super) fn target(&self, link: u16) -> Option<&str> {
+        self.links.target(link)
+    }
+
+    /// Adds text whose link is numbered in `links`.
+    pub(super) fn put_from(&mut self, links: &Links, text: &str, ink: Ink) {
+        let link = links.target(ink.link).map_or(0, |target| self.links.number(target));
+        self.put(text, Ink { link, ..ink });
     }
 
     /// Adds text to the row being written.
@@ -106,7 +153,7 @@ impl Lines {
     /// Adds another's row to the row being written.
     pub(super) fn put_row(&mut self, other: &Self, row: usize) {
         for (text, ink) in other.row(row) {
-            self.put(text, ink);
+            self.put_from(&other.links, text, ink);
         }
     }
 

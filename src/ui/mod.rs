@@ -9,6 +9,7 @@ mod compose;
 mod glyphs;
 mod highlight;
 mod lines;
+mod links;
 mod markdown;
 mod painter;
 mod screens;

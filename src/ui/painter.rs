@@ -10,7 +10,7 @@ use super::theme::{ColourDepth, Role, Theme};
 use crate::workbench::code::{Code, Colours};
 use crate::workbench::transcript::{Block, BlockId, Kind, ToolState, Transcript};
 use crate::workbench::{Layout, Model, Search};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// Bytes of rendered rows that are kept at most, about.
@@ -30,6 +30,10 @@ pub struct Painter {
     held: usize,
     /// From this on what is far is dropped.
     held_most: usize,
+    /// Whether the terminal knows links.
+    links: bool,
+    /// The links of the last frame, by the marks of their cells.
+    shown: BTreeMap<u32, String>,
 }
 
 /// A block as it was last rendered.
@@ -62,9 +66,23 @@ impl Painter {
             frame: 0,
             held: 0,
             held_most: HELD_MOST,
+            links: false,
+            shown: BTreeMap::new(),
         };
         painter.add_theme(theme);
         painter
+    }
+
+    /// Marks links in the cells instead of writing addresses behind their labels. To be said before the first frame.
+    #[must_use]
+    pub fn with_links(mut self, links: bool) -> Self {
+        self.links = links;
+        self
+    }
+
+    /// The links of the last frame, by the marks of their cells: see [`super::links`].
+    pub fn take_links(&mut self) -> BTreeMap<u32, String> {
+        std::mem::take(&mut self.shown)
     }
 
     /// Draws in this theme from now on, whatever the background.
@@ -117,7 +135,8 @@ impl Painter {
     }
 
     /// Ends a frame: drops what is far when much is held.
-    pub(super) fn end(&mut self, transcript: &Transcript) {
+    pub(super) fn end(&mut self, transcript: &Transcript, links: BTreeMap<u32, String>) {
+        self.shown = links;
         if self.rendered.len() > transcript.len() + 64 {
             self.rendered.retain(|id, _| transcript.block(*id).is_some());
         }
@@ -142,11 +161,11 @@ impl Painter {
     /// The block as rendered now.
     fn rendered(&mut self, block: &Block, width: u16) -> &mut Rendered {
         let print = print(block);
-        let frame = self.frame;
-        let rendered = self.rendered.entry(block.id).or_insert_with(|| Rendered::empty(block, width));
+        let (frame, links) = (self.frame, self.links);
+        let rendered = self.rendered.entry(block.id).or_insert_with(|| Rendered::empty(block, width, links));
         if rendered.width != width || rendered.revision != block.revision || rendered.open != block.open {
             self.held -= rendered.bytes.min(self.held);
-            *rendered = Rendered::empty(block, width);
+            *rendered = Rendered::empty(block, width, links);
         }
         if rendered.print != print {
             rendered.grow(block);
@@ -220,11 +239,11 @@ impl Layout for Painter {
 }
 
 impl Rendered {
-    fn empty(block: &Block, width: u16) -> Self {
+    fn empty(block: &Block, width: u16, links: bool) -> Self {
         let text_width = compose::text_width(width);
         let document = match &block.kind {
-            Kind::Answer(_) => Some(Document::new(text_width, Role::Markdown)),
-            Kind::Thinking(_) if block.open => Some(Document::new(text_width, Role::Thinking)),
+            Kind::Answer(_) => Some(Document::new(text_width, Role::Markdown, links)),
+            Kind::Thinking(_) if block.open => Some(Document::new(text_width, Role::Thinking, links)),
             Kind::Thinking(_) | Kind::Prompt(_) | Kind::Tool(_) | Kind::Marker(_) => None,
         };
         Self {

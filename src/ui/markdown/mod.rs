@@ -16,6 +16,7 @@ use super::theme::Role;
 use crate::workbench::code::{Code, CodeId, Colours};
 use fence::Fence;
 use pulldown_cmark::Options;
+use render::Look;
 use std::ops::Range;
 use units::{UnitSort, units};
 
@@ -38,8 +39,7 @@ pub(super) const OPTIONS: Options =
 /// A growing text and its rows.
 #[derive(Debug)]
 pub struct Document {
-    width: usize,
-    base: Role,
+    look: Look,
     segments: Vec<Segment>,
     /// Bytes of text in the segments.
     consumed: usize,
@@ -125,12 +125,11 @@ enum Sort {
 }
 
 impl Document {
-    /// An empty document for rows of `width` columns.
+    /// An empty document for rows of `width` columns. Without `links` addresses are written behind their labels.
     #[must_use]
-    pub fn new(width: usize, base: Role) -> Self {
+    pub fn new(width: usize, base: Role, links: bool) -> Self {
         Self {
-            width: width.max(2),
-            base,
+            look: Look { width: width.max(2), base, links },
             segments: Vec::new(),
             consumed: 0,
             searched: 0,
@@ -217,7 +216,7 @@ impl Document {
         mut draw: impl FnMut(usize, &Lines, usize),
     ) {
         let Range { start: first, end } = rows;
-        let (width, base) = (self.width, self.base);
+        let look = self.look;
         let from = self.segments.partition_point(|segment| segment.first_row + segment.rows <= first);
         for segment in self.segments.get_mut(from..).unwrap_or_default() {
             if segment.first_row >= end {
@@ -240,9 +239,9 @@ impl Document {
                     (Some((known, start)), Sort::CodeLines { indent }) => {
                         let above = text.get(start..segment.start).unwrap_or_default();
                         let line = above.bytes().filter(|byte| *byte == b'\n').count();
-                        fence::code_rows(source, indent, width, Some((known, line)))
+                        fence::code_rows(source, indent, look.width, Some((known, line)))
                     }
-                    _ => render_segment(source, sort, width, base),
+                    _ => render_segment(source, sort, look),
                 }
             });
             for row in first.max(start + lead)..end.min(start + rows) {
@@ -298,7 +297,7 @@ impl Document {
         }
         let source = text.get(from..to).unwrap_or_default();
         let sort = Sort::CodeLines { indent: fence.indent };
-        let mut lines = render_segment(source, sort, self.width, self.base);
+        let mut lines = render_segment(source, sort, self.look);
         match self.segments.last_mut() {
             Some(Segment { sort: known, start, end, rows, lines: Some(held), .. })
                 if *known == sort && *end == from && to - *start <= CODE_SEGMENT =>
@@ -366,7 +365,7 @@ impl Document {
     fn open_code(&mut self, text: &str, fence: Fence, length: usize) {
         let start = self.consumed;
         let source = text.get(start..start + length).unwrap_or_default();
-        let lines = render_segment(source, Sort::CodeStart, self.width, self.base);
+        let lines = render_segment(source, Sort::CodeStart, self.look);
         self.push(start, start + length, Sort::CodeStart, true, lines);
         // A block without a language still stands apart.
         if self.segments.last().is_some_and(|segment| segment.rows == 0) && self.frozen_rows() > 0 {
@@ -439,7 +438,7 @@ impl Document {
                 None => break,
             };
             let piece = source.get(at..end).unwrap_or_default();
-            let mut lines = render_segment(piece, sort, self.width, self.base);
+            let mut lines = render_segment(piece, sort, self.look);
             lines.shrink();
             self.push(origin + at, origin + end, sort, spaced && !self.continues_cut(origin + at), lines);
             at = end;
@@ -472,7 +471,7 @@ impl Document {
             State::Code(fence) => {
                 // What may become the closing line is not shown as code.
                 if !rest.is_empty() && !fence.may_close(rest) {
-                    self.tail = render_segment(rest, Sort::CodeLines { indent: fence.indent }, self.width, self.base);
+                    self.tail = render_segment(rest, Sort::CodeLines { indent: fence.indent }, self.look);
                 }
             }
             State::Blocks { list } => {
@@ -482,7 +481,7 @@ impl Document {
                     None => !self.continues_cut(self.consumed),
                 };
                 let number = goes_on.map(|list| render::Counting(list.next));
-                let rendered = render::Renderer::new(rest, self.width, self.base).open().number(number).run();
+                let rendered = render::Renderer::new(rest, self.look).open().number(number).run();
                 if spaced && self.frozen_rows() > 0 && !rendered.is_empty() {
                     self.tail.end_row();
                 }
@@ -499,13 +498,13 @@ fn code_of<'codes>(codes: &'codes [CodeBlock], segment: &Segment) -> Option<&'co
     codes.get(after.checked_sub(1)?)
 }
 
-fn render_segment(source: &str, sort: Sort, width: usize, base: Role) -> Lines {
+fn render_segment(source: &str, sort: Sort, look: Look) -> Lines {
     match sort {
         Sort::Block if source.is_empty() => blank_row(),
-        Sort::Block => render::Renderer::new(source, width, base).run(),
-        Sort::Item(number) => render::Renderer::new(source, width, base).number(Some(render::Counting(number))).run(),
-        Sort::CodeStart => fence::start_rows(source, width),
-        Sort::CodeLines { indent } => fence::code_rows(source, indent, width, None),
+        Sort::Block => render::Renderer::new(source, look).run(),
+        Sort::Item(number) => render::Renderer::new(source, look).number(Some(render::Counting(number))).run(),
+        Sort::CodeStart => fence::start_rows(source, look.width),
+        Sort::CodeLines { indent } => fence::code_rows(source, indent, look.width, None),
     }
 }
 

@@ -13,7 +13,7 @@ fn texts(document: &mut Document, text: &str) -> Vec<String> {
 }
 
 fn whole(text: &str, width: usize) -> Vec<String> {
-    let mut document = Document::new(width, Role::Markdown);
+    let mut document = Document::new(width, Role::Markdown, false);
     document.grow(text, true);
     texts(&mut document, text)
 }
@@ -26,7 +26,7 @@ fn check(text: &str, rows: &[&str]) {
 }
 
 fn in_pieces(text: &str, width: usize, mut step: impl FnMut(usize) -> usize) -> Vec<String> {
-    let mut document = Document::new(width, Role::Markdown);
+    let mut document = Document::new(width, Role::Markdown, false);
     let mut end = 0;
     while end < text.len() {
         end = text.ceil_char_boundary((end + step(end).max(1)).min(text.len()));
@@ -89,7 +89,7 @@ fn tables_are_aligned() {
 #[test]
 fn an_open_table_shows_as_typed() {
     let text = "| a | b |\n|---|---|\n| one | tw";
-    let mut document = Document::new(30, Role::Markdown);
+    let mut document = Document::new(30, Role::Markdown, false);
     document.grow(text, false);
     assert_eq!(texts(&mut document, text), ["| a | b |", "|---|---|", "| one | tw"]);
 }
@@ -108,7 +108,7 @@ fn what_a_terminal_would_obey_is_shown() {
 #[test]
 fn a_segment_is_rendered_again_after_it_was_forgotten() {
     let text = "# One\n\npara\n\n- a\n- b\n\n```sh\nls\n```\n\nend";
-    let mut document = Document::new(20, Role::Markdown);
+    let mut document = Document::new(20, Role::Markdown, false);
     document.grow(text, true);
     let before = texts(&mut document, text);
     let held = document.bytes();
@@ -209,7 +209,7 @@ fn inked(document: &mut Document, text: &str, colours: &Colours) -> Vec<String> 
 fn code_is_coloured_once_its_colours_are_known() {
     let text =
         " ```rust,ignore\n  fn a() {}\n // as long as two rows are, and more\n ```\nand\n~~~\nplain\n~~~\n```py\nx\n";
-    let mut document = Document::new(30, Role::Markdown);
+    let mut document = Document::new(30, Role::Markdown, false);
     let mut colours = Colours::default();
     document.grow(text.get(..40).unwrap(), false);
     assert_eq!(document.uncoloured(text, &(0..99), &colours), None, "it is not whole");
@@ -241,4 +241,34 @@ fn code_is_coloured_once_its_colours_are_known() {
     document.grow(text, true);
     let last = document.uncoloured(text, &(0..99), &colours).unwrap();
     assert_eq!((last.language.as_str(), last.text.as_str()), ("py", "x\n"));
+}
+
+#[test]
+fn a_link_is_one_over_all_its_rows_and_says_where_it_leads_when_it_must() {
+    let rows = |text: &str, links: bool| -> Vec<String> {
+        let mut document = Document::new(20, Role::Markdown, links);
+        document.grow(text, true);
+        let mut rows = vec![String::new(); document.rows()];
+        document.draw(text, 1, 0..rows.len(), &Colours::default(), |row, lines, line| {
+            for (piece, ink) in lines.row(line) {
+                match lines.target(ink.link) {
+                    Some(target) => rows[row] += &format!("<{target}|{piece}>"),
+                    None => rows[row] += piece,
+                }
+            }
+        });
+        rows
+    };
+    let text = "see [a label over rows](https://a.org) now";
+    assert_eq!(rows(text, true), ["see <https://a.org|a label over>", "<https://a.org|rows> now"]);
+    assert_eq!(rows(text, false), ["see a label over", "rows (https://a.org)", "now"]);
+    assert_eq!(rows("<https://a.org> <a@b.org>", true), ["<https://a.org|https://a.org>", "<mailto:a@b.org|a@b.org>"]);
+    assert_eq!(rows("[x](javascript:y)", true), ["x (javascript:y)"]);
+    assert_eq!(rows("[www.a.org](https://b.org)", true), ["<https://b.org|www.a.org>", "(https://b.org)"]);
+    let table = "| a |\n|---|\n| [b](https://a.org) |";
+    assert_eq!(rows(table, true), ["a", "─", "<https://a.org|b>"]);
+    assert_eq!(
+        rows("- [a](https://a.org)\n- [b](https://b.org)", true),
+        ["• <https://a.org|a>", "• <https://b.org|b>"]
+    );
 }
