@@ -435,6 +435,69 @@ fn t18_the_mouse_can_be_left_to_the_terminal() {
     leave(terminal);
 }
 
+/// A report of the left button, at a row and column counted from 0.
+fn button(kind: &str, column: u16, row: u16) -> String {
+    let (code, end) = match kind {
+        "press" => (0, 'M'),
+        "drag" => (32, 'M'),
+        _ => (0, 'm'),
+    };
+    format!("\x1b[<{code};{};{}{end}", column + 1, row + 1)
+}
+
+fn row_of(terminal: &Terminal, text: &str) -> u16 {
+    let rows = terminal.look(|screen| screen.rows(0, 100).collect::<Vec<_>>());
+    let row = rows.iter().position(|row| row.contains(text)).unwrap_or_else(|| panic!("no `{text}` in {rows:#?}"));
+    u16::try_from(row).unwrap()
+}
+
+#[test]
+fn t18_a_click_chooses_but_not_the_one_that_focuses_the_window() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    ask(&terminal, &server, "hello").answer_on("Hello yourself.");
+    terminal.wait_for("Hello yourself.");
+    let row = row_of(&terminal, "Hello yourself.");
+    let click = button("press", 6, row) + &button("release", 6, row);
+    terminal.send_keys("\x1b[O");
+    terminal.send_keys(&format!("\x1b[I{click}"));
+    terminal.send_keys("x");
+    terminal.wait_for("› x");
+    assert!(!terminal.screen_text().contains('┃'), "{}", terminal.screen_text());
+    terminal.send_keys("\x15");
+    terminal.wait_gone("› x");
+    poll("a later click chooses", || {
+        terminal.send_keys(&click);
+        terminal.screen_text().contains("┃")
+    });
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┃");
+    leave(terminal);
+}
+
+#[test]
+fn t21_what_is_marked_with_the_mouse_has_no_gutter_and_no_wrap_breaks() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server).size(40, 24));
+    let long = "a paragraph that is as long as two rows of the screen";
+    let url = "https://example.org/a/path/that/is/longer/than/a/row";
+    let text = format!("{long}\n\n- {url}\n\n```\nfn main() {{\n    code();\n}}\n```\n\nlast words");
+    ask(&terminal, &server, "say").answer_on(&text);
+    terminal.wait_for("last words");
+    let (first, last) = (row_of(&terminal, "a paragraph"), row_of(&terminal, "last words"));
+    terminal.send_keys(&(button("press", 2, first) + &button("drag", 9, last)));
+    terminal.wait_until("it is shown what is marked", |screen| screen.cell(first, 3).is_some_and(vt100::Cell::inverse));
+    terminal.send_keys(&button("release", 9, last));
+    terminal.wait_for("copied");
+    let bytes = terminal.bytes();
+    let bytes = String::from_utf8_lossy(&bytes).into_owned();
+    let coded: String =
+        bytes.split_once("]52;c;").unwrap().1.chars().take_while(|letter| !letter.is_control()).collect();
+    let copied = String::from_utf8(STANDARD.decode(coded).unwrap()).unwrap();
+    assert_eq!(copied, format!("{long}\n\n• {url}\n\nfn main() {{\n    code();\n}}\n\nlast wor"));
+    leave(terminal);
+}
+
 #[test]
 fn t20_t21_copying_says_its_path_and_gives_the_text_as_it_was_written() {
     let answer = "A paragraph that is long enough to be wrapped over more than one row of a screen of eighty columns, \

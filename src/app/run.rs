@@ -13,6 +13,7 @@ use crate::providers::is_scripted;
 use crate::terminal::guard::{Foreground, take_background_panics};
 use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard, links};
 use crate::ui::{self, Painter};
+use crate::workbench::pointer::Button;
 use crate::workbench::{self, DirectiveChoice, Effect, Level, Message, Model, Options};
 use std::collections::BTreeSet;
 use std::io;
@@ -224,6 +225,10 @@ impl App {
         self.perform(effects);
     }
 
+    fn mouse(&mut self, button: Button, column: u16, row: u16) {
+        self.update(Message::Mouse { button, column, row });
+    }
+
     fn perform(&mut self, effects: Vec<Effect>) {
         for effect in effects {
             if effect == Effect::Quit {
@@ -263,6 +268,9 @@ impl App {
                 InputEvent::Key(key) => self.update(Message::Key(key)),
                 InputEvent::Paste(text) => self.update(Message::Paste(text)),
                 InputEvent::Wheel(lines) => self.update(Message::Wheel { lines }),
+                InputEvent::Pressed(column, row) => self.mouse(Button::Pressed, column, row),
+                InputEvent::Dragged(column, row) => self.mouse(Button::Dragged, column, row),
+                InputEvent::Released(column, row) => self.mouse(Button::Released, column, row),
                 InputEvent::Focus(focused) => self.update(Message::Focus(focused)),
                 InputEvent::Background { light } => self.update(Message::Background { light }),
                 InputEvent::SynchronizedOutput => screen.synchronize(),
@@ -294,7 +302,7 @@ impl App {
             Effect::Redraw => screen.forget()?,
             Effect::ToggleMouse => {
                 let text = if guard.toggle_mouse()? {
-                    "the mouse scrolls here; with shift held most terminals still mark text"
+                    "the mouse scrolls, chooses and marks here; with shift held most terminals mark by themselves"
                 } else {
                     "the mouse is the terminal's: mark and copy as anywhere; /mouse takes it back"
                 };

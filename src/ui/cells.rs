@@ -5,7 +5,7 @@ use super::lines::{Ink, Lines};
 use super::links;
 use super::theme::{Role, Theme};
 use super::wrap::grapheme_columns;
-use crate::workbench::geometry::Area;
+use crate::workbench::geometry::{self, Area};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
@@ -126,6 +126,11 @@ impl Canvas<'_> {
         }
     }
 
+    /// Gives what stands in an area another style.
+    pub(super) fn restyle(&mut self, area: Area, role: Role) {
+        self.buffer.set_style(rect(area).intersection(self.buffer.area), self.theme.style(role));
+    }
+
     /// Empties an area and gives it a style.
     pub(super) fn fill(&mut self, area: Area, role: Role) {
         let style = self.theme.style(role);
@@ -161,7 +166,7 @@ impl Canvas<'_> {
             let at = self.put_short(at, area.y, right, title, Role::Title);
             self.put(at, area.y, right, " ", role);
         }
-        Area { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
+        geometry::inside(area)
     }
 }
 

@@ -99,8 +99,7 @@ fn prompt_rows(prompt: &Prompt, open: bool, width: usize, lines: &mut Lines) {
     let most =
         if open || (all.len() <= PROMPT_ROWS && shown.len() == prompt.text.len()) { all.len() } else { PROMPT_ROWS };
     for row in 0..most.min(all.len()) {
-        lines.put_row(&all, row);
-        lines.end_row();
+        lines.copy_row(&all, row);
     }
     if most < all.len() || shown.len() < prompt.text.len() {
         let total = prompt.text.lines().count();

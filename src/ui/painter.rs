@@ -230,6 +230,31 @@ impl Layout for Painter {
         found
     }
 
+    fn text(&mut self, block: &Block, width: u16, from: (usize, u16), to: (usize, u16)) -> String {
+        let frame = self.frame;
+        self.rendered(block, width);
+        let Some(rendered) = self.rendered.get_mut(&block.id) else { return String::new() };
+        let gutter = if compose::has_gutter(usize::from(width)) { compose::GUTTER } else { 0 };
+        let mut text = String::new();
+        let mut next = from.0;
+        rendered.rows_of(block, frame, |at, lines, row| {
+            if !(from.0..=to.0).contains(&at) {
+                return;
+            }
+            // Rows without lines are blank.
+            text.extend(std::iter::repeat_n('\n', at.saturating_sub(next)));
+            next = at + 1;
+            let first = if at == from.0 { usize::from(from.1) } else { 0 };
+            let last = if at == to.0 { usize::from(to.1) + 1 } else { usize::MAX };
+            lines.copy_text(row, first.saturating_sub(gutter)..last.saturating_sub(gutter), &mut text);
+        });
+        self.held -= rendered.bytes.min(self.held);
+        rendered.bytes = rendered.weigh();
+        self.held += rendered.bytes;
+        text.truncate(text.trim_end_matches([' ', '\n']).len());
+        text
+    }
+
     fn uncoloured(&mut self, block: &Block, width: u16, rows: Range<usize>, colours: &Colours) -> Option<Code> {
         let rendered = self.rendered(block, width);
         let skip = usize::from(rendered.spaced) + rendered.head(block);

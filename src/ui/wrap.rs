@@ -99,8 +99,13 @@ impl Inline {
         let mut line_start = 0;
         for line in self.text.split('\n') {
             let end = line_start + line.len();
+            let mut ended: Option<usize> = None;
             for_rows(line, width.max(1), at, |from, to| {
+                if let Some(before) = ended.replace(to) {
+                    lines.go_on(from > before);
+                }
                 begin(lines);
+                lines.begin_text();
                 writer.row(line_start + from, line_start + to, width, lines);
             });
             line_start = end + 1;

@@ -1,6 +1,7 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
 use super::code::{Code, CodeId, Colouring};
+use super::pointer::Button;
 use crate::commands::{Key, Keymap};
 use crate::domain::{Input, ModelRef, Problem, Record, Status, ThreadId, Values};
 use crate::worker::protocol::{Command, FromWorker, State};
@@ -19,6 +20,12 @@ pub enum Message {
     /// The wheel, in lines; positive is up.
     Wheel {
         lines: i32,
+    },
+    /// The left button of the mouse, at a cell of the screen.
+    Mouse {
+        button: Button,
+        column: u16,
+        row: u16,
     },
     /// The terminal window got or lost the focus.
     Focus(bool),
@@ -119,6 +126,7 @@ impl Message {
             Self::Paste(_) => "paste",
             Self::Resize { .. } => "resize",
             Self::Wheel { .. } => "wheel",
+            Self::Mouse { .. } => "mouse",
             Self::Focus(_) => "focus",
             Self::Background { .. } => "background",
             Self::Opened { .. } => "opened",

@@ -19,6 +19,7 @@ pub mod message;
 mod model;
 pub mod overlay;
 mod perform;
+pub mod pointer;
 mod queue;
 mod reading;
 mod scroll;

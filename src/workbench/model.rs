@@ -9,6 +9,7 @@ use super::geometry;
 use super::history::History;
 use super::message::{DirectiveChoice, Effect, Level, ModelChoice, ThreadRow};
 use super::overlay::Overlay;
+use super::pointer::Pointer;
 use super::reading::Reading;
 use super::scroll::Position;
 use super::shelf::Shelf;
@@ -147,6 +148,7 @@ pub struct Model {
     pub overlay: Option<Overlay>,
     /// Where the person reads; none while they write.
     pub reading: Option<Reading>,
+    pub(super) pointer: Pointer,
     /// Calls that wait for the person.
     pub approvals: Approvals,
     pub threads: Vec<ThreadRow>,
@@ -218,6 +220,7 @@ impl Model {
             completion: Completion::default(),
             overlay: None,
             reading: None,
+            pointer: Pointer::default(),
             approvals: Approvals::default(),
             threads: Vec::new(),
             models: Vec::new(),

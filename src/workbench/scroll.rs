@@ -15,6 +15,10 @@ pub trait Layout {
     /// Rows of `block` that show what is searched for, from the top.
     fn find(&mut self, block: &Block, width: u16, search: &Search) -> Vec<usize>;
 
+    /// The text of `block` from one cell (row and column of the block) to another, as it was written: without marks,
+    /// without the ends of rows that wrapping made, without blanks at the ends of lines.
+    fn text(&mut self, block: &Block, width: u16, from: (usize, u16), to: (usize, u16)) -> String;
+
     /// The first finished code within these rows of `block` whose colours are not known.
     fn uncoloured(&mut self, block: &Block, width: u16, rows: Range<usize>, colours: &Colours) -> Option<Code>;
 }

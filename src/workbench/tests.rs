@@ -2,6 +2,7 @@
 
 mod code;
 mod layers;
+mod pointer;
 mod reading;
 mod taking_up;
 
@@ -37,6 +38,10 @@ impl Layout for Lines {
         };
         let lines = text.lines().enumerate().filter(|(_, line)| !search.places(line).is_empty());
         lines.map(|(line, _)| line + 1).collect()
+    }
+
+    fn text(&mut self, _block: &Block, _width: u16, from: (usize, u16), to: (usize, u16)) -> String {
+        format!("{from:?}-{to:?}")
     }
 
     /// An answer that ends with a whole fence is code from its first line on.

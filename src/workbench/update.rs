@@ -21,7 +21,11 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.want_threads()
         }
         Message::Wheel { lines } => model.wheel(layout, lines),
-        Message::Focus(_) => Vec::new(),
+        Message::Mouse { button, column, row } => model.pointed(layout, button, (column, row)),
+        Message::Focus(focused) => {
+            model.focused(focused);
+            Vec::new()
+        }
         Message::Background { light } => {
             model.changed |= model.light.replace(light) != Some(light);
             Vec::new()
@@ -117,6 +121,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
 
 impl Model {
     fn key(&mut self, layout: &mut dyn Layout, key: Key) -> Vec<Effect> {
+        self.unmark();
         let contexts = self.contexts();
         let was_leaving = std::mem::take(&mut self.leaving);
         self.changed |= was_leaving;

@@ -32,6 +32,7 @@ roles! {
     BarWarning "bar.warning"
     Pill "pill"
     Match "match"
+    Selection "selection"
     Prompt "prompt"
     PromptMark "prompt.mark"
     Thinking "thinking"
