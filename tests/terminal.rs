@@ -1,5 +1,5 @@
 //! What an excellent program in a terminal is expected to do, row by row: drawing (T1–T5), size (T8–T12), keyboard and
-//! paste (T13–T18), clipboard, input methods and colour (T20–T25), life and death (T29–T33). T12, T19, T24, T27 and T28
+//! paste (T13–T18), clipboard, input methods and colour (T20–T26), life and death (T29–T33). T12, T19, T24, T27 and T28
 //! have more tests in `screen.rs`. There is no inline mode, so what is asked of one (T6, T7, T10) has no test.
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
@@ -533,10 +533,11 @@ fn links_in(bytes: &[u8]) -> (Vec<(String, String, String)>, String) {
     let visible = |text: &str| -> String {
         let mut shown = String::new();
         let mut rest = text;
-        while let Some(at) = rest.find('\x1b') {
-            shown.push_str(&rest[..at]);
-            let end = rest[at + 2..].find(|letter: char| letter.is_ascii_alphabetic() || letter == '\\');
-            rest = end.map_or("", |end| &rest[at + 2 + end + 1..]);
+        while let Some((before, sequence)) = rest.split_once('\x1b') {
+            shown.push_str(before);
+            let ends = |letter: char| letter.is_ascii_alphabetic() || letter == '\\';
+            let body = sequence.get(1..).unwrap_or_default();
+            rest = body.split_once(ends).map_or("", |(_, rest)| rest);
         }
         shown + rest
     };
@@ -547,7 +548,7 @@ fn links_in(bytes: &[u8]) -> (Vec<(String, String, String)>, String) {
         let (head, body) = piece.split_once("\x1b\\").expect("a whole sequence");
         let (parameters, target) = head.split_once(';').expect("parameters and address");
         match (target, &open) {
-            ("", Some(_)) => {
+            ("", Some(())) => {
                 open = None;
                 plain += &visible(body);
             }
@@ -639,6 +640,67 @@ fn t25_without_colour_everything_can_still_be_told_apart() {
     call.end();
     terminal.wait_gone("● streaming");
     leave(terminal);
+}
+
+#[test]
+fn t26_every_screen_is_linear_text_where_one_asks_for_it() {
+    let home = Home::new();
+    let terminal = home.levain_in_terminal(&["--plain", "--model", "scripted/tools"]).size(100, 60).start();
+    let line = |text: &str| terminal.send_keys(&format!("{text}\r"));
+    terminal.wait_for("Type a message and press Enter.");
+    line("please write");
+    terminal.wait_for("May it run?");
+    terminal.wait_for("Hello from a scripted model.");
+    // A word that is too early is refused in words.
+    poll("the call is answered", || {
+        let screen = terminal.screen_text();
+        if screen.contains("That is what became of the file.") {
+            return true;
+        }
+        if screen.contains("Ready.") || screen.matches("yes").count() > 1 + screen.matches("answer again").count() {
+            return false;
+        }
+        line("yes");
+        false
+    });
+    assert!(home.project().join("hello.txt").exists());
+    terminal.wait_for("Ready.");
+    for (command, heading) in [
+        ("/help", "# Page: help"),
+        ("/threads", "# List: threads"),
+        ("/model", "# List: models"),
+        ("/items", "# List: items"),
+        ("/directive", "# List: start a directive"),
+        ("/theme", "# List: themes"),
+        ("/queue", "# List: queued messages"),
+        ("/notices", "# Page: notices"),
+        ("/context", "# Context: "),
+    ] {
+        line(command);
+        poll(heading, || String::from_utf8_lossy(&terminal.bytes()).contains(heading));
+        if !command.starts_with("/help") && command != "/notices" {
+            line("");
+        }
+    }
+    line("/quit");
+    terminal.wait_exit().assert_code(0);
+}
+
+#[test]
+fn t26_a_script_may_talk_to_it() {
+    use std::io::Write as _;
+    let home = Home::new();
+    let mut command = home.levain(&["--plain", "--model", "scripted/tools"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"list\n/context\n\nrun\nno\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    for part in ["# You\n\nlist", "# Call: ", "# Answer", "# Context: ", "May it run?", "Failed of bash:"] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    assert!(!text.contains('\x1b') && !text.contains('\r'), "something was written over: {text:?}");
 }
 
 #[test]

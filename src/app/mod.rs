@@ -16,6 +16,7 @@ pub mod models;
 mod outside;
 mod pacer;
 mod performer;
+pub mod plain;
 mod reload;
 pub mod requests;
 mod run;
@@ -27,6 +28,7 @@ mod toolbox;
 
 pub use briefing::{Briefing, BriefingError};
 pub use outside::Models;
+pub use plain::run_plain;
 pub use run::{Opening, run};
 pub use setup::{Chosen, Setup};
 pub use shutdown::Shutdown;

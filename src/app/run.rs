@@ -81,13 +81,11 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
     let size = tty.size()?;
     let (keymap, keymap_problems) = keymap(&setup);
     let theme = ThemeSource::new(&setup);
-    let known = || links::are_known(&|name| std::env::var(name).ok());
-    let links = setup.config.links.as_ref().map_or_else(known, |links| links.value);
     let (sender, mut messages) = mpsc::channel(WAITING);
     let Chosen { look, notice, .. } = opening.chosen.clone();
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
     let mut app = App {
-        painter: Painter::new(theme.of(&model), theme.depth).with_links(links),
+        painter: Painter::new(theme.of(&model), theme.depth).with_links(shows_links(&setup)),
         performer: Performer::new(launcher, Arc::clone(&setup), sender),
         pacer: Pacer::default(),
         terminal_effects: Vec::new(),
@@ -184,6 +182,12 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
 /// The model that the settings name.
 fn usual(setup: &Setup) -> Option<ModelRef> {
     setup.config.model.as_ref().map(|model| model.value.clone())
+}
+
+/// Whether links are given to the terminal.
+fn shows_links(setup: &Setup) -> bool {
+    let known = || links::are_known(&|name| std::env::var(name).ok());
+    setup.config.links.as_ref().map_or_else(known, |links| links.value)
 }
 
 fn now() -> Timestamp {
@@ -470,7 +474,13 @@ async fn open_editor(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn options(setup: &Setup, opening: Opening, size: (u16, u16), keymap: Keymap, theme: &ThemeSource) -> Options {
+pub(super) fn options(
+    setup: &Setup,
+    opening: Opening,
+    size: (u16, u16),
+    keymap: Keymap,
+    theme: &ThemeSource,
+) -> Options {
     let model = opening.chosen.model;
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     Options {

@@ -26,12 +26,17 @@ pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
     let chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
     let draft = if thread.is_none() { app::listing::directive(&setup, &items, &directive) } else { None };
     drop(items);
+    let opening = Opening { directive, thread, chosen, draft };
+    if open.plain {
+        logging::to_file(setup.dirs.state.join("levain.log"));
+        let talk = app::run_plain(Arc::new(setup), opening);
+        return runtime()?.block_on(talk).map_err(|error| Failure::new(error.to_string()));
+    }
     let tty = Tty::open().map_err(|error| {
         Failure::new(format!("the workbench needs a terminal ({error})"))
             .hint("levain run \"your question\" works without one")
     })?;
     logging::to_file(setup.dirs.state.join("levain.log"));
     guard::install_panic_hook();
-    let opening = Opening { directive, thread, chosen, draft };
     runtime()?.block_on(app::run(Arc::new(setup), tty, opening)).map_err(|error| Failure::new(error.to_string()))
 }

@@ -123,8 +123,8 @@ impl Lines {
 
     /// Adds text whose link is numbered in `links`.
     pub(super) fn put_from(&mut self, links: &Links, text: &str, ink: Ink) {
-        let link = links.target(ink.link).map_or(0, |target| self.links.number(target));
-        self.put(text, Ink { link, ..ink });
+        let own = links.target(ink.link).map_or(0, |target| self.links.number(target));
+        self.put(text, Ink { link: own, ..ink });
     }
 
     /// Adds text to the row being written.

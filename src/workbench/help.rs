@@ -5,6 +5,9 @@ use super::model::Model;
 use super::overlay::{Pager, PagerLine};
 use crate::commands::{CommandId, Context, TABLE};
 
+/// The heading above what can be typed behind a `/`.
+pub const COMMANDS: &str = "Commands";
+
 impl Model {
     pub(super) fn help_page(&self) -> Pager {
         let mut lines = Vec::new();
@@ -32,7 +35,7 @@ impl Model {
             }
         }
         lines.push(PagerLine::Blank);
-        lines.push(PagerLine::Heading("Commands".to_owned()));
+        lines.push(PagerLine::Heading(COMMANDS.to_owned()));
         for row in TABLE {
             if let Some(slash) = row.slash {
                 let left = format!("/{slash}");

@@ -21,6 +21,8 @@ pub enum Message {
     Wheel {
         lines: i32,
     },
+    /// A line that was typed where there is no screen.
+    Line(String),
     /// The left button of the mouse, at a cell of the screen.
     Mouse {
         button: Button,
@@ -88,6 +90,10 @@ pub enum Message {
     ApprovalDrawn {
         id: u64,
     },
+    /// This waiting call was read out where there is no screen: what is typed next may be the answer.
+    ApprovalTold {
+        id: u64,
+    },
     /// It has been there for long enough to be answered.
     ApprovalArmed,
     /// One second has passed while something on the screen shows time.
@@ -126,6 +132,7 @@ impl Message {
             Self::Paste(_) => "paste",
             Self::Resize { .. } => "resize",
             Self::Wheel { .. } => "wheel",
+            Self::Line(_) => "line",
             Self::Mouse { .. } => "mouse",
             Self::Focus(_) => "focus",
             Self::Background { .. } => "background",
@@ -144,6 +151,7 @@ impl Message {
             Self::Edited(_) => "edited",
             Self::Notice { .. } => "notice",
             Self::ApprovalDrawn { .. } => "approval_drawn",
+            Self::ApprovalTold { .. } => "approval_told",
             Self::ApprovalArmed => "approval_armed",
             Self::Second => "second",
             Self::Resumed => "resumed",

@@ -166,6 +166,8 @@ pub struct Model {
     /// What was sent and is not confirmed.
     pub waits: Vec<Waits>,
     pub notices: VecDeque<NoticeLine>,
+    /// How many there were in all.
+    pub notices_said: usize,
     pub(super) history: History,
     pub(super) notice_seconds: u8,
     pub(super) sent: VecDeque<Sent>,
@@ -232,6 +234,7 @@ impl Model {
             leaving: false,
             waits: Vec::new(),
             notices: VecDeque::new(),
+            notices_said: 0,
             history: History::default(),
             notice_seconds: 0,
             sent: VecDeque::new(),
@@ -304,6 +307,7 @@ impl Model {
 
     pub(super) fn say(&mut self, level: Level, text: impl Into<String>) {
         self.notices.push_back(NoticeLine { level, text: text.into() });
+        self.notices_said += 1;
         if self.notices.len() > NOTICES_KEPT {
             self.notices.pop_front();
         }

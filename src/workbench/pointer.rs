@@ -121,7 +121,7 @@ impl Model {
         last
     }
 
-    fn copy_marked(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
+    fn copy_marked(&self, layout: &mut dyn Layout) -> Vec<Effect> {
         let Some((first, last)) = self.marked() else { return Vec::new() };
         let area = geometry::regions(self).transcript;
         let indices = self.transcript.index_of(first.block)..=self.transcript.index_of(last.block);

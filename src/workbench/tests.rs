@@ -2,6 +2,7 @@
 
 mod code;
 mod layers;
+mod line;
 mod pointer;
 mod reading;
 mod taking_up;

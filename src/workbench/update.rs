@@ -10,6 +10,7 @@ use crate::commands::Key;
 
 /// Applies one message and returns the work it calls for. Waits for nothing and reads no clock: the same model and
 /// message always give the same result.
+#[expect(clippy::too_many_lines, reason = "one arm for each message")]
 pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> Vec<Effect> {
     let mut effects = match message {
         Message::Key(key) => model.key(layout, key),
@@ -21,6 +22,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.want_threads()
         }
         Message::Wheel { lines } => model.wheel(layout, lines),
+        Message::Line(line) => model.line(layout, &line),
         Message::Mouse { button, column, row } => model.pointed(layout, button, (column, row)),
         Message::Focus(focused) => {
             model.focused(focused);
@@ -76,6 +78,11 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
         Message::Notice { level, text } => model.told(level, text),
         Message::ApprovalDrawn { id } => {
             model.approval_drawn(id);
+            Vec::new()
+        }
+        Message::ApprovalTold { id } => {
+            model.approval_drawn(id);
+            model.take_keyboard(true);
             Vec::new()
         }
         Message::ApprovalArmed => {

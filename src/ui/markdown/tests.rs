@@ -197,7 +197,7 @@ fn inked(document: &mut Document, text: &str, colours: &Colours) -> Vec<String> 
     document.draw(text, 1, 0..rows, colours, |row, lines, line| {
         for (piece, ink) in lines.row(line) {
             match ink.role.name().strip_prefix("markdown.code.block.") {
-                Some(word) => inked[row] += &format!("<{word} {piece}>"),
+                Some(word) => inked[row].extend(["<", word, " ", piece, ">"]),
                 None => inked[row] += piece,
             }
         }
@@ -252,7 +252,7 @@ fn a_link_is_one_over_all_its_rows_and_says_where_it_leads_when_it_must() {
         document.draw(text, 1, 0..rows.len(), &Colours::default(), |row, lines, line| {
             for (piece, ink) in lines.row(line) {
                 match lines.target(ink.link) {
-                    Some(target) => rows[row] += &format!("<{target}|{piece}>"),
+                    Some(target) => rows[row].extend(["<", target, "|", piece, ">"]),
                     None => rows[row] += piece,
                 }
             }
