@@ -37,6 +37,8 @@ const WALLED: &[(&str, &[&str])] = &[
     ("ratatui", &["ui", "app", "terminal"]),
     ("crossterm", &["terminal", "app"]),
     ("termina", &["terminal", "app"]),
+    ("syntect", &["ui"]),
+    ("two_face", &["ui"]),
     // The port's error carries the database's own.
     ("rusqlite", &["store", "ports::store"]),
     ("reqwest", &["providers", "tools"]),

@@ -360,3 +360,31 @@ fn who_has_nothing_to_ask_looks_at_a_recording_first() {
     terminal.wait_for("I am a script, so I know a few words only.");
     leave(terminal);
 }
+
+#[test]
+fn code_has_colours_when_it_is_whole() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = open(&home, &server);
+    terminal.send_keys("show me\r");
+    let call = server.call();
+    call.begin();
+    call.text("```rust\nfn main() {} // begins\n```\n\nThat is all.");
+    call.end();
+    terminal.wait_for("That is all.");
+    let colours = |screen: &vt100::Screen| -> Option<Vec<vt100::Color>> {
+        let row = screen.rows(0, 100).position(|row| row.contains("fn main() {} // begins"))?;
+        let at = screen.rows(0, 100).nth(row)?.find("fn main")?;
+        let colour = |column: usize| {
+            let column = u16::try_from(at + column).ok()?;
+            Some(screen.cell(u16::try_from(row).ok()?, column)?.fgcolor())
+        };
+        [0, 3, 10, 13].map(colour).into_iter().collect()
+    };
+    terminal.wait_until("keyword, function and comment differ", |screen| {
+        colours(screen)
+            .is_some_and(|found| found.iter().enumerate().all(|(index, colour)| !found[..index].contains(colour)))
+    });
+    // What worked them out does not stay.
+    poll("the screen and its worker are alone", || home.processes().len() == 2);
+    leave(terminal);
+}

@@ -1,5 +1,5 @@
 //! What an excellent program in a terminal is expected to do, row by row: drawing (T1–T5), size (T8–T12), keyboard and
-//! paste (T13–T18), clipboard, input methods and colour (T20–T25), life and death (T29–T33). T12, T19, T24, T27 and T28
+//! paste (T13–T18), clipboard, input methods and colour (T20–T26), life and death (T29–T33). T12, T19, T24, T27 and T28
 //! have more tests in `screen.rs`. There is no inline mode, so what is asked of one (T6, T7, T10) has no test.
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
@@ -435,6 +435,69 @@ fn t18_the_mouse_can_be_left_to_the_terminal() {
     leave(terminal);
 }
 
+/// A report of the left button, at a row and column counted from 0.
+fn button(kind: &str, column: u16, row: u16) -> String {
+    let (code, end) = match kind {
+        "press" => (0, 'M'),
+        "drag" => (32, 'M'),
+        _ => (0, 'm'),
+    };
+    format!("\x1b[<{code};{};{}{end}", column + 1, row + 1)
+}
+
+fn row_of(terminal: &Terminal, text: &str) -> u16 {
+    let rows = terminal.look(|screen| screen.rows(0, 100).collect::<Vec<_>>());
+    let row = rows.iter().position(|row| row.contains(text)).unwrap_or_else(|| panic!("no `{text}` in {rows:#?}"));
+    u16::try_from(row).unwrap()
+}
+
+#[test]
+fn t18_a_click_chooses_but_not_the_one_that_focuses_the_window() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server));
+    ask(&terminal, &server, "hello").answer_on("Hello yourself.");
+    terminal.wait_for("Hello yourself.");
+    let row = row_of(&terminal, "Hello yourself.");
+    let click = button("press", 6, row) + &button("release", 6, row);
+    terminal.send_keys("\x1b[O");
+    terminal.send_keys(&format!("\x1b[I{click}"));
+    terminal.send_keys("x");
+    terminal.wait_for("› x");
+    assert!(!terminal.screen_text().contains('┃'), "{}", terminal.screen_text());
+    terminal.send_keys("\x15");
+    terminal.wait_gone("› x");
+    poll("a later click chooses", || {
+        terminal.send_keys(&click);
+        terminal.screen_text().contains("┃")
+    });
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┃");
+    leave(terminal);
+}
+
+#[test]
+fn t21_what_is_marked_with_the_mouse_has_no_gutter_and_no_wrap_breaks() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server).size(40, 24));
+    let long = "a paragraph that is as long as two rows of the screen";
+    let url = "https://example.org/a/path/that/is/longer/than/a/row";
+    let text = format!("{long}\n\n- {url}\n\n```\nfn main() {{\n    code();\n}}\n```\n\nlast words");
+    ask(&terminal, &server, "say").answer_on(&text);
+    terminal.wait_for("last words");
+    let (first, last) = (row_of(&terminal, "a paragraph"), row_of(&terminal, "last words"));
+    terminal.send_keys(&(button("press", 2, first) + &button("drag", 9, last)));
+    terminal.wait_until("it is shown what is marked", |screen| screen.cell(first, 3).is_some_and(vt100::Cell::inverse));
+    terminal.send_keys(&button("release", 9, last));
+    terminal.wait_for("copied");
+    let bytes = terminal.bytes();
+    let bytes = String::from_utf8_lossy(&bytes).into_owned();
+    let coded: String =
+        bytes.split_once("]52;c;").unwrap().1.chars().take_while(|letter| !letter.is_control()).collect();
+    let copied = String::from_utf8(STANDARD.decode(coded).unwrap()).unwrap();
+    assert_eq!(copied, format!("{long}\n\n• {url}\n\nfn main() {{\n    code();\n}}\n\nlast wor"));
+    leave(terminal);
+}
+
 #[test]
 fn t20_t21_copying_says_its_path_and_gives_the_text_as_it_was_written() {
     let answer = "A paragraph that is long enough to be wrapped over more than one row of a screen of eighty columns, \
@@ -459,6 +522,80 @@ fn t20_t21_copying_says_its_path_and_gives_the_text_as_it_was_written() {
         assert_eq!(before.ends_with("\x1bPtmux;\x1b\x1b"), tmux);
         let coded: String = behind.chars().take_while(|letter| !letter.is_control()).collect();
         assert_eq!(String::from_utf8(STANDARD.decode(coded).unwrap()).unwrap(), answer);
+        leave(terminal);
+    }
+}
+
+/// What the bytes show as links: where each leads, its id and its text; and all text that is no link.
+fn links_in(bytes: &[u8]) -> (Vec<(String, String, String)>, String) {
+    let text = String::from_utf8_lossy(bytes);
+    let (mut links, mut plain) = (Vec::new(), String::new());
+    let visible = |text: &str| -> String {
+        let mut shown = String::new();
+        let mut rest = text;
+        while let Some((before, sequence)) = rest.split_once('\x1b') {
+            shown.push_str(before);
+            let ends = |letter: char| letter.is_ascii_alphabetic() || letter == '\\';
+            let body = sequence.get(1..).unwrap_or_default();
+            rest = body.split_once(ends).map_or("", |(_, rest)| rest);
+        }
+        shown + rest
+    };
+    let mut pieces = text.split("\x1b]8;");
+    plain += &visible(pieces.next().unwrap());
+    let mut open = None;
+    for piece in pieces {
+        let (head, body) = piece.split_once("\x1b\\").expect("a whole sequence");
+        let (parameters, target) = head.split_once(';').expect("parameters and address");
+        match (target, &open) {
+            ("", Some(())) => {
+                open = None;
+                plain += &visible(body);
+            }
+            (_, None) => {
+                links.push((target.to_owned(), parameters.to_owned(), visible(body)));
+                open = Some(());
+            }
+            other => panic!("{other:?} within another"),
+        }
+    }
+    assert!(open.is_none(), "a link was left open");
+    (links, plain)
+}
+
+#[test]
+fn t22_links_are_links_where_they_are_known_and_addresses_elsewhere() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server).size(40, 24).env("LEVAIN_LINKS", "on"));
+    let call = ask(&terminal, &server, "links");
+    let label = "QQQQ QQQQ QQQQ QQQQ QQQQ QQQQ QQQQ QQQQ QQQQ QQQQ";
+    let text = format!(
+        "Before [{label}](https://example.org/a?b=c) after.\n\n[bad](javascript:x) [worse](https://x.org/\u{9c}y)\n\nThe end."
+    );
+    call.answer_on(&text);
+    terminal.wait_for("The end.");
+    terminal.send_keys("\x1bx"); // a list over it
+    terminal.wait_for("┌ commands");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┌ commands");
+    let bytes = terminal.bytes();
+    let (links, plain) = links_in(&bytes);
+    assert!(!links.is_empty(), "no link");
+    let (target, id, _) = links[0].clone();
+    assert_eq!(target, "https://example.org/a?b=c");
+    assert!(id.starts_with("id="), "{id}");
+    for link in &links {
+        assert_eq!((&link.0, &link.1), (&target, &id), "one link over all its rows");
+        assert!(link.2.chars().all(|letter| letter == 'Q' || letter == ' '), "{link:?} is more than its label");
+    }
+    assert!(!plain.contains('Q') && plain.contains("javascript:x"), "{plain}");
+    assert!(links.iter().map(|link| link.2.matches('Q').count()).sum::<usize>() >= 40, "{links:?}");
+    leave(terminal);
+
+    for (name, value) in [("LEVAIN_LINKS", "off"), ("LEVAIN_LINKS", "auto"), ("FORCE_HYPERLINK", "0")] {
+        let terminal = start(levain(&home, &server).env(name, value));
+        terminal.wait_for("(https://example.org/a?b=c)");
+        assert_eq!(count(&terminal.bytes(), b"\x1b]8;"), 0, "{name}={value}");
         leave(terminal);
     }
 }
@@ -503,6 +640,67 @@ fn t25_without_colour_everything_can_still_be_told_apart() {
     call.end();
     terminal.wait_gone("● streaming");
     leave(terminal);
+}
+
+#[test]
+fn t26_every_screen_is_linear_text_where_one_asks_for_it() {
+    let home = Home::new();
+    let terminal = home.levain_in_terminal(&["--plain", "--model", "scripted/tools"]).size(100, 60).start();
+    let line = |text: &str| terminal.send_keys(&format!("{text}\r"));
+    terminal.wait_for("Type a message and press Enter.");
+    line("please write");
+    terminal.wait_for("May it run?");
+    terminal.wait_for("Hello from a scripted model.");
+    // A word that is too early is refused in words.
+    poll("the call is answered", || {
+        let screen = terminal.screen_text();
+        if screen.contains("That is what became of the file.") {
+            return true;
+        }
+        if screen.contains("Ready.") || screen.matches("yes").count() > 1 + screen.matches("answer again").count() {
+            return false;
+        }
+        line("yes");
+        false
+    });
+    assert!(home.project().join("hello.txt").exists());
+    terminal.wait_for("Ready.");
+    for (command, heading) in [
+        ("/help", "# Page: help"),
+        ("/threads", "# List: threads"),
+        ("/model", "# List: models"),
+        ("/items", "# List: items"),
+        ("/directive", "# List: start a directive"),
+        ("/theme", "# List: themes"),
+        ("/queue", "# List: queued messages"),
+        ("/notices", "# Page: notices"),
+        ("/context", "# Context: "),
+    ] {
+        line(command);
+        poll(heading, || String::from_utf8_lossy(&terminal.bytes()).contains(heading));
+        if !command.starts_with("/help") && command != "/notices" {
+            line("");
+        }
+    }
+    line("/quit");
+    terminal.wait_exit().assert_code(0);
+}
+
+#[test]
+fn t26_a_script_may_talk_to_it() {
+    use std::io::Write as _;
+    let home = Home::new();
+    let mut command = home.levain(&["--plain", "--model", "scripted/tools"]);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"list\n/context\n\nrun\nno\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{text}");
+    for part in ["# You\n\nlist", "# Call: ", "# Answer", "# Context: ", "May it run?", "Failed of bash:"] {
+        assert!(text.contains(part), "no `{part}` in\n{text}");
+    }
+    assert!(!text.contains('\x1b') && !text.contains('\r'), "something was written over: {text:?}");
 }
 
 #[test]

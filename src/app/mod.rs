@@ -5,6 +5,7 @@
 
 mod approvals;
 mod briefing;
+pub mod colouring;
 mod connection;
 mod editor;
 pub mod export;
@@ -17,6 +18,7 @@ mod outside;
 mod pacer;
 mod pages;
 mod performer;
+pub mod plain;
 pub mod recording;
 mod reload;
 pub mod requests;
@@ -29,6 +31,7 @@ mod toolbox;
 
 pub use briefing::{Briefing, BriefingError};
 pub use outside::Models;
+pub use plain::run_plain;
 pub use run::{Opening, run};
 pub use setup::{Chosen, Setup};
 pub use shutdown::Shutdown;

@@ -1,5 +1,6 @@
 //! Carries out the workbench's effects. Nothing here is waited for: answers come back as messages.
 
+use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
 use super::outside::Models;
 use super::setup::Setup;
@@ -36,6 +37,7 @@ pub(super) struct Performer {
     models: Models,
     messages: mpsc::Sender<Message>,
     connection: Option<Connection>,
+    colourist: Colourist,
     commands: u64,
     /// Short jobs that the program waits for before it ends.
     jobs: JoinSet<()>,
@@ -53,8 +55,9 @@ impl Performer {
     pub(super) fn new(launcher: Launcher, setup: Arc<Setup>, messages: mpsc::Sender<Message>) -> Self {
         let (page_sender, pages) = mpsc::channel(8);
         let models = setup.models.clone();
+        let colourist = Colourist::start(launcher.program.clone(), messages.clone());
         let (connection, jobs) = (None, JoinSet::new());
-        Self { launcher, setup, models, messages, connection, commands: 0, jobs, pages, page_sender }
+        Self { launcher, setup, models, messages, connection, colourist, commands: 0, jobs, pages, page_sender }
     }
 
     fn layout(&self) -> Layout {
@@ -125,6 +128,7 @@ impl Performer {
                     Err(error) => notice(Level::Error, format!("the thread was not exported: {error}")),
                 });
             }
+            Effect::Colour(code) => self.colourist.ask(code),
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
             Effect::LoadItems => self.list(|setup| Message::Items(listing::items(setup))),
             Effect::LoadFiles => self.list(|setup| Message::Files(listing::files(&setup.project.root))),

@@ -12,8 +12,9 @@ use crate::domain::{ModelRef, ThreadId, Timestamp};
 use crate::ports::{Clock, SystemClock};
 use crate::providers::is_scripted;
 use crate::terminal::guard::{Foreground, take_background_panics};
-use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard};
+use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard, links};
 use crate::ui::{self, Painter};
+use crate::workbench::pointer::Button;
 use crate::workbench::{self, DirectiveChoice, Effect, Level, Message, Model, Options};
 use std::collections::BTreeSet;
 use std::io;
@@ -84,7 +85,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
     let Chosen { look, notice, .. } = opening.chosen.clone();
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
     let mut app = App {
-        painter: Painter::new(theme.of(&model), theme.depth),
+        painter: Painter::new(theme.of(&model), theme.depth).with_links(shows_links(&setup)),
         performer: Performer::new(launcher, Arc::clone(&setup), sender),
         pacer: Pacer::default(),
         terminal_effects: Vec::new(),
@@ -98,7 +99,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
     let mut screen = Screen::new(&tty)?;
     guard.ask()?;
     let mut input = Some(Input::start(&tty)?);
-    screen.draw(|frame| ui::view(&app.model, &mut app.painter, frame))?;
+    app.draw(&mut screen)?;
     app.pacer.drawn(Instant::now());
 
     app.tell(setup.problems.iter().map(ToString::to_string).chain(keymap_problems).chain(notice));
@@ -130,11 +131,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
             }
             () = app.pacer.frame_due() => {
                 let _front = Foreground::enter();
-                let begun = Instant::now();
-                screen.draw(|frame| ui::view(&app.model, &mut app.painter, frame))?;
-                if begun.elapsed() > SLOW {
-                    tracing::warn!(milliseconds = begun.elapsed().as_millis(), "a slow frame");
-                }
+                app.draw(&mut screen)?;
                 app.pacer.drawn(Instant::now());
                 if let Some(id) = app.model.approval_in_view() {
                     app.update(Message::ApprovalDrawn { id });
@@ -187,6 +184,12 @@ fn usual(setup: &Setup) -> Option<ModelRef> {
     setup.config.model.as_ref().map(|model| model.value.clone())
 }
 
+/// Whether links are given to the terminal.
+fn shows_links(setup: &Setup) -> bool {
+    let known = || links::are_known(&|name| std::env::var(name).ok());
+    setup.config.links.as_ref().map_or_else(known, |links| links.value)
+}
+
 fn now() -> Timestamp {
     SystemClock.now()
 }
@@ -213,10 +216,26 @@ impl App {
         }
     }
 
+    fn draw(&mut self, screen: &mut Screen) -> io::Result<()> {
+        let begun = Instant::now();
+        screen.draw(|frame| {
+            ui::view(&self.model, &mut self.painter, frame);
+            self.painter.take_links()
+        })?;
+        if begun.elapsed() > SLOW {
+            tracing::warn!(milliseconds = begun.elapsed().as_millis(), "a slow frame");
+        }
+        Ok(())
+    }
+
     fn update(&mut self, message: Message) {
         self.model.set_now(now());
         let effects = workbench::update(&mut self.model, &mut self.painter, message);
         self.perform(effects);
+    }
+
+    fn mouse(&mut self, button: Button, column: u16, row: u16) {
+        self.update(Message::Mouse { button, column, row });
     }
 
     fn perform(&mut self, effects: Vec<Effect>) {
@@ -258,6 +277,9 @@ impl App {
                 InputEvent::Key(key) => self.update(Message::Key(key)),
                 InputEvent::Paste(text) => self.update(Message::Paste(text)),
                 InputEvent::Wheel(lines) => self.update(Message::Wheel { lines }),
+                InputEvent::Pressed(column, row) => self.mouse(Button::Pressed, column, row),
+                InputEvent::Dragged(column, row) => self.mouse(Button::Dragged, column, row),
+                InputEvent::Released(column, row) => self.mouse(Button::Released, column, row),
                 InputEvent::Focus(focused) => self.update(Message::Focus(focused)),
                 InputEvent::Background { light } => self.update(Message::Background { light }),
                 InputEvent::SynchronizedOutput => screen.synchronize(),
@@ -289,7 +311,7 @@ impl App {
             Effect::Redraw => screen.forget()?,
             Effect::ToggleMouse => {
                 let text = if guard.toggle_mouse()? {
-                    "the mouse scrolls here; with shift held most terminals still mark text"
+                    "the mouse scrolls, chooses and marks here; with shift held most terminals mark by themselves"
                 } else {
                     "the mouse is the terminal's: mark and copy as anywhere; /mouse takes it back"
                 };
@@ -336,6 +358,7 @@ impl App {
             }
             Effect::Start { .. }
             | Effect::LoadDirectives
+            | Effect::Colour(_)
             | Effect::LoadItems
             | Effect::ReadItem { .. }
             | Effect::LoadFiles
@@ -375,7 +398,7 @@ impl App {
     /// Takes over what was saved, as far as it reads, and tells what does not.
     fn take_in(&mut self, fresh: Fresh) {
         let mut wrong = fresh.problems.clone();
-        let theme = ThemeSource::name(&self.model);
+        let theme = self.theme.name(&self.model);
         if fresh.changed.contains(&self.theme.file(&theme)) {
             match self.theme.read(&theme) {
                 Ok(_) => self.theme.forget(),
@@ -417,7 +440,13 @@ impl App {
     }
 }
 
-fn options(setup: &Setup, opening: Opening, size: (u16, u16), keymap: Keymap, theme: &ThemeSource) -> Options {
+pub(super) fn options(
+    setup: &Setup,
+    opening: Opening,
+    size: (u16, u16),
+    keymap: Keymap,
+    theme: &ThemeSource,
+) -> Options {
     let model = opening.chosen.model;
     let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
     Options {

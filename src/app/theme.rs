@@ -65,14 +65,14 @@ impl ThemeSource {
     }
 
     /// The name of the theme that the model asks for.
-    pub(super) fn name(model: &Model) -> String {
-        let otherwise = if model.light == Some(true) { "light" } else { "dark" };
-        model.theme.clone().unwrap_or_else(|| otherwise.to_owned())
+    pub(super) fn name(&self, model: &Model) -> String {
+        let fitting = Theme::fitting(model.light == Some(true), self.depth);
+        model.theme.clone().unwrap_or_else(|| fitting.to_owned())
     }
 
     /// The theme that the model asks for.
     pub(super) fn of(&self, model: &Model) -> Theme {
-        let name = Self::name(model);
+        let name = self.name(model);
         let path = self.folder.join(format!("{name}.toml"));
         if let Ok(text) = std::fs::read_to_string(&path) {
             let (theme, problems) = Theme::from_toml(&text, &path.display().to_string());
@@ -86,7 +86,7 @@ impl ThemeSource {
 
     /// The theme that the model asks for, if that is another one than before.
     pub(super) fn changed(&mut self, model: &Model) -> Option<Theme> {
-        let name = Self::name(model);
+        let name = self.name(model);
         if self.current.as_ref() == Some(&name) {
             return None;
         }

@@ -5,6 +5,7 @@ use super::failure::{Failure, code};
 use super::find;
 use super::text::{harmless, json_line, write_event};
 use super::{Common, runtime};
+use crate::app::plain::read_lines;
 use crate::app::{Setup, Shutdown};
 use crate::domain::event::{Approve, Delta, PromptMode};
 use crate::domain::image::named_in;
@@ -15,9 +16,8 @@ use crate::worker::client::{Client, Sender};
 use crate::worker::protocol::{Command, FromWorker, State, ToWorker};
 use clap::Args;
 use serde::Serialize;
-use std::io::{self, BufRead, Write};
+use std::io::{self, Write};
 use std::process::ExitCode;
-use tokio::sync::mpsc;
 
 #[derive(Debug, Args)]
 pub(super) struct AttachArguments {
@@ -213,19 +213,4 @@ impl Attached {
 
 fn rests(state: &State) -> bool {
     (state.waiting == Some(Waiting::User) || state.status.is_terminal()) && state.queue.is_empty()
-}
-
-/// Lines of standard input, read by a thread that may stay behind: reading cannot be interrupted.
-fn read_lines() -> mpsc::Receiver<String> {
-    let (sender, receiver) = mpsc::channel(16);
-    let read = move || {
-        for line in io::stdin().lock().lines() {
-            let Ok(line) = line else { return };
-            if sender.blocking_send(line).is_err() {
-                return;
-            }
-        }
-    };
-    drop(std::thread::Builder::new().name("lines".into()).spawn(read));
-    receiver
 }

@@ -173,7 +173,13 @@ fn ask(tty: &Tty) -> Option<Answers> {
                     InputEvent::KeyboardProtocol => answers.keyboard = true,
                     InputEvent::Background { .. } => answers.background = true,
                     InputEvent::Closed => return,
-                    InputEvent::Key(_) | InputEvent::Paste(_) | InputEvent::Wheel(_) | InputEvent::Focus(_) => {}
+                    InputEvent::Key(_)
+                    | InputEvent::Paste(_)
+                    | InputEvent::Wheel(_)
+                    | InputEvent::Pressed(..)
+                    | InputEvent::Dragged(..)
+                    | InputEvent::Released(..)
+                    | InputEvent::Focus(_) => {}
                 }
             }
         };

@@ -8,6 +8,7 @@ mod context;
 mod doctor;
 mod failure;
 mod find;
+mod highlight;
 mod items;
 mod keys;
 mod models;
@@ -61,6 +62,9 @@ struct Open {
     #[expect(clippy::option_option, reason = "this is how clap tells an option without its value")]
     #[arg(long = "continue", short = 'c', value_name = "ID", num_args = 0..=1)]
     resume: Option<Option<String>>,
+    /// Line by line instead of a screen: for screen readers, and terminals that can only print
+    #[arg(long)]
+    plain: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -98,6 +102,9 @@ enum Subcommands {
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
     Worker(worker::WorkerArguments),
+    /// Work out the colours of code for a screen (started by levain itself)
+    #[command(hide = true)]
+    Highlight,
 }
 
 /// Runs the program.
@@ -122,6 +129,7 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Trust(arguments)) => trust::run(&common, &arguments),
         Some(Subcommands::Context(arguments)) => context::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => worker::run(&common, &arguments),
+        Some(Subcommands::Highlight) => Ok(highlight::run()),
     };
     result.unwrap_or_else(|failure| failure.report())
 }

@@ -20,7 +20,7 @@ pub(super) fn demo(common: &Common) -> Result<ExitCode, Failure> {
         folder.display()
     );
     let common = Common { project: Some(folder), ..common.clone() };
-    open_with(&common, Open { directive: None, resume: Some(None) }, Some(text))
+    open_with(&common, Open { directive: None, resume: Some(None), plain: false }, Some(text))
 }
 
 /// Whether somebody is here for the first time who has nothing to look at: no key, no model on this machine, no items,
@@ -61,12 +61,17 @@ fn open_with(common: &Common, open: Open, notice: Option<String>) -> Result<Exit
     let draft = if thread.is_none() { app::listing::directive(&setup, &items, &directive) } else { None };
     drop(items);
     chosen.notice = chosen.notice.or(notice);
+    let opening = Opening { directive, thread, chosen, draft };
+    if open.plain {
+        logging::to_file(setup.dirs.state.join("levain.log"));
+        let talk = app::run_plain(Arc::new(setup), opening);
+        return runtime()?.block_on(talk).map_err(|error| Failure::new(error.to_string()));
+    }
     let tty = Tty::open().map_err(|error| {
         Failure::new(format!("the workbench needs a terminal ({error})"))
             .hint("levain run \"your question\" works without one")
     })?;
     logging::to_file(setup.dirs.state.join("levain.log"));
     guard::install_panic_hook();
-    let opening = Opening { directive, thread, chosen, draft };
     runtime()?.block_on(app::run(Arc::new(setup), tty, opening)).map_err(|error| Failure::new(error.to_string()))
 }

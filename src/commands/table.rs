@@ -253,7 +253,7 @@ commands! {
     FilterStart "filter.start" "Filter" "Type to narrow the list." [hidden];
     FilterBackspace "filter.backspace" "Delete back" "Delete the last letter of the filter." [hidden];
     FilterClear "filter.clear" "Clear" "Empty the filter." [hidden];
-    AppMouse "app.mouse" "Mouse on or off" "Leave the mouse to the terminal, for marking text with it, or take it back for the wheel." / "mouse";
+    AppMouse "app.mouse" "Mouse on or off" "Leave the mouse to the terminal, or take it back: to scroll, choose and mark here." / "mouse";
     AppRedraw "app.redraw" "Draw again" "Draw the whole screen again.";
     AppSuspend "app.suspend" "Suspend" "Go back to the shell; fg continues." [hidden];
     AppLeave "app.leave" "Interrupt, then leave" "Stops a running turn; pressed twice it leaves. Threads at work go on." [hidden];

@@ -90,6 +90,8 @@ pub struct Config {
     pub theme: Sourced<ThemeChoice>,
     /// Whether the program asks the terminal for mouse reports.
     pub mouse: Sourced<bool>,
+    /// Whether links are given to the terminal. `None`: if it is one that is known to make links of them.
+    pub links: Option<Sourced<bool>>,
     /// How long an interactive worker with nothing to do stays after its last screen left in order.
     pub idle_seconds: Sourced<u64>,
     /// The same after a screen vanished without a word.
@@ -111,6 +113,7 @@ impl Default for Config {
             directive: Sourced::built_in("levain/chat".to_owned()),
             theme: Sourced::built_in(ThemeChoice::Auto),
             mouse: Sourced::built_in(true),
+            links: None,
             idle_seconds: Sourced::built_in(0),
             orphan_seconds: Sourced::built_in(30),
             local_servers: Sourced::built_in(true),
@@ -136,12 +139,16 @@ impl Config {
             .as_ref()
             .map(|bundles| (bundles.value.iter().map(path).collect::<Vec<_>>().join(":"), &bundles.source));
         let keymap = self.keymap.as_ref().map(|keymap| (path(&keymap.value), &keymap.source));
+        let links = self.links.as_ref().map_or(("auto".to_owned(), &Source::BuiltIn), |links| {
+            (if links.value { "on" } else { "off" }.to_owned(), &links.source)
+        });
         let unset = (String::new(), &Source::BuiltIn);
         let mut all = vec![
             ("model", model.unwrap_or_else(|| unset.clone())),
             ("directive", (self.directive.value.clone(), &self.directive.source)),
             ("theme", (theme, &self.theme.source)),
             ("mouse", (self.mouse.value.to_string(), &self.mouse.source)),
+            ("links", links),
             ("idle_seconds", (self.idle_seconds.value.to_string(), &self.idle_seconds.source)),
             ("orphan_seconds", (self.orphan_seconds.value.to_string(), &self.orphan_seconds.source)),
             ("local_servers", (self.local_servers.value.to_string(), &self.local_servers.source)),

@@ -93,6 +93,21 @@ pub(super) const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "links",
+        variable: "LEVAIN_LINKS",
+        in_project: false,
+        expects: "\"auto\", \"on\" or \"off\"",
+        read: |config, given, source| {
+            config.links = match given.text()? {
+                "auto" => None,
+                "on" => Some(Sourced { value: true, source }),
+                "off" => Some(Sourced { value: false, source }),
+                _ => return Err(Wrong),
+            };
+            Ok(())
+        },
+    },
+    Setting {
         name: "idle_seconds",
         variable: "LEVAIN_IDLE_SECONDS",
         in_project: false,

@@ -26,10 +26,10 @@ struct Entered {
 
 static ENTERED: Mutex<Option<Entered>> = Mutex::new(None);
 
-/// Wheel and buttons, in the form that has no upper column. Not crossterm's own pair: that one also asks for every
-/// movement of the mouse.
-const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
-const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
+/// Wheel, buttons and movements while one is down, in the form that has no upper column. Not crossterm's own pair: that
+/// one also asks for every other movement of the mouse.
+const MOUSE_ON: &str = "\x1b[?1002h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l";
 
 /// The terminal is ours while this lives.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ impl Guard {
         send(&self.tty, &flags)
     }
 
-    /// Takes the mouse, or leaves it to the terminal; tells which it is now. With it the wheel scrolls here; without it
+    /// Takes the mouse, or leaves it to the terminal; tells which it is now. With it one scrolls and chooses here; without it
     /// the terminal marks and copies text by itself.
     ///
     /// # Errors

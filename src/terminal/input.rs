@@ -8,7 +8,7 @@ use std::io::{self, PipeReader, PipeWriter, Read};
 use std::thread::JoinHandle;
 use termina::escape::csi::{Csi, DecModeSetting, DecPrivateMode, DecPrivateModeCode, Keyboard, Mode};
 use termina::escape::osc::{ColorOrQuery, DynamicColorNumber, Osc};
-use termina::event::{KeyCode as Code, KeyEventKind, Modifiers, MouseEventKind};
+use termina::event::{KeyCode as Code, KeyEventKind, Modifiers, MouseButton, MouseEventKind};
 use termina::{Event, Parser};
 use tokio::sync::mpsc;
 
@@ -26,6 +26,10 @@ pub enum InputEvent {
     Paste(String),
     /// The wheel, in lines; positive is up.
     Wheel(i32),
+    /// The left button at a cell: pressed, moved while down, let go.
+    Pressed(u16, u16),
+    Dragged(u16, u16),
+    Released(u16, u16),
     Focus(bool),
     /// The terminal's background is light.
     Background {
@@ -139,6 +143,9 @@ fn gather_burst(events: &mut Vec<InputEvent>) {
         InputEvent::Key(key) => key.typed(),
         InputEvent::Paste(_)
         | InputEvent::Wheel(_)
+        | InputEvent::Pressed(..)
+        | InputEvent::Dragged(..)
+        | InputEvent::Released(..)
         | InputEvent::Focus(_)
         | InputEvent::Background { .. }
         | InputEvent::SynchronizedOutput
@@ -304,6 +311,9 @@ fn translate(event: Event) -> Option<InputEvent> {
         Event::Mouse(mouse) => match mouse.kind {
             MouseEventKind::ScrollUp => Some(InputEvent::Wheel(3)),
             MouseEventKind::ScrollDown => Some(InputEvent::Wheel(-3)),
+            MouseEventKind::Down(MouseButton::Left) => Some(InputEvent::Pressed(mouse.column, mouse.row)),
+            MouseEventKind::Drag(MouseButton::Left) => Some(InputEvent::Dragged(mouse.column, mouse.row)),
+            MouseEventKind::Up(MouseButton::Left) => Some(InputEvent::Released(mouse.column, mouse.row)),
             MouseEventKind::Down(_)
             | MouseEventKind::Up(_)
             | MouseEventKind::Drag(_)

@@ -8,6 +8,7 @@ mod backend;
 pub mod clipboard;
 pub mod guard;
 pub mod input;
+pub mod links;
 pub mod screen;
 mod tty;
 

@@ -3,7 +3,10 @@
 use super::backend::{FrameBackend, Gathered};
 use super::tty::Tty;
 use ratatui::{Frame, Terminal};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::rc::Rc;
 
 const BEGIN: &[u8] = b"\x1b[?2026h";
 const END: &[u8] = b"\x1b[?2026l";
@@ -13,6 +16,7 @@ const END: &[u8] = b"\x1b[?2026l";
 pub struct Screen {
     terminal: Terminal<FrameBackend>,
     gathered: Gathered,
+    links: Rc<RefCell<BTreeMap<u32, String>>>,
     tty: Tty,
     /// Whether frames are wrapped so that the terminal shows each of them at once.
     synchronized: bool,
@@ -25,8 +29,9 @@ impl Screen {
     pub fn new(tty: &Tty) -> io::Result<Self> {
         let gathered = Gathered::default();
         gathered.bytes.borrow_mut().extend_from_slice(BEGIN);
-        let terminal = Terminal::new(FrameBackend::new(gathered.clone(), tty))?;
-        Ok(Self { terminal, gathered, tty: tty.clone(), synchronized: false, frames: 0 })
+        let links = Rc::default();
+        let terminal = Terminal::new(FrameBackend::new(gathered.clone(), Rc::clone(&links), tty))?;
+        Ok(Self { terminal, gathered, links, tty: tty.clone(), synchronized: false, frames: 0 })
     }
 
     /// The terminal said that it knows synchronized output.
@@ -34,12 +39,13 @@ impl Screen {
         self.synchronized = true;
     }
 
-    /// Draws one frame.
+    /// Draws one frame. `view` tells where the links lead whose cells have the mark as the colour of their underline.
     ///
     /// # Errors
     /// When the terminal is gone.
-    pub fn draw(&mut self, view: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.terminal.draw(view)?;
+    pub fn draw(&mut self, view: impl FnOnce(&mut Frame<'_>) -> BTreeMap<u32, String>) -> io::Result<()> {
+        let links = Rc::clone(&self.links);
+        self.terminal.draw(|frame| *links.borrow_mut() = view(frame))?;
         let mut bytes = self.gathered.bytes.borrow_mut();
         let from = if self.synchronized {
             bytes.extend_from_slice(END);

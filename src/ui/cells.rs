@@ -2,12 +2,14 @@
 
 use super::glyphs::harmless;
 use super::lines::{Ink, Lines};
+use super::links;
 use super::theme::{Role, Theme};
 use super::wrap::grapheme_columns;
-use crate::workbench::geometry::Area;
+use crate::workbench::geometry::{self, Area};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Color, Style};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -15,11 +17,21 @@ use unicode_segmentation::UnicodeSegmentation;
 pub(super) struct Canvas<'frame> {
     pub(super) buffer: &'frame mut Buffer,
     pub(super) theme: &'frame Theme,
+    /// Where the links of the frame lead, by the marks of their cells.
+    pub(super) links: BTreeMap<u32, String>,
 }
 
 impl Canvas<'_> {
     pub(super) fn style(&self, ink: Ink) -> Style {
-        self.theme.style(ink.role).add_modifier(ink.emphasis.modifier())
+        // Whatever is written over a link is no part of it.
+        self.theme.style(ink.role).add_modifier(ink.emphasis.modifier()).underline_color(Color::Reset)
+    }
+
+    /// The mark of a link's cells; none when another link of the frame has the same.
+    fn mark(&mut self, target: &str) -> Option<Color> {
+        let mark = links::mark(target);
+        let known = self.links.entry(mark).or_insert_with(|| target.to_owned());
+        (known == target).then(|| links::colour_of(mark))
     }
 
     /// Writes text from column `x` on, at most up to column `end`; tells where it stopped.
@@ -81,7 +93,10 @@ impl Canvas<'_> {
     pub(super) fn put_row(&mut self, x: u16, y: u16, end: u16, lines: &Lines, row: usize) -> u16 {
         let mut at = x;
         for (text, ink) in lines.row(row) {
-            let style = self.style(ink);
+            let mut style = self.style(ink);
+            if let Some(mark) = lines.target(ink.link).and_then(|target| self.mark(target)) {
+                style = style.underline_color(mark);
+            }
             at = self.put_harmless(at, y, end, text, style);
         }
         at
@@ -109,6 +124,11 @@ impl Canvas<'_> {
                 }
             }
         }
+    }
+
+    /// Gives what stands in an area another style.
+    pub(super) fn restyle(&mut self, area: Area, role: Role) {
+        self.buffer.set_style(rect(area).intersection(self.buffer.area), self.theme.style(role));
     }
 
     /// Empties an area and gives it a style.
@@ -146,7 +166,7 @@ impl Canvas<'_> {
             let at = self.put_short(at, area.y, right, title, Role::Title);
             self.put(at, area.y, right, " ", role);
         }
-        Area { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
+        geometry::inside(area)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The rows of one block of the transcript. The first two columns hold its mark, the rest its text.
 
 use super::lines::{Ink, Lines};
-use super::theme::{Emphasis, Role};
+use super::theme::Role;
 use super::wrap::{Breaks, Inline};
 use crate::domain::Tokens;
 use crate::domain::event::StopReason;
@@ -101,8 +101,7 @@ fn prompt_rows(prompt: &Prompt, open: bool, width: usize, lines: &mut Lines) {
     let most =
         if open || (all.len() <= PROMPT_ROWS && shown.len() == prompt.text.len()) { all.len() } else { PROMPT_ROWS };
     for row in 0..most.min(all.len()) {
-        lines.put_row(&all, row);
-        lines.end_row();
+        lines.copy_row(&all, row);
     }
     if most < all.len() || shown.len() < prompt.text.len() {
         let total = prompt.text.lines().count();
@@ -227,7 +226,7 @@ fn one_row(lines: &mut Lines, width: usize, pieces: &[(&str, Role)]) {
     for (text, role) in pieces {
         let text = shortened(text, left);
         left -= super::wrap::columns(&text).min(left);
-        lines.put(&text, Ink { role: *role, emphasis: Emphasis::default() });
+        lines.put(&text, Ink::from(*role));
     }
     lines.end_row();
 }

@@ -7,14 +7,19 @@
 mod cells;
 mod compose;
 mod glyphs;
+mod highlight;
 mod lines;
+mod links;
 mod markdown;
 mod painter;
+mod plain;
 mod screens;
 pub mod theme;
 mod wrap;
 
+pub use highlight::Highlighter;
 pub use painter::Painter;
+pub use plain::{Narrator, as_lines, rests};
 pub use screens::view;
 pub use theme::{ColourDepth, Problem, Theme};
 

@@ -7,9 +7,11 @@ use super::compose;
 use super::lines::Lines;
 use super::markdown::Document;
 use super::theme::{ColourDepth, Role, Theme};
+use crate::workbench::code::{Code, Colours};
 use crate::workbench::transcript::{Block, BlockId, Kind, ToolState, Transcript};
 use crate::workbench::{Layout, Model, Search};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// Bytes of rendered rows that are kept at most, about.
 const HELD_MOST: usize = 2 << 20;
@@ -28,6 +30,10 @@ pub struct Painter {
     held: usize,
     /// From this on what is far is dropped.
     held_most: usize,
+    /// Whether the terminal knows links.
+    links: bool,
+    /// The links of the last frame, by the marks of their cells.
+    shown: BTreeMap<u32, String>,
 }
 
 /// A block as it was last rendered.
@@ -60,9 +66,23 @@ impl Painter {
             frame: 0,
             held: 0,
             held_most: HELD_MOST,
+            links: false,
+            shown: BTreeMap::new(),
         };
         painter.add_theme(theme);
         painter
+    }
+
+    /// Marks links in the cells instead of writing addresses behind their labels. To be said before the first frame.
+    #[must_use]
+    pub fn with_links(mut self, links: bool) -> Self {
+        self.links = links;
+        self
+    }
+
+    /// The links of the last frame, by the marks of their cells: see [`super::links`].
+    pub fn take_links(&mut self) -> BTreeMap<u32, String> {
+        std::mem::take(&mut self.shown)
     }
 
     /// Draws in this theme from now on, whatever the background.
@@ -99,13 +119,7 @@ impl Painter {
     pub(super) fn follow(&mut self, model: &Model) {
         let wanted = match (&model.theme, model.light) {
             (Some(name), _) => name.as_str(),
-            (None, Some(light)) if !self.fixed => {
-                if light {
-                    "light"
-                } else {
-                    "dark"
-                }
-            }
+            (None, Some(light)) if !self.fixed => Theme::fitting(light, self.depth),
             (None, _) => return,
         };
         if self.theme.name != wanted
@@ -121,7 +135,8 @@ impl Painter {
     }
 
     /// Ends a frame: drops what is far when much is held.
-    pub(super) fn end(&mut self, transcript: &Transcript) {
+    pub(super) fn end(&mut self, transcript: &Transcript, links: BTreeMap<u32, String>) {
+        self.shown = links;
         if self.rendered.len() > transcript.len() + 64 {
             self.rendered.retain(|id, _| transcript.block(*id).is_some());
         }
@@ -146,11 +161,11 @@ impl Painter {
     /// The block as rendered now.
     fn rendered(&mut self, block: &Block, width: u16) -> &mut Rendered {
         let print = print(block);
-        let frame = self.frame;
-        let rendered = self.rendered.entry(block.id).or_insert_with(|| Rendered::empty(block, width));
+        let (frame, links) = (self.frame, self.links);
+        let rendered = self.rendered.entry(block.id).or_insert_with(|| Rendered::empty(block, width, links));
         if rendered.width != width || rendered.revision != block.revision || rendered.open != block.open {
             self.held -= rendered.bytes.min(self.held);
-            *rendered = Rendered::empty(block, width);
+            *rendered = Rendered::empty(block, width, links);
         }
         if rendered.print != print {
             rendered.grow(block);
@@ -163,13 +178,13 @@ impl Painter {
         rendered
     }
 
-    /// Draws rows `first..first + count` of a block from `place` down.
+    /// Draws rows of a block from `place` down.
     pub(super) fn draw(
         &mut self,
         block: &Block,
         width: u16,
-        first: usize,
-        count: usize,
+        rows: Range<usize>,
+        colours: &Colours,
         canvas: &mut Canvas<'_>,
         place: (u16, u16),
     ) {
@@ -181,7 +196,7 @@ impl Painter {
         if again {
             rendered.rows = Some(compose::rows(block, compose::text_width(width)));
         }
-        rendered.draw(block, frame, first, count, canvas, place);
+        rendered.draw(block, frame, rows, colours, canvas, place);
         again |= rendered.document.as_mut().is_some_and(Document::take_again);
         if again {
             self.held -= rendered.bytes.min(self.held);
@@ -214,14 +229,46 @@ impl Layout for Painter {
         self.held += rendered.bytes;
         found
     }
+
+    fn text(&mut self, block: &Block, width: u16, from: (usize, u16), to: (usize, u16)) -> String {
+        let frame = self.frame;
+        self.rendered(block, width);
+        let Some(rendered) = self.rendered.get_mut(&block.id) else { return String::new() };
+        let gutter = if compose::has_gutter(usize::from(width)) { compose::GUTTER } else { 0 };
+        let mut text = String::new();
+        let mut next = from.0;
+        rendered.rows_of(block, frame, |at, lines, row| {
+            if !(from.0..=to.0).contains(&at) {
+                return;
+            }
+            // Rows without lines are blank.
+            text.extend(std::iter::repeat_n('\n', at.saturating_sub(next)));
+            next = at + 1;
+            let first = if at == from.0 { usize::from(from.1) } else { 0 };
+            let last = if at == to.0 { usize::from(to.1) + 1 } else { usize::MAX };
+            lines.copy_text(row, first.saturating_sub(gutter)..last.saturating_sub(gutter), &mut text);
+        });
+        self.held -= rendered.bytes.min(self.held);
+        rendered.bytes = rendered.weigh();
+        self.held += rendered.bytes;
+        text.truncate(text.trim_end_matches([' ', '\n']).len());
+        text
+    }
+
+    fn uncoloured(&mut self, block: &Block, width: u16, rows: Range<usize>, colours: &Colours) -> Option<Code> {
+        let rendered = self.rendered(block, width);
+        let skip = usize::from(rendered.spaced) + rendered.head(block);
+        let document = rendered.document.as_ref()?;
+        document.uncoloured(text_of(block), &(rows.start.saturating_sub(skip)..rows.end.saturating_sub(skip)), colours)
+    }
 }
 
 impl Rendered {
-    fn empty(block: &Block, width: u16) -> Self {
+    fn empty(block: &Block, width: u16, links: bool) -> Self {
         let text_width = compose::text_width(width);
         let document = match &block.kind {
-            Kind::Answer(_) => Some(Document::new(text_width, Role::Markdown)),
-            Kind::Thinking(_) if block.open => Some(Document::new(text_width, Role::Thinking)),
+            Kind::Answer(_) => Some(Document::new(text_width, Role::Markdown, links)),
+            Kind::Thinking(_) if block.open => Some(Document::new(text_width, Role::Thinking, links)),
             Kind::Thinking(_) | Kind::Prompt(_) | Kind::Tool(_) | Kind::Marker(_) => None,
         };
         Self {
@@ -251,10 +298,12 @@ impl Rendered {
     fn rows_of(&mut self, block: &Block, frame: u32, mut visit: impl FnMut(usize, &Lines, usize)) {
         let lead = usize::from(self.spaced);
         let text_rows = self.document.as_ref().map_or(0, Document::rows);
-        let above = if matches!(block.kind, Kind::Answer(_)) { 0 } else { self.rows_high };
+        let above = self.head(block);
         if let Some(document) = &mut self.document {
             let first = lead + above;
-            document.draw(text_of(block), frame, 0, text_rows, |row, lines, line| visit(first + row, lines, line));
+            let plain = Colours::default();
+            document
+                .draw(text_of(block), frame, 0..text_rows, &plain, |row, lines, line| visit(first + row, lines, line));
         }
         let width = compose::text_width(self.width);
         let rows = self.rows.get_or_insert_with(|| compose::rows(block, width));
@@ -262,6 +311,11 @@ impl Rendered {
         for row in 0..rows.len() {
             visit(first + row, rows, row);
         }
+    }
+
+    /// Rows of a head above the text; an answer has a foot below it instead.
+    fn head(&self, block: &Block) -> usize {
+        if matches!(block.kind, Kind::Answer(_)) { 0 } else { self.rows_high }
     }
 
     fn weigh(&self) -> usize {
@@ -278,15 +332,15 @@ impl Rendered {
         &mut self,
         block: &Block,
         frame: u32,
-        first: usize,
-        count: usize,
+        rows: Range<usize>,
+        colours: &Colours,
         canvas: &mut Canvas<'_>,
         (x, y): (u16, u16),
     ) {
+        let Range { start: first, end } = rows;
         let width = self.width;
         let gutter = if compose::has_gutter(usize::from(width)) { 2 } else { 0 };
         let lead = usize::from(self.spaced);
-        let end = first + count;
         let at = |row: usize| y + u16::try_from(row - first).unwrap_or(0);
         if gutter > 0 && (first..end).contains(&lead) {
             let (mark, role) = compose::mark(block);
@@ -294,15 +348,14 @@ impl Rendered {
         }
         let right = x + width;
         let text_rows = self.document.as_ref().map_or(0, Document::rows);
-        // A head stands above a document, a foot below.
-        let above = if matches!(block.kind, Kind::Answer(_)) { 0 } else { self.rows_high };
+        let above = self.head(block);
         if let Some(document) = &mut self.document {
             let skip = lead + above;
             let from = first.max(skip);
             let to = end.min(skip + text_rows);
             let mut last = None;
             if from < to {
-                document.draw(text_of(block), frame, from - skip, to - from, |row, lines, line| {
+                document.draw(text_of(block), frame, from - skip..to - skip, colours, |row, lines, line| {
                     let stopped = canvas.put_row(x + gutter, at(row + skip), right, lines, line);
                     last = Some((row, stopped));
                 });

@@ -1,7 +1,7 @@
 //! Wrapping by what a terminal shows: between words, long words between graphemes, never wider than asked.
 
 use super::glyphs::harmless;
-use super::lines::{Ink, Lines};
+use super::lines::{Ink, Lines, Links};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
@@ -14,6 +14,7 @@ pub(super) struct Inline {
     text: String,
     /// Where each ink ends.
     inks: Vec<(usize, Ink)>,
+    links: Links,
 }
 
 impl Inline {
@@ -24,6 +25,12 @@ impl Inline {
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.inks.clear();
+        self.links.clear();
+    }
+
+    /// The number of a link, for the ink of its text.
+    pub(super) fn link(&mut self, target: &str) -> u16 {
+        self.links.number(target)
     }
 
     pub(super) fn len(&self) -> usize {
@@ -92,8 +99,13 @@ impl Inline {
         let mut line_start = 0;
         for line in self.text.split('\n') {
             let end = line_start + line.len();
+            let mut ended: Option<usize> = None;
             for_rows(line, width.max(1), at, |from, to| {
+                if let Some(before) = ended.replace(to) {
+                    lines.go_on(from > before);
+                }
                 begin(lines);
+                lines.begin_text();
                 writer.row(line_start + from, line_start + to, width, lines);
             });
             line_start = end + 1;
@@ -196,7 +208,7 @@ impl Writer<'_> {
             let Some((end, ink)) = self.inline.inks.get(self.ink).copied() else { break };
             let end = end.min(to);
             let text = self.inline.text.get(at..end).unwrap_or_default();
-            left -= put_within(text, ink, left, lines);
+            left -= put_within(text, |text| lines.put_from(&self.inline.links, text, ink), left);
             at = end;
         }
         lines.end_row();
@@ -204,10 +216,10 @@ impl Writer<'_> {
 }
 
 /// Writes as much as fits and tells its columns. Graphemes without columns are left out, monsters become a mark.
-fn put_within(text: &str, ink: Ink, width: usize, lines: &mut Lines) -> usize {
+fn put_within(text: &str, mut put: impl FnMut(&str), width: usize) -> usize {
     if text.is_ascii() {
         let fits = text.len().min(width);
-        lines.put(text.get(..fits).unwrap_or_default(), ink);
+        put(text.get(..fits).unwrap_or_default());
         return fits;
     }
     let mut used = 0;
@@ -218,9 +230,9 @@ fn put_within(text: &str, ink: Ink, width: usize, lines: &mut Lines) -> usize {
         }
         used += wide;
         if grapheme.len() > LONGEST_GRAPHEME {
-            lines.put("\u{FFFD}", ink);
+            put("\u{FFFD}");
         } else if wide > 0 {
-            lines.put(grapheme, ink);
+            put(grapheme);
         }
     }
     used

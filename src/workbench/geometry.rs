@@ -222,6 +222,28 @@ pub fn items_parts(inner: Area) -> (Area, Area) {
     (inner, Area::default())
 }
 
+/// The rows of the entries of an open list.
+#[must_use]
+pub fn list(model: &Model) -> Area {
+    let area = overlay(model);
+    let Some(Overlay::Picker(picker)) = &model.overlay else { return Area::default() };
+    let mut inner = inside(area);
+    if picker.kind.has_preview() {
+        inner = items_parts(inner).0;
+    }
+    // The filter stands above.
+    Area { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner }
+}
+
+/// What is inside the frame around an area; one without room has no frame.
+#[must_use]
+pub fn inside(area: Area) -> Area {
+    if area.width < 4 || area.height < 3 {
+        return area;
+    }
+    Area { x: area.x + 1, y: area.y + 1, width: area.width - 2, height: area.height - 2 }
+}
+
 /// Rows of the list inside what lies over the transcript.
 #[must_use]
 pub fn overlay_rows(model: &Model) -> usize {

@@ -12,6 +12,8 @@ const SIGNS: [(&str, &str, &str); 4] = [
     ("/", "Commands", "They are listed below."),
     ("@", "Files, threads, images", "Anywhere in a message: `@shot.png` sends the image along."),
 ];
+/// The heading above what can be typed behind a `/`.
+pub const COMMANDS: &str = "Commands";
 
 impl Model {
     pub(super) fn help_page(&self) -> Pager {
@@ -45,7 +47,7 @@ impl Model {
             lines.push(PagerLine::Row { left: left.to_owned(), right: right.to_owned(), more: more.to_owned() });
         }
         lines.push(PagerLine::Blank);
-        lines.push(PagerLine::Heading("Commands".to_owned()));
+        lines.push(PagerLine::Heading(COMMANDS.to_owned()));
         for row in TABLE {
             if let Some(slash) = row.slash {
                 let left = format!("/{slash}");

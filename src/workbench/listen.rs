@@ -165,6 +165,9 @@ impl Model {
             }
             FromWorker::Delta { request, delta } => {
                 self.streams(&delta);
+                if let Delta::Text { text } | Delta::Thinking { text } = &delta {
+                    self.colours.arrived(text.len());
+                }
                 self.growing(|transcript| transcript.delta(request, delta));
                 Vec::new()
             }

@@ -1,6 +1,8 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
+use super::code::{Code, CodeId, Colouring};
 use super::counter::{Basis, Coming};
+use super::pointer::Button;
 use super::sheet::{Page, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::{Assembly, Held, Input, ModelRef, Problem, Record, Status, ThreadId, Values};
@@ -21,6 +23,14 @@ pub enum Message {
     /// The wheel, in lines; positive is up.
     Wheel {
         lines: i32,
+    },
+    /// A line that was typed where there is no screen.
+    Line(String),
+    /// The left button of the mouse, at a cell of the screen.
+    Mouse {
+        button: Button,
+        column: u16,
+        row: u16,
     },
     /// The terminal window got or lost the focus.
     Focus(bool),
@@ -83,6 +93,10 @@ pub enum Message {
     ApprovalDrawn {
         id: u64,
     },
+    /// This waiting call was read out where there is no screen: what is typed next may be the answer.
+    ApprovalTold {
+        id: u64,
+    },
     /// It has been there for long enough to be answered.
     ApprovalArmed,
     /// One second has passed while something on the screen shows time.
@@ -109,6 +123,11 @@ pub enum Message {
     Files(Vec<String>),
     /// Something that people write was saved: settings, items, themes.
     Saved,
+    /// What the pieces of some code are (answer to [`Effect::Colour`]).
+    Coloured {
+        id: CodeId,
+        colouring: Colouring,
+    },
 }
 
 impl Message {
@@ -120,6 +139,8 @@ impl Message {
             Self::Paste(_) => "paste",
             Self::Resize { .. } => "resize",
             Self::Wheel { .. } => "wheel",
+            Self::Line(_) => "line",
+            Self::Mouse { .. } => "mouse",
             Self::Focus(_) => "focus",
             Self::Background { .. } => "background",
             Self::Opened { .. } => "opened",
@@ -137,6 +158,7 @@ impl Message {
             Self::Edited(_) => "edited",
             Self::Notice { .. } => "notice",
             Self::ApprovalDrawn { .. } => "approval_drawn",
+            Self::ApprovalTold { .. } => "approval_told",
             Self::ApprovalArmed => "approval_armed",
             Self::Second => "second",
             Self::Resumed => "resumed",
@@ -148,6 +170,7 @@ impl Message {
             Self::ItemText { .. } => "item_text",
             Self::Files(_) => "files",
             Self::Saved => "saved",
+            Self::Coloured { .. } => "coloured",
         }
     }
 }
@@ -358,6 +381,8 @@ pub enum Effect {
         id: String,
     },
     LoadFiles,
+    /// Work out the colours of some code.
+    Colour(Code),
     /// Open a file in `$EDITOR`, at its line where the editor can.
     OpenFile(Source),
     /// Read a request of a thread: the one of this number, else the newest.

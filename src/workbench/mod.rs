@@ -5,6 +5,7 @@
 //! reading at [`update()`].
 
 pub mod approval;
+pub mod code;
 pub mod completion;
 pub mod composer;
 pub mod counter;
@@ -12,14 +13,16 @@ mod dropped;
 pub mod export;
 pub mod form;
 pub mod geometry;
-mod help;
+pub mod help;
 mod history;
 mod layers;
+pub mod line;
 mod listen;
 pub mod message;
 mod model;
 pub mod overlay;
 mod perform;
+pub mod pointer;
 mod queue;
 mod reading;
 mod scroll;

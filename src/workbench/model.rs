@@ -1,6 +1,7 @@
 //! Everything the screen is a picture of.
 
 use super::approval::Approvals;
+use super::code::Colours;
 use super::completion::Completion;
 use super::composer::Composer;
 use super::form::Form;
@@ -8,6 +9,7 @@ use super::geometry;
 use super::history::History;
 use super::message::{DirectiveChoice, Effect, Level, ModelChoice, ThreadRow};
 use super::overlay::Overlay;
+use super::pointer::Pointer;
 use super::reading::Reading;
 use super::scroll::Position;
 use super::shelf::Shelf;
@@ -144,6 +146,8 @@ pub struct Model {
     pub state: Option<State>,
     pub activity: Activity,
     pub transcript: Transcript,
+    /// The colours of code in it.
+    pub colours: Colours,
     pub position: Position,
     /// Blocks that came since the view is held.
     pub unseen: usize,
@@ -155,6 +159,7 @@ pub struct Model {
     pub overlay: Option<Overlay>,
     /// Where the person reads; none while they write.
     pub reading: Option<Reading>,
+    pub(super) pointer: Pointer,
     /// Calls that wait for the person.
     pub approvals: Approvals,
     pub threads: Vec<ThreadRow>,
@@ -172,6 +177,8 @@ pub struct Model {
     /// What was sent and is not confirmed.
     pub waits: Vec<Waits>,
     pub notices: VecDeque<NoticeLine>,
+    /// How many there were in all.
+    pub notices_said: usize,
     pub(super) history: History,
     pub(super) notice_seconds: u8,
     pub(super) sent: VecDeque<Sent>,
@@ -217,6 +224,7 @@ impl Model {
             state: None,
             activity: Activity { phase: Phase::Idle, seconds: 0 },
             transcript: Transcript::default(),
+            colours: Colours::default(),
             position: Position::Follow,
             unseen: 0,
             unseen_growth: false,
@@ -225,6 +233,7 @@ impl Model {
             completion: Completion::default(),
             overlay: None,
             reading: None,
+            pointer: Pointer::default(),
             approvals: Approvals::default(),
             threads: Vec::new(),
             models: Vec::new(),
@@ -236,6 +245,7 @@ impl Model {
             leaving: false,
             waits: Vec::new(),
             notices: VecDeque::new(),
+            notices_said: 0,
             history: History::default(),
             notice_seconds: 0,
             sent: VecDeque::new(),
@@ -310,6 +320,7 @@ impl Model {
 
     pub(super) fn say(&mut self, level: Level, text: impl Into<String>) {
         self.notices.push_back(NoticeLine { level, text: text.into() });
+        self.notices_said += 1;
         if self.notices.len() > NOTICES_KEPT {
             self.notices.pop_front();
         }

@@ -148,6 +148,12 @@ pub enum PagerLine {
 }
 
 impl Picker {
+    /// The place of the entry at the top of a list of so many rows: the chosen one is always seen.
+    #[must_use]
+    pub fn top(&self, rows: usize) -> usize {
+        (self.chosen + 1).saturating_sub(rows)
+    }
+
     pub(super) fn new(kind: PickerKind, entries: Vec<Entry>, loading: bool) -> Self {
         let filtering = kind.keys().is_none();
         let mut picker =

@@ -310,7 +310,7 @@ impl Model {
     }
 
     /// Takes the chosen entry of what is open.
-    fn accept(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
+    pub(super) fn accept(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
         let Some(overlay) = self.overlay.take() else {
             let Some(Completed::Command(command)) = self.completion.chosen().cloned() else {
                 self.insert_completion();
@@ -449,7 +449,7 @@ impl Model {
         }
     }
 
-    fn open_thread(&mut self, thread_id: ThreadId) -> Vec<Effect> {
+    pub(super) fn open_thread(&mut self, thread_id: ThreadId) -> Vec<Effect> {
         if Some(&thread_id) == self.thread.as_ref() {
             return Vec::new();
         }

@@ -117,7 +117,7 @@ impl Model {
     }
 
     /// Chooses the block at `index` and brings it, or one line of it, into view.
-    fn choose(&mut self, layout: &mut dyn Layout, index: usize, line: Option<usize>) {
+    pub(super) fn choose(&mut self, layout: &mut dyn Layout, index: usize, line: Option<usize>) {
         let Some(block) = self.transcript.get(index) else { return };
         if let Some(reading) = &mut self.reading {
             reading.block = block.id;

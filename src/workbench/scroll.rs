@@ -1,9 +1,11 @@
 //! Where the transcript is looked at. Either its end is followed, or a line is held: then nothing that arrives moves it.
 
+use super::code::{Code, Colours};
 use super::model::Model;
 use super::reading::Search;
 use super::transcript::{Block, BlockId};
 use super::{geometry, message::Effect};
+use std::ops::Range;
 
 /// Tells how high things are on the screen.
 pub trait Layout {
@@ -12,6 +14,13 @@ pub trait Layout {
 
     /// Rows of `block` that show what is searched for, from the top.
     fn find(&mut self, block: &Block, width: u16, search: &Search) -> Vec<usize>;
+
+    /// The text of `block` from one cell (row and column of the block) to another, as it was written: without marks,
+    /// without the ends of rows that wrapping made, without blanks at the ends of lines.
+    fn text(&mut self, block: &Block, width: u16, from: (usize, u16), to: (usize, u16)) -> String;
+
+    /// The first finished code within these rows of `block` whose colours are not known.
+    fn uncoloured(&mut self, block: &Block, width: u16, rows: Range<usize>, colours: &Colours) -> Option<Code>;
 }
 
 /// What the top row of the transcript shows.

@@ -1,10 +1,14 @@
 //! Transitions: messages in, model and effects out. Every block is as high as it has lines of text, plus one.
 
+mod code;
 mod counter;
 mod layers;
+mod line;
+mod pointer;
 mod reading;
 mod taking_up;
 
+use super::code::{Code, CodeId, CodeKind, Colouring, Colours};
 use super::transcript::{Block, Kind, ToolState};
 use super::*;
 use crate::commands::{CommandId, Key, Keymap};
@@ -14,6 +18,7 @@ use crate::domain::{
     Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, QueuedPrompt, State};
+use std::ops::Range;
 
 struct Lines;
 
@@ -35,6 +40,18 @@ impl Layout for Lines {
         };
         let lines = text.lines().enumerate().filter(|(_, line)| !search.places(line).is_empty());
         lines.map(|(line, _)| line + 1).collect()
+    }
+
+    fn text(&mut self, _block: &Block, _width: u16, from: (usize, u16), to: (usize, u16)) -> String {
+        format!("{from:?}-{to:?}")
+    }
+
+    /// An answer that ends with a whole fence is code from its first line on.
+    fn uncoloured(&mut self, block: &Block, _width: u16, rows: Range<usize>, colours: &Colours) -> Option<Code> {
+        let Kind::Answer(answer) = &block.kind else { return None };
+        let text = answer.text.strip_suffix("\n```").filter(|_| !rows.is_empty())?;
+        let code = Code { id: CodeId::of("x", text), language: "x".into(), text: text.into() };
+        colours.of(code.id).is_none().then_some(code)
     }
 }
 

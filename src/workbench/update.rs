@@ -11,6 +11,7 @@ use crate::domain::image::mention;
 
 /// Applies one message and returns the work it calls for. Waits for nothing and reads no clock: the same model and
 /// message always give the same result.
+#[expect(clippy::too_many_lines, reason = "one arm for each message")]
 pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> Vec<Effect> {
     let mut effects = match message {
         Message::Key(key) => model.key(layout, key),
@@ -22,7 +23,12 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.want_threads()
         }
         Message::Wheel { lines } => model.wheel(layout, lines),
-        Message::Focus(_) => Vec::new(),
+        Message::Line(line) => model.line(layout, &line),
+        Message::Mouse { button, column, row } => model.pointed(layout, button, (column, row)),
+        Message::Focus(focused) => {
+            model.focused(focused);
+            Vec::new()
+        }
         Message::Background { light } => {
             model.changed |= model.light.replace(light) != Some(light);
             Vec::new()
@@ -75,6 +81,11 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.approval_drawn(id);
             Vec::new()
         }
+        Message::ApprovalTold { id } => {
+            model.approval_drawn(id);
+            model.take_keyboard(true);
+            Vec::new()
+        }
         Message::ApprovalArmed => {
             model.changed |= model.is_armed();
             Vec::new()
@@ -107,6 +118,10 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             Vec::new()
         }
         Message::Saved => model.saved(),
+        Message::Coloured { id, colouring } => {
+            model.coloured(id, colouring);
+            Vec::new()
+        }
     };
     effects.extend(model.want_listed());
     effects.extend(model.settle(layout));
@@ -116,6 +131,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
 
 impl Model {
     fn key(&mut self, layout: &mut dyn Layout, key: Key) -> Vec<Effect> {
+        self.unmark();
         let contexts = self.contexts();
         let was_leaving = std::mem::take(&mut self.leaving);
         self.changed |= was_leaving;
@@ -188,6 +204,7 @@ impl Model {
     }
 
     fn second(&mut self) {
+        self.colours.second();
         self.now.0 += 1_000;
         self.changed |= self.shows_time();
         if self.is_working() {
@@ -223,9 +240,9 @@ impl Model {
     }
 
     /// Brings what depends on the rest in order after a message.
-    fn settle(&mut self, layout: &mut dyn Layout) -> Option<Effect> {
+    fn settle(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
         if !self.changed {
-            return None;
+            return Vec::new();
         }
         let width = geometry::composer_width(self);
         if self.composer.width() != width {
@@ -235,7 +252,8 @@ impl Model {
         let width = geometry::sheet_width(self);
         self.with_sheet(|sheet, _| sheet.wrap(width));
         debug_assert!(self.link == Link::Draft || self.link == Link::Starting || self.thread.is_some());
-        self.settle_view(layout)
+        let older = self.settle_view(layout);
+        older.into_iter().chain(self.want_colours(layout)).collect()
     }
 }
 

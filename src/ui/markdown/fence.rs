@@ -3,6 +3,7 @@
 use crate::ui::lines::Lines;
 use crate::ui::theme::Role;
 use crate::ui::wrap::{Breaks, Inline};
+use crate::workbench::code::{CodeKind, Colouring};
 
 /// Columns before code.
 const INDENT: &str = "  ";
@@ -54,12 +55,22 @@ impl Fence {
 
 /// The row that names the language, if one is named.
 pub(super) fn start_rows(line: &str, width: usize) -> Lines {
-    let info = line.trim().trim_start_matches(['`', '~']).trim();
     let mut lines = Lines::default();
-    if let Some(language) = info.split_whitespace().next() {
+    if let Some(language) = info(line) {
         language_row(language, width, &mut lines, |_| {});
     }
     lines
+}
+
+/// The first word behind the fence.
+fn info(line: &str) -> Option<&str> {
+    line.trim().trim_start_matches(['`', '~']).split_whitespace().next()
+}
+
+/// The language that the line which opens a block names: `rs` in "```rs,ignore" and in "``` {.rs}".
+pub(super) fn language(line: &str) -> Option<&str> {
+    let word = info(line)?.trim_start_matches(['{', '.']);
+    word.split([',', '}', '{', ':', ';']).next().filter(|word| !word.is_empty())
 }
 
 /// Writes the row above a code block.
@@ -70,23 +81,62 @@ pub(super) fn language_row(language: &str, width: usize, lines: &mut Lines, begi
     inline.wrap(width, Breaks::Letters, lines, begin);
 }
 
+/// The colours of code, from this line of it on.
+pub(super) type ColouredFrom<'colours> = (&'colours Colouring, usize);
+
 /// Rows of whole code lines; `indent` blanks are taken off each, as the fence had them.
-pub(super) fn code_rows(source: &str, indent: u8, width: usize) -> Lines {
+pub(super) fn code_rows(source: &str, indent: u8, width: usize, colours: Option<ColouredFrom<'_>>) -> Lines {
     let mut lines = Lines::default();
-    write_code(source, indent, width, &mut lines, |_| {});
+    write_code(source, indent, width, colours, &mut lines, |_| {});
     lines
 }
 
+/// The code of a block as its language knows it: without its indent.
+pub(super) fn bare_code(source: &str, indent: u8) -> String {
+    source.split_inclusive('\n').map(|line| bare_line(line, indent)).collect()
+}
+
+fn bare_line(line: &str, indent: u8) -> &str {
+    let blanks = line.bytes().take(usize::from(indent)).take_while(|byte| *byte == b' ').count();
+    line.get(blanks..).unwrap_or_default()
+}
+
+fn role_of(kind: Option<CodeKind>) -> Role {
+    match kind {
+        None => Role::MarkdownCodeBlock,
+        Some(CodeKind::Keyword) => Role::CodeKeyword,
+        Some(CodeKind::String) => Role::CodeString,
+        Some(CodeKind::Comment) => Role::CodeComment,
+        Some(CodeKind::Number) => Role::CodeNumber,
+        Some(CodeKind::Type) => Role::CodeType,
+        Some(CodeKind::Function) => Role::CodeFunction,
+        Some(CodeKind::Added) => Role::CodeAdded,
+        Some(CodeKind::Removed) => Role::CodeRemoved,
+    }
+}
+
 /// Writes code lines with whatever `begin` puts before each row.
-pub(super) fn write_code(source: &str, indent: u8, width: usize, lines: &mut Lines, mut begin: impl FnMut(&mut Lines)) {
+pub(super) fn write_code(
+    source: &str,
+    indent: u8,
+    width: usize,
+    colours: Option<ColouredFrom<'_>>,
+    lines: &mut Lines,
+    mut begin: impl FnMut(&mut Lines),
+) {
     let room = width > INDENT.len() + 6;
     let width = if room { width - INDENT.len() } else { width };
     let mut inline = Inline::default();
-    for line in source.split_inclusive('\n') {
-        let line = line.trim_end_matches(['\n', '\r']);
-        let blanks = line.bytes().take(usize::from(indent)).take_while(|byte| *byte == b' ').count();
+    for (number, line) in source.split_inclusive('\n').enumerate() {
+        let line = bare_line(line, indent).trim_end_matches(['\n', '\r']);
         inline.clear();
-        inline.put(line.get(blanks..).unwrap_or_default(), Role::MarkdownCodeBlock);
+        let mut at = 0;
+        for (bytes, kind) in colours.map(|(known, from)| known.line(from + number)).unwrap_or_default() {
+            let Some(run) = line.get(at..line.len().min(at + *bytes as usize)) else { break };
+            inline.put(run, role_of(*kind));
+            at += run.len();
+        }
+        inline.put(line.get(at..).unwrap_or_default(), Role::MarkdownCodeBlock);
         inline.wrap(width, Breaks::Letters, lines, |lines| {
             begin(lines);
             if room {

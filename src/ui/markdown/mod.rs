@@ -13,8 +13,11 @@ mod units;
 
 use super::lines::Lines;
 use super::theme::Role;
+use crate::workbench::code::{Code, CodeId, Colours};
 use fence::Fence;
 use pulldown_cmark::Options;
+use render::Look;
+use std::ops::Range;
 use units::{UnitSort, units};
 
 /// An open block longer than this is cut: nothing that arrives may cost more than the piece it extends.
@@ -27,14 +30,16 @@ const WINDOW: usize = 4 << 10;
 /// Text in one segment of an open code block.
 const CODE_SEGMENT: usize = 4 << 10;
 
+/// Code beyond this has no colours: working them out takes seconds.
+const LONGEST_COLOURED: usize = 64 << 10;
+
 pub(super) const OPTIONS: Options =
     Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
 /// A growing text and its rows.
 #[derive(Debug)]
 pub struct Document {
-    width: usize,
-    base: Role,
+    look: Look,
     segments: Vec<Segment>,
     /// Bytes of text in the segments.
     consumed: usize,
@@ -46,6 +51,31 @@ pub struct Document {
     tail_of: Option<usize>,
     /// Whether drawing rendered something again.
     again: bool,
+    /// The fenced blocks at the top level.
+    codes: Vec<CodeBlock>,
+}
+
+/// A fenced block.
+#[derive(Debug)]
+struct CodeBlock {
+    /// Where the line that opens it begins.
+    opened: usize,
+    /// Where its code begins, and where it ends once the block is closed.
+    start: usize,
+    end: Option<usize>,
+    indent: u8,
+    /// The name of its code, if it can have colours.
+    id: Option<CodeId>,
+}
+
+impl CodeBlock {
+    /// What of its code can have colours, in which language.
+    fn code(&self, text: &str) -> Option<(String, String)> {
+        let language = fence::language(text.get(self.opened..self.start)?)?;
+        let source = text.get(self.start..self.end?)?;
+        let source = source.get(..source.floor_char_boundary(LONGEST_COLOURED))?;
+        (!source.trim().is_empty()).then(|| (language.to_owned(), fence::bare_code(source, self.indent)))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -76,6 +106,8 @@ struct Segment {
     /// Whether a blank row stands before it.
     spaced: bool,
     lines: Option<Lines>,
+    /// Whether those have colours.
+    coloured: bool,
     used: u32,
 }
 
@@ -93,12 +125,11 @@ enum Sort {
 }
 
 impl Document {
-    /// An empty document for rows of `width` columns.
+    /// An empty document for rows of `width` columns. Without `links` addresses are written behind their labels.
     #[must_use]
-    pub fn new(width: usize, base: Role) -> Self {
+    pub fn new(width: usize, base: Role, links: bool) -> Self {
         Self {
-            width: width.max(2),
-            base,
+            look: Look { width: width.max(2), base, links },
             segments: Vec::new(),
             consumed: 0,
             searched: 0,
@@ -106,15 +137,20 @@ impl Document {
             tail: Lines::default(),
             tail_of: None,
             again: false,
+            codes: Vec::new(),
         }
     }
 
     /// Takes in what was added to `text` since the last call. `finished` tells that nothing more comes.
     pub fn grow(&mut self, text: &str, finished: bool) {
-        if self.tail_of == Some(text.len()) && !(finished && self.consumed < text.len()) {
+        let in_code = self.codes.last().is_some_and(|code| code.end.is_none());
+        if self.tail_of == Some(text.len()) && !(finished && (in_code || self.consumed < text.len())) {
             return;
         }
         while self.advance(text, finished) {}
+        if finished {
+            self.close_code(text, self.consumed);
+        }
         self.render_tail(text);
         self.tail_of = Some(text.len());
     }
@@ -133,7 +169,9 @@ impl Document {
     #[must_use]
     pub fn bytes(&self) -> usize {
         let rows: usize = self.segments.iter().filter_map(|segment| segment.lines.as_ref()).map(Lines::bytes).sum();
-        rows + self.segments.capacity() * size_of::<Segment>() + self.tail.bytes()
+        rows + self.segments.capacity() * size_of::<Segment>()
+            + self.codes.capacity() * size_of::<CodeBlock>()
+            + self.tail.bytes()
     }
 
     /// Whether drawing rendered something again since this was last asked.
@@ -150,17 +188,35 @@ impl Document {
         }
     }
 
+    /// The first closed code within these rows whose colours are not known.
+    pub(super) fn uncoloured(&self, text: &str, rows: &Range<usize>, colours: &Colours) -> Option<Code> {
+        let from = self.segments.partition_point(|segment| segment.first_row + segment.rows <= rows.start);
+        let seen = self.segments.get(from..)?.iter().take_while(|segment| segment.first_row < rows.end);
+        let plain = seen.filter(|segment| !segment.coloured).filter_map(|segment| code_of(&self.codes, segment));
+        let (id, code) =
+            plain.filter_map(|code| code.id.map(|id| (id, code))).find(|(id, _)| colours.of(*id).is_none())?;
+        let (language, text) = code.code(text)?;
+        Some(Code { id, language, text })
+    }
+
+    /// Notes that the open code block ends here.
+    fn close_code(&mut self, text: &str, end: usize) {
+        let Some(code) = self.codes.last_mut().filter(|code| code.end.is_none()) else { return };
+        code.end = Some(end);
+        code.id = code.code(text).map(|(language, text)| CodeId::of(&language, &text));
+    }
+
     /// Calls `draw` for rows `first..first + count`; a blank row has no lines.
     pub(super) fn draw(
         &mut self,
         text: &str,
         now: u32,
-        first: usize,
-        count: usize,
+        rows: Range<usize>,
+        colours: &Colours,
         mut draw: impl FnMut(usize, &Lines, usize),
     ) {
-        let end = first.saturating_add(count);
-        let (width, base) = (self.width, self.base);
+        let Range { start: first, end } = rows;
+        let look = self.look;
         let from = self.segments.partition_point(|segment| segment.first_row + segment.rows <= first);
         for segment in self.segments.get_mut(from..).unwrap_or_default() {
             if segment.first_row >= end {
@@ -169,10 +225,24 @@ impl Document {
             segment.used = now;
             let (start, rows) = (segment.first_row, segment.rows);
             let lead = usize::from(segment.spaced);
+            let code = code_of(&self.codes, segment);
+            let known = code.and_then(|code| colours.of(code.id?).map(|known| (known, code.start)));
+            if known.is_some() && !segment.coloured {
+                segment.lines = None;
+            }
             self.again |= segment.lines.is_none();
+            let (coloured, sort) = (&mut segment.coloured, segment.sort);
             let lines = segment.lines.get_or_insert_with(|| {
                 let source = text.get(segment.start..segment.end).unwrap_or_default();
-                render_segment(source, segment.sort, width, base)
+                *coloured = known.is_some();
+                match (known, sort) {
+                    (Some((known, start)), Sort::CodeLines { indent }) => {
+                        let above = text.get(start..segment.start).unwrap_or_default();
+                        let line = above.bytes().filter(|byte| *byte == b'\n').count();
+                        fence::code_rows(source, indent, look.width, Some((known, line)))
+                    }
+                    _ => render_segment(source, sort, look),
+                }
             });
             for row in first.max(start + lead)..end.min(start + rows) {
                 draw(row, lines, row - start - lead);
@@ -204,6 +274,7 @@ impl Document {
             };
             if fence.is_closed_by(line) {
                 self.freeze_code(text, from, at, fence);
+                self.close_code(text, at);
                 self.consumed = at + line.len();
                 self.state = State::Blocks { list: None };
                 return true;
@@ -226,7 +297,7 @@ impl Document {
         }
         let source = text.get(from..to).unwrap_or_default();
         let sort = Sort::CodeLines { indent: fence.indent };
-        let mut lines = render_segment(source, sort, self.width, self.base);
+        let mut lines = render_segment(source, sort, self.look);
         match self.segments.last_mut() {
             Some(Segment { sort: known, start, end, rows, lines: Some(held), .. })
                 if *known == sort && *end == from && to - *start <= CODE_SEGMENT =>
@@ -246,7 +317,17 @@ impl Document {
         let first_row = self.frozen_rows();
         let spaced = spaced && first_row > 0 && !lines.is_empty();
         let rows = lines.len() + usize::from(spaced);
-        self.segments.push(Segment { start, end, first_row, rows, sort, spaced, lines: Some(lines), used: 0 });
+        self.segments.push(Segment {
+            start,
+            end,
+            first_row,
+            rows,
+            sort,
+            spaced,
+            lines: Some(lines),
+            coloured: false,
+            used: 0,
+        });
     }
 
     fn advance_blocks(&mut self, text: &str, list: Option<OpenList>, finished: bool) -> bool {
@@ -284,7 +365,7 @@ impl Document {
     fn open_code(&mut self, text: &str, fence: Fence, length: usize) {
         let start = self.consumed;
         let source = text.get(start..start + length).unwrap_or_default();
-        let lines = render_segment(source, Sort::CodeStart, self.width, self.base);
+        let lines = render_segment(source, Sort::CodeStart, self.look);
         self.push(start, start + length, Sort::CodeStart, true, lines);
         // A block without a language still stands apart.
         if self.segments.last().is_some_and(|segment| segment.rows == 0) && self.frozen_rows() > 0 {
@@ -292,6 +373,7 @@ impl Document {
         }
         self.searched = 0;
         self.consumed += length;
+        self.codes.push(CodeBlock { opened: start, start: self.consumed, end: None, indent: fence.indent, id: None });
         self.state = State::Code(fence);
     }
 
@@ -356,7 +438,7 @@ impl Document {
                 None => break,
             };
             let piece = source.get(at..end).unwrap_or_default();
-            let mut lines = render_segment(piece, sort, self.width, self.base);
+            let mut lines = render_segment(piece, sort, self.look);
             lines.shrink();
             self.push(origin + at, origin + end, sort, spaced && !self.continues_cut(origin + at), lines);
             at = end;
@@ -389,7 +471,7 @@ impl Document {
             State::Code(fence) => {
                 // What may become the closing line is not shown as code.
                 if !rest.is_empty() && !fence.may_close(rest) {
-                    self.tail = render_segment(rest, Sort::CodeLines { indent: fence.indent }, self.width, self.base);
+                    self.tail = render_segment(rest, Sort::CodeLines { indent: fence.indent }, self.look);
                 }
             }
             State::Blocks { list } => {
@@ -399,7 +481,7 @@ impl Document {
                     None => !self.continues_cut(self.consumed),
                 };
                 let number = goes_on.map(|list| render::Counting(list.next));
-                let rendered = render::Renderer::new(rest, self.width, self.base).open().number(number).run();
+                let rendered = render::Renderer::new(rest, self.look).open().number(number).run();
                 if spaced && self.frozen_rows() > 0 && !rendered.is_empty() {
                     self.tail.end_row();
                 }
@@ -409,13 +491,20 @@ impl Document {
     }
 }
 
-fn render_segment(source: &str, sort: Sort, width: usize, base: Role) -> Lines {
+/// The code block whose lines a segment holds.
+fn code_of<'codes>(codes: &'codes [CodeBlock], segment: &Segment) -> Option<&'codes CodeBlock> {
+    let Sort::CodeLines { .. } = segment.sort else { return None };
+    let after = codes.partition_point(|code| code.start <= segment.start);
+    codes.get(after.checked_sub(1)?)
+}
+
+fn render_segment(source: &str, sort: Sort, look: Look) -> Lines {
     match sort {
         Sort::Block if source.is_empty() => blank_row(),
-        Sort::Block => render::Renderer::new(source, width, base).run(),
-        Sort::Item(number) => render::Renderer::new(source, width, base).number(Some(render::Counting(number))).run(),
-        Sort::CodeStart => fence::start_rows(source, width),
-        Sort::CodeLines { indent } => fence::code_rows(source, indent, width),
+        Sort::Block => render::Renderer::new(source, look).run(),
+        Sort::Item(number) => render::Renderer::new(source, look).number(Some(render::Counting(number))).run(),
+        Sort::CodeStart => fence::start_rows(source, look.width),
+        Sort::CodeLines { indent } => fence::code_rows(source, indent, look.width, None),
     }
 }
 

@@ -2,15 +2,26 @@
 
 use super::{OPTIONS, blank_before, fence, table};
 use crate::ui::lines::{Ink, Lines};
+use crate::ui::links;
 use crate::ui::theme::{Emphasis, Role};
 use crate::ui::wrap::{Breaks, Inline, columns};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, LinkType, Parser, Tag, TagEnd};
 
+/// How text is rendered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Look {
+    pub(super) width: usize,
+    pub(super) base: Role,
+    /// Whether the terminal knows links; without, addresses are written behind their labels.
+    pub(super) links: bool,
+}
+
 /// Renders one piece of text.
 pub(super) struct Renderer<'source> {
     source: &'source str,
-    width: usize,
-    base: Role,
+    look: Look,
+    /// The link at hand.
+    link: u16,
     /// The end is still being written.
     open: bool,
     /// The number of the first list item, which an earlier piece may have counted.
@@ -20,6 +31,7 @@ pub(super) struct Renderer<'source> {
     emphasis: Emphasis,
     roles: Vec<Role>,
     within: Vec<Within>,
+    /// Where the links at hand lead, and where their labels begin.
     links: Vec<(String, usize)>,
     /// Something stands in the container at hand, so that what follows is set apart.
     filled: bool,
@@ -45,11 +57,11 @@ enum Within {
 }
 
 impl<'source> Renderer<'source> {
-    pub(super) fn new(source: &'source str, width: usize, base: Role) -> Self {
+    pub(super) fn new(source: &'source str, look: Look) -> Self {
         Self {
             source,
-            width,
-            base,
+            look,
+            link: 0,
             open: false,
             number: None,
             lines: Lines::default(),
@@ -123,7 +135,7 @@ impl<'source> Renderer<'source> {
                 if let CodeBlockKind::Fenced(info) = kind
                     && let Some(language) = info.split_whitespace().next()
                 {
-                    let (width, full) = (self.room(), self.width);
+                    let (width, full) = (self.room(), self.look.width);
                     let prefix = &mut self.within;
                     fence::language_row(language, width, &mut self.lines, |lines| write_prefix(prefix, full, lines));
                 }
@@ -141,14 +153,12 @@ impl<'source> Renderer<'source> {
             Tag::Strong => self.emphasis = self.emphasis.with(Emphasis::BOLD),
             Tag::Strikethrough => self.emphasis = self.emphasis.with(Emphasis::STRUCK),
             Tag::Link { link_type, dest_url, .. } => {
-                let url = if matches!(link_type, LinkType::Autolink | LinkType::Email) { "" } else { &dest_url };
-                self.links.push((url.to_owned(), self.inline.len()));
-                self.roles.push(Role::MarkdownLink);
+                let scheme = if link_type == LinkType::Email { "mailto:" } else { "" };
+                self.begin_link(format!("{scheme}{dest_url}"));
             }
             Tag::Image { dest_url, .. } => {
                 self.styled("image: ", Role::MarkdownUrl);
-                self.links.push((dest_url.into_string(), self.inline.len()));
-                self.roles.push(Role::MarkdownLink);
+                self.begin_link(dest_url.into_string());
             }
             Tag::TableHead
             | Tag::TableRow
@@ -178,9 +188,9 @@ impl<'source> Renderer<'source> {
             }
             TagEnd::CodeBlock => {
                 let code = self.code.take().unwrap_or_default();
-                let (width, full) = (self.room(), self.width);
+                let (width, full) = (self.room(), self.look.width);
                 let within = &mut self.within;
-                fence::write_code(&code, 0, width, &mut self.lines, |lines| write_prefix(within, full, lines));
+                fence::write_code(&code, 0, width, None, &mut self.lines, |lines| write_prefix(within, full, lines));
                 self.filled = true;
             }
             TagEnd::List(_) => {
@@ -190,7 +200,7 @@ impl<'source> Renderer<'source> {
             TagEnd::Item => {
                 self.flush(Breaks::Words);
                 if let Some(Within::Item { written: false, .. }) = self.within.last() {
-                    write_prefix(&mut self.within, self.width, &mut self.lines);
+                    write_prefix(&mut self.within, self.look.width, &mut self.lines);
                     self.lines.end_row();
                 }
                 self.within.pop();
@@ -198,7 +208,7 @@ impl<'source> Renderer<'source> {
             }
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
-                    let (width, full) = (self.room(), self.width);
+                    let (width, full) = (self.room(), self.look.width);
                     let within = &mut self.within;
                     table.write(width, &mut self.lines, |lines| write_prefix(within, full, lines));
                 }
@@ -223,11 +233,13 @@ impl<'source> Renderer<'source> {
             TagEnd::Strikethrough => self.emphasis = self.emphasis.without(Emphasis::STRUCK),
             TagEnd::Link | TagEnd::Image => {
                 self.roles.pop();
-                if let Some((url, from)) = self.links.pop()
-                    && !url.is_empty()
-                    && self.inline.since(from) != url
-                {
-                    self.styled(&format!(" ({url})"), Role::MarkdownUrl);
+                let offered = std::mem::take(&mut self.link) > 0;
+                if let Some((url, from)) = self.links.pop() {
+                    let label = self.inline.since(from);
+                    let told = label == url || url.strip_prefix("mailto:") == Some(label);
+                    if !url.is_empty() && !told && (!offered || links::misleads(label, &url)) {
+                        self.styled(&format!(" ({url})"), Role::MarkdownUrl);
+                    }
                 }
             }
             TagEnd::Strong
@@ -275,7 +287,7 @@ impl<'source> Renderer<'source> {
 
     /// A row with nothing but the marks of quotes.
     fn blank_row(&mut self) {
-        if fits(&self.within, self.width) {
+        if fits(&self.within, self.look.width) {
             let last_quote = self.within.iter().rposition(|within| matches!(within, Within::Quote));
             for within in self.within.iter().take(last_quote.map_or(0, |last| last + 1)) {
                 match within {
@@ -296,8 +308,8 @@ impl<'source> Renderer<'source> {
         if self.open && self.source.get(end..).is_none_or(|rest| rest.trim().is_empty()) {
             let source = self.source.get(at..end).unwrap_or_default();
             let mut raw = Inline::default();
-            raw.put_lines(source.trim_end(), self.base);
-            let (width, full) = (self.room(), self.width);
+            raw.put_lines(source.trim_end(), self.look.base);
+            let (width, full) = (self.room(), self.look.width);
             let within = &mut self.within;
             raw.wrap(width, Breaks::Words, &mut self.lines, |lines| write_prefix(within, full, lines));
         } else {
@@ -305,9 +317,16 @@ impl<'source> Renderer<'source> {
         }
     }
 
+    fn begin_link(&mut self, url: String) {
+        let target = links::target(&url).filter(|_| self.look.links);
+        self.link = target.map_or(0, |target| self.inline.link(&target));
+        self.links.push((url, self.inline.len()));
+        self.roles.push(Role::MarkdownLink);
+    }
+
     fn ink(&self) -> Ink {
-        let role = self.roles.last().copied().unwrap_or(self.base);
-        Ink { role, emphasis: self.emphasis }
+        let role = self.roles.last().copied().unwrap_or(self.look.base);
+        Ink { role, emphasis: self.emphasis, link: self.link }
     }
 
     fn text(&mut self, text: &str) {
@@ -320,7 +339,7 @@ impl<'source> Renderer<'source> {
     }
 
     fn styled(&mut self, text: &str, role: Role) {
-        let ink = Ink { role, emphasis: self.emphasis };
+        let ink = Ink { role, emphasis: self.emphasis, link: self.link };
         self.inline.put(text, ink);
     }
 
@@ -336,7 +355,11 @@ impl<'source> Renderer<'source> {
 
     /// Columns left for text.
     fn room(&self) -> usize {
-        if fits(&self.within, self.width) { self.width - prefix_columns(&self.within) } else { self.width }
+        if fits(&self.within, self.look.width) {
+            self.look.width - prefix_columns(&self.within)
+        } else {
+            self.look.width
+        }
     }
 
     /// Writes the running text.
@@ -345,7 +368,7 @@ impl<'source> Renderer<'source> {
             return;
         }
         self.inline.trim_end();
-        let (width, full) = (self.room(), self.width);
+        let (width, full) = (self.room(), self.look.width);
         let within = &mut self.within;
         self.inline.wrap(width, breaks, &mut self.lines, |lines| write_prefix(within, full, lines));
         self.inline.clear();

@@ -94,7 +94,7 @@ impl Table {
         lines.put(&" ".repeat(before), Role::Text.into());
         for (text, ink) in cell.row(line) {
             let emphasis = if head { ink.emphasis.with(Emphasis::BOLD) } else { ink.emphasis };
-            lines.put(text, Ink { emphasis, ..ink });
+            lines.put_from(cell.links(), text, Ink { emphasis, ..ink });
         }
         if !last {
             lines.put(&" ".repeat(blank - before), Role::Text.into());

@@ -1,18 +1,19 @@
 use super::*;
 use crate::ui::wrap::columns;
+use crate::workbench::code::{CodeKind, Colouring};
 use proptest::prelude::*;
 
 fn texts(document: &mut Document, text: &str) -> Vec<String> {
     let rows = document.rows();
     let mut texts = vec![String::new(); rows];
-    document.draw(text, 1, 0, rows, |row, lines, line| {
+    document.draw(text, 1, 0..rows, &Colours::default(), |row, lines, line| {
         texts[row] = lines.row(line).map(|(text, _)| text).collect();
     });
     texts
 }
 
 fn whole(text: &str, width: usize) -> Vec<String> {
-    let mut document = Document::new(width, Role::Markdown);
+    let mut document = Document::new(width, Role::Markdown, false);
     document.grow(text, true);
     texts(&mut document, text)
 }
@@ -25,7 +26,7 @@ fn check(text: &str, rows: &[&str]) {
 }
 
 fn in_pieces(text: &str, width: usize, mut step: impl FnMut(usize) -> usize) -> Vec<String> {
-    let mut document = Document::new(width, Role::Markdown);
+    let mut document = Document::new(width, Role::Markdown, false);
     let mut end = 0;
     while end < text.len() {
         end = text.ceil_char_boundary((end + step(end).max(1)).min(text.len()));
@@ -88,7 +89,7 @@ fn tables_are_aligned() {
 #[test]
 fn an_open_table_shows_as_typed() {
     let text = "| a | b |\n|---|---|\n| one | tw";
-    let mut document = Document::new(30, Role::Markdown);
+    let mut document = Document::new(30, Role::Markdown, false);
     document.grow(text, false);
     assert_eq!(texts(&mut document, text), ["| a | b |", "|---|---|", "| one | tw"]);
 }
@@ -107,7 +108,7 @@ fn what_a_terminal_would_obey_is_shown() {
 #[test]
 fn a_segment_is_rendered_again_after_it_was_forgotten() {
     let text = "# One\n\npara\n\n- a\n- b\n\n```sh\nls\n```\n\nend";
-    let mut document = Document::new(20, Role::Markdown);
+    let mut document = Document::new(20, Role::Markdown, false);
     document.grow(text, true);
     let before = texts(&mut document, text);
     let held = document.bytes();
@@ -187,4 +188,87 @@ proptest! {
             prop_assert!(!row.chars().any(char::is_control));
         }
     }
+}
+
+/// The texts of the rows, each piece behind the last word of its role where that is not plain code.
+fn inked(document: &mut Document, text: &str, colours: &Colours) -> Vec<String> {
+    let rows = document.rows();
+    let mut inked = vec![String::new(); rows];
+    document.draw(text, 1, 0..rows, colours, |row, lines, line| {
+        for (piece, ink) in lines.row(line) {
+            match ink.role.name().strip_prefix("markdown.code.block.") {
+                Some(word) => inked[row].extend(["<", word, " ", piece, ">"]),
+                None => inked[row] += piece,
+            }
+        }
+    });
+    inked
+}
+
+#[test]
+fn code_is_coloured_once_its_colours_are_known() {
+    let text =
+        " ```rust,ignore\n  fn a() {}\n // as long as two rows are, and more\n ```\nand\n~~~\nplain\n~~~\n```py\nx\n";
+    let mut document = Document::new(30, Role::Markdown, false);
+    let mut colours = Colours::default();
+    document.grow(text.get(..40).unwrap(), false);
+    assert_eq!(document.uncoloured(text, &(0..99), &colours), None, "it is not whole");
+    document.grow(text, false);
+    let code = document.uncoloured(text, &(0..99), &colours).unwrap();
+    assert_eq!(
+        (code.language.as_str(), code.text.as_str()),
+        ("rust", " fn a() {}\n// as long as two rows are, and more\n")
+    );
+    assert_eq!(document.uncoloured(text, &(6..99), &colours), None, "it is not on the screen");
+    let plain = inked(&mut document, text, &colours);
+    let mut known = Colouring::default();
+    known.put(1, None);
+    known.put(2, Some(CodeKind::Keyword));
+    known.end_line();
+    known.put(99, Some(CodeKind::Comment));
+    known.end_line();
+    colours.keep(code.id, known);
+    assert_eq!(document.uncoloured(text, &(0..99), &colours), None);
+    let coloured = inked(&mut document, text, &colours);
+    assert_eq!(
+        coloured[1..4],
+        ["   <keyword fn> a() {}", "  <comment // as long as two rows are, >", "  <comment and more>"]
+    );
+    document.forget(2);
+    assert_eq!(inked(&mut document, text, &colours), coloured);
+    document.forget(3);
+    assert_eq!(inked(&mut document, text, &Colours::default()), plain, "colours that are gone leave no trace");
+    document.grow(text, true);
+    let last = document.uncoloured(text, &(0..99), &colours).unwrap();
+    assert_eq!((last.language.as_str(), last.text.as_str()), ("py", "x\n"));
+}
+
+#[test]
+fn a_link_is_one_over_all_its_rows_and_says_where_it_leads_when_it_must() {
+    let rows = |text: &str, links: bool| -> Vec<String> {
+        let mut document = Document::new(20, Role::Markdown, links);
+        document.grow(text, true);
+        let mut rows = vec![String::new(); document.rows()];
+        document.draw(text, 1, 0..rows.len(), &Colours::default(), |row, lines, line| {
+            for (piece, ink) in lines.row(line) {
+                match lines.target(ink.link) {
+                    Some(target) => rows[row].extend(["<", target, "|", piece, ">"]),
+                    None => rows[row] += piece,
+                }
+            }
+        });
+        rows
+    };
+    let text = "see [a label over rows](https://a.org) now";
+    assert_eq!(rows(text, true), ["see <https://a.org|a label over>", "<https://a.org|rows> now"]);
+    assert_eq!(rows(text, false), ["see a label over", "rows (https://a.org)", "now"]);
+    assert_eq!(rows("<https://a.org> <a@b.org>", true), ["<https://a.org|https://a.org>", "<mailto:a@b.org|a@b.org>"]);
+    assert_eq!(rows("[x](javascript:y)", true), ["x (javascript:y)"]);
+    assert_eq!(rows("[www.a.org](https://b.org)", true), ["<https://b.org|www.a.org>", "(https://b.org)"]);
+    let table = "| a |\n|---|\n| [b](https://a.org) |";
+    assert_eq!(rows(table, true), ["a", "─", "<https://a.org|b>"]);
+    assert_eq!(
+        rows("- [a](https://a.org)\n- [b](https://b.org)", true),
+        ["• <https://a.org|a>", "• <https://b.org|b>"]
+    );
 }

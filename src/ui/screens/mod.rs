@@ -18,6 +18,7 @@ use super::painter::Painter;
 use super::theme::Role;
 use crate::workbench::{Model, geometry};
 use ratatui::Frame;
+use std::collections::BTreeMap;
 
 /// Draws the model. The cursor is put where text is edited, for input methods too.
 pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
@@ -26,9 +27,9 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
     // The terminal's size may be ahead of the model by one message.
     let size = frame.area();
     let regions = geometry::regions(model);
-    let cursor = {
+    let (cursor, links) = {
         let theme = painter.theme().clone();
-        let mut canvas = Canvas { buffer: frame.buffer_mut(), theme: &theme };
+        let mut canvas = Canvas { buffer: frame.buffer_mut(), theme: &theme, links: BTreeMap::new() };
         if let Some(ground) = theme.ground() {
             canvas.buffer.set_style(size, ground);
         }
@@ -50,9 +51,9 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
         } else {
             draft::completion(model, &regions, &mut canvas);
         }
-        cursor
+        (cursor, canvas.links)
     };
-    painter.end(&model.transcript);
+    painter.end(&model.transcript, links);
     if let Some((x, y)) = cursor
         && x < size.width
         && y < size.height

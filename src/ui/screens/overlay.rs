@@ -54,7 +54,7 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
     } else {
         canvas.put_short(x, inner.y, right, "/ to filter", Role::DraftHint);
     }
-    let rows = usize::from(inner.height.saturating_sub(1));
+    let rows = usize::from(geometry::list(model).height);
     if rows == 0 {
         return cursor;
     }
@@ -65,7 +65,7 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
     }
     let widest = picker.entries.iter().map(|entry| columns(&entry.label)).max().unwrap_or(0);
     let widest = u16::try_from(widest).unwrap_or(u16::MAX);
-    let top = (picker.chosen + 1).saturating_sub(rows);
+    let top = picker.top(rows);
     for (y, (place, index)) in (first..).zip(picker.shown.iter().enumerate().skip(top).take(rows)) {
         let Some(entry) = picker.entries.get(*index) else { continue };
         let chosen = place == picker.chosen;

@@ -7,7 +7,7 @@ use crate::domain::{
     CallId, ContentHash, Cost, Event, LimitKind, Limits, Message as Said, ModelRef, Money, Record, Status, ThreadId,
     ThreadKind, Timestamp, Tokens, Usage, Waiting,
 };
-use crate::ui::{ColourDepth, Painter, Theme};
+use crate::ui::{ColourDepth, Narrator, Painter, Theme};
 use crate::workbench::protocol::{Approval, FromWorker, QueuedPrompt, State};
 use crate::workbench::{Message, Model, ModelChoice, Options, ThreadRow, update};
 use ratatui::Terminal;
@@ -180,6 +180,9 @@ fn check(name: &str, build: impl Fn(u16, u16) -> Session) {
         let screen = build(columns, rows).screen();
         insta::assert_snapshot!(format!("{name}_{columns}x{rows}"), screen);
     }
+    // Every screen has a form without one.
+    let told = Narrator::default().tell(&build(100, 40).model);
+    insta::assert_snapshot!(format!("{name}_plain"), told);
 }
 
 #[test]
@@ -455,5 +458,6 @@ fn a_running_command_shows_its_last_words() {
 }
 
 mod layers;
+mod plain;
 mod taking_up;
 mod walk;

@@ -6,7 +6,10 @@ use crate::ui::compose::is_spaced;
 use crate::ui::painter::Painter;
 use crate::ui::theme::Role;
 use crate::workbench::geometry::Area;
+use crate::workbench::pointer::Spot;
+use crate::workbench::transcript::BlockId;
 use crate::workbench::{Layout, Model, Position};
+use std::ops::Range;
 
 pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mut Canvas<'_>) {
     if area.height == 0 || area.width == 0 {
@@ -27,7 +30,7 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mu
         let height = painter.height(block, area.width);
         let left = usize::from(bottom - y);
         let count = height.saturating_sub(line).min(left);
-        painter.draw(block, area.width, line, count, canvas, (area.x, y));
+        painter.draw(block, area.width, line..line + count, &model.colours, canvas, (area.x, y));
         if chosen.is_some_and(|(first, last)| (first..=last).contains(&index)) {
             // A blank row above a block is not of it.
             let blank = usize::from(is_spaced(block) && line == 0);
@@ -36,6 +39,7 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mu
                 canvas.put(area.x, y, area.x + 1, "┃", Role::PromptMark);
             }
         }
+        mark(model, block.id, line..line + count, Area { y, ..area }, canvas);
         y += u16::try_from(count).unwrap_or(0);
         line = 0;
         if y >= bottom {
@@ -47,6 +51,23 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mu
     }
     if model.position != Position::Follow {
         pill(model, area, canvas);
+    }
+}
+
+/// Shows which of these rows of a block are marked; they stand at the top of `area`.
+fn mark(model: &Model, block: BlockId, rows: Range<usize>, area: Area, canvas: &mut Canvas<'_>) {
+    let Some((first, last)) = model.marked().filter(|(first, last)| (first.block..=last.block).contains(&block)) else {
+        return;
+    };
+    let right = area.x + area.width;
+    for (y, row) in (area.y..).zip(rows) {
+        let from = Spot { block, row, column: 0 };
+        if (Spot { column: u16::MAX, ..from }) < first || from > last {
+            continue;
+        }
+        let x = if (block, row) == (first.block, first.row) { first.column.clamp(area.x, right) } else { area.x };
+        let end = if (block, row) == (last.block, last.row) { last.column.saturating_add(1).min(right) } else { right };
+        canvas.restyle(Area { x, y, width: end.saturating_sub(x), height: 1 }, Role::Selection);
     }
 }
 

@@ -119,7 +119,7 @@ fn nearest(colour: Color, depth: ColourDepth) -> Color {
     best.map_or(colour, Color::Indexed)
 }
 
-fn of_index(index: u8) -> [u8; 3] {
+pub(super) fn of_index(index: u8) -> [u8; 3] {
     match index {
         0..=15 => SIXTEEN[usize::from(index)].1,
         16..=231 => {

@@ -2,6 +2,8 @@
 //! role that it leaves out looks like its parent, the role without the last word.
 
 mod colour;
+#[cfg(test)]
+mod contrast;
 mod role;
 
 pub use colour::ColourDepth;
@@ -14,10 +16,12 @@ use toml::de::DeTable;
 /// Something wrong in a theme file: it costs its line.
 pub type Problem = commands::Problem;
 
-const EMBEDDED: [(&str, &str); 3] = [
+const EMBEDDED: [(&str, &str); 5] = [
     ("dark", include_str!("../../../themes/dark.toml")),
     ("light", include_str!("../../../themes/light.toml")),
     ("high-contrast", include_str!("../../../themes/high-contrast.toml")),
+    ("sixteen", include_str!("../../../themes/sixteen.toml")),
+    ("sixteen-light", include_str!("../../../themes/sixteen-light.toml")),
 ];
 
 /// A style for every role.
@@ -36,6 +40,17 @@ impl Theme {
         debug_assert!(problems.is_empty(), "{problems:?}");
         (*name).clone_into(&mut theme.name);
         Some(theme)
+    }
+
+    /// The name of the theme for a terminal with such a background and so many colours.
+    #[must_use]
+    pub fn fitting(light: bool, depth: ColourDepth) -> &'static str {
+        match (light, depth) {
+            (false, ColourDepth::Sixteen) => "sixteen",
+            (true, ColourDepth::Sixteen) => "sixteen-light",
+            (false, ColourDepth::None | ColourDepth::Indexed | ColourDepth::True) => "dark",
+            (true, ColourDepth::None | ColourDepth::Indexed | ColourDepth::True) => "light",
+        }
     }
 
     /// Names of the themes that came with the program.

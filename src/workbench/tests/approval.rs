@@ -147,3 +147,18 @@ fn a_running_tool_shows_what_it_prints() {
     session.tell(Message::Worker(FromWorker::ToolOutput { call_id, text: "late".into() }));
     assert_eq!(output(&session).unwrap().1, "all");
 }
+
+#[test]
+fn a_whole_word_answers_a_call_that_was_read_out() {
+    let mut session = connected();
+    asking(&mut session, &[(1, "ls")]);
+    session.tell(Message::Line("yes".into()));
+    assert_eq!(session.answers(), [], "it was not read out yet");
+    session.write("a draft").tell(Message::ApprovalTold { id: 1 });
+    session.drawn(100).tell(Message::Line("once".into()));
+    assert_eq!(session.answers(), [], "it was only just read out");
+    session.drawn(600).tell(Message::Line("y".into()));
+    assert_eq!(session.answers(), [], "that is a prompt, not a word");
+    session.drawn(600).tell(Message::Line("Yes".into()));
+    assert_eq!(session.answers(), [(1, Approve::Once)]);
+}

@@ -8,14 +8,14 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     // As the transcript does.
     let text = String::from_utf8_lossy(bytes).replace('\r', "");
-    let mut grown = Document::new(40, Role::Markdown);
+    let mut grown = Document::new(40, Role::Markdown, true);
     let mut end = 0;
     while end < text.len() {
         end = text.ceil_char_boundary((end + 7).min(text.len()));
         grown.grow(&text[..end], false);
     }
     grown.grow(&text, true);
-    let mut whole = Document::new(40, Role::Markdown);
+    let mut whole = Document::new(40, Role::Markdown, true);
     whole.grow(&text, true);
     assert_eq!(grown.rows(), whole.rows(), "a growing text and the whole differ in height");
 });

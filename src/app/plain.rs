@@ -1,0 +1,159 @@
+//! The workbench without a screen: lines in, lines out. The same model, effects and workers; what is new is told by
+//! [`Narrator`], and nothing that was written is written over.
+
+use super::performer::Performer;
+use super::reload::keymap;
+use super::run::{AppError, Opening, options};
+use super::theme::ThemeSource;
+use super::{Setup, Shutdown};
+use crate::ports::{Clock, SystemClock};
+use crate::ui::{ColourDepth, Narrator, Painter, Theme, as_lines, rests};
+use crate::workbench::{self, Effect, Level, Message, Model};
+use rustix::process::Signal;
+use std::io::{self, BufRead, IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+
+/// Cells of the screen that is not there: what is asked in cells needs some.
+const SIZE: (u16, u16) = (100, 40);
+
+/// As many messages may wait for the loop; then their senders wait.
+const WAITING: usize = 1_024;
+
+struct Plain {
+    model: Model,
+    /// Only measures.
+    painter: Painter,
+    performer: Performer,
+    narrator: Narrator,
+}
+
+/// Runs the workbench line by line until the person leaves, or the lines end and nothing works any more.
+///
+/// # Errors
+/// [`AppError`].
+pub async fn run_plain(setup: Arc<Setup>, opening: Opening) -> Result<ExitCode, AppError> {
+    let launcher = setup.launcher()?;
+    let mut shutdown = Shutdown::listen()?;
+    let (keymap, keymap_problems) = keymap(&setup);
+    let theme = ThemeSource::new(&setup);
+    let (sender, mut messages) = mpsc::channel(WAITING);
+    let (look, notice) = (opening.chosen.look, opening.chosen.notice.clone());
+    let (model, effects) = Model::new(options(&setup, opening, SIZE, keymap, &theme));
+    let mut plain = Plain {
+        model,
+        painter: Painter::new(Theme::default(), ColourDepth::None),
+        performer: Performer::new(launcher, Arc::clone(&setup), sender),
+        narrator: Narrator::default(),
+    };
+    for text in setup.problems.iter().map(ToString::to_string).chain(keymap_problems).chain(notice) {
+        plain.update(Message::Notice { level: Level::Warning, text })?;
+    }
+    plain.perform(effects)?;
+    plain.performer.look_around(&setup, look);
+    // A script says everything at once: each line waits for its turn.
+    let scripted = !io::stdin().is_terminal();
+    let mut lines = read_lines();
+    let mut typing = true;
+    let mut code = ExitCode::SUCCESS;
+    let mut clock = tokio::time::interval(Duration::from_secs(1));
+    loop {
+        if plain.tell().is_err() || plain.model.quitting || (!typing && rests(&plain.model)) {
+            break;
+        }
+        let armed = plain.model.arms_at().map(|at| Duration::from_millis(at.since(SystemClock.now())));
+        let listens = typing && (!scripted || rests(&plain.model));
+        tokio::select! {
+            biased;
+            number = shutdown.signalled() => {
+                if number == Signal::INT.as_raw() && plain.model.is_working() {
+                    plain.update(Message::Line("/stop".to_owned()))?;
+                } else {
+                    code = ExitCode::from(u8::try_from(128 + number).unwrap_or(1));
+                    break;
+                }
+            }
+            (thread_id, end) = plain.performer.page_read() => plain.performer.follow(thread_id, end),
+            Some(message) = messages.recv() => {
+                plain.update(message)?;
+                while let Ok(message) = messages.try_recv() {
+                    plain.update(message)?;
+                }
+            }
+            line = lines.recv(), if listens => match line {
+                Some(line) => plain.update(Message::Line(line))?,
+                None => typing = false,
+            },
+            () = tokio::time::sleep(armed.unwrap_or_default()), if armed.is_some() => {
+                plain.update(Message::ApprovalArmed)?;
+            }
+            _ = clock.tick(), if plain.model.shows_time() => plain.update(Message::Second)?,
+        }
+    }
+    plain.performer.finish().await;
+    Ok(code)
+}
+
+impl Plain {
+    fn update(&mut self, message: Message) -> io::Result<()> {
+        self.model.set_now(SystemClock.now());
+        let effects = workbench::update(&mut self.model, &mut self.painter, message);
+        self.perform(effects)
+    }
+
+    fn perform(&mut self, effects: Vec<Effect>) -> io::Result<()> {
+        for effect in effects {
+            // Those that need a terminal come back.
+            let Some(effect) = self.performer.perform(effect) else { continue };
+            if effect == Effect::Quit {
+                self.model.quitting = true;
+            } else if let Effect::Copy(text) | Effect::ShowText(text) = &effect {
+                print(&as_lines(text))?;
+            } else if let Effect::OpenFile(source) = &effect {
+                let line = source.line.map(|line| format!(", line {line}")).unwrap_or_default();
+                print(&as_lines(&format!("Its file is {}{line}", source.file.display())))?;
+            } else if effect != Effect::Redraw {
+                print("That needs the screen: levain without --plain has it.\n\n")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what is new. A waiting call that was read out may be answered from a moment later on.
+    fn tell(&mut self) -> io::Result<()> {
+        let text = self.narrator.tell(&self.model);
+        print(&text)?;
+        if let Some(id) = self.model.approval_in_view() {
+            self.update(Message::ApprovalTold { id })?;
+        }
+        self.model.take_changed();
+        Ok(())
+    }
+}
+
+fn print(text: &str) -> io::Result<()> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut output = io::stdout().lock();
+    output.write_all(text.as_bytes())?;
+    output.flush()
+}
+
+/// Lines of standard input, read by a thread that may stay behind: reading cannot be interrupted.
+#[must_use]
+pub fn read_lines() -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel(16);
+    let read = move || {
+        for line in io::stdin().lock().lines() {
+            let Ok(line) = line else { return };
+            if sender.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    };
+    drop(std::thread::Builder::new().name("lines".into()).spawn(read));
+    receiver
+}

@@ -1,0 +1,78 @@
+//! The mouse: choosing, marking, and the click that only brings the window to the front.
+
+use super::*;
+use crate::workbench::pointer::Button;
+
+fn press(session: &mut Session, column: u16, row: u16) {
+    session.tell(Message::Mouse { button: Button::Pressed, column, row });
+}
+
+fn click(session: &mut Session, column: u16, row: u16) {
+    press(session, column, row);
+    session.tell(Message::Mouse { button: Button::Released, column, row });
+}
+
+fn talked() -> Session {
+    let mut session = connected();
+    session.answer(1, "one\ntwo\nthree", StopReason::EndTurn);
+    session.effects();
+    session
+}
+
+#[test]
+fn a_click_chooses_a_block_and_another_folds_it() {
+    let mut session = talked();
+    let top = geometry::regions(&session.model).transcript.y;
+    let answer = session.model.transcript.get(1).unwrap().id;
+    click(&mut session, 5, top + 3);
+    assert_eq!(session.model.reading.as_ref().map(|reading| reading.block), Some(answer));
+    let open = session.model.transcript.block(answer).unwrap().open;
+    click(&mut session, 5, top + 3);
+    assert_eq!(session.model.transcript.block(answer).unwrap().open, !open);
+    let composer = geometry::regions(&session.model).composer;
+    click(&mut session, composer.x, composer.y);
+    assert!(session.model.reading.is_none());
+}
+
+#[test]
+fn a_list_is_chosen_from_by_two_clicks() {
+    let mut session = session();
+    session.write("/theme").keys("enter");
+    let list = geometry::list(&session.model);
+    click(&mut session, list.x + 3, list.y + 1);
+    assert_eq!(session.model.theme, None);
+    click(&mut session, list.x + 3, list.y + 1);
+    assert_eq!(session.model.theme.as_deref(), Some("light"));
+    assert!(session.model.overlay.is_none());
+    session.write("/theme").keys("enter");
+    click(&mut session, list.x + 3, list.y + 5);
+    assert!(session.model.overlay.is_some(), "there is no entry");
+}
+
+#[test]
+fn what_is_marked_is_copied_when_the_button_is_let_go() {
+    let mut session = talked();
+    let top = geometry::regions(&session.model).transcript.y;
+    press(&mut session, 2, top + 3);
+    session.tell(Message::Mouse { button: Button::Dragged, column: 4, row: top + 4 });
+    assert!(session.model.marked().is_some());
+    session.tell(Message::Mouse { button: Button::Released, column: 4, row: top + 4 });
+    assert_eq!(session.effects(), [Effect::Copy("(1, 2)-(2, 4)".into())]);
+    session.keys("a");
+    assert_eq!(session.model.marked(), None);
+    assert_eq!(session.draft(), "a");
+}
+
+#[test]
+fn the_click_that_focuses_the_window_does_nothing_else() {
+    let mut session = talked();
+    let top = geometry::regions(&session.model).transcript.y;
+    session.tell(Message::Focus(false));
+    click(&mut session, 5, top + 3);
+    session.tell(Message::Focus(true));
+    click(&mut session, 5, top + 3);
+    assert!(session.model.reading.is_none());
+    session.model.set_now(Timestamp(session.model.now.0 + 1_000));
+    click(&mut session, 5, top + 3);
+    assert!(session.model.reading.is_some());
+}
