@@ -2,9 +2,9 @@
 
 use super::Setup;
 use super::library::Shelf;
-use super::surroundings;
+use super::surroundings::Outlook;
 use crate::config::Trust;
-use crate::context::{Ask, Plan, PlanError, Start, Surroundings, plan};
+use crate::context::{Ask, Plan, PlanError, Preload, Start, State, Surroundings, plan};
 use crate::domain::{Grant, Limits, Problem, Severity, ThreadKind};
 use crate::engine::driver::Planner;
 use crate::items::directive::{BadInput, Values};
@@ -28,6 +28,8 @@ pub struct Briefing {
     directive: String,
     inputs: Values,
     project: PathBuf,
+    preload: Preload,
+    outlook: Outlook,
 }
 
 /// Why a directive cannot run.
@@ -56,6 +58,8 @@ impl Briefing {
     pub fn prepare(setup: &Setup, id: &str, inputs: Option<Values>) -> Result<Self, BriefingError> {
         let start = Start::new(setup.model(), Limits::default(), ThreadKind::Interactive);
         let mut briefing = Self::of(setup.items(), setup.project.root.clone(), id, inputs, &start)?;
+        briefing.preload = setup.preload();
+        briefing.outlook = Outlook::trusting(setup);
         if briefing.by_project && !Trust::is_given(&setup.dirs, &setup.project.root) {
             briefing.ask_for_everything(id);
         }
@@ -86,7 +90,9 @@ impl Briefing {
             by_project: false,
             directive: id.to_owned(),
             inputs,
+            outlook: Outlook::new(&project),
             project,
+            preload: Preload::default(),
             items,
         };
         let plan = briefing.planned(start)?;
@@ -94,6 +100,11 @@ impl Briefing {
         briefing.grants = plan.capabilities;
         briefing.by_project = plan.by_project;
         Ok(briefing)
+    }
+
+    /// What is told when `directive` does not take its inputs.
+    pub(super) fn refused(directive: &str, bad: Vec<BadInput>) -> String {
+        BriefingError::Inputs { directive: directive.to_owned(), bad }.to_string()
     }
 
     /// A stranger's directive allows nothing without a question: who opens a project has not read it yet.
@@ -123,6 +134,7 @@ impl Briefing {
         let project = self.project.display().to_string();
         let ask = Ask { directive: &self.directive, inputs: &self.inputs, project: &project, start, hooks: &hooks };
         plan(&ask, &library)
+            .map(|plan| Plan { preload: self.preload.clone(), ..plan })
             .map_err(|why| BriefingError::Plan { directive: self.directive.clone(), why: Box::new(why) })
     }
 }
@@ -132,8 +144,8 @@ impl Planner for Briefing {
         self.planned(start).map_err(|error| error.to_string())
     }
 
-    fn surroundings(&self) -> Pin<Box<dyn Future<Output = Surroundings> + Send + '_>> {
-        Box::pin(surroundings::look(&self.project))
+    fn surroundings<'a>(&'a self, state: &'a [State]) -> Pin<Box<dyn Future<Output = Surroundings> + Send + 'a>> {
+        Box::pin(self.outlook.look(state))
     }
 }
 

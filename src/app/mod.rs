@@ -5,9 +5,11 @@
 
 mod approvals;
 mod briefing;
+pub mod cases;
 mod connection;
 pub mod export;
 mod fault;
+mod gauge;
 mod library;
 pub mod listing;
 pub mod logging;

@@ -1,18 +1,16 @@
 //! Requests for the context screen: as they were sent, and as the next would be.
 
-use super::{Briefing, Setup};
+use super::{Briefing, Setup, toolbox};
 use crate::context::words::{kind, origin, part_of};
-use crate::context::{Parts, Plan, Start, Surroundings, assemble};
+use crate::context::{Parts, Plan, Start, Surroundings, assemble, offer};
 use crate::domain::{
     Assembly, Channel, Decision, Entry, Layer, Lifetime, Message, ModelRef, Origin, Role, Space, ThreadId, ThreadKind,
     Tokens,
 };
 use crate::engine::driver::{Outside, Planner};
-use crate::engine::permission;
 use crate::engine::thread::{Thread, apply};
 use crate::items::directive::Values;
 use crate::items::{Items, Place};
-use crate::ports::ToolRunner;
 use crate::store::thread::Summary;
 use crate::store::{log, request};
 use crate::workbench::{LayerRow, RequestShown};
@@ -67,7 +65,7 @@ pub(super) async fn next(
         Ok((thread, briefing, plan, model))
     });
     let (thread, briefing, plan, model) = prepared.await?;
-    let surroundings = briefing.surroundings().await;
+    let surroundings = briefing.surroundings(&plan.state).await;
     off_loop(setup, move |setup| {
         let assembly = assembled(setup, &briefing, &plan, &surroundings, thread.as_ref(), &prompt);
         let messages: Vec<&Message> = assembly.messages.iter().map(|entry| &*entry.message).collect();
@@ -94,7 +92,8 @@ pub fn assembled(
     thread: Option<&Thread>,
     prompt: &str,
 ) -> Assembly {
-    let state = plan.state(surroundings);
+    let persona = thread.and_then(|thread| thread.persona.clone());
+    let state = plan.state(&Surroundings { persona, ..surroundings.clone() });
     let mut history = thread.map(|thread| thread.history.clone()).unwrap_or_default();
     // A directive can begin without a word of the person's; what goes on needs one.
     if history.is_empty() || !prompt.trim().is_empty() {
@@ -106,8 +105,8 @@ pub fn assembled(
         Some(thread) => thread.permissions.clone(),
         None => setup.permissions(briefing.grants.clone(), Vec::new()),
     };
-    let known = setup.toolbox(&setup.items(), None).tools();
-    let (_specs, _recorded) = permission::offer(&mut assembly, &permissions, known);
+    let known = toolbox::known(&setup.items(), &permissions, || setup.trust().allows());
+    let (_specs, _recorded) = offer(&mut assembly, &permissions, known, &plan.preload);
     assembly
 }
 
@@ -120,7 +119,10 @@ async fn off_loop<T: Send + 'static>(
 }
 
 /// A thread as its log tells it, and its inputs.
-fn fold(setup: &Setup, id: &ThreadId) -> Result<(Thread, Values), String> {
+///
+/// # Errors
+/// The sentence a person should read.
+pub fn fold(setup: &Setup, id: &ThreadId) -> Result<(Thread, Values), String> {
     let folder = setup.layout.thread(id);
     let summary = Summary::read(&folder, id).map_err(|error| error.to_string())?;
     let mut thread = Thread::new(id.clone(), &summary.directive, summary.kind, summary.model, summary.limits);

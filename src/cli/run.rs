@@ -269,6 +269,7 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         | Event::RetryScheduled { .. }
         | Event::RetryDue { .. }
         | Event::PermissionsSet { .. }
+        | Event::PersonaChanged { .. }
         | Event::ApprovalRequested { .. }
         | Event::ApprovalGiven { .. }
         | Event::PermissionDenied { .. }

@@ -11,10 +11,12 @@ pub mod event;
 pub mod id;
 pub mod input;
 pub mod message;
+pub mod persona;
 pub mod policy;
 pub mod problem;
 pub mod request;
 pub mod status;
+pub mod tool;
 
 pub use amount::{Money, Tokens, Usage};
 pub use assembly::{
@@ -26,7 +28,9 @@ pub use event::{Event, Record, Timestamp};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
 pub use input::{BadInput, Input, Values};
 pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
+pub use persona::Persona;
 pub use policy::{Policies, Policy};
 pub use problem::{Problem, Severity, nearest};
 pub use request::{MessageRef, RequestRecord, ToolRef};
 pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};
+pub use tool::KnownTool;

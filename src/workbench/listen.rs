@@ -346,6 +346,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::ModelChanged { .. }
         | Event::LimitsChanged { .. }
         | Event::PermissionsSet { .. }
+        | Event::PersonaChanged { .. }
         | Event::ApprovalGiven { .. }
         | Event::PermissionDenied { .. }
         | Event::ToolProcess { .. }

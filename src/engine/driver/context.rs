@@ -2,7 +2,7 @@
 
 use super::Audience;
 use super::run::Driver;
-use crate::context::{Parts, Plan, Start, Surroundings, assemble};
+use crate::context::{Parts, Plan, Start, State, Surroundings, assemble};
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::domain::{Assembly, Event};
 use std::future::{Future, ready};
@@ -17,8 +17,9 @@ pub trait Planner: Send + Sync {
     /// The sentence a person should read.
     fn plan(&self, start: &Start) -> Result<Plan, String>;
 
-    /// What is around the thread now. Answers within a quarter of a second.
-    fn surroundings(&self) -> Pin<Box<dyn Future<Output = Surroundings> + Send + '_>> {
+    /// What is around the thread now, as far as `state` wants to know. Answers within a quarter of a second, or as soon
+    /// as the commands among `state` have answered or are out of time.
+    fn surroundings<'a>(&'a self, _state: &'a [State]) -> Pin<Box<dyn Future<Output = Surroundings> + Send + 'a>> {
         Box::pin(ready(Surroundings::default()))
     }
 }
@@ -38,11 +39,15 @@ impl<A: Audience> Driver<A> {
             let (before, after) = plan.injected();
             self.record(Event::ContextInjected { before, after, layers: plan.opening.clone() }).await;
         }
-        let surroundings = if plan.state.iter().any(crate::context::State::needs_surroundings) {
-            self.settings.planner.surroundings().await
+        let surroundings = if plan.state.iter().any(State::needs_surroundings) {
+            self.settings.planner.surroundings(&plan.state).await
         } else {
             Surroundings::default()
         };
+        if let Some(message) = plan.state.iter().find_map(|state| state.failure(&surroundings)) {
+            return Err(no_context(message));
+        }
+        let surroundings = Surroundings { persona: self.thread.persona.clone(), ..surroundings };
         let state = plan.state(&surroundings);
         let opening = self.thread.opening.as_deref().map_or(&[][..], Vec::as_slice);
         Ok(assemble(&Parts { system: &plan.system, opening, state: &state, history: &self.thread.history }))
@@ -68,13 +73,13 @@ impl<A: Audience> Driver<A> {
                 self.plan = Some(Arc::clone(&plan));
                 Ok(plan)
             }
-            Err(message) => Err(CallError {
-                category: ErrorCategory::Permanent,
-                code: "no_context".into(),
-                message,
-                status: None,
-                retry_after_ms: None,
-            }),
+            Err(message) => Err(no_context(message)),
         }
     }
+}
+
+/// Nothing can be sent, because what belongs to it is not there.
+fn no_context(message: String) -> CallError {
+    let (category, code) = (ErrorCategory::Permanent, "no_context".into());
+    CallError { category, code, message, status: None, retry_after_ms: None }
 }

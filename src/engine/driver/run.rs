@@ -4,7 +4,7 @@ use super::Audience;
 use super::calls::{Call, Progress};
 use super::context::Planner;
 use super::tools::{News, RunningTool, news};
-use crate::context::{Plan, is_told};
+use crate::context::{Plan, is_told, offer};
 use crate::domain::event::{CallError, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
     Assembly, Block, Command, ContentHash, Event, MessageRef, ModelRef, Money, Record, RequestRecord, Status,
@@ -345,7 +345,8 @@ impl<A: Audience> Driver<A> {
         let system = ContentHash::of(assembly.system.as_bytes());
         let mut recorded = assembly.clone();
         let known = self.settings.tools.tools();
-        let (specs, tools) = permission::offer(&mut recorded, &self.thread.permissions, known);
+        let preload = self.plan.as_ref().map(|plan| plan.preload.clone()).unwrap_or_default();
+        let (specs, tools) = offer(&mut recorded, &self.thread.permissions, known, &preload);
         let record = RequestRecord {
             schema: RequestRecord::SCHEMA.to_owned(),
             thread_id: self.thread.id.clone(),
@@ -536,6 +537,10 @@ impl<A: Audience> Driver<A> {
             News::Said(text) => self.settings.audience.tool_said(&call_id, text),
             News::Started(process, recorded) => {
                 self.emit(Event::ToolProcess { call_id, process }).await;
+                let _tool_gone = recorded.send(());
+            }
+            News::Became(persona, recorded) => {
+                self.emit(Event::PersonaChanged { persona }).await;
                 let _tool_gone = recorded.send(());
             }
             News::Ended(outcome) => {

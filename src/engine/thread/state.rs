@@ -3,8 +3,8 @@
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Block, Cost, Entry, Limits, Message, ModelRef, Permissions, Piece, Role, Status, ThreadId, ThreadKind, Timestamp,
-    Tokens, ToolCall, Waiting,
+    Block, Cost, Entry, Limits, Message, ModelRef, Permissions, Persona, Piece, Role, Status, ThreadId, ThreadKind,
+    Timestamp, Tokens, ToolCall, Waiting,
 };
 use std::sync::Arc;
 
@@ -17,6 +17,8 @@ pub struct Thread {
     pub model: ModelRef,
     pub limits: Limits,
     pub permissions: Permissions,
+    /// Who it speaks and works as.
+    pub persona: Option<Persona>,
     pub cost: Cost,
     pub phase: Phase,
     /// What opens the first message, around the directive: fixed by the first request, so that later ones begin the
@@ -93,6 +95,7 @@ impl Thread {
             model,
             limits,
             permissions: Permissions::default(),
+            persona: None,
             cost: Cost::default(),
             phase: Phase::Idle,
             opening: None,
