@@ -363,6 +363,7 @@ fn memory_and_persona_last() {
     let metadata = "<permissions><execute><tool>levain/*</tool></execute></permissions>\
                     <context><provider>memory</provider><provider>persona</provider></context>";
     directive(&home, "team/play", "", metadata, "Play.");
+    output(&mut home.levain(&["trust"]));
     let state = |shown: &Value| -> Vec<String> {
         let layers = shown["layers"].as_array().unwrap().iter().filter(|layer| layer["kind"] == "context_state");
         layers.map(|layer| layer["text"].as_str().unwrap().to_owned()).collect()
@@ -449,7 +450,7 @@ fn a_case_tells_who_changed_its_request() {
     assert_eq!(test(&[]).0, 0);
     knowledge(&home, "team/rules", "Be kind to some.");
     let (code, out) = test(&[]);
-    assert!(code == 1 && out.contains("[-all-]{+some+}"), "{out}");
+    assert!(code == 1 && out.contains("[-all.-]{+some.+}"), "{out}");
     assert!(out.contains("by project .ai/knowledge/team/rules.md:5, by team/ship, line 5"), "{out}");
     directive(&home, "team/ship", "", context, "Ship {input:target}.");
     let (_, out) = test(&["ship", "--json"]);
@@ -565,7 +566,9 @@ fn hostile_texts_are_told_soon_and_in_little_memory() {
     let xml = format!(
         "```xml\n<!DOCTYPE d [<!ENTITY a0 \"ha\">{entities}]>\n<directive name=\"xml\"><metadata><description>&a9;</description></metadata></directive>\n```\nx\n"
     );
-    check(".ai/directives/xml.md", &xml, "xml.md");
+    // Entities are not known here, so none grows.
+    write(&home, ".ai/directives/xml.md", &xml);
+    assert_eq!(told(&["context", "show", "xml", "--text"], "<description>&a9;</description>"), 0);
     let nested = format!("```xml\n<directive name=\"nest\">{}\n```\nx\n", "<a>".repeat(100_000));
     check(".ai/directives/nest.md", &nested, "nest.md");
     let alias = |n: usize| format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 9].join(","));
@@ -573,7 +576,9 @@ fn hostile_texts_are_told_soon_and_in_little_memory() {
     let yaml = format!("```yaml\nname: bomb\na0: &a0 [x]\n{bomb}```\nx\n");
     check(".ai/knowledge/bomb.md", &yaml, "bomb.md");
     let deep = format!("```yaml\nname: {}\n```\nx\n", "[".repeat(100_000));
-    check(".ai/knowledge/deep.md", &deep, "deep.md");
+    check(".ai/knowledge/deep.md", &deep, "nested too deeply");
+    check(".ai/directives/front.md", &format!("---\nname: {}\n---\nx\n", "[".repeat(100_000)), "nested too deeply");
+    check(".ai/config/agent/resilience.yaml", &format!("retry: {}\n", "[".repeat(100_000)), "resilience.yaml");
     check(".ai/tools/deep.ts", &format!("export const CONFIG_SCHEMA = {}", "{a:".repeat(100_000)), "deep.ts");
     check(".ai/tools/wide.js", &"x".repeat((1 << 20) + 1), "wide.js");
     let regex = "hooks:\n- {id: r, event: thread_started, condition: {path: directive_body, op: regex, value: \"^(a+)+$\"}, \

@@ -120,6 +120,7 @@ fn a_tool_round_goes_on_without_the_tool() {
         "levain/Constitution",
         "time",
         "project",
+        "memory",
         "project_files",
         "skills",
         "ctx_environment",
@@ -127,6 +128,7 @@ fn a_tool_round_goes_on_without_the_tool() {
         "levain/chat",
         "time",
         "project",
+        "memory",
         "user",
         "turn",
     ];

@@ -53,7 +53,7 @@ fn environment_and_instruction_stand_before_the_directive() {
         plan.opening.iter().filter(|piece| piece.is_included()).map(|piece| piece.kind).collect();
     assert_eq!(kinds, [LayerKind::HookBefore, LayerKind::HookBefore, LayerKind::Prompt]);
     assert!(plan.opening[0].text.contains("/srv/moon") && plan.opening[0].text.starts_with("<Environment id="));
-    assert!(!plan.opening[1].text.contains('<'), "the instruction is raw");
+    assert!(!plan.opening[1].text.starts_with('<'), "{}", plan.opening[1].text);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use super::Said;
 use crate::domain::{Problem, Severity};
+use crate::items::brackets::is_shallow;
 use serde_json::{Map, Value};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -12,10 +13,6 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 /// Longest file that is read, in bytes. Tools are shorter; bundles and generated tables are no tools.
 const LONGEST: usize = 128 << 10;
-
-/// Brackets open at once. The parser does not recurse over tokens, and yet over what lies in brackets. Written code
-/// stays below a tenth of it.
-const DEEPEST_BRACKETS: usize = 1_000;
 
 /// Deeper values are left out.
 const DEEPEST: usize = 64;
@@ -51,19 +48,6 @@ pub(super) fn read(text: &str, file: &Path, problems: &mut Vec<Problem>) -> Said
         reader.statement(statement);
     }
     said
-}
-
-/// Whether brackets stay shallow. Those in texts and comments are counted too: code that is written has few there.
-fn is_shallow(text: &str) -> bool {
-    let mut depth = 0_usize;
-    text.bytes().all(|byte| {
-        match byte {
-            b'(' | b'[' | b'{' => depth += 1,
-            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        depth <= DEEPEST_BRACKETS
-    })
 }
 
 fn parse(text: &str) -> Option<Tree> {
