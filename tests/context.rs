@@ -591,11 +591,9 @@ fn hostile_texts_are_told_soon_and_in_little_memory() {
     fs::remove_file(home.project().join(".ai/config/agent/hooks.yaml")).unwrap();
     for id in ["../../etc/passwd", "/etc/passwd", "a/../../b", "a\\..\\b", "team/./x"] {
         directive(&home, "trick", "", &format!("<context><provider>{id}</provider></context>"), "x");
-        let (_, out, err, ..) = measured(home.levain(&["context", "show", "trick", "--json"]));
-        assert!(
-            !out.contains("root:") && (out.contains(id) || err.contains("provider") || err.contains("id")),
-            "{id} {out} {err}"
-        );
+        let (_, out, ..) = measured(home.levain(&["context", "show", "trick", "--json"]));
+        assert!(!out.contains("root:"), "{id} {out}");
+        assert_eq!(told(&["check"], "trick.md"), 1, "{id}");
     }
 }
 
