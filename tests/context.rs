@@ -51,6 +51,10 @@ fn json(home: &Home, arguments: &[&str]) -> Value {
     serde_json::from_str(&out).unwrap()
 }
 
+fn json_lines(home: &Home, arguments: &[&str]) -> Vec<Value> {
+    output(&mut home.levain(arguments)).1.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 fn layers(shown: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let layers = shown["layers"].as_array().unwrap().iter();
@@ -329,7 +333,10 @@ fn a_directive_runs_without_a_word_and_its_record_shows_every_layer() {
     assert_eq!((&sent["system"], &sent["messages"][0]), (&planned["system"], &planned["messages"][0]));
     let mut ids: Vec<String> = layers(&sent).into_iter().map(|(_, id)| id).collect();
     let tools = ids.split_off(10);
-    assert!(tools.len() == 8 && tools.iter().all(|id| id.starts_with("rye/")), "{tools:?}");
+    assert!(
+        tools.len() == 14 && tools.iter().all(|id| id.starts_with("rye/") || id.starts_with("levain/")),
+        "{tools:?}"
+    );
     let expected = [
         "levain/Constitution",
         "levain/core/Identity",
@@ -455,6 +462,298 @@ fn hooks_answer_for_any_event() {
     assert!(code == 0 && out.ends_with("answer: retry, from default_retry_transient\n"), "{out}");
     let (code, _, err) = output(&mut home.levain(&["context", "hooks", "--event", "eror"]));
     assert!(code == 2 && err.contains("there is no event `eror`"), "{err}");
+}
+
+#[test]
+fn the_palette_tells_what_it_left_out() {
+    let home = Home::new();
+    let grants = "<permissions><execute><tool>*</tool><tool>rye/bash</tool></execute></permissions>";
+    directive(&home, "team/ship", "", grants, "Ship it.");
+    write(&home, ".ai/tools/team/deploy.py", "__tool_type__ = 'python'\nCONFIG_SCHEMA = {'type': 'object'}\n");
+    write(&home, ".ai/tools/team/bare.py", "__tool_type__ = 'python'\n");
+    write(&home, ".ai/tools/team/broken.py", "__tool_type__ = 'python'\ndef x(:\n");
+    write(&home, ".ai/tools/team/part.py", "def helper(): pass\n");
+    write(&home, ".ai/tools/rye/web/fetch/fetch.sh", "# description: mine\n# config_schema: {}\n");
+    let shown = |extra: &str| {
+        write(&home, ".ai/config/agent/resilience.yaml", extra);
+        json(&home, &["context", "show", "team/ship", "--json", "--model", "scripted/demo"])
+    };
+    let reasons = |shown: &Value| -> std::collections::BTreeMap<String, String> {
+        let tools = shown["layers"].as_array().unwrap().iter().filter(|layer| layer["kind"] == "tool_schema");
+        let reason = |layer: &Value| match layer["decision"]["is"].as_str() {
+            Some("included") => "told".to_owned(),
+            _ => layer["decision"].to_string(),
+        };
+        tools.map(|layer| (layer["id"].as_str().unwrap().to_owned(), reason(layer))).collect()
+    };
+    let all = reasons(&shown(""));
+    assert_eq!(all["rye/bash"], "told");
+    assert!(all["team/deploy"].contains("Python cannot be run yet, and you have not trusted"), "{all:?}");
+    assert!(all["team/bare"].contains("says nothing of its parameters"), "{all:?}");
+    assert!(all["team/broken"].contains("does not read as Python"), "{all:?}");
+    assert!(all["rye/web/fetch/fetch"].contains("shadowed") && !all.contains_key("team/part"), "{all:?}");
+    let tight = shown("tool_preload:\n  max_tokens: 150\n");
+    let left = reasons(&tight);
+    assert_eq!(left["rye/bash"], "told", "what is granted by name comes first: {left:?}");
+    assert!(left["rye/file-system/edit_lines"].contains("\"budget\":150"), "{left:?}");
+    let tree: Vec<&str> =
+        tight["capability_tree"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    assert!(tree.contains(&"rye.execute.tool.rye.bash"), "{tree:?}");
+    assert!(tree.iter().any(|line| line.trim() == "edit_lines (not offered)"), "{tree:?}");
+    let (_, text, _) = output(&mut home.levain(&["context", "show", "team/ship", "--model", "scripted/demo"]));
+    assert!(text.contains("of 150 for tools were left") && text.contains("may rye.execute.tool.*"), "{text}");
+    let off = reasons(&shown("tool_preload:\n  enabled: false\n"));
+    assert!(off["rye/bash"].contains("resilience.yaml:2"), "{off:?}");
+    // The thread still runs.
+    let run = json(&home, &["run", "--json", "--model", "scripted/demo", "--directive", "team/ship"]);
+    assert_eq!(run["status"], "completed", "{run}");
+    let sent = json(&home, &["context", "show", "--json", "--thread", run["thread_id"].as_str().unwrap()]);
+    assert_eq!(reasons(&sent), off);
+    let explain =
+        output(&mut home.levain(&["context", "explain", "rye/bash", "--directive", "levain/core/base_review"])).1;
+    assert!(explain.contains("fits rye.execute.tool.rye.bash"), "{explain}");
+    home.wait_until_quiet();
+}
+
+/// What one thread remembers the next one is told; who a thread has become it still is when it goes on.
+#[test]
+fn memory_and_persona_last() {
+    let home = Home::new();
+    let metadata = "<permissions><execute><tool>levain/*</tool></execute></permissions>\
+                    <context><provider>memory</provider><provider>persona</provider></context>";
+    directive(&home, "team/play", "", metadata, "Play.");
+    output(&mut home.levain(&["trust"]));
+    let state = |shown: &Value| -> Vec<String> {
+        let layers = shown["layers"].as_array().unwrap().iter().filter(|layer| layer["kind"] == "context_state");
+        layers.map(|layer| layer["text"].as_str().unwrap().to_owned()).collect()
+    };
+    let run = |prompt: &str| {
+        let run = json(&home, &["run", "--json", "--model", "scripted/tools", "--directive", "team/play", prompt]);
+        assert_eq!(run["status"], "completed", "{run}");
+        json(&home, &["context", "show", "--json", "--thread", run["thread_id"].as_str().unwrap()])
+    };
+    assert_eq!(state(&run("remember this"))[0], "Remembered in this project (1):\n- [1] The script was here.");
+    let played = run("a persona please");
+    assert_eq!(state(&played)[1], "You are cook. Speaks of soup.");
+    let id = played["request"].as_str().unwrap().split('#').next().unwrap().to_owned();
+    let (_, events, _) = output(&mut home.levain(&["transcript", &id]));
+    assert!(events.contains("persona is now cook"), "{events}");
+    home.wait_until_quiet();
+}
+
+/// A command of a project runs once the person trusts it, and what it could see is told.
+#[test]
+fn a_command_of_a_provider_runs_in_a_trusted_project() {
+    let home = Home::new();
+    let provider = "name: load\nentry_type: context_provider\ncommand: [sh, -c, 'echo low; env']\n";
+    write(&home, ".ai/knowledge/team/load.yaml", provider);
+    directive(&home, "team/ship", "", "<context><provider>team/load</provider></context>", "Ship it.");
+    let state = || {
+        let mut command = home.levain(&["context", "show", "team/ship", "--json", "--model", "scripted/demo"]);
+        let (_, out, _) = output(command.env("ANTHROPIC_API_KEY", KEY));
+        let shown: Value = serde_json::from_str(&out).unwrap();
+        let layers = shown["layers"].as_array().unwrap().clone();
+        layers.into_iter().find(|layer| layer["kind"] == "context_state").unwrap()
+    };
+    let before = state();
+    assert!(before["decision"]["message"].as_str().unwrap().contains("not trusted this project"), "{before}");
+    let (code, _, err) = output(&mut home.levain(&["trust"]));
+    assert_eq!(code, 0, "{err}");
+    let after = state();
+    let text = after["text"].as_str().unwrap();
+    assert!(text.starts_with("team/load:\nlow\n") && !text.contains(KEY), "{after}");
+    write(&home, ".ai/knowledge/team/load.yaml", &provider.replace("low", "high"));
+    assert!(state()["decision"]["message"].as_str().unwrap().contains("not trusted"), "a changed command ran");
+    write(&home, ".ai/knowledge/team/load.yaml", "name: load\ncommand: ['false']\noptional: false\n");
+    output(&mut home.levain(&["trust"]));
+    let (code, out, _) =
+        output(&mut home.levain(&["run", "--json", "--model", "scripted/demo", "--directive", "team/ship"]));
+    assert!(code == 1 && out.contains("must answer, and `false` ended with 1"), "{code} {out}");
+    home.wait_until_quiet();
+}
+
+/// The requests of this repository's own cases are as they were, whoever runs this.
+#[test]
+fn the_projects_own_cases_are_as_they_were() {
+    let home = Home::new();
+    let mut command = home.levain(&["context", "test", "--project", env!("CARGO_MANIFEST_DIR")]);
+    let (code, out, err) = output(&mut command);
+    assert_eq!(code, 0, "{out}{err}");
+}
+
+#[test]
+fn a_case_tells_who_changed_its_request() {
+    let home = Home::new();
+    knowledge(&home, "team/rules", "Be kind to all.");
+    let grants = "<permissions><execute><tool>rye/bash</tool></execute></permissions>";
+    let context = "<context><system>team/rules</system><provider>time</provider><provider>memory</provider></context>";
+    directive(&home, "team/ship", "", &format!("{grants}{context}"), "Ship {input:target}.");
+    write(
+        &home,
+        ".ai/context-tests/ship.yaml",
+        "directive: team/ship\ninputs: {target: moon}\nmemory: [Wear a helmet]\n",
+    );
+    let test = |arguments: &[&str]| {
+        let (code, out, _) = output(&mut home.levain(&[&["context", "test"], arguments].concat()));
+        (code, out)
+    };
+    assert!(matches!(test(&[]), (1, out) if out.contains("new      ship")));
+    assert_eq!(test(&["--update"]).0, 0);
+    let snapshot = fs::read_to_string(home.project().join(".ai/context-tests/ship.snapshot.json")).unwrap();
+    assert!(snapshot.contains("Wear a helmet") && !snapshot.contains(home.project().to_str().unwrap()), "{snapshot}");
+    assert_eq!(test(&[]), (0, "same     ship\n1 cases, 0 of them not as they were\n".to_owned()));
+    // What is the person's own changes nothing.
+    let theirs = home.home().join(".ai/config/agent/hooks.yaml");
+    fs::create_dir_all(theirs.parent().unwrap()).unwrap();
+    fs::write(theirs, "hooks:\n- {event: thread_started, action: {primary: fetch, item_id: team/rules}}\n").unwrap();
+    assert_eq!(test(&[]).0, 0);
+    knowledge(&home, "team/rules", "Be kind to some.");
+    let (code, out) = test(&[]);
+    assert!(code == 1 && out.contains("[-all.-]{+some.+}"), "{out}");
+    assert!(out.contains("by project .ai/knowledge/team/rules.md:5, by team/ship, line 5"), "{out}");
+    directive(&home, "team/ship", "", context, "Ship {input:target}.");
+    let (_, out) = test(&["ship", "--json"]);
+    let line: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&line["schema"], &line["status"]), (&"levain.context_test/1".into(), &"changed".into()));
+    let changes: Vec<&str> =
+        line["layers"].as_array().unwrap().iter().map(|change| change["change"].as_str().unwrap()).collect();
+    assert!(changes.contains(&"words") && changes.contains(&"removed"), "{line}");
+    write(&home, ".ai/context-tests/ship.yaml", "directive: team/shop\n");
+    assert!(matches!(test(&[]), (1, out) if out.contains("failed   ship") && out.contains("near is `team/ship`")));
+    assert_eq!(test(&["nobody"]).0, 2);
+}
+
+#[test]
+fn tokens_are_counted_on_demand_and_estimates_measured() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    directive(&home, "team/ship", " extends=\"levain/core/base\"", "", "Ship it.");
+    let show = |extra: &[&str]| {
+        let mut command =
+            home.levain(&[&["context", "show", "team/ship", "--model", "anthropic/claude-sonnet-4-5"], extra].concat());
+        command.env("ANTHROPIC_BASE_URL", server.base()).env("ANTHROPIC_API_KEY", KEY);
+        output(&mut command)
+    };
+    let (_, before, _) = show(&[]);
+    let first = before.lines().next().unwrap();
+    assert!(first.contains("(estimated)") && first.contains(" %") && first.contains("to send"), "{first}");
+    let (code, counted, err) = show(&["--count"]);
+    let first = counted.lines().next().unwrap_or_default();
+    assert!(
+        code == 0 && first.contains("4321 tokens of") && first.contains("counted by the provider"),
+        "{first} {err}"
+    );
+    let json: Value = serde_json::from_str(&show(&["--count", "--json"]).1).unwrap();
+    assert_eq!((&json["counted"], &json["spend"]), (&4321.into(), &12963.into()));
+    // A request that was reported measures the estimates of the next.
+    let mut run = home.levain(&["run", "--model", "anthropic/claude-haiku-4-5", "--directive", "team/ship"]);
+    run.env("ANTHROPIC_BASE_URL", server.base()).env("ANTHROPIC_API_KEY", KEY);
+    let mut running = run.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let call = server.call();
+    call.begin();
+    call.text("Done.");
+    call.end();
+    assert!(running.wait().unwrap().success());
+    let (_, after, _) = show(&[]);
+    assert!(after.lines().next().unwrap().contains("±1 %, by 1 requests that were reported"), "{after}");
+    let json: Value = serde_json::from_str(&show(&["--json"]).1).unwrap();
+    assert_eq!(json["gauge"]["requests"], 1, "{}", json["gauge"]);
+    let (code, _, err) =
+        output(&mut home.levain(&["context", "show", "team/ship", "--model", "scripted/demo", "--count"]));
+    assert!(code == 2 && err.contains("no way to count"), "{err}");
+    // What nobody called is told after the turns that are asked for.
+    let threads = json_lines(&home, &["threads", "--json"]);
+    let id = threads[0]["thread_id"].as_str().unwrap().to_owned();
+    let (code, out, _) = output(&mut home.levain(&["context", "lint", "--thread", &id, "--turns", "1"]));
+    assert!(code == 0 && out.contains("rye/bash: was told of in 1 turns and never called"), "{out}");
+    assert!(
+        output(&mut home.levain(&["context", "lint", "--thread", &id])).1.starts_with("1 thread: 0 errors, 0 warnings")
+    );
+    home.wait_until_quiet();
+}
+
+/// In the `OpenAI` form the system text is a message of its own.
+#[test]
+fn system_text_is_a_system_message_for_openai() {
+    let home = Home::new();
+    directive(&home, "team/ship", " extends=\"levain/core/base\"", "", "Ship it.");
+    for form in ["openai", "compatible"] {
+        let shown = json(&home, &["context", "show", "team/ship", "--model", "scripted/demo", "--wire", form]);
+        assert_eq!(shown["messages"][0]["role"], "system", "{form}");
+        assert!(shown.get("system").is_none());
+    }
+}
+
+/// What a program used while it ran: its time, and the most memory in kB where the system tells.
+fn measured(mut command: Command) -> (i32, String, String, Duration, u64) {
+    let (out, err) = (tempfile::NamedTempFile::new().unwrap(), tempfile::NamedTempFile::new().unwrap());
+    let start = Instant::now();
+    command.stdin(Stdio::null()).stdout(out.reopen().unwrap()).stderr(err.reopen().unwrap());
+    let mut child = command.spawn().unwrap();
+    let status = format!("/proc/{}/status", child.id());
+    let mut most = 0;
+    let code = loop {
+        let told = fs::read_to_string(&status).unwrap_or_default();
+        let peak = told.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        most = peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(most).max(most);
+        if let Some(status) = child.try_wait().unwrap() {
+            break status.code().unwrap_or(-1);
+        }
+        std::thread::yield_now();
+    };
+    let text = |file: &tempfile::NamedTempFile| fs::read_to_string(file.path()).unwrap();
+    (code, text(&out), text(&err), start.elapsed(), most)
+}
+
+/// Whatever is written in items, it is told in words within a second (five where nothing is optimised and the machine is
+/// busy) and 100 MB.
+#[test]
+fn hostile_texts_are_told_soon_and_in_little_memory() {
+    let home = Home::new();
+    let told = |arguments: &[&str], words: &str| {
+        let (code, out, err, time, memory) = measured(home.levain(arguments));
+        assert!(out.contains(words) || err.contains(words), "{arguments:?} {words}: {code} {out} {err}");
+        assert!(time < Duration::from_secs(5) && memory < 100_000, "{arguments:?}: {time:?}, {memory} kB");
+        code
+    };
+    let check = |path: &str, text: &str, words: &str| {
+        write(&home, path, text);
+        told(&["check"], words);
+        fs::remove_file(home.project().join(path)).unwrap();
+    };
+    let entity = |n: usize| format!("<!ENTITY a{n} \"{}\">", format!("&a{};", n - 1).repeat(10));
+    let entities = (1..10).map(entity).collect::<Vec<_>>().concat();
+    let xml = format!(
+        "```xml\n<!DOCTYPE d [<!ENTITY a0 \"ha\">{entities}]>\n<directive name=\"xml\"><metadata><description>&a9;</description></metadata></directive>\n```\nx\n"
+    );
+    // Entities are not known here, so none grows.
+    write(&home, ".ai/directives/xml.md", &xml);
+    assert_eq!(told(&["context", "show", "xml", "--text"], "<description>&a9;</description>"), 0);
+    let nested = format!("```xml\n<directive name=\"nest\">{}\n```\nx\n", "<a>".repeat(100_000));
+    check(".ai/directives/nest.md", &nested, "nest.md");
+    let alias = |n: usize| format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 9].join(","));
+    let bomb = (1..12).map(alias).collect::<Vec<_>>().concat();
+    let yaml = format!("```yaml\nname: bomb\na0: &a0 [x]\n{bomb}```\nx\n");
+    check(".ai/knowledge/bomb.md", &yaml, "bomb.md");
+    let deep = format!("```yaml\nname: {}\n```\nx\n", "[".repeat(100_000));
+    check(".ai/knowledge/deep.md", &deep, "nested too deeply");
+    check(".ai/directives/front.md", &format!("---\nname: {}\n---\nx\n", "[".repeat(100_000)), "nested too deeply");
+    check(".ai/config/agent/resilience.yaml", &format!("retry: {}\n", "[".repeat(100_000)), "resilience.yaml");
+    check(".ai/tools/deep.ts", &format!("export const CONFIG_SCHEMA = {}", "{a:".repeat(100_000)), "deep.ts");
+    check(".ai/tools/wide.js", &"x".repeat((1 << 20) + 1), "wide.js");
+    let regex = "hooks:\n- {id: r, event: thread_started, condition: {path: directive_body, op: regex, value: \"^(a+)+$\"}, \
+                 action: {primary: fetch, item_id: levain/core/Identity}}\n";
+    write(&home, ".ai/config/agent/hooks.yaml", regex);
+    directive(&home, "plain", "", "", &format!("{}b", "a".repeat(100_000)));
+    assert_eq!(told(&["context", "show", "plain"], "regex"), 0);
+    write(&home, ".ai/config/agent/hooks.yaml", &regex.replace("^(a+)+$", "(a{1000}){1000}{1000}"));
+    told(&["context", "show", "plain"], "its condition does not read");
+    fs::remove_file(home.project().join(".ai/config/agent/hooks.yaml")).unwrap();
+    for id in ["../../etc/passwd", "/etc/passwd", "a/../../b", "a\\..\\b", "team/./x"] {
+        directive(&home, "trick", "", &format!("<context><provider>{id}</provider></context>"), "x");
+        let (_, out, ..) = measured(home.levain(&["context", "show", "trick", "--json"]));
+        assert!(!out.contains("root:"), "{id} {out}");
+        assert_eq!(told(&["check"], "trick.md"), 1, "{id}");
+    }
 }
 
 /// Hostile items are refused in words, and soon.

@@ -121,6 +121,7 @@ fn a_tool_round_goes_on_without_the_tool() {
         "levain/Constitution",
         "time",
         "project",
+        "memory",
         "project_files",
         "skills",
         "ctx_environment",
@@ -128,6 +129,7 @@ fn a_tool_round_goes_on_without_the_tool() {
         "levain/chat",
         "time",
         "project",
+        "memory",
         "user",
         "turn",
     ];

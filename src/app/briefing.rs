@@ -2,9 +2,9 @@
 
 use super::Setup;
 use super::library::Shelf;
-use super::surroundings;
+use super::surroundings::Outlook;
 use crate::config::Trust;
-use crate::context::{Ask, Plan, PlanError, Start, Surroundings, plan};
+use crate::context::{Ask, Plan, PlanError, Preload, Start, State, Surroundings, plan};
 use crate::domain::{Grant, Limits, Problem, Severity, ThreadKind};
 use crate::engine::driver::Planner;
 use crate::items::directive::{BadInput, Values};
@@ -32,6 +32,8 @@ pub struct Briefing {
     directive: String,
     inputs: Values,
     project: PathBuf,
+    preload: Preload,
+    outlook: Outlook,
 }
 
 /// Why a directive cannot run.
@@ -60,6 +62,8 @@ impl Briefing {
     pub fn prepare(setup: &Setup, id: &str, inputs: Option<Values>) -> Result<Self, BriefingError> {
         let start = Start::new(setup.model(), Limits::default(), ThreadKind::Interactive);
         let mut briefing = Self::of(setup.items(), setup.project.root.clone(), id, inputs, &start)?;
+        briefing.preload = setup.preload();
+        briefing.outlook = Outlook::trusting(setup);
         if !Trust::is_given(&setup.dirs, &setup.project.root) {
             briefing.distrust(id);
         }
@@ -92,7 +96,9 @@ impl Briefing {
             asks: Vec::new(),
             directive: id.to_owned(),
             inputs,
+            outlook: Outlook::new(&project),
             project,
+            preload: Preload::default(),
             items,
         };
         let plan = briefing.planned(start)?;
@@ -114,6 +120,11 @@ impl Briefing {
     /// A stranger's hooks do not decide about limits: those are the person's money.
     fn is_heard(&self, hook: &Hook) -> bool {
         self.trusted || hook.event != "limit" || !hook.file.starts_with(&self.project)
+    }
+
+    /// What is told when `directive` does not take its inputs.
+    pub(super) fn refused(directive: &str, bad: Vec<BadInput>) -> String {
+        BriefingError::Inputs { directive: directive.to_owned(), bad }.to_string()
     }
 
     /// A stranger's directive allows nothing without a question: who opens a project has not read it yet.
@@ -145,6 +156,7 @@ impl Briefing {
         let mut plan = plan(&ask, &library)
             .map_err(|why| BriefingError::Plan { directive: self.directive.clone(), why: Box::new(why) })?;
         plan.hooks.retain(|hook| self.is_heard(hook));
+        plan.preload = self.preload.clone();
         Ok(plan)
     }
 }
@@ -158,8 +170,8 @@ impl Planner for Briefing {
         self.asks.clone()
     }
 
-    fn surroundings(&self) -> Pin<Box<dyn Future<Output = Surroundings> + Send + '_>> {
-        Box::pin(surroundings::look(&self.project))
+    fn surroundings<'a>(&'a self, state: &'a [State]) -> Pin<Box<dyn Future<Output = Surroundings> + Send + 'a>> {
+        Box::pin(self.outlook.look(state))
     }
 }
 

@@ -5,11 +5,13 @@
 
 mod approvals;
 mod briefing;
+pub mod cases;
 pub mod colouring;
 mod connection;
 mod editor;
 pub mod export;
 mod fault;
+mod gauge;
 mod library;
 pub mod listing;
 pub mod logging;

@@ -1,18 +1,17 @@
 //! Requests for the context screen: as they were sent, and as the next would be.
 
-use super::{Briefing, Setup};
+use super::{Briefing, Setup, toolbox};
 use crate::context::words::{kind, origin, part_of};
-use crate::context::{Parts, Plan, Start, Surroundings, assemble};
+use crate::context::{Parts, Plan, Start, Surroundings, assemble, offer};
 use crate::domain::{
     Assembly, Channel, Decision, Entry, Event, Held, Image, Layer, Lifetime, Limits, Message, ModelRef, Money, Origin,
     Piece, Role, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
 };
 use crate::engine::driver::{Outside, Planner};
-use crate::engine::permission;
 use crate::engine::thread::{Thread, apply};
 use crate::items::directive::Values;
 use crate::items::{Items, Kind, Place};
-use crate::ports::{Clock, StoreError, SystemClock, ToolRunner};
+use crate::ports::{Clock, StoreError, SystemClock};
 use crate::store::content::ContentStore;
 use crate::store::image::take_in;
 use crate::store::thread::Summary;
@@ -89,7 +88,8 @@ pub(super) async fn next(
         Ok((folded.map(|folded| folded.thread), id, briefing, plan, model))
     });
     let (thread, id, briefing, plan, model) = prepared.await?;
-    let surroundings = briefing.surroundings().await;
+    let persona = thread.as_ref().and_then(|thread| thread.persona.clone());
+    let surroundings = Surroundings { persona, ..briefing.surroundings(&plan.state).await };
     off_loop(setup, move |setup| {
         let mut content = ContentStore::new(&setup.layout.objects());
         let images = images.into_iter().map(|name| take_in(setup.layout.project(), &mut content, name));
@@ -151,7 +151,8 @@ pub fn assembled(
     thread: Option<&Thread>,
     said: Message,
 ) -> Assembly {
-    let state = plan.state(surroundings);
+    let persona = thread.and_then(|thread| thread.persona.clone());
+    let state = plan.state(&Surroundings { persona, ..surroundings.clone() });
     let mut history = thread.map(|thread| thread.history.clone()).unwrap_or_default();
     // A directive can begin without a word of the person's; what goes on needs one.
     if history.is_empty() || !said.text().trim().is_empty() {
@@ -164,8 +165,8 @@ pub fn assembled(
         Some(thread) => thread.permissions.clone(),
         None => setup.permissions(briefing.grants.clone(), Vec::new()),
     };
-    let known = setup.toolbox(&setup.items(), None).tools();
-    let (_specs, _recorded) = permission::offer(&mut assembly, &permissions, known);
+    let known = toolbox::known(&setup.items(), &permissions, || setup.trust().allows());
+    let (_specs, _recorded) = offer(&mut assembly, &permissions, known, &plan.preload);
     assembly
 }
 
@@ -178,14 +179,19 @@ async fn off_loop<T: Send + 'static>(
 }
 
 /// A thread as its log tells it.
-struct Folded {
-    thread: Thread,
-    inputs: Values,
+#[derive(Debug)]
+pub struct Folded {
+    pub thread: Thread,
+    pub inputs: Values,
     /// Whether it has sent a request since its newest worker took it over.
     planned: bool,
 }
 
-fn fold(setup: &Setup, id: &ThreadId) -> Result<Folded, String> {
+/// Reads a thread from its log.
+///
+/// # Errors
+/// The sentence a person should read.
+pub fn fold(setup: &Setup, id: &ThreadId) -> Result<Folded, String> {
     let folder = setup.layout.thread(id);
     let summary = Summary::read(&folder, id).map_err(|error| error.to_string())?;
     let mut thread = Thread::new(id.clone(), &summary.directive, summary.kind, summary.model, summary.limits);

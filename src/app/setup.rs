@@ -4,6 +4,7 @@ use super::briefing::BriefingError;
 use super::outside::Models;
 use crate::config::paths::{BadProject, RuntimeError};
 use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced, Trust};
+use crate::context::Preload;
 use crate::domain::{Limits, ModelRef, Money, Permissions, Severity, ThreadId, Tokens};
 use crate::engine::driver::Planner;
 use crate::items::directive::ModelWish;
@@ -168,6 +169,12 @@ impl Setup {
         })
     }
 
+    /// How many tools a model is told of.
+    #[must_use]
+    pub fn preload(&self) -> Preload {
+        preload(&self.cascade)
+    }
+
     /// The person's own `.ai`: below `$USER_SPACE`, else below the home folder.
     #[must_use]
     pub fn user_space(&self) -> PathBuf {
@@ -232,6 +239,20 @@ impl Setup {
     #[must_use]
     pub fn now(&self) -> crate::domain::Timestamp {
         SystemClock.now()
+    }
+}
+
+/// How many tools a model is told of, as the settings of agents say it.
+pub(super) fn preload(cascade: &Cascade) -> Preload {
+    let node = |name: &str| cascade.get(&format!("resilience.tool_preload.{name}"));
+    let off = node("enabled").filter(|node| node.value() == serde_json::Value::Bool(false));
+    let budget = node("max_tokens").and_then(|node| node.value().as_u64()).map(Tokens);
+    Preload {
+        off: off.map(|node| {
+            let place = cascade.origin(node).map(|origin| origin.to_string()).unwrap_or_default();
+            format!("resilience.tool_preload.enabled in {place}")
+        }),
+        budget: budget.unwrap_or(Preload::default().budget),
     }
 }
 

@@ -1,24 +1,198 @@
-//! Looking what is around a thread just before a call: the time, the project's folder, how its branch stands.
+//! Looking what is around a thread just before a call: the time, the project's folder, how its branch stands, what is
+//! remembered, and what commands of context providers say.
 
-use crate::context::Surroundings;
-use std::path::Path;
+use super::setup::Setup;
+use crate::config::{Dirs, Trust};
+use crate::context::{ContextCommand, State, Surroundings};
+use crate::domain::Space;
+use crate::ports::process;
+use crate::providers::keys::VARIABLES;
+use crate::store::Layout;
+use crate::tools::{self, Environment};
+use rustix::process::Signal;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
 /// A git that takes longer is not waited for.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// What is around now. `folder` is the project's.
-pub(super) async fn look(folder: &Path) -> Surroundings {
-    let now = jiff::Zoned::now();
-    let (branch, changed) = branch(folder).await.unzip();
-    Surroundings {
-        now: Some(now.strftime("%A, %Y-%m-%d %H:%M %:z").to_string()),
-        folder: folder.display().to_string(),
-        branch: branch.flatten(),
-        changed,
+/// What a command may say, in bytes; the rest is left out.
+const MOST_SAID: u64 = 16 << 10;
+
+/// Who looks.
+#[derive(Clone, Debug)]
+pub(super) struct Outlook {
+    /// The project's folder.
+    folder: PathBuf,
+    /// Where the person's trust is written; nobody is trusted without.
+    dirs: Option<Dirs>,
+    environment: Environment,
+    /// What commands said while their inputs stayed as they are.
+    said: Arc<Mutex<BTreeMap<String, Said>>>,
+}
+
+/// What a command said, and how its inputs stood.
+#[derive(Clone, Debug)]
+struct Said {
+    inputs: String,
+    text: String,
+}
+
+impl Outlook {
+    /// Somebody who trusts no project.
+    pub(super) fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), dirs: None, environment: Environment::default(), said: Arc::default() }
     }
+
+    /// Somebody who trusts whom the person trusts, and gives commands the person's environment without secrets.
+    pub(super) fn trusting(setup: &Setup) -> Self {
+        let hidden: Vec<&str> = VARIABLES.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let environment = Environment::scrubbed(std::env::vars_os(), &hidden);
+        Self { dirs: Some(setup.dirs.clone()), environment, ..Self::new(&setup.project.root) }
+    }
+
+    /// What is around now, as far as `state` wants to know.
+    pub(super) async fn look(&self, state: &[State]) -> Surroundings {
+        let now = jiff::Zoned::now();
+        let commands: Vec<&ContextCommand> = state.iter().filter_map(State::command).collect();
+        let (branch, memory, commands) =
+            tokio::join!(branch(&self.folder), self.memory(state), self.commands(&commands));
+        let (branch, changed) = branch.unzip();
+        Surroundings {
+            now: Some(now.strftime("%A, %Y-%m-%d %H:%M %:z").to_string()),
+            folder: self.folder.display().to_string(),
+            branch: branch.flatten(),
+            changed,
+            memory,
+            commands,
+            persona: None,
+        }
+    }
+
+    async fn memory(&self, state: &[State]) -> Result<Vec<(u64, String)>, String> {
+        if !state.iter().any(State::needs_memory) {
+            return Ok(Vec::new());
+        }
+        let path = Layout::new(&self.folder).memory();
+        let notes = tokio::task::spawn_blocking(move || tools::notes(&path)).await;
+        let notes = notes.unwrap_or_else(|error| Err(error.to_string()))?;
+        Ok(notes.into_iter().map(|note| (note.id, note.text)).collect())
+    }
+
+    /// All commands at once, each within its deadline.
+    async fn commands(&self, commands: &[&ContextCommand]) -> BTreeMap<String, Result<String, String>> {
+        if commands.is_empty() {
+            return BTreeMap::new();
+        }
+        let strange = commands.iter().any(|command| command.space == Space::Project) && !self.is_trusted().await;
+        let asked = commands.iter().map(|command| async move {
+            let said = if strange && command.space == Space::Project {
+                Err("its command was not run: you have not trusted this project (levain trust)".to_owned())
+            } else {
+                self.ask(command).await
+            };
+            (command.name.clone(), said)
+        });
+        futures_util::future::join_all(asked).await.into_iter().collect()
+    }
+
+    async fn is_trusted(&self) -> bool {
+        let Some(dirs) = self.dirs.clone() else { return false };
+        let folder = self.folder.clone();
+        tokio::task::spawn_blocking(move || Trust::of(&dirs, &folder).allows()).await.unwrap_or(false)
+    }
+
+    async fn ask(&self, command: &ContextCommand) -> Result<String, String> {
+        let inputs = (!command.inputs.is_empty()).then(|| self.stamp(command));
+        let known = || self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(inputs) = &inputs
+            && let Some(said) = known().get(&command.name).filter(|said| said.inputs == *inputs)
+        {
+            return Ok(said.text.clone());
+        }
+        let text = self.run(command).await?;
+        if let Some(inputs) = inputs {
+            known().insert(command.name.clone(), Said { inputs, text: text.clone() });
+        }
+        Ok(text)
+    }
+
+    /// How the command and its inputs stand: sizes and times of change.
+    fn stamp(&self, command: &ContextCommand) -> String {
+        let one = |input: &String| {
+            let meta = self.folder.join(input).metadata().ok();
+            format!("{:?}", meta.map(|meta| (meta.len(), meta.modified().ok())))
+        };
+        format!("{:?} {:?}", command.command, command.inputs.iter().map(one).collect::<Vec<_>>())
+    }
+
+    /// Runs a command in the project's folder, in a group of its own that ends with it.
+    async fn run(&self, asked: &ContextCommand) -> Result<String, String> {
+        let [program, arguments @ ..] = asked.command.as_slice() else { return Ok(String::new()) };
+        let failed = |error: std::io::Error| format!("`{program}` could not be run: {error}");
+        let mut child = Command::new(program)
+            .args(arguments)
+            .current_dir(&self.folder)
+            .env_clear()
+            .envs(self.environment.variables())
+            .process_group(0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(failed)?;
+        let _ended_with_us = Group(child.id().unwrap_or_default());
+        let (output, errors) = (child.stdout.take(), child.stderr.take());
+        let ending = async {
+            let (said, complained) = tokio::join!(beginning(output), beginning(errors));
+            child.wait().await.map(|status| (status, said, complained))
+        };
+        let seconds = asked.deadline.as_secs_f64();
+        let Ok(ended) = tokio::time::timeout(asked.deadline, ending).await else {
+            return Err(format!("`{program}` did not answer within {seconds} s"));
+        };
+        let (status, said, complained) = ended.map_err(failed)?;
+        if status.success() {
+            return Ok(said);
+        }
+        let why = complained.lines().next().unwrap_or_default().chars().take(200).collect::<String>();
+        let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+        Err(format!(
+            "`{program}` ended with {}{why}",
+            status.code().map_or("a signal".to_owned(), |code| code.to_string())
+        ))
+    }
+}
+
+/// A process group that ends when nobody waits for it any more.
+struct Group(u32);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        process::signal(&process::identify(self.0), Signal::KILL);
+    }
+}
+
+/// The beginning of what comes, without what would steer a terminal; the rest is read and dropped.
+async fn beginning(pipe: Option<impl tokio::io::AsyncRead + Unpin>) -> String {
+    let Some(pipe) = pipe else { return String::new() };
+    let mut bytes = Vec::new();
+    let mut first = pipe.take(MOST_SAID);
+    let _what_came_counts = first.read_to_end(&mut bytes).await;
+    let whole = (bytes.len() as u64) < MOST_SAID;
+    let _dropped = tokio::io::copy(&mut first.into_inner(), &mut tokio::io::sink()).await;
+    let text: String = String::from_utf8_lossy(&bytes)
+        .chars()
+        .filter(|letter| !letter.is_control() || matches!(letter, '\n' | '\t'))
+        .collect();
+    let text = text.trim();
+    if whole { text.to_owned() } else { format!("{text}\n(the rest is left out)") }
 }
 
 /// The branch and the number of changed files; none where git does not answer.
@@ -46,6 +220,75 @@ fn read(said: &str) -> (Option<String>, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn command(program: &[&str], inputs: &[&str]) -> ContextCommand {
+        ContextCommand {
+            name: "x".to_owned(),
+            space: Space::User,
+            command: program.iter().map(|part| (*part).to_owned()).collect(),
+            deadline: Duration::from_secs(20),
+            inputs: inputs.iter().map(|part| (*part).to_owned()).collect(),
+            optional: true,
+        }
+    }
+
+    fn outlook(folder: &Path) -> Outlook {
+        let variables = [("PATH".into(), std::env::var_os("PATH").unwrap()), ("MY_API_KEY".into(), "s3cret".into())];
+        Outlook { environment: Environment::scrubbed(variables, &[]), ..Outlook::new(folder) }
+    }
+
+    #[tokio::test]
+    async fn a_command_says_its_output_without_keys_and_steering() {
+        let folder = tempfile::tempdir().unwrap();
+        let ask = async |script: &str| outlook(folder.path()).run(&command(&["sh", "-c", script], &[])).await;
+        assert_eq!(ask("printf '\\033[31mred\\033[0m\\n'; echo $MY_API_KEY").await, Ok("[31mred[0m".into()));
+        assert_eq!(ask("echo no >&2; exit 3").await, Err("`sh` ended with 3: no".into()));
+        let long = ask("head -c 100000 /dev/zero | tr '\\0' x").await.unwrap();
+        assert!(long.len() < 17_000 && long.ends_with("(the rest is left out)"));
+        let missing = outlook(folder.path()).run(&command(&["/no/such"], &[])).await.unwrap_err();
+        assert!(missing.starts_with("`/no/such` could not be run"), "{missing}");
+    }
+
+    #[tokio::test]
+    async fn a_command_that_does_not_answer_is_ended_with_all_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let slow = ContextCommand {
+            deadline: Duration::from_millis(200),
+            ..command(&["sh", "-c", "sleep 600 & echo $! > pid; wait"], &[])
+        };
+        assert_eq!(outlook(folder.path()).run(&slow).await, Err("`sh` did not answer within 0.2 s".into()));
+        let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
+        let stat = format!("/proc/{}/stat", pid.trim());
+        let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z"));
+        while lives() {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_command_is_asked_again_when_an_input_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("in"), "1").unwrap();
+        let outlook = outlook(folder.path());
+        let command = command(&["sh", "-c", "echo x >> count; wc -l < count"], &["in"]);
+        let mut said = Vec::new();
+        for text in ["1", "1", "longer"] {
+            if said.len() == 2 {
+                std::fs::write(folder.path().join("in"), text).unwrap();
+            }
+            said.push(outlook.ask(&command).await.unwrap());
+        }
+        assert_eq!(said, ["1", "1", "2"]);
+    }
+
+    #[tokio::test]
+    async fn a_strange_projects_command_is_not_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let asked = ContextCommand { space: Space::Project, ..command(&["touch", "ran"], &[]) };
+        let said = outlook(folder.path()).commands(&[&asked]).await;
+        assert!(said.get("x").unwrap().as_ref().unwrap_err().contains("not trusted"), "{said:?}");
+        assert!(!folder.path().join("ran").exists());
+    }
 
     #[test]
     fn a_status_has_a_branch_and_changed_files() {

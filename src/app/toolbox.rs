@@ -2,12 +2,13 @@
 
 use super::approvals::ApprovalsFile;
 use super::setup::Setup;
-use crate::domain::capability::to_execute;
-use crate::domain::{Grant, Permissions};
-use crate::items::{Items, Kind};
+use crate::domain::capability::{flattened, to_execute};
+use crate::domain::{Absence, Grant, KnownTool, Origin, Permissions, Severity, Space, ToolSpec, Verdict};
+use crate::items::{Found, Items, Kind, Tool};
 use crate::providers::keys::VARIABLES;
 use crate::tools::{self, Environment, Reach, Root, Toolbox, Workshop};
 use crate::worker::host::Hosting;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -18,10 +19,11 @@ impl Setup {
     /// Gives a thread its tools, and the permissions that `grants` and earlier answers make. `allowed` are patterns for
     /// which nobody needs to be asked in this run.
     pub fn equip(&self, hosting: &mut Hosting, items: &Items, grants: Vec<Grant>, allowed: Vec<String>) {
-        hosting.permissions = self.permissions(grants, allowed);
+        let permissions = self.permissions(grants, allowed);
         hosting.approvals = Box::new(ApprovalsFile::new(&self.dirs.config, &self.project.root));
         let output = self.layout.thread(&hosting.thread_id).path().join("output");
-        hosting.tools = Arc::new(self.toolbox(items, Some(output)));
+        hosting.tools = Arc::new(self.toolbox(items, &permissions, Some(output)));
+        hosting.permissions = permissions;
     }
 
     /// What a thread with these grants may do, answers that were given for good included.
@@ -35,19 +37,107 @@ impl Setup {
         Permissions { grants, allowed: known }
     }
 
-    /// The tools that work in this project. Results that are too long are kept whole in `output`.
+    /// The tools that work in this project, and of those that do not the ones that are granted. Results that are too long
+    /// are kept whole in `output`. Reads the files of granted tools.
     #[must_use]
-    pub fn toolbox(&self, items: &Items, output: Option<PathBuf>) -> Toolbox {
+    pub fn toolbox(&self, items: &Items, permissions: &Permissions, output: Option<PathBuf>) -> Toolbox {
         let hidden: Vec<&str> = VARIABLES.iter().flat_map(|(_, names)| names.iter().copied()).collect();
         let private = std::env::var_os(PRIVATE).is_some_and(|value| !value.is_empty());
         Toolbox::new(Workshop {
             root: Root::new(&self.project.root),
             environment: Environment::scrubbed(std::env::vars_os(), &hidden),
             spill: output,
-            shadowed: tools::ids().filter_map(|id| Some((id.to_owned(), shadow(items, id)?))).collect(),
+            shadowed: shadowed(items),
+            memory: self.layout.memory(),
+            personas: self.layout.personas(),
+            files: files(items, permissions, || self.trust().allows()),
             reach: if private { Reach::Private } else { Reach::Public },
         })
     }
+}
+
+/// Every tool that a thread with these permissions could be told of: the built-in ones, and those of files that are
+/// granted. Whether the project is trusted is asked when it matters.
+pub(super) fn known(items: &Items, permissions: &Permissions, trusted: impl FnMut() -> bool) -> Vec<KnownTool> {
+    tools::known(&shadowed(items), &files(items, permissions, trusted))
+}
+
+/// Built-in tools whose place an item has taken.
+fn shadowed(items: &Items) -> BTreeMap<String, String> {
+    tools::ids().filter_map(|id| Some((id.to_owned(), shadow(items, id)?))).collect()
+}
+
+/// Tools that are files and are granted, each with the reason why it is not offered.
+fn files(items: &Items, permissions: &Permissions, mut trusted: impl FnMut() -> bool) -> Vec<KnownTool> {
+    let mut asked = None;
+    let mut files = Vec::new();
+    for Found { item, .. } in items.iter().filter(|found| found.item.kind == Kind::Tool) {
+        let id = item.id.as_str();
+        let built_in = tools::ids().any(|own| own == id);
+        if built_in || permissions.verdict(&[to_execute(id)]) == Verdict::Denied {
+            continue;
+        }
+        let space = items.space(item);
+        let absent = match read(items, item) {
+            Ok(None) => continue,
+            Err(message) => Absence::Refused { message },
+            Ok(Some(language)) => {
+                let strange = space == Space::Project && !*asked.get_or_insert_with(&mut trusted);
+                let also = if strange { ", and you have not trusted this project" } else { "" };
+                Absence::NotRun { message: format!("tools in {language} cannot be run yet{also}") }
+            }
+        };
+        let (id, path) = (id.to_owned(), item.path.clone());
+        files.push(KnownTool {
+            spec: ToolSpec { name: flattened(&id), description: String::new(), schema: serde_json::Value::Null },
+            origin: Origin::Item { space, id: id.clone(), path, lines: None, signature: None, via: None },
+            item: id,
+            aliases: Vec::new(),
+            absent: Some(absent),
+        });
+    }
+    files
+}
+
+/// What else lies among tools: it is no tool for a model.
+const PARTS: [&str; 9] = [
+    "runtime",
+    "primitive",
+    "config",
+    "config-schema",
+    "parser",
+    "processor",
+    "extractor",
+    "email_provider",
+    "mcp_server",
+];
+
+/// The language of a tool that a model could be told of; none for a file that is something else.
+///
+/// # Errors
+/// What is wrong with the file.
+fn read(items: &Items, item: &crate::items::Item) -> Result<Option<&'static str>, String> {
+    if item.id.as_str().split('/').any(|name| name == "providers") {
+        return Ok(None);
+    }
+    let file = items.file(item);
+    let text = items.read(item).map_err(|problem| problem.to_string())?;
+    let (tool, problems) = Tool::parse(&text, &file);
+    if let Some(problem) = problems.iter().find(|problem| problem.severity == Severity::Error) {
+        return Err(problem.to_string());
+    }
+    if !tool.is_declared() || tool.tool_type.as_deref().is_some_and(|kind| PARTS.contains(&kind)) {
+        return Ok(None);
+    }
+    if tool.config_schema.is_none() && tool.input_schema.is_none() && tool.parameters.is_none() {
+        return Err("it says nothing of its parameters (CONFIG_SCHEMA), so no model could call it".to_owned());
+    }
+    Ok(Some(match file.extension().and_then(|ending| ending.to_str()) {
+        Some("py") => "Python",
+        Some("js" | "ts" | "mjs" | "cjs") => "JavaScript",
+        Some("sh") => "shell",
+        _ => "YAML",
+    }))
 }
 
 /// The file of an item that has a built-in tool's id.

@@ -296,6 +296,7 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         | Event::CompactRequested {}
         | Event::ContextCompacted { .. }
         | Event::PermissionsSet { .. }
+        | Event::PersonaChanged { .. }
         | Event::ApprovalRequested { .. }
         | Event::ApprovalGiven { .. }
         | Event::PermissionDenied { .. }

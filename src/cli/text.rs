@@ -95,6 +95,10 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
             writeln!(output, "! a torn last line was cut off the log ({cut_bytes} bytes at {at_offset})\n")
         }
         Event::ModelChanged { model } => writeln!(output, "· model is now {model}\n"),
+        Event::PersonaChanged { persona: Some(persona) } => {
+            writeln!(output, "· persona is now {}\n", harmless(&persona.name))
+        }
+        Event::PersonaChanged { persona: None } => writeln!(output, "· no persona any more\n"),
         Event::Notice { text } => writeln!(output, "! {}\n", harmless(text)),
         Event::ThreadStarted { .. }
         | Event::WorkerStarted { .. }

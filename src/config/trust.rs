@@ -1,7 +1,7 @@
 //! Whether a person trusts a project to run things: once, and by the content of what can run.
 //!
 //! What can run is every file below a few folders of the project's `.ai`: tools, settings (hooks among them, and keys
-//! that are believed), context providers, extensions. The record lies among the person's own files, one for each
+//! that are believed), extensions; and knowledge in YAML that names a command. The record lies among the person's own files, one for each
 //! project. When any of those files changes, the project is not trusted any more until the person looked again.
 
 use super::Dirs;
@@ -17,6 +17,12 @@ pub const FOLDERS: [&str; 5] = ["tools", "config", "context", "extensions", "par
 
 /// The project's own settings, below `config`; they are made of plain words and can run nothing.
 const PLAIN: &str = "config/levain.toml";
+
+/// What the file of a context provider holds that runs a command.
+const COMMAND: &[u8] = b"command";
+
+/// Deeper folders hold no items.
+const DEEPEST: usize = 32;
 
 /// More than this is not looked through, and so not trusted.
 const MOST_FILES: usize = 20_000;
@@ -159,6 +165,7 @@ impl Runnable {
         for folder in FOLDERS {
             look.folder(folder)?;
         }
+        look.commands("knowledge", 0)?;
         let hash = ContentHash::of(look.said.as_bytes()).as_str().to_owned();
         Ok((!look.files.is_empty()).then_some(Self { files: look.files, hash }))
     }
@@ -185,6 +192,29 @@ impl Look {
             Err(error) => return Err(told(&path, &error)),
         };
         if meta.is_dir() { self.entries(below) } else { self.entry(below, &path) }
+    }
+
+    /// Knowledge in YAML that names a command: a context provider that runs one. Links are not followed into folders,
+    /// as they are not where items are listed.
+    fn commands(&mut self, below: &str, depth: usize) -> io::Result<()> {
+        let path = self.inside.join(below);
+        if depth > DEEPEST || !fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
+            return Ok(());
+        }
+        let entries: io::Result<Vec<_>> = fs::read_dir(&path).and_then(Iterator::collect);
+        let mut entries = entries.map_err(|error| told(&path, &error))?;
+        entries.sort_by_key(fs::DirEntry::file_name);
+        for entry in entries {
+            let (name, path) = (entry.file_name(), entry.path());
+            let below = format!("{below}/{}", name.to_string_lossy());
+            let yaml = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                self.commands(&below, depth + 1)?;
+            } else if yaml && path.is_file() && self.read(&path)?.windows(COMMAND.len()).any(|part| part == COMMAND) {
+                self.entry(&below, &path)?;
+            }
+        }
+        Ok(())
     }
 
     fn entries(&mut self, below: &str) -> io::Result<()> {
@@ -311,6 +341,18 @@ mod tests {
         differs();
         symlink(folder.path(), ai.join("tools/far")).unwrap();
         assert!(Runnable::of(&root).unwrap_err().to_string().contains("link to a folder"));
+    }
+
+    #[test]
+    fn knowledge_counts_when_it_names_a_command() {
+        let (_folder, dirs, root) = project();
+        fs::create_dir_all(root.join(".ai/knowledge/team")).unwrap();
+        fs::write(root.join(".ai/knowledge/team/plain.yaml"), "state: calm").unwrap();
+        fs::write(root.join(".ai/knowledge/team/words.md"), "command: nothing").unwrap();
+        assert_eq!(Trust::of(&dirs, &root), Trust::Nothing);
+        fs::write(root.join(".ai/knowledge/team/load.yaml"), "command: [uptime]").unwrap();
+        let Trust::Unknown(runnable) = Trust::of(&dirs, &root) else { panic!("trusted unasked") };
+        assert_eq!(runnable.files, ["knowledge/team/load.yaml"]);
     }
 
     #[test]

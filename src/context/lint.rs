@@ -5,7 +5,7 @@ use super::plan::Plan;
 use crate::domain::{Absence, Assembly, Channel, Decision, Layer, LayerKind, Origin, Piece, Severity, Tokens, Via};
 use regex::RegexSet;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Something that is probably wrong.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -47,12 +47,50 @@ pub fn lint(plan: &Plan, again: &Plan, assembly: &Assembly) -> Vec<Finding> {
         },
         remedy: problem.remedy.clone(),
     }));
-    duplicates(assembly, &mut findings);
     absences(plan, &mut findings);
     unstable(plan, again, &mut findings);
     texts(plan, &mut findings);
-    shares(assembly, &mut findings);
+    findings.extend(sent(&assembly.layers));
     findings
+}
+
+/// Looks at the layers of one request, also of one that was sent.
+#[must_use]
+pub fn sent(layers: &[Layer]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    duplicates(layers, &mut findings);
+    palette(layers, &mut findings);
+    shares(layers, &mut findings);
+    findings
+}
+
+/// Tools that the request tells of and that none of the thread's `turns` called, by their items. A thread of fewer than
+/// `least` turns may still need them.
+#[must_use]
+pub fn unused(layers: &[Layer], called: &BTreeSet<String>, turns: u32, least: u32) -> Vec<Finding> {
+    let tools = included(layers).filter(|layer| layer.kind == LayerKind::ToolSchema && turns >= least);
+    tools
+        .filter(|layer| !called.contains(&layer.id))
+        .map(|layer| {
+            let message =
+                format!("was told of in {turns} turns and never called: ~{} tokens each time", layer.tokens.count.0);
+            finding("unused", &layer.id, message, "grant it where it is needed")
+        })
+        .collect()
+}
+
+fn included(layers: &[Layer]) -> impl Iterator<Item = &Layer> {
+    layers.iter().filter(|layer| layer.decision == Decision::Included)
+}
+
+/// Tools that are granted and for which no room was left.
+fn palette(layers: &[Layer], findings: &mut Vec<Finding>) {
+    for layer in layers {
+        if let Decision::Skipped { absence: absence @ Absence::OverBudget { .. } } = &layer.decision {
+            let remedy = "grant fewer tools, name this one, or raise resilience.tool_preload.max_tokens";
+            findings.push(finding("palette", &layer.id, absence.to_string(), remedy));
+        }
+    }
 }
 
 fn finding(rule: &'static str, layer: &str, message: impl Into<String>, remedy: &str) -> Finding {
@@ -61,10 +99,9 @@ fn finding(rule: &'static str, layer: &str, message: impl Into<String>, remedy: 
 }
 
 /// The same text twice in one request.
-fn duplicates(assembly: &Assembly, findings: &mut Vec<Finding>) {
+fn duplicates(layers: &[Layer], findings: &mut Vec<Finding>) {
     let mut seen: BTreeMap<&str, &Layer> = BTreeMap::new();
-    for layer in assembly.included().filter(|layer| layer.kind != LayerKind::History && layer.tokens.count > Tokens(4))
-    {
+    for layer in included(layers).filter(|layer| layer.kind != LayerKind::History && layer.tokens.count > Tokens(4)) {
         match seen.get(layer.hash.as_str()) {
             Some(first) => findings.push(finding(
                 "duplicate",
@@ -120,7 +157,9 @@ fn absences(plan: &Plan, findings: &mut Vec<Finding>) {
             | Absence::Condition { .. }
             | Absence::Duplicate { .. }
             | Absence::NothingToSay
-            | Absence::NotRun { .. } => {}
+            | Absence::NotRun { .. }
+            | Absence::OverBudget { .. }
+            | Absence::SwitchedOff { .. } => {}
         }
     }
 }
@@ -168,9 +207,9 @@ fn texts(plan: &Plan, findings: &mut Vec<Finding>) {
     }
 }
 
-fn shares(assembly: &Assembly, findings: &mut Vec<Finding>) {
-    let all = assembly.tokens();
-    for layer in assembly.included().filter(|layer| !matches!(layer.channel, Channel::Messages { .. })) {
+fn shares(layers: &[Layer], findings: &mut Vec<Finding>) {
+    let all: Tokens = included(layers).map(|layer| layer.tokens.count).sum();
+    for layer in included(layers).filter(|layer| !matches!(layer.channel, Channel::Messages { .. })) {
         if layer.tokens.count > LARGE && layer.tokens.count.0 > all.0 / SHARE {
             let message = format!("is about {} of {all} tokens", layer.tokens.count);
             findings.push(finding("share", &layer.id, message, "bring along what is needed and let the rest be read"));
@@ -193,5 +232,34 @@ mod tests {
         for plain in ["the token budget is small", "password: ask me", "task-1234567890123456789012"] {
             assert!(!secrets.is_match(plain), "{plain}");
         }
+    }
+
+    #[test]
+    fn tools_that_nobody_called_are_told_after_some_turns() {
+        use crate::domain::{ContentHash, Lifetime, TokenCount};
+        let layer = |id: &str, decision: Decision| Layer {
+            id: id.to_owned(),
+            kind: LayerKind::ToolSchema,
+            channel: Channel::Tools,
+            origin: Origin::Thread,
+            tokens: TokenCount { count: Tokens(120), exact: false },
+            lifetime: Lifetime::PerCall,
+            decision,
+            hash: ContentHash::of(id.as_bytes()),
+            range: 0..0,
+        };
+        let absence = Absence::OverBudget { needs: Tokens(90), left: Tokens(10), budget: Tokens(100) };
+        let layers = [
+            layer("a/used", Decision::Included),
+            layer("a/idle", Decision::Included),
+            layer("a/wide", Decision::Skipped { absence }),
+        ];
+        let called = BTreeSet::from(["a/used".to_owned()]);
+        let found = unused(&layers, &called, 5, 5);
+        assert_eq!((found.len(), found[0].layer.as_str(), found[0].rule), (1, "a/idle", "unused"));
+        assert!(found[0].message.contains("in 5 turns") && found[0].message.contains("~120 tokens"));
+        assert_eq!(unused(&layers, &called, 4, 5), []);
+        let found = sent(&layers);
+        assert_eq!((found.len(), found[0].rule, found[0].layer.as_str()), (1, "palette", "a/wide"));
     }
 }

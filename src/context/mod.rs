@@ -11,8 +11,10 @@ pub mod control;
 pub mod diff;
 mod facts;
 pub mod fill;
+pub mod gauge;
 mod library;
 pub mod lint;
+mod palette;
 mod plan;
 mod provider;
 #[cfg(test)]
@@ -22,5 +24,6 @@ pub mod words;
 pub use assemble::{Parts, assemble};
 pub use facts::Start;
 pub use library::{Library, Loaded, Lost, ProjectFile, Skill};
+pub use palette::{Preload, offer, tree};
 pub use plan::{Ask, CONSTITUTION, Plan, PlanError, is_told, plan, space};
-pub use provider::{State, Surroundings};
+pub use provider::{ContextCommand, State, Surroundings};

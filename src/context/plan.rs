@@ -7,6 +7,7 @@ use super::condition::judge;
 use super::facts::{Facts, Start};
 use super::fill::Filling;
 use super::library::{Library, Loaded, Lost};
+use super::palette::Preload;
 use super::provider::{self, State, Surroundings};
 use crate::domain::{Absence, Decision, Grant, LayerKind, Lifetime, Origin, Piece, Problem, Severity, Space, Via};
 use crate::items::directive::{Mention, Values};
@@ -58,6 +59,8 @@ pub struct Plan {
     pub hooks: Vec<Hook>,
     /// What conditions and placeholders saw.
     pub fields: Value,
+    /// How many tools may be told.
+    pub preload: Preload,
     /// What is wrong and costs nothing so far.
     pub problems: Vec<Problem>,
 }
@@ -193,6 +196,7 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
         compaction,
         hooks,
         fields,
+        preload: Preload::default(),
         problems,
     })
 }
@@ -438,8 +442,14 @@ impl Planning<'_> {
         let text = if said("instructions").is_empty() { loaded.value.body.trim() } else { said("instructions") };
         let origin = loaded.origin(&mention.id, None, via);
         instructions.extend(with_shadows(included(&mention.id, kind, origin.clone(), text), &loaded));
-        if !said("state").is_empty() {
-            state.push(State::written(&mention.id, origin, said("state")));
+        match provider::command(&mention.id, loaded.space, &loaded.value.metadata) {
+            Ok(Some(command)) => state.push(State::asked(origin, command)),
+            Ok(None) if said("state").is_empty() => {}
+            Ok(None) => state.push(State::written(&mention.id, origin, said("state"))),
+            Err(message) => {
+                let message = format!("{}: {message}", loaded.file);
+                instructions.push(skipped(&mention.id, LayerKind::ContextState, origin, Absence::Refused { message }));
+            }
         }
         Ok(())
     }

@@ -5,10 +5,13 @@
 
 use super::library::{ProjectFile, Skill};
 use super::plan::{included, skipped};
-use crate::domain::{Absence, LayerKind, Origin, Piece, Space};
+use crate::domain::{Absence, LayerKind, Origin, Persona, Piece, Space};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// What was seen around the thread just before a call.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Surroundings {
     /// Date, time to the minute, and zone, as people write them.
     pub now: Option<String>,
@@ -18,6 +21,43 @@ pub struct Surroundings {
     pub branch: Option<String>,
     /// How many files differ from the last commit.
     pub changed: Option<u32>,
+    /// What the project's threads remember, the oldest first: number and text. In words why, where that does not read.
+    pub memory: Result<Vec<(u64, String)>, String>,
+    /// Who the thread speaks and works as.
+    pub persona: Option<Persona>,
+    /// What commands of providers said, by the provider's name; in words why, where one did not.
+    pub commands: BTreeMap<String, Result<String, String>>,
+}
+
+impl Default for Surroundings {
+    fn default() -> Self {
+        Self {
+            now: None,
+            folder: String::new(),
+            branch: None,
+            changed: None,
+            memory: Ok(Vec::new()),
+            persona: None,
+            commands: BTreeMap::new(),
+        }
+    }
+}
+
+/// A command that says how it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextCommand {
+    /// The provider's name.
+    pub name: String,
+    /// The space it was written in, which decides whether it may run.
+    pub space: Space,
+    /// The program and its arguments. Nothing in them is filled in.
+    pub command: Vec<String>,
+    pub deadline: Duration,
+    /// Files of the project: while they stay as they are the command is not asked again. Without any it is asked for
+    /// each call.
+    pub inputs: Vec<String>,
+    /// Whether a call goes on when the command fails.
+    pub optional: bool,
 }
 
 /// One provider's word on how it stands.
@@ -32,9 +72,20 @@ pub struct State {
 enum Says {
     Time,
     Project,
+    Memory,
+    Persona,
     /// Always the same.
     Text(String),
+    Command(ContextCommand),
 }
+
+/// Notes that are told without being searched for, and how much of each.
+const MOST_NOTES: usize = 8;
+const NOTE_LETTERS: usize = 300;
+
+/// How long a command may take when its file says nothing, and at most.
+const USUAL_DEADLINE: Duration = Duration::from_secs(5);
+const LONGEST_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The instructions of a provider that is part of the program, and its state.
 pub(super) fn built_in(name: &str) -> Option<(&'static str, State)> {
@@ -48,6 +99,16 @@ pub(super) fn built_in(name: &str) -> Option<(&'static str, State)> {
              true now and may differ from what was true earlier in the conversation.",
             Says::Project,
         ),
+        "memory" => (
+            "This project has a memory that its threads share. Under \"Current context\" you are told its newest notes; \
+             they were written by other threads and may be outdated. Where you have the tools for it, search it before \
+             you find out again what somebody may know, and remember what will matter to others.",
+            Says::Memory,
+        ),
+        "persona" => (
+            "When \"Current context\" names a persona, speak and work as it says. What stands above it still holds.",
+            Says::Persona,
+        ),
         _ => return None,
     };
     Some((instructions, State { name: name.to_owned(), origin: Origin::Provider { name: name.to_owned() }, says }))
@@ -58,24 +119,111 @@ impl State {
         Self { name: name.to_owned(), origin, says: Says::Text(text.to_owned()) }
     }
 
+    pub(super) fn asked(origin: Origin, command: ContextCommand) -> Self {
+        Self { name: command.name.clone(), origin, says: Says::Command(command) }
+    }
+
     /// Whether it has to be looked what is around.
     #[must_use]
     pub fn needs_surroundings(&self) -> bool {
-        !matches!(self.says, Says::Text(_))
+        !matches!(self.says, Says::Text(_) | Says::Persona)
+    }
+
+    /// The command that has to be asked.
+    #[must_use]
+    pub fn command(&self) -> Option<&ContextCommand> {
+        if let Says::Command(command) = &self.says { Some(command) } else { None }
+    }
+
+    /// Whether the project's memory has to be read.
+    #[must_use]
+    pub fn needs_memory(&self) -> bool {
+        self.says == Says::Memory
+    }
+
+    /// Why no call can be made, where a command failed that must not.
+    #[must_use]
+    pub fn failure(&self, surroundings: &Surroundings) -> Option<String> {
+        let command = self.command().filter(|command| !command.optional)?;
+        let Some(Err(why)) = surroundings.commands.get(&command.name) else { return None };
+        Some(format!("the context provider `{}` must answer, and {why}", command.name))
     }
 
     pub(super) fn piece(&self, surroundings: &Surroundings) -> Piece {
+        let kind = LayerKind::ContextState;
+        let refused = |message: &String| {
+            skipped(&self.name, kind, self.origin.clone(), Absence::Refused { message: message.clone() })
+        };
         let text = match &self.says {
             Says::Time => surroundings.now.as_ref().map(|now| format!("Now: {now}")),
             Says::Project => Some(project(surroundings)),
+            Says::Memory => match &surroundings.memory {
+                Ok(notes) => memory(notes),
+                Err(message) => return refused(message),
+            },
+            Says::Persona => {
+                surroundings.persona.as_ref().map(|Persona { name, text }| format!("You are {name}. {text}"))
+            }
             Says::Text(text) => Some(text.clone()),
+            Says::Command(command) => match surroundings.commands.get(&command.name) {
+                Some(Ok(said)) => Some(format!("{}:\n{said}", command.name)).filter(|_| !said.is_empty()),
+                Some(Err(message)) => return refused(message),
+                None => None,
+            },
         };
-        let kind = LayerKind::ContextState;
         match text {
             Some(text) => included(&self.name, kind, self.origin.clone(), &text),
             None => skipped(&self.name, kind, self.origin.clone(), Absence::NothingToSay),
         }
     }
+}
+
+/// The command of a provider that somebody wrote; none when it has none.
+///
+/// # Errors
+/// What is wrong with it.
+pub(super) fn command(
+    name: &str,
+    space: Space,
+    metadata: &Map<String, Value>,
+) -> Result<Option<ContextCommand>, String> {
+    let texts = |key: &str| -> Result<Vec<String>, String> {
+        let Some(value) = metadata.get(key) else { return Ok(Vec::new()) };
+        let list = value.as_array().into_iter().flatten().map(|part| part.as_str().map(str::to_owned));
+        let texts: Option<Vec<String>> = list.collect();
+        texts.filter(|_| value.is_array()).ok_or_else(|| format!("its `{key}` is not a list of texts"))
+    };
+    let (command, inputs) = (texts("command")?, texts("inputs")?);
+    if command.is_empty() {
+        return Ok(None);
+    }
+    let seconds = metadata.get("timeout_seconds").and_then(Value::as_f64);
+    let deadline = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(USUAL_DEADLINE);
+    Ok(Some(ContextCommand {
+        name: name.to_owned(),
+        space,
+        command,
+        deadline: deadline.min(LONGEST_DEADLINE),
+        inputs,
+        optional: metadata.get("optional").and_then(Value::as_bool).unwrap_or(true),
+    }))
+}
+
+/// The newest notes, the newest first.
+fn memory(notes: &[(u64, String)]) -> Option<String> {
+    let mut text = match notes.len() {
+        0 => return None,
+        count @ 1..=MOST_NOTES => format!("Remembered in this project ({count}):"),
+        count => format!("Remembered in this project (the newest {MOST_NOTES} of {count}):"),
+    };
+    for (id, note) in notes.iter().rev().take(MOST_NOTES) {
+        let cut: String = note.chars().take(NOTE_LETTERS).collect();
+        let more = if cut.len() < note.len() { " …" } else { "" };
+        for part in ["\n- [", &id.to_string(), "] ", &cut.replace('\n', " "), more] {
+            text.push_str(part);
+        }
+    }
+    Some(text)
 }
 
 fn project(surroundings: &Surroundings) -> String {

@@ -1,5 +1,7 @@
 //! Plans of whole threads: which items arrive where, in which order, and why others do not.
 
+mod faults;
+
 use super::*;
 use crate::domain::{
     Absence, Decision, Entry, Layer, LayerKind, Limits, Message, ModelRef, Money, Piece, Space, ThreadKind, Tokens,
@@ -476,12 +478,63 @@ fn providers_explain_themselves_and_say_how_it_stands() {
         folder: "/srv/moon".into(),
         branch: Some("main".into()),
         changed: Some(2),
+        ..Surroundings::default()
     };
     let state = plan.state(&surroundings);
     let texts: Vec<_> = state.iter().map(|piece| &*piece.text).collect();
     let project = "Project: /srv/moon, git branch main, 2 files changed since the last commit";
     assert_eq!(texts, [project, "Now: noon", "On call is Ada."]);
     assert_eq!(&*plan.state(&Surroundings::default())[0].text, "Project: ");
+}
+
+#[test]
+fn memory_and_persona_are_state() {
+    let context = "<context><provider>memory</provider><provider>persona</provider></context>";
+    let plan = planned(&Shelf::default().directive("a", "", context), "a", "hooks: []").unwrap();
+    assert!(plan.state(&Surroundings::default()).iter().all(|piece| !piece.is_included()));
+    let persona = crate::domain::Persona { name: "Ada".into(), text: "Counts everything.".into() };
+    let notes = (1..=10).map(|id| (id, if id == 9 { "long ".repeat(100) } else { format!("note\n{id}") })).collect();
+    let surroundings = Surroundings { memory: Ok(notes), persona: Some(persona), ..Surroundings::default() };
+    let state = plan.state(&surroundings);
+    let lines: Vec<&str> = state[0].text.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (9, "Remembered in this project (the newest 8 of 10):"));
+    assert_eq!((lines[1], lines[8]), ("- [10] note 10", "- [3] note 3"));
+    assert!(lines[2].chars().count() < 320 && lines[2].ends_with(" …"), "{}", lines[2]);
+    assert_eq!(&*state[1].text, "You are Ada. Counts everything.");
+    let broken = Surroundings { memory: Err("it does not read".into()), ..Surroundings::default() };
+    let refused = Decision::Skipped { absence: Absence::Refused { message: "it does not read".into() } };
+    assert_eq!(plan.state(&broken)[0].decision, refused);
+}
+
+#[test]
+fn a_command_of_a_provider_says_how_it_stands_or_why_not() {
+    let context =
+        "<context><provider>team/load</provider><provider>team/must</provider><provider>team/bad</provider></context>";
+    let mut shelf = Shelf::default().directive("a", "", context);
+    for (id, yaml) in [
+        ("team/load", "instructions: Mind the load.\ncommand: [uptime, -p]\ntimeout_seconds: 90\ninputs: [a]\n"),
+        ("team/must", "command: [must]\noptional: false\n"),
+        ("team/bad", "command: rm\n"),
+    ] {
+        shelf.knowledge.insert(id.into(), format!("```yaml\nname: x\n{yaml}```\n"));
+    }
+    let plan = planned(&shelf, "a", "hooks: []").unwrap();
+    assert!(absences(&plan)["team/bad"].contains("its `command` is not a list of texts"));
+    let command = plan.state[0].command().unwrap();
+    assert_eq!((command.command.join(" "), command.deadline.as_secs()), ("uptime -p".to_owned(), 30));
+    assert!(command.optional && command.inputs == ["a"]);
+    let said = BTreeMap::from([
+        ("team/load".to_owned(), Ok("${model} up".to_owned())),
+        ("team/must".to_owned(), Err("`must` ended with 1".to_owned())),
+    ]);
+    let surroundings = Surroundings { commands: said, ..Surroundings::default() };
+    let state = plan.state(&surroundings);
+    // What a command said is data.
+    assert_eq!(&*state[0].text, "team/load:\n${model} up");
+    assert!(matches!(&state[1].decision, Decision::Skipped { absence: Absence::Refused { .. } }));
+    assert_eq!(plan.state[0].failure(&surroundings), None);
+    let why = plan.state[1].failure(&surroundings).unwrap();
+    assert_eq!(why, "the context provider `team/must` must answer, and `must` ended with 1");
 }
 
 #[test]

@@ -193,8 +193,17 @@ pub enum Absence {
     Empty,
     /// Its provider has nothing to say.
     NothingToSay,
-    /// Its hook wants something done that is not done here.
+    /// It wants something done that is not done here.
     NotRun { message: String },
+    /// A tool whose description no longer fits among those of the others.
+    OverBudget {
+        needs: Tokens,
+        /// What the tools before it left.
+        left: Tokens,
+        budget: Tokens,
+    },
+    /// No tools are offered at all; `by` is where that is written.
+    SwitchedOff { by: String },
 }
 
 impl fmt::Display for Absence {
@@ -216,6 +225,12 @@ impl fmt::Display for Absence {
             }
             Self::Empty => formatter.write_str("holds no text"),
             Self::NothingToSay => formatter.write_str("has nothing to say here"),
+            Self::OverBudget { needs, left, budget } => write!(
+                formatter,
+                "needs ~{} tokens, and {} of {} for tools were left (resilience.tool_preload.max_tokens)",
+                needs.0, left.0, budget.0
+            ),
+            Self::SwitchedOff { by } => write!(formatter, "tools are switched off by {by}"),
         }
     }
 }

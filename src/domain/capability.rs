@@ -41,8 +41,7 @@ impl Permissions {
     #[must_use]
     pub fn verdict(&self, names: &[String]) -> Verdict {
         let fits = |pattern: &str| names.iter().any(|name| matches(pattern, name));
-        let grants = self.grants.iter().filter(|grant| fits(&grant.capability));
-        match grants.max_by_key(|grant| (exactness(&grant.capability), grant.ask)) {
+        match counting(&self.grants, names) {
             None => Verdict::Denied,
             Some(Grant { ask: true, .. }) if !self.allowed.iter().any(|pattern| fits(pattern)) => Verdict::Ask,
             Some(_) => Verdict::Allowed,
@@ -50,8 +49,16 @@ impl Permissions {
     }
 }
 
+/// The grant that counts for an item that goes by `names`: the one that names it most exactly.
+#[must_use]
+pub fn counting<'a>(grants: &'a [Grant], names: &[String]) -> Option<&'a Grant> {
+    let fitting = grants.iter().filter(|grant| names.iter().any(|name| matches(&grant.capability, name)));
+    fitting.max_by_key(|grant| (exactness(&grant.capability), grant.ask))
+}
+
 /// How exactly a pattern names what it fits: without wildcards first, then by the letters that stand for themselves.
-fn exactness(pattern: &str) -> (bool, usize) {
+#[must_use]
+pub fn exactness(pattern: &str) -> (bool, usize) {
     let wild = |letter: char| matches!(letter, '*' | '?' | '[');
     (!pattern.contains(wild), pattern.chars().filter(|letter| !wild(*letter)).count())
 }
@@ -60,6 +67,13 @@ fn exactness(pattern: &str) -> (bool, usize) {
 #[must_use]
 pub fn to_execute(item: &str) -> String {
     format!("rye.execute.tool.{}", item.replace('/', "."))
+}
+
+/// Whether a tool is one of the primaries, through which everything else can be reached, or how a directive returns: its
+/// place in a palette costs nothing.
+#[must_use]
+pub fn is_primary(item: &str) -> bool {
+    matches!(item, "rye/execute" | "rye/fetch" | "rye/sign" | "rye/agent/threads/directive_return")
 }
 
 /// The name under which an item is offered to a model: letters, digits and `_`.

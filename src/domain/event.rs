@@ -251,6 +251,10 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },
+    /// The thread speaks and works as somebody else from here on, or as itself again.
+    PersonaChanged {
+        persona: Option<super::persona::Persona>,
+    },
     /// A limit was reached before a turn. An interactive thread waits for a higher one, a one-shot thread ends.
     Limit {
         code: LimitKind,

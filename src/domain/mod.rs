@@ -14,11 +14,13 @@ pub mod id;
 pub mod image;
 pub mod input;
 pub mod message;
+pub mod persona;
 pub mod policy;
 pub mod problem;
 pub mod request;
 pub mod rules;
 pub mod status;
+pub mod tool;
 
 pub use amount::{Money, Tokens, Usage};
 pub use assembly::{
@@ -33,8 +35,10 @@ pub use id::{CallId, ContentHash, ModelRef, ThreadId};
 pub use image::Image;
 pub use input::{BadInput, Input, Values};
 pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
+pub use persona::Persona;
 pub use policy::{Policies, Policy};
 pub use problem::{Problem, Severity, nearest};
 pub use request::{MessageRef, RequestRecord, ToolRef};
 pub use rules::{ErrorPattern, Pause, Retry, Rules, WindowRules};
 pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};
+pub use tool::KnownTool;

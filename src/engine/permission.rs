@@ -3,11 +3,7 @@
 use super::thread::Thread;
 use crate::domain::capability::{flattened, to_execute};
 use crate::domain::event::Denial;
-use crate::domain::{
-    Assembly, Channel, ContentHash, Decision, Event, Layer, LayerKind, Lifetime, Origin, Permissions, Space,
-    ThreadKind, TokenCount, ToolCall, ToolRef, ToolSpec, Verdict,
-};
-use crate::ports::KnownTool;
+use crate::domain::{ContentHash, Event, KnownTool, ThreadKind, ToolCall, Verdict};
 
 /// What a call means: the item, and the capabilities any of which allows it, the item's own first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,60 +18,13 @@ pub struct Meant {
 pub fn meant(tools: &[KnownTool], name: &str) -> Meant {
     let goes_by = |tool: &KnownTool| {
         let mut ids = std::iter::once(&tool.item).chain(&tool.aliases);
-        tool.spec.name == name || ids.any(|id| id == name || flattened(id) == name)
+        ids.any(|id| id == name || flattened(id) == name)
     };
-    match tools.iter().find(|tool| goes_by(tool)) {
-        Some(tool) => Meant { item: tool.item.clone(), capabilities: capabilities(tool) },
+    let offered = tools.iter().find(|tool| tool.spec.name == name);
+    match offered.or_else(|| tools.iter().find(|tool| goes_by(tool))) {
+        Some(tool) => Meant { item: tool.item.clone(), capabilities: tool.capabilities() },
         None => Meant { item: name.to_owned(), capabilities: vec![to_execute(name)] },
     }
-}
-
-fn capabilities(tool: &KnownTool) -> Vec<String> {
-    std::iter::once(&tool.item).chain(&tool.aliases).map(|id| to_execute(id)).collect()
-}
-
-/// The tools to offer to a model: those that are granted, asking included, and whose place nobody has taken.
-#[must_use]
-pub fn palette(permissions: &Permissions, tools: Vec<KnownTool>) -> Vec<KnownTool> {
-    let granted = |tool: &KnownTool| permissions.verdict(&capabilities(tool)) != Verdict::Denied;
-    tools.into_iter().filter(|tool| tool.taken_by.is_none() && granted(tool)).collect()
-}
-
-/// The tools that a thread may use, with a layer of `assembly` for each.
-pub fn offer(
-    assembly: &mut Assembly,
-    permissions: &Permissions,
-    known: Vec<KnownTool>,
-) -> (Vec<ToolSpec>, Vec<ToolRef>) {
-    let offered = palette(permissions, known);
-    let mut refs = Vec::with_capacity(offered.len());
-    let mut specs = Vec::with_capacity(offered.len());
-    for tool in offered {
-        let text = serde_json::to_string(&tool.spec).unwrap_or_default();
-        let hash = ContentHash::of(text.as_bytes());
-        assembly.layers.push(Layer {
-            id: tool.item.clone(),
-            kind: LayerKind::ToolSchema,
-            channel: Channel::Tools,
-            origin: Origin::Item {
-                space: Space::System,
-                id: tool.item.clone(),
-                path: "(built in)".to_owned(),
-                lines: None,
-                signature: None,
-                via: None,
-            },
-            tokens: TokenCount::estimated(&text),
-            lifetime: Lifetime::PerCall,
-            decision: Decision::Included,
-            hash: hash.clone(),
-            range: 0..text.len(),
-        });
-        assembly.texts.push(text.into());
-        refs.push(ToolRef { name: tool.spec.name.clone(), item: tool.item, hash });
-        specs.push(tool.spec);
-    }
-    (specs, refs)
 }
 
 /// Names a tool and its exact arguments.
@@ -132,11 +81,11 @@ pub fn denial_in_words(tool: &str, capability: &str, reason: Denial) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Grant, ToolSpec};
+    use crate::domain::{Origin, ToolSpec};
 
     fn tool(item: &str, alias: &str) -> KnownTool {
         let spec = ToolSpec { name: flattened(item), description: String::new(), schema: serde_json::json!({}) };
-        KnownTool { item: item.into(), aliases: vec![alias.into()], taken_by: None, spec }
+        KnownTool { item: item.into(), aliases: vec![alias.into()], origin: Origin::Thread, absent: None, spec }
     }
 
     #[test]
@@ -148,15 +97,6 @@ mod tests {
             assert_eq!(meant.capabilities, ["rye.execute.tool.rye.bash", "rye.execute.tool.rye.bash.bash"]);
         }
         assert_eq!(meant(&tools, "team/deploy").capabilities, ["rye.execute.tool.team.deploy"]);
-    }
-
-    #[test]
-    fn only_what_is_granted_is_offered() {
-        let grant = |capability: &str, ask| Grant { capability: capability.into(), ask };
-        let grants = vec![grant("rye.execute.tool.rye.bash", true), grant("rye.fetch.*", false)];
-        let permissions = Permissions { grants, allowed: Vec::new() };
-        let offered = palette(&permissions, vec![tool("rye/bash", "x"), tool("rye/file-system/ls", "y")]);
-        assert_eq!(offered.iter().map(|tool| tool.item.as_str()).collect::<Vec<_>>(), ["rye/bash"]);
     }
 
     #[test]

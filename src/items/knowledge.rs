@@ -1,5 +1,6 @@
 //! Knowledge: a text with metadata in a YAML fence, or, for `.yaml` files, the file itself.
 
+use super::brackets::is_shallow;
 use super::fence::{self, Parts};
 use super::id::ItemId;
 use super::markup::Lines;
@@ -150,6 +151,9 @@ impl Knowledge {
 
 /// The map that a YAML text is.
 pub(super) fn mapping(text: &str, first: u32, file: &Path) -> Result<Mapping, Problem> {
+    if !is_shallow(text) {
+        return Err(Problem::at(file, first, Severity::Error, "is nested too deeply to be read", "nest it less"));
+    }
     match serde_yaml::from_str::<Value>(text) {
         Ok(Value::Mapping(mapping)) => Ok(mapping),
         Ok(Value::Null) => {

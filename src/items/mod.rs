@@ -3,6 +3,7 @@
 //! [`find`] says which file an id means and which files it shadows. Parsers of what people write are tolerant: they
 //! return a value and a list of problems, and one mistake costs one entry.
 
+mod brackets;
 pub mod cascade;
 pub mod check;
 pub mod directive;

@@ -9,6 +9,6 @@ pub mod tools;
 
 pub use approvals::{Approvals, Forgetful};
 pub use clock::{Clock, SystemClock};
-pub use provider::{CallRequest, Provider, ProviderEvent, ProviderStream};
+pub use provider::{CallRequest, Counting, Provider, ProviderEvent, ProviderStream};
 pub use store::{StoreError, ThreadStore};
-pub use tools::{KnownTool, ToolListener, ToolOutcome, ToolRunner};
+pub use tools::{ToolListener, ToolOutcome, ToolRunner};

@@ -4,9 +4,10 @@
 //! state between calls, retries nothing (the engine decides that) and closes its connection when the stream is dropped.
 
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{CallId, ContentHash, Message, ToolSpec, Usage};
+use crate::domain::{CallId, ContentHash, Message, Tokens, ToolSpec, Usage};
 use futures_util::stream::Stream;
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -54,6 +55,9 @@ pub enum ProviderEvent {
 /// An answer under way. Ends after `Finished` or after an error; dropping it closes the connection.
 pub type ProviderStream = Pin<Box<dyn Stream<Item = Result<ProviderEvent, CallError>> + Send>>;
 
+/// A count of tokens under way.
+pub type Counting = Pin<Box<dyn Future<Output = Result<Tokens, CallError>> + Send>>;
+
 /// A place where models answer.
 pub trait Provider: Send + Sync {
     /// The name before the slash in `provider/model`.
@@ -61,6 +65,11 @@ pub trait Provider: Send + Sync {
 
     /// Where it is reached, for the request record; never holds a key.
     fn endpoint(&self) -> String;
+
+    /// Asks how many tokens `request` is, without answering it. None where there is no way to ask.
+    fn count(&self, _request: CallRequest) -> Option<Counting> {
+        None
+    }
 
     /// Starts a call. Failures before the first byte are the stream's first item.
     fn call(&self, request: CallRequest) -> ProviderStream;

@@ -1,7 +1,7 @@
 //! Running a tool call.
 
 use crate::domain::event::Process;
-use crate::domain::{CallId, ToolCall, ToolSpec};
+use crate::domain::{CallId, KnownTool, Persona, ToolCall};
 use std::future::{Future, ready};
 use std::pin::Pin;
 
@@ -23,18 +23,6 @@ impl ToolOutcome {
     }
 }
 
-/// A tool that can be run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct KnownTool {
-    /// Id of the item it is.
-    pub item: String,
-    /// Further ids it answers to.
-    pub aliases: Vec<String>,
-    /// The file of an item that has taken its place: then it is not offered, and a call says so.
-    pub taken_by: Option<String>,
-    pub spec: ToolSpec,
-}
-
 /// Something that has to wait.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -46,11 +34,15 @@ pub trait ToolListener: Send + Sync {
     /// A process has been made and waits. It may begin once this is over: then it is in the log and can be ended
     /// whatever happens to us.
     fn started(&self, process: Process) -> Waiting<'_, ()>;
+
+    /// The thread takes on a persona, or puts its own off. In the log once this is over.
+    fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()>;
 }
 
 /// Runs tool calls.
 pub trait ToolRunner: Send + Sync {
-    /// Every tool there is, in the order in which they are offered. Whether a thread may use one is not decided here.
+    /// Every tool there is, in the order in which they are offered, each with a name of its own. Whether a thread may use
+    /// one is not decided here.
     fn tools(&self) -> Vec<KnownTool> {
         Vec::new()
     }

@@ -5,11 +5,11 @@
 mod reply;
 pub(super) mod request;
 
-use super::answer;
 use super::http::{self, Http, Post};
 use super::site::{Auth, Site};
+use super::{answer, count};
 use crate::domain::event::CallError;
-use crate::ports::{CallRequest, Provider, ProviderStream};
+use crate::ports::{CallRequest, Counting, Provider, ProviderStream};
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::sync::Arc;
@@ -47,6 +47,21 @@ impl Provider for Anthropic {
 
     fn endpoint(&self) -> String {
         http::place(&self.url)
+    }
+
+    /// What a request holds is counted by itself; what says how to answer is refused there.
+    fn count(&self, request: CallRequest) -> Option<Counting> {
+        let provider = self.clone();
+        Some(Box::pin(async move {
+            let http = Arc::clone(&provider.http);
+            let url = provider.site.url("/v1", "/messages/count_tokens");
+            let mut post = Post { url, ..provider.post(&request)? };
+            let mut body: serde_json::Map<String, serde_json::Value> = count::object(&post.body)?;
+            let counted = ["model", "messages", "system", "tools", "tool_choice", "thinking"];
+            body.retain(|name, _| counted.contains(&name.as_str()));
+            post.body = count::written(&body)?;
+            count::told(&http.ask(post).await?, "input_tokens")
+        }))
     }
 
     fn call(&self, request: CallRequest) -> ProviderStream {

@@ -6,11 +6,11 @@
 mod reply;
 pub(super) mod request;
 
-use super::answer;
 use super::http::{self, Http, Post};
 use super::site::{Auth, Site};
+use super::{answer, count};
 use crate::domain::event::CallError;
-use crate::ports::{CallRequest, Provider, ProviderStream};
+use crate::ports::{CallRequest, Counting, Provider, ProviderStream};
 use reqwest::header::HeaderName;
 use std::sync::Arc;
 
@@ -50,6 +50,20 @@ impl Provider for Gemini {
 
     fn endpoint(&self) -> String {
         http::place(&self.site.url(VERSION, "/models"))
+    }
+
+    fn count(&self, request: CallRequest) -> Option<Counting> {
+        let provider = self.clone();
+        Some(Box::pin(async move {
+            let http = Arc::clone(&provider.http);
+            let model = request.model.strip_prefix("models/").unwrap_or(&request.model).to_owned();
+            let url = provider.site.url(VERSION, &format!("/models/{model}:countTokens"));
+            let mut post = Post { url, ..provider.post(&request)? };
+            let mut body = count::object(&post.body)?;
+            body.insert("model".to_owned(), format!("models/{model}").into());
+            post.body = count::written(&serde_json::json!({ "generateContentRequest": body }))?;
+            count::told(&http.ask(post).await?, "totalTokens")
+        }))
     }
 
     fn call(&self, request: CallRequest) -> ProviderStream {

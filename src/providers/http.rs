@@ -85,17 +85,49 @@ impl Http {
     /// When nothing can be sent at all.
     pub(crate) fn send(&self, post: Post) -> Result<Batches, CallError> {
         let Line { client, network } = self.line()?;
-        let place = place(&post.url);
-        // Of two values under one name the later counts.
-        let mut headers = HeaderMap::new();
-        for (name, value) in post.headers {
-            headers.insert(name, value);
-        }
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
-        let request = client.post(post.url).headers(headers).body(post.body);
-        Ok(network.stream(open(request, place, post.key, self.silence)))
+        let (place, key) = (place(&post.url), post.key.clone());
+        let request = prepared(client, post, "text/event-stream");
+        Ok(network.stream(open(request, place, key, self.silence)))
     }
+
+    /// Sends `post` and returns the whole of a short answer.
+    ///
+    /// # Errors
+    /// A refusal or a failure, classified.
+    pub(crate) async fn ask(&self, post: Post) -> Result<Vec<u8>, CallError> {
+        let (place, key) = (place(&post.url), post.key.clone());
+        let request = prepared(&self.line()?.client, post, "application/json");
+        let sent = within(self.silence, &place, request.send()).await?;
+        let mut response = sent.map_err(|error| transport_error(&error, &place, key.as_ref()))?;
+        if !response.status().is_success() {
+            return Err(within(self.silence, &place, refusal(response, &place, key.as_ref()))
+                .await
+                .unwrap_or_else(|error| error));
+        }
+        let mut body = Vec::new();
+        while let Some(piece) = within(self.silence, &place, response.chunk())
+            .await?
+            .map_err(|error| transport_error(&error, &place, key.as_ref()))?
+        {
+            body.extend_from_slice(&piece);
+            if body.len() > LARGEST_ERROR {
+                break;
+            }
+        }
+        Ok(body)
+    }
+}
+
+/// `post` as a request that accepts an answer of this kind.
+fn prepared(client: &Client, post: Post, accepts: &'static str) -> RequestBuilder {
+    // Of two values under one name the later counts.
+    let mut headers = HeaderMap::new();
+    for (name, value) in post.headers {
+        headers.insert(name, value);
+    }
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(ACCEPT, HeaderValue::from_static(accepts));
+    client.post(post.url).headers(headers).body(post.body)
 }
 
 /// The bytes of the answer, once the provider has begun a stream.

@@ -8,6 +8,7 @@ mod answer;
 pub mod anthropic;
 pub mod catalog;
 pub mod classify;
+mod count;
 mod error_body;
 #[cfg(fuzzing)]
 pub mod fuzzing;

@@ -49,6 +49,18 @@ impl Layout {
         self.project.join(".ai/agent/history.jsonl")
     }
 
+    /// What the project's threads remember together.
+    #[must_use]
+    pub fn memory(&self) -> PathBuf {
+        self.project.join(".ai/agent/memory.json")
+    }
+
+    /// The parts that the project's threads can play.
+    #[must_use]
+    pub fn personas(&self) -> PathBuf {
+        self.project.join(".ai/agent/personas.json")
+    }
+
     #[must_use]
     pub fn thread(&self, id: &ThreadId) -> Folder {
         Folder { path: self.threads().join(id.as_str()) }

@@ -36,7 +36,11 @@ pub fn read(layout: &Layout, thread: &ThreadId, number: u32) -> Result<Stored, S
     Ok(Stored { system: store.text(&record.system)?, messages, texts, record })
 }
 
-fn record(layout: &Layout, thread: &ThreadId, number: u32) -> Result<RequestRecord, StoreError> {
+/// Reads the record of request `number` of a thread, without its texts.
+///
+/// # Errors
+/// [`StoreError::Malformed`] when it is not there or does not read.
+pub fn record(layout: &Layout, thread: &ThreadId, number: u32) -> Result<RequestRecord, StoreError> {
     let path = layout.thread(thread).request(number);
     let malformed = |detail: String| StoreError::Malformed { what: "a request", path: path.clone(), detail };
     let text = files::read(&path)?.ok_or_else(|| malformed("there is no such request".to_owned()))?;

@@ -82,7 +82,7 @@ pub(super) async fn bash(
         .args(["-c", GATE, "sh", "bash", "-c", &arguments.command])
         .current_dir(folder)
         .env_clear()
-        .envs(environment.variables.iter().map(|(name, value)| (name, value)))
+        .envs(environment.variables())
         .process_group(0)
         .stdin(Stdio::piped())
         .stdout(writer.try_clone().map_err(not_started)?)

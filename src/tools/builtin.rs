@@ -1,9 +1,9 @@
 //! The table of built-in tools: id, further ids, what a model is told, parameters.
 
-use crate::domain::ToolSpec;
 use crate::domain::capability::flattened;
-use crate::ports::KnownTool;
+use crate::domain::{KnownTool, Origin, Space, ToolSpec};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// One built-in tool.
 #[derive(Debug)]
@@ -25,14 +25,34 @@ pub(super) enum Which {
     Grep,
     Bash,
     Fetch,
+    MemoryAdd,
+    MemorySearch,
+    MemoryUpdate,
+    MemoryRemove,
+    PersonaCreate,
+    PersonaSwitch,
 }
 
 impl Builtin {
+    /// The file that has taken the tool's place, if `shadowed` names one of its ids.
+    pub(super) fn taken_by<'a>(&self, shadowed: &'a BTreeMap<String, String>) -> Option<&'a String> {
+        let mut ids = std::iter::once(&self.item).chain(self.aliases);
+        ids.find_map(|id| shadowed.get(*id))
+    }
+
     pub(super) fn known(&self) -> KnownTool {
         KnownTool {
             item: self.item.to_owned(),
             aliases: self.aliases.iter().map(|id| (*id).to_owned()).collect(),
-            taken_by: None,
+            origin: Origin::Item {
+                space: Space::System,
+                id: self.item.to_owned(),
+                path: "(built in)".to_owned(),
+                lines: None,
+                signature: None,
+                via: None,
+            },
+            absent: None,
             spec: ToolSpec {
                 name: flattened(self.item),
                 description: self.description.to_owned(),
@@ -192,5 +212,53 @@ pub(super) const BUILTIN: &[Builtin] = &[
                 &["url"],
             )
         },
+    },
+    Builtin {
+        which: Which::MemorySearch,
+        item: "levain/memory/search",
+        aliases: &[],
+        description: "Finds what threads of this project remembered, by words.",
+        schema: || object(&json!({ "query": text("Words to look for") }), &["query"]),
+    },
+    Builtin {
+        which: Which::MemoryAdd,
+        item: "levain/memory/add",
+        aliases: &[],
+        description: "Remembers something for every later thread of this project: what was decided, how something is \
+                      done here, what surprised. Not what the files say anyway, and never a secret.",
+        schema: || object(&json!({ "text": text("A few sentences that stand alone") }), &["text"]),
+    },
+    Builtin {
+        which: Which::MemoryUpdate,
+        item: "levain/memory/update",
+        aliases: &[],
+        description: "Replaces something that is remembered and no longer quite holds.",
+        schema: || object(&json!({ "id": number("Its number"), "text": text("What holds now") }), &["id", "text"]),
+    },
+    Builtin {
+        which: Which::MemoryRemove,
+        item: "levain/memory/remove",
+        aliases: &[],
+        description: "Forgets something that no longer holds.",
+        schema: || object(&json!({ "id": number("Its number") }), &["id"]),
+    },
+    Builtin {
+        which: Which::PersonaCreate,
+        item: "levain/persona/create",
+        aliases: &[],
+        description: "Keeps a persona for the threads of this project: a part to play, and how. One of the same name is replaced.",
+        schema: || {
+            object(
+                &json!({ "name": text("Its name"), "text": text("How it speaks and works, in a few sentences") }),
+                &["name", "text"],
+            )
+        },
+    },
+    Builtin {
+        which: Which::PersonaSwitch,
+        item: "levain/persona/switch",
+        aliases: &[],
+        description: "Takes on a persona that was created before, until another one is taken on.",
+        schema: || object(&json!({ "name": text("Its name; `none` to be yourself again") }), &["name"]),
     },
 ];

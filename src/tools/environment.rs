@@ -29,7 +29,7 @@ const GIVEN: [(&str, &str); 4] =
 /// Variables for commands.
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
-    pub(super) variables: Vec<(OsString, OsString)>,
+    variables: Vec<(OsString, OsString)>,
 }
 
 impl Environment {
@@ -44,6 +44,11 @@ impl Environment {
         let mut kept: Vec<_> = variables.into_iter().filter(harmless).filter(|(name, _)| !given(name)).collect();
         kept.extend(GIVEN.iter().map(|(name, value)| (name.into(), value.into())));
         Self { variables: kept }
+    }
+
+    /// Names and values.
+    pub fn variables(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
+        self.variables.iter().map(|(name, value)| (name, value))
     }
 }
 

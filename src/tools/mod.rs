@@ -9,6 +9,7 @@ mod builtin;
 mod environment;
 mod fetch;
 mod files;
+mod kept;
 mod lines;
 mod list;
 mod output;
@@ -18,13 +19,14 @@ mod tests;
 
 pub use environment::Environment;
 pub use fetch::Reach;
+pub use kept::{Note, notes};
 pub use root::Root;
 
-use crate::domain::{CallId, ToolCall};
+use crate::domain::{Absence, CallId, KnownTool, ToolCall};
 use crate::ports::tools::Waiting;
-use crate::ports::{KnownTool, ToolListener, ToolOutcome, ToolRunner};
+use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use bash::Bash;
-use builtin::{BUILTIN, Builtin, Which};
+use builtin::{BUILTIN, Which};
 use lines::LineNames;
 use root::PathError;
 use serde::de::DeserializeOwned;
@@ -54,6 +56,12 @@ pub struct Workshop {
     pub spill: Option<PathBuf>,
     /// Ids of built-in tools that an item of the project or the person has taken, with its file.
     pub shadowed: BTreeMap<String, String>,
+    /// The file of the project's memory.
+    pub memory: PathBuf,
+    /// The file of the project's personas.
+    pub personas: PathBuf,
+    /// Tools that are files: they are told of and cannot be run.
+    pub files: Vec<KnownTool>,
     /// Which addresses `fetch` may ask.
     pub reach: Reach,
 }
@@ -81,12 +89,6 @@ impl Shared {
     fn names(&self) -> MutexGuard<'_, LineNames> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    /// The file that has taken the tool's place.
-    fn shadow(&self, tool: &Builtin) -> Option<&String> {
-        let mut ids = std::iter::once(&tool.item).chain(tool.aliases);
-        ids.find_map(|id| self.workshop.shadowed.get(*id))
-    }
 }
 
 /// Ids of all built-in tools, those they also answer to included.
@@ -94,10 +96,21 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
     BUILTIN.iter().flat_map(|tool| std::iter::once(tool.item).chain(tool.aliases.iter().copied()))
 }
 
+/// The built-in tools, then `files`, each with a name of its own. `shadowed` as in [`Workshop`].
+#[must_use]
+pub fn known(shadowed: &BTreeMap<String, String>, files: &[KnownTool]) -> Vec<KnownTool> {
+    let built_in = BUILTIN.iter().map(|tool| {
+        let taken = tool.taken_by(shadowed).map(|file| Absence::Shadowed { by: file.clone() });
+        KnownTool { absent: taken, ..tool.known() }
+    });
+    let mut tools: Vec<KnownTool> = built_in.chain(files.iter().cloned()).collect();
+    KnownTool::settle_names(&mut tools);
+    tools
+}
+
 impl ToolRunner for Toolbox {
     fn tools(&self) -> Vec<KnownTool> {
-        let known = |tool: &Builtin| KnownTool { taken_by: self.shared.shadow(tool).cloned(), ..tool.known() };
-        BUILTIN.iter().map(known).collect()
+        known(&self.shared.workshop.shadowed, &self.shared.workshop.files)
     }
 
     fn preview<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Option<String>> {
@@ -112,7 +125,18 @@ impl ToolRunner for Toolbox {
                     };
                     off_loop(edit).await
                 }
-                Which::Read | Which::Ls | Which::Glob | Which::Grep | Which::Bash | Which::Fetch => return None,
+                Which::Read
+                | Which::Ls
+                | Which::Glob
+                | Which::Grep
+                | Which::Bash
+                | Which::Fetch
+                | Which::MemoryAdd
+                | Which::MemorySearch
+                | Which::MemoryUpdate
+                | Which::MemoryRemove
+                | Which::PersonaCreate
+                | Which::PersonaSwitch => return None,
             };
             preview.ok()
         })
@@ -156,10 +180,15 @@ fn outcome(answer: Answer) -> ToolOutcome {
 impl Toolbox {
     async fn answer(&self, item: &str, call: &ToolCall, listener: &dyn ToolListener) -> Answer {
         let Some(tool) = BUILTIN.iter().find(|tool| tool.item == item) else {
-            let names: Vec<String> = self.tools().into_iter().map(|tool| tool.spec.name).collect();
+            let known = self.tools();
+            if let Some(absent) = known.iter().find(|tool| tool.item == item).and_then(|tool| tool.absent.as_ref()) {
+                return Err(Failed(format!("`{item}` was not run: {absent}.")));
+            }
+            let names: Vec<String> =
+                known.into_iter().filter(|tool| tool.absent.is_none()).map(|tool| tool.spec.name).collect();
             return Err(Failed(format!("There is no tool `{}`. There are: {}.", call.tool, names.join(", "))));
         };
-        if let Some(file) = self.shared.shadow(tool) {
+        if let Some(file) = tool.taken_by(&self.shared.workshop.shadowed) {
             return Err(Failed(format!(
                 "`{item}` is {file} in this project, which stands in the place of the built-in tool. Tools of projects \
                  cannot be run yet."
@@ -186,6 +215,20 @@ impl Toolbox {
                 bash::bash(&workshop.root, &workshop.environment, spill, &arguments(input)?, listener).await
             }
             Which::Fetch => fetch::fetch(self.shared.workshop.reach, arguments(input)?).await,
+            Which::MemoryAdd => off_loop(move |_| kept::add(&shared.workshop.memory, arguments(input)?)).await,
+            Which::MemorySearch => off_loop(move |_| kept::search(&shared.workshop.memory, &arguments(input)?)).await,
+            Which::MemoryUpdate => off_loop(move |_| kept::update(&shared.workshop.memory, arguments(input)?)).await,
+            Which::MemoryRemove => off_loop(move |_| kept::remove(&shared.workshop.memory, &arguments(input)?)).await,
+            Which::PersonaCreate => off_loop(move |_| kept::create(&shared.workshop.personas, arguments(input)?)).await,
+            Which::PersonaSwitch => {
+                let found = off_loop(move |_| kept::persona(&shared.workshop.personas, &arguments(input)?)).await?;
+                let answer = match &found {
+                    Some(persona) => format!("You are `{}` from here on.\n\n{}", persona.name, persona.text),
+                    None => "You are yourself again.".to_owned(),
+                };
+                listener.becomes(found).await;
+                Ok(answer)
+            }
         }
     }
 }
@@ -214,7 +257,9 @@ impl Drop for StopOnDrop {
 }
 
 /// Runs file work on a thread that may wait.
-async fn off_loop(work: impl FnOnce(&AtomicBool) -> Answer + Send + 'static) -> Answer {
+async fn off_loop<T: Send + 'static>(
+    work: impl FnOnce(&AtomicBool) -> Result<T, Failed> + Send + 'static,
+) -> Result<T, Failed> {
     let stop = StopOnDrop(Arc::default());
     let told = Arc::clone(&stop.0);
     match tokio::task::spawn_blocking(move || work(&told)).await {

@@ -1,8 +1,8 @@
 //! The toolbox as the driver uses it.
 
 use super::*;
-use crate::domain::CallId;
 use crate::domain::event::Process;
+use crate::domain::{CallId, Persona};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use std::time::Duration;
 struct Ears {
     said: Mutex<String>,
     process: Mutex<Option<Process>>,
+    persona: Mutex<Option<Persona>>,
     /// Holds the process back.
     never: bool,
 }
@@ -22,6 +23,11 @@ impl ToolListener for Ears {
     fn started(&self, process: Process) -> Waiting<'_, ()> {
         *self.process.lock().unwrap() = Some(process);
         if self.never { Box::pin(std::future::pending()) } else { Box::pin(std::future::ready(())) }
+    }
+
+    fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()> {
+        *self.persona.lock().unwrap() = persona;
+        Box::pin(std::future::ready(()))
     }
 }
 
@@ -41,6 +47,9 @@ impl Bench {
             environment: Environment::scrubbed(variables, &[]),
             spill: Some(folder.path().join("spill")),
             shadowed,
+            memory: folder.path().join("memory.json"),
+            personas: folder.path().join("personas.json"),
+            files: Vec::new(),
             reach: Reach::Public,
         });
         Self { folder, toolbox, ears: Ears::default() }
@@ -148,8 +157,21 @@ async fn a_taken_place_is_told() {
     let bench = Bench::new(&[("rye/bash", ".ai/tools/rye/bash.py")]);
     let outcome = bench.bash("echo hi").await;
     assert!(outcome.output.contains("cannot be run yet") && outcome.output.contains(".ai/tools/rye/bash.py"));
-    let taken: Vec<_> = bench.toolbox.tools().into_iter().filter(|tool| tool.taken_by.is_some()).collect();
+    let taken: Vec<_> = bench.toolbox.tools().into_iter().filter(|tool| tool.absent.is_some()).collect();
     assert_eq!(taken.iter().map(|tool| tool.item.as_str()).collect::<Vec<_>>(), ["rye/bash"]);
+}
+
+#[tokio::test]
+async fn a_persona_reaches_the_log_through_the_listener() {
+    let bench = Bench::new(&[]);
+    bench.run("levain/persona/create", json!({"name": "cook", "text": "Speaks of soup."})).await;
+    let outcome = bench.run("levain/persona/switch", json!({"name": "cook"})).await;
+    assert_eq!(outcome.output, "You are `cook` from here on.\n\nSpeaks of soup.");
+    assert_eq!(bench.ears.persona.lock().unwrap().as_ref().map(|persona| persona.name.clone()), Some("cook".into()));
+    bench.run("levain/persona/switch", json!({"name": "none"})).await;
+    assert_eq!(*bench.ears.persona.lock().unwrap(), None);
+    assert!(bench.run("levain/memory/add", json!({"text": "A"})).await.output.contains("[1]"));
+    assert_eq!(bench.run("levain/memory/search", json!({"query": "a"})).await.output, "[1] A");
 }
 
 #[tokio::test]

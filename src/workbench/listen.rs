@@ -368,6 +368,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::CompactRequested {}
         | Event::ContextCompacted { .. }
         | Event::PermissionsSet { .. }
+        | Event::PersonaChanged { .. }
         | Event::ApprovalGiven { .. }
         | Event::PermissionDenied { .. }
         | Event::ToolProcess { .. }

@@ -8,6 +8,7 @@ use crate::cli::failure::{Failure, written};
 use crate::cli::text::{harmless, json_line};
 use crate::context::diff::{Change, Difference, LayerChange, Word, difference, near};
 use crate::context::words::kind;
+use crate::domain::LayerKind;
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -55,21 +56,31 @@ pub(super) fn run(common: &Common, arguments: &DiffArguments) -> Result<ExitCode
             json_line(&mut output, &shown)?;
         } else {
             writeln!(output, "{before} → {after}")?;
-            for change in &difference.layers {
-                write_change(&mut output, change)?;
-            }
-            match &difference.leaves {
-                None if difference.layers.is_empty() => writeln!(output, "nothing differs")?,
-                None => {
-                    writeln!(output, "the second goes on from the end of the first: a cached beginning stays valid")?;
-                }
-                Some(leaving) => writeln!(output, "{}", harmless(&leaving.told()))?,
-            }
+            write_difference(&mut output, &difference, &|_, _| None)?;
         }
         output.flush()
     };
     written(write())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Layers that changed, each with its owner where `owner` knows one, then where a cached beginning ends.
+pub(super) fn write_difference(
+    output: &mut impl Write,
+    difference: &Difference,
+    owner: &dyn Fn(&str, LayerKind) -> Option<String>,
+) -> io::Result<()> {
+    for change in &difference.layers {
+        write_change(output, change)?;
+        if let Some(owner) = owner(&change.id, change.kind) {
+            writeln!(output, "    by {}", harmless(&owner))?;
+        }
+    }
+    match &difference.leaves {
+        None if difference.layers.is_empty() => writeln!(output, "nothing differs"),
+        None => writeln!(output, "the second goes on from the end of the first: a cached beginning stays valid"),
+        Some(leaving) => writeln!(output, "{}", harmless(&leaving.told())),
+    }
 }
 
 fn write_change(output: &mut impl Write, change: &LayerChange) -> io::Result<()> {

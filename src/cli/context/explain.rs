@@ -8,8 +8,10 @@ use crate::cli::failure::{Failure, written};
 use crate::cli::text::{harmless, json_line};
 use crate::context::diff::Side;
 use crate::context::words::{kind, origin};
+use crate::domain::capability::to_execute;
 use crate::domain::{Decision, Layer, Origin, Via};
 use crate::items::{Items, Kind};
+use crate::tools;
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -83,6 +85,10 @@ fn is_named(layer: &Layer, name: &str) -> bool {
 
 /// Why nothing goes by a name.
 fn absent(items: &Items, name: &str, directive: &str) -> String {
+    let tool = items.find(Kind::Tool, name).is_ok() || tools::ids().any(|id| id == name);
+    if tool && items.find(Kind::Knowledge, name).is_err() {
+        return format!("it is a tool, and nothing that `{directive}` grants fits {}", to_execute(name));
+    }
     match items.find(Kind::Knowledge, name) {
         Ok(_) => format!(
             "it is there, and nobody asks for it: neither `{directive}` nor what that extends names it in <context>, and no hook brings it"

@@ -1,17 +1,19 @@
 //! `levain context lint`.
 
 use super::Draft;
-use super::subject::{planned, start};
+use super::subject::{planned, start, stored};
 use crate::app::{Briefing, Setup};
-use crate::cli::Common;
 use crate::cli::failure::{Failure, code, written};
 use crate::cli::text::{harmless, json_line};
+use crate::cli::{Common, find};
 use crate::context::Start;
-use crate::context::lint::{Finding, lint};
-use crate::domain::{Severity, Space, ThreadId};
+use crate::context::lint::{Finding, lint, sent, unused};
+use crate::domain::{Event, Severity, Space, ThreadId};
 use crate::items::Kind;
+use crate::store::log;
 use clap::Args;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -22,6 +24,12 @@ pub(super) struct LintArguments {
     directives: Vec<String>,
     #[command(flatten)]
     draft: Draft,
+    /// A thread's newest request instead, and which of its tools nobody called
+    #[arg(long, value_name = "ID", conflicts_with = "directives")]
+    thread: Option<String>,
+    /// So many turns must have gone by before a tool counts as unused
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "thread")]
+    turns: u32,
     /// Exit with 1 for warnings too
     #[arg(long)]
     strict: bool,
@@ -42,7 +50,9 @@ struct LintLine<'a> {
 pub(super) fn run(common: &Common, arguments: &LintArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     let mut directives = arguments.directives.clone();
-    if directives.is_empty() {
+    if let Some(thread) = &arguments.thread {
+        directives = vec![find::thread(&setup, thread)?.to_string()];
+    } else if directives.is_empty() {
         let items = setup.items();
         let own = items
             .iter()
@@ -52,7 +62,10 @@ pub(super) fn run(common: &Common, arguments: &LintArguments) -> Result<ExitCode
     let mut output = io::BufWriter::new(io::stdout().lock());
     let (mut errors, mut warnings) = (0, 0);
     for directive in &directives {
-        let findings = findings(&setup, directive, &arguments.draft, arguments.directives.is_empty())?;
+        let findings = match &arguments.thread {
+            Some(_) => in_thread(&setup, directive, arguments.turns)?,
+            None => findings(&setup, directive, &arguments.draft, arguments.directives.is_empty())?,
+        };
         for finding in &findings {
             match finding.severity {
                 Severity::Error => errors += 1,
@@ -66,8 +79,11 @@ pub(super) fn run(common: &Common, arguments: &LintArguments) -> Result<ExitCode
         }
     }
     if !arguments.json {
-        let count = directives.len();
-        written(writeln!(output, "{count} directives: {errors} errors, {warnings} warnings"))?;
+        let what = match (&arguments.thread, directives.len()) {
+            (Some(_), _) => "1 thread".to_owned(),
+            (None, count) => format!("{count} directives"),
+        };
+        written(writeln!(output, "{what}: {errors} errors, {warnings} warnings"))?;
     }
     written(output.flush())?;
     let failed = errors > 0 || (arguments.strict && warnings > 0);
@@ -94,6 +110,23 @@ fn findings(setup: &Setup, directive: &str, draft: &Draft, among_many: bool) -> 
     let other = Start { thread_id: Some(ThreadId::new(directive, 1)), ..start(setup, briefing.limits, draft) };
     let again = briefing.planned(&other)?;
     Ok(lint(&first.plan, &again, &first.assembly))
+}
+
+/// What is found in the newest request of a thread, and in how its tools were used.
+fn in_thread(setup: &Setup, thread: &str, least: u32) -> Result<Vec<Finding>, Failure> {
+    let thread = find::thread(setup, thread)?;
+    let newest = stored(setup, &thread, None, None)?.record;
+    let mut called = BTreeSet::new();
+    for page in log::pages(&setup.layout.thread(&thread).log()) {
+        for record in page?.into_records() {
+            if let Event::ToolCallStart { item, tool, .. } = record.event {
+                called.insert(item.unwrap_or(tool));
+            }
+        }
+    }
+    let mut findings = sent(&newest.layers);
+    findings.extend(unused(&newest.layers, &called, newest.turn, least));
+    Ok(findings)
 }
 
 /// Whether a directive can be planned as soon as its inputs are given.

@@ -6,6 +6,7 @@ mod hooks;
 mod lint;
 mod show;
 mod subject;
+mod test;
 
 use super::failure::Failure;
 use super::{Common, run};
@@ -28,6 +29,8 @@ enum ContextCommands {
     Explain(explain::ExplainArguments),
     /// Look for what is probably wrong with the context of directives; exits with 1 when there are errors
     Lint(lint::LintArguments),
+    /// Compare the requests of the project's cases with how they were; exits with 1 when one changed
+    Test(test::TestArguments),
     /// Ask the hooks of a directive what they would do
     Hooks(hooks::HooksArguments),
 }
@@ -38,6 +41,7 @@ pub(super) fn run(common: &Common, arguments: &ContextArguments) -> Result<ExitC
         ContextCommands::Diff(arguments) => compare::run(common, arguments),
         ContextCommands::Explain(arguments) => explain::run(common, arguments),
         ContextCommands::Lint(arguments) => lint::run(common, arguments),
+        ContextCommands::Test(arguments) => test::run(common, arguments),
         ContextCommands::Hooks(arguments) => hooks::run(common, arguments),
     }
 }

@@ -2,14 +2,17 @@
 
 use super::Draft;
 use super::subject::{call, planned, side, stored, tokens};
-use crate::app::Setup;
+use crate::app::{Setup, requests};
 use crate::cli::check::Told;
 use crate::cli::failure::{Failure, written};
 use crate::cli::text::{harmless, json_line};
-use crate::cli::{Common, find};
+use crate::cli::{Common, find, runtime};
 use crate::context::diff::Side;
+use crate::context::gauge::Gauge;
+use crate::context::tree;
 use crate::context::words::{kind, origin, part_of};
-use crate::domain::{Decision, Grant, Layer, Message, ModelRef, Tokens};
+use crate::domain::capability::flattened;
+use crate::domain::{Decision, Grant, Layer, LayerKind, Message, ModelRef, Money, Tokens, ToolSpec, Usage};
 use crate::engine::driver::Outside;
 use crate::providers::preview::{self, Form};
 use clap::{Args, ValueEnum};
@@ -33,6 +36,9 @@ pub(super) struct ShowArguments {
     /// The request of this number instead of the newest
     #[arg(long, value_name = "N", requires = "thread")]
     request: Option<u32>,
+    /// Ask the provider how many tokens it is; costs nothing, and sends the request to be counted
+    #[arg(long, conflicts_with = "wire")]
+    count: bool,
     /// One JSON object
     #[arg(long, group = "form")]
     json: bool,
@@ -79,9 +85,17 @@ struct ContextShown<'a> {
     chain: &'a [String],
     routed_by: Option<&'a str>,
     capabilities: &'a [Grant],
+    /// The same with the tools they reach, a line each.
+    capability_tree: Vec<String>,
     model: &'a ModelRef,
     tokens: Tokens,
     window: Option<Tokens>,
+    /// What earlier requests say about the estimate.
+    gauge: Option<Gauge>,
+    /// What the provider counted, where it was asked.
+    counted: Option<Tokens>,
+    /// What sending it costs before anything is answered, in millionths of a dollar.
+    spend: Option<Money>,
     layers: Vec<LayerShown<'a>>,
     system: &'a str,
     messages: &'a [Message],
@@ -103,20 +117,25 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         let name = format!("{thread}#{}", stored.record.number);
         let side = side(&stored);
         let shown = shown(&setup, &side, &stored.record.model);
-        return print(&setup, arguments, &ContextShown { request: Some(name), ..shown }, &side);
+        let folded = requests::fold(&setup, &thread).map_err(Failure::new)?.thread;
+        let capabilities = folded.permissions.grants.as_slice();
+        let capability_tree = tree(capabilities, side.layers.iter());
+        let mut shown = ContextShown { request: Some(name), capabilities, capability_tree, ..shown };
+        return print(&setup, arguments, &mut shown, &side);
     }
     let directive = setup.directive().to_owned();
     let planned = planned(&setup, &directive, &arguments.draft)?;
     let side = Side::from(&planned.assembly);
-    let shown = ContextShown {
+    let mut shown = ContextShown {
         directive: Some(&planned.plan.directive),
         chain: &planned.plan.chain,
         routed_by: planned.plan.routed_by.as_deref(),
         capabilities: &planned.plan.capabilities,
+        capability_tree: tree(&planned.plan.capabilities, side.layers.iter()),
         problems: planned.plan.problems.iter().cloned().map(Told::from).collect(),
         ..shown(&setup, &side, &planned.model)
     };
-    print(&setup, arguments, &shown, &side)?;
+    print(&setup, arguments, &mut shown, &side)?;
     for problem in &planned.plan.problems {
         let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
     }
@@ -131,9 +150,13 @@ fn shown<'a>(setup: &Setup, side: &'a Side, model: &'a ModelRef) -> ContextShown
         chain: &[],
         routed_by: None,
         capabilities: &[],
+        capability_tree: Vec::new(),
         model,
         tokens: tokens(side),
         window: setup.models.window(model),
+        gauge: setup.gauge(model),
+        counted: None,
+        spend: None,
         layers: side.layers.iter().zip(&side.texts).map(|(layer, text)| LayerShown { layer, text }).collect(),
         system: &side.system,
         messages: &side.messages,
@@ -141,14 +164,40 @@ fn shown<'a>(setup: &Setup, side: &'a Side, model: &'a ModelRef) -> ContextShown
     }
 }
 
-fn print(setup: &Setup, arguments: &ShowArguments, shown: &ContextShown<'_>, side: &Side) -> Result<ExitCode, Failure> {
+impl ContextShown<'_> {
+    /// The best word on how many tokens it is.
+    fn size(&self) -> Tokens {
+        self.counted.unwrap_or_else(|| self.gauge.map_or(self.tokens, |gauge| gauge.corrected(self.tokens)))
+    }
+}
+
+/// Asks the provider of the model for the number of tokens.
+fn count(setup: &Setup, side: &Side, model: &ModelRef) -> Result<Tokens, Failure> {
+    let provider = setup.models.provider(model).map_err(Failure::new)?;
+    let Some(counting) = provider.count(call(setup, side, model)) else {
+        let hint = "Anthropic and Gemini count without answering; leave out --count for an estimate";
+        return Err(Failure::usage(format!("{} has no way to count without answering", model.provider)).hint(hint));
+    };
+    runtime()?.block_on(counting).map_err(|error| Failure::new(error.message))
+}
+
+fn print(
+    setup: &Setup,
+    arguments: &ShowArguments,
+    shown: &mut ContextShown<'_>,
+    side: &Side,
+) -> Result<ExitCode, Failure> {
+    if arguments.count {
+        shown.counted = Some(count(setup, side, shown.model)?);
+    }
+    shown.spend = setup.models.spend(shown.model, &Usage { input: shown.size(), ..Usage::default() });
     let mut output = io::BufWriter::new(io::stdout().lock());
     if let Some(wire) = arguments.wire {
         let body =
             preview::body(wire.into(), &call(setup, side, shown.model)).map_err(|error| Failure::new(error.message))?;
         written(output.write_all(&body).and_then(|()| output.write_all(b"\n")).and_then(|()| output.flush()))?;
     } else if arguments.json {
-        written(json_line(&mut output, shown).and_then(|()| output.flush()))?;
+        written(json_line(&mut output, &*shown).and_then(|()| output.flush()))?;
     } else {
         written(write_layers(&mut output, shown, arguments.text).and_then(|()| output.flush()))?;
     }
@@ -157,17 +206,32 @@ fn print(setup: &Setup, arguments: &ShowArguments, shown: &ContextShown<'_>, sid
 
 fn write_layers(output: &mut impl Write, shown: &ContextShown<'_>, whole: bool) -> io::Result<()> {
     let name = shown.request.as_deref().or(shown.directive).unwrap_or_default();
-    write!(output, "{name} · {} · ~{} tokens", shown.model, shown.tokens.0)?;
-    if let Some(window) = shown.window {
-        write!(output, " of {window}")?;
+    let size = shown.size();
+    let about = if shown.counted.is_some() { "" } else { "~" };
+    write!(output, "{name} · {} · {about}{} tokens", shown.model, size.0)?;
+    if let Some(window) = shown.window.filter(|window| window.0 > 0) {
+        write!(output, " of {window}, {} %", size.0.saturating_mul(100).div_ceil(window.0))?;
     }
-    writeln!(output, " (estimated)")?;
+    match (shown.counted, shown.gauge) {
+        (Some(_), _) => write!(output, " (counted by the provider; estimated ~{})", shown.tokens.0)?,
+        (None, Some(Gauge { error_percent, requests, .. })) => {
+            write!(output, " (estimated ±{error_percent} %, by {requests} requests that were reported)")?;
+        }
+        (None, None) => write!(output, " (estimated)")?,
+    }
+    match shown.spend.filter(|spend| *spend > Money::ZERO) {
+        Some(spend) => writeln!(output, " · {about}{spend} to send")?,
+        None => writeln!(output)?,
+    }
     if shown.chain.len() > 1 {
         write!(output, "extends {}", shown.chain.join(" → "))?;
         if let Some(hook) = shown.routed_by {
             write!(output, ", chosen by the hook {hook}")?;
         }
         writeln!(output)?;
+    }
+    for (number, line) in shown.capability_tree.iter().enumerate() {
+        writeln!(output, "{}{}", if number == 0 { "may " } else { "    " }, harmless(line))?;
     }
     let mut part = String::new();
     for LayerShown { layer, text } in &shown.layers {
@@ -177,7 +241,8 @@ fn write_layers(output: &mut impl Write, shown: &ContextShown<'_>, whole: bool) 
             part = here;
         }
         let origin = origin(&layer.origin);
-        let (kind, id) = (kind(layer.kind), harmless(&layer.id));
+        let name = renamed(layer, text).map(|name| format!(" as {name}")).unwrap_or_default();
+        let (kind, id) = (kind(layer.kind), format!("{}{}", harmless(&layer.id), harmless(&name)));
         match &layer.decision {
             Decision::Included => {
                 writeln!(
@@ -196,4 +261,10 @@ fn write_layers(output: &mut impl Write, shown: &ContextShown<'_>, whole: bool) 
         }
     }
     Ok(())
+}
+
+/// The name a tool is offered by, where another tool has the name its id would give.
+fn renamed(layer: &Layer, text: &str) -> Option<String> {
+    let spec: ToolSpec = serde_json::from_str(text).ok().filter(|_| layer.kind == LayerKind::ToolSchema)?;
+    (spec.name != flattened(&layer.id)).then_some(spec.name)
 }

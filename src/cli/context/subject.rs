@@ -27,7 +27,7 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft) -> Result<P
     let briefing = Briefing::prepare(setup, directive, Some(given))?;
     let start = start(setup, briefing.limits, draft);
     let plan = briefing.planned(&start)?;
-    let surroundings = runtime()?.block_on(briefing.surroundings());
+    let surroundings = runtime()?.block_on(briefing.surroundings(&plan.state));
     let assembly = requests::assembled(setup, &briefing, &plan, &surroundings, None, Message::user(&*draft.prompt));
     Ok(Planned { plan, assembly, model: start.model })
 }

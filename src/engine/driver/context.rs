@@ -2,7 +2,7 @@
 
 use super::Audience;
 use super::run::Driver;
-use crate::context::{Parts, Plan, Start, Surroundings, assemble};
+use crate::context::{Parts, Plan, Start, State, Surroundings, assemble};
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::domain::{Assembly, Entry, Event, Held, Message, Piece};
 use crate::engine::thread::Phase;
@@ -23,8 +23,9 @@ pub trait Planner: Send + Sync {
         Vec::new()
     }
 
-    /// What is around the thread now. Answers within a quarter of a second.
-    fn surroundings(&self) -> Pin<Box<dyn Future<Output = Surroundings> + Send + '_>> {
+    /// What is around the thread now, as far as `state` wants to know. Answers within a quarter of a second, or as soon
+    /// as the commands among `state` have answered or are out of time.
+    fn surroundings<'a>(&'a self, _state: &'a [State]) -> Pin<Box<dyn Future<Output = Surroundings> + Send + 'a>> {
         Box::pin(ready(Surroundings::default()))
     }
 }
@@ -56,11 +57,15 @@ impl<A: Audience> Driver<A> {
         if let Some(seen) = seen {
             return Ok(self.with_what_was_said(&plan.system, &seen.state));
         }
-        let surroundings = if plan.state.iter().any(crate::context::State::needs_surroundings) {
-            self.settings.planner.surroundings().await
+        let surroundings = if plan.state.iter().any(State::needs_surroundings) {
+            self.settings.planner.surroundings(&plan.state).await
         } else {
             Surroundings::default()
         };
+        if let Some(message) = plan.state.iter().find_map(|state| state.failure(&surroundings)) {
+            return Err(no_context(message));
+        }
+        let surroundings = Surroundings { persona: self.thread.persona.clone(), ..surroundings };
         let state = plan.state(&surroundings);
         Ok(self.with_what_was_said(&plan.system, &state))
     }
@@ -121,13 +126,13 @@ impl<A: Audience> Driver<A> {
                 self.plan = Some(Arc::clone(&plan));
                 Ok(plan)
             }
-            Err(message) => Err(CallError {
-                category: ErrorCategory::Permanent,
-                code: "no_context".into(),
-                message,
-                status: None,
-                retry_after_ms: None,
-            }),
+            Err(message) => Err(no_context(message)),
         }
     }
+}
+
+/// Nothing can be sent, because what belongs to it is not there.
+fn no_context(message: String) -> CallError {
+    let (category, code) = (ErrorCategory::Permanent, "no_context".into());
+    CallError { category, code, message, status: None, retry_after_ms: None }
 }

@@ -48,6 +48,8 @@ impl<A: Audience> Driver<A> {
                 self.emit(Event::ToolProcess { call_id, process }).await;
                 let _shell_gone = recorded.send(());
             }
+            // Only tools make somebody else of a thread.
+            News::Became(..) => {}
             News::Ended(outcome) => {
                 self.shell = None;
                 self.emit(Event::ShellEnded { call_id, output: outcome.output, error: outcome.error }).await;

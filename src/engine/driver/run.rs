@@ -6,7 +6,7 @@ use super::context::Planner;
 use super::person::attached;
 use super::room::Giving;
 use super::tools::{News, RunningTool, news};
-use crate::context::{Plan, is_told};
+use crate::context::{Plan, is_told, offer};
 use crate::domain::event::{CallError, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
     Assembly, Command, ContentHash, Event, Held, MessageRef, ModelRef, Money, Record, RequestRecord, Status,
@@ -408,7 +408,11 @@ impl<A: Audience> Driver<A> {
         let mut recorded = assembly.clone();
         let (specs, tools) = match self.seen() {
             Some(seen) => seen.offer(&mut recorded),
-            None => permission::offer(&mut recorded, &self.thread.permissions, self.settings.tools.tools()),
+            None => {
+                let known = self.settings.tools.tools();
+                let preload = self.plan.as_ref().map(|plan| plan.preload.clone()).unwrap_or_default();
+                offer(&mut recorded, &self.thread.permissions, known, &preload)
+            }
         };
         if let Some(event) = self.crowded(&recorded) {
             self.todo.push_front(Effect::Emit(event));
@@ -606,6 +610,10 @@ impl<A: Audience> Driver<A> {
             News::Said(text) => self.settings.audience.tool_said(&call_id, text),
             News::Started(process, recorded) => {
                 self.emit(Event::ToolProcess { call_id, process }).await;
+                let _tool_gone = recorded.send(());
+            }
+            News::Became(persona, recorded) => {
+                self.emit(Event::PersonaChanged { persona }).await;
                 let _tool_gone = recorded.send(());
             }
             News::Ended(outcome) => {

@@ -1,7 +1,7 @@
 //! The tool call under way: running it, and hearing what it says meanwhile.
 
 use crate::domain::event::Process;
-use crate::domain::{CallId, ToolCall};
+use crate::domain::{CallId, Persona, ToolCall};
 use crate::ports::tools::Waiting;
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use std::future::{Future, pending};
@@ -17,6 +17,8 @@ pub(super) enum News {
     Said(String),
     /// Answered once it is in the log.
     Started(Process, oneshot::Sender<()>),
+    /// Answered once it is in the log.
+    Became(Option<Persona>, oneshot::Sender<()>),
     /// The last.
     Ended(ToolOutcome),
 }
@@ -39,6 +41,15 @@ impl ToolListener for Line {
         Box::pin(async move {
             let (done, recorded) = oneshot::channel();
             if self.0.send(News::Started(process, done)).await.is_ok() {
+                let _driver_gone = recorded.await;
+            }
+        })
+    }
+
+    fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()> {
+        Box::pin(async move {
+            let (done, recorded) = oneshot::channel();
+            if self.0.send(News::Became(persona, done)).await.is_ok() {
                 let _driver_gone = recorded.await;
             }
         })

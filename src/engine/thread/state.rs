@@ -4,7 +4,7 @@ use super::question::Question;
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Block, CallId, Cost, Entry, LimitKind, Limits, Message, ModelRef, Permissions, Piece, Role, Rules, Status,
+    Block, CallId, Cost, Entry, LimitKind, Limits, Message, ModelRef, Permissions, Persona, Piece, Role, Rules, Status,
     ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
 };
 use std::sync::Arc;
@@ -20,6 +20,8 @@ pub struct Thread {
     pub permissions: Permissions,
     /// What it does about failures, limits and a full window.
     pub rules: Arc<Rules>,
+    /// Who it speaks and works as.
+    pub persona: Option<Persona>,
     pub cost: Cost,
     pub phase: Phase,
     /// What opens the first message, around the directive: fixed by the first request, so that later ones begin the
@@ -135,6 +137,7 @@ impl Thread {
             limits,
             permissions: Permissions::default(),
             rules: Arc::default(),
+            persona: None,
             cost: Cost::default(),
             phase: Phase::Idle,
             opening: None,

@@ -149,6 +149,10 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             thread.permissions = Permissions { grants: grants.clone(), allowed: allowed.clone() };
             Vec::new()
         }
+        Event::PersonaChanged { persona } => {
+            thread.persona.clone_from(persona);
+            Vec::new()
+        }
         Event::ApprovalRequested { .. } => approval_asked(thread, &record.event),
         Event::ApprovalGiven { id, decision } => approval_given(thread, *id, *decision),
         Event::PermissionDenied { call_id, tool, capability, reason } => {

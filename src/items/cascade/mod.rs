@@ -27,16 +27,8 @@ use std::path::{Path, PathBuf};
 pub const FOLDER: &str = ".ai/config/agent";
 
 /// The files that are merged, by their names without the ending.
-pub const FILES: [&str; 8] = [
-    "agent",
-    "capability_risk",
-    "coordination",
-    "error_classification",
-    "events",
-    "hook_conditions",
-    "resilience",
-    "tool_preload",
-];
+pub const FILES: [&str; 7] =
+    ["agent", "capability_risk", "coordination", "error_classification", "events", "hook_conditions", "resilience"];
 
 /// What else may lie there.
 const OTHERS: [&str; 2] = ["hooks", "budget_ledger_schema"];

@@ -1,6 +1,7 @@
 //! Front matter of a directive: the same metadata in YAML, turned into the elements the XML form would have.
 
 use super::Reading;
+use crate::items::brackets::is_shallow;
 use crate::items::markup::{Attribute, Element, Lines};
 use serde_yaml::Value;
 
@@ -9,6 +10,10 @@ pub(super) fn element(text: &str, first: u32, reading: &mut Reading<'_>) -> Elem
     let count = u32::try_from(text.lines().count()).unwrap_or(u32::MAX);
     let mut root =
         Element { tag: "directive".into(), lines: (first, first.saturating_add(count)), ..Element::default() };
+    if !is_shallow(text) {
+        reading.error(first, "the front matter is nested too deeply to be read", "nest it less");
+        return root;
+    }
     let mapping = match serde_yaml::from_str::<Value>(text) {
         Ok(Value::Mapping(mapping)) => mapping,
         Ok(_other) => {

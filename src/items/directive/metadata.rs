@@ -25,7 +25,7 @@ pub struct Mention {
 }
 
 /// Context providers that are part of the program; any other name is a knowledge item's.
-pub const BUILT_IN_PROVIDERS: [&str; 4] = ["time", "project", "project_files", "skills"];
+pub const BUILT_IN_PROVIDERS: [&str; 6] = ["time", "project", "memory", "persona", "project_files", "skills"];
 
 /// Knowledge to bring along, in the order written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What a tool says of itself, read from its file without ever running it.
 
-mod literal;
+mod javascript;
 mod python;
 mod script;
 #[cfg(test)]
@@ -50,7 +50,7 @@ impl Tool {
         let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         let said = match ending {
             "py" => python::read(text, file, &mut problems),
-            "js" | "ts" | "mjs" | "cjs" => script::javascript(text),
+            "js" | "ts" | "mjs" | "cjs" => javascript::read(text, file, &mut problems),
             "sh" => script::shell(text),
             _ => data(ending, text, file, &mut problems),
         };

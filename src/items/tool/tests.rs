@@ -90,6 +90,38 @@ fn javascript_constants_are_read() {
 }
 
 #[test]
+fn quotes_in_a_description_and_exports_in_every_form_are_read() {
+    let text = "const ZONES = ['utc', \"local\"];\nconst zone = { type: 'string', enum: [...ZONES, pick()] };\n\
+                exports.__version__ = '1.0.0';\nmodule.exports = {\n  __tool_description__: 'says \"it\\'s {late}\"; then \\u{e9} \\x41' + ' and more',\n  \
+                CONFIG_SCHEMA: { type: 'object', properties: { zone, offset: { minimum: -12.5 } }, ...{ required: ['zone'] } },\n};\n";
+    let (tool, problems) = read(text, "a.cjs");
+    assert_eq!(problems, Vec::<String>::new());
+    assert_eq!(tool.version.as_deref(), Some("1.0.0"));
+    assert_eq!(tool.description.as_deref(), Some("says \"it's {late}\"; then é A and more"));
+    let schema = json!({"type": "object", "required": ["zone"], "properties": {
+        "zone": {"type": "string", "enum": ["utc", "local"]}, "offset": {"minimum": -12.5}}});
+    assert_eq!(tool.config_schema, Some(schema));
+    let (tool, _) =
+        read("export default { __version__: `2.0.0`, CONFIG_SCHEMA: <const>{ type: 1 } } satisfies Tool;", "a.ts");
+    assert_eq!(tool.version.as_deref(), Some("2.0.0"));
+}
+
+#[test]
+fn half_a_javascript_file_yields_its_half() {
+    let (tool, problems) = read("export const __version__ = '1.0.0';\nexport function f( {\n  return 1 +;\n", "a.js");
+    assert_eq!(tool.version.as_deref(), Some("1.0.0"));
+    assert!(problems[0].contains("is not understood there"), "{problems:?}");
+}
+
+/// Whether a text is well-formed or not, reading it takes a time in proportion to its length.
+#[test]
+fn tangled_javascript_is_given_up() {
+    for part in ["[", "{a:", "(", "`${", "<a", "a?b:", "=>{", "/*", "'", "a<b>(", "async ("] {
+        let (_, _) = read(&part.repeat(100_000 / part.len()), "a.ts");
+    }
+}
+
+#[test]
 fn shell_comments_are_read() {
     let text = "#!/bin/bash\n# rye:signed:x\n# version: 1.0.0\n# __tool_description__ = \"Counts lines\"\n# executor_id: null\n\
                 # config_schema: {\"type\": \"object\"}\nset -e\n# category: not here\n";

@@ -126,6 +126,8 @@ impl Transcript {
             | Event::ToolProcess { .. }
             | Event::CancelRequested { .. }
             | Event::Unknown { .. }
+            // The call that changed it tells.
+            | Event::PersonaChanged { .. }
             // Told above.
             | Event::PermissionsSet { .. }
             | Event::ApprovalRequested { .. }

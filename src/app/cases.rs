@@ -1,0 +1,140 @@
+//! Cases of `.ai/context-tests`: a directive with everything fixed that could change its request by itself, so that only a
+//! change of the project's items does.
+//!
+//! Of the three spaces a case knows the project's and the program's: what a person keeps at home is nothing to a project.
+
+use super::briefing::Briefing;
+use super::library::Shelf;
+use super::setup::{Setup, preload};
+use super::toolbox;
+use crate::context::{Ask, Parts, Start, Surroundings, assemble, offer, plan};
+use crate::domain::{Assembly, Entry, Limits, Message, ModelRef, Permissions, Persona, ThreadKind};
+use crate::items::directive::Values;
+use crate::items::signature::TrustStore;
+use crate::items::{Cascade, Directive, Hooks, Items, Kind, Spaces};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The folder of cases, below a project.
+pub const FOLDER: &str = ".ai/context-tests";
+
+/// Longest case, in bytes.
+const LONGEST: u64 = 64 << 10;
+
+/// The folder a project seems to lie in.
+const PROJECT: &str = "/project";
+
+/// One case as its file says it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// The directive, by id.
+    pub directive: String,
+    #[serde(default)]
+    inputs: Values,
+    /// `provider/model`.
+    #[serde(default)]
+    model: Option<String>,
+    /// What a person would say.
+    #[serde(default)]
+    prompt: String,
+    /// As the workbench would start it, without the limits of a single run.
+    #[serde(default)]
+    interactive: bool,
+    /// What the clock says.
+    #[serde(default = "noon")]
+    now: String,
+    /// The git branch, and how many files differ from its last commit.
+    #[serde(default)]
+    branch: Option<String>,
+    #[serde(default)]
+    changed: Option<u32>,
+    /// What is remembered.
+    #[serde(default)]
+    memory: Vec<String>,
+    #[serde(default)]
+    persona: Option<Persona>,
+    /// What commands of context providers say, by the provider's id. None is run.
+    #[serde(default)]
+    commands: BTreeMap<String, String>,
+}
+
+fn noon() -> String {
+    "Monday, 2026-01-05 12:00 +00:00".to_owned()
+}
+
+/// Names and files of a project's cases, in the order of names.
+#[must_use]
+pub fn list(project: &Path) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(project.join(FOLDER)).into_iter().flatten().flatten();
+    let mut cases: Vec<(String, PathBuf)> = entries
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"))
+        .filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path)))
+        .collect();
+    cases.sort();
+    cases
+}
+
+impl Case {
+    /// # Errors
+    /// The sentence a person should read.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        if fs::metadata(path).map_err(|error| unreadable(&error))?.len() > LONGEST {
+            return Err(unreadable(&"is longer than a case can be"));
+        }
+        let text = fs::read_to_string(path).map_err(|error| unreadable(&error))?;
+        serde_yaml::from_str(&text).map_err(|error| unreadable(&error))
+    }
+
+    /// The request of this case, and the model it is for.
+    ///
+    /// # Errors
+    /// The sentence a person should read.
+    pub fn assembled(&self, setup: &Setup) -> Result<(ModelRef, Assembly), String> {
+        let model = match &self.model {
+            Some(name) => name.parse().map_err(|error| format!("`{name}` is no model: {error}"))?,
+            None => ModelRef::new("scripted", "demo"),
+        };
+        let root = &setup.project.root;
+        let spaces = Spaces::new(root, root, []);
+        let items = Items::list(&spaces);
+        let (cascade, _told_by_check) = Cascade::read(&spaces, &TrustStore::default());
+        let found = items.find(Kind::Directive, &self.directive).map_err(|missing| missing.to_string())?;
+        let text = items.read(found.item).map_err(|problem| problem.to_string())?;
+        let (directive, _told_by_check) = Directive::parse(&text, &items.file(found.item));
+        let inputs = directive.accept(self.inputs.clone()).map_err(|bad| Briefing::refused(&self.directive, bad))?;
+        let (kind, limits) = if self.interactive {
+            (ThreadKind::Interactive, directive.limits.limits)
+        } else {
+            (ThreadKind::OneShot, Limits::ONE_SHOT.overridden(directive.limits.limits))
+        };
+        let (start, hooks) = (Start::new(model, limits, kind), Hooks::read(&items));
+        let ask = Ask { directive: &self.directive, inputs: &inputs, project: PROJECT, start: &start, hooks: &hooks };
+        let plan = plan(&ask, &Shelf::new(&items)).map_err(|error| error.to_string())?;
+        let state = plan.state(&self.surroundings());
+        let history = [Entry::new(Message::user(self.prompt.as_str()))];
+        let mut assembly =
+            assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &state, history: &history });
+        let permissions = Permissions { grants: plan.capabilities, allowed: Vec::new() };
+        // Whether the person at hand trusts the project is nothing to a case.
+        let tools = toolbox::known(&items, &permissions, || true);
+        let (_specs, _refs) = offer(&mut assembly, &permissions, tools, &preload(&cascade));
+        Ok((start.model, assembly))
+    }
+
+    fn surroundings(&self) -> Surroundings {
+        Surroundings {
+            now: Some(self.now.clone()),
+            folder: PROJECT.to_owned(),
+            branch: self.branch.clone(),
+            changed: self.changed,
+            memory: Ok((1..).zip(self.memory.iter().cloned()).collect()),
+            persona: self.persona.clone(),
+            commands: self.commands.iter().map(|(name, said)| (name.clone(), Ok(said.clone()))).collect(),
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! A tool there is, whether or not a thread may use it.
+
+use super::assembly::{Absence, Origin};
+use super::capability::to_execute;
+use super::message::ToolSpec;
+
+/// A tool, and whether it can be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KnownTool {
+    /// Id of the item it is.
+    pub item: String,
+    /// Further ids it answers to.
+    pub aliases: Vec<String>,
+    pub origin: Origin,
+    /// Why it cannot be run: then it is offered to nobody, and a call says so.
+    pub absent: Option<Absence>,
+    pub spec: ToolSpec,
+}
+
+impl KnownTool {
+    /// The capabilities any of which allows a call, the item's own first.
+    #[must_use]
+    pub fn capabilities(&self) -> Vec<String> {
+        std::iter::once(&self.item).chain(&self.aliases).map(|id| to_execute(id)).collect()
+    }
+
+    /// Gives every tool a name of its own: of two ids that are written alike as a name, the first keeps it and the other
+    /// gets a number behind it.
+    pub fn settle_names(tools: &mut [Self]) {
+        let mut taken: Vec<String> = Vec::with_capacity(tools.len());
+        for tool in tools {
+            let plain = tool.spec.name.clone();
+            for number in 2_u32.. {
+                if !taken.contains(&tool.spec.name) {
+                    break;
+                }
+                tool.spec.name = format!("{plain}_{number}");
+            }
+            taken.push(tool.spec.name.clone());
+        }
+    }
+}
