@@ -406,13 +406,12 @@ impl<A: Audience> Driver<A> {
         };
         let system = ContentHash::of(assembly.system.as_bytes());
         let mut recorded = assembly.clone();
-        let (specs, tools) = match self.seen() {
-            Some(seen) => seen.offer(&mut recorded),
-            None => {
-                let known = self.settings.tools.tools();
-                let preload = self.plan.as_ref().map(|plan| plan.preload.clone()).unwrap_or_default();
-                offer(&mut recorded, &self.thread.permissions, known, &preload)
-            }
+        let (specs, tools) = if let Some(seen) = self.seen() {
+            seen.offer(&mut recorded)
+        } else {
+            let known = self.settings.tools.tools();
+            let preload = self.plan.as_ref().map(|plan| plan.preload.clone()).unwrap_or_default();
+            offer(&mut recorded, &self.thread.permissions, known, &preload)
         };
         if let Some(event) = self.crowded(&recorded) {
             self.todo.push_front(Effect::Emit(event));

@@ -533,6 +533,14 @@ mod tests {
         assert_eq!(composer.cursor(), (1, 3));
     }
 
+    #[test]
+    fn letters_that_are_joined_wrongly_take_no_more_than_two_columns() {
+        let mut composer = Composer::default();
+        composer.wrap(3);
+        composer.paste("👩\u{301}\u{200d}👩");
+        assert_eq!(composer.caret(), (0, 2));
+    }
+
     proptest! {
         #[test]
         fn the_caret_stays_in_view_whatever_is_done(width in 3u16..12, steps in prop::collection::vec((0..12u8, "[a 漢e\u{301}👩\u{200d}\n]{0,8}"), 0..30)) {

@@ -26,7 +26,8 @@ fn grapheme_columns(grapheme: &str, special: &impl Fn(char) -> Option<usize>) ->
     if grapheme == "\t" {
         return TAB;
     }
-    grapheme.chars().next().and_then(special).unwrap_or_else(|| grapheme.width())
+    // Joined letters that are none together count more than a terminal gives them.
+    grapheme.chars().next().and_then(special).unwrap_or_else(|| grapheme.width().min(2))
 }
 
 /// Wraps `lines` so that no row with the cursor behind it is wider than `width`.

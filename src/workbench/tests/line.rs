@@ -13,9 +13,9 @@ fn a_line_is_a_prompt_or_a_command() {
     assert_eq!(session.effects(), []);
     line(&mut session, "two");
     let prompt = |effects: &[Effect]| {
-        effects.iter().find_map(|effect| match effect {
-            Effect::Start { first: Command::Submit { text, .. }, .. } => Some(text.clone()),
-            _ => None,
+        effects.iter().find_map(|effect| {
+            let Effect::Start { first: Command::Submit { text, .. }, .. } = effect else { return None };
+            Some(text.clone())
         })
     };
     assert_eq!(prompt(&session.effects()).as_deref(), Some("one \ntwo"));
