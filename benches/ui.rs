@@ -182,7 +182,7 @@ fn keys_in_a_page_of_a_megabyte(bencher: Bencher<'_, '_>) {
     let mut session = context_of_a_megabyte();
     let line = |number: usize| SheetLine::new(Sort::Plain, format!("{number} A rule of a few words."));
     let (view, title) = (View::Text, "page".to_owned());
-    let page = Page { view, title, lines: (0..1_000_000 / 28).map(line).collect(), copy: None };
+    let page = Page { view, title, lines: (0..1_000_000 / 28).map(line).collect(), copy: None, of: String::new() };
     session.tell(Message::Page(Ok(Box::new(page))));
     bencher.bench_local(|| {
         for letter in [' ', 'j', '/', '9', '9'] {

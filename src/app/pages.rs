@@ -66,7 +66,7 @@ fn text(whole: &Whole) -> Page {
         }
     }
     let title = format!("text · {}", whole.name);
-    Page { view: View::Text, title, lines: page, copy: None }
+    Page { view: View::Text, title, lines: page, copy: None, of: whole.name.clone() }
 }
 
 /// The text a layer's range counts in.
@@ -111,6 +111,7 @@ fn wire(setup: &Setup, whole: &Whole, form: Option<Wire>) -> Result<Page, String
         title: format!("{}{note} · {}", form.title(), whole.name),
         lines: lines(&shown, Sort::Plain).collect(),
         copy: Some(body),
+        of: whole.name.clone(),
     })
 }
 
@@ -170,7 +171,7 @@ fn compared(before: Arc<Whole>, after: &Whole) -> Page {
         page.extend(changed_words(words));
     }
     let title = format!("difference · {} → {}", before.name, after.name);
-    Page { view: View::Difference(Compared::Whole(before)), title, lines: page, copy: None }
+    Page { view: View::Difference(Compared::Whole(before)), title, lines: page, copy: None, of: after.name.clone() }
 }
 
 /// What became of a layer, on one line.

@@ -69,7 +69,7 @@ pub async fn run_plain(setup: Arc<Setup>, opening: Opening) -> Result<ExitCode, 
             biased;
             number = shutdown.signalled() => {
                 if number == Signal::INT.as_raw() && plain.model.is_working() {
-                    plain.update(Message::Line("/stop".to_owned()))?;
+                    plain.update(Message::Interrupt)?;
                 } else {
                     code = ExitCode::from(u8::try_from(128 + number).unwrap_or(1));
                     break;
@@ -105,6 +105,10 @@ impl Plain {
 
     fn perform(&mut self, effects: Vec<Effect>) -> io::Result<()> {
         for effect in effects {
+            // Nobody sees colours here.
+            if matches!(effect, Effect::Colour(_)) {
+                continue;
+            }
             // Those that need a terminal come back.
             let Some(effect) = self.performer.perform(effect) else { continue };
             if effect == Effect::Quit {

@@ -113,7 +113,7 @@ pub fn main() -> ExitCode {
     let Cli { common, open, command } = Cli::parse();
     let result = match command {
         None => screen::open(&common, open),
-        Some(Subcommands::Demo) => screen::demo(&common),
+        Some(Subcommands::Demo) => screen::demo(&common, false),
         Some(Subcommands::Run(arguments)) => run::run(&common, &arguments),
         Some(Subcommands::Threads(arguments)) => threads::run(&common, &arguments),
         Some(Subcommands::Transcript(arguments)) => transcript::run(&common, &arguments),

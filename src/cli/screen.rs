@@ -7,11 +7,12 @@ use crate::app::{self, Briefing, Opening, Setup, logging, recording};
 use crate::config::Dirs;
 use crate::providers::is_scripted;
 use crate::terminal::{Tty, guard};
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Opens the newest thread of the recording.
-pub(super) fn demo(common: &Common) -> Result<ExitCode, Failure> {
+pub(super) fn demo(common: &Common, plain: bool) -> Result<ExitCode, Failure> {
     let dirs = Dirs::new(&|name| std::env::var_os(name));
     let failed = |error: std::io::Error| Failure::new(format!("the recording could not be unpacked: {error}"));
     let folder = recording::unpack(&dirs).map_err(failed)?;
@@ -20,7 +21,7 @@ pub(super) fn demo(common: &Common) -> Result<ExitCode, Failure> {
         folder.display()
     );
     let common = Common { project: Some(folder), ..common.clone() };
-    open_with(&common, Open { directive: None, resume: Some(None), plain: false }, Some(text))
+    open_with(&common, Open { directive: None, resume: Some(None), plain }, Some(text))
 }
 
 /// Whether somebody is here for the first time who has nothing to look at: no key, no model on this machine, no items,
@@ -55,8 +56,9 @@ fn open_with(common: &Common, open: Open, notice: Option<String>) -> Result<Exit
         setup.problems.extend(briefing.problems);
     }
     let mut chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
-    if !asked && is_first_look(&setup, chosen.look) {
-        return demo(common);
+    // What is piped in is meant for the project at hand.
+    if !asked && io::stdin().is_terminal() && is_first_look(&setup, chosen.look) {
+        return demo(common, open.plain);
     }
     let draft = if thread.is_none() { app::listing::directive(&setup, &items, &directive) } else { None };
     drop(items);

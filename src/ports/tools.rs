@@ -57,11 +57,13 @@ pub trait ToolRunner: Send + Sync {
     fn run<'a>(&'a self, item: &'a str, call: &'a ToolCall, listener: &'a dyn ToolListener)
     -> Waiting<'a, ToolOutcome>;
 
-    /// Runs a command that a person gave. Dropping the future stops it with everything it started.
+    /// Runs a command that a person gave, until `stop` is over: then it is ended in order. Dropping the future stops it
+    /// with everything it started.
     fn shell<'a>(
         &'a self,
         _call_id: &'a CallId,
         _command: &'a str,
+        _stop: Waiting<'a, ()>,
         _listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
         Box::pin(ready(ToolOutcome::failed("There is no shell here.")))

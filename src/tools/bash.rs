@@ -60,12 +60,21 @@ impl Drop for Group {
     }
 }
 
-/// Runs a command to its end; `spill` is where its output goes when it is too long for an answer.
+/// How a command came to its end.
+enum Ended {
+    Itself(ExitStatus),
+    TooLong,
+    Stopped,
+}
+
+/// Runs a command to its end, or until `stop` is over; `spill` is where its output goes when it is too long for an
+/// answer.
 pub(super) async fn bash(
     root: &Root,
     environment: &Environment,
     spill: Option<PathBuf>,
     arguments: &Bash,
+    stop: impl Future<Output = ()>,
     listener: &dyn ToolListener,
 ) -> Answer {
     if arguments.command.trim().is_empty() {
@@ -99,41 +108,48 @@ pub(super) async fn bash(
 
     let mut reader = pipe::Receiver::from_owned_fd(reader.into()).map_err(not_started)?;
     let mut output = Output::new(spill);
-    let ended = watch(&mut child, &mut reader, &mut output, listener, begun + longest, &group).await;
+    let ended = watch(&mut child, &mut reader, &mut output, listener, (begun + longest, stop), &group).await;
     drop(group);
     let _somebody_holds_it = timeout(LAST_WORDS, drain(&mut reader, &mut output)).await;
     let text = output.finish(|path| root.told(path));
     match ended {
-        Ok(Some(status)) => told(&text, status),
-        Ok(None) => Err(Failed(format!("{text}\n(ended after {} s: it took too long)", longest.as_secs()))),
+        Ok(Ended::Itself(status)) => told(&text, status),
+        Ok(Ended::Stopped) => Err(Failed(format!("{text}\n(stopped)"))),
+        Ok(Ended::TooLong) => Err(Failed(format!("{text}\n(ended after {} s: it took too long)", longest.as_secs()))),
         Err(error) => Err(Failed(format!("{text}\n(the command was lost: {error})"))),
     }
 }
 
-/// Reads and shows until the command ends; `None` when it had to be ended.
+/// Reads and shows until the command ends, or has to be ended: at the deadline, or because somebody stops it.
 async fn watch(
     child: &mut Child,
     reader: &mut pipe::Receiver,
     output: &mut Output,
     listener: &dyn ToolListener,
-    deadline: Instant,
+    (deadline, stop): (Instant, impl Future<Output = ()>),
     group: &Group,
-) -> std::io::Result<Option<ExitStatus>> {
+) -> std::io::Result<Ended> {
+    let mut stop = std::pin::pin!(stop);
     let mut buffer = vec![0; 16 << 10];
     let (mut open, mut waiting, mut shown) = (true, false, Instant::now());
     let mut ends_at = deadline;
-    let mut asked = false;
+    // Why it was asked to end.
+    let mut asked: Option<Ended> = None;
     loop {
         tokio::select! {
             biased;
             () = sleep_until(ends_at) => {
-                if asked {
+                if let Some(why) = asked {
                     process::signal(&group.0, Signal::KILL);
                     child.wait().await?;
-                    return Ok(None);
+                    return Ok(why);
                 }
                 process::signal(&group.0, Signal::TERM);
-                (asked, ends_at) = (true, Instant::now() + GRACE);
+                (asked, ends_at) = (Some(Ended::TooLong), Instant::now() + GRACE);
+            }
+            () = &mut stop, if asked.is_none() => {
+                process::signal(&group.0, Signal::TERM);
+                (asked, ends_at) = (Some(Ended::Stopped), Instant::now() + GRACE);
             }
             () = sleep_until(shown + SHOW_EVERY), if waiting => {
                 (waiting, shown) = (false, Instant::now());
@@ -141,7 +157,7 @@ async fn watch(
             }
             status = child.wait() => {
                 let status = status?;
-                return Ok((!asked).then_some(status));
+                return Ok(asked.unwrap_or(Ended::Itself(status)));
             }
             read = reader.read(&mut buffer), if open => match read {
                 Ok(0) | Err(_) => open = false,

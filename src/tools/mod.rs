@@ -155,13 +155,14 @@ impl ToolRunner for Toolbox {
         &'a self,
         call_id: &'a CallId,
         command: &'a str,
+        stop: Waiting<'a, ()>,
         listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
         Box::pin(async move {
             let workshop = &self.shared.workshop;
             let spill = workshop.spill.as_ref().map(|folder| folder.join(spill_name(&call_id.0)));
             let bash = Bash::of_a_person(command);
-            outcome(bash::bash(&workshop.root, &workshop.environment, spill, &bash, listener).await)
+            outcome(bash::bash(&workshop.root, &workshop.environment, spill, &bash, stop, listener).await)
         })
     }
 }
@@ -212,7 +213,8 @@ impl Toolbox {
             Which::Bash => {
                 let workshop = &self.shared.workshop;
                 let spill = workshop.spill.as_ref().map(|folder| folder.join(spill_name(&call.call_id.0)));
-                bash::bash(&workshop.root, &workshop.environment, spill, &arguments(input)?, listener).await
+                let never = std::future::pending();
+                bash::bash(&workshop.root, &workshop.environment, spill, &arguments(input)?, never, listener).await
             }
             Which::Fetch => fetch::fetch(self.shared.workshop.reach, arguments(input)?).await,
             Which::MemoryAdd => off_loop(move |_| kept::add(&shared.workshop.memory, arguments(input)?)).await,

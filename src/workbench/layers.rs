@@ -3,7 +3,7 @@
 use super::message::{Effect, LayerRow, Level, RequestShown};
 use super::model::{Link, Model};
 use super::overlay::{Choice, Entry, Overlay, Picker, PickerKind};
-use super::shelf::Preview;
+use super::shelf::{Preview, Wanted};
 use super::transcript::Kind;
 use crate::commands::CommandId;
 use crate::domain::Held;
@@ -30,6 +30,7 @@ impl Model {
     pub(super) fn show_request(&mut self, number: Option<u32>) -> Vec<Effect> {
         let Some(thread_id) = self.thread.clone() else { return self.preview_request() };
         self.open_layers();
+        self.shelf.wanted = Wanted::Sent;
         vec![Effect::LoadRequest { thread_id, number }]
     }
 
@@ -49,7 +50,8 @@ impl Model {
     }
 
     /// Puts together anew what Enter would send.
-    pub(super) fn preview_again(&self) -> Vec<Effect> {
+    pub(super) fn preview_again(&mut self) -> Vec<Effect> {
+        self.shelf.wanted = Wanted::Preview;
         vec![Effect::PreviewRequest {
             thread_id: self.thread.clone(),
             directive: self.directive.clone(),
@@ -155,6 +157,8 @@ impl Model {
 
     pub(super) fn request_read(&mut self, request: Result<Box<RequestShown>, String>) -> Vec<Effect> {
         match request {
+            // Somebody asked for another meanwhile, and Enter does not mean the same there.
+            Ok(request) if request.number.is_none() != (self.shelf.wanted == Wanted::Preview) => return Vec::new(),
             Ok(request) => {
                 let changed = self.shelf.request.as_ref().map(|before| before.changed_in(&request)).unwrap_or_default();
                 if !changed.is_empty() {

@@ -82,6 +82,8 @@ pub enum Message {
         names: Vec<String>,
         chosen: Option<String>,
     },
+    /// Stop what runs, whatever the keyboard is at.
+    Interrupt,
     /// `$EDITOR` came back with this text.
     Edited(String),
     /// Something failed or is worth saying; shown for a while and kept in the notices list.
@@ -155,6 +157,7 @@ impl Message {
             Self::UsualModel(_) => "usual_model",
             Self::Keymap(_) => "keymap",
             Self::Themes { .. } => "themes",
+            Self::Interrupt => "interrupt",
             Self::Edited(_) => "edited",
             Self::Notice { .. } => "notice",
             Self::ApprovalDrawn { .. } => "approval_drawn",

@@ -69,6 +69,8 @@ pub struct Page {
     pub lines: Vec<SheetLine>,
     /// What copying it gives, where that is something else than its lines.
     pub copy: Option<String>,
+    /// Name of the request it is about.
+    pub of: String,
 }
 
 /// A line before it is wrapped.
@@ -387,7 +389,9 @@ impl Model {
 
     /// A page has been made. It belongs to the request on the screen, or comes too late.
     pub(super) fn page_made(&mut self, page: Result<Box<Page>, String>) -> Vec<Effect> {
+        let shown = self.shelf.request.as_ref().and_then(|request| request.whole.as_ref());
         match page {
+            Ok(page) if shown.is_some_and(|whole| whole.name != page.of) => {}
             Ok(page) => self.open_page(*page),
             Err(why) => self.say(Level::Warning, why),
         }

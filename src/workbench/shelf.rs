@@ -15,6 +15,8 @@ pub struct Shelf {
     pub items: Vec<ItemRow>,
     /// The request whose layers are listed.
     pub request: Option<RequestShown>,
+    /// What was asked for last.
+    pub(super) wanted: Wanted,
     /// The request that others are compared with.
     pub marked: Option<Arc<Whole>>,
     /// The wire form in which the model of that request is asked, once it was shown.
@@ -30,6 +32,16 @@ pub struct Shelf {
     pub(super) items_loaded: bool,
     /// The files were asked for since an `@` was last begun.
     pub(super) files_asked: bool,
+}
+
+/// Which request the person wants to see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// One that was sent.
+    #[default]
+    Sent,
+    /// What Enter would send.
+    Preview,
 }
 
 /// The text of an item, to look at.

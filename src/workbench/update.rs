@@ -71,6 +71,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             Vec::new()
         }
         Message::ModelFound(found) => model.model_found(found),
+        Message::Interrupt => model.interrupt(),
         Message::Edited(text) => {
             model.composer.set(text.strip_suffix('\n').unwrap_or(&text));
             model.changed = true;

@@ -296,7 +296,7 @@ impl<A: Audience> Driver<A> {
                 Effect::RunShell { call_id, command } => {
                     self.shell = Some(RunningTool::shell(self.settings.tools.clone(), call_id, command));
                 }
-                Effect::StopShell => self.shell = None,
+                Effect::StopShell => self.shell.iter_mut().for_each(RunningTool::stop),
                 Effect::End(status) => self.end(status).await,
             }
         }

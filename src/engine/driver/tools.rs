@@ -28,6 +28,7 @@ pub(super) struct RunningTool {
     pub(super) call_id: CallId,
     job: Pin<Box<dyn Future<Output = ToolOutcome> + Send>>,
     news: mpsc::Receiver<News>,
+    stop: Option<oneshot::Sender<()>>,
 }
 
 struct Line(mpsc::Sender<News>);
@@ -70,15 +71,26 @@ impl RunningTool {
             }
             tools.run(&item, &call, &Line(sender)).await
         });
-        Self { call_id, job, news }
+        Self { call_id, job, news, stop: None }
     }
 
     /// Runs a person's own command.
     pub(super) fn shell(tools: Arc<dyn ToolRunner>, call_id: CallId, command: String) -> Self {
         let (sender, news) = mpsc::channel(PIECES);
         let id = call_id.clone();
-        let job = Box::pin(async move { tools.shell(&id, &command, &Line(sender)).await });
-        Self { call_id, job, news }
+        let (stop, stopped) = oneshot::channel();
+        let stopped = Box::pin(async move {
+            let _by_word_or_with_the_driver = stopped.await;
+        });
+        let job = Box::pin(async move { tools.shell(&id, &command, stopped, &Line(sender)).await });
+        Self { call_id, job, news, stop: Some(stop) }
+    }
+
+    /// Asks a person's command to end; what it printed is still told.
+    pub(super) fn stop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _over_already = stop.send(());
+        }
     }
 
     /// Waits for the next news; after the end nothing may be asked any more. Losing this future loses nothing.

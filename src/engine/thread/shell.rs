@@ -4,8 +4,6 @@ use super::Effect;
 use super::state::{Shell, Thread};
 use crate::domain::{CallId, Event, Message};
 
-const STOPPED: &str = "Stopped.";
-
 pub(super) fn started(thread: &mut Thread, call_id: &CallId, command: &str, shared: bool) -> Vec<Effect> {
     thread.shells += 1;
     let (call_id, command) = (call_id.clone(), command.to_owned());
@@ -28,10 +26,7 @@ pub(super) fn interrupted(thread: &Thread) -> Vec<Effect> {
 }
 
 pub(super) fn stop(thread: &Thread) -> Vec<Effect> {
-    let Some(shell) = &thread.shell else { return Vec::new() };
-    let error = Some(STOPPED.to_owned());
-    let ended = Event::ShellEnded { call_id: shell.call_id.clone(), output: String::new(), error };
-    vec![Effect::StopShell, Effect::Emit(ended)]
+    thread.shell.iter().map(|_| Effect::StopShell).collect()
 }
 
 /// What the model reads. The output stands in a fence that nothing in it can close.

@@ -202,7 +202,7 @@ impl Thread {
     }
 
     /// Whether the loop itself has nothing to do.
-    fn rests(&self) -> bool {
+    pub(super) fn rests(&self) -> bool {
         matches!(self.phase, Phase::Idle | Phase::Suspended { .. } | Phase::Ended(_))
     }
 

@@ -42,7 +42,7 @@ pub enum Effect {
     StopTool,
     /// Run the person's own command and emit `ShellEnded`.
     RunShell { call_id: CallId, command: String },
-    /// Stop it.
+    /// Ask it to end; `ShellEnded` follows with what it printed.
     StopShell,
     /// The thread has ended.
     End(Status),
@@ -580,7 +580,8 @@ fn limited(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> 
 fn cancel(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect> {
     // A one-shot thread has nothing to go on with after its turn.
     let scope = if thread.kind == ThreadKind::OneShot { CancelScope::Thread } else { scope };
-    let mut effects = shell::stop(thread);
+    // What the thread does goes first; a command of the person's own is stopped when it is all that runs.
+    let mut effects = if thread.rests() || scope == CancelScope::Thread { shell::stop(thread) } else { Vec::new() };
     effects.extend(cancel_turn(thread, scope, now));
     effects
 }

@@ -186,7 +186,9 @@ impl Session {
             ..SheetLine::new(Sort::Plain, format!("line {number} of {}", if number == 30 { "Needle" } else { "hay" }))
         };
         let lines = (0..lines).map(line).collect();
-        self.tell(Message::Page(Ok(Box::new(Page { view, title: "page".into(), lines, copy: None }))))
+        let shown = self.model.shelf.request.as_ref().and_then(|request| request.whole.as_ref());
+        let of = shown.map(|whole| whole.name.clone()).unwrap_or_default();
+        self.tell(Message::Page(Ok(Box::new(Page { view, title: "page".into(), lines, copy: None, of }))))
     }
 
     fn top(&self) -> usize {

@@ -64,7 +64,7 @@ pub(super) fn difference() -> Page {
         },
     ];
     let title = "difference · chat-1772758807565#2 → chat-1772758807565#3".to_owned();
-    Page { view: View::Text, title, lines, copy: None }
+    Page { view: View::Text, title, lines, copy: None, of: String::new() }
 }
 
 #[test]
@@ -74,7 +74,9 @@ fn the_context_of_a_request() {
         let mut session = Session::started(columns, rows);
         session.answered(3, "All is well.", StopReason::EndTurn);
         session.state(Status::Waiting, 2, Vec::new());
-        session.keys("F4").tell(Message::Request(Ok(Box::new(request.clone()))));
+        session
+            .keys(if request.number.is_none() { "ctrl-p" } else { "F4" })
+            .tell(Message::Request(Ok(Box::new(request.clone()))));
         session.keys("down down");
         session
     };
