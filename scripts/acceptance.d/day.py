@@ -18,7 +18,7 @@ import day_project
 from terminal import Failed, check, end_all
 from wcwidth import iter_graphemes, wcswidth
 
-PATIENCE = 30
+PATIENCE = 20
 # What turns while something works.
 SPINNER = re.compile("[⠁-⣿◐◓◑◒]")
 
@@ -93,7 +93,9 @@ class Tmux:
 
 
 def holds(lines, text):
-    """Whether the screen shows `text`, be it broken over lines."""
+    """Whether the screen shows `text`, be it broken over lines, or what a pattern wants."""
+    if isinstance(text, re.Pattern):
+        return bool(text.search("\n".join(lines)))
     return text in "\n".join(lines) or text.replace(" ", "") in re.sub(r"[\s│]", "", "".join(lines))
 
 
@@ -165,14 +167,17 @@ class Day:
         self.faults.append(name)
         print(f"  {name}: {what}", file=sys.stderr)
 
-    def step(self, name, *keys, until=None, without=None, writing=None):
-        """Sends `keys`, waits for `until` and looks at the screen. `writing` says whether text is written there."""
+    def step(self, name, *keys, until=None, without=None, writing=None, notice=None, quick=False):
+        """Sends `keys`, waits for `until` and looks at the screen. `writing` says whether text is written there,
+        `notice` what is told for some seconds; the next step begins when that is gone. A `quick` step looks once."""
         self.tmux.keys(*keys)
-        if until:
-            self.tmux.wait_for(until, without)
-        self.look(name, writing)
+        if until or notice:
+            self.tmux.wait_for(until or notice, without)
+        self.look(name, writing, quick)
+        if notice:
+            self.tmux.wait(f"{notice!r} is gone", lambda lines: not holds(lines, notice))
 
-    def look(self, name, writing=None):
+    def look(self, name, writing, quick):
         self.number += 1
         name = f"{self.number:02}-{name}"
         lines = self.tmux.settled()
@@ -186,6 +191,8 @@ class Day:
             self.fault(name, "a cursor where nothing is written" if cursor else "no cursor")
         where = f"cursor {cursor[0] + 1},{cursor[1] + 1}" if cursor else "no cursor"
         self.compare(name, f"{normal(lines)}\n-- {where}\n")
+        if quick:
+            return
         # Everything drawn once more: nothing of what stood there before is left over.
         self.tmux.keys("<F5>")
         again = self.tmux.settled()

@@ -1,10 +1,9 @@
 """The project of a day in the life, and what is done in it. Every field holds wide letters, emoji and combining marks."""
 
-import os
+import re
 import struct
 import zlib
 
-from terminal import check
 from terminal import environment as empty_environment
 
 E = "e\u0301"  # é of two letters
@@ -184,12 +183,13 @@ def live(day, tmux, levain, project, folder):
     step("asked-to-run", f"捨てる 📦 caf{E}", "<Enter>", until="allow once")
     step("denied", "n", until="stay where", writing=True)
 
-    step("streams", f"流れ 🌊 caf{E}", "<Enter>", until="flows 流れる")
-    step("followed-up", f"次の種 🌱 caf{E}", "<M-Enter>", until="queue")
-    step("queue", "<M-q>", until="次の種")
-    step("queue-edit", "e", until="次の種", writing=True)
-    step("queue-edited", " 二つ", until="二つ", writing=True)
-    step("queued-again", "<M-Enter>")
+    # The answer holds still for twelve seconds.
+    step("streams", f"流れ 🌊 caf{E}", "<Enter>", until=re.compile(r"streaming \d s"), quick=True)
+    step("followed-up", f"次の種 🌱 caf{E}", "<M-Enter>", until="◌ follow-up", quick=True)
+    step("queue", "<M-q>", until="queued messages", quick=True)
+    tmux.keys("e")
+    step("queue-edited", " 二つ", until=f"› 次の種 🌱 caf{E} 二つ", writing=True, quick=True)
+    step("queued-again", "<M-Enter>", until="◌ follow-up", quick=True)
     tmux.wait_for("down to the sea")
     tmux.wait_for("種 caf")
     step("followed", until=rest)
@@ -205,28 +205,29 @@ def live(day, tmux, levain, project, folder):
     step("reading-top", "g")
     step("reading-unfolded", "j", "j", "<Enter>")
     step("reading-range", "v", "j")
-    step("copied", "y", until="opied")
+    step("copied", "y", notice="copied")
     step("writing-again", "<Escape>", writing=True)
 
     step("export", "/export md", until="/export", writing=True)
-    step("exported", "<Enter>", until="rote", writing=True)
+    step("exported", "<Enter>", notice="written to", writing=True)
+    tmux.keys("<C-End>")
     step("threads", "<C-t>", until="焼く")
     step("threads-closed", "<Escape>", writing=True)
     step("models", "<C-l>", until="scripted/demo")
     step("models-filtered", "tools", until="scripted/tools", writing=True)
-    step("model-chosen", "<Enter>", until="scripted/tools", writing=True)
+    step("model-chosen", "<Enter>", until="from here on", writing=True)
     step("theme", "/theme", "<Enter>", until="high-contrast")
     step("theme-chosen", "light", "<Enter>", without="high-contrast", writing=True)
-    step("palette", "<F2>", until="palette", writing=True)
+    step("palette", "<F2>", until="commands · 34", writing=True)
     step("palette-closed", "<Escape>", writing=True)
-    step("help", "<F1>", until="Help")
+    step("help", "<F1>")
     step("help-page", "<PPage>", "<NPage>")
     step("help-closed", "<Escape>", writing=True)
-    step("items", "<M-i>", until=KNOWLEDGE)
+    step("items", "<M-i>", until="items · ")
     step("items-broken", "/", "壊れた", until="壊れた")
     step("items-closed", "<Escape>", "<Escape>", "<Escape>")
 
-    step("preview", f"次 🍞 caf{E}", "<C-p>", until="send")
+    step("preview", f"次 🍞 caf{E}", "<C-p>", until="would send")
     step("preview-text", "t")
     step("preview-text-next", "<Tab>")
     step("preview-text-search", "/", "パン", "<Enter>")
@@ -239,15 +240,16 @@ def live(day, tmux, levain, project, folder):
     step("preview-copied", "y")
     step("preview-absent", "G")
     step("preview-edit", "e", writing=True)
-    step("preview-sent", "<C-p>", "<Enter>", until="scripted", writing=True)
-    step("context", "<F4>", until="layers")
+    step("preview-once-more", "<C-p>", until="would send")
+    step("preview-sent", "<Enter>", until="that nothing grants", without="would send", writing=True)
+    step("context", "<F4>", until="constitution")
     step("context-earlier", "[")
     step("context-earliest", "[", "[", "[", "[", "[", "[", "[", "[")
     step("context-later", "]")
     step("context-difference", "d")
     step("context-closed", "<Escape>", "<Escape>", writing=True)
 
-    step("asked-to-leave", "<C-c>", until="again")
-    step("left", "<C-c>", until="> ")
+    step("asked-to-leave", "<C-c>", until="again", quick=True)
+    step("left", "<C-c>", without="threads", until="> ", quick=True)
     step("back", "clear; $LEVAIN --continue", "<Enter>", until="scripted", writing=True)
-    step("screen-copied", "<M-c>", until="opied")
+    step("screen-copied", "<M-c>", notice="copied")
