@@ -6,6 +6,6 @@ if ! [ -e "$root/target/screens/installed-1" ]; then
         echo "python3 with venv is needed; on Debian: apt-get install python3-venv" >&2
         exit 1
     }
-    "$python" -m pip install --quiet pyte==0.8.2 rich==14.2.0
+    "$python" -m pip install --quiet pyte==0.8.2 rich==14.2.0 wcwidth==0.9.4
     touch "$root/target/screens/installed-1"
 fi

@@ -11,7 +11,8 @@ pub type Values = BTreeMap<String, String>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Input {
     pub name: String,
-    /// `string` when nothing is said. Values are texts all the same.
+    /// `string` when nothing is said. Values are texts all the same; those of `integer`, `number` and `boolean` have to
+    /// read as one.
     pub kind: String,
     pub required: bool,
     pub default: Option<String>,
@@ -27,6 +28,8 @@ pub enum BadInput {
     Unknown { name: String, near: Option<String>, known: Vec<String> },
     #[error("the input `{name}` is missing{}", described(.description))]
     Missing { name: String, description: String },
+    #[error("the input `{name}` must be {wanted}")]
+    Unfit { name: String, wanted: &'static str },
 }
 
 impl BadInput {
@@ -34,9 +37,31 @@ impl BadInput {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Unknown { name, .. } | Self::Missing { name, .. } => name,
+            Self::Unknown { name, .. } | Self::Missing { name, .. } | Self::Unfit { name, .. } => name,
         }
     }
+
+    /// The same in few words, for where name and description stand already.
+    #[must_use]
+    pub fn in_its_field(&self) -> String {
+        match self {
+            Self::Unknown { .. } => self.to_string(),
+            Self::Missing { .. } => "it needs a value".to_owned(),
+            Self::Unfit { wanted, .. } => format!("it must be {wanted}"),
+        }
+    }
+}
+
+/// What a value of `kind` must be, if `text` is none.
+fn unfit(kind: &str, text: &str) -> Option<&'static str> {
+    let text = text.trim();
+    let (fits, wanted) = match kind.to_ascii_lowercase().as_str() {
+        "integer" | "int" => (text.parse::<i128>().is_ok(), "a whole number, such as 12"),
+        "number" | "float" => (text.parse::<f64>().is_ok_and(f64::is_finite), "a number, such as 0.5"),
+        "boolean" | "bool" => (matches!(text.to_ascii_lowercase().as_str(), "true" | "false"), "true or false"),
+        _ => return None,
+    };
+    (!fits).then_some(wanted)
 }
 
 fn hint(near: Option<&str>, known: &[String]) -> String {
@@ -51,7 +76,7 @@ fn described(description: &str) -> String {
 /// The values to run with: what was given, and defaults for what was not. Without declared inputs anything passes.
 ///
 /// # Errors
-/// All unknown names, or else all missing ones.
+/// All unknown names, or else all that are missing or do not fit. Defaults are taken as they are.
 pub fn accept(inputs: &[Input], mut given: Values) -> Result<Values, Vec<BadInput>> {
     if inputs.is_empty() {
         return Ok(given);
@@ -69,14 +94,21 @@ pub fn accept(inputs: &[Input], mut given: Values) -> Result<Values, Vec<BadInpu
     if !unknown.is_empty() {
         return Err(unknown);
     }
+    let bad = inputs.iter().filter_map(|input| match given.get(&input.name) {
+        Some(value) => unfit(&input.kind, value).map(|wanted| BadInput::Unfit { name: input.name.clone(), wanted }),
+        None if input.required && input.default.is_none() => {
+            Some(BadInput::Missing { name: input.name.clone(), description: input.description.clone() })
+        }
+        None => None,
+    });
+    let bad: Vec<_> = bad.collect();
+    if !bad.is_empty() {
+        return Err(bad);
+    }
     for (name, default) in defaults(inputs) {
         given.entry(name).or_insert(default);
     }
-    let missing = inputs.iter().filter(|input| input.required && !given.contains_key(&input.name));
-    let missing: Vec<_> = missing
-        .map(|input| BadInput::Missing { name: input.name.clone(), description: input.description.clone() })
-        .collect();
-    if missing.is_empty() { Ok(given) } else { Err(missing) }
+    Ok(given)
 }
 
 /// The values of inputs that nobody gives.
@@ -84,4 +116,28 @@ pub fn accept(inputs: &[Input], mut given: Values) -> Result<Values, Vec<BadInpu
 pub fn defaults(inputs: &[Input]) -> Values {
     let named = |Input { name, default, .. }: &Input| Some((name.clone(), default.clone()?));
     inputs.iter().filter_map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_have_to_read_as_what_is_wanted() {
+        let input = |kind: &str| Input { name: "n".into(), kind: kind.into(), ..Input::default() };
+        let given = |text: &str| Values::from([("n".to_owned(), text.to_owned())]);
+        for (kind, text) in
+            [("integer", "-12"), ("number", " 0.5 "), ("boolean", "True"), ("string", "twelve"), ("array", "one, two")]
+        {
+            assert_eq!(accept(&[input(kind)], given(text)), Ok(given(text)), "{kind} {text}");
+        }
+        for (kind, text) in [("integer", "十二"), ("integer", "1.5"), ("number", "NaN"), ("boolean", "yes")] {
+            let bad = accept(&[input(kind)], given(text)).expect_err("refused");
+            assert!(matches!(bad.as_slice(), [BadInput::Unfit { .. }]), "{kind} {text}: {bad:?}");
+            assert!(!bad[0].to_string().contains(text), "the value is not repeated");
+        }
+        // What stands in the directive is its author's business.
+        let stale = Input { default: Some("a dozen".into()), ..input("integer") };
+        assert_eq!(accept(&[stale], Values::new()), Ok(given("a dozen")));
+    }
 }

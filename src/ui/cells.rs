@@ -40,6 +40,14 @@ impl Canvas<'_> {
         self.put_harmless(x, y, end, &harmless(text), style)
     }
 
+    /// Makes column `x` visible: a wide letter that reaches into it from the left would hide what is written there.
+    fn uncover(&mut self, x: u16, y: u16) {
+        let Some(left) = x.checked_sub(1).and_then(|left| self.buffer.cell_mut((left, y))) else { return };
+        if !left.symbol().is_ascii() && grapheme_columns(left.symbol()) > 1 {
+            left.set_symbol(" ");
+        }
+    }
+
     /// Like [`Self::put`] for text that is known to be harmless.
     fn put_harmless(&mut self, x: u16, y: u16, end: u16, text: &str, style: Style) -> u16 {
         let area = self.buffer.area;
@@ -47,6 +55,7 @@ impl Canvas<'_> {
         if y < area.y || y >= area.bottom() || x < area.x || x >= end {
             return x;
         }
+        self.uncover(x, y);
         let first = self.buffer.index_of(x, y);
         let Some(cells) = self.buffer.content.get_mut(first..first + usize::from(end - x)) else { return x };
         let mut column = 0;
@@ -136,6 +145,7 @@ impl Canvas<'_> {
         let style = self.theme.style(role);
         let area = rect(area).intersection(self.buffer.area);
         for y in area.top()..area.bottom() {
+            self.uncover(area.left(), y);
             for x in area.left()..area.right() {
                 if let Some(cell) = self.buffer.cell_mut((x, y)) {
                     cell.reset();
@@ -172,4 +182,23 @@ impl Canvas<'_> {
 
 pub(super) fn rect(area: Area) -> Rect {
     Rect { x: area.x, y: area.y, width: area.width, height: area.height }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_over_wide_letters_keeps_its_sides() {
+        let theme = Theme::default();
+        let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width: 12, height: 3 });
+        let mut canvas = Canvas { buffer: &mut buffer, theme: &theme, links: BTreeMap::new() };
+        for y in 0..3 {
+            canvas.put(0, y, 12, "急がば回れ漢", Role::Text);
+        }
+        canvas.fill(Area { x: 3, y: 0, width: 6, height: 3 }, Role::Text);
+        canvas.frame(Area { x: 3, y: 0, width: 6, height: 3 }, "", Role::Border);
+        let row: Vec<&str> = (0..12).map(|x| buffer.cell((x, 1)).map_or("", |cell| cell.symbol())).collect();
+        assert_eq!(row, ["急", " ", " ", "│", " ", " ", " ", " ", "│", " ", "漢", " "]);
+    }
 }

@@ -5,7 +5,7 @@ use super::geometry;
 use super::message::{DirectiveChoice, Effect, Level};
 use super::model::{Link, Model};
 use super::overlay::Overlay;
-use crate::domain::input::{self, Input, Values};
+use crate::domain::input::{self, BadInput, Input, Values};
 
 /// The inputs of a directive while they are given.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ impl Form {
         let Err(bad) = input::accept(&self.directive.inputs, given.clone()) else { return Some(given) };
         for field in &mut self.fields {
             let refused = bad.iter().find(|bad| bad.name() == field.input.name);
-            field.wrong = refused.map(ToString::to_string);
+            field.wrong = refused.map(BadInput::in_its_field);
         }
         self.at = self.fields.iter().position(|field| field.wrong.is_some()).unwrap_or(self.at);
         None

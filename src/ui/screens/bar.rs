@@ -39,16 +39,20 @@ pub(super) fn status(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     let right = area.x + area.width;
     let start = area.x + u16::from(area.width > 30);
     let mut x = start;
+    let hints = hints(model);
+    // The first key has room before figures do.
+    let first = hints.first().map_or(0, |(key, title)| columns(key) + columns(title) + 4);
+    let end = right.saturating_sub(u16::try_from(first).unwrap_or(0));
     for (index, (text, role)) in parts(model).into_iter().enumerate() {
         let gap = if index == 0 { "" } else { " · " };
         let needed = u16::try_from(columns(gap) + columns(&text)).unwrap_or(u16::MAX);
-        if index > 0 && x.saturating_add(needed) > right {
+        if index > 0 && x.saturating_add(needed) > if index > 1 { end } else { right } {
             continue;
         }
         x = canvas.put(x, area.y, right, gap, Role::Bar);
         x = canvas.put_short(x, area.y, right, &text, role);
     }
-    for (key, title) in hints(model) {
+    for (key, title) in hints {
         let gap = " · ";
         let needed = u16::try_from(columns(gap) + columns(&key) + 1 + columns(title)).unwrap_or(u16::MAX);
         if x.saturating_add(needed) > right {
@@ -81,7 +85,12 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
     }
     parts.push((model.model.model.clone(), Role::BarWord));
     if model.model_is_scripted {
-        parts.push(("scripted: no model is asked".to_owned(), Role::BarWarning));
+        let words = if model.size.0 >= 100 { "scripted: no model is asked" } else { "scripted" };
+        parts.push((words.to_owned(), Role::BarWarning));
+    }
+    let queued = model.queued().count();
+    if queued > 0 {
+        parts.push((format!("{queued} queued"), Role::BarWord));
     }
     if let Some(state) = &model.state {
         if state.context.0 > 0 {
@@ -100,10 +109,6 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
             let more = if state.cost.unpriced { "+?" } else { "" };
             parts.push((format!("{}{more}", state.cost.spend), Role::BarWord));
         }
-    }
-    let queued = model.queued().count();
-    if queued > 0 {
-        parts.push((format!("{queued} queued"), Role::BarWord));
     }
     if model.size.0 >= 100 {
         parts.push((model.directive.clone(), Role::Bar));

@@ -151,19 +151,17 @@ pub(super) fn layer(layer: &LayerRow, area: Area, chosen: bool, canvas: &mut Can
     }
     canvas.put_short(x, area.y, x + 13, layer.kind, ink(Role::ListDetail));
     x += 14;
-    let name = if layer.absence.is_some() { Role::ListUnusable } else { Role::List };
-    let x = canvas.put_short(x.min(right), area.y, right, &layer.id, ink(name));
-    let detail = match &layer.absence {
-        Some(absence) => format!("✗ {absence}"),
-        None => format!("~{}", layer.tokens),
+    let (name, role, detail) = match &layer.absence {
+        Some(absence) => (Role::ListUnusable, Role::StatusWarning, format!("✗ {absence}")),
+        None => (Role::List, Role::ListDetail, format!("~{}", layer.tokens)),
     };
+    // The size is seen in full, and of a reason as much as of the name.
     let wide = u16::try_from(columns(&detail)).unwrap_or(u16::MAX);
-    let role = if layer.absence.is_some() { Role::StatusWarning } else { Role::ListDetail };
-    if x.saturating_add(wide).saturating_add(2) <= right {
-        canvas.put(right - wide, area.y, right, &detail, ink(role));
-    } else if x + 4 < right {
-        canvas.put_short(x + 2, area.y, right, &detail, ink(role));
-    }
+    let kept = wide.min(right.saturating_sub(x) / 2);
+    let end = right.saturating_sub(kept + 2);
+    let x = canvas.put_short(x.min(end), area.y, end, &layer.id, ink(name));
+    let detail_at = right.saturating_sub(wide).max(x + 2);
+    canvas.put_short(detail_at, area.y, right, &detail, ink(role));
 }
 
 fn told(problem: &Problem) -> (String, Role) {

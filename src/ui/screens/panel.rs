@@ -30,7 +30,13 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
         canvas.put(area.x, y, edge, if current { "›" } else { " " }, Role::PromptMark);
         canvas.put(area.x + 1, y, edge, mark, role);
         canvas.put_short(area.x + 3, y, edge, name_of(row), title);
-        let detail = format!("{} · {}", row.status.word(), summary(row, model.now));
+        let whole = format!("{} · {}", row.status.word(), summary(row, model.now));
+        let room = usize::from(edge.saturating_sub(area.x + 3));
+        let detail = if columns(&whole) <= room {
+            whole
+        } else {
+            format!("{} · {} · {}", row.status.word(), row.spend, age(model.now.since(row.updated_at)))
+        };
         canvas.put_short(area.x + 3, y + 1, edge, &detail, Role::TextMuted);
     }
 }

@@ -78,7 +78,7 @@ fn a_directive_with_inputs_is_asked_for_them_and_they_go_with_the_first_prompt()
     session.keys("tab enter");
     assert_eq!(session.form().at, 0);
     let wrong = session.form().fields[0].wrong.clone();
-    assert_eq!(wrong.as_deref(), Some("the input `target` is missing: what target is"));
+    assert_eq!(wrong.as_deref(), Some("it needs a value"));
     session.write("the 漢字 mooo").keys("backspace");
     assert_eq!(session.form().fields[0].wrong, None);
     session.keys("shift-tab").write("by hand").keys("ctrl-a").write("so ").keys("enter");
