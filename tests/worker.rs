@@ -114,6 +114,7 @@ fn hosting(
         thread_id: summary.thread_id.clone(),
         runtime: folder.path().to_owned(),
         outside: Box::new(Models::new(providers, Catalog::embedded())),
+        limits: Limits::default(),
         tools: Arc::new(NoTools),
         permissions: Permissions::default(),
         approvals: Box::new(Forgetful),

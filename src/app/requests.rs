@@ -4,7 +4,7 @@ use super::{Briefing, Setup, toolbox};
 use crate::context::words::{kind, origin, part_of};
 use crate::context::{Parts, Plan, Start, Surroundings, assemble, offer};
 use crate::domain::{
-    Assembly, Channel, Decision, Entry, Event, Held, Image, Layer, Lifetime, Limits, Message, ModelRef, Money, Origin,
+    Assembly, Channel, Decision, Entry, Event, Held, Image, Layer, Lifetime, Message, ModelRef, Money, Origin,
     Piece, Role, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
 };
 use crate::engine::driver::{Outside, Planner};
@@ -76,8 +76,7 @@ pub(super) async fn next(
         let inputs = folded.as_ref().map_or(inputs, |folded| folded.inputs.clone());
         let briefing = Briefing::prepare(setup, &directive, Some(inputs)).map_err(|error| error.to_string())?;
         let thread = folded.as_ref().map(|folded| &folded.thread);
-        // A new thread of a screen begins without limits.
-        let limits = thread.map_or_else(Limits::default, |thread| thread.limits);
+        let limits = thread.map_or(briefing.limits, |thread| thread.limits);
         let kind = thread.map_or(ThreadKind::Interactive, |thread| thread.kind);
         let id = thread.map_or_else(|| ThreadId::new(&directive, SystemClock.now().0), |thread| thread.id.clone());
         let start = Start { thread_id: Some(id.clone()), ..Start::new(model.clone(), limits, kind) };
