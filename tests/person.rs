@@ -184,3 +184,39 @@ fn an_image_is_given_on_the_command_line() {
     assert!(error.contains("gone.png` was not attached: No such file"), "{error}");
     assert!(server.is_asked().is_none());
 }
+
+#[test]
+fn a_first_prompt_that_is_refused_comes_back_into_the_draft() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    fs::write(home.project().join("fake.png"), "<svg>").unwrap();
+    let terminal = open(&home, &server);
+    terminal.send_keys("look at @fake.png \r");
+    terminal.wait_for("it is not a PNG, JPEG, GIF or WebP image");
+    terminal.wait_for("› look at @fake.png");
+    assert!(server.is_asked().is_none());
+    // The thread is there, and takes what is sent next.
+    fs::write(home.project().join("fake.png"), PNG).unwrap();
+    terminal.send_keys(" again");
+    terminal.wait_for("again");
+    terminal.send_keys(key::ENTER);
+    let call = server.call();
+    assert!(texts(&call.body).contains("look at @fake.png"), "{}", call.body);
+    call.answer("A cat.");
+    terminal.wait_for("A cat.");
+    leave(terminal);
+}
+
+#[test]
+fn a_first_command_comes_back_when_no_worker_comes_up() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let directive = home.project().join(".ai/directives/team/short.md");
+    fs::create_dir_all(directive.parent().unwrap()).unwrap();
+    fs::write(&directive, "```xml\n<directive name=\"short\"/>\n```\nBe brief.\n").unwrap();
+    let terminal = levain(&home, &server, &["team/short"]).start();
+    terminal.wait_for("A new thread with team/short");
+    fs::remove_file(&directive).unwrap();
+    terminal.send_keys("!echo hello\r");
+    terminal.wait_for("the worker did not come up");
+    terminal.wait_for("› !echo hello");
+    leave(terminal);
+}

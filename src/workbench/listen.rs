@@ -96,7 +96,11 @@ impl Model {
 
     /// Nobody listens any more: what nobody has comes back into the draft.
     fn lost(&mut self) {
-        self.sent.clear();
+        for sent in std::mem::take(&mut self.sent) {
+            if let Sent::Shell(text) = sent {
+                self.composer.put_back(&text);
+            }
+        }
         self.forget_approvals();
         self.give_back(|waits| !waits.safe);
         self.waits.clear();
