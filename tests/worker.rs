@@ -76,6 +76,7 @@ impl Bench {
             cost: Cost::default(),
             limits: Limits::default(),
             inputs: levain::domain::Values::new(),
+            capabilities: Vec::new(),
         };
         recover::create(&layout, &summary).unwrap();
         let hosted = host(hosting(&folder, &layout, &summary, idle, orphaned)).await.unwrap();

@@ -235,6 +235,7 @@ impl Performer {
                 cost: Cost::default(),
                 limits: Limits::default(),
                 inputs,
+                capabilities: Vec::new(),
             };
             recover::create(&layout, &summary)?;
             Ok(thread_id)

@@ -4,8 +4,8 @@ use super::{Briefing, Setup, toolbox};
 use crate::context::words::{kind, origin, part_of};
 use crate::context::{Parts, Plan, Start, Surroundings, assemble, offer};
 use crate::domain::{
-    Assembly, Channel, Decision, Entry, Event, Held, Image, Layer, Lifetime, Message, ModelRef, Money, Origin,
-    Piece, Role, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
+    Assembly, Channel, Decision, Entry, Event, Held, Image, Layer, Lifetime, Message, ModelRef, Money, Origin, Piece,
+    Role, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
 };
 use crate::engine::driver::{Outside, Planner};
 use crate::engine::thread::{Thread, apply};

@@ -15,6 +15,7 @@ use crate::domain::capability::flattened;
 use crate::domain::{Decision, Grant, Layer, LayerKind, Message, ModelRef, Money, Tokens, ToolSpec, Usage};
 use crate::engine::driver::Outside;
 use crate::providers::preview::{self, Form};
+use crate::tools;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -119,7 +120,7 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         let shown = shown(&setup, &side, &stored.record.model);
         let folded = requests::fold(&setup, &thread).map_err(Failure::new)?.thread;
         let capabilities = folded.permissions.grants.as_slice();
-        let capability_tree = tree(capabilities, side.layers.iter());
+        let capability_tree = tree(capabilities, side.layers.iter(), tools::capabilities);
         let mut shown = ContextShown { request: Some(name), capabilities, capability_tree, ..shown };
         return print(&setup, arguments, &mut shown, &side);
     }
@@ -131,7 +132,7 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         chain: &planned.plan.chain,
         routed_by: planned.plan.routed_by.as_deref(),
         capabilities: &planned.plan.capabilities,
-        capability_tree: tree(&planned.plan.capabilities, side.layers.iter()),
+        capability_tree: tree(&planned.plan.capabilities, side.layers.iter(), tools::capabilities),
         problems: planned.plan.problems.iter().cloned().map(Told::from).collect(),
         ..shown(&setup, &side, &planned.model)
     };

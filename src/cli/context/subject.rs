@@ -37,7 +37,7 @@ pub(super) fn start(setup: &Setup, limits: Limits, draft: &Draft) -> Start {
     let (kind, limits) = if draft.interactive {
         (ThreadKind::Interactive, limits)
     } else {
-        (ThreadKind::OneShot, Limits::ONE_SHOT.overridden(limits))
+        (ThreadKind::OneShot, setup.one_shot_limits().overridden(limits))
     };
     Start { previous: draft.continues.clone(), ..Start::new(setup.model(), limits, kind) }
 }
