@@ -141,8 +141,24 @@ fn an_image_goes_along_and_stays_in_the_thread() {
     let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG_BASE64}});
     assert!(said(&call.body).contains(&image), "{}", call.body);
     assert!(texts(&call.body).ends_with("what is on @shot.png ?"), "{}", call.body);
+    let sent = String::from_utf8(call.bytes.clone()).unwrap();
     call.answer("A cat.");
     terminal.wait_for("shot.png · image/png · 1 kB");
+    // What was sent can be seen: whole where a program reads it, with a word for the image where a person does.
+    let show = ["context", "show", "--thread", "chat-", "--wire", "anthropic"];
+    let shown = home.levain(&show).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(String::from_utf8(shown.stdout).unwrap().trim_end(), sent);
+    terminal.send_keys("\x1bOS"); // F4
+    terminal.wait_for("#1 ·");
+    terminal.send_keys("w");
+    terminal.wait_for("Anthropic Messages · ");
+    terminal.send_keys("/as base64");
+    terminal.wait_for("iVBORw0KGgpub3QgbXVjaCBv… 28 bytes as base64");
+    terminal.send_keys(key::ENTER);
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_gone("bytes as base64");
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_gone("#1 ·");
     // It was kept: the file may go.
     fs::remove_file(home.project().join("shot.png")).unwrap();
     terminal.paste(&format!("'{}'", dropped.display()));
