@@ -161,6 +161,34 @@ fn a_preview_is_what_is_sent() {
     home.wait_until_quiet();
 }
 
+/// Tools in words are shown as the words that are sent.
+#[test]
+fn what_a_model_is_told_in_words_is_shown_in_words() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let grant = "<permissions><execute><tool>rye/file-system/read</tool></execute></permissions>";
+    directive(&home, "team/reader", "", grant, "Read.");
+    let file = home.home().join(".ai/tools/providers/anthropic.yaml");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    fs::write(file, "tool_id: anthropic\ntool_type: http\ntool_use: {mode: text_parsed}\n").unwrap();
+    let against = |arguments: &[&str]| {
+        let mut command = home.levain(arguments);
+        command.env("ANTHROPIC_BASE_URL", server.base()).env("ANTHROPIC_API_KEY", KEY).stdin(Stdio::null());
+        command
+    };
+    let model = ["--model", "anthropic/test"];
+    let show = ["context", "show", "team/reader", "--prompt", "go", "--wire", "anthropic"];
+    let (code, preview, err) = output(&mut against(&[&show[..], &model].concat()));
+    assert_eq!(code, 0, "{err}");
+    let run = [&["run", "--directive", "team/reader", "go"], &model[..]].concat();
+    let child = against(&run).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let call = server.call();
+    assert_eq!(preview.trim_end(), String::from_utf8(call.bytes.clone()).unwrap());
+    assert!(preview.contains("## rye_file_system_read") && call.body.get("tools").is_none(), "{preview}");
+    call.answer("done");
+    child.wait_with_output().unwrap();
+    home.wait_until_quiet();
+}
+
 /// What the program last put on the clipboard.
 fn copied(terminal: &Terminal) -> Option<String> {
     let bytes = terminal.bytes();

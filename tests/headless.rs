@@ -71,6 +71,29 @@ fn a_run_prints_its_answer_and_exits_with_zero() {
 }
 
 #[test]
+fn a_document_of_a_thread_begins_with_what_it_might_do() {
+    let home = Home::new();
+    let model = scenario(&home);
+    let (_, out, _) = output(home.levain(&["run", "--json", "--model", &model, "hello"]).stdin(Stdio::null()));
+    let result: Value = serde_json::from_str(&out).unwrap();
+    let id = result["thread_id"].as_str().unwrap();
+    let export = |form: &str| output(&mut home.levain(&["transcript", id, "--export", form])).1;
+    let markdown = export("md");
+    let head = format!("# {id}\n\n`levain/chat` · `{model}`\n\nCapabilities:\n\n```\n");
+    assert!(markdown.starts_with(&head), "{markdown}");
+    let reached = "rye.execute.tool.rye.file-system.read\n";
+    assert!(
+        markdown.contains(reached) && markdown.contains("rye.execute.tool.rye.bash (a person is asked)"),
+        "{markdown}"
+    );
+    assert!(export("html").contains(reached));
+    let path = home.project().join(".ai/agent/threads").join(id).join("thread.json");
+    let summary: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    assert!(summary["capabilities"].as_array().unwrap().len() > 3, "{summary}");
+    home.wait_until_quiet();
+}
+
+#[test]
 fn models_are_listed_with_what_is_missing() {
     let home = Home::new();
     let (code, out, _) = output(&mut home.levain(&["models", "--json"]));

@@ -143,8 +143,24 @@ fn an_image_goes_along_and_stays_in_the_thread() {
     let image = json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG_BASE64}});
     assert!(said(&call.body).contains(&image), "{}", call.body);
     assert!(texts(&call.body).ends_with("what is on @shot.png ?"), "{}", call.body);
+    let sent = String::from_utf8(call.bytes.clone()).unwrap();
     call.answer("A cat.");
     terminal.wait_for("shot.png · image/png · 1 kB");
+    // What was sent can be seen: whole where a program reads it, with a word for the image where a person does.
+    let show = ["context", "show", "--thread", "chat-", "--wire", "anthropic"];
+    let shown = home.levain(&show).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(String::from_utf8(shown.stdout).unwrap().trim_end(), sent);
+    terminal.send_keys("\x1bOS"); // F4
+    terminal.wait_for("#1 ·");
+    terminal.send_keys("w");
+    terminal.wait_for("Anthropic Messages · ");
+    terminal.send_keys("/as base64");
+    terminal.wait_for("iVBORw0KGgpub3QgbXVjaCBv… 28 bytes as base64");
+    terminal.send_keys(key::ENTER);
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_gone("bytes as base64");
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_gone("#1 ·");
     // It was kept: the file may go.
     fs::remove_file(home.project().join("shot.png")).unwrap();
     terminal.paste(&format!("'{}'", dropped.display()));
@@ -185,4 +201,40 @@ fn an_image_is_given_on_the_command_line() {
     let error = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(error.contains("gone.png` was not attached: No such file"), "{error}");
     assert!(server.is_asked().is_none());
+}
+
+#[test]
+fn a_first_prompt_that_is_refused_comes_back_into_the_draft() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    fs::write(home.project().join("fake.png"), "<svg>").unwrap();
+    let terminal = open(&home, &server);
+    terminal.send_keys("look at @fake.png \r");
+    terminal.wait_for("it is not a PNG, JPEG, GIF or WebP image");
+    terminal.wait_for("› look at @fake.png");
+    assert!(server.is_asked().is_none());
+    // The thread is there, and takes what is sent next.
+    fs::write(home.project().join("fake.png"), PNG).unwrap();
+    terminal.send_keys(" again");
+    terminal.wait_for("again");
+    terminal.send_keys(key::ENTER);
+    let call = server.call();
+    assert!(texts(&call.body).contains("look at @fake.png"), "{}", call.body);
+    call.answer("A cat.");
+    terminal.wait_for("A cat.");
+    leave(terminal);
+}
+
+#[test]
+fn a_first_command_comes_back_when_no_worker_comes_up() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let directive = home.project().join(".ai/directives/team/short.md");
+    fs::create_dir_all(directive.parent().unwrap()).unwrap();
+    fs::write(&directive, "```xml\n<directive name=\"short\"/>\n```\nBe brief.\n").unwrap();
+    let terminal = levain(&home, &server, &["team/short"]).start();
+    terminal.wait_for("A new thread with team/short");
+    fs::remove_file(&directive).unwrap();
+    terminal.send_keys("!echo hello\r");
+    terminal.wait_for("the worker did not come up");
+    terminal.wait_for("› !echo hello");
+    leave(terminal);
 }

@@ -96,6 +96,36 @@ fn a_screen_that_opens_with_a_directive_asks_for_its_inputs() {
 }
 
 #[test]
+fn limits_of_a_directive_hold_in_a_thread_of_the_screen() {
+    const TIGHT: &str = "```xml\n<directive name=\"tight\" extends=\"levain/core/base\"><metadata>\
+                         <limits turns=\"1\"/></metadata></directive>\n```\nBe brief.\n";
+    let (home, server) = (Home::new(), ModelServer::start());
+    write(&home, ".ai/directives/team/tight.md", TIGHT);
+    let terminal = levain(&home, &server, &["team/tight"]).size(140, 40).start();
+    terminal.wait_for("A new thread with team/tight");
+    terminal.send_keys("go");
+    terminal.wait_for("› go");
+    terminal.send_keys("\x10"); // ctrl-p
+    terminal.wait_for("what Enter would send");
+    terminal.send_keys("/environment");
+    terminal.wait_for("Limits of this thread: 1 turns");
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_gone("what Enter would send");
+    terminal.send_keys(key::ENTER);
+    let call = server.call();
+    assert!(told(&call).contains("Limits of this thread: 1 turns"), "{}", told(&call));
+    call.answer("Brief.");
+    terminal.wait_for("Brief.");
+    terminal.wait_gone("●");
+    terminal.send_keys("more\r");
+    // The second turn stops before its call, and says how it goes on.
+    terminal.wait_for("turns_exceeded");
+    assert!(server.is_asked().is_none());
+    leave(terminal);
+    home.wait_until_quiet();
+}
+
+#[test]
 fn items_open_in_the_editor_and_what_is_saved_shows() {
     let (home, server) = (Home::new(), ModelServer::start());
     write(&home, ".ai/directives/team/deploy.md", DEPLOY);

@@ -158,7 +158,7 @@ fn t03_frames_are_capped_and_a_key_is_shown_at_once_all_the_same() {
 }
 
 #[test]
-fn t04_stray_bytes_are_drawn_over_on_request() {
+fn t04_stray_bytes_are_drawn_over_on_request_and_when_focus_comes_back() {
     let (home, server) = (Home::new(), ModelServer::start());
     let terminal = start(levain(&home, &server));
     let call = ask(&terminal, &server, "say something");
@@ -167,6 +167,12 @@ fn t04_stray_bytes_are_drawn_over_on_request() {
     terminal.disturb("\x1b[3;1HSTRAY BYTES FROM ANOTHER PROGRAM");
     terminal.wait_for("STRAY BYTES");
     terminal.send_keys("\x1b[15~"); // F5
+    terminal.wait_gone("STRAY BYTES");
+    terminal.wait_for("Something.");
+    terminal.disturb("\x1b[3;1HSTRAY BYTES ONCE MORE");
+    terminal.wait_for("STRAY BYTES");
+    terminal.send_keys("\x1b[O"); // the window goes behind another
+    terminal.send_keys("\x1b[I"); // and comes back
     terminal.wait_gone("STRAY BYTES");
     terminal.wait_for("Something.");
     leave(terminal);

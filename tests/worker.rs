@@ -76,6 +76,7 @@ impl Bench {
             cost: Cost::default(),
             limits: Limits::default(),
             inputs: levain::domain::Values::new(),
+            capabilities: Vec::new(),
         };
         recover::create(&layout, &summary).unwrap();
         let hosted = host(hosting(&folder, &layout, &summary, idle, orphaned)).await.unwrap();
@@ -114,6 +115,7 @@ fn hosting(
         thread_id: summary.thread_id.clone(),
         runtime: folder.path().to_owned(),
         outside: Box::new(Models::new(providers, Catalog::embedded())),
+        limits: Limits::default(),
         tools: Arc::new(NoTools),
         permissions: Permissions::default(),
         approvals: Box::new(Forgetful),

@@ -4,7 +4,7 @@
 use crate::domain::ThreadId;
 use crate::ports::{Clock, SystemClock};
 use crate::store::{Layout, log, recover};
-use crate::workbench::{Level, Message};
+use crate::workbench::Message;
 use crate::worker::client::{Client, Sender};
 use crate::worker::host::FOLD;
 use crate::worker::launch::Launcher;
@@ -27,7 +27,7 @@ pub(super) struct Connection {
     starts: bool,
 }
 
-/// Number of the command with which a worker is started; the performer counts its own from 1.
+/// Number of the command for which a worker is reached; the performer counts its own from 1.
 const FIRST: u64 = 0;
 
 /// How to come by a worker.
@@ -35,10 +35,8 @@ const FIRST: u64 = 0;
 pub(super) enum Reach {
     /// Only if one runs.
     Find,
-    /// Starting one for a new thread, then sending its first prompt. The answer to that is not the workbench's.
+    /// Starting one if need be, then sending this command. The workbench hears the answer.
     Start(Command),
-    /// Starting one if need be, then sending this command for the workbench.
-    Revive(Command),
 }
 
 impl Connection {
@@ -117,15 +115,14 @@ impl Link {
         };
         let sender = client.sender();
         // The command goes first: whoever may talk from here on may also say goodbye.
-        let own = matches!(reach, Reach::Start(_)).then_some(FIRST);
-        if let Reach::Start(command) | Reach::Revive(command) = reach
+        if let Reach::Start(command) = reach
             && sender.command(FIRST, command).await.is_err()
         {
             tracing::debug!("the worker was gone before the first command");
         }
         ready.send_replace(Some(sender.clone()));
         self.tell(Message::Connected { thread_id: self.thread_id.clone() }).await;
-        let expected = self.pass_on(&mut client, &sender, own).await;
+        let expected = self.pass_on(&mut client, &sender).await;
         ready.send_replace(None);
         if !expected {
             self.find_out().await;
@@ -136,16 +133,15 @@ impl Link {
     async fn connect(&self, reach: &Reach) -> Result<Option<Client>, String> {
         match reach {
             Reach::Find => Ok(self.launcher.find(&self.thread_id, self.offset.load(Ordering::Relaxed)).await.ok()),
-            Reach::Start(_) | Reach::Revive(_) => {
+            Reach::Start(_) => {
                 let client = self.launcher.reach(&self.thread_id, self.offset.load(Ordering::Relaxed)).await;
                 client.map(Some).map_err(|error| error.to_string())
             }
         }
     }
 
-    /// Passes messages on until the worker is gone; returns whether it had said goodbye. The answer to the command
-    /// `own` stays here.
-    async fn pass_on(&self, client: &mut Client, sender: &Sender, own: Option<u64>) -> bool {
+    /// Passes messages on until the worker is gone; returns whether it had said goodbye.
+    async fn pass_on(&self, client: &mut Client, sender: &Sender) -> bool {
         let mut expected = false;
         while let Some(message) = client.next().await {
             match &message {
@@ -158,11 +154,6 @@ impl Link {
                     }
                 }
                 FromWorker::Bye { .. } => expected = true,
-                FromWorker::Ack { id } if own == Some(*id) => continue,
-                FromWorker::Error { id, message } if own == Some(*id) => {
-                    self.tell(Message::Notice { level: Level::Error, text: message.clone() }).await;
-                    continue;
-                }
                 FromWorker::Hello { .. }
                 | FromWorker::Refused { .. }
                 | FromWorker::Ack { .. }

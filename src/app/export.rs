@@ -2,6 +2,7 @@
 
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
+use crate::store::thread::Summary;
 use crate::store::{Layout, log};
 use crate::workbench::transcript::Transcript;
 use crate::workbench::{ExportForm, export};
@@ -32,10 +33,12 @@ pub fn write(layout: &Layout, id: &ThreadId, form: ExportForm, output: &mut dyn 
     for page in log::pages(&path) {
         page?.into_records().for_each(|record| transcript.apply(record));
     }
+    let Summary { directive, model, capabilities, .. } = Summary::read(&layout.thread(id), id)?;
+    let about = export::about(&directive, &model, &capabilities);
     let text = match form {
-        ExportForm::Html => export::html(&transcript, id.as_str()),
+        ExportForm::Html => export::html(&transcript, id.as_str(), &about),
         ExportForm::Markdown | ExportForm::JsonLines => {
-            format!("# {id}\n\n{}", export::markdown(transcript.iter()))
+            format!("# {id}\n\n{about}{}", export::markdown(transcript.iter()))
         }
     };
     output.write_all(text.as_bytes())?;

@@ -2,7 +2,7 @@
 
 use crate::domain::{ModelRef, Money, Tokens, Usage};
 use crate::engine::driver::Outside;
-use crate::ports::Provider;
+use crate::ports::{CallRequest, Provider};
 use crate::providers::preview::Form;
 use crate::providers::{Catalog, Providers, is_local, is_scripted};
 use crate::workbench::ModelChoice;
@@ -60,6 +60,11 @@ impl Models {
             Form::Responses => Wire::Responses,
             Form::Gemini => Wire::Gemini,
         }
+    }
+
+    /// `request` as it reaches the wire form of `model`.
+    pub(super) fn settled(&self, model: &ModelRef, request: CallRequest) -> CallRequest {
+        self.providers.settled(model, request)
     }
 }
 

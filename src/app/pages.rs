@@ -3,11 +3,13 @@
 use super::{Setup, requests};
 use crate::context::diff::{Change, LayerChange, Side, Word, difference, near};
 use crate::context::words::{kind, origin, part_of};
-use crate::domain::{Channel, Decision, Layer, Message};
-use crate::ports::CallRequest;
+use crate::domain::{Channel, ContentHash, Decision, Layer};
 use crate::providers::preview::{self, Form};
 use crate::workbench::Whole;
 use crate::workbench::sheet::{Compared, Page, SheetLine, Sort, View, Wire};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Columns of a tab.
@@ -93,18 +95,12 @@ fn rule(layer: &Layer) -> SheetLine {
 fn wire(setup: &Setup, whole: &Whole, form: Option<Wire>) -> Result<Page, String> {
     let own = setup.models.form(&whole.model);
     let form = form.unwrap_or(own);
-    let call = CallRequest {
-        model: whole.model.model.clone(),
-        system: whole.assembly.system.clone(),
-        messages: whole.assembly.messages.iter().map(|entry| Arc::clone(&entry.message)).collect(),
-        tools: offered(whole),
-        max_output_tokens: whole.max_output_tokens,
-        attempt: 1,
-        ..CallRequest::default()
-    };
+    let call = requests::call(setup, &Side::from(&whole.assembly), &whole.model, whole.max_output_tokens)
+        .map_err(|error| error.to_string())?;
     let body = preview::body(written(form), &call).map_err(|error| error.message)?;
     let body = String::from_utf8_lossy(&body).into_owned();
     let shown = pretty(&body).map_err(|error| format!("the body is no JSON: {error}"))?;
+    let shown = without_images(shown, &call.images);
     let note = if form == own { "" } else { ", not the one in which it is asked" };
     Ok(Page {
         view: View::Wire(Some(form)),
@@ -115,10 +111,14 @@ fn wire(setup: &Setup, whole: &Whole, form: Option<Wire>) -> Result<Page, String
     })
 }
 
-fn offered(whole: &Whole) -> Vec<crate::domain::ToolSpec> {
-    let layers = whole.assembly.layers.iter().zip(&whole.assembly.texts);
-    let tools = layers.filter(|(layer, _)| layer.channel == Channel::Tools && layer.decision == Decision::Included);
-    tools.filter_map(|(_, text)| serde_json::from_str(text).ok()).collect()
+/// `json` with a few words for the bytes of `images`, which nobody reads.
+fn without_images(json: String, images: &BTreeMap<ContentHash, Vec<u8>>) -> String {
+    const SHOWN: usize = 24;
+    images.values().fold(json, |json, bytes| {
+        let whole = STANDARD.encode(bytes);
+        let Some(begin) = whole.get(..SHOWN) else { return json };
+        json.replace(&whole, &format!("{begin}… {} bytes as base64", bytes.len()))
+    })
 }
 
 fn written(form: Wire) -> Form {
@@ -140,13 +140,7 @@ fn pretty(json: &str) -> serde_json::Result<String> {
 }
 
 fn compared(before: Arc<Whole>, after: &Whole) -> Page {
-    let side = |whole: &Whole| Side {
-        system: whole.assembly.system.clone(),
-        messages: whole.assembly.messages.iter().map(|entry| Message::clone(&entry.message)).collect(),
-        layers: whole.assembly.layers.clone(),
-        texts: whole.assembly.texts.iter().map(ToString::to_string).collect(),
-    };
-    let difference = difference(&side(&before), &side(after));
+    let difference = difference(&Side::from(&before.assembly), &Side::from(&after.assembly));
     let mut page: Vec<SheetLine> = Vec::new();
     let other_model = before.model != after.model;
     if other_model {

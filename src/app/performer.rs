@@ -85,7 +85,7 @@ impl Performer {
             Effect::Open { thread_id } => self.open(thread_id),
             Effect::Revive { thread_id, command } => {
                 let from = self.connection.as_ref().and_then(|link| link.offset(&thread_id)).unwrap_or(0);
-                self.connect(thread_id, from, Reach::Revive(command));
+                self.connect(thread_id, from, Reach::Start(command));
             }
             Effect::Send(command) => self.send(command),
             Effect::LoadOlder { thread_id, before } => self.load_older(thread_id, before),
@@ -235,6 +235,7 @@ impl Performer {
                 cost: Cost::default(),
                 limits: Limits::default(),
                 inputs,
+                capabilities: Vec::new(),
             };
             recover::create(&layout, &summary)?;
             Ok(thread_id)
@@ -244,10 +245,7 @@ impl Performer {
                 let id = thread_id.clone();
                 let opened = Message::Opened { thread_id: id, newest: Vec::new(), older: None, state: None };
                 self.tell(opened);
-                // Whether a request still is what was looked at, the workbench wants to hear.
-                let looked_at = matches!(first, Command::SubmitHeld { .. });
-                let reach = if looked_at { Reach::Revive(first) } else { Reach::Start(first) };
-                self.connect(thread_id, 0, reach);
+                self.connect(thread_id, 0, Reach::Start(first));
             }
             Err(error) => self.tell(failed(&error)),
         }

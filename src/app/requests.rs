@@ -1,23 +1,25 @@
 //! Requests for the context screen: as they were sent, and as the next would be.
 
 use super::{Briefing, Setup, toolbox};
+use crate::context::diff::Side;
 use crate::context::words::{kind, origin, part_of};
 use crate::context::{Parts, Plan, Start, Surroundings, assemble, offer};
 use crate::domain::{
-    Assembly, Channel, Decision, Entry, Event, Held, Image, Layer, Lifetime, Limits, Message, ModelRef, Money, Origin,
-    Piece, Role, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
+    Assembly, Block, Channel, Decision, Entry, Event, Held, Image, Layer, LayerKind, Lifetime, Message, ModelRef,
+    Money, Origin, Piece, Role, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
 };
 use crate::engine::driver::{Outside, Planner};
 use crate::engine::thread::{Thread, apply};
 use crate::items::directive::Values;
 use crate::items::{Items, Kind, Place};
-use crate::ports::{Clock, StoreError, SystemClock};
+use crate::ports::{CallRequest, Clock, StoreError, SystemClock};
 use crate::store::content::ContentStore;
 use crate::store::image::take_in;
 use crate::store::thread::Summary;
 use crate::store::{log, recover, request};
 use crate::workbench::counter::{Basis, Coming};
 use crate::workbench::{LayerRow, RequestShown, Source, Whole};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -76,8 +78,7 @@ pub(super) async fn next(
         let inputs = folded.as_ref().map_or(inputs, |folded| folded.inputs.clone());
         let briefing = Briefing::prepare(setup, &directive, Some(inputs)).map_err(|error| error.to_string())?;
         let thread = folded.as_ref().map(|folded| &folded.thread);
-        // A new thread of a screen begins without limits.
-        let limits = thread.map_or_else(Limits::default, |thread| thread.limits);
+        let limits = thread.map_or(briefing.limits, |thread| thread.limits);
         let kind = thread.map_or(ThreadKind::Interactive, |thread| thread.kind);
         let id = thread.map_or_else(|| ThreadId::new(&directive, SystemClock.now().0), |thread| thread.id.clone());
         let start = Start { thread_id: Some(id.clone()), ..Start::new(model.clone(), limits, kind) };
@@ -168,6 +169,32 @@ pub fn assembled(
     let known = toolbox::known(&setup.items(), &permissions, || setup.trust().allows());
     let (_specs, _recorded) = offer(&mut assembly, &permissions, known, &plan.preload);
     assembly
+}
+
+/// The call that `side` is for `model`, with the bytes of its images and with tools in words where the model knows no
+/// others: what its wire form is made from.
+///
+/// # Errors
+/// [`StoreError`] when an image is kept and does not read.
+pub fn call(setup: &Setup, side: &Side, model: &ModelRef, max_output_tokens: u64) -> Result<CallRequest, StoreError> {
+    let content = ContentStore::new(&setup.layout.objects());
+    let mut images = BTreeMap::new();
+    for block in side.messages.iter().flat_map(|message| &message.blocks) {
+        let Block::Image { hash, .. } = block else { continue };
+        images.extend(content.bytes(hash)?.map(|bytes| (hash.clone(), bytes)));
+    }
+    let layers = side.layers.iter().zip(&side.texts).filter(|(layer, _)| layer.kind == LayerKind::ToolSchema);
+    let call = CallRequest {
+        model: model.model.clone(),
+        system: side.system.clone(),
+        messages: side.messages.iter().cloned().map(Arc::new).collect(),
+        // What is left out has no text.
+        tools: layers.filter_map(|(_, text)| serde_json::from_str(text).ok()).collect(),
+        images: Arc::new(images),
+        max_output_tokens,
+        attempt: 1,
+    };
+    Ok(setup.models.settled(model, call))
 }
 
 /// Runs `work`, which reads files, where it holds nobody up.

@@ -131,6 +131,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
             }
             () = app.pacer.frame_due() => {
                 let _front = Foreground::enter();
+                app.fit(&tty)?;
                 app.draw(&mut screen)?;
                 app.pacer.drawn(Instant::now());
                 if let Some(id) = app.model.approval_in_view() {
@@ -139,9 +140,8 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
                 continue;
             }
             _ = resized.recv() => {
-                let (columns, rows) = tty.size()?;
                 let _front = Foreground::enter();
-                app.update(Message::Resize { columns, rows });
+                app.fit(&tty)?;
             }
             Some(message) = messages.recv() => {
                 let _front = Foreground::enter();
@@ -214,6 +214,15 @@ impl App {
         for text in warnings {
             self.update(Message::Notice { level: Level::Warning, text });
         }
+    }
+
+    /// Follows the size of the terminal. Looked at before each frame too, since the signal of a resize can be lost.
+    fn fit(&mut self, tty: &Tty) -> io::Result<()> {
+        let (columns, rows) = tty.size()?;
+        if (columns, rows) != self.model.size {
+            self.update(Message::Resize { columns, rows });
+        }
+        Ok(())
     }
 
     fn draw(&mut self, screen: &mut Screen) -> io::Result<()> {

@@ -225,6 +225,7 @@ impl Setup {
             runtime: self.dirs.runtime()?.to_owned(),
             outside: Box::new(self.models.clone()),
             tools: Arc::new(NoTools),
+            limits: Limits::default(),
             permissions: Permissions::default(),
             approvals: Box::new(Forgetful),
             rules: Some(self.cascade.rules().0),

@@ -155,6 +155,7 @@ async fn hosted(
         cost: Cost::default(),
         limits: arguments.limits(setup.one_shot_limits(), briefing.limits),
         inputs: arguments.inputs(),
+        capabilities: Vec::new(),
     };
     recover::create(&setup.layout, &summary)?;
     let grants = briefing.grants.clone();

@@ -43,8 +43,9 @@ async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String
     for problem in &briefing.problems {
         tracing::warn!(%problem, "in the directive");
     }
-    let grants = briefing.grants.clone();
+    let (grants, limits) = (briefing.grants.clone(), briefing.limits);
     let mut hosting = setup.hosting(thread.clone(), Arc::new(briefing)).map_err(|error| text(&error))?;
+    hosting.limits = limits;
     setup.equip(&mut hosting, &items, grants, Vec::new());
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| text(&error))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| text(&error))?;

@@ -3,7 +3,7 @@
 //! What a thread may use is decided by its grants alone. This only decides what is worth the tokens: tools that are
 //! granted by name come before those a wildcard reaches, until the budget is spent.
 
-use crate::domain::capability::{counting, exactness, is_primary, to_execute};
+use crate::domain::capability::{counting, exactness, is_primary};
 use crate::domain::{
     Absence, Assembly, Channel, ContentHash, Decision, Grant, KnownTool, Layer, LayerKind, Lifetime, Permissions,
     TokenCount, Tokens, ToolRef, ToolSpec, Verdict,
@@ -108,12 +108,16 @@ struct Branch {
 }
 
 /// What a thread may do, as a tree: each grant, and below those with wildcards the tools of `layers` that count by them.
-/// One line each, two blanks a level.
+/// `capabilities` gives those by any of which an item is allowed. One line each, two blanks a level.
 #[must_use]
-pub fn tree<'a>(grants: &[Grant], layers: impl Iterator<Item = &'a Layer>) -> Vec<String> {
+pub fn tree<'a>(
+    grants: &[Grant],
+    layers: impl Iterator<Item = &'a Layer>,
+    capabilities: impl Fn(&str) -> Vec<String>,
+) -> Vec<String> {
     let mut branches: Vec<(&Grant, Branch)> = grants.iter().map(|grant| (grant, Branch::default())).collect();
     for layer in layers.filter(|layer| layer.kind == LayerKind::ToolSchema) {
-        let Some(grant) = counting(grants, &[to_execute(&layer.id)]) else { continue };
+        let Some(grant) = counting(grants, &capabilities(&layer.id)) else { continue };
         let Some((_, branch)) = branches.iter_mut().find(|(own, _)| *own == grant) else { continue };
         let (exact, _) = exactness(&grant.capability);
         let folders = layer.id.split('/').filter(|_| !exact);
@@ -144,7 +148,7 @@ mod tests {
     use super::*;
     use crate::context::{Parts, assemble};
     use crate::domain::Origin;
-    use crate::domain::capability::flattened;
+    use crate::domain::capability::{flattened, to_execute};
 
     fn tool(item: &str, letters: usize) -> KnownTool {
         let spec = ToolSpec {
@@ -236,10 +240,26 @@ mod tests {
     }
 
     #[test]
+    fn a_long_name_is_cut_and_stays_its_own() {
+        let long = "x".repeat(70);
+        let mut known = vec![tool(&format!("{long}/a"), 1), tool(&format!("{long}/b"), 1), tool(&"x".repeat(64), 1)];
+        KnownTool::settle_names(&mut known);
+        let (whole, cut) = ("x".repeat(64), "x".repeat(62));
+        let names = offered(&["*"], known, &Preload::default()).0;
+        assert_eq!(names, [whole, format!("{cut}_2"), format!("{cut}_3")]);
+    }
+
+    #[test]
     fn the_tree_puts_each_tool_under_the_grant_that_counts() {
-        let known = vec![tool("team/a/one", 1), tool("team/a/two", 1), tool("rye/bash", 9_000)];
-        let grants =
-            ["rye.execute.tool.team.*", "rye.execute.tool.team.a.two?", "rye.execute.tool.rye.bash", "rye.fetch.*"];
+        let bash = KnownTool { aliases: vec!["rye/bash/bash".into()], ..tool("rye/bash", 9_000) };
+        let known = vec![tool("team/a/one", 1), tool("team/a/two", 1), bash.clone()];
+        let grants = [
+            "rye.execute.tool.team.*",
+            "rye.execute.tool.team.a.two?",
+            "rye.execute.tool.rye.bash.bash",
+            "rye.fetch.*",
+        ];
+        let capabilities = |id: &str| if id == bash.item { bash.capabilities() } else { vec![to_execute(id)] };
         let (_, assembly) = offered(&grants, known, &Preload::default());
         let expected = [
             "rye.execute.tool.team.*",
@@ -247,9 +267,9 @@ mod tests {
             "    a/",
             "      one",
             "rye.execute.tool.team.a.two (a person is asked)",
-            "rye.execute.tool.rye.bash (not offered)",
+            "rye.execute.tool.rye.bash.bash (not offered)",
             "rye.fetch.*",
         ];
-        assert_eq!(tree(&permissions(&grants).grants, assembly.layers.iter()), expected);
+        assert_eq!(tree(&permissions(&grants).grants, assembly.layers.iter(), capabilities), expected);
     }
 }

@@ -4,6 +4,9 @@ use super::assembly::{Absence, Origin};
 use super::capability::to_execute;
 use super::message::ToolSpec;
 
+/// Letters in the name of a tool that every provider takes.
+const LONGEST_NAME: usize = 64;
+
 /// A tool, and whether it can be run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KnownTool {
@@ -24,17 +27,20 @@ impl KnownTool {
         std::iter::once(&self.item).chain(&self.aliases).map(|id| to_execute(id)).collect()
     }
 
-    /// Gives every tool a name of its own: of two ids that are written alike as a name, the first keeps it and the other
-    /// gets a number behind it.
+    /// Gives every tool a name of its own, no longer than providers take: of two ids that come to the same name, the first
+    /// keeps it and the other gets a number behind it.
     pub fn settle_names(tools: &mut [Self]) {
         let mut taken: Vec<String> = Vec::with_capacity(tools.len());
         for tool in tools {
             let plain = tool.spec.name.clone();
+            let cut = |most: usize| plain.chars().take(most).collect::<String>();
+            tool.spec.name = cut(LONGEST_NAME);
             for number in 2_u32.. {
                 if !taken.contains(&tool.spec.name) {
                     break;
                 }
-                tool.spec.name = format!("{plain}_{number}");
+                let end = format!("_{number}");
+                tool.spec.name = cut(LONGEST_NAME - end.len()) + &end;
             }
             taken.push(tool.spec.name.clone());
         }

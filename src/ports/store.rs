@@ -30,6 +30,8 @@ pub struct Snapshot {
     pub cost: Cost,
     pub limits: Limits,
     pub title: Option<String>,
+    /// What it may do, as a tree with the tools of its newest request; `None` as long as this process made none.
+    pub capabilities: Option<Vec<String>>,
 }
 
 /// Takes an image into the store.

@@ -11,12 +11,12 @@ use super::openai_responses::OpenAiResponses;
 use super::preview;
 use super::scripted::{self, LoadError, Scripted};
 use super::site::{Auth, Site};
-use super::text_calls::TextCalls;
+use super::text_calls::{TextCalls, in_words};
 use super::tiers::Preference;
 use super::yaml::{Part, ProviderFile, ToolForm};
 use crate::domain::{ModelRef, Space};
 use crate::items::space::embedded_texts;
-use crate::ports::Provider;
+use crate::ports::{CallRequest, Provider};
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::collections::BTreeMap;
@@ -149,8 +149,6 @@ impl Providers {
             return Ok(Arc::new(Scripted::load(&model.model, &settings.scenario_dir)?));
         }
         let part = self.own_file(&model.provider).map(|file| file.part(&model.model));
-        let listed = || Catalog::shared().lookup(model).map(|info| info.tools());
-        let tools = part.map(|part| part.tools).filter(|tools| *tools == ToolForm::Text).or_else(listed);
         let http = match part.and_then(|part| part.timeout) {
             Some(seconds) => Arc::new(self.http.with_silence(Duration::from_secs(seconds))),
             None => Arc::clone(&self.http),
@@ -173,10 +171,20 @@ impl Providers {
             (None, None) => return Err(self.unknown(&model.provider)),
         };
         let provider = speak(form, http, site);
-        Ok(match tools {
-            Some(ToolForm::Text) => Arc::new(TextCalls::new(provider)),
-            Some(ToolForm::Native) | None => provider,
-        })
+        Ok(if self.calls_in_words(model) { Arc::new(TextCalls::new(provider)) } else { provider })
+    }
+
+    /// Whether `model` is told of tools in words.
+    fn calls_in_words(&self, model: &ModelRef) -> bool {
+        let filed = self.own_file(&model.provider).map(|file| file.part(&model.model).tools);
+        let listed = || Catalog::shared().lookup(model).map(|info| info.tools());
+        filed.filter(|tools| *tools == ToolForm::Text).or_else(listed) == Some(ToolForm::Text)
+    }
+
+    /// `request` as it reaches the wire form of `model`: with tools in words where the model knows no others.
+    #[must_use]
+    pub fn settled(&self, model: &ModelRef, request: CallRequest) -> CallRequest {
+        if self.calls_in_words(model) { in_words(request) } else { request }
     }
 
     /// The provider files, nearest space first.

@@ -7,7 +7,7 @@ mod parser;
 
 use crate::domain::event::{CallError, StopReason};
 use crate::domain::{Block, Message, ToolCall, ToolSpec};
-use crate::ports::{CallRequest, Provider, ProviderEvent, ProviderStream};
+use crate::ports::{CallRequest, Counting, Provider, ProviderEvent, ProviderStream};
 use futures_util::stream::{self, StreamExt};
 use parser::Parser;
 use std::collections::VecDeque;
@@ -41,20 +41,31 @@ impl Provider for TextCalls {
         self.inner.endpoint()
     }
 
+    fn count(&self, request: CallRequest) -> Option<Counting> {
+        self.inner.count(in_words(request))
+    }
+
     fn call(&self, request: CallRequest) -> ProviderStream {
-        let earlier = request.messages.iter().map(|message| message.calls().count()).sum();
-        if request.tools.is_empty() && earlier == 0 {
+        let (specs, earlier) = (request.tools.clone(), calls(&request));
+        if specs.is_empty() && earlier == 0 {
             return self.inner.call(request);
         }
-        let specs = request.tools.clone();
         let inner = self.inner.call(in_words(request));
         let reading = Reading { inner, parser: Parser::new(specs, earlier), ready: VecDeque::new() };
         Box::pin(stream::unfold(reading, Reading::step))
     }
 }
 
-/// `request` without any tool of the wire form.
-fn in_words(request: CallRequest) -> CallRequest {
+/// How many calls were made so far.
+fn calls(request: &CallRequest) -> usize {
+    request.messages.iter().map(|message| message.calls().count()).sum()
+}
+
+/// `request` without any tool of the wire form: as it is where it has none.
+pub(super) fn in_words(request: CallRequest) -> CallRequest {
+    if request.tools.is_empty() && calls(&request) == 0 {
+        return request;
+    }
     let system = described(&request.system, &request.tools);
     let messages = request.messages.iter().map(told).collect();
     CallRequest { system, messages, tools: Vec::new(), ..request }

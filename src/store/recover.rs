@@ -55,6 +55,7 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, fold: Fold) -
         cost: summary.cost,
         limits: summary.limits,
         title: Some(summary.title),
+        capabilities: None,
     };
     store.save(&snapshot)?;
     store.close();
@@ -221,6 +222,7 @@ mod tests {
             cost: Cost::default(),
             limits: Limits::default(),
             inputs: crate::domain::Values::new(),
+            capabilities: Vec::new(),
         };
         create(&layout, &summary).unwrap();
         (project, layout, id)

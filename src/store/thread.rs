@@ -38,6 +38,9 @@ pub struct Summary {
     /// What the directive was told when the thread was made.
     #[serde(default, skip_serializing_if = "Values::is_empty")]
     pub inputs: Values,
+    /// What the thread may do: each grant, below it the tools it reached in the newest request; a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<String>,
 }
 
 impl Summary {
@@ -256,6 +259,7 @@ impl ThreadStore for FileStore {
             cost: snapshot.cost,
             limits: snapshot.limits,
             title: snapshot.title.clone().unwrap_or_default(),
+            capabilities: snapshot.capabilities.clone().unwrap_or_else(|| self.summary.capabilities.clone()),
             ..self.summary.clone()
         };
         self.registry.put(summary.entry(self.process.clone()));

@@ -22,6 +22,7 @@ pub use fetch::Reach;
 pub use kept::{Note, notes};
 pub use root::Root;
 
+use crate::domain::capability::to_execute;
 use crate::domain::{Absence, CallId, KnownTool, ToolCall};
 use crate::ports::tools::Waiting;
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
@@ -106,6 +107,13 @@ pub fn known(shadowed: &BTreeMap<String, String>, files: &[KnownTool]) -> Vec<Kn
     let mut tools: Vec<KnownTool> = built_in.chain(files.iter().cloned()).collect();
     KnownTool::settle_names(&mut tools);
     tools
+}
+
+/// The capabilities any of which allows a call of the tool `item`, its own first.
+#[must_use]
+pub fn capabilities(item: &str) -> Vec<String> {
+    let tool = BUILTIN.iter().find(|tool| tool.item == item);
+    tool.map_or_else(|| vec![to_execute(item)], |tool| tool.known().capabilities())
 }
 
 impl ToolRunner for Toolbox {

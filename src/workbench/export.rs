@@ -1,6 +1,7 @@
 //! The transcript as a document for people: Markdown, or one HTML page that needs nothing else.
 
 use super::transcript::{Block, Kind, Prompt, Tool, ToolState, Transcript};
+use crate::domain::ModelRef;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html as to_html};
 use std::fmt::Write as _;
 
@@ -87,10 +88,21 @@ fn longest_run(text: &str) -> usize {
     text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0)
 }
 
-/// The whole transcript as one page. Text of the model is shown as text: no markup of its own passes.
+/// What stands above a transcript, as Markdown: what ran, who answered, and what it might do, a line for each of
+/// `capabilities`.
 #[must_use]
-pub fn html(transcript: &Transcript, title: &str) -> String {
-    let source = markdown(transcript.iter());
+pub fn about(directive: &str, model: &ModelRef, capabilities: &[String]) -> String {
+    let mut text = format!("{} · {}\n\n", code(directive), code(&model.to_string()));
+    if !capabilities.is_empty() {
+        let _ = write!(text, "Capabilities:\n\n{}\n", fenced("", &capabilities.join("\n")));
+    }
+    text
+}
+
+/// A transcript as one page, what is `about` it above. Text of the model is shown as text: no markup of its own passes.
+#[must_use]
+pub fn html(transcript: &Transcript, title: &str, about: &str) -> String {
+    let source = format!("{about}{}", markdown(transcript.iter()));
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let events = Parser::new_ext(&source, options).map(without_markup);
     let mut body = String::new();
@@ -171,8 +183,10 @@ mod tests {
 
     #[test]
     fn a_page_holds_no_markup_of_the_model() {
-        let page = html(&transcript(), "a & <b>");
+        let about = about("team/`x`", &ModelRef::new("a", "b"), &["rye.*".into(), "  <b>".into()]);
+        let page = html(&transcript(), "a & <b>", &about);
         assert!(page.contains("<title>a &amp; &lt;b&gt;</title>"), "{page}");
+        assert!(page.contains("<pre><code>rye.*\n  &lt;b&gt;\n</code></pre>"), "{page}");
         assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "{page}");
         assert!(!page.contains("<script") && !page.contains("javascript:") && !page.contains("<img"), "{page}");
     }

@@ -96,7 +96,12 @@ impl Model {
 
     /// Nobody listens any more: what nobody has comes back into the draft.
     fn lost(&mut self) {
-        self.sent.clear();
+        self.queue_told = None;
+        for sent in std::mem::take(&mut self.sent) {
+            if let Sent::Shell(text) = sent {
+                self.composer.put_back(&text);
+            }
+        }
         self.forget_approvals();
         self.give_back(|waits| !waits.safe);
         self.waits.clear();
@@ -132,13 +137,18 @@ impl Model {
                 Vec::new()
             }
             FromWorker::Ack { .. } => {
-                self.sent.pop_front();
+                if self.sent.pop_front() == Some(Sent::Queue) {
+                    self.queue_answered();
+                }
                 Vec::new()
             }
             FromWorker::Error { message, .. } => {
                 let sent = self.sent.pop_front();
                 if sent == Some(Sent::Approval) {
                     self.answer_failed();
+                }
+                if sent == Some(Sent::Queue) {
+                    self.queue_answered();
                 }
                 if let Some(Sent::Shell(text)) = &sent {
                     self.composer.put_back(text);
@@ -294,6 +304,7 @@ impl Model {
         }
         // A prompt that has its place in the transcript is not shown a second time above the draft.
         let mut state = state;
+        state.queue = self.queue_of(state.queue);
         state.queue.retain(|queued| !self.waits.iter().any(|waits| waits.block.is_some() && waits.text == queued.text));
         self.answers(&state.model);
         self.follows(&state.directive);

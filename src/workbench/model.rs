@@ -122,6 +122,8 @@ pub(super) enum Sent {
     /// A prompt in a request that was looked at.
     Held(String),
     Approval,
+    /// A change to what is queued.
+    Queue,
     Other,
 }
 
@@ -182,6 +184,8 @@ pub struct Model {
     pub(super) history: History,
     pub(super) notice_seconds: u8,
     pub(super) sent: VecDeque<Sent>,
+    /// The queue as the worker told it while changes to it were unanswered, and so perhaps from before them.
+    pub(super) queue_told: Option<Vec<QueuedPrompt>>,
     /// Where the log ends as far as it was seen live.
     pub(super) log_end: u64,
     pub(super) older: Option<u64>,
@@ -249,6 +253,7 @@ impl Model {
             history: History::default(),
             notice_seconds: 0,
             sent: VecDeque::new(),
+            queue_told: None,
             log_end: 0,
             older: None,
             loading_older: false,

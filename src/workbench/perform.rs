@@ -471,6 +471,7 @@ impl Model {
         self.transcript = self.transcript.successor();
         self.activity.phase = super::model::Phase::Idle;
         self.sent.clear();
+        self.queue_told = None;
         self.forget_approvals();
         self.log_end = 0;
         self.older = None;

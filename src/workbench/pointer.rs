@@ -42,10 +42,14 @@ pub struct Pointer {
 }
 
 impl Model {
-    pub(super) fn focused(&mut self, focused: bool) {
-        self.pointer.away = !focused;
+    /// The window came to the front, or left it. What came back is drawn anew: whoever was there meanwhile may have
+    /// written over it.
+    pub(super) fn focused(&mut self, focused: bool) -> Vec<Effect> {
+        let back = std::mem::replace(&mut self.pointer.away, !focused) && focused;
         self.pointer.focused_at = focused.then_some(self.now);
         self.pointer.pressed = None;
+        self.changed |= back;
+        if back { vec![Effect::Redraw] } else { Vec::new() }
     }
 
     /// The marked cells of the transcript, first and last.

@@ -44,7 +44,7 @@ impl Model {
         state.queue.swap(at, to);
         let prompts = state.queue.iter().map(|queued| queued.prompt).collect();
         self.refill(PickerKind::Queue);
-        self.sent.push_back(Sent::Other);
+        self.sent.push_back(Sent::Queue);
         vec![Effect::Send(Command::Arrange { prompts })]
     }
 
@@ -63,7 +63,7 @@ impl Model {
         let at = state.queue.iter().position(|queued| queued.prompt == prompt)?;
         let queued = state.queue.remove(at);
         self.refill(PickerKind::Queue);
-        self.sent.push_back(Sent::Other);
+        self.sent.push_back(Sent::Queue);
         Some((queued.text, Effect::Send(Command::Withdraw { prompt })))
     }
 
@@ -82,6 +82,30 @@ impl Model {
             self.say(Level::Info, "nobody runs this thread now; its queue changes once a message has started it");
         }
         reaches
+    }
+
+    /// The queue of a state that was told. While a change of the person's own is unanswered, what they see stays: the
+    /// worker may have told it before it heard of the change, and the choice would move under their fingers.
+    pub(super) fn queue_of(&mut self, told: Vec<QueuedPrompt>) -> Vec<QueuedPrompt> {
+        if !self.sent.contains(&Sent::Queue) {
+            return told;
+        }
+        self.queue_told = Some(told);
+        self.queue().to_vec()
+    }
+
+    /// A change to the queue was answered. After the last one, what was told meanwhile counts.
+    pub(super) fn queue_answered(&mut self) {
+        if self.sent.contains(&Sent::Queue) {
+            return;
+        }
+        if let (Some(told), Some(state)) = (self.queue_told.take(), &mut self.state)
+            && state.queue != told
+        {
+            state.queue = told;
+            self.show_queue();
+            self.changed = true;
+        }
     }
 
     /// The queue changed: an open list follows.

@@ -64,8 +64,7 @@ impl Model {
         let effect = match (self.link, &self.thread) {
             (Link::Draft, _) => {
                 self.link = Link::Starting;
-                // Whether it still is what was looked at, is answered.
-                self.sent.extend(held.is_some().then_some(sent));
+                self.sent.push_back(sent);
                 let (directive, model) = (self.directive.clone(), self.model.clone());
                 Some(Effect::Start { directive, model, inputs: self.inputs.clone(), first: command(text, held) })
             }
@@ -106,6 +105,7 @@ impl Model {
         let effect = match (self.link, &self.thread) {
             (Link::Draft, _) => {
                 self.link = Link::Starting;
+                self.sent.push_back(Sent::Shell(text.to_owned()));
                 let (directive, model) = (self.directive.clone(), self.model.clone());
                 Effect::Start { directive, model, inputs: self.inputs.clone(), first: command }
             }

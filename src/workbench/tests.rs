@@ -85,6 +85,7 @@ fn connected() -> Session {
     session.write("hello").keys("enter");
     session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
     session.tell(Message::Connected { thread_id: id() });
+    session.tell(Message::Worker(FromWorker::Ack { id: 0 }));
     session.event(Event::CognitionIn {
         text: "hello".into(),
         role: "user".into(),

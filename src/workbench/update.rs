@@ -25,10 +25,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
         Message::Wheel { lines } => model.wheel(layout, lines),
         Message::Line(line) => model.line(layout, &line),
         Message::Mouse { button, column, row } => model.pointed(layout, button, (column, row)),
-        Message::Focus(focused) => {
-            model.focused(focused);
-            Vec::new()
-        }
+        Message::Focus(focused) => model.focused(focused),
         Message::Background { light } => {
             model.changed |= model.light.replace(light) != Some(light);
             Vec::new()

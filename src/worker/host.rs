@@ -7,7 +7,7 @@ use super::client::Client;
 use super::server::{Hub, Presence};
 use super::socket;
 use crate::domain::event::EndReason;
-use crate::domain::{Event, Permissions, Rules, State, Status, ThreadId, ThreadKind, Waiting};
+use crate::domain::{Event, Limits, Permissions, Rules, State, Status, ThreadId, ThreadKind, Waiting};
 use crate::engine::answer::Answer;
 use crate::engine::driver::{Driver, Ended, Handle, Outside, Planner, Settings};
 use crate::engine::thread::{Thread, apply};
@@ -30,6 +30,8 @@ pub struct Hosting {
     pub runtime: PathBuf,
     pub outside: Box<dyn Outside>,
     pub tools: Arc<dyn ToolRunner>,
+    /// What a thread that begins here may use, where its summary sets nothing.
+    pub limits: Limits,
     /// What the thread may do.
     pub permissions: Permissions,
     pub approvals: Box<dyn Approvals>,
@@ -95,7 +97,7 @@ pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
     let listener = listen(&path).map_err(|source| HostError::Listen { path: path.clone(), source })?;
 
     recover::end_processes(&opened.records);
-    let mut opening = opening(&opened, layout);
+    let mut opening = opening(&opened, layout, hosting.limits);
     let Opened { store, summary, records, .. } = opened;
     let mut thread =
         Thread::new(thread_id.clone(), &summary.directive, summary.kind, summary.model.clone(), summary.limits);
@@ -166,7 +168,7 @@ impl Hosted {
 }
 
 /// The events with which this process takes the thread over.
-fn opening(opened: &Opened, layout: &Layout) -> Vec<Event> {
+fn opening(opened: &Opened, layout: &Layout, limits: Limits) -> Vec<Event> {
     let mut events = Vec::new();
     if opened.records.is_empty() {
         let summary = &opened.summary;
@@ -174,7 +176,7 @@ fn opening(opened: &Opened, layout: &Layout) -> Vec<Event> {
             directive: summary.directive.clone(),
             kind: summary.kind,
             model: summary.model.clone(),
-            limits: summary.limits,
+            limits: limits.overridden(summary.limits),
             project: layout.project().display().to_string(),
             inputs: summary.inputs.clone(),
         });

@@ -1,7 +1,7 @@
 //! `levain context show`.
 
 use super::Draft;
-use super::subject::{call, planned, side, stored, tokens};
+use super::subject::{planned, side, stored, tokens};
 use crate::app::{Setup, requests};
 use crate::cli::check::Told;
 use crate::cli::failure::{Failure, written};
@@ -14,7 +14,9 @@ use crate::context::words::{kind, origin, part_of};
 use crate::domain::capability::flattened;
 use crate::domain::{Decision, Grant, Layer, LayerKind, Message, ModelRef, Money, Tokens, ToolSpec, Usage};
 use crate::engine::driver::Outside;
+use crate::ports::CallRequest;
 use crate::providers::preview::{self, Form};
+use crate::tools;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -119,9 +121,9 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         let shown = shown(&setup, &side, &stored.record.model);
         let folded = requests::fold(&setup, &thread).map_err(Failure::new)?.thread;
         let capabilities = folded.permissions.grants.as_slice();
-        let capability_tree = tree(capabilities, side.layers.iter());
+        let capability_tree = tree(capabilities, side.layers.iter(), tools::capabilities);
         let mut shown = ContextShown { request: Some(name), capabilities, capability_tree, ..shown };
-        return print(&setup, arguments, &mut shown, &side);
+        return print(&setup, arguments, &mut shown, &side, stored.record.max_output_tokens);
     }
     let directive = setup.directive().to_owned();
     let planned = planned(&setup, &directive, &arguments.draft)?;
@@ -131,11 +133,11 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         chain: &planned.plan.chain,
         routed_by: planned.plan.routed_by.as_deref(),
         capabilities: &planned.plan.capabilities,
-        capability_tree: tree(&planned.plan.capabilities, side.layers.iter()),
+        capability_tree: tree(&planned.plan.capabilities, side.layers.iter(), tools::capabilities),
         problems: planned.plan.problems.iter().cloned().map(Told::from).collect(),
         ..shown(&setup, &side, &planned.model)
     };
-    print(&setup, arguments, &mut shown, &side)?;
+    print(&setup, arguments, &mut shown, &side, setup.models.max_output(&planned.model))?;
     for problem in &planned.plan.problems {
         let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
     }
@@ -172,9 +174,9 @@ impl ContextShown<'_> {
 }
 
 /// Asks the provider of the model for the number of tokens.
-fn count(setup: &Setup, side: &Side, model: &ModelRef) -> Result<Tokens, Failure> {
+fn count(setup: &Setup, call: CallRequest, model: &ModelRef) -> Result<Tokens, Failure> {
     let provider = setup.models.provider(model).map_err(Failure::new)?;
-    let Some(counting) = provider.count(call(setup, side, model)) else {
+    let Some(counting) = provider.count(call) else {
         let hint = "Anthropic and Gemini count without answering; leave out --count for an estimate";
         return Err(Failure::usage(format!("{} has no way to count without answering", model.provider)).hint(hint));
     };
@@ -186,15 +188,17 @@ fn print(
     arguments: &ShowArguments,
     shown: &mut ContextShown<'_>,
     side: &Side,
+    most: u64,
 ) -> Result<ExitCode, Failure> {
     if arguments.count {
-        shown.counted = Some(count(setup, side, shown.model)?);
+        let call = requests::call(setup, side, shown.model, most)?;
+        shown.counted = Some(count(setup, call, shown.model)?);
     }
     shown.spend = setup.models.spend(shown.model, &Usage { input: shown.size(), ..Usage::default() });
     let mut output = io::BufWriter::new(io::stdout().lock());
     if let Some(wire) = arguments.wire {
-        let body =
-            preview::body(wire.into(), &call(setup, side, shown.model)).map_err(|error| Failure::new(error.message))?;
+        let call = requests::call(setup, side, shown.model, most)?;
+        let body = preview::body(wire.into(), &call).map_err(|error| Failure::new(error.message))?;
         written(output.write_all(&body).and_then(|()| output.write_all(b"\n")).and_then(|()| output.flush()))?;
     } else if arguments.json {
         written(json_line(&mut output, &*shown).and_then(|()| output.flush()))?;

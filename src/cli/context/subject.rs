@@ -6,13 +6,11 @@ use crate::cli::failure::Failure;
 use crate::cli::{find, runtime};
 use crate::context::diff::Side;
 use crate::context::{Plan, Start};
-use crate::domain::{Assembly, LayerKind, Limits, Message, ModelRef, ThreadId, ThreadKind, Tokens, ToolSpec};
-use crate::engine::driver::{Outside, Planner};
+use crate::domain::{Assembly, Limits, Message, ModelRef, ThreadId, ThreadKind, Tokens};
+use crate::engine::driver::Planner;
 use crate::items::Kind;
 use crate::items::directive::Values;
-use crate::ports::CallRequest;
 use crate::store::request;
-use std::sync::Arc;
 
 /// A directive's first request, before anybody sends it.
 pub(super) struct Planned {
@@ -37,28 +35,9 @@ pub(super) fn start(setup: &Setup, limits: Limits, draft: &Draft) -> Start {
     let (kind, limits) = if draft.interactive {
         (ThreadKind::Interactive, limits)
     } else {
-        (ThreadKind::OneShot, Limits::ONE_SHOT.overridden(limits))
+        (ThreadKind::OneShot, setup.one_shot_limits().overridden(limits))
     };
     Start { previous: draft.continues.clone(), ..Start::new(setup.model(), limits, kind) }
-}
-
-/// The call that `side` is, for `model`.
-pub(super) fn call(setup: &Setup, side: &Side, model: &ModelRef) -> CallRequest {
-    CallRequest {
-        model: model.model.clone(),
-        system: side.system.clone(),
-        messages: side.messages.iter().cloned().map(Arc::new).collect(),
-        tools: offered(side),
-        max_output_tokens: setup.models.max_output(model),
-        attempt: 1,
-        ..CallRequest::default()
-    }
-}
-
-/// The tools that `side` offers, as its layers tell.
-fn offered(side: &Side) -> Vec<ToolSpec> {
-    let layers = side.layers.iter().zip(&side.texts).filter(|(layer, _)| layer.kind == LayerKind::ToolSchema);
-    layers.filter_map(|(_, text)| serde_json::from_str(text).ok()).collect()
 }
 
 /// Estimate of all tokens of `side`.

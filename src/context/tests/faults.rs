@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::context::{Parts, assemble, is_told, offer, tree};
-use crate::domain::capability::flattened;
+use crate::domain::capability::{flattened, to_execute};
 use crate::domain::{KnownTool, Origin, Permissions, ToolSpec};
 
 fn tool(item: &str) -> KnownTool {
@@ -18,7 +18,7 @@ fn the_standard_base_registers_every_tool_and_all_primaries() {
     let mut assembly = assemble(&Parts::default());
     let (specs, _) = offer(&mut assembly, &permissions, known, &plan.preload);
     assert_eq!(specs.len(), 5);
-    let lines = tree(&plan.capabilities, assembly.layers.iter());
+    let lines = tree(&plan.capabilities, assembly.layers.iter(), |id| vec![to_execute(id)]);
     assert!(lines.iter().any(|line| line.trim() == "bash"), "{lines:?}");
 }
 

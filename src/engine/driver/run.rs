@@ -6,7 +6,7 @@ use super::context::Planner;
 use super::person::attached;
 use super::room::Giving;
 use super::tools::{News, RunningTool, news};
-use crate::context::{Plan, is_told, offer};
+use crate::context::{Plan, is_told, offer, tree};
 use crate::domain::event::{CallError, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
     Assembly, Command, ContentHash, Event, Held, MessageRef, ModelRef, Money, Record, RequestRecord, Status,
@@ -16,7 +16,7 @@ use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase, Thread, apply};
 use crate::ports::store::Snapshot;
 use crate::ports::{Approvals, CallRequest, Clock, Provider, StoreError, ThreadStore, ToolRunner};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -112,6 +112,8 @@ pub struct Driver<A> {
     pub(super) settings: Settings<A>,
     /// Made before the first request.
     pub(super) plan: Option<Arc<Plan>>,
+    /// What the thread may do, as a tree with the tools of the newest request.
+    capabilities: Option<Vec<String>>,
     commands: mpsc::Receiver<Asked>,
     call: Option<Call>,
     pub(super) ready: Option<Ready>,
@@ -137,6 +139,7 @@ impl<A: Audience> Driver<A> {
             thread,
             settings,
             plan: None,
+            capabilities: None,
             commands,
             call: None,
             seen: None,
@@ -370,6 +373,7 @@ impl<A: Audience> Driver<A> {
             cost: thread.cost,
             limits: thread.limits,
             title: thread.title.clone(),
+            capabilities: self.capabilities.clone(),
         };
         if let Err(error) = self.settings.store.save(&snapshot) {
             self.complain(&error);
@@ -406,13 +410,17 @@ impl<A: Audience> Driver<A> {
         };
         let system = ContentHash::of(assembly.system.as_bytes());
         let mut recorded = assembly.clone();
+        let known = self.settings.tools.tools();
+        let needed: HashMap<String, Vec<String>> =
+            known.iter().map(|tool| (tool.item.clone(), tool.capabilities())).collect();
         let (specs, tools) = if let Some(seen) = self.seen() {
             seen.offer(&mut recorded)
         } else {
-            let known = self.settings.tools.tools();
             let preload = self.plan.as_ref().map(|plan| plan.preload.clone()).unwrap_or_default();
             offer(&mut recorded, &self.thread.permissions, known, &preload)
         };
+        let needs = |item: &str| needed.get(item).cloned().unwrap_or_default();
+        self.capabilities = Some(tree(&self.thread.permissions.grants, recorded.layers.iter(), needs));
         if let Some(event) = self.crowded(&recorded) {
             self.todo.push_front(Effect::Emit(event));
             return;

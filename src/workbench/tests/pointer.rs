@@ -70,6 +70,7 @@ fn the_click_that_focuses_the_window_does_nothing_else() {
     session.tell(Message::Focus(false));
     click(&mut session, 5, top + 3);
     session.tell(Message::Focus(true));
+    assert_eq!(session.effects(), [Effect::Redraw], "others may have written there");
     click(&mut session, 5, top + 3);
     assert!(session.model.reading.is_none());
     session.model.set_now(Timestamp(session.model.now.0 + 1_000));

@@ -255,8 +255,12 @@ fn the_queue_is_seen_moved_withdrawn_and_taken_back() {
     session.keys("G d");
     assert_eq!(labels(&session), ["two", "one"]);
     assert_eq!(session.effects(), [Effect::Send(Command::Withdraw { prompt: 4 })]);
-    // The thread takes one meanwhile: the list follows.
+    // The thread takes one meanwhile: the list follows, once it is certain that the worker knows what was changed.
+    session.state(Status::Running, vec![queued(2, "one"), queued(3, "two"), queued(4, "three")]);
+    session.tell(Message::Worker(FromWorker::Ack { id: 2 }));
     session.state(Status::Running, vec![queued(2, "one")]);
+    assert_eq!(labels(&session), ["two", "one"]);
+    session.tell(Message::Worker(FromWorker::Ack { id: 3 }));
     assert_eq!(labels(&session), ["one"]);
     session.keys("enter");
     assert_eq!(session.draft(), "one\nmine");
