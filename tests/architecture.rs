@@ -24,7 +24,7 @@ const KNOWS: &[(&str, &[&str])] = &[
     ("store", &["domain", "ports", "items"]),
     ("worker", &["domain", "ports", "engine", "store"]),
     ("commands", &["domain"]),
-    ("config", &["domain"]),
+    ("config", &["domain", "items"]),
     ("workbench", &["domain", "commands", "worker::protocol", "worker::client", "worker::Client"]),
     ("ui", &["workbench", "domain", "commands"]),
     ("terminal", &["commands"]),

@@ -600,6 +600,67 @@ fn a_command_of_a_provider_runs_in_a_trusted_project() {
     home.wait_until_quiet();
 }
 
+/// Whoever opens a project they never trusted runs none of its commands, however those are written down.
+#[test]
+fn no_way_of_writing_a_command_runs_it_unasked() {
+    let ways: [(&str, &str, &str); 4] = [
+        ("a block in markdown", "knowledge/team/load.md", "```yaml\nname: load\ncommand: [touch, ran]\n```\nLoad.\n"),
+        ("front matter", "knowledge/team/load.md", "---\nname: load\ncommand: [touch, ran]\n---\nLoad.\n"),
+        ("other letters", "knowledge/team/load.yaml", "name: load\n\"comm\\x61nd\": [touch, ran]\n"),
+        ("a linked folder", "stuff/team/load.yaml", "name: load\ncommand: [touch, ran]\n"),
+    ];
+    for (way, path, text) in ways {
+        let home = Home::new();
+        write(&home, &format!(".ai/{path}"), text);
+        if path.starts_with("stuff") {
+            std::os::unix::fs::symlink("stuff", home.project().join(".ai/knowledge")).unwrap();
+        }
+        directive(&home, "team/ship", "", "<context><provider>team/load</provider></context>", "Ship it.");
+        let ran = || home.project().join("ran").exists();
+        let model = ["--model", "scripted/demo"];
+        let told = |arguments: &[&str]| output(&mut home.levain(&[arguments, &model].concat()));
+        let (code, out, err) = told(&["context", "show", "team/ship"]);
+        assert!(code == 0 && out.contains("not trusted") && !ran(), "{way}: {out}{err}");
+        let (code, out, err) = told(&["run", "--directive", "team/ship"]);
+        assert!(code == 0 && !ran(), "{way}: {out}{err}");
+        let (_, out, _) = output(&mut home.levain(&["trust", "--show", "--json"]));
+        assert!(out.contains("\"untrusted\"") && out.contains("team/load"), "{way}: {out}");
+        output(&mut home.levain(&["trust"]));
+        // Looking at a directive's build runs nothing even then.
+        output(&mut home.levain(&["context", "lint", "team/ship"]));
+        let (_, out, _) = output(&mut home.levain(&["context", "explain", "team/load", "--directive", "team/ship"]));
+        assert!(out.contains("team/load") && !ran(), "{way}: {out}");
+        let (_, out, _) = told(&["context", "show", "team/ship"]);
+        assert!(ran(), "{way}: it is trusted and did not run: {out}");
+        home.wait_until_quiet();
+    }
+}
+
+/// Writing runs nothing even in a trusted project; looking at what Enter would send does, and tells what must answer.
+#[test]
+fn who_only_writes_runs_no_command() {
+    let home = Home::new();
+    write(
+        &home,
+        ".ai/knowledge/team/load.yaml",
+        "name: load\ncommand: [sh, -c, 'touch ran; exit 3']\noptional: false\n",
+    );
+    directive(&home, "team/ship", "", "<context><provider>team/load</provider></context>", "Ship it.");
+    output(&mut home.levain(&["trust"]));
+    let ran = || home.project().join("ran").exists();
+    let terminal = home.levain_in_terminal(&["--model", "scripted/demo", "team/ship"]).start();
+    terminal.wait_for("enter send");
+    terminal.send_keys("go");
+    terminal.wait_for("request ~");
+    assert!(!ran(), "it ran while somebody wrote");
+    terminal.send_keys("\u{10}");
+    terminal.wait_for("must answer");
+    assert!(ran() && !terminal.screen_text().contains("what Enter would send"));
+    terminal.send_keys("\u{3}\u{3}");
+    terminal.wait_exit().assert_restored();
+    home.wait_until_quiet();
+}
+
 /// The requests of this repository's own cases are as they were, whoever runs this.
 #[test]
 fn the_projects_own_cases_are_as_they_were() {

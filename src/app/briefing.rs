@@ -159,6 +159,12 @@ impl Briefing {
         plan.preload = self.preload.clone();
         Ok(plan)
     }
+
+    /// What is around now, without asking commands: nobody sends anything yet.
+    pub async fn surroundings_unasked(&self, state: &[State]) -> Surroundings {
+        let quiet: Vec<State> = state.iter().filter(|state| state.command().is_none()).cloned().collect();
+        self.outlook.look(&quiet).await
+    }
 }
 
 impl Planner for Briefing {

@@ -26,9 +26,18 @@ pub fn folder(dirs: &Dirs) -> PathBuf {
 /// When a file cannot be written, with its path.
 pub fn unpack(dirs: &Dirs) -> io::Result<PathBuf> {
     let folder = folder(dirs);
-    if folder.join(".ai").is_dir() {
-        return Ok(folder);
+    if !folder.join(".ai").is_dir() {
+        put(dirs, &folder)?;
     }
+    if !Trust::is_given(dirs, &folder) {
+        let runnable = Runnable::of(&folder)?.unwrap_or_else(Runnable::nothing);
+        Trust::grant(dirs, &folder, &runnable)?;
+    }
+    Ok(folder)
+}
+
+/// Puts the recording at `folder`, all of it at once. Somebody else who does the same may be there first.
+fn put(dirs: &Dirs, folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(&dirs.state).map_err(|error| named(&dirs.state, &error))?;
     let unpacking = tempfile::Builder::new().prefix("bakery-").tempdir_in(&dirs.state)?;
     for (from, to) in [("project", ""), ("agent", ".ai/agent"), ("objects", ".ai/objects")] {
@@ -37,11 +46,13 @@ pub fn unpack(dirs: &Dirs) -> io::Result<PathBuf> {
         }
     }
     register(&Layout::new(unpacking.path()))?;
-    let whole = unpacking.keep();
-    std::fs::rename(&whole, &folder).map_err(|error| named(&folder, &error))?;
-    let runnable = Runnable::of(&folder)?.unwrap_or_else(Runnable::nothing);
-    Trust::grant(dirs, &folder, &runnable)?;
-    Ok(folder)
+    match std::fs::rename(unpacking.path(), folder) {
+        // What would be removed now is there no more.
+        Ok(()) => drop(unpacking.keep()),
+        Err(_late) if folder.join(".ai").is_dir() => {}
+        Err(error) => return Err(named(folder, &error)),
+    }
+    Ok(())
 }
 
 fn named(path: &Path, error: &io::Error) -> io::Error {
@@ -100,5 +111,24 @@ mod tests {
         assert_eq!(unpack(&dirs).unwrap(), folder);
         assert_eq!(std::fs::read_to_string(folder.join("plan.md")).unwrap(), "mine");
         assert!(Trust::is_given(&dirs, &folder));
+    }
+
+    #[test]
+    fn who_comes_late_or_failed_before_finds_it_whole() {
+        let home = tempfile::tempdir().unwrap();
+        let dirs = Dirs::below(home.path());
+        let folder = unpack(&dirs).unwrap();
+        // Two at once: the second finds the first one's, and leaves nothing of its own.
+        put(&dirs, &folder).unwrap();
+        assert_eq!(std::fs::read_dir(&dirs.state).unwrap().count(), 1);
+        // Trust that could not be written is made up for the next time.
+        assert!(Trust::revoke(&dirs, &folder).unwrap());
+        unpack(&dirs).unwrap();
+        assert!(Trust::is_given(&dirs, &folder));
+        // A folder that cannot be put there leaves nothing either.
+        let other = home.path().join("other");
+        std::fs::write(&other, "a file").unwrap();
+        assert!(put(&dirs, &other).is_err());
+        assert_eq!(std::fs::read_dir(&dirs.state).unwrap().count(), 1);
     }
 }

@@ -6,7 +6,7 @@
 use super::Setup;
 use super::setup::SetupError;
 use crate::commands::Keymap;
-use crate::config::{Arguments, trust};
+use crate::config::Arguments;
 use crate::domain::{Problem, Severity};
 use crate::items::check;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -138,11 +138,7 @@ impl Reload {
                 keymap = mistakes.is_empty().then_some(read);
                 problems.extend(mistakes);
                 problems.extend(saved_items(setup, &changed).iter().map(ToString::to_string));
-                let inside = setup.project.root.join(".ai");
-                let runs = |path: &PathBuf| trust::FOLDERS.iter().any(|folder| path.starts_with(inside.join(folder)));
-                if changed.iter().any(runs) {
-                    problems.extend(setup.trust().warning());
-                }
+                problems.extend(setup.trust().warning_after(&setup.project.root, &changed));
             }
             Err(error) => problems.push(error.to_string()),
         }

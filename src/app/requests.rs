@@ -73,24 +73,12 @@ pub(super) async fn next(
     (prompt, images): (String, Vec<String>),
     inputs: Values,
 ) -> Result<RequestShown, String> {
-    let prepared = off_loop(Arc::clone(&setup), move |setup| {
-        let folded = thread.as_ref().map(|id| fold(setup, id)).transpose()?;
-        let inputs = folded.as_ref().map_or(inputs, |folded| folded.inputs.clone());
-        let briefing = Briefing::prepare(setup, &directive, Some(inputs)).map_err(|error| error.to_string())?;
-        let thread = folded.as_ref().map(|folded| &folded.thread);
-        let limits = thread.map_or(briefing.limits, |thread| thread.limits);
-        let kind = thread.map_or(ThreadKind::Interactive, |thread| thread.kind);
-        let id = thread.map_or_else(|| ThreadId::new(&directive, SystemClock.now().0), |thread| thread.id.clone());
-        let start = Start { thread_id: Some(id.clone()), ..Start::new(model.clone(), limits, kind) };
-        let mut plan = briefing.planned(&start).map_err(|error| error.to_string())?;
-        if let Some(system) = folded.as_ref().and_then(|folded| folded.system(setup)) {
-            plan.system = system;
-        }
-        Ok((folded.map(|folded| folded.thread), id, briefing, plan, model))
-    });
-    let (thread, id, briefing, plan, model) = prepared.await?;
+    let Ready { thread, id, briefing, plan } = ready(&setup, thread, directive, &model, inputs).await?;
     let persona = thread.as_ref().and_then(|thread| thread.persona.clone());
     let surroundings = Surroundings { persona, ..briefing.surroundings(&plan.state).await };
+    if let Some(why) = plan.state.iter().find_map(|state| state.failure(&surroundings)) {
+        return Err(why);
+    }
     off_loop(setup, move |setup| {
         let mut content = ContentStore::new(&setup.layout.objects());
         let images = images.into_iter().map(|name| take_in(setup.layout.project(), &mut content, name));
@@ -121,7 +109,42 @@ pub(super) async fn next(
     .await
 }
 
-/// What the coming request comes to without its prompt.
+/// What the coming request of a thread, or of a new one, is made from.
+struct Ready {
+    thread: Option<Thread>,
+    id: ThreadId,
+    briefing: Briefing,
+    plan: Plan,
+}
+
+async fn ready(
+    setup: &Arc<Setup>,
+    thread: Option<ThreadId>,
+    directive: String,
+    model: &ModelRef,
+    inputs: Values,
+) -> Result<Ready, String> {
+    let model = model.clone();
+    off_loop(Arc::clone(setup), move |setup| {
+        let folded = thread.as_ref().map(|id| fold(setup, id)).transpose()?;
+        let inputs = folded.as_ref().map_or(inputs, |folded| folded.inputs.clone());
+        let briefing = Briefing::prepare(setup, &directive, Some(inputs)).map_err(|error| error.to_string())?;
+        let thread = folded.as_ref().map(|folded| &folded.thread);
+        let limits = thread.map_or(briefing.limits, |thread| thread.limits);
+        let kind = thread.map_or(ThreadKind::Interactive, |thread| thread.kind);
+        let id = thread.map_or_else(|| ThreadId::new(&directive, SystemClock.now().0), |thread| thread.id.clone());
+        let start = Start { thread_id: Some(id.clone()), ..Start::new(model, limits, kind) };
+        let mut plan = briefing.planned(&start).map_err(|error| error.to_string())?;
+        if let Some(system) = folded.as_ref().and_then(|folded| folded.system(setup)) {
+            plan.system = system;
+        }
+        Ok(Ready { thread: folded.map(|folded| folded.thread), id, briefing, plan })
+    })
+    .await
+}
+
+/// What the coming request comes to without its prompt and without what commands would say: a person who only writes
+/// runs none.
 ///
 /// # Errors
 /// The sentence a person should read.
@@ -132,8 +155,13 @@ pub(super) async fn basis(setup: Arc<Setup>, coming: Coming) -> Result<Basis, St
         coming.context
     } else {
         let Coming { thread, directive, model, inputs, .. } = coming.clone();
-        let shown = next(Arc::clone(&setup), thread, directive, model, Default::default(), inputs).await?;
-        shown.whole.map(|whole| whole.assembly.tokens()).unwrap_or_default()
+        let Ready { thread, briefing, plan, .. } = ready(&setup, thread, directive, &model, inputs).await?;
+        let surroundings = briefing.surroundings_unasked(&plan.state).await;
+        off_loop(Arc::clone(&setup), move |setup| {
+            let said = Message::user("");
+            Ok(assembled(setup, &briefing, &plan, &surroundings, thread.as_ref(), said).tokens())
+        })
+        .await?
     };
     let spend = setup.models.spend(&coming.model, &Usage { input: Tokens(MANY), ..Usage::default() });
     let window = setup.models.window(&coming.model);

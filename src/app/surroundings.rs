@@ -89,22 +89,27 @@ impl Outlook {
         if commands.is_empty() {
             return BTreeMap::new();
         }
-        let strange = commands.iter().any(|command| command.space == Space::Project) && !self.is_trusted().await;
-        let asked = commands.iter().map(|command| async move {
-            let said = if strange && command.space == Space::Project {
-                Err("its command was not run: you have not trusted this project (levain trust)".to_owned())
-            } else {
-                self.ask(command).await
-            };
-            (command.name.clone(), said)
+        let strange = commands.iter().any(|command| command.space == Space::Project);
+        let trust = if strange { self.trust().await } else { None };
+        let asked = commands.iter().map(|command| {
+            let covered = |trust: &Trust| trust.covers(&command.file, &command.command);
+            let may = command.space != Space::Project || trust.as_ref().is_some_and(covered);
+            async move {
+                let said = if may {
+                    self.ask(command).await
+                } else {
+                    Err("its command was not run: you have not trusted this project (levain trust)".to_owned())
+                };
+                (command.name.clone(), said)
+            }
         });
         futures_util::future::join_all(asked).await.into_iter().collect()
     }
 
-    async fn is_trusted(&self) -> bool {
-        let Some(dirs) = self.dirs.clone() else { return false };
-        let folder = self.folder.clone();
-        tokio::task::spawn_blocking(move || Trust::of(&dirs, &folder).allows()).await.unwrap_or(false)
+    /// How far the project is trusted now; none where nobody is.
+    async fn trust(&self) -> Option<Trust> {
+        let (dirs, folder) = (self.dirs.clone()?, self.folder.clone());
+        tokio::task::spawn_blocking(move || Trust::of(&dirs, &folder)).await.ok()
     }
 
     async fn ask(&self, command: &ContextCommand) -> Result<String, String> {
@@ -220,11 +225,13 @@ fn read(said: &str) -> (Option<String>, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::trust::Runnable;
 
     fn command(program: &[&str], inputs: &[&str]) -> ContextCommand {
         ContextCommand {
             name: "x".to_owned(),
             space: Space::User,
+            file: String::new(),
             command: program.iter().map(|part| (*part).to_owned()).collect(),
             deadline: Duration::from_secs(20),
             inputs: inputs.iter().map(|part| (*part).to_owned()).collect(),
@@ -288,6 +295,32 @@ mod tests {
         let said = outlook(folder.path()).commands(&[&asked]).await;
         assert!(said.get("x").unwrap().as_ref().unwrap_err().contains("not trusted"), "{said:?}");
         assert!(!folder.path().join("ran").exists());
+    }
+
+    #[tokio::test]
+    async fn a_command_that_trust_does_not_list_is_not_run() {
+        let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let dirs = Dirs::below(home.path());
+        let path = ".ai/knowledge/x.yaml";
+        let asked = ContextCommand { space: Space::Project, file: path.to_owned(), ..command(&["touch", "ran"], &[]) };
+        let outlook = Outlook { dirs: Some(dirs.clone()), ..outlook(folder.path()) };
+        let ran = async || {
+            let _said = outlook.commands(&[&asked]).await;
+            folder.path().join("ran").exists()
+        };
+        assert!(!ran().await, "there is nothing to trust, and it ran");
+        std::fs::create_dir_all(folder.path().join(".ai/knowledge")).unwrap();
+        let grant = || {
+            let runnable = Runnable::of(folder.path()).unwrap().unwrap();
+            Trust::grant(&dirs, folder.path(), &runnable).unwrap();
+        };
+        std::fs::write(folder.path().join(path), "command: [touch, other]").unwrap();
+        grant();
+        assert!(!ran().await, "another command is trusted, and it ran");
+        std::fs::write(folder.path().join(path), "command: [touch, ran]").unwrap();
+        assert!(!ran().await, "it changed, and it ran");
+        grant();
+        assert!(ran().await);
     }
 
     #[test]

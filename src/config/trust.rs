@@ -1,16 +1,20 @@
 //! Whether a person trusts a project to run things: once, and by the content of what can run.
 //!
 //! What can run is every file below a few folders of the project's `.ai`: tools, settings (hooks among them, and keys
-//! that are believed), extensions; and knowledge in YAML that names a command. The record lies among the person's own files, one for each
-//! project. When any of those files changes, the project is not trusted any more until the person looked again.
+//! that are believed), context, extensions, parsers; knowledge whose metadata holds a command, and the project's own
+//! files that such a command names. The record lies among the person's own files, one for each project. When any of
+//! those files changes, the project is not trusted any more until the person looked again.
 
 use super::Dirs;
-use crate::domain::ContentHash;
+use crate::domain::{ContentHash, Space};
+use crate::items::{Items, Kind, Knowledge, Spaces};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// Folders below `.ai` whose files can run, or decide what runs.
 pub const FOLDERS: [&str; 5] = ["tools", "config", "context", "extensions", "parsers"];
@@ -18,11 +22,8 @@ pub const FOLDERS: [&str; 5] = ["tools", "config", "context", "extensions", "par
 /// The project's own settings, below `config`; they are made of plain words and can run nothing.
 const PLAIN: &str = "config/levain.toml";
 
-/// What the file of a context provider holds that runs a command.
-const COMMAND: &[u8] = b"command";
-
-/// Deeper folders hold no items.
-const DEEPEST: usize = 32;
+/// What the metadata of a context provider calls its command.
+const COMMAND: &str = "command";
 
 /// More than this is not looked through, and so not trusted.
 const MOST_FILES: usize = 20_000;
@@ -46,10 +47,12 @@ pub enum Trust {
 /// What can run in a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runnable {
-    /// Paths below `.ai`, in order.
+    /// Paths below `.ai`, in the order of the look; `../` leads to a file that a command names outside of it.
     pub files: Vec<String>,
     /// One hash over names and contents of all of them.
     pub hash: String,
+    /// Knowledge that holds a command, by its path below the project, and the command where it is one.
+    commands: BTreeMap<String, Vec<String>>,
 }
 
 /// The record of a decision.
@@ -89,6 +92,27 @@ impl Trust {
     #[must_use]
     pub fn is_given(dirs: &Dirs, root: &Path) -> bool {
         decision(dirs, root).is_some_and(|decision| decision.project == root)
+    }
+
+    /// Whether `command` may run, which a context provider was read to hold in `file`, a path below the project: the
+    /// person trusts the project, and what they trusted is this file with this command. What was not looked at is not run.
+    #[must_use]
+    pub fn covers(&self, file: &str, command: &[String]) -> bool {
+        matches!(self, Self::Trusted(runnable) if runnable.commands.get(file).is_some_and(|known| known == command))
+    }
+
+    /// What to tell the person after these files changed; `None` when none of them decides what runs.
+    #[must_use]
+    pub fn warning_after(&self, root: &Path, changed: &BTreeSet<PathBuf>) -> Option<String> {
+        let inside = root.join(".ai");
+        let below = |folder: &str| changed.iter().any(|path| path.starts_with(inside.join(folder)));
+        let knowledge = match self {
+            Self::Nothing | Self::Trusted(_) => return None,
+            Self::Unknown(runnable) => runnable.commands.keys().any(|file| changed.contains(&root.join(file))),
+            // A command that is gone is a change too, and is listed no more.
+            Self::Changed(_) | Self::Unreadable { .. } => below(Kind::Knowledge.folder()),
+        };
+        (knowledge || FOLDERS.into_iter().any(below)).then(|| self.warning()).flatten()
     }
 
     /// What to tell the person: why nothing of the project runs, and what to do. `None` when it may.
@@ -153,7 +177,7 @@ impl Runnable {
     /// Nothing at all.
     #[must_use]
     pub fn nothing() -> Self {
-        Self { files: Vec::new(), hash: ContentHash::of(b"").as_str().to_owned() }
+        Self { files: Vec::new(), hash: ContentHash::of(b"").as_str().to_owned(), commands: BTreeMap::new() }
     }
 
     /// What can run in the project at `root`; `None` when nothing can.
@@ -161,13 +185,14 @@ impl Runnable {
     /// # Errors
     /// When something does not read, or when there is too much of it.
     pub fn of(root: &Path) -> io::Result<Option<Self>> {
-        let mut look = Look { inside: root.join(".ai"), files: Vec::new(), said: String::new(), bytes: 0 };
+        let inside = root.join(".ai");
+        let mut look = Look { inside, files: Vec::new(), said: String::new(), bytes: 0, commands: BTreeMap::new() };
         for folder in FOLDERS {
             look.folder(folder)?;
         }
-        look.commands("knowledge", 0)?;
+        look.commands(root)?;
         let hash = ContentHash::of(look.said.as_bytes()).as_str().to_owned();
-        Ok((!look.files.is_empty()).then_some(Self { files: look.files, hash }))
+        Ok((!look.files.is_empty()).then_some(Self { files: look.files, hash, commands: look.commands }))
     }
 }
 
@@ -179,6 +204,7 @@ struct Look {
     /// A line for each file: what it is, the hash of its content, its name.
     said: String,
     bytes: u64,
+    commands: BTreeMap<String, Vec<String>>,
 }
 
 impl Look {
@@ -194,27 +220,41 @@ impl Look {
         if meta.is_dir() { self.entries(below) } else { self.entry(below, &path) }
     }
 
-    /// Knowledge in YAML that names a command: a context provider that runs one. Links are not followed into folders,
-    /// as they are not where items are listed.
-    fn commands(&mut self, below: &str, depth: usize) -> io::Result<()> {
-        let path = self.inside.join(below);
-        if depth > DEEPEST || !fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
-            return Ok(());
-        }
-        let entries: io::Result<Vec<_>> = fs::read_dir(&path).and_then(Iterator::collect);
-        let mut entries = entries.map_err(|error| told(&path, &error))?;
-        entries.sort_by_key(fs::DirEntry::file_name);
-        for entry in entries {
-            let (name, path) = (entry.file_name(), entry.path());
-            let below = format!("{below}/{}", name.to_string_lossy());
-            let yaml = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
-            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                self.commands(&below, depth + 1)?;
-            } else if yaml && path.is_file() && self.read(&path)?.windows(COMMAND.len()).any(|part| part == COMMAND) {
-                self.entry(&below, &path)?;
+    /// Knowledge whose metadata holds a command, found and read as whoever plans a context finds and reads it, and what
+    /// its command names. What another file hides counts too: the project may lose that one.
+    fn commands(&mut self, root: &Path) -> io::Result<()> {
+        let items = Items::list_kinds(&Spaces::new(root, root, []), &[Kind::Knowledge]);
+        let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
+        for item in all.filter(|item| items.space(item) == Space::Project) {
+            // What does not read now is nobody's command now.
+            let Ok(text) = items.look(item) else { continue };
+            self.count(text.len() as u64)?;
+            let (knowledge, _told_elsewhere) = Knowledge::parse(&text, &items.file(item));
+            let Some(command) = knowledge.metadata.get(COMMAND) else { continue };
+            let words = command.as_array().into_iter().flatten().filter_map(Value::as_str);
+            let words: Vec<String> = words.map(str::to_owned).collect();
+            self.entry(item.path.strip_prefix(".ai/").unwrap_or(&item.path), &root.join(&item.path))?;
+            for word in &words {
+                self.named(root, word)?;
             }
+            self.commands.insert(item.path.clone(), words);
         }
         Ok(())
+    }
+
+    /// A word of a command that is a file of the project.
+    fn named(&mut self, root: &Path, word: &str) -> io::Result<()> {
+        let path = root.join(word);
+        let lies_inside =
+            path.starts_with(root) && !Path::new(word).components().any(|part| part == Component::ParentDir);
+        let leads_inside = || {
+            fs::canonicalize(&path).is_ok_and(|real| fs::canonicalize(root).is_ok_and(|root| real.starts_with(root)))
+        };
+        if !path.is_file() || !(lies_inside || leads_inside()) {
+            return Ok(());
+        }
+        let below = format!("../{}", path.strip_prefix(root).unwrap_or(&path).display());
+        if self.files.contains(&below) { Ok(()) } else { self.entry(&below, &path) }
     }
 
     fn entries(&mut self, below: &str) -> io::Result<()> {
@@ -264,11 +304,16 @@ impl Look {
         let left = MOST_BYTES.saturating_sub(self.bytes);
         let file = fs::File::open(path).map_err(|error| told(path, &error))?;
         file.take(left + 1).read_to_end(&mut bytes).map_err(|error| told(path, &error))?;
-        self.bytes += bytes.len() as u64;
+        self.count(bytes.len() as u64)?;
+        Ok(bytes)
+    }
+
+    fn count(&mut self, bytes: u64) -> io::Result<()> {
+        self.bytes += bytes;
         if self.bytes > MOST_BYTES {
             return Err(io::Error::other("the files below .ai are more than can be looked through"));
         }
-        Ok(bytes)
+        Ok(())
     }
 }
 
@@ -343,16 +388,114 @@ mod tests {
         assert!(Runnable::of(&root).unwrap_err().to_string().contains("link to a folder"));
     }
 
+    fn listed(dirs: &Dirs, root: &Path) -> Runnable {
+        let Trust::Unknown(runnable) = Trust::of(dirs, root) else { panic!("not asked: {:?}", Trust::of(dirs, root)) };
+        runnable
+    }
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
     #[test]
-    fn knowledge_counts_when_it_names_a_command() {
+    fn knowledge_counts_when_its_metadata_holds_a_command() {
         let (_folder, dirs, root) = project();
-        fs::create_dir_all(root.join(".ai/knowledge/team")).unwrap();
-        fs::write(root.join(".ai/knowledge/team/plain.yaml"), "state: calm").unwrap();
-        fs::write(root.join(".ai/knowledge/team/words.md"), "command: nothing").unwrap();
+        let team = root.join(".ai/knowledge/team");
+        fs::create_dir_all(&team).unwrap();
+        fs::write(team.join("plain.yaml"), "state: calm\nlist: [command]").unwrap();
+        fs::write(team.join("words.md"), "command: nothing").unwrap();
         assert_eq!(Trust::of(&dirs, &root), Trust::Nothing);
-        fs::write(root.join(".ai/knowledge/team/load.yaml"), "command: [uptime]").unwrap();
-        let Trust::Unknown(runnable) = Trust::of(&dirs, &root) else { panic!("trusted unasked") };
+        assert!(!Trust::Nothing.covers(".ai/knowledge/team/load.yaml", &words(&["uptime"])));
+        fs::write(team.join("load.yaml"), "command: [uptime]").unwrap();
+        let runnable = listed(&dirs, &root);
         assert_eq!(runnable.files, ["knowledge/team/load.yaml"]);
+        assert!(!Trust::of(&dirs, &root).covers(".ai/knowledge/team/load.yaml", &words(&["uptime"])));
+        Trust::grant(&dirs, &root, &runnable).unwrap();
+        let trust = Trust::of(&dirs, &root);
+        assert!(trust.covers(".ai/knowledge/team/load.yaml", &words(&["uptime"])));
+        assert!(!trust.covers(".ai/knowledge/team/load.yaml", &words(&["uptime", "-p"])));
+        assert!(!trust.covers(".ai/knowledge/team/other.yaml", &words(&["uptime"])));
+    }
+
+    #[test]
+    fn a_command_in_markdown_counts() {
+        for text in ["```yaml\ncommand: [uptime]\n```\nText.", "---\ncommand: [uptime]\n---\nText."] {
+            let (_folder, dirs, root) = project();
+            fs::create_dir_all(root.join(".ai/knowledge")).unwrap();
+            fs::write(root.join(".ai/knowledge/load.md"), text).unwrap();
+            assert_eq!(listed(&dirs, &root).files, ["knowledge/load.md"], "{text}");
+            // One that is hidden counts as well.
+            fs::write(root.join(".ai/knowledge/load.yaml"), "state: calm").unwrap();
+            assert_eq!(listed(&dirs, &root).files, ["knowledge/load.md"], "{text}");
+        }
+    }
+
+    #[test]
+    fn a_command_in_other_letters_counts() {
+        let (_folder, dirs, root) = project();
+        fs::create_dir_all(root.join(".ai/knowledge")).unwrap();
+        fs::write(root.join(".ai/knowledge/load.yaml"), r#""comm\x61nd": [uptime]"#).unwrap();
+        assert_eq!(listed(&dirs, &root).files, ["knowledge/load.yaml"]);
+    }
+
+    #[test]
+    fn a_command_behind_a_link_counts() {
+        let (_folder, dirs, root) = project();
+        fs::create_dir_all(root.join(".ai/stuff/team")).unwrap();
+        fs::write(root.join(".ai/stuff/team/load.yaml"), "command: [uptime]").unwrap();
+        assert_eq!(Trust::of(&dirs, &root), Trust::Nothing);
+        symlink("stuff", root.join(".ai/knowledge")).unwrap();
+        assert_eq!(listed(&dirs, &root).files, ["knowledge/team/load.yaml"]);
+        fs::remove_file(root.join(".ai/knowledge")).unwrap();
+        fs::create_dir(root.join(".ai/knowledge")).unwrap();
+        symlink("../stuff/team", root.join(".ai/knowledge/deep")).unwrap();
+        symlink("../stuff/team/load.yaml", root.join(".ai/knowledge/one.yml")).unwrap();
+        assert_eq!(listed(&dirs, &root).files, ["knowledge/deep/load.yaml", "knowledge/one.yml"]);
+    }
+
+    #[test]
+    fn what_a_command_names_counts_as_far_as_it_is_the_projects() {
+        let (folder, dirs, root) = project();
+        fs::create_dir_all(root.join(".ai/knowledge")).unwrap();
+        fs::create_dir_all(root.join("scripts")).unwrap();
+        fs::write(folder.path().join("outside"), "x").unwrap();
+        for name in ["load.sh", "more.sh"] {
+            fs::write(root.join("scripts").join(name), "echo low").unwrap();
+        }
+        let real = fs::canonicalize(root.join("scripts/more.sh")).unwrap();
+        let command =
+            serde_json::to_string(&["./scripts/load.sh", real.to_str().unwrap(), "../outside", "scripts", "-x"]);
+        fs::write(root.join(".ai/knowledge/load.yaml"), format!("command: {}", command.unwrap())).unwrap();
+        let runnable = listed(&dirs, &root);
+        assert_eq!(runnable.files.len(), 3, "{runnable:?}");
+        assert!(runnable.files[1].ends_with("scripts/load.sh") && runnable.files[2].ends_with("scripts/more.sh"));
+        Trust::grant(&dirs, &root, &runnable).unwrap();
+        fs::write(folder.path().join("outside"), "y").unwrap();
+        assert!(Trust::of(&dirs, &root).allows());
+        for name in ["load.sh", "more.sh"] {
+            fs::write(root.join("scripts").join(name), "echo ruin").unwrap();
+            assert!(matches!(Trust::of(&dirs, &root), Trust::Changed(_)), "{name}");
+            fs::write(root.join("scripts").join(name), "echo low").unwrap();
+            assert!(Trust::of(&dirs, &root).allows());
+        }
+    }
+
+    #[test]
+    fn who_saves_a_command_is_warned() {
+        let (_folder, dirs, root) = project();
+        fs::create_dir_all(root.join(".ai/knowledge")).unwrap();
+        let load = root.join(".ai/knowledge/load.yaml");
+        let warned = |path: &str| Trust::of(&dirs, &root).warning_after(&root, &BTreeSet::from([root.join(path)]));
+        fs::write(&load, "state: calm").unwrap();
+        assert_eq!(warned(".ai/knowledge/load.yaml"), None);
+        fs::write(&load, "command: [uptime]").unwrap();
+        assert!(warned(".ai/knowledge/load.yaml").unwrap().contains("have not trusted"));
+        assert_eq!(warned(".ai/knowledge/rules.md"), None);
+        fs::write(root.join(".ai/tools/a.sh"), "x").unwrap();
+        Trust::grant(&dirs, &root, &listed(&dirs, &root)).unwrap();
+        assert_eq!(warned(".ai/knowledge/load.yaml"), None);
+        fs::write(&load, "state: calm").unwrap();
+        assert!(warned(".ai/knowledge/load.yaml").unwrap().contains("changed since you trusted"));
     }
 
     #[test]

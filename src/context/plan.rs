@@ -442,7 +442,7 @@ impl Planning<'_> {
         let text = if said("instructions").is_empty() { loaded.value.body.trim() } else { said("instructions") };
         let origin = loaded.origin(&mention.id, None, via);
         instructions.extend(with_shadows(included(&mention.id, kind, origin.clone(), text), &loaded));
-        match provider::command(&mention.id, loaded.space, &loaded.value.metadata) {
+        match provider::command(&mention.id, (loaded.space, &loaded.path), &loaded.value.metadata) {
             Ok(Some(command)) => state.push(State::asked(origin, command)),
             Ok(None) if said("state").is_empty() => {}
             Ok(None) => state.push(State::written(&mention.id, origin, said("state"))),

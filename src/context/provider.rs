@@ -25,7 +25,8 @@ pub struct Surroundings {
     pub memory: Result<Vec<(u64, String)>, String>,
     /// Who the thread speaks and works as.
     pub persona: Option<Persona>,
-    /// What commands of providers said, by the provider's name; in words why, where one did not.
+    /// What commands of providers said, by the provider's name; in words why, where one did not. Those that were not
+    /// asked are missing.
     pub commands: BTreeMap<String, Result<String, String>>,
 }
 
@@ -50,6 +51,8 @@ pub struct ContextCommand {
     pub name: String,
     /// The space it was written in, which decides whether it may run.
     pub space: Space,
+    /// The file that holds it, below that space's folder.
+    pub file: String,
     /// The program and its arguments. Nothing in them is filled in.
     pub command: Vec<String>,
     pub deadline: Duration,
@@ -168,7 +171,10 @@ impl State {
             Says::Command(command) => match surroundings.commands.get(&command.name) {
                 Some(Ok(said)) => Some(format!("{}:\n{said}", command.name)).filter(|_| !said.is_empty()),
                 Some(Err(message)) => return refused(message),
-                None => None,
+                None => {
+                    let message = "its command is asked for calls, previews and `levain context show`".to_owned();
+                    return skipped(&self.name, kind, self.origin.clone(), Absence::NotRun { message });
+                }
             },
         };
         match text {
@@ -184,7 +190,7 @@ impl State {
 /// What is wrong with it.
 pub(super) fn command(
     name: &str,
-    space: Space,
+    (space, file): (Space, &str),
     metadata: &Map<String, Value>,
 ) -> Result<Option<ContextCommand>, String> {
     let texts = |key: &str| -> Result<Vec<String>, String> {
@@ -202,6 +208,7 @@ pub(super) fn command(
     Ok(Some(ContextCommand {
         name: name.to_owned(),
         space,
+        file: file.to_owned(),
         command,
         deadline: deadline.min(LONGEST_DEADLINE),
         inputs,

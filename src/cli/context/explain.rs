@@ -1,7 +1,7 @@
 //! `levain context explain`.
 
 use super::Draft;
-use super::subject::planned;
+use super::subject::{Commands, planned};
 use crate::app::Setup;
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
@@ -48,7 +48,7 @@ struct Explanation<'a> {
 pub(super) fn run(common: &Common, arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(arguments.directive.clone()))?;
     let directive = setup.directive().to_owned();
-    let planned = planned(&setup, &directive, &arguments.draft)?;
+    let planned = planned(&setup, &directive, &arguments.draft, Commands::Unasked)?;
     let side = Side::from(&planned.assembly);
     let layers: Vec<&Layer> = side.layers.iter().filter(|layer| is_named(layer, &arguments.item)).collect();
     let absent = layers.is_empty().then(|| absent(&setup.items(), &arguments.item, &directive));

@@ -1,7 +1,7 @@
 //! `levain context lint`.
 
 use super::Draft;
-use super::subject::{planned, start, stored};
+use super::subject::{Commands, planned, start, stored};
 use crate::app::{Briefing, Setup};
 use crate::cli::failure::{Failure, code, written};
 use crate::cli::text::{harmless, json_line};
@@ -92,7 +92,7 @@ pub(super) fn run(common: &Common, arguments: &LintArguments) -> Result<ExitCode
 
 /// What is found in one directive. Among many, one that cannot run without inputs or at all is a finding itself.
 fn findings(setup: &Setup, directive: &str, draft: &Draft, among_many: bool) -> Result<Vec<Finding>, Failure> {
-    let first = match planned(setup, directive, draft) {
+    let first = match planned(setup, directive, draft, Commands::Unasked) {
         Ok(first) => first,
         Err(_needs_inputs) if among_many && only_wants_inputs(setup, directive) => return Ok(Vec::new()),
         Err(failure) if among_many => {

@@ -1,7 +1,7 @@
 //! `levain context show`.
 
 use super::Draft;
-use super::subject::{planned, side, stored, tokens};
+use super::subject::{Commands, planned, side, stored, tokens};
 use crate::app::{Setup, requests};
 use crate::cli::check::Told;
 use crate::cli::failure::{Failure, written};
@@ -126,7 +126,7 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         return print(&setup, arguments, &mut shown, &side, stored.record.max_output_tokens);
     }
     let directive = setup.directive().to_owned();
-    let planned = planned(&setup, &directive, &arguments.draft)?;
+    let planned = planned(&setup, &directive, &arguments.draft, Commands::Asked)?;
     let side = Side::from(&planned.assembly);
     let mut shown = ContextShown {
         directive: Some(&planned.plan.directive),

@@ -19,13 +19,25 @@ pub(super) struct Planned {
     pub(super) model: ModelRef,
 }
 
+/// Whether commands of context providers are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Commands {
+    Asked,
+    Unasked,
+}
+
 /// Plans and assembles as a thread would.
-pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft) -> Result<Planned, Failure> {
+pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: Commands) -> Result<Planned, Failure> {
     let given: Values = draft.input.iter().cloned().collect();
     let briefing = Briefing::prepare(setup, directive, Some(given))?;
     let start = start(setup, briefing.limits, draft);
     let plan = briefing.planned(&start)?;
-    let surroundings = runtime()?.block_on(briefing.surroundings(&plan.state));
+    let surroundings = runtime()?.block_on(async {
+        match commands {
+            Commands::Asked => briefing.surroundings(&plan.state).await,
+            Commands::Unasked => briefing.surroundings_unasked(&plan.state).await,
+        }
+    });
     let assembly = requests::assembled(setup, &briefing, &plan, &surroundings, None, Message::user(&*draft.prompt));
     Ok(Planned { plan, assembly, model: start.model })
 }
@@ -86,7 +98,7 @@ pub(super) fn named(setup: &Setup, name: &str, draft: &Draft) -> Result<(String,
         return Ok((format!("{thread}#{number}"), side(&stored)));
     }
     if setup.items().find(Kind::Directive, name).is_ok() {
-        let planned = planned(setup, name, draft)?;
+        let planned = planned(setup, name, draft, Commands::Asked)?;
         return Ok((name.to_owned(), Side::from(&planned.assembly)));
     }
     let thread = find::thread(setup, name)?;
