@@ -213,6 +213,50 @@ fn enter_in_the_preview_sends_what_it_showed() {
     home.wait_until_quiet();
 }
 
+/// A summary is asked for with a system text of its own; the thread keeps the one it has.
+#[test]
+fn the_preview_after_room_was_made_shows_the_system_text_of_the_thread() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = home
+        .levain_in_terminal(&["--model", "anthropic/test"])
+        .size(120, 40)
+        .env("ANTHROPIC_BASE_URL", &server.base())
+        .env("ANTHROPIC_API_KEY", KEY)
+        .start();
+    terminal.wait_for("enter send");
+    let system = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap()["system"].clone();
+    let mut own = Value::Null;
+    for words in ["one", "two"] {
+        terminal.send_keys(words);
+        terminal.wait_for(&format!("› {words}"));
+        terminal.send_keys("\r");
+        let call = server.call();
+        own = system(&call.bytes);
+        call.answer(&format!("answer to {words}"));
+        terminal.wait_for(&format!("answer to {words}"));
+        terminal.wait_gone("●");
+    }
+    terminal.send_keys("/compact");
+    terminal.send_keys("\r");
+    let call = server.call();
+    assert_ne!(system(&call.bytes), own);
+    call.answer("They counted.");
+    terminal.wait_for("summarised");
+    terminal.wait_gone("●");
+    terminal.send_keys("three");
+    terminal.wait_for("› three");
+    terminal.send_keys("\x10");
+    terminal.wait_for("what Enter would send · anthropic");
+    terminal.send_keys("\r");
+    let call = server.call();
+    assert_eq!(system(&call.bytes), own);
+    call.answer("answer to three");
+    terminal.wait_for("answer to three");
+    terminal.send_keys("\x03\x03");
+    terminal.wait_exit();
+    home.wait_until_quiet();
+}
+
 /// One directive that loses a layer to each reason there is. Each reason with the words that are told for it.
 fn with_every_absence(home: &Home) -> [(&'static str, &'static str); 10] {
     for (id, text) in [("twice", "Twice."), ("rules", "Rules."), ("empty", "")] {

@@ -299,7 +299,10 @@ impl Model {
         self.follows(&state.directive);
         if working && !self.is_working() {
             self.enter(Phase::Asking);
-        } else if !working && self.is_working() && !self.sent.iter().any(|sent| matches!(sent, Sent::Prompt(_))) {
+        } else if !working
+            && self.is_working()
+            && !self.sent.iter().any(|sent| matches!(sent, Sent::Prompt(_) | Sent::Held(_)))
+        {
             let waits = self.waits.iter().any(|waits| waits.block.is_some());
             if !waits || state.status.is_terminal() {
                 self.enter(Phase::Idle);
@@ -344,6 +347,8 @@ fn phase_after(event: &Event) -> Option<Phase> {
         Event::ShellStarted { .. } => Some(Phase::Tool("!".to_owned())),
         Event::ApprovalRequested { .. } => Some(Phase::Approval),
         Event::CancelRequested { scope: CancelScope::Turn } => Some(Phase::Cancelling),
+        // Another try may follow: how the thread stands tells.
+        Event::CognitionOut { stop: StopReason::Truncated { .. }, .. } => None,
         Event::CognitionOut { .. }
         | Event::TurnCancelled { .. }
         | Event::Limit { .. }
@@ -380,6 +385,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::CognitionReasoning { .. }
         | Event::ErrorClassified { .. }
         | Event::CancelRequested { .. }
+        | Event::CallCharged { .. }
         | Event::Notice { .. }
         | Event::Unknown { .. } => None,
     }

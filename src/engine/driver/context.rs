@@ -45,6 +45,9 @@ impl<A: Audience> Driver<A> {
     /// The coming request. The first of a thread fixes how its first message opens, in the log.
     pub(super) async fn assembled(&mut self) -> Result<Assembly, CallError> {
         let mut plan = self.planned().await?;
+        // Once something else was said, what was looked at is over.
+        let said = self.thread.history.len();
+        self.seen = self.seen.take().filter(|(_, seen)| *seen == said);
         let seen = self.seen().cloned();
         if let Some(Held { system, opening, .. }) = &seen {
             plan = Arc::new(Plan { system: system.clone(), opening: opening.clone(), ..Plan::clone(&plan) });
@@ -77,8 +80,7 @@ impl<A: Audience> Driver<A> {
 
     /// The request that a person has looked at, if it is the coming one.
     pub(super) fn seen(&self) -> Option<&Held> {
-        let (held, said) = self.seen.as_ref()?;
-        (*said == self.thread.history.len()).then_some(&**held)
+        self.seen.as_ref().map(|(held, _)| &**held)
     }
 
     /// Whether sending `text` now would send what was looked at, byte for byte.
@@ -87,12 +89,23 @@ impl<A: Audience> Driver<A> {
     /// Why not.
     pub(super) fn may_send(&self, text: &str, held: &Held) -> Result<(), String> {
         const GONE_ON: &str = "nothing was sent: the thread is not as it was when you looked";
+        const UNSEEN: &str = "a message that is sent without a look at its request lets";
+        const FULL: &str = "nothing was sent: it would fill the model's window; /compact makes room";
         let thread = &self.thread;
         if text.trim().is_empty() {
             return Err("there is nothing to send".into());
         }
-        if !matches!(thread.phase, Phase::Idle | Phase::Ended(_)) || !thread.queue.is_empty() {
+        if let Phase::Suspended { limit: Some(code) } = thread.phase {
+            let used = code.thing();
+            return Err(format!(
+                "nothing was sent: the thread has used up its {used}; {UNSEEN} it go on with as much again"
+            ));
+        }
+        if !thread.can_take() {
             return Err("nothing was sent: the thread is at work".into());
+        }
+        if !thread.queue.is_empty() {
+            return Err(format!("nothing was sent: other messages wait before it; {UNSEEN} them go on"));
         }
         let most = self.settings.outside.max_output(&thread.model);
         let opening = thread.opening.as_deref().unwrap_or(&held.opening);
@@ -103,7 +116,12 @@ impl<A: Audience> Driver<A> {
         let mut assembly = assemble(&parts);
         let _not_sent_yet = held.offer(&mut assembly);
         let same = held.thread_id == thread.id && held.hash == Held::name(&thread.model, most, &assembly);
-        same.then_some(()).ok_or_else(|| GONE_ON.to_owned())
+        if !same || self.fixed.as_ref().is_some_and(|system| *system != assembly.system) {
+            return Err(GONE_ON.to_owned());
+        }
+        // Room would be made first, and another request would go out.
+        let full = matches!(self.crowded(&assembly, &history), Some(Event::ContextLimitReached { .. }));
+        if full { Err(FULL.to_owned()) } else { Ok(()) }
     }
 
     pub(super) async fn planned(&mut self) -> Result<Arc<Plan>, CallError> {

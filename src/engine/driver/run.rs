@@ -112,6 +112,8 @@ pub struct Driver<A> {
     pub(super) settings: Settings<A>,
     /// Made before the first request.
     pub(super) plan: Option<Arc<Plan>>,
+    /// The system text of the requests so far that asked for an answer: it stays.
+    pub(super) fixed: Option<String>,
     commands: mpsc::Receiver<Asked>,
     call: Option<Call>,
     pub(super) ready: Option<Ready>,
@@ -137,6 +139,7 @@ impl<A: Audience> Driver<A> {
             thread,
             settings,
             plan: None,
+            fixed: None,
             commands,
             call: None,
             seen: None,
@@ -231,7 +234,7 @@ impl<A: Audience> Driver<A> {
                 self.emit(Event::ModelChanged { model }).await;
             }
             Command::Compact => {
-                if self.thread.is_working() || self.thread.kind != ThreadKind::Interactive {
+                if !self.thread.can_take() || self.thread.kind != ThreadKind::Interactive {
                     return Err("room can be made while the thread waits; interrupt it first".into());
                 }
                 if self.thread.history.is_empty() {
@@ -333,6 +336,9 @@ impl<A: Audience> Driver<A> {
             }
         }
         let effects = apply(&mut self.thread, &record);
+        if ends_what_was_seen(&record.event) {
+            self.seen = None;
+        }
         // What follows from this event comes before what was already waiting.
         for effect in effects.into_iter().rev() {
             self.todo.push_front(effect);
@@ -413,7 +419,7 @@ impl<A: Audience> Driver<A> {
             let preload = self.plan.as_ref().map(|plan| plan.preload.clone()).unwrap_or_default();
             offer(&mut recorded, &self.thread.permissions, known, &preload)
         };
-        if let Some(event) = self.crowded(&recorded) {
+        if let Some(event) = self.crowded(&recorded, &self.thread.history) {
             self.todo.push_front(Effect::Emit(event));
             return;
         }
@@ -445,6 +451,7 @@ impl<A: Audience> Driver<A> {
                 assembly.included().filter(|layer| is_told(layer.kind)).map(|layer| layer.id.clone()).collect();
             self.record(Event::SystemPrompt { text: assembly.system.clone(), layers }).await;
         }
+        self.fixed = Some(assembly.system.clone());
         let (tools, model_asked, purpose) = (specs, model.clone(), Purpose::Answer);
         self.ready = Some(Ready { assembly, tools, model: model_asked, attempt, max_output_tokens, purpose });
         let turn = self.thread.turn();
@@ -491,6 +498,7 @@ impl<A: Audience> Driver<A> {
                     self.carry_out().await;
                 } else if call.answer.is_empty() {
                     self.settings.audience.settled(call.request);
+                    self.charge(&call);
                     let (request, attempt) = (call.request, call.attempt);
                     self.emit(Event::ErrorClassified { request, attempt, error }).await;
                 } else {
@@ -522,6 +530,20 @@ impl<A: Audience> Driver<A> {
         self.settings.audience.settled(request);
         if let Err(error) = self.settings.store.clear_inflight() {
             self.complain(&error);
+        }
+    }
+
+    /// What `call` cost that leaves no answer in the log.
+    pub(super) fn charged(&self, call: &Call) -> Option<Event> {
+        let (request, usage) = (call.request, call.answer.usage());
+        let spend = self.settings.outside.spend(&call.model, &usage);
+        (usage.total() > Tokens(0)).then_some(Event::CallCharged { request, usage, spend })
+    }
+
+    /// Records it before what is still to be done.
+    pub(super) fn charge(&mut self, call: &Call) {
+        if let Some(event) = self.charged(call) {
+            self.todo.push_front(Effect::Emit(event));
         }
     }
 
@@ -563,10 +585,12 @@ impl<A: Audience> Driver<A> {
         };
         let mut events = Vec::new();
         self.giving = None;
-        if let Some(call) = self.call.take().filter(|call| call.purpose == Purpose::Answer) {
+        if let Some(call) = self.call.take() {
+            let told = call.purpose == Purpose::Answer && !call.answer.is_empty();
+            events.extend(self.charged(&call).filter(|_| !told));
             let Call { request, model, sent_at, answer, .. } = call;
             self.settings.audience.settled(request);
-            if !answer.is_empty() {
+            if told {
                 if !answer.thinking().is_empty() {
                     events.push(Event::CognitionReasoning { text: answer.thinking() });
                 }
@@ -621,6 +645,14 @@ impl<A: Audience> Driver<A> {
             }
         }
     }
+}
+
+/// Whether a request that was looked at is not the coming one any more: it has its answer, or would be another.
+fn ends_what_was_seen(event: &Event) -> bool {
+    let cut = matches!(event, Event::CognitionOut { stop: StopReason::Truncated { .. }, .. });
+    let others =
+        matches!(event, Event::CognitionOut { .. } | Event::ContextCompacted { .. } | Event::ModelChanged { .. });
+    others && !cut
 }
 
 async fn read(call: &mut Option<Call>) -> Progress {
