@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use terminal::{Home, Terminal};
+use terminal::{Home, Terminal, poll};
 
 fn output(command: &mut Command) -> (i32, String, String) {
     let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
@@ -613,6 +613,38 @@ fn a_command_of_a_provider_runs_in_a_trusted_project() {
     let (code, out, _) =
         output(&mut home.levain(&["run", "--json", "--model", "scripted/demo", "--directive", "team/ship"]));
     assert!(code == 1 && out.contains("must answer, and `false` ended with 1"), "{code} {out}");
+    home.wait_until_quiet();
+}
+
+/// Whoever waits for what a context wants to know can be stopped meanwhile.
+#[test]
+fn a_turn_can_be_stopped_while_a_command_of_its_context_is_asked() {
+    let home = Home::new();
+    let provider = "name: slow\nentry_type: context_provider\ncommand: [sleep, '14']\ntimeout_seconds: 14\n";
+    write(&home, ".ai/knowledge/team/slow.yaml", provider);
+    directive(&home, "team/ship", "", "<context><provider>team/slow</provider></context>", "Ship it.");
+    let (code, _, err) = output(&mut home.levain(&["trust"]));
+    assert_eq!(code, 0, "{err}");
+    let terminal = home.levain_in_terminal(&["--model", "scripted/demo", "team/ship"]).size(120, 40).start();
+    terminal.wait_for("enter send");
+    terminal.send_keys("go");
+    terminal.wait_for("› go");
+    terminal.send_keys("\r");
+    let threads = home.project().join(".ai/agent/threads");
+    poll("the prompt is taken", || {
+        let mut logs = fs::read_dir(&threads).into_iter().flatten().flatten();
+        logs.any(|log| {
+            let text = fs::read_to_string(log.path().join("transcript.jsonl"));
+            text.is_ok_and(|text| text.contains("context_injected"))
+        })
+    });
+    terminal.wait_for("interrupt");
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_within(Duration::from_secs(7), "the turn is stopped", |screen| {
+        screen.contents().contains("after the interrupt")
+    });
+    terminal.send_keys("\x03\x03");
+    terminal.wait_exit();
     home.wait_until_quiet();
 }
 

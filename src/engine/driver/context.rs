@@ -5,8 +5,8 @@ use super::run::Driver;
 use crate::context::{Parts, Plan, Start, State, Surroundings, assemble};
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::domain::{Assembly, Entry, Event, Held, Message, Piece};
-use crate::engine::thread::Phase;
-use std::future::{Future, ready};
+use crate::engine::thread::{Effect, Phase};
+use std::future::{Future, pending, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -41,36 +41,78 @@ impl Planner for Plan {
     }
 }
 
+/// A look around the thread for its coming request.
+pub(super) struct Looking {
+    request: u32,
+    attempt: u32,
+    plan: Arc<Plan>,
+    surroundings: Pin<Box<dyn Future<Output = Surroundings> + Send>>,
+}
+
+/// What somebody who looked around has found; nothing where nobody looks. Losing this future loses nothing.
+pub(super) async fn found(looking: &mut Option<Looking>) -> Surroundings {
+    match looking {
+        Some(looking) => looking.surroundings.as_mut().await,
+        None => pending().await,
+    }
+}
+
 impl<A: Audience> Driver<A> {
-    /// The coming request. The first of a thread fixes how its first message opens, in the log.
-    pub(super) async fn assembled(&mut self) -> Result<Assembly, CallError> {
-        let mut plan = self.planned().await?;
-        // Once something else was said, what was looked at is over.
-        let said = self.thread.history.len();
-        self.seen = self.seen.take().filter(|(_, seen)| *seen == said);
-        let seen = self.seen().cloned();
-        if let Some(Held { system, opening, .. }) = &seen {
-            plan = Arc::new(Plan { system: system.clone(), opening: opening.clone(), ..Plan::clone(&plan) });
-            self.plan = Some(Arc::clone(&plan));
-        }
+    /// Begins the coming request. The first of a thread fixes how its first message opens, in the log. Where its context
+    /// wants to know what is around, that is looked at while others are heard.
+    pub(super) async fn begin(&mut self, request: u32, attempt: u32) {
+        let plan = match self.planned().await {
+            Ok(plan) => plan,
+            Err(error) => return self.not_made(request, attempt, error),
+        };
+        let plan = self.as_seen(plan);
         if self.thread.opening.is_none() {
             let (before, after) = plan.injected();
             self.record(Event::ContextInjected { before, after, layers: plan.opening.clone() }).await;
         }
-        if let Some(seen) = seen {
-            return Ok(self.with_what_was_said(&plan.system, &seen.state));
-        }
-        let surroundings = if plan.state.iter().any(State::needs_surroundings) {
-            self.settings.planner.surroundings(&plan.state).await
+        if let Some(seen) = self.seen() {
+            let assembly = self.with_what_was_said(&plan.system, &seen.state);
+            self.prepare(request, attempt, assembly).await;
+        } else if plan.state.iter().any(State::needs_surroundings) {
+            let (planner, around) = (Arc::clone(&self.settings.planner), Arc::clone(&plan));
+            let surroundings = Box::pin(async move { planner.surroundings(&around.state).await });
+            self.looking = Some(Looking { request, attempt, plan, surroundings });
         } else {
-            Surroundings::default()
-        };
+            self.prepare_with(request, attempt, &plan, Surroundings::default()).await;
+        }
+    }
+
+    /// Goes on with the request for which somebody looked around.
+    pub(super) async fn looked(&mut self, surroundings: Surroundings) {
+        if let Some(Looking { request, attempt, plan, .. }) = self.looking.take() {
+            self.prepare_with(request, attempt, &plan, surroundings).await;
+            self.carry_out().await;
+        }
+    }
+
+    async fn prepare_with(&mut self, request: u32, attempt: u32, plan: &Plan, surroundings: Surroundings) {
         if let Some(message) = plan.state.iter().find_map(|state| state.failure(&surroundings)) {
-            return Err(no_context(message));
+            return self.not_made(request, attempt, no_context(message));
         }
         let surroundings = Surroundings { persona: self.thread.persona.clone(), ..surroundings };
-        let state = plan.state(&surroundings);
-        Ok(self.with_what_was_said(&plan.system, &state))
+        let assembly = self.with_what_was_said(&plan.system, &plan.state(&surroundings));
+        self.prepare(request, attempt, assembly).await;
+    }
+
+    /// The request could not be made.
+    pub(super) fn not_made(&mut self, request: u32, attempt: u32, error: CallError) {
+        self.todo.push_front(Effect::Emit(Event::ErrorClassified { request, attempt, error }));
+    }
+
+    /// The plan with what was looked at in its place, if that is the coming request.
+    fn as_seen(&mut self, plan: Arc<Plan>) -> Arc<Plan> {
+        // Once something else was said, what was looked at is over.
+        let said = self.thread.history.len();
+        self.seen = self.seen.take().filter(|(_, seen)| *seen == said);
+        let Some(Held { system, opening, .. }) = self.seen() else { return plan };
+        let plan = Arc::new(Plan { system: system.clone(), opening: opening.clone(), ..Plan::clone(&plan) });
+        self.plan = Some(Arc::clone(&plan));
+        plan
     }
 
     fn with_what_was_said(&self, system: &[Piece], state: &[Piece]) -> Assembly {

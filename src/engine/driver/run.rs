@@ -2,7 +2,7 @@
 
 use super::Audience;
 use super::calls::{Call, Progress, Purpose};
-use super::context::Planner;
+use super::context::{Looking, Planner, found};
 use super::person::attached;
 use super::room::Giving;
 use super::tools::{News, RunningTool, news};
@@ -116,6 +116,8 @@ pub struct Driver<A> {
     pub(super) fixed: Option<String>,
     commands: mpsc::Receiver<Asked>,
     call: Option<Call>,
+    /// What is around is being looked at for the coming request.
+    pub(super) looking: Option<Looking>,
     pub(super) ready: Option<Ready>,
     /// Which messages are giving way to a summary.
     pub(super) giving: Option<Giving>,
@@ -142,6 +144,7 @@ impl<A: Audience> Driver<A> {
             fixed: None,
             commands,
             call: None,
+            looking: None,
             seen: None,
             ready: None,
             giving: None,
@@ -179,6 +182,7 @@ impl<A: Audience> Driver<A> {
                     Some(Asked::Leave(reason)) => self.leave(reason).await,
                     None => self.leave(EndReason::Asked).await,
                 },
+                surroundings = found(&mut self.looking) => self.looked(surroundings).await,
                 progress = read(&mut self.call) => self.progressed(progress).await,
                 () = until(due) => self.show_and_keep(false),
                 () = until(retry) => {
@@ -272,11 +276,11 @@ impl<A: Audience> Driver<A> {
     }
 
     /// Does what is to be done until nothing is left, and tells how the thread stands then.
-    async fn carry_out(&mut self) {
+    pub(super) async fn carry_out(&mut self) {
         while let Some(effect) = self.todo.pop_front() {
             match effect {
                 Effect::Emit(event) => self.record(event).await,
-                Effect::Prepare { request, attempt } => self.prepare(request, attempt).await,
+                Effect::Prepare { request, attempt } => self.begin(request, attempt).await,
                 Effect::AskHooks { event, fields } => self.ask_hooks(event, fields).await,
                 Effect::MakeRoom { request } => self.make_room(request).await,
                 Effect::Send { request } => self.send(request),
@@ -387,14 +391,7 @@ impl<A: Audience> Driver<A> {
         self.settings.audience.changed(self.thread.state(window));
     }
 
-    async fn prepare(&mut self, request: u32, attempt: u32) {
-        let assembly = match self.assembled().await {
-            Ok(assembly) => assembly,
-            Err(error) => {
-                self.todo.push_front(Effect::Emit(Event::ErrorClassified { request, attempt, error }));
-                return;
-            }
-        };
+    pub(super) async fn prepare(&mut self, request: u32, attempt: u32, assembly: Assembly) {
         let model = self.thread.model.clone();
         let provider = match self.settings.outside.provider(&model) {
             Ok(provider) => provider,
@@ -406,8 +403,7 @@ impl<A: Audience> Driver<A> {
                     status: None,
                     retry_after_ms: None,
                 };
-                self.todo.push_front(Effect::Emit(Event::ErrorClassified { request, attempt, error }));
-                return;
+                return self.not_made(request, attempt, error);
             }
         };
         let system = ContentHash::of(assembly.system.as_bytes());
@@ -568,7 +564,7 @@ impl<A: Audience> Driver<A> {
 
     /// Closes the connection, then records what had arrived.
     fn stop_call(&mut self) {
-        self.ready = None;
+        (self.ready, self.looking) = (None, None);
         self.show_and_keep(true);
         let asked = match self.thread.phase {
             Phase::Stopping { since, .. } => since,
