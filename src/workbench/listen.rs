@@ -347,10 +347,9 @@ fn phase_after(event: &Event) -> Option<Phase> {
         Event::ShellStarted { .. } => Some(Phase::Tool("!".to_owned())),
         Event::ApprovalRequested { .. } => Some(Phase::Approval),
         Event::CancelRequested { scope: CancelScope::Turn } => Some(Phase::Cancelling),
-        // Another try may follow: how the thread stands tells.
-        Event::CognitionOut { stop: StopReason::Truncated { .. }, .. } => None,
-        Event::CognitionOut { .. }
-        | Event::TurnCancelled { .. }
+        // After a cut another try may follow: how the thread stands tells.
+        Event::CognitionOut { stop, .. } => (!matches!(stop, StopReason::Truncated { .. })).then_some(Phase::Idle),
+        Event::TurnCancelled { .. }
         | Event::Limit { .. }
         | Event::ThreadSuspended { .. }
         | Event::ThreadCompleted { .. }
