@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-use terminal::{Home, Terminal};
+use terminal::{Home, Terminal, poll};
 
 fn output(command: &mut Command) -> (i32, String, String) {
     let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
@@ -238,6 +238,50 @@ fn enter_in_the_preview_sends_what_it_showed() {
             Ok(())
         })
         .unwrap();
+    home.wait_until_quiet();
+}
+
+/// A summary is asked for with a system text of its own; the thread keeps the one it has.
+#[test]
+fn the_preview_after_room_was_made_shows_the_system_text_of_the_thread() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = home
+        .levain_in_terminal(&["--model", "anthropic/test"])
+        .size(120, 40)
+        .env("ANTHROPIC_BASE_URL", &server.base())
+        .env("ANTHROPIC_API_KEY", KEY)
+        .start();
+    terminal.wait_for("enter send");
+    let system = |bytes: &[u8]| serde_json::from_slice::<Value>(bytes).unwrap()["system"].clone();
+    let mut own = Value::Null;
+    for words in ["one", "two"] {
+        terminal.send_keys(words);
+        terminal.wait_for(&format!("› {words}"));
+        terminal.send_keys("\r");
+        let call = server.call();
+        own = system(&call.bytes);
+        call.answer(&format!("answer to {words}"));
+        terminal.wait_for(&format!("answer to {words}"));
+        terminal.wait_gone("●");
+    }
+    terminal.send_keys("/compact");
+    terminal.send_keys("\r");
+    let call = server.call();
+    assert_ne!(system(&call.bytes), own);
+    call.answer("They counted.");
+    terminal.wait_for("summarised");
+    terminal.wait_gone("●");
+    terminal.send_keys("three");
+    terminal.wait_for("› three");
+    terminal.send_keys("\x10");
+    terminal.wait_for("what Enter would send · anthropic");
+    terminal.send_keys("\r");
+    let call = server.call();
+    assert_eq!(system(&call.bytes), own);
+    call.answer("answer to three");
+    terminal.wait_for("answer to three");
+    terminal.send_keys("\x03\x03");
+    terminal.wait_exit();
     home.wait_until_quiet();
 }
 
@@ -658,6 +702,37 @@ fn who_only_writes_runs_no_command() {
     assert!(ran() && !terminal.screen_text().contains("what Enter would send"));
     terminal.send_keys("\u{3}\u{3}");
     terminal.wait_exit().assert_restored();
+}
+
+/// Whoever waits for what a context wants to know can be stopped meanwhile.
+#[test]
+fn a_turn_can_be_stopped_while_a_command_of_its_context_is_asked() {
+    let home = Home::new();
+    let provider = "name: slow\nentry_type: context_provider\ncommand: [sleep, '14']\ntimeout_seconds: 14\n";
+    write(&home, ".ai/knowledge/team/slow.yaml", provider);
+    directive(&home, "team/ship", "", "<context><provider>team/slow</provider></context>", "Ship it.");
+    let (code, _, err) = output(&mut home.levain(&["trust"]));
+    assert_eq!(code, 0, "{err}");
+    let terminal = home.levain_in_terminal(&["--model", "scripted/demo", "team/ship"]).size(120, 40).start();
+    terminal.wait_for("enter send");
+    terminal.send_keys("go");
+    terminal.wait_for("› go");
+    terminal.send_keys("\r");
+    let threads = home.project().join(".ai/agent/threads");
+    poll("the prompt is taken", || {
+        let mut logs = fs::read_dir(&threads).into_iter().flatten().flatten();
+        logs.any(|log| {
+            let text = fs::read_to_string(log.path().join("transcript.jsonl"));
+            text.is_ok_and(|text| text.contains("context_injected"))
+        })
+    });
+    terminal.wait_for("interrupt");
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_within(Duration::from_secs(7), "the turn is stopped", |screen| {
+        screen.contents().contains("after the interrupt")
+    });
+    terminal.send_keys("\x03\x03");
+    terminal.wait_exit();
     home.wait_until_quiet();
 }
 

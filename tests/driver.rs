@@ -665,3 +665,132 @@ async fn a_request_that_was_looked_at_is_sent_as_it_was_also_when_it_is_tried_ag
         ("Be kind.", ["You are here.", "go", "ok", "more"].map(str::to_owned).to_vec())
     );
 }
+
+/// `held`, with this system text.
+fn held_with(said: &[Message], words: &str) -> Held {
+    let Held { mut system, opening, state, model, thread_id, .. } = held(said);
+    for piece in &mut system {
+        piece.text = words.into();
+    }
+    let history: Vec<Entry> = said.iter().cloned().map(Entry::new).collect();
+    let assembly = assemble(&Parts { system: &system, opening: &opening, state: &state, history: &history });
+    let hash = Held::name(&model, 100, &assembly);
+    Held {
+        thread_id,
+        images: Vec::new(),
+        model,
+        max_output_tokens: 100,
+        system,
+        opening,
+        state,
+        tools: Vec::new(),
+        hash,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_system_text_that_was_sent_stays_also_when_another_was_looked_at() {
+    let plays = vec![vec![text("ok"), end()], vec![text("and"), end()]];
+    let mut bench = Bench::new(ThreadKind::Interactive, plays);
+    let send = |held: Held| Command::SubmitHeld { text: "go".into(), held: Box::new(held) };
+    bench.handle.ask(send(held(&[Message::user("go")]))).await.unwrap();
+    bench.until_answer().await;
+    bench.until_idle().await;
+    let said = [Message::user("go"), Message::assistant("ok"), Message::user("go")];
+    let refused = bench.handle.ask(send(held_with(&said, "Summarise."))).await.unwrap_err();
+    assert!(refused.contains("not as it was when you looked"), "{refused}");
+    bench.handle.ask(send(held(&said))).await.unwrap();
+    bench.until_answer().await;
+    assert_eq!(bench.script.asked.lock().unwrap()[1].system, "Be kind.");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_was_looked_at_and_would_fill_the_window_is_refused_in_words() {
+    let mut bench =
+        Bench::with(ThreadKind::Interactive, vec![vec![text("ok"), end()]], summarising(), Some(Tokens(1_000)));
+    let long = "long ".repeat(1_000);
+    let held = held(&[Message::user(long.clone())]);
+    let refused = bench.handle.ask(Command::SubmitHeld { text: long, held: Box::new(held) }).await.unwrap_err();
+    assert!(refused.contains("/compact makes room"), "{refused}");
+    assert!(bench.script.asked.lock().unwrap().is_empty());
+    bench.ask("go").await;
+    bench.until_answer().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_model_is_not_sent_what_was_looked_at_for_the_first() {
+    let plays = vec![vec![failure(ErrorCategory::RateLimited)], vec![text("ok"), end()]];
+    let mut bench = Bench::with(ThreadKind::Interactive, plays, summarising(), None);
+    let held = held(&[Message::user("go")]);
+    bench.handle.ask(Command::SubmitHeld { text: "go".into(), held: Box::new(held) }).await.unwrap();
+    bench.until(|heard| matches!(heard, Heard::State(state) if state.waiting == Some(Waiting::RateLimit))).await;
+    bench.handle.ask(Command::SetModel { model: ModelRef::new("script", "y") }).await.unwrap();
+    bench.until_answer().await;
+    let asked = bench.script.asked.lock().unwrap();
+    let said = |call: &CallRequest| call.messages.iter().map(|message| message.text()).collect::<Vec<_>>();
+    assert_eq!(said(&asked[0]), ["You are here.", "Current context:\n\nNow: noon", "go"]);
+    assert_eq!((asked[1].model.as_str(), said(&asked[1])), ("y", vec!["You are here.".to_owned(), "go".to_owned()]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_suspended_thread_sends_what_was_looked_at_unless_a_limit_holds_it() {
+    let hook = |event: &str| {
+        hooked(&format!("hooks:\n- event: {event}\n  action: {{{CONTROL}, params: {{action: escalate}}}}\n"))
+    };
+    let plays = || vec![vec![failure(ErrorCategory::Permanent)], vec![text("ok"), end()]];
+    let suspended = |heard: &Heard| matches!(heard, Heard::State(state) if state.status == Status::Suspended);
+    let mut bench = Bench::with(ThreadKind::Interactive, plays(), hook("error"), None);
+    let send = |held: Held| Command::SubmitHeld { text: "go".into(), held: Box::new(held) };
+    bench.handle.ask(send(held(&[Message::user("go")]))).await.unwrap();
+    bench.until(suspended).await;
+    bench.handle.ask(send(held(&[Message::user("go"), Message::user("go")]))).await.unwrap();
+    bench.until_answer().await;
+    let mut bench = Bench::with(ThreadKind::Interactive, plays(), hook("limit"), None);
+    bench.handle.ask(Command::SetLimits { limits: Limits { turns: Some(0), ..Limits::default() } }).await.unwrap();
+    bench.ask("go").await;
+    bench.until(suspended).await;
+    let refused = bench.handle.ask(send(held(&[Message::user("go"), Message::user("go")]))).await.unwrap_err();
+    assert!(refused.contains("used up its turns") && refused.contains("go on with as much again"), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_summary_takes_no_messages_place_and_all_of_them_are_paid_for() {
+    let usage = || Ok(ProviderEvent::Usage(Usage { output: Tokens(9), ..Usage::default() }));
+    let ends = |stop| Ok(ProviderEvent::Finished(stop));
+    let plays = vec![
+        vec![text("one"), end()],
+        vec![text("two"), end()],
+        vec![text("I cannot do that."), usage(), ends(StopReason::Refusal)],
+        vec![text("half a summ"), usage()],
+        vec![text("half a summary"), usage(), ends(StopReason::MaxTokens)],
+    ];
+    let mut bench = Bench::with(ThreadKind::Interactive, plays, summarising(), Some(Tokens(1_000)));
+    for words in ["first", "second"] {
+        bench.ask(words).await;
+        bench.until_answer().await;
+        bench.until_idle().await;
+    }
+    let spent = |events: &[(bool, Event)]| {
+        let charges = events.iter().filter_map(|(_, event)| match event {
+            Event::CallCharged { spend, .. } => *spend,
+            _ => None,
+        });
+        charges.collect::<Vec<_>>()
+    };
+    bench.handle.ask(Command::Compact).await.unwrap();
+    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::ContextCompacted { .. }, .. })).await;
+    assert_eq!(compacted(&events), (String::new(), 4, 0, 0, Some("the model gave no summary".to_owned())));
+    assert_eq!(spent(&events), [Money(9)]);
+    bench.until_idle().await;
+    bench.handle.ask(Command::Compact).await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
+    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::TurnCancelled { .. }, .. })).await;
+    assert_eq!(spent(&events), [Money(9)]);
+    bench.until_idle().await;
+    bench.handle.ask(Command::Compact).await.unwrap();
+    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::ContextCompacted { .. }, .. })).await;
+    let (summary, _, summarised, ..) = compacted(&events);
+    assert!(summary.ends_with("half a summary\n\n(The summary was cut off here: it grew too long.)"), "{summary}");
+    assert!(summarised > 0);
+}

@@ -9,7 +9,7 @@ use crate::domain::{
     Money, Origin, Piece, Role, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
 };
 use crate::engine::driver::{Outside, Planner};
-use crate::engine::thread::{Thread, apply};
+use crate::engine::thread::{Phase, Thread, apply};
 use crate::items::directive::Values;
 use crate::items::{Items, Kind, Place};
 use crate::ports::{CallRequest, Clock, StoreError, SystemClock};
@@ -238,8 +238,8 @@ async fn off_loop<T: Send + 'static>(
 pub struct Folded {
     pub thread: Thread,
     pub inputs: Values,
-    /// Whether it has sent a request since its newest worker took it over.
-    planned: bool,
+    /// The newest request for an answer since its newest worker took it over; one for a summary has another system text.
+    planned: Option<u32>,
 }
 
 /// Reads a thread from its log.
@@ -250,15 +250,17 @@ pub fn fold(setup: &Setup, id: &ThreadId) -> Result<Folded, String> {
     let folder = setup.layout.thread(id);
     let summary = Summary::read(&folder, id).map_err(|error| error.to_string())?;
     let mut thread = Thread::new(id.clone(), &summary.directive, summary.kind, summary.model, summary.limits);
-    let mut planned = false;
+    let mut planned = None;
     for page in log::pages(&folder.log()) {
         for record in page.map_err(|error| error.to_string())?.into_records() {
-            if matches!(record.event, Event::WorkerStarted { .. }) {
-                planned = false;
-            } else if matches!(record.event, Event::RequestRecorded { .. }) {
-                planned = true;
-            }
             let _done_already = apply(&mut thread, &record);
+            if matches!(record.event, Event::WorkerStarted { .. }) {
+                planned = None;
+            } else if let (Event::RequestRecorded { .. }, Phase::Calling { request, .. }) =
+                (&record.event, &thread.phase)
+            {
+                planned = Some(*request);
+            }
         }
     }
     Ok(Folded { thread, inputs: summary.inputs, planned })
@@ -268,8 +270,9 @@ impl Folded {
     /// The system text's pieces, where a worker runs that has planned them already: it sends them again, whatever has
     /// become of the items.
     fn system(&self, setup: &Setup) -> Option<Vec<Piece>> {
-        let runs = self.planned && recover::is_held(&setup.layout, &self.thread.id).is_ok_and(|held| held);
-        let whole = runs.then(|| whole(setup, &self.thread.id, self.thread.requests).ok()).flatten()?;
+        let planned =
+            self.planned.filter(|_| recover::is_held(&setup.layout, &self.thread.id).is_ok_and(|held| held))?;
+        let whole = whole(setup, &self.thread.id, planned).ok()?;
         let layers = whole.assembly.layers.into_iter().zip(whole.assembly.texts);
         let system = layers.filter(|(layer, _)| layer.channel == Channel::System);
         let piece = |(layer, text): (Layer, Arc<str>)| {

@@ -308,6 +308,7 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         | Event::ShellEnded { .. }
         | Event::CancelRequested { .. }
         | Event::TurnCancelled { .. }
+        | Event::CallCharged { .. }
         | Event::Notice { .. }
         | Event::Unknown { .. } => {}
     }

@@ -122,6 +122,7 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
         | Event::CognitionReasoning { .. }
         | Event::RetryDue { .. }
         | Event::CancelRequested { .. }
+        | Event::CallCharged { .. }
         | Event::ThreadCompleted { .. }
         | Event::ThreadCancelled { .. }
         | Event::ThreadKilled { .. }

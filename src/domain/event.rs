@@ -310,6 +310,13 @@ pub enum Event {
     CancelRequested {
         scope: CancelScope,
     },
+    /// A call has cost this and leaves no answer: it failed, or asked for a summary that did not come.
+    CallCharged {
+        request: u32,
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spend: Option<super::amount::Money>,
+    },
     /// The running work has stopped: the connection is closed.
     TurnCancelled {
         after_ms: u64,

@@ -35,10 +35,12 @@ pub struct Told {
     pub dropped: usize,
 }
 
-/// Tells `entries` in at most `most` tokens, the newest first to find room.
+/// Tells `entries` in at most `most` tokens, the newest first to find room. Of a text that would fill much of that, the
+/// beginning and the end are told.
 #[must_use]
 pub fn told(entries: &[Entry], most: Tokens) -> Told {
-    let texts: Vec<String> = entries.iter().map(one).collect();
+    let longest = usize::try_from(most.0 / 2).unwrap_or(usize::MAX);
+    let texts: Vec<String> = entries.iter().map(|entry| one(entry, longest)).collect();
     let mut room = most;
     let fits = |text: &&String| {
         let needed = Tokens::estimate(text).0 + 1;
@@ -51,7 +53,9 @@ pub fn told(entries: &[Entry], most: Tokens) -> Told {
     Told { text: texts.get(dropped..).unwrap_or_default().join("\n\n"), dropped }
 }
 
-fn one(entry: &Entry) -> String {
+/// One message, of whose texts none is told in more than `longest` letters.
+fn one(entry: &Entry, longest: usize) -> String {
+    let piece = longest.min(LONGEST_PIECE);
     let role = match entry.message.role {
         Role::User if entry.message.is_prompt() => "Person",
         Role::User => "Results",
@@ -60,10 +64,10 @@ fn one(entry: &Entry) -> String {
     let mut text = format!("[{role}]");
     for block in &entry.message.blocks {
         let _never_fails = match block {
-            Block::Text { text: said } => write!(text, "\n{said}"),
-            Block::ToolCall(call) => write!(text, "\ncalls {} {}", call.tool, short(&call.input.to_string())),
+            Block::Text { text: said } => write!(text, "\n{}", short(said, longest)),
+            Block::ToolCall(call) => write!(text, "\ncalls {} {}", call.tool, short(&call.input.to_string(), piece)),
             Block::ToolResult { output, error, .. } => {
-                write!(text, "\n{}{}", if *error { "failed: " } else { "" }, short(output))
+                write!(text, "\n{}{}", if *error { "failed: " } else { "" }, short(output, piece))
             }
             Block::Image { media_type, .. } => write!(text, "\n(an image, {media_type})"),
             Block::Thinking { .. } | Block::RedactedThinking { .. } => Ok(()),
@@ -72,16 +76,16 @@ fn one(entry: &Entry) -> String {
     text
 }
 
-/// Beginning and end of a long text.
-fn short(text: &str) -> String {
+/// Beginning and end of a text of more than `longest` letters.
+fn short(text: &str, longest: usize) -> String {
     let count = text.chars().count();
-    if count <= LONGEST_PIECE {
+    if count <= longest {
         return text.to_owned();
     }
-    let half = LONGEST_PIECE / 2;
+    let half = longest / 2;
     let head: String = text.chars().take(half).collect();
     let tail: String = text.chars().skip(count - half).collect();
-    format!("{head}\n… {} letters …\n{tail}", count - LONGEST_PIECE)
+    format!("{head}\n… {} letters …\n{tail}", count - 2 * half)
 }
 
 #[cfg(test)]
@@ -147,5 +151,17 @@ mod tests {
         assert!(some.dropped > 0 && some.text.ends_with("[Person]\nsecond"), "{some:?}");
         let long = told(&[entry(result("1", &"é".repeat(9_000)), 1)], Tokens(10_000));
         assert!(long.text.chars().count() < 2_100 && long.text.contains("… 7000 letters …"));
+    }
+
+    #[test]
+    fn a_long_text_is_told_in_short_so_that_something_is_told() {
+        for letter in ["a", "é", "字"] {
+            let pasted = Message::user(format!("first {} last", letter.repeat(90_000)));
+            let answer = Message::assistant(letter.repeat(90_000));
+            let told = told(&[entry(pasted, 1), entry(answer, 1)], Tokens(10_000));
+            assert_eq!(told.dropped, 0, "{letter}");
+            assert!(told.text.starts_with("[Person]\nfirst ") && told.text.contains(" last\n\n[Assistant]"));
+            assert!(Tokens::estimate(&told.text) <= Tokens(10_000));
+        }
     }
 }

@@ -310,7 +310,10 @@ impl Model {
         self.follows(&state.directive);
         if working && !self.is_working() {
             self.enter(Phase::Asking);
-        } else if !working && self.is_working() && !self.sent.iter().any(|sent| matches!(sent, Sent::Prompt(_))) {
+        } else if !working
+            && self.is_working()
+            && !self.sent.iter().any(|sent| matches!(sent, Sent::Prompt(_) | Sent::Held(_)))
+        {
             let waits = self.waits.iter().any(|waits| waits.block.is_some());
             if !waits || state.status.is_terminal() {
                 self.enter(Phase::Idle);
@@ -355,8 +358,9 @@ fn phase_after(event: &Event) -> Option<Phase> {
         Event::ShellStarted { .. } => Some(Phase::Tool("!".to_owned())),
         Event::ApprovalRequested { .. } => Some(Phase::Approval),
         Event::CancelRequested { scope: CancelScope::Turn } => Some(Phase::Cancelling),
-        Event::CognitionOut { .. }
-        | Event::TurnCancelled { .. }
+        // After a cut another try may follow: how the thread stands tells.
+        Event::CognitionOut { stop, .. } => (!matches!(stop, StopReason::Truncated { .. })).then_some(Phase::Idle),
+        Event::TurnCancelled { .. }
         | Event::Limit { .. }
         | Event::ThreadSuspended { .. }
         | Event::ThreadCompleted { .. }
@@ -391,6 +395,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::CognitionReasoning { .. }
         | Event::ErrorClassified { .. }
         | Event::CancelRequested { .. }
+        | Event::CallCharged { .. }
         | Event::Notice { .. }
         | Event::Unknown { .. } => None,
     }

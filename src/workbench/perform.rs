@@ -420,6 +420,7 @@ impl Model {
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
                 self.link = Link::Reviving;
+                self.sent.push_back(Sent::Other);
                 vec![Effect::Revive { thread_id, command }]
             }
             (Link::Draft, _) => Vec::new(),
@@ -440,6 +441,7 @@ impl Model {
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
                 self.link = Link::Reviving;
+                self.sent.push_back(Sent::Other);
                 vec![Effect::Revive { thread_id, command }]
             }
             (Link::Draft | Link::Starting | Link::Opening | Link::Resting | Link::Reviving, _) => {

@@ -229,8 +229,8 @@ async fn end_when_idle(hub: Hub, handle: Handle, idle: Duration, orphaned: Durat
 }
 
 fn is_at_rest(state: &State) -> bool {
-    let rests = state.waiting == Some(Waiting::User) || state.status.is_terminal() || state.status == Status::Created;
-    rests && state.queue.is_empty()
+    // What waits in the queue then waits for a person too.
+    state.waiting == Some(Waiting::User) || state.status.is_terminal() || state.status == Status::Created
 }
 
 impl std::fmt::Debug for Hosting {

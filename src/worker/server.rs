@@ -10,6 +10,7 @@ use crate::domain::event::Delta;
 use crate::domain::{CallId, Event, Record, State, ThreadId};
 use crate::engine::driver::{Audience, Handle};
 use crate::store::log;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -55,8 +56,8 @@ struct Live {
     end: u64,
     /// The answer in flight, for those who come in the middle of it.
     inflight: Option<(u32, Vec<Delta>)>,
-    /// The end of what the running tool has printed, for the same.
-    printed: Option<(CallId, String)>,
+    /// The end of what each running call has printed, for the same.
+    printed: HashMap<CallId, String>,
 }
 
 impl Hub {
@@ -233,7 +234,7 @@ impl Hub {
                     if let Some((request, deltas)) = &live.inflight {
                         outbox.push(FromWorker::Inflight { request: *request, deltas: deltas.clone() });
                     }
-                    if let Some((call_id, text)) = live.printed.clone() {
+                    for (call_id, text) in live.printed.clone() {
                         outbox.push(FromWorker::ToolOutputSoFar { call_id, text });
                     }
                     if let Some(state) = self.shared.state.borrow().clone() {
@@ -314,8 +315,8 @@ impl Audience for Hub {
         if matches!(record.event, Event::CognitionOut { .. }) {
             self.live().inflight = None;
         }
-        if matches!(record.event, Event::ToolCallResult { .. } | Event::ShellEnded { .. }) {
-            self.live().printed = None;
+        if let Event::ToolCallResult { call_id, .. } | Event::ShellEnded { call_id, .. } = &record.event {
+            self.live().printed.remove(call_id);
         }
         self.tell(|| FromWorker::Event { offset, next_offset, record: record.clone() });
     }
@@ -347,10 +348,7 @@ impl Audience for Hub {
     fn tool_said(&self, call_id: &CallId, text: String) {
         {
             let mut live = self.live();
-            let (own, all) = live.printed.get_or_insert_with(|| (call_id.clone(), String::new()));
-            if own != call_id {
-                (*own, *all) = (call_id.clone(), String::new());
-            }
+            let all = live.printed.entry(call_id.clone()).or_default();
             all.push_str(&text);
             if all.len() > 2 * TOOL_TAIL {
                 let cut = all.ceil_char_boundary(all.len() - TOOL_TAIL);
@@ -370,5 +368,38 @@ impl Audience for Hub {
         if differs {
             self.tell(|| FromWorker::State(state.clone()));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn printed(hub: &Hub) -> Vec<(String, String)> {
+        let outbox = Outbox::default();
+        hub.subscribe(0, &outbox).await;
+        outbox.close();
+        let told = outbox.take().await.unwrap_or_default().into_iter().filter_map(|message| {
+            let FromWorker::ToolOutputSoFar { call_id, text } = message else { return None };
+            Some((call_id.0, text))
+        });
+        let mut told: Vec<_> = told.collect();
+        told.sort();
+        told
+    }
+
+    #[tokio::test]
+    async fn what_a_tool_and_a_command_print_side_by_side_is_told_apart() {
+        let id = ThreadId::new("chat", 1);
+        let hub = Hub::new(id.clone(), PathBuf::new(), 0);
+        let (tool, shell) = (CallId("call".into()), CallId("shell-1".into()));
+        for (call, text) in [(&tool, "a"), (&shell, "b"), (&tool, "c")] {
+            hub.tool_said(call, text.into());
+        }
+        let both = [("call", "ac"), ("shell-1", "b")].map(|(call, text)| (call.to_owned(), text.to_owned()));
+        assert_eq!(printed(&hub).await, both);
+        let event = Event::ShellEnded { call_id: shell, output: "b".into(), error: None };
+        hub.recorded(None, &Record { timestamp: crate::domain::Timestamp(1), thread_id: id, event });
+        assert_eq!(printed(&hub).await, both[..1]);
     }
 }

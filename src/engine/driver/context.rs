@@ -5,8 +5,8 @@ use super::run::Driver;
 use crate::context::{Parts, Plan, Start, State, Surroundings, assemble};
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::domain::{Assembly, Entry, Event, Held, Message, Piece};
-use crate::engine::thread::Phase;
-use std::future::{Future, ready};
+use crate::engine::thread::{Effect, Phase};
+use std::future::{Future, pending, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -41,33 +41,78 @@ impl Planner for Plan {
     }
 }
 
+/// A look around the thread for its coming request.
+pub(super) struct Looking {
+    request: u32,
+    attempt: u32,
+    plan: Arc<Plan>,
+    surroundings: Pin<Box<dyn Future<Output = Surroundings> + Send>>,
+}
+
+/// What somebody who looked around has found; nothing where nobody looks. Losing this future loses nothing.
+pub(super) async fn found(looking: &mut Option<Looking>) -> Surroundings {
+    match looking {
+        Some(looking) => looking.surroundings.as_mut().await,
+        None => pending().await,
+    }
+}
+
 impl<A: Audience> Driver<A> {
-    /// The coming request. The first of a thread fixes how its first message opens, in the log.
-    pub(super) async fn assembled(&mut self) -> Result<Assembly, CallError> {
-        let mut plan = self.planned().await?;
-        let seen = self.seen().cloned();
-        if let Some(Held { system, opening, .. }) = &seen {
-            plan = Arc::new(Plan { system: system.clone(), opening: opening.clone(), ..Plan::clone(&plan) });
-            self.plan = Some(Arc::clone(&plan));
-        }
+    /// Begins the coming request. The first of a thread fixes how its first message opens, in the log. Where its context
+    /// wants to know what is around, that is looked at while others are heard.
+    pub(super) async fn begin(&mut self, request: u32, attempt: u32) {
+        let plan = match self.planned().await {
+            Ok(plan) => plan,
+            Err(error) => return self.not_made(request, attempt, error),
+        };
+        let plan = self.as_seen(plan);
         if self.thread.opening.is_none() {
             let (before, after) = plan.injected();
             self.record(Event::ContextInjected { before, after, layers: plan.opening.clone() }).await;
         }
-        if let Some(seen) = seen {
-            return Ok(self.with_what_was_said(&plan.system, &seen.state));
-        }
-        let surroundings = if plan.state.iter().any(State::needs_surroundings) {
-            self.settings.planner.surroundings(&plan.state).await
+        if let Some(seen) = self.seen() {
+            let assembly = self.with_what_was_said(&plan.system, &seen.state);
+            self.prepare(request, attempt, assembly).await;
+        } else if plan.state.iter().any(State::needs_surroundings) {
+            let (planner, around) = (Arc::clone(&self.settings.planner), Arc::clone(&plan));
+            let surroundings = Box::pin(async move { planner.surroundings(&around.state).await });
+            self.looking = Some(Looking { request, attempt, plan, surroundings });
         } else {
-            Surroundings::default()
-        };
+            self.prepare_with(request, attempt, &plan, Surroundings::default()).await;
+        }
+    }
+
+    /// Goes on with the request for which somebody looked around.
+    pub(super) async fn looked(&mut self, surroundings: Surroundings) {
+        if let Some(Looking { request, attempt, plan, .. }) = self.looking.take() {
+            self.prepare_with(request, attempt, &plan, surroundings).await;
+            self.carry_out().await;
+        }
+    }
+
+    async fn prepare_with(&mut self, request: u32, attempt: u32, plan: &Plan, surroundings: Surroundings) {
         if let Some(message) = plan.state.iter().find_map(|state| state.failure(&surroundings)) {
-            return Err(no_context(message));
+            return self.not_made(request, attempt, no_context(message));
         }
         let surroundings = Surroundings { persona: self.thread.persona.clone(), ..surroundings };
-        let state = plan.state(&surroundings);
-        Ok(self.with_what_was_said(&plan.system, &state))
+        let assembly = self.with_what_was_said(&plan.system, &plan.state(&surroundings));
+        self.prepare(request, attempt, assembly).await;
+    }
+
+    /// The request could not be made.
+    pub(super) fn not_made(&mut self, request: u32, attempt: u32, error: CallError) {
+        self.todo.push_front(Effect::Emit(Event::ErrorClassified { request, attempt, error }));
+    }
+
+    /// The plan with what was looked at in its place, if that is the coming request.
+    fn as_seen(&mut self, plan: Arc<Plan>) -> Arc<Plan> {
+        // Once something else was said, what was looked at is over.
+        let said = self.thread.history.len();
+        self.seen = self.seen.take().filter(|(_, seen)| *seen == said);
+        let Some(Held { system, opening, .. }) = self.seen() else { return plan };
+        let plan = Arc::new(Plan { system: system.clone(), opening: opening.clone(), ..Plan::clone(&plan) });
+        self.plan = Some(Arc::clone(&plan));
+        plan
     }
 
     fn with_what_was_said(&self, system: &[Piece], state: &[Piece]) -> Assembly {
@@ -77,8 +122,7 @@ impl<A: Audience> Driver<A> {
 
     /// The request that a person has looked at, if it is the coming one.
     pub(super) fn seen(&self) -> Option<&Held> {
-        let (held, said) = self.seen.as_ref()?;
-        (*said == self.thread.history.len()).then_some(&**held)
+        self.seen.as_ref().map(|(held, _)| &**held)
     }
 
     /// Whether sending `text` now would send what was looked at, byte for byte.
@@ -87,12 +131,23 @@ impl<A: Audience> Driver<A> {
     /// Why not.
     pub(super) fn may_send(&self, text: &str, held: &Held) -> Result<(), String> {
         const GONE_ON: &str = "nothing was sent: the thread is not as it was when you looked";
+        const UNSEEN: &str = "a message that is sent without a look at its request lets";
+        const FULL: &str = "nothing was sent: it would fill the model's window; /compact makes room";
         let thread = &self.thread;
         if text.trim().is_empty() {
             return Err("there is nothing to send".into());
         }
-        if !matches!(thread.phase, Phase::Idle | Phase::Ended(_)) || !thread.queue.is_empty() {
+        if let Phase::Suspended { limit: Some(code) } = thread.phase {
+            let used = code.thing();
+            return Err(format!(
+                "nothing was sent: the thread has used up its {used}; {UNSEEN} it go on with as much again"
+            ));
+        }
+        if !thread.can_take() {
             return Err("nothing was sent: the thread is at work".into());
+        }
+        if !thread.queue.is_empty() {
+            return Err(format!("nothing was sent: other messages wait before it; {UNSEEN} them go on"));
         }
         let most = self.settings.outside.max_output(&thread.model);
         let opening = thread.opening.as_deref().unwrap_or(&held.opening);
@@ -103,7 +158,12 @@ impl<A: Audience> Driver<A> {
         let mut assembly = assemble(&parts);
         let _not_sent_yet = held.offer(&mut assembly);
         let same = held.thread_id == thread.id && held.hash == Held::name(&thread.model, most, &assembly);
-        same.then_some(()).ok_or_else(|| GONE_ON.to_owned())
+        if !same || self.fixed.as_ref().is_some_and(|system| *system != assembly.system) {
+            return Err(GONE_ON.to_owned());
+        }
+        // Room would be made first, and another request would go out.
+        let full = matches!(self.crowded(&assembly, &history), Some(Event::ContextLimitReached { .. }));
+        if full { Err(FULL.to_owned()) } else { Ok(()) }
     }
 
     pub(super) async fn planned(&mut self) -> Result<Arc<Plan>, CallError> {

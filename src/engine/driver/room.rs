@@ -30,11 +30,12 @@ pub(super) struct Giving {
 }
 
 impl<A: Audience> Driver<A> {
-    /// The event to record instead of the request, when that takes too much of the window.
-    pub(super) fn crowded(&self, request: &Assembly) -> Option<Event> {
+    /// The event to record instead of the request, when that takes too much of the window. `history` is what it tells of
+    /// the conversation.
+    pub(super) fn crowded(&self, request: &Assembly, history: &[Entry]) -> Option<Event> {
         let rules = self.thread.rules.window?;
         let limit = self.settings.outside.window(&self.thread.model).filter(|window| window.0 > 0)?;
-        let used = self.size(request);
+        let used = self.size(request, history);
         #[expect(clippy::cast_precision_loss, reason = "a share of two numbers far below 2^53")]
         let ratio = used.0 as f64 / limit.0 as f64;
         let (usage_ratio, tokens_used, tokens_limit) = (ratio, used, limit);
@@ -48,12 +49,12 @@ impl<A: Audience> Driver<A> {
     }
 
     /// What the provider counted last with an estimate of what came since; all of it estimated where nobody counted.
-    fn size(&self, request: &Assembly) -> Tokens {
+    fn size(&self, request: &Assembly, history: &[Entry]) -> Tokens {
         let thread = &self.thread;
         if !thread.context_exact {
             return request.tokens();
         }
-        let since = thread.history.iter().rev().take_while(|entry| entry.message.role == Role::User);
+        let since = history.iter().rev().take_while(|entry| entry.message.role == Role::User);
         thread.context + since.map(|entry| entry.tokens).sum()
     }
 
@@ -88,6 +89,9 @@ impl<A: Audience> Driver<A> {
         let old = self.thread.history.get(..giving.from).unwrap_or_default();
         // Half of the window: estimates err, and the answer needs room too.
         let told = told(old, Tokens(most.0 / 2));
+        if told.text.is_empty() {
+            return Err(format!("nothing of what was said fits into the window of {model}"));
+        }
         giving.summarised = old.len() - told.dropped;
         let mut text = format!("<conversation>\n{}\n</conversation>", told.text);
         if let Some(earlier) = summary(self.thread.opening.as_deref().map_or(&[], Vec::as_slice)) {
@@ -141,11 +145,17 @@ impl<A: Audience> Driver<A> {
     /// A summary has arrived, or what there is of one.
     pub(super) fn summarised(&mut self, call: &Call) {
         let text = call.answer.text();
-        let whole = call.answer.stop().is_some_and(StopReason::is_whole);
-        if whole && !text.trim().is_empty() {
-            self.room_made(Some((call, text.trim())), "");
-        } else {
+        let text = text.trim();
+        let stop = call.answer.stop();
+        let cut = stop == Some(&StopReason::MaxTokens);
+        if text.is_empty() || !(cut || stop == Some(&StopReason::EndTurn)) {
             self.trim("the model gave no summary");
+            self.charge(call);
+        } else if cut {
+            let text = format!("{text}\n\n(The summary was cut off here: it grew too long.)");
+            self.room_made(Some((call, &text)), "");
+        } else {
+            self.room_made(Some((call, text)), "");
         }
     }
 
@@ -164,6 +174,7 @@ impl<A: Audience> Driver<A> {
         } else {
             self.trim(&error.message);
         }
+        self.charge(call);
     }
 
     /// Leaves older messages out without a summary, where they have to go; who only asked for room loses nothing.

@@ -2,7 +2,7 @@
 
 use super::Audience;
 use super::calls::{Call, Progress, Purpose};
-use super::context::Planner;
+use super::context::{Looking, Planner, found};
 use super::person::attached;
 use super::room::Giving;
 use super::tools::{News, RunningTool, news};
@@ -114,8 +114,12 @@ pub struct Driver<A> {
     pub(super) plan: Option<Arc<Plan>>,
     /// What the thread may do, as a tree with the tools of the newest request.
     capabilities: Option<Vec<String>>,
+    /// The system text of the requests so far that asked for an answer: it stays.
+    pub(super) fixed: Option<String>,
     commands: mpsc::Receiver<Asked>,
     call: Option<Call>,
+    /// What is around is being looked at for the coming request.
+    pub(super) looking: Option<Looking>,
     pub(super) ready: Option<Ready>,
     /// Which messages are giving way to a summary.
     pub(super) giving: Option<Giving>,
@@ -140,8 +144,10 @@ impl<A: Audience> Driver<A> {
             settings,
             plan: None,
             capabilities: None,
+            fixed: None,
             commands,
             call: None,
+            looking: None,
             seen: None,
             ready: None,
             giving: None,
@@ -179,6 +185,7 @@ impl<A: Audience> Driver<A> {
                     Some(Asked::Leave(reason)) => self.leave(reason).await,
                     None => self.leave(EndReason::Asked).await,
                 },
+                surroundings = found(&mut self.looking) => self.looked(surroundings).await,
                 progress = read(&mut self.call) => self.progressed(progress).await,
                 () = until(due) => self.show_and_keep(false),
                 () = until(retry) => {
@@ -234,7 +241,7 @@ impl<A: Audience> Driver<A> {
                 self.emit(Event::ModelChanged { model }).await;
             }
             Command::Compact => {
-                if self.thread.is_working() || self.thread.kind != ThreadKind::Interactive {
+                if !self.thread.can_take() || self.thread.kind != ThreadKind::Interactive {
                     return Err("room can be made while the thread waits; interrupt it first".into());
                 }
                 if self.thread.history.is_empty() {
@@ -272,11 +279,11 @@ impl<A: Audience> Driver<A> {
     }
 
     /// Does what is to be done until nothing is left, and tells how the thread stands then.
-    async fn carry_out(&mut self) {
+    pub(super) async fn carry_out(&mut self) {
         while let Some(effect) = self.todo.pop_front() {
             match effect {
                 Effect::Emit(event) => self.record(event).await,
-                Effect::Prepare { request, attempt } => self.prepare(request, attempt).await,
+                Effect::Prepare { request, attempt } => self.begin(request, attempt).await,
                 Effect::AskHooks { event, fields } => self.ask_hooks(event, fields).await,
                 Effect::MakeRoom { request } => self.make_room(request).await,
                 Effect::Send { request } => self.send(request),
@@ -336,6 +343,9 @@ impl<A: Audience> Driver<A> {
             }
         }
         let effects = apply(&mut self.thread, &record);
+        if ends_what_was_seen(&record.event) {
+            self.seen = None;
+        }
         // What follows from this event comes before what was already waiting.
         for effect in effects.into_iter().rev() {
             self.todo.push_front(effect);
@@ -385,14 +395,7 @@ impl<A: Audience> Driver<A> {
         self.settings.audience.changed(self.thread.state(window));
     }
 
-    async fn prepare(&mut self, request: u32, attempt: u32) {
-        let assembly = match self.assembled().await {
-            Ok(assembly) => assembly,
-            Err(error) => {
-                self.todo.push_front(Effect::Emit(Event::ErrorClassified { request, attempt, error }));
-                return;
-            }
-        };
+    pub(super) async fn prepare(&mut self, request: u32, attempt: u32, assembly: Assembly) {
         let model = self.thread.model.clone();
         let provider = match self.settings.outside.provider(&model) {
             Ok(provider) => provider,
@@ -404,8 +407,7 @@ impl<A: Audience> Driver<A> {
                     status: None,
                     retry_after_ms: None,
                 };
-                self.todo.push_front(Effect::Emit(Event::ErrorClassified { request, attempt, error }));
-                return;
+                return self.not_made(request, attempt, error);
             }
         };
         let system = ContentHash::of(assembly.system.as_bytes());
@@ -421,7 +423,7 @@ impl<A: Audience> Driver<A> {
         };
         let needs = |item: &str| needed.get(item).cloned().unwrap_or_default();
         self.capabilities = Some(tree(&self.thread.permissions.grants, recorded.layers.iter(), needs));
-        if let Some(event) = self.crowded(&recorded) {
+        if let Some(event) = self.crowded(&recorded, &self.thread.history) {
             self.todo.push_front(Effect::Emit(event));
             return;
         }
@@ -453,6 +455,7 @@ impl<A: Audience> Driver<A> {
                 assembly.included().filter(|layer| is_told(layer.kind)).map(|layer| layer.id.clone()).collect();
             self.record(Event::SystemPrompt { text: assembly.system.clone(), layers }).await;
         }
+        self.fixed = Some(assembly.system.clone());
         let (tools, model_asked, purpose) = (specs, model.clone(), Purpose::Answer);
         self.ready = Some(Ready { assembly, tools, model: model_asked, attempt, max_output_tokens, purpose });
         let turn = self.thread.turn();
@@ -499,6 +502,7 @@ impl<A: Audience> Driver<A> {
                     self.carry_out().await;
                 } else if call.answer.is_empty() {
                     self.settings.audience.settled(call.request);
+                    self.charge(&call);
                     let (request, attempt) = (call.request, call.attempt);
                     self.emit(Event::ErrorClassified { request, attempt, error }).await;
                 } else {
@@ -533,6 +537,20 @@ impl<A: Audience> Driver<A> {
         }
     }
 
+    /// What `call` cost that leaves no answer in the log.
+    pub(super) fn charged(&self, call: &Call) -> Option<Event> {
+        let (request, usage) = (call.request, call.answer.usage());
+        let spend = self.settings.outside.spend(&call.model, &usage);
+        (usage.total() > Tokens(0)).then_some(Event::CallCharged { request, usage, spend })
+    }
+
+    /// Records it before what is still to be done.
+    pub(super) fn charge(&mut self, call: &Call) {
+        if let Some(event) = self.charged(call) {
+            self.todo.push_front(Effect::Emit(event));
+        }
+    }
+
     fn show_and_keep(&mut self, all: bool) {
         let Some(call) = &mut self.call else { return };
         let now = Instant::now();
@@ -554,7 +572,7 @@ impl<A: Audience> Driver<A> {
 
     /// Closes the connection, then records what had arrived.
     fn stop_call(&mut self) {
-        self.ready = None;
+        (self.ready, self.looking) = (None, None);
         self.show_and_keep(true);
         let asked = match self.thread.phase {
             Phase::Stopping { since, .. } => since,
@@ -571,10 +589,12 @@ impl<A: Audience> Driver<A> {
         };
         let mut events = Vec::new();
         self.giving = None;
-        if let Some(call) = self.call.take().filter(|call| call.purpose == Purpose::Answer) {
+        if let Some(call) = self.call.take() {
+            let told = call.purpose == Purpose::Answer && !call.answer.is_empty();
+            events.extend(self.charged(&call).filter(|_| !told));
             let Call { request, model, sent_at, answer, .. } = call;
             self.settings.audience.settled(request);
-            if !answer.is_empty() {
+            if told {
                 if !answer.thinking().is_empty() {
                     events.push(Event::CognitionReasoning { text: answer.thinking() });
                 }
@@ -629,6 +649,14 @@ impl<A: Audience> Driver<A> {
             }
         }
     }
+}
+
+/// Whether a request that was looked at is not the coming one any more: it has its answer, or would be another.
+fn ends_what_was_seen(event: &Event) -> bool {
+    let cut = matches!(event, Event::CognitionOut { stop: StopReason::Truncated { .. }, .. });
+    let others =
+        matches!(event, Event::CognitionOut { .. } | Event::ContextCompacted { .. } | Event::ModelChanged { .. });
+    others && !cut
 }
 
 async fn read(call: &mut Option<Call>) -> Progress {

@@ -211,23 +211,33 @@ fn try_again(thread: &mut Thread, asked: bool, question: Question) -> Vec<Effect
     }
     let error = error.message.clone();
     push_partial(thread, question);
-    thread.phase = Phase::Idle;
     match thread.kind {
         // The person reads the error and decides.
-        ThreadKind::Interactive => Vec::new(),
+        ThreadKind::Interactive => wait_for_person(thread),
         ThreadKind::OneShot => vec![Effect::Emit(Event::ThreadError { cost: thread.cost, error })],
     }
 }
 
 fn stop_at_limit(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> Vec<Effect> {
-    thread.phase = Phase::Idle;
     match thread.kind {
-        ThreadKind::Interactive => Vec::new(),
+        ThreadKind::Interactive => wait_for_person(thread),
         ThreadKind::OneShot => vec![Effect::Emit(Event::ThreadError {
             cost: thread.cost,
             error: format!("Limit exceeded: {} ({current}/{maximum})", code.code()),
         })],
     }
+}
+
+/// A person decides how to go on, also about what waits in the queue: they are told that it waits.
+fn wait_for_person(thread: &mut Thread) -> Vec<Effect> {
+    thread.phase = Phase::Idle;
+    let waits = match thread.queue.len() {
+        0 => return Vec::new(),
+        1 => "1 message waits".to_owned(),
+        count => format!("{count} messages wait"),
+    };
+    let text = format!("{waits} in the queue; send another to let the thread go on, or take it back");
+    vec![Effect::Emit(Event::Notice { text })]
 }
 
 /// The thread waits for a person, who is told why and how to go on.

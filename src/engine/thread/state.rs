@@ -51,6 +51,8 @@ pub struct Thread {
     pub pressed: bool,
     /// Whether room was made, or not to be made, since the last answer: it is not tried twice for one request.
     pub made_room: bool,
+    /// What it rested in before somebody asked for room, and the newest prompt then.
+    pub(super) before_room: Option<(Phase, u64)>,
     /// First words of the first prompt.
     pub title: Option<String>,
     /// When the last event of running work came in; `None` while the thread waits for a person.
@@ -154,6 +156,7 @@ impl Thread {
             context_exact: false,
             pressed: false,
             made_room: false,
+            before_room: None,
             title: None,
             worked_until: None,
         }
@@ -204,6 +207,14 @@ impl Thread {
     /// Whether the loop itself has nothing to do.
     pub(super) fn rests(&self) -> bool {
         matches!(self.phase, Phase::Idle | Phase::Suspended { .. } | Phase::Ended(_))
+    }
+
+    /// Whether a prompt would be taken at once.
+    #[must_use]
+    pub fn can_take(&self) -> bool {
+        // A person may go on after any end but a handoff.
+        let ended = |status| self.kind == ThreadKind::Interactive && status != Status::Continued;
+        self.rests() && !matches!(self.phase, Phase::Ended(status) if !ended(status))
     }
 
     /// The call that waits for a person.

@@ -126,8 +126,12 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             ask(thread, Question::Full { share, attempt })
         }
         Event::CompactRequested {} => {
-            let free = matches!(thread.phase, Phase::Idle | Phase::Suspended { .. });
-            if free { make_room(thread, Room::Asked) } else { ignored(thread, &record.event) }
+            if thread.can_take() {
+                thread.before_room = Some((thread.phase.clone(), thread.prompts));
+                make_room(thread, Room::Asked)
+            } else {
+                ignored(thread, &record.event)
+            }
         }
         Event::ContextCompacted { .. } => compacted(thread, &record.event),
         Event::ThreadSuspended { limit, .. } => {
@@ -165,6 +169,10 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
         }
         Event::Limit { code, current, maximum } => limited(thread, *code, *current, *maximum),
         Event::CancelRequested { scope } => cancel(thread, *scope, now),
+        Event::CallCharged { usage, spend, .. } => {
+            charge(thread, *usage, *spend);
+            Vec::new()
+        }
         Event::TurnCancelled { .. } => stopped(thread),
         Event::ThreadCompleted { .. } => end(thread, Status::Completed),
         Event::ThreadError { .. } => end(thread, Status::Error),
@@ -203,7 +211,7 @@ fn title(text: &str) -> String {
 
 /// What was sent goes on where the thread waits. At a limit it also allows as much again: the person was told so.
 fn prompted(thread: &mut Thread) -> Vec<Effect> {
-    if !can_take(thread) {
+    if !thread.can_take() {
         return Vec::new();
     }
     let raised = if let Phase::Suspended { limit: Some(code) } = thread.phase {
@@ -214,22 +222,6 @@ fn prompted(thread: &mut Thread) -> Vec<Effect> {
     raised.into_iter().chain(take_prompts(thread, true)).collect()
 }
 
-fn can_take(thread: &Thread) -> bool {
-    match thread.phase {
-        Phase::Idle | Phase::Suspended { .. } => true,
-        // A person may go on after any end but a handoff.
-        Phase::Ended(status) => thread.kind == ThreadKind::Interactive && status != Status::Continued,
-        Phase::Taking { .. }
-        | Phase::Preparing { .. }
-        | Phase::Calling { .. }
-        | Phase::Retrying { .. }
-        | Phase::Tools { .. }
-        | Phase::Asking(_)
-        | Phase::MakingRoom { .. }
-        | Phase::Stopping { .. } => false,
-    }
-}
-
 /// A new process has the thread: whatever the last one was doing is over.
 fn taken_over(thread: &mut Thread) -> Vec<Effect> {
     let mut effects = shell::interrupted(thread);
@@ -238,6 +230,9 @@ fn taken_over(thread: &mut Thread) -> Vec<Effect> {
 }
 
 fn go_on(thread: &mut Thread) -> Vec<Effect> {
+    if let Some((phase, _)) = thread.before_room.take() {
+        thread.phase = phase;
+    }
     match std::mem::replace(&mut thread.phase, Phase::Idle) {
         Phase::Tools { pending, results, .. } => {
             let effects = pending.iter().map(|call| Effect::Emit(Event::interrupted(&call.call_id))).collect();
@@ -299,6 +294,10 @@ fn joined(thread: &mut Thread, text: &str, images: &[Image], prompt: Option<u64>
         thread.push(note);
     }
     thread.push(Message::said(text, images));
+    if let Phase::Retrying { .. } = thread.phase {
+        // The log does not tell that a retry was due: that what steers was taken does.
+        thread.phase = Phase::Preparing { request: thread.requests + 1, attempt: 1 };
+    }
     let Phase::Taking { left } = thread.phase else { return Vec::new() };
     if left > 1 {
         thread.phase = Phase::Taking { left: left - 1 };
@@ -379,10 +378,7 @@ fn compacted(thread: &mut Thread, event: &Event) -> Vec<Effect> {
     match thread.phase {
         // The tries for the summary are not those of the request.
         Phase::MakingRoom { room: Room::ForRequest { .. }, .. } => prepare(thread, 1),
-        Phase::MakingRoom { room: Room::Asked, .. } => {
-            thread.phase = Phase::Idle;
-            if thread.queue.is_empty() { Vec::new() } else { take_prompts(thread, true) }
-        }
+        Phase::MakingRoom { room: Room::Asked, .. } => rest_again(thread),
         Phase::Idle
         | Phase::Taking { .. }
         | Phase::Preparing { .. }
@@ -396,12 +392,20 @@ fn compacted(thread: &mut Thread, event: &Event) -> Vec<Effect> {
     }
 }
 
+/// Nobody asks for room any more: the thread stands as it did before, and takes what was sent meanwhile.
+fn rest_again(thread: &mut Thread) -> Vec<Effect> {
+    let (phase, prompts) = thread.before_room.take().unwrap_or((Phase::Idle, thread.prompts));
+    thread.phase = phase;
+    if thread.prompts > prompts && !thread.queue.is_empty() { prompted(thread) } else { Vec::new() }
+}
+
 fn recorded(thread: &mut Thread, request: u32, attempt: u32, now: Timestamp) -> Vec<Effect> {
     thread.requests = thread.requests.max(request);
     if matches!(thread.phase, Phase::MakingRoom { request: asked, .. } if asked == request) {
         return vec![Effect::Send { request }];
     }
-    if thread.phase != (Phase::Preparing { request, attempt }) {
+    // The log does not tell that a retry was due: the next request does.
+    if !matches!(thread.phase, Phase::Retrying { .. }) && thread.phase != (Phase::Preparing { request, attempt }) {
         // Cancelled while it was being recorded: it is never sent.
         return Vec::new();
     }
@@ -552,7 +556,8 @@ fn tool_answered(thread: &mut Thread, call_id: &CallId, output: &str, error: boo
 }
 
 fn failed(thread: &mut Thread, attempt: u32, error: &CallError, partial: Option<&Message>) -> Vec<Effect> {
-    if !matches!(thread.phase, Phase::Calling { .. } | Phase::Preparing { .. }) {
+    // The log does not tell that a retry was due: that the next request could not be made does.
+    if !matches!(thread.phase, Phase::Calling { .. } | Phase::Preparing { .. } | Phase::Retrying { .. }) {
         return Vec::new();
     }
     let too_long = retry::meaning(&thread.rules, error).category == ErrorCategory::ContextTooLong;
@@ -616,8 +621,9 @@ fn cancel_turn(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<E
 
 fn stopped(thread: &mut Thread) -> Vec<Effect> {
     match thread.phase {
+        Phase::Stopping { scope: CancelScope::Turn, .. } if thread.before_room.is_some() => rest_again(thread),
         Phase::Stopping { scope: CancelScope::Thread, .. } => {
-            thread.phase = Phase::Idle;
+            (thread.phase, thread.before_room) = (Phase::Idle, None);
             vec![Effect::Emit(Event::ThreadCancelled { cost: thread.cost })]
         }
         Phase::Stopping { scope: CancelScope::Turn, .. } | Phase::Idle => take_prompts(thread, true),

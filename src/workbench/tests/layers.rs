@@ -125,6 +125,9 @@ fn enter_in_a_preview_sends_what_it_shows() {
     session.keys("enter");
     let submit = Command::SubmitHeld { text: "go".into(), held: Box::new(Held::clone(&held())) };
     assert_eq!(session.effects(), [Effect::Remember("go".into()), Effect::Send(submit)]);
+    // How the thread stood before it was heard does not count.
+    session.state(Status::Waiting, Vec::new());
+    assert!(session.model.is_working());
     session.tell(Message::Worker(FromWorker::Ack { id: 1 }));
     assert!(session.model.is_working());
 }

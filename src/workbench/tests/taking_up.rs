@@ -340,3 +340,31 @@ fn room_is_asked_for_by_a_command() {
     session.write("/compact").keys("enter");
     assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Send(_) | Effect::Revive { .. })));
 }
+
+#[test]
+fn a_cut_answer_leaves_the_thread_at_work_until_it_says_that_it_waits() {
+    let mut session = connected();
+    session.stream(1, "Par");
+    session.answer(1, "Par", StopReason::Truncated { detail: "cut".into() });
+    assert!(session.model.is_working(), "another try may follow");
+    session.event(Event::RetryScheduled { attempt: 2, delay_ms: 2_500, classification: None });
+    assert!(session.model.is_working());
+    session.state(Status::Waiting, Vec::new());
+    assert!(!session.model.is_working());
+}
+
+#[test]
+fn the_answer_to_a_command_that_woke_a_worker_is_not_taken_for_that_to_the_next() {
+    for words in ["/compact", "/model a/two"] {
+        let mut session = connected();
+        session.state(Status::Waiting, Vec::new());
+        session.tell(Message::Disconnected { thread_id: id(), expected: true, detail: String::new() });
+        session.write(words).keys("enter");
+        assert!(session.effects().iter().any(|effect| matches!(effect, Effect::Revive { .. })), "{words}");
+        session.tell(Message::Connected { thread_id: id() });
+        session.write("next").keys("enter");
+        session.tell(Message::Worker(FromWorker::Ack { id: 0 }));
+        session.tell(Message::Worker(FromWorker::Error { id: 1, message: "no".into() }));
+        assert_eq!(session.draft(), "next", "{words}: what was refused comes back");
+    }
+}

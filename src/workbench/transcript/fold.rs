@@ -132,6 +132,7 @@ impl Transcript {
             | Event::PermissionsSet { .. }
             | Event::ApprovalRequested { .. }
             | Event::ApprovalGiven { .. }
+            | Event::CallCharged { .. }
             | Event::PermissionDenied { .. } => {}
         }
     }

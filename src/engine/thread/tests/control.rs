@@ -46,7 +46,7 @@ impl Bench {
 
     fn replayed(&self) {
         let mut again = Bench::new(self.thread.kind).thread;
-        for record in &self.log {
+        for record in self.log.iter().filter(|record| record.event.is_durable()) {
             let _done_then = apply(&mut again, record);
         }
         assert_eq!(again, self.thread);
@@ -416,4 +416,120 @@ fn a_log_without_rules_behaves_as_before_there_were_any() {
     assert!(matches!(bench.fail(ErrorCategory::ContextTooLong, 1).as_slice(), []), "no window is known");
     assert_eq!(bench.thread.phase, Phase::Idle);
     assert!(bench.thread.rules.asks.is_empty());
+}
+
+#[test]
+fn a_log_that_does_not_tell_when_retries_were_due_leads_to_the_same_thread() {
+    // Cut answers until nothing more is tried: the last is kept.
+    let mut cut = bench(Interactive, &["error"]);
+    cut.calling("go");
+    for attempt in 1..=4 {
+        let half = Message::assistant(format!("half {attempt}"));
+        cut.answer(half, StopReason::Truncated { detail: "cut".into() });
+        cut.decide(None);
+        cut.replayed();
+        if attempt < 4 {
+            let effects = cut.feed(Event::RetryDue { attempt: attempt + 1 });
+            cut.send(&effects);
+            cut.replayed();
+        }
+    }
+    assert_eq!(cut.said().last().unwrap().1, "half 4");
+    // Something steers in the pause.
+    let mut steered = bench(Interactive, &[]);
+    steered.calling("go");
+    steered.fail(ErrorCategory::Transient, 1);
+    steered.prompt("this way", PromptMode::Steer);
+    let effects = steered.feed(Event::RetryDue { attempt: 2 });
+    steered.send(&effects);
+    steered.answer(Message::assistant("so"), StopReason::EndTurn);
+    steered.replayed();
+    // The next request cannot be made, or fills the window.
+    for full in [false, true] {
+        let mut bench = bench(Interactive, &[]);
+        bench.calling("go");
+        bench.fail(ErrorCategory::Transient, 1);
+        bench.feed(Event::RetryDue { attempt: 2 });
+        if full {
+            assert_eq!(bench.full(), [Effect::MakeRoom { request: 2 }]);
+        } else {
+            bench.fail(ErrorCategory::Permanent, 2);
+        }
+        bench.replayed();
+    }
+}
+
+#[test]
+fn what_waits_in_the_queue_when_a_turn_is_given_up_is_told_and_goes_on_with_the_next_message() {
+    let mut bench = bench(Interactive, &[]);
+    bench.calling("go");
+    bench.prompt("later", PromptMode::FollowUp);
+    assert_eq!(bench.fail(ErrorCategory::Permanent, 1), []);
+    assert!(matches!(bench.ended(), Event::Notice { text }
+        if text == "1 message waits in the queue; send another to let the thread go on, or take it back"));
+    bench.calling("now");
+    assert_eq!(bench.said().last().unwrap().1, "later");
+    bench.thread.limits.turns = Some(1);
+    bench.answer(calls(&["a"]), StopReason::ToolUse);
+    bench.feed(result("a"));
+    assert_eq!((bench.thread.phase.clone(), bench.thread.queue.len()), (Phase::Idle, 1));
+    assert!(matches!(bench.ended(), Event::Notice { .. }));
+}
+
+#[test]
+fn room_that_is_asked_for_leaves_the_thread_as_it_stood() {
+    let limited = || {
+        let mut bench = bench(Interactive, &["limit"]);
+        bench.thread.limits.turns = Some(1);
+        bench.calling("one");
+        bench.answer(Message::assistant("1"), StopReason::EndTurn);
+        bench.prompt("two", PromptMode::FollowUp);
+        bench.decide(Some(Control::Escalate));
+        assert_eq!(bench.feed(Event::CompactRequested {}), [Effect::MakeRoom { request: 2 }]);
+        bench
+    };
+    let suspended = Phase::Suspended { limit: Some(LimitKind::Turns) };
+    let (mut made, mut stopped, mut dead) = (limited(), limited(), limited());
+    assert_eq!(made.compacted(1), []);
+    assert_eq!(stopped.feed(Event::CancelRequested { scope: CancelScope::Turn }), [Effect::StopCall]);
+    assert_eq!(stopped.feed(Event::TurnCancelled { after_ms: 1 }), []);
+    dead.feed(Event::WorkerStarted { pid: 2, version: "1".into() });
+    for mut bench in [made, stopped, dead] {
+        assert_eq!(bench.thread.phase, suspended);
+        bench.calling("on");
+        assert_eq!(bench.thread.limits.turns, Some(2), "as much again");
+    }
+    let mut meanwhile = limited();
+    assert_eq!(meanwhile.prompt("on", PromptMode::FollowUp), []);
+    let effects = meanwhile.compacted(1);
+    meanwhile.send(&effects);
+    assert_eq!(meanwhile.thread.limits.turns, Some(2));
+}
+
+#[test]
+fn room_can_be_made_in_a_thread_that_ended_if_a_person_can_go_on_with_it() {
+    let ended = |kind| {
+        let mut bench = bench(kind, &["error"]);
+        bench.calling("go");
+        bench.fail(ErrorCategory::Permanent, 1);
+        bench.decide(Some(Control::Fail));
+        assert_eq!(bench.thread.status(), Status::Error);
+        let effects = bench.feed(Event::CompactRequested {});
+        (bench, effects)
+    };
+    let (mut bench, effects) = ended(Interactive);
+    assert_eq!(effects, [Effect::MakeRoom { request: 2 }]);
+    bench.compacted(1);
+    assert_eq!(bench.thread.status(), Status::Error);
+    bench.replayed();
+    bench.calling("again");
+    assert_eq!(ended(OneShot).1, []);
+}
+
+#[test]
+fn what_a_call_without_an_answer_costs_is_counted() {
+    let mut bench = bench(Interactive, &[]);
+    let usage = Usage { input: Tokens(80), output: Tokens(8), ..Usage::default() };
+    bench.feed(Event::CallCharged { request: 1, usage, spend: Some(Money(3)) });
+    assert_eq!((bench.thread.cost.usage, bench.thread.cost.spend, bench.thread.cost.turns), (usage, Money(3), 0));
 }
