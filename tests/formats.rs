@@ -279,16 +279,19 @@ fn hooks_in_markup_have_typed_values_and_several_actions() {
 }
 
 #[test]
-fn inputs_are_texts_whatever_their_type_says() {
+fn inputs_are_texts_that_fit_their_type() {
     let (found, problems) = directive(
         "<inputs><input name=\"n\" type=\"integer\" required=\"true\">How many</input>\
          <input name=\"on\" type=\"boolean\" default=\"true\"/><input name=\"list\" type=\"array\"/></inputs>",
     );
     assert_eq!(problems, Vec::<String>::new());
-    let taken = found.accept(Values::from([("n".to_owned(), "three".to_owned())])).unwrap();
-    assert_eq!(taken, Values::from([("n".into(), "three".into()), ("on".into(), "true".into())]));
+    let accept = |number: &str| found.accept(Values::from([("n".to_owned(), number.to_owned())]));
+    let taken = accept("3").unwrap();
+    assert_eq!(taken, Values::from([("n".into(), "3".into()), ("on".into(), "true".into())]));
+    // A number that is none would only be found out by whoever works with it.
+    assert_eq!(accept("three").unwrap_err().len(), 1);
     let prompt = "{input:n} {input:on} {input:list?} {input:list}";
-    assert_eq!(levain::items::directive::interpolate(prompt, &taken), "three true  {input:list}");
+    assert_eq!(levain::items::directive::interpolate(prompt, &taken), "3 true  {input:list}");
 }
 
 #[test]

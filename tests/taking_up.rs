@@ -49,7 +49,7 @@ fn inputs_of_a_form_reach_the_model_and_stay_with_the_thread() {
     terminal.send_keys(key::ENTER);
     terminal.wait_for("inputs of team/deploy");
     terminal.send_keys(key::ENTER);
-    terminal.wait_for("the input `target` is missing: where to");
+    terminal.wait_for("it needs a value");
     terminal.send_keys("the 月\r");
     terminal.wait_for("A new thread with team/deploy");
     terminal.send_keys("now\r");
@@ -219,7 +219,7 @@ fn the_context_of_what_would_be_sent_and_of_what_was() {
     terminal.wait_for("what do you see?");
     terminal.send_keys("\x10"); // ctrl-p
     terminal.wait_for("what Enter would send");
-    for layer in ["levain/Constitution", "AGENTS.md", "ctx_environment", "rye/file-system/read"] {
+    for layer in ["levain/Constitution", "AGENTS.md", "ctx_environment", "file-system/read"] {
         terminal.wait_for(layer);
     }
     assert!(server.is_asked().is_none(), "a preview sends nothing");

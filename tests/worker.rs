@@ -359,7 +359,8 @@ async fn a_worker_whose_last_client_vanished_waits_a_while() {
 #[tokio::test]
 async fn work_goes_on_when_nobody_looks() {
     for form in FORMS {
-        let bench = Bench::with(form, Duration::ZERO, Duration::ZERO).await;
+        // Before the client is there it must not be gone.
+        let bench = Bench::with(form, Duration::ZERO, Duration::from_mins(1)).await;
         let mut client = bench.connect(0).await;
         submit(&client, 1, "steady").await;
         until_event(&mut client, |event| matches!(event, Event::RequestRecorded { .. })).await;

@@ -9,6 +9,8 @@ use crate::ui::wrap::{Breaks, Inline, columns};
 use crate::workbench::geometry::Area;
 use crate::workbench::overlay::Entry;
 use crate::workbench::{DirectiveChoice, ItemRow, LayerRow, Model, Preview};
+use std::borrow::Cow;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// One item as a row.
 pub(super) fn row(item: &ItemRow, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
@@ -159,9 +161,17 @@ pub(super) fn layer(layer: &LayerRow, area: Area, chosen: bool, canvas: &mut Can
     let wide = u16::try_from(columns(&detail)).unwrap_or(u16::MAX);
     let kept = wide.min(right.saturating_sub(x) / 2);
     let end = right.saturating_sub(kept + 2);
-    let x = canvas.put_short(x.min(end), area.y, end, &layer.id, ink(name));
+    let id = ending(&layer.id, usize::from(end.saturating_sub(x)));
+    let x = canvas.put_short(x.min(end), area.y, end, &id, ink(name));
     let detail_at = right.saturating_sub(wide).max(x + 2);
     canvas.put_short(detail_at, area.y, right, &detail, ink(role));
+}
+
+/// An id in at most `room` columns. Its end tells more than its beginning, which many share.
+fn ending(id: &str, room: usize) -> Cow<'_, str> {
+    let Some(longest) = room.checked_sub(1).filter(|_| columns(id) > room) else { return Cow::Borrowed(id) };
+    let fits = id.grapheme_indices(true).find_map(|(at, _)| id.get(at..).filter(|rest| columns(rest) <= longest));
+    Cow::Owned(format!("…{}", fits.unwrap_or_default()))
 }
 
 fn told(problem: &Problem) -> (String, Role) {
