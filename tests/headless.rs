@@ -409,6 +409,53 @@ fn completions_know_the_commands() {
 }
 
 #[test]
+fn items_are_found_by_words() {
+    let home = Home::new();
+    let write = |path: &str, title: &str| {
+        let path = home.project().join(".ai/knowledge").join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, format!("```yaml\ntitle: {title}\nversion: 1.0.0\n```\nOf stripes.\n")).unwrap();
+    };
+    write("a.md", "A zebra");
+    write("team/zebra.md", "The quagga");
+    write("levain/core/Identity.md", "No horse");
+    let search = |arguments: &[&str]| {
+        let all: Vec<&str> = ["items"].into_iter().chain(arguments.iter().copied()).collect();
+        output(&mut home.levain(&all))
+    };
+    let (code, out, err) = search(&["zebra", "OR", "\"the quagga\"", "--json", "--limit", "1"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&found["schema"], &found["query"]), (&"levain.search/1".into(), &"zebra OR \"the quagga\"".into()));
+    assert_eq!((&found["total"], &found["limit"], &found["offset"]), (&2.into(), &1.into(), &0.into()));
+    let result = &found["results"][0];
+    assert_eq!((&result["id"], &result["title"]), (&"team/zebra".into(), &"The quagga".into()));
+    assert_eq!((&result["preview"], &result["kind"]), (&"Of stripes.".into(), &"knowledge".into()));
+    // A title and a name of two words, each of which weighs 3 of 10.5.
+    assert_eq!(result["score"].as_f64(), Some(6.0 / 21.0));
+    assert_eq!(found["results"].as_array().map(Vec::len), Some(1));
+
+    let (code, out, err) = search(&["zebra", "--offset", "1"]);
+    assert!(code == 0 && out.contains("team/zebra") && out.contains("The quagga"), "{out}");
+    assert_eq!(err, "");
+    let (_, out, err) = search(&["stripes", "--scope", "knowledge", "--limit", "2"]);
+    assert_eq!((out.lines().count(), err.as_str()), (4, "3 items fit; --offset 2 shows the next\n"), "{out}");
+    let (_, out, _) = search(&["levain/core/Identity", "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(found["results"][0]["shadows"][0]["space"], "system");
+    assert_eq!(found["results"][1]["shadowed_by"]["space"], "project");
+    assert_eq!(search(&["no", "such", "thing", "anywhere"]).2, "no item fits `no such thing anywhere`\n");
+
+    let (code, out, err) = search(&["zebra", "(stripes"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    let said = "error: the query does not read at letter 7: this parenthesis is never closed\n\
+                hint: zebra (stripes\n            ^\n";
+    assert_eq!(err, said);
+    assert_eq!(search(&["--limit", "3"]).0, 2);
+    assert_eq!(search(&["a", "--scope", "thing"]).0, 2);
+}
+
+#[test]
 fn items_are_listed_and_checked() {
     let home = Home::new();
     let write = |path: &str, text: &str| {

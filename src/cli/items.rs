@@ -1,11 +1,12 @@
-//! `levain items`: every item that can be named, where it lies and what it hides.
+//! `levain items`: every item that can be named, where it lies and what it hides; with a query, those that fit it.
 
 use super::Common;
 use super::check::Told;
 use super::failure::{Failure, written};
-use super::text::{harmless, json_line};
+use super::text::{harmless, json_line, plain};
 use crate::app::Setup;
 use crate::domain::{Problem, Severity};
+use crate::items::search::{Card, Hit, Query, Scope, search};
 use crate::items::signature::Verdict;
 use crate::items::{Found, Item, Items, Kind, check};
 use clap::Args;
@@ -13,11 +14,60 @@ use serde::Serialize;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+/// As many letters of a title or description are printed.
+const SHOWN: usize = 100;
+
 #[derive(Debug, Args)]
+#[command(
+    after_help = "A query is words that must all be found, with OR, NOT and (…) between them, \"words in quotes\" that \
+stand behind one another, and * for any letters of a word: levain items 'deploy* NOT (staging OR \"dry run\")'. Title and \
+name count most, then description, category and how the text begins. Shadowed items are found too."
+)]
 pub(super) struct ItemsArguments {
-    /// One JSON object a line
+    /// Find items by words, the best first, instead of listing all
+    #[arg(value_name = "QUERY")]
+    query: Vec<String>,
+    /// Search one kind of item, or a folder of it: knowledge, or knowledge.team.*
+    #[arg(long, value_name = "SCOPE", requires = "query")]
+    scope: Option<Scope>,
+    /// As many results at most
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "query")]
+    limit: usize,
+    /// Leave out the first so many results
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "query")]
+    offset: usize,
+    /// One JSON object a line; with a query one object with all results
     #[arg(long)]
     json: bool,
+}
+
+/// What `--json` says of a search.
+#[derive(Serialize)]
+struct Search<'a> {
+    schema: &'static str,
+    query: &'a str,
+    /// Null where all kinds are searched.
+    scope: Option<String>,
+    /// How many fit, those that are left out included.
+    total: usize,
+    limit: usize,
+    offset: usize,
+    results: Vec<ResultLine<'a>>,
+}
+
+/// One result: what is said of every item, and what the search saw of it.
+#[derive(Serialize)]
+struct ResultLine<'a> {
+    #[serde(flatten)]
+    item: ItemLine<'a>,
+    score: f64,
+    name: &'a str,
+    title: &'a str,
+    description: &'a str,
+    category: &'a str,
+    preview: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shadowed_by: Option<Where<'a>>,
 }
 
 /// A line of `--json`.
@@ -80,16 +130,15 @@ fn place<'a>(items: &Items, item: &'a Item) -> Where<'a> {
 }
 
 pub(super) fn run(common: &Common, arguments: &ItemsArguments) -> Result<ExitCode, Failure> {
+    let asked = arguments.query.join(" ");
+    let query = if arguments.query.is_empty() { None } else { Some(read(&asked)?) };
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     let items = setup.items();
     let mut output = io::BufWriter::new(io::stdout().lock());
     let mut write = || -> io::Result<()> {
-        for found in items.iter() {
-            if arguments.json {
-                json_line(&mut output, &line(&items, found))?;
-            } else {
-                write_row(&mut output, &items, found)?;
-            }
+        match &query {
+            Some(query) => write_results(&mut output, &items, &asked, query, arguments)?,
+            None => write_all(&mut output, &items, arguments.json)?,
         }
         output.flush()
     };
@@ -98,6 +147,80 @@ pub(super) fn run(common: &Common, arguments: &ItemsArguments) -> Result<ExitCod
         let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn read(query: &str) -> Result<Query, Failure> {
+    Query::parse(query).map_err(|bad| {
+        let arrow = " ".repeat(bad.letter.saturating_sub(1));
+        // A line of its own, so that the place can be seen.
+        let place = format!("{}\n      {arrow}^", plain(query).replace(char::is_whitespace, " "));
+        Failure::usage(bad.to_string()).hint(place)
+    })
+}
+
+fn write_all(output: &mut impl Write, items: &Items, json: bool) -> io::Result<()> {
+    for found in items.iter() {
+        if json {
+            json_line(output, &line(items, found))?;
+        } else {
+            write_row(output, items, found, None)?;
+        }
+    }
+    Ok(())
+}
+
+fn write_results(
+    output: &mut impl Write,
+    items: &Items,
+    asked: &str,
+    query: &Query,
+    arguments: &ItemsArguments,
+) -> io::Result<()> {
+    let scope = arguments.scope.clone().unwrap_or_default();
+    let hits = search(items, query, &scope);
+    let shown = hits.iter().skip(arguments.offset).take(arguments.limit);
+    if arguments.json {
+        let results = shown.map(|hit| result(items, hit)).collect();
+        let scope = arguments.scope.as_ref().map(ToString::to_string);
+        let (limit, offset) = (arguments.limit, arguments.offset);
+        return json_line(
+            output,
+            &Search { schema: "levain.search/1", query: asked, scope, total: hits.len(), limit, offset, results },
+        );
+    }
+    let mut end = arguments.offset;
+    for hit in shown {
+        end += 1;
+        write_row(output, items, Found { item: hit.item, shadows: hit.shadows }, hit.shadowed_by)?;
+        let said = [&hit.card.title, &hit.card.description].into_iter().find(|text| !text.trim().is_empty());
+        if let Some(said) = said {
+            let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            let cut: String = words.chars().take(SHOWN).collect();
+            let more = if cut.len() < words.len() { "…" } else { "" };
+            writeln!(output, "           {}{more}", harmless(&cut))?;
+        }
+    }
+    output.flush()?;
+    if hits.is_empty() {
+        let _closed = writeln!(io::stderr(), "no item fits `{}`", plain(asked));
+    } else if end < hits.len() {
+        let _closed = writeln!(io::stderr(), "{} items fit; --offset {end} shows the next", hits.len());
+    }
+    Ok(())
+}
+
+fn result<'a>(items: &Items, hit: &'a Hit<'_>) -> ResultLine<'a> {
+    let Card { title, name, description, category, preview, id: _ } = &hit.card;
+    ResultLine {
+        item: line(items, Found { item: hit.item, shadows: hit.shadows }),
+        score: hit.score,
+        name,
+        title,
+        description,
+        category,
+        preview,
+        shadowed_by: hit.shadowed_by.map(|item| place(items, item)),
+    }
 }
 
 fn line<'a>(items: &Items, found: Found<'a>) -> ItemLine<'a> {
@@ -113,13 +236,16 @@ fn line<'a>(items: &Items, found: Found<'a>) -> ItemLine<'a> {
     }
 }
 
-fn write_row(output: &mut impl Write, items: &Items, found: Found<'_>) -> io::Result<()> {
+fn write_row(output: &mut impl Write, items: &Items, found: Found<'_>, shadowed_by: Option<&Item>) -> io::Result<()> {
     let Where { space, path } = place(items, found.item);
     let (kind, id) = (found.item.kind.word(), harmless(found.item.id.as_str()));
     write!(output, "{kind:<9}  {id:<36}  {space:<8}  {}", harmless(path))?;
     let shadows: Vec<String> = found.shadows.iter().map(|item| place(items, item).space).collect();
     if !shadows.is_empty() {
         write!(output, "  (hides {})", shadows.join(", "))?;
+    }
+    if let Some(first) = shadowed_by {
+        write!(output, "  (hidden by {})", place(items, first).space)?;
     }
     let (verdict, problems) = look(items, found.item);
     // Most items are not signed, and need not be.

@@ -32,7 +32,7 @@ pub(super) fn harmless(text: &str) -> Cow<'_, str> {
 }
 
 /// `text` with its control characters made visible.
-fn plain(text: &str) -> Cow<'_, str> {
+pub(super) fn plain(text: &str) -> Cow<'_, str> {
     let steers = |letter: char| {
         (letter.is_control() && !matches!(letter, '\n' | '\t'))
             || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
