@@ -8,10 +8,10 @@ use super::classify::category;
 use super::error_body::{self, Told};
 use super::network::{Batches, Network};
 use super::pause;
-use crate::domain::event::{CallError, ErrorCategory, Timestamp};
+use crate::domain::event::{CallError, ErrorCategory};
 use crate::ports::{Clock, SystemClock};
 use futures_util::stream::{Stream, StreamExt, unfold};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use reqwest::{Client, RequestBuilder, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use std::error::Error as _;
@@ -253,8 +253,8 @@ fn root_cause(error: &reqwest::Error) -> String {
 async fn refusal(response: Response, place: &str, key: Option<&SecretString>) -> CallError {
     let status = response.status();
     let number = status.as_u16();
-    let in_header = retry_after(response.headers(), SystemClock.now());
-    let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).and_then(|to| to.parse().ok());
+    let headers = response.headers().clone();
+    let target = headers.get(LOCATION).and_then(|value| value.to_str().ok()).and_then(|to| to.parse().ok());
     let mut body = Vec::new();
     let mut pieces = response.bytes_stream();
     while let Some(Ok(piece)) = pieces.next().await {
@@ -263,7 +263,7 @@ async fn refusal(response: Response, place: &str, key: Option<&SecretString>) ->
             break;
         }
     }
-    let retry_after_ms = in_header.or_else(|| pause::in_body(&body));
+    let retry_after_ms = pause::asked_for(number, &headers, &body, SystemClock.now());
     let Told { kind, message } = error_body::read(&body, key);
     let said = if message.is_empty() { String::new() } else { format!(": {message}") };
     let reason = status.canonical_reason().map(|reason| format!(" {reason}")).unwrap_or_default();
@@ -293,49 +293,9 @@ fn hint(status: u16) -> &'static str {
     }
 }
 
-/// How long the provider asked to wait: `retry-after-ms`, else `retry-after` in seconds or as a date.
-fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<u64> {
-    let text = |name: &HeaderName| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let milliseconds = |number: f64| Duration::try_from_secs_f64(number / 1_000.0).ok();
-    let exact = text(&HeaderName::from_static("retry-after-ms"))
-        .and_then(|text| text.parse::<f64>().ok())
-        .and_then(milliseconds);
-    let asked = exact.or_else(|| {
-        let text = text(&RETRY_AFTER)?;
-        match text.parse::<f64>() {
-            Ok(seconds) => milliseconds(seconds * 1_000.0),
-            Err(_not_a_number) => {
-                let date = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
-                let due = u64::try_from(date.as_millisecond()).ok()?;
-                Some(Duration::from_millis(Timestamp(due).since(now)))
-            }
-        }
-    })?;
-    u64::try_from(asked.as_millis()).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn check_wait(headers: &[(&'static str, &'static str)], expected: Option<u64>) {
-        let map = headers.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));
-        // 2015-10-21T07:28:00Z
-        assert_eq!(retry_after(&map.collect(), Timestamp(1_445_412_480_000)), expected, "{headers:?}");
-    }
-
-    #[test]
-    fn the_pause_asked_for_in_its_three_forms() {
-        check_wait(&[("retry-after", "7")], Some(7_000));
-        check_wait(&[("retry-after", "0.5")], Some(500));
-        check_wait(&[("retry-after-ms", "1250"), ("retry-after", "2")], Some(1_250));
-        check_wait(&[("retry-after", "Wed, 21 Oct 2015 07:28:30 GMT")], Some(30_000));
-        check_wait(&[("retry-after", "Wed, 21 Oct 2015 07:27:30 GMT")], Some(0));
-        for bad in ["", "soon", "-3", "NaN", "1e300"] {
-            check_wait(&[("retry-after", bad)], None);
-        }
-        check_wait(&[], None);
-    }
 
     #[test]
     fn addresses_lose_what_is_private() {

@@ -301,6 +301,13 @@ async fn pages_pauses_and_redirects() {
         limited.headers.push(("retry-after", "3".into()));
         let items = ask(&providers, dialect, &server.add(limited)).await;
         assert_eq!(error_of(&items).retry_after_ms, Some(3_000));
+        let mut limited = Play::refusal(429, "application/json", "{}");
+        limited.headers.push(("x-ratelimit-remaining-requests", "3".into()));
+        limited.headers.push(("x-ratelimit-reset-requests", "9s".into()));
+        limited.headers.push(("x-ratelimit-remaining-tokens", "0".into()));
+        limited.headers.push(("x-ratelimit-reset-tokens", "6m0s".into()));
+        let items = ask(&providers, dialect, &server.add(limited)).await;
+        assert_eq!(error_of(&items).retry_after_ms, Some(360_000));
 
         // A login page in the place of the service.
         let items = ask(&providers, dialect, &server.add(Play::refusal(200, "text/html; charset=utf-8", page))).await;
