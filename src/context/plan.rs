@@ -10,7 +10,7 @@ use super::library::{Library, Loaded, Lost};
 use super::palette::Preload;
 use super::provider::{self, State, Surroundings};
 use crate::domain::{Absence, Decision, Grant, LayerKind, Lifetime, Origin, Piece, Problem, Severity, Space, Via};
-use crate::items::directive::{Mention, Values};
+use crate::items::directive::{BuiltInProvider, Mention, Values};
 use crate::items::hook::{Action, CONTROL_EVENTS, Call, Condition, Hooks, MOST, Position, Primary, ROUTING_EVENT};
 use crate::items::{Hook, Kind, Knowledge};
 use serde_json::Value;
@@ -398,17 +398,17 @@ impl Planning<'_> {
                     found.instructions.push(skipped(name, kind, origin, absence));
                     continue;
                 }
-                match name {
-                    "project_files" => found.files.extend(provider::files(&self.library.files())),
-                    "skills" => found.files.push(provider::skills(&self.library.skills())),
-                    _ => match provider::built_in(name) {
-                        Some((instructions, built_in)) => {
+                match BuiltInProvider::from_name(name) {
+                    None => self.written(mention, link, &mut found.instructions, &mut state)?,
+                    Some(BuiltInProvider::ProjectFiles) => found.files.extend(provider::files(&self.library.files())),
+                    Some(BuiltInProvider::Skills) => found.files.push(provider::skills(&self.library.skills())),
+                    Some(explains) => {
+                        if let Some((instructions, built_in)) = provider::built_in(explains) {
                             let origin = Origin::Provider { name: name.to_owned() };
                             found.instructions.push(included(name, kind, origin, instructions));
                             state.push(built_in);
                         }
-                        None => self.written(mention, link, &mut found.instructions, &mut state)?,
-                    },
+                    }
                 }
             }
         }

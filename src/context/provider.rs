@@ -6,6 +6,7 @@
 use super::library::{ProjectFile, Skill};
 use super::plan::{included, skipped};
 use crate::domain::{Absence, LayerKind, Origin, Persona, Piece, Space};
+use crate::items::directive::BuiltInProvider;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -90,31 +91,32 @@ const NOTE_LETTERS: usize = 300;
 const USUAL_DEADLINE: Duration = Duration::from_secs(5);
 const LONGEST_DEADLINE: Duration = Duration::from_secs(30);
 
-/// The instructions of a provider that is part of the program, and its state.
-pub(super) fn built_in(name: &str) -> Option<(&'static str, State)> {
-    let (instructions, says) = match name {
-        "time" => (
+/// The instructions of a provider that is part of the program, and its state; none of those that bring files.
+pub(super) fn built_in(provider: BuiltInProvider) -> Option<(&'static str, State)> {
+    let (instructions, says) = match provider {
+        BuiltInProvider::Time => (
             "Just before the newest message, under \"Current context\", you are told the date and time of this call.",
             Says::Time,
         ),
-        "project" => (
+        BuiltInProvider::Project => (
             "Under \"Current context\" you are also told the project's folder and how its git branch stands. It is \
              true now and may differ from what was true earlier in the conversation.",
             Says::Project,
         ),
-        "memory" => (
+        BuiltInProvider::Memory => (
             "This project has a memory that its threads share. Under \"Current context\" you are told its newest notes; \
              they were written by other threads and may be outdated. Where you have the tools for it, search it before \
              you find out again what somebody may know, and remember what will matter to others.",
             Says::Memory,
         ),
-        "persona" => (
+        BuiltInProvider::Persona => (
             "When \"Current context\" names a persona, speak and work as it says. What stands above it still holds.",
             Says::Persona,
         ),
-        _ => return None,
+        BuiltInProvider::ProjectFiles | BuiltInProvider::Skills => return None,
     };
-    Some((instructions, State { name: name.to_owned(), origin: Origin::Provider { name: name.to_owned() }, says }))
+    let name = provider.name().to_owned();
+    Some((instructions, State { name: name.clone(), origin: Origin::Provider { name }, says }))
 }
 
 impl State {
@@ -253,8 +255,9 @@ fn project(surroundings: &Surroundings) -> String {
 pub(super) fn files(files: &[ProjectFile]) -> Vec<Piece> {
     let kind = LayerKind::ProjectFile;
     if files.is_empty() {
-        let origin = Origin::Provider { name: "project_files".to_owned() };
-        return vec![skipped("project_files", kind, origin, Absence::NothingToSay)];
+        let name = BuiltInProvider::ProjectFiles.name();
+        let origin = Origin::Provider { name: name.to_owned() };
+        return vec![skipped(name, kind, origin, Absence::NothingToSay)];
     }
     let piece = |file: &ProjectFile| {
         let origin = Origin::File { space: file.space, path: file.path.clone() };
@@ -269,9 +272,10 @@ pub(super) fn files(files: &[ProjectFile]) -> Vec<Piece> {
 
 /// The list of skills: their names, what they are for, and where they can be read.
 pub(super) fn skills(skills: &[Skill]) -> Piece {
-    let origin = Origin::Provider { name: "skills".to_owned() };
+    let name = BuiltInProvider::Skills.name();
+    let origin = Origin::Provider { name: name.to_owned() };
     if skills.is_empty() {
-        return skipped("skills", LayerKind::Skills, origin, Absence::NothingToSay);
+        return skipped(name, LayerKind::Skills, origin, Absence::NothingToSay);
     }
     let line = |Skill { name, description, path, space }: &Skill| {
         let below = if *space == Space::User { "~/" } else { "" };
@@ -279,5 +283,5 @@ pub(super) fn skills(skills: &[Skill]) -> Piece {
     };
     let lines: String = skills.iter().map(line).collect();
     let text = format!("Skills: when one fits the task, read its file first and follow it.\n{lines}");
-    included("skills", LayerKind::Skills, origin, &text)
+    included(name, LayerKind::Skills, origin, &text)
 }

@@ -1,6 +1,6 @@
 //! What is wrong with items: as files, against their place, and in what they mention.
 
-use super::directive::{BUILT_IN_PROVIDERS, Directive, Mention};
+use super::directive::{BuiltInProvider, Directive, Mention};
 use super::find::{Item, Items};
 use super::id::{ItemId, Kind};
 use super::knowledge::Knowledge;
@@ -64,11 +64,14 @@ fn mentions(directive: &Directive, items: &Items, file: &Path) -> Vec<Problem> {
         );
         problems.push(Problem::at(file, extends.lines.0, Severity::Error, message, "mend the id, or remove extends"));
     }
-    let written = |mention: &&Mention| !BUILT_IN_PROVIDERS.contains(&mention.id.as_str());
+    let written = |mention: &&Mention| BuiltInProvider::from_name(&mention.id).is_none();
     for mention in directive.context.wanted().chain(directive.context.providers.iter().filter(written)) {
         if let Err(missing) = items.find(Kind::Knowledge, &mention.id) {
-            let severity = if mention.optional { Severity::Warning } else { Severity::Error };
-            let remedy = "mend the id, write the item, or add optional=\"true\"";
+            let (severity, remedy) = if mention.optional {
+                (Severity::Warning, "mend the id, write the item, or leave the entry out")
+            } else {
+                (Severity::Error, "mend the id, write the item, or add optional=\"true\"")
+            };
             problems.push(Problem::at(file, mention.lines.0, severity, missing.to_string(), remedy));
         }
     }
@@ -94,4 +97,40 @@ fn placeholders(directive: &Directive, file: &Path) -> Vec<Problem> {
         }
     }
     problems
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::items::Spaces;
+
+    #[test]
+    fn nobody_is_told_to_write_what_stands_there() {
+        let items = Items::list(&Spaces::embedded());
+        let said = |attribute: &str| {
+            let text = format!(
+                "```xml\n<directive name=\"a\" version=\"1.0.0\"><metadata><description>d</description>\
+                 <context><before{attribute}>no/such</before></context></metadata></directive>\n```\nGo.\n"
+            );
+            let problems = self::text(Kind::Directive, &text, Path::new("a.md"), None, Some(&items));
+            problems.into_iter().map(|problem| (problem.severity, problem.remedy)).collect::<Vec<_>>()
+        };
+        let wanted = "mend the id, write the item, or add optional=\"true\"";
+        assert_eq!(said(""), [(Severity::Error, wanted.to_owned())]);
+        let wanted = "mend the id, write the item, or leave the entry out";
+        assert_eq!(said(" optional=\"true\""), [(Severity::Warning, wanted.to_owned())]);
+    }
+
+    #[test]
+    fn a_provider_of_the_program_is_no_missing_knowledge() {
+        let items = Items::list(&Spaces::embedded());
+        for provider in BuiltInProvider::ALL {
+            let text = format!(
+                "```xml\n<directive name=\"a\" version=\"1.0.0\"><metadata><description>d</description>\
+                 <context><provider>{}</provider></context></metadata></directive>\n```\nGo.\n",
+                provider.name()
+            );
+            assert_eq!(self::text(Kind::Directive, &text, Path::new("a.md"), None, Some(&items)), []);
+        }
+    }
 }

@@ -24,8 +24,39 @@ pub struct Mention {
     pub lines: Lines,
 }
 
-/// Context providers that are part of the program; any other name is a knowledge item's.
-pub const BUILT_IN_PROVIDERS: [&str; 6] = ["time", "project", "memory", "persona", "project_files", "skills"];
+/// The context providers that are part of the program; any other name is a knowledge item's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuiltInProvider {
+    Time,
+    Project,
+    Memory,
+    Persona,
+    ProjectFiles,
+    Skills,
+}
+
+impl BuiltInProvider {
+    pub const ALL: [Self; 6] =
+        [Self::Time, Self::Project, Self::Memory, Self::Persona, Self::ProjectFiles, Self::Skills];
+
+    /// As directives name it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Project => "project",
+            Self::Memory => "memory",
+            Self::Persona => "persona",
+            Self::ProjectFiles => "project_files",
+            Self::Skills => "skills",
+        }
+    }
+
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|provider| provider.name() == name)
+    }
+}
 
 /// Knowledge to bring along, in the order written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

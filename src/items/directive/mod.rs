@@ -16,7 +16,7 @@ mod tests;
 pub use crate::domain::{BadInput, Input, Values};
 pub use fields::Output;
 pub use limits::DirectiveLimits;
-pub use metadata::{BUILT_IN_PROVIDERS, Context, Mention, ModelWish};
+pub use metadata::{BuiltInProvider, Context, Mention, ModelWish};
 pub use permissions::{Acknowledged, Permissions};
 pub use prompt::interpolate;
 
