@@ -6,20 +6,25 @@ use std::str::FromStr;
 
 /// Name of a thread and of its folder: `<last segment of the directive>-<epoch milliseconds>`, with `-2`, `-3` … when
 /// that folder exists already. Older and longer forms are read as they are.
+///
+/// Letters, digits and pictures of every script stay, since a folder can be named by them; of ASCII what no shell wants
+/// quoted. What separates, steers or cannot be seen becomes `_`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ThreadId(String);
+
+/// As many bytes of a directive's name are in an id: with the rest of a name the folder stays well within the 255 that
+/// file systems take.
+const LONGEST_NAME: usize = 100;
 
 impl ThreadId {
     /// The usual id of a thread that runs `directive` and was created at `epoch_ms`.
     #[must_use]
     pub fn new(directive: &str, epoch_ms: u64) -> Self {
         let last = directive.rsplit('/').next().unwrap_or(directive);
-        let safe: String = last
-            .chars()
-            .map(|letter| if letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.') { letter } else { '_' })
-            .collect();
-        let safe = safe.trim_start_matches('.');
+        let safe: String = last.chars().map(|letter| if stays(letter) { letter } else { '_' }).collect();
+        let safe = safe.trim_start_matches(['.', '-']);
+        let safe = safe.get(..safe.floor_char_boundary(LONGEST_NAME)).unwrap_or_default();
         Self(format!("{}-{epoch_ms}", if safe.is_empty() { "thread" } else { safe }))
     }
 
@@ -33,6 +38,16 @@ impl ThreadId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// Whether a letter of a directive's name may stand in the name of a folder and on a command line.
+fn stays(letter: char) -> bool {
+    if letter.is_ascii() {
+        return letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.');
+    }
+    // Debug output writes out what can be seen. Marks that belong to a letter before them are told by standing behind one.
+    let seen: String = ['a', letter].iter().collect();
+    seen.escape_debug().count() == 2 && !letter.is_whitespace()
 }
 
 /// An id that could leave the threads folder.
@@ -147,6 +162,41 @@ mod tests {
         assert_eq!(ThreadId::new("team/deploy", 1_772_758_807_565).as_str(), "deploy-1772758807565");
         assert_eq!(ThreadId::new("a/b c", 1).numbered(2).as_str(), "b_c-1-2");
         assert_eq!(ThreadId::new("..", 1).as_str(), "thread-1");
+    }
+
+    #[test]
+    fn what_can_be_read_in_a_name_stays_in_the_id() {
+        let name = |directive: &str| ThreadId::new(directive, 1).as_str().trim_end_matches("-1").to_owned();
+        for kept in ["größe", "e\u{301}te\u{301}", "設計", "नमस्ते", "🚀_start", "❤\u{fe0f}", "v1.2-a"]
+        {
+            assert_eq!(name(&format!("team/{kept}")), kept);
+        }
+        for (written, expected) in [
+            ("a b\u{a0}c\u{3000}d", "a_b_c_d"),
+            ("a\u{202e}b\u{200b}c\u{feff}d\u{7}e", "a_b_c_d_e"),
+            ("$(x);'*?\"|<>&~!", "__x____________"),
+            ("..hidden", "hidden"),
+            ("--help", "help"),
+            ("\u{e000}\u{10ffff}", "__"),
+        ] {
+            assert_eq!(name(written), expected);
+        }
+        assert_eq!(name(&"ü".repeat(200)).len(), LONGEST_NAME);
+        assert_eq!(name(&format!("a{}", "🚀".repeat(200))).len(), LONGEST_NAME - 3);
+    }
+
+    proptest::proptest! {
+        /// The first component of a path is the id, and nothing of it is hidden, too long or invisible.
+        #[test]
+        fn an_id_is_a_safe_name_of_a_folder(directive in "([a-z./ \\-]|🚀|é|\\PC|.){0,120}", at: u64) {
+            use std::path::{Component, Path};
+            let id = ThreadId::new(&directive, at).numbered(u32::MAX);
+            let parts: Vec<_> = Path::new(id.as_str()).components().collect();
+            proptest::prop_assert!(matches!(parts[..], [Component::Normal(_)]), "{id}");
+            proptest::prop_assert!(id.as_str().len() <= 255 && !id.as_str().starts_with(['.', '-']));
+            proptest::prop_assert!(!id.as_str().contains(|letter: char| letter.is_whitespace() || letter.is_control()));
+            proptest::prop_assert_eq!(id.as_str().parse::<ThreadId>().ok(), Some(id));
+        }
     }
 
     #[test]
