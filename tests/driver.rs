@@ -15,7 +15,7 @@ use levain::domain::{
 use levain::engine::driver::{Audience, Driver, Ended, Handle, Outside, Settings};
 use levain::engine::thread::{Thread, apply};
 use levain::items::{Hooks, Items, Spaces};
-use levain::ports::store::{Attach, Snapshot};
+use levain::ports::store::{Attach, Fetch, Snapshot};
 use levain::ports::{CallRequest, Clock, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore};
 use levain::tools::NoTools;
 use std::collections::VecDeque;
@@ -73,13 +73,14 @@ impl ThreadStore for Disk {
         Ok(())
     }
 
-    fn bytes(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
-        Ok((*hash == ContentHash::of(b"png")).then(|| b"png".to_vec()))
+    fn fetch(&self, hash: &ContentHash) -> Fetch {
+        let bytes = (*hash == ContentHash::of(b"png")).then(|| b"png".to_vec());
+        Box::new(move || Ok(bytes))
     }
 
     fn attach(&self, name: &str) -> Attach {
-        let image =
-            Image { name: name.to_owned(), media_type: "image/png".into(), hash: ContentHash::of(b"png"), bytes: 3 };
+        let hash = ContentHash::of(if name == "lost.png" { b"it" } else { b"png" });
+        let image = Image { name: name.to_owned(), media_type: "image/png".into(), hash, bytes: 3 };
         Box::new(
             move || {
                 if image.name == "gone.png" { Err("the image `gone.png` was not attached".into()) } else { Ok(image) }
@@ -600,6 +601,27 @@ async fn who_asks_for_room_loses_nothing_without_a_summary() {
     bench.handle.ask(Command::Compact).await.unwrap();
     let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::ContextCompacted { .. }, .. })).await;
     assert_eq!(compacted(&events), (String::new(), 4, 0, 0, Some("it broke".to_owned())));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_image_that_is_gone_is_told_once_and_the_others_are_sent() {
+    let plays = vec![vec![text("ok"), end()], vec![text("and"), end()]];
+    let mut bench = Bench::new(ThreadKind::Interactive, plays);
+    let images = ["a.png", "lost.png", "b.png"].map(str::to_owned).to_vec();
+    let look = Command::Submit { text: "look".into(), mode: PromptMode::FollowUp, images };
+    bench.handle.ask(look).await.unwrap();
+    let mut heard = bench.until_answer().await;
+    bench.ask("again").await;
+    heard.extend(bench.until_answer().await);
+    let notices =
+        heard.iter().filter_map(|(_, event)| if let Event::Notice { text } = event { Some(text) } else { None });
+    let said = "The model is told that an image of this conversation is gone: it is no longer kept as it was taken in";
+    assert_eq!(notices.collect::<Vec<_>>(), [said]);
+    let asked = bench.script.asked.lock().unwrap();
+    for call in asked.iter() {
+        assert_eq!(*call.images, [(ContentHash::of(b"png"), b"png".to_vec())].into());
+    }
+    assert_eq!(asked.len(), 2);
 }
 
 /// A request that was put together elsewhere for `said`, whose last is the prompt.

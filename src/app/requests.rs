@@ -209,7 +209,7 @@ pub fn call(setup: &Setup, side: &Side, model: &ModelRef, max_output_tokens: u64
     let mut images = BTreeMap::new();
     for block in side.messages.iter().flat_map(|message| &message.blocks) {
         let Block::Image { hash, .. } = block else { continue };
-        images.extend(content.bytes(hash)?.map(|bytes| (hash.clone(), bytes)));
+        images.extend(content.image(hash)?.map(|bytes| (hash.clone(), bytes)));
     }
     let layers = side.layers.iter().zip(&side.texts).filter(|(layer, _)| layer.kind == LayerKind::ToolSchema);
     let call = CallRequest {

@@ -14,8 +14,6 @@ pub struct Asked {
     pub hook: String,
     pub holds: bool,
     pub saw: Vec<Saw>,
-    /// What it wants done, filled in.
-    pub calls: Vec<Call>,
     /// What it answers: a word on how to go on. What infrastructure answers is passed over.
     pub answer: Option<Control>,
 }
@@ -31,20 +29,17 @@ pub struct Decided {
     pub asked: Vec<Asked>,
 }
 
-/// Asks the hooks of a control event. Every hook whose condition holds has its calls told, so that they can be run;
-/// the first that says how to go on decides.
+/// Asks the hooks of a control event. The first whose condition holds and that says how to go on decides.
 #[must_use]
 pub fn decide(hooks: &[Hook], event: &str, fields: &Value, inputs: &Values) -> Decided {
     let filling = Filling { fields, inputs };
     let mut decided = Decided::default();
     for hook in hooks.iter().filter(|hook| hook.event == event) {
         let verdict = judge(&hook.condition, fields);
-        let mut asked =
-            Asked { hook: hook.id.clone(), holds: verdict.holds, saw: verdict.saw, calls: Vec::new(), answer: None };
+        let mut asked = Asked { hook: hook.id.clone(), holds: verdict.holds, saw: verdict.saw, answer: None };
         if let (true, Action::Calls(calls)) = (verdict.holds, &hook.action) {
-            asked.calls = calls.iter().map(|call| filled(call, filling)).collect();
-            let mut controls = asked.calls.iter().filter(|call| call.is_control());
-            let word = |call: &Call| call.params.get("action").and_then(Value::as_str).and_then(Control::from_word);
+            let mut controls = calls.iter().map(|call| filled(call, filling)).filter(Call::is_control);
+            let word = |call: Call| call.params.get("action").and_then(Value::as_str).and_then(Control::from_word);
             asked.answer = controls.find_map(word).filter(|_| hook.source != Source::Infra);
         }
         if decided.answer.is_none() && asked.answer.is_some() {
@@ -107,7 +102,7 @@ mod tests {
         let decided = decide(&hooks, "limit", &fields, &Values::new());
         assert_eq!((decided.answer, decided.by.as_deref()), (Some(Control::Continue), Some("go_on")));
         let note = decided.asked.iter().find(|asked| asked.hook == "note").unwrap();
-        assert_eq!(note.calls[0].params, *json!({"text": "turns_exceeded", "turns": 5}).as_object().unwrap());
+        assert!(note.holds && note.answer.is_none());
         let fields = json!({"limit_code": "turns_exceeded", "current_value": 50});
         let decided = decide(&hooks, "limit", &fields, &Values::new());
         assert_eq!(decided.answer, Some(Control::Escalate));

@@ -1,4 +1,4 @@
-//! Making room in the window: which messages stay as they are, and what is told of the others. Pure.
+//! Making room in the window: which messages stay as they are, and how the others are retold. Pure.
 
 use crate::domain::{Block, Entry, Role, Tokens};
 use std::fmt::Write as _;
@@ -29,16 +29,16 @@ pub fn cut(history: &[Entry], keep: Tokens) -> Option<usize> {
 
 /// Messages as one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct Retold {
     pub text: String,
     /// So many of the oldest had no room.
     pub dropped: usize,
 }
 
-/// Tells `entries` in at most `most` tokens, the newest first to find room. Of a text that would fill much of that, the
+/// Retells `entries` in at most `most` tokens, the newest first to find room. Of a text that would fill much of that, the
 /// beginning and the end are told.
 #[must_use]
-pub fn told(entries: &[Entry], most: Tokens) -> Told {
+pub fn retell(entries: &[Entry], most: Tokens) -> Retold {
     let longest = usize::try_from(most.0 / 2).unwrap_or(usize::MAX);
     let texts: Vec<String> = entries.iter().map(|entry| one(entry, longest)).collect();
     let mut room = most;
@@ -50,7 +50,7 @@ pub fn told(entries: &[Entry], most: Tokens) -> Told {
     };
     let count = texts.iter().rev().take_while(fits).count();
     let dropped = texts.len() - count;
-    Told { text: texts.get(dropped..).unwrap_or_default().join("\n\n"), dropped }
+    Retold { text: texts.get(dropped..).unwrap_or_default().join("\n\n"), dropped }
 }
 
 /// One message, of whose texts none is told in more than `longest` letters.
@@ -141,15 +141,15 @@ mod tests {
 
     #[test]
     fn what_is_told_is_bounded_and_keeps_the_newest() {
-        let all = told(&history()[..4], Tokens(1_000));
+        let all = retell(&history()[..4], Tokens(1_000));
         assert_eq!(
             all.text,
             "[Person]\nfirst\n\n[Assistant]\ncalls ls {\"path\":\"a\"}\n\n[Results]\none\n\n[Assistant]\ncalls ls {\"path\":\"a\"}"
         );
         assert_eq!(all.dropped, 0);
-        let some = told(&history(), Tokens(16));
+        let some = retell(&history(), Tokens(16));
         assert!(some.dropped > 0 && some.text.ends_with("[Person]\nsecond"), "{some:?}");
-        let long = told(&[entry(result("1", &"é".repeat(9_000)), 1)], Tokens(10_000));
+        let long = retell(&[entry(result("1", &"é".repeat(9_000)), 1)], Tokens(10_000));
         assert!(long.text.chars().count() < 2_100 && long.text.contains("… 7000 letters …"));
     }
 
@@ -158,10 +158,10 @@ mod tests {
         for letter in ["a", "é", "字"] {
             let pasted = Message::user(format!("first {} last", letter.repeat(90_000)));
             let answer = Message::assistant(letter.repeat(90_000));
-            let told = told(&[entry(pasted, 1), entry(answer, 1)], Tokens(10_000));
-            assert_eq!(told.dropped, 0, "{letter}");
-            assert!(told.text.starts_with("[Person]\nfirst ") && told.text.contains(" last\n\n[Assistant]"));
-            assert!(Tokens::estimate(&told.text) <= Tokens(10_000));
+            let retold = retell(&[entry(pasted, 1), entry(answer, 1)], Tokens(10_000));
+            assert_eq!(retold.dropped, 0, "{letter}");
+            assert!(retold.text.starts_with("[Person]\nfirst ") && retold.text.contains(" last\n\n[Assistant]"));
+            assert!(Tokens::estimate(&retold.text) <= Tokens(10_000));
         }
     }
 }

@@ -34,6 +34,9 @@ pub struct Snapshot {
     pub capabilities: Option<Vec<String>>,
 }
 
+/// Reads an image; `None` when it is not there.
+pub type Fetch = Box<dyn FnOnce() -> Result<Option<Vec<u8>>, StoreError> + Send>;
+
 /// Takes an image into the store.
 pub type Attach = Box<dyn FnOnce() -> Result<Image, String> + Send>;
 
@@ -66,11 +69,8 @@ pub trait ThreadStore: Send {
     /// [`StoreError::Io`].
     fn record_request(&mut self, record: &RequestRecord, assembly: &Assembly) -> Result<(), StoreError>;
 
-    /// The stored bytes under `hash`, such as an image's; `None` when they are not there.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
-    fn bytes(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError>;
+    /// A function that reads the image under `hash`. It is run off the loop.
+    fn fetch(&self, hash: &ContentHash) -> Fetch;
 
     /// A function that takes the image in a file into the store; `name` is its path, from the project's root where it
     /// does not begin at the root or home. It is run off the loop, and fails with a sentence for the person.

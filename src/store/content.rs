@@ -2,6 +2,7 @@
 
 use super::files;
 use crate::domain::ContentHash;
+use crate::domain::image::LARGEST_IMAGE;
 use crate::ports::StoreError;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -44,12 +45,13 @@ impl ContentStore {
         Ok(())
     }
 
-    /// The bytes under `hash`; `None` when there are none, or others than the name says.
+    /// The bytes of the image under `hash`; `None` when there are none, others than the name says, or more than an
+    /// image has that was taken in.
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn bytes(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
-        let bytes = files::read_bytes(&self.path(hash))?;
+    pub fn image(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        let bytes = files::read_bytes(&self.path(hash), LARGEST_IMAGE)?;
         Ok(bytes.filter(|bytes| ContentHash::of(bytes) == *hash))
     }
 
@@ -85,11 +87,11 @@ mod tests {
         store.keep(&hash, || -> String { panic!("it is known") }).unwrap();
         ContentStore::new(folder.path()).keep(&hash, || -> String { panic!("it is there") }).unwrap();
         assert_eq!(store.text(&hash).unwrap(), "hello");
-        assert_eq!(store.bytes(&hash).unwrap(), Some(b"hello".to_vec()));
+        assert_eq!(store.image(&hash).unwrap(), Some(b"hello".to_vec()));
         std::fs::write(store.path(&hash), "other").unwrap();
         assert!(store.text(&hash).unwrap_err().to_string().contains("changed after"));
-        assert_eq!(store.bytes(&hash).unwrap(), None);
-        assert_eq!(store.bytes(&ContentHash::of(b"x")).unwrap(), None);
+        assert_eq!(store.image(&hash).unwrap(), None);
+        assert_eq!(store.image(&ContentHash::of(b"x")).unwrap(), None);
         assert!(store.text(&ContentHash::of(b"x")).unwrap_err().to_string().contains("no such file"));
     }
 }

@@ -1,7 +1,8 @@
 //! Small file operations with errors that name the file.
 
 use crate::ports::StoreError;
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::Path;
 
 fn failed(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError {
@@ -34,10 +35,15 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, StoreError> {
     }
 }
 
-/// A file's bytes, or nothing when there is none.
-pub(crate) fn read_bytes(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
+/// A file's bytes, or nothing when there is none or one of more than `most` bytes.
+pub(crate) fn read_bytes(path: &Path, most: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    match read() {
+        Ok(bytes) => Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= most)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(failed("read", path)(error)),
     }

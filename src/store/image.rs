@@ -51,7 +51,7 @@ mod tests {
         std::fs::write(project.path().join("a.png"), png).unwrap();
         let image = take_in(project.path(), &mut content, "a.png".into()).unwrap();
         assert_eq!((image.media_type.as_str(), image.bytes), ("image/png", png.len() as u64));
-        assert_eq!(content.bytes(&image.hash).unwrap(), Some(png.to_vec()));
+        assert_eq!(content.image(&image.hash).unwrap(), Some(png.to_vec()));
         std::fs::write(project.path().join("b.png"), "<svg>").unwrap();
         std::fs::write(project.path().join("c.png"), vec![0x89; (5 << 20) + 1]).unwrap();
         std::fs::create_dir(project.path().join("d.png")).unwrap();

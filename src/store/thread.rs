@@ -10,7 +10,7 @@ use crate::domain::{
     Assembly, ContentHash, Cost, Limits, ModelRef, Record, RequestRecord, Status, ThreadId, ThreadKind, Timestamp,
     Values,
 };
-use crate::ports::store::{Attach, Snapshot};
+use crate::ports::store::{Attach, Fetch, Snapshot};
 use crate::ports::{StoreError, ThreadStore};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -243,8 +243,9 @@ impl ThreadStore for FileStore {
         files::replace(&path, &serde_json::to_vec(record).unwrap_or_default())
     }
 
-    fn bytes(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
-        self.content.bytes(hash)
+    fn fetch(&self, hash: &ContentHash) -> Fetch {
+        let (objects, hash) = (self.objects.clone(), hash.clone());
+        Box::new(move || ContentStore::new(&objects).image(&hash))
     }
 
     fn attach(&self, name: &str) -> Attach {

@@ -1,8 +1,9 @@
 //! The call in flight: reading it in batches, showing and keeping what has arrived.
 
-use super::run::Ready;
+use super::Audience;
+use super::run::{Driver, Ready};
 use crate::domain::event::{CallError, Delta};
-use crate::domain::{ModelRef, Timestamp};
+use crate::domain::{Assembly, ContentHash, MessageRef, ModelRef, RequestRecord, Timestamp, ToolRef};
 use crate::engine::answer::Answer;
 use crate::ports::ProviderStream;
 use futures_util::StreamExt;
@@ -127,6 +128,42 @@ impl Call {
         }
         self.unkept_since = None;
         std::mem::take(&mut self.unkept)
+    }
+}
+
+impl<A: Audience> Driver<A> {
+    /// Writes the record of a request that is about to be sent. `recorded` is its assembly, with the layers of the
+    /// tools that `tools` names.
+    pub(super) fn keep_request(
+        &mut self,
+        number: u32,
+        ready: &Ready,
+        endpoint: String,
+        recorded: &Assembly,
+        tools: Vec<ToolRef>,
+    ) {
+        let record = RequestRecord {
+            schema: RequestRecord::SCHEMA.to_owned(),
+            thread_id: self.thread.id.clone(),
+            number,
+            turn: self.thread.turn(),
+            attempt: ready.attempt,
+            created_at: self.settings.clock.now(),
+            endpoint,
+            max_output_tokens: ready.max_output_tokens,
+            model: ready.model.clone(),
+            system: ContentHash::of(recorded.system.as_bytes()),
+            messages: recorded
+                .messages
+                .iter()
+                .map(|entry| MessageRef { role: entry.message.role, hash: entry.hash.clone() })
+                .collect(),
+            tools,
+            layers: recorded.layers.clone(),
+        };
+        if let Err(error) = self.settings.store.record_request(&record, recorded) {
+            self.complain(&error);
+        }
     }
 }
 

@@ -4,8 +4,9 @@ use super::Audience;
 use super::run::Driver;
 use super::tools::News;
 use crate::domain::{Assembly, Block, CallId, ContentHash, Event, Image};
+use crate::engine::thread::Effect;
 use crate::ports::store::Attach;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Takes images into the store, off the loop: all, or none where one is refused.
 pub(super) async fn attached(attach: Vec<Attach>) -> Result<Vec<Image>, String> {
@@ -14,15 +15,37 @@ pub(super) async fn attached(attach: Vec<Attach>) -> Result<Vec<Image>, String> 
 }
 
 impl<A: Audience> Driver<A> {
-    /// The bytes of the images in `assembly`, as far as they are here.
-    pub(super) fn images(&mut self, assembly: &Assembly) -> BTreeMap<ContentHash, Vec<u8>> {
+    /// The bytes of the images in `assembly`, read off the loop. Of one that is not here the model is told by its
+    /// provider, and the person once.
+    pub(super) async fn images(&mut self, assembly: &Assembly) -> BTreeMap<ContentHash, Vec<u8>> {
+        let hashes: BTreeSet<&ContentHash> = assembly
+            .messages
+            .iter()
+            .flat_map(|entry| &entry.message.blocks)
+            .filter_map(|block| if let Block::Image { hash, .. } = block { Some(hash) } else { None })
+            .collect();
+        if hashes.is_empty() {
+            return BTreeMap::new();
+        }
+        let fetch: Vec<_> = hashes.iter().map(|hash| ((*hash).clone(), self.settings.store.fetch(hash))).collect();
+        let all = move || fetch.into_iter().map(|(hash, fetch)| (hash, fetch())).collect::<Vec<_>>();
+        let read = tokio::task::spawn_blocking(all).await.unwrap_or_else(|error| {
+            tracing::error!(%error, "images");
+            hashes.into_iter().map(|hash| (hash.clone(), Ok(None))).collect()
+        });
         let mut images = BTreeMap::new();
-        for block in assembly.messages.iter().flat_map(|entry| &entry.message.blocks) {
-            let Block::Image { hash, .. } = block else { continue };
-            match self.settings.store.bytes(hash) {
-                Ok(Some(bytes)) => drop(images.insert(hash.clone(), bytes)),
-                Ok(None) => {}
-                Err(error) => self.complain(&error),
+        for (hash, bytes) in read {
+            let why = match bytes {
+                Ok(Some(bytes)) => {
+                    images.insert(hash, bytes);
+                    continue;
+                }
+                Ok(None) => "it is no longer kept as it was taken in".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            if self.lost_images.insert(hash) {
+                let text = format!("The model is told that an image of this conversation is gone: {why}");
+                self.todo.push_back(Effect::Emit(Event::Notice { text }));
             }
         }
         images

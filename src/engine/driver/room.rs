@@ -6,10 +6,8 @@ use super::calls::{Call, Purpose};
 use super::run::{Driver, Ready};
 use crate::context::{Parts, assemble};
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{
-    Assembly, Entry, Event, LayerKind, Message, MessageRef, Piece, RequestRecord, Role, Tokens, Usage,
-};
-use crate::engine::compaction::{cut, told};
+use crate::domain::{Assembly, Entry, Event, LayerKind, Message, Piece, Role, Tokens, Usage};
+use crate::engine::compaction::{cut, retell};
 use crate::engine::retry;
 use crate::engine::thread::{Effect, Phase, Room};
 use std::sync::Arc;
@@ -88,12 +86,12 @@ impl<A: Audience> Driver<A> {
         let Some(giving) = &mut self.giving else { return Err("there is nothing to summarise".to_owned()) };
         let old = self.thread.history.get(..giving.from).unwrap_or_default();
         // Half of the window: estimates err, and the answer needs room too.
-        let told = told(old, Tokens(most.0 / 2));
-        if told.text.is_empty() {
+        let retold = retell(old, Tokens(most.0 / 2));
+        if retold.text.is_empty() {
             return Err(format!("nothing of what was said fits into the window of {model}"));
         }
-        giving.summarised = old.len() - told.dropped;
-        let mut text = format!("<conversation>\n{}\n</conversation>", told.text);
+        giving.summarised = old.len() - retold.dropped;
+        let mut text = format!("<conversation>\n{}\n</conversation>", retold.text);
         if let Some(earlier) = summary(self.thread.opening.as_deref().map_or(&[], Vec::as_slice)) {
             text = format!("<earlier_summary>\n{earlier}\n</earlier_summary>\n\n{text}");
         }
@@ -112,31 +110,10 @@ impl<A: Audience> Driver<A> {
         } else {
             1
         };
-        let record = RequestRecord {
-            schema: RequestRecord::SCHEMA.to_owned(),
-            thread_id: self.thread.id.clone(),
-            number: request,
-            turn: self.thread.turn(),
-            attempt,
-            created_at: self.settings.clock.now(),
-            endpoint: provider.endpoint(),
-            max_output_tokens,
-            model: model.clone(),
-            system: crate::domain::ContentHash::of(assembly.system.as_bytes()),
-            messages: assembly
-                .messages
-                .iter()
-                .map(|entry| MessageRef { role: entry.message.role, hash: entry.hash.clone() })
-                .collect(),
-            tools: Vec::new(),
-            layers: assembly.layers.clone(),
-        };
-        if let Err(error) = self.settings.store.record_request(&record, &assembly) {
-            self.complain(&error);
-        }
-        let purpose = Purpose::Summary;
-        self.ready =
-            Some(Ready { assembly, tools: Vec::new(), model: model.clone(), attempt, max_output_tokens, purpose });
+        let (tools, purpose) = (Vec::new(), Purpose::Summary);
+        let ready = Ready { assembly, tools, model: model.clone(), attempt, max_output_tokens, purpose };
+        self.keep_request(request, &ready, provider.endpoint(), &ready.assembly, Vec::new());
+        self.ready = Some(ready);
         let turn = self.thread.turn();
         self.record(Event::RequestRecorded { request, turn, attempt, model }).await;
         Ok(())

@@ -9,14 +9,14 @@ use super::tools::{News, RunningTool, news};
 use crate::context::{Plan, is_told, offer, tree};
 use crate::domain::event::{CallError, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Assembly, Command, ContentHash, Event, Held, MessageRef, ModelRef, Money, Record, RequestRecord, Status,
-    ThreadKind, Tokens, ToolCall, ToolSpec, Usage,
+    Assembly, Command, ContentHash, Event, Held, ModelRef, Money, Record, Status, ThreadKind, Tokens, ToolCall,
+    ToolSpec, Usage,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase, Thread, apply};
 use crate::ports::store::Snapshot;
 use crate::ports::{Approvals, CallRequest, Clock, Provider, StoreError, ThreadStore, ToolRunner};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -131,6 +131,8 @@ pub struct Driver<A> {
     pub(super) shell: Option<RunningTool>,
     pub(super) todo: VecDeque<Effect>,
     ended: Option<Ended>,
+    /// Images that could not be read, of which the person knows.
+    pub(super) lost_images: HashSet<ContentHash>,
     /// The store failed and has not worked since.
     unsaved: bool,
 }
@@ -156,6 +158,7 @@ impl<A: Audience> Driver<A> {
             shell: None,
             todo: VecDeque::new(),
             ended: None,
+            lost_images: HashSet::new(),
             unsaved: false,
         };
         (driver, Handle { sender })
@@ -286,7 +289,7 @@ impl<A: Audience> Driver<A> {
                 Effect::Prepare { request, attempt } => self.begin(request, attempt).await,
                 Effect::AskHooks { event, fields } => self.ask_hooks(event, fields).await,
                 Effect::MakeRoom { request } => self.make_room(request).await,
-                Effect::Send { request } => self.send(request),
+                Effect::Send { request } => self.send(request).await,
                 Effect::StopCall => self.stop_call(),
                 Effect::Wait { attempt, delay_ms } => {
                     self.retry = Some((attempt, Instant::now() + Duration::from_millis(delay_ms)));
@@ -410,7 +413,6 @@ impl<A: Audience> Driver<A> {
                 return self.not_made(request, attempt, error);
             }
         };
-        let system = ContentHash::of(assembly.system.as_bytes());
         let mut recorded = assembly.clone();
         let known = self.settings.tools.tools();
         let needed: HashMap<String, Vec<String>> =
@@ -428,41 +430,22 @@ impl<A: Audience> Driver<A> {
             return;
         }
         let max_output_tokens = self.settings.outside.max_output(&model);
-        let record = RequestRecord {
-            schema: RequestRecord::SCHEMA.to_owned(),
-            thread_id: self.thread.id.clone(),
-            number: request,
-            turn: self.thread.turn(),
-            attempt,
-            created_at: self.settings.clock.now(),
-            endpoint: provider.endpoint(),
-            max_output_tokens,
-            model: model.clone(),
-            system: system.clone(),
-            messages: assembly
-                .messages
-                .iter()
-                .map(|entry| MessageRef { role: entry.message.role, hash: entry.hash.clone() })
-                .collect(),
-            tools,
-            layers: recorded.layers.clone(),
-        };
-        if let Err(error) = self.settings.store.record_request(&record, &recorded) {
-            self.complain(&error);
-        }
+        let purpose = Purpose::Answer;
+        let ready = Ready { assembly, tools: specs, model: model.clone(), attempt, max_output_tokens, purpose };
+        self.keep_request(request, &ready, provider.endpoint(), &recorded, tools);
+        let assembly = &ready.assembly;
         if self.thread.system.as_deref() != Some(assembly.system.as_str()) {
             let layers =
                 assembly.included().filter(|layer| is_told(layer.kind)).map(|layer| layer.id.clone()).collect();
             self.record(Event::SystemPrompt { text: assembly.system.clone(), layers }).await;
         }
         self.fixed = Some(assembly.system.clone());
-        let (tools, model_asked, purpose) = (specs, model.clone(), Purpose::Answer);
-        self.ready = Some(Ready { assembly, tools, model: model_asked, attempt, max_output_tokens, purpose });
+        self.ready = Some(ready);
         let turn = self.thread.turn();
         self.record(Event::RequestRecorded { request, turn, attempt, model }).await;
     }
 
-    fn send(&mut self, request: u32) {
+    async fn send(&mut self, request: u32) {
         let Some(ready) = self.ready.take() else { return };
         if !matches!(self.thread.phase, Phase::Calling { .. } | Phase::MakingRoom { .. }) {
             return;
@@ -471,7 +454,7 @@ impl<A: Audience> Driver<A> {
         let call = CallRequest {
             model: ready.model.model.clone(),
             tools: ready.tools.clone(),
-            images: Arc::new(self.images(&ready.assembly)),
+            images: Arc::new(self.images(&ready.assembly).await),
             system: ready.assembly.system.clone(),
             messages: ready.assembly.messages.iter().map(|entry| Arc::clone(&entry.message)).collect(),
             max_output_tokens: ready.max_output_tokens,
