@@ -7,7 +7,7 @@ use super::briefing::Briefing;
 use super::library::Shelf;
 use super::setup::{Setup, preload};
 use super::toolbox;
-use crate::context::{Ask, Parts, Start, Surroundings, assemble, offer, plan};
+use crate::context::{Ask, Parts, Start, Surroundings, assemble, plan};
 use crate::domain::{Assembly, Entry, Limits, Message, ModelRef, Permissions, Persona, ThreadKind};
 use crate::items::directive::Values;
 use crate::items::signature::TrustStore;
@@ -114,15 +114,16 @@ impl Case {
         };
         let (start, hooks) = (Start::new(model, limits, kind), Hooks::read(&items));
         let ask = Ask { directive: &self.directive, inputs: &inputs, project: PROJECT, start: &start, hooks: &hooks };
-        let plan = plan(&ask, &Shelf::new(&items)).map_err(|error| error.to_string())?;
+        let mut plan = plan(&ask, &Shelf::new(&items)).map_err(|error| error.to_string())?;
+        plan.preload = preload(&cascade);
         let state = plan.state(&self.surroundings());
         let history = [Entry::new(Message::user(self.prompt.as_str()))];
         let mut assembly =
             assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &state, history: &history });
-        let permissions = Permissions { grants: plan.capabilities, allowed: Vec::new() };
+        let permissions = Permissions { grants: plan.capabilities.clone(), allowed: Vec::new() };
         // Whether the person at hand trusts the project is nothing to a case.
         let tools = toolbox::known(&items, &permissions, || true);
-        let (_specs, _refs) = offer(&mut assembly, &permissions, tools, &preload(&cascade));
+        let (_specs, _refs) = plan.offer(&mut assembly, &permissions, tools);
         Ok((start.model, assembly))
     }
 

@@ -3,7 +3,7 @@
 use super::{Briefing, Setup, toolbox};
 use crate::context::diff::Side;
 use crate::context::words::{kind, origin, part_of};
-use crate::context::{Parts, Plan, Start, Surroundings, assemble, offer};
+use crate::context::{Parts, Plan, Start, Surroundings, assemble};
 use crate::domain::{
     Assembly, Block, Channel, Decision, Entry, Event, Held, Image, Layer, LayerKind, Lifetime, Message, ModelRef,
     Money, Origin, Piece, Role, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
@@ -195,7 +195,7 @@ pub fn assembled(
         None => setup.permissions(briefing.grants.clone(), Vec::new()),
     };
     let known = toolbox::known(&setup.items(), &permissions, || setup.trust().allows());
-    let (_specs, _recorded) = offer(&mut assembly, &permissions, known, &plan.preload);
+    let (_specs, _recorded) = plan.offer(&mut assembly, &permissions, known);
     assembly
 }
 

@@ -52,6 +52,8 @@ impl Setup {
             personas: self.layout.personas(),
             files: files(items, permissions, || self.trust().allows()),
             reach: if private { Reach::Private } else { Reach::Public },
+            items: items.clone(),
+            user_space: self.user_space(),
         })
     }
 }

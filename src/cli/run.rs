@@ -66,6 +66,9 @@ struct RunResult {
     cost: Cost,
     /// The last answer.
     result: String,
+    /// What the directive handed back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    outputs: Option<serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     /// Code of the limit that ended the run.
@@ -173,6 +176,7 @@ async fn hosted(
         model: summary.model,
         cost: Cost::default(),
         result: String::new(),
+        outputs: None,
         error: None,
         limit: None,
         approvals: Vec::new(),
@@ -271,6 +275,7 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         Event::ThreadCompleted { cost } => {
             (result.error, result.status, result.cost, result.success) = (None, Status::Completed, *cost, true);
         }
+        Event::DirectiveReturn { outputs, .. } => result.outputs = Some(outputs.clone()),
         Event::ThreadCancelled { cost } => (result.status, result.cost) = (Status::Cancelled, *cost),
         Event::ThreadKilled { cost } => (result.status, result.cost) = (Status::Killed, *cost),
         Event::ThreadStarted { .. }
@@ -320,8 +325,11 @@ fn finish(result: &RunResult, json: bool, live: bool, interrupted: bool) -> Resu
         written(text::json_line(&mut output, result))?;
     } else if live {
         written(writeln!(output))?;
-    } else if result.success {
+    } else if result.success && (result.outputs.is_none() || !result.result.trim().is_empty()) {
         written(writeln!(output, "{}", result.result))?;
+    }
+    if let (false, Some(outputs)) = (json, &result.outputs) {
+        written(writeln!(output, "{}", text::harmless(&format!("{outputs:#}"))))?;
     }
     if let (false, Some(error)) = (json, &result.error) {
         let _closed = writeln!(io::stderr(), "error: {error}");

@@ -43,27 +43,11 @@ pub(super) fn run(common: &Common, arguments: &SignArguments) -> Result<ExitCode
     let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut failures = 0;
     for path in &arguments.files {
-        let signed = sign_file(path, &key, &time);
+        let signed = signature::sign_file(path, &key, &time);
         failures += usize::from(signed.is_err());
         written(tell(path, &signed, arguments.json))?;
     }
     Ok(if failures == 0 { ExitCode::SUCCESS } else { ExitCode::from(code::ERROR) })
-}
-
-/// Signs one file in its place, by a temporary file and a rename.
-fn sign_file(path: &Path, key: &SigningKey, time: &str) -> Result<Signature, String> {
-    let failed = |error: io::Error| format!("{}: {error}", path.display());
-    let text = std::fs::read_to_string(path).map_err(failed)?;
-    let Some((signed, signature)) = signature::sign(&text, path, key, time) else {
-        return Err(format!("{}: a file of this kind has no room for a signature", path.display()));
-    };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(signed.as_bytes()).map_err(failed)?;
-    let permissions = std::fs::metadata(path).map_err(failed)?.permissions();
-    file.as_file().set_permissions(permissions).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(signature)
 }
 
 fn tell(path: &Path, signed: &Result<Signature, String>, json: bool) -> io::Result<()> {

@@ -114,6 +114,7 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
         | Event::ContextWindowPressure { .. }
         | Event::ContextLimitReached { .. }
         | Event::CompactRequested {}
+        | Event::DirectiveReturn { .. }
         | Event::PermissionsSet { .. }
         | Event::PermissionDenied { .. }
         | Event::ToolProcess { .. }

@@ -3,7 +3,7 @@
 //! What a thread may use is decided by its grants alone. This only decides what is worth the tokens: tools that are
 //! granted by name come before those a wildcard reaches, until the budget is spent.
 
-use crate::domain::capability::{counting, exactness, is_primary};
+use crate::domain::capability::{RETURN, counting, exactness, is_primary, matches, to_execute, verb};
 use crate::domain::{
     Absence, Assembly, Channel, ContentHash, Decision, Grant, KnownTool, Layer, LayerKind, Lifetime, Permissions,
     TokenCount, Tokens, ToolRef, ToolSpec, Verdict,
@@ -65,9 +65,23 @@ pub fn offer(
     (specs, refs)
 }
 
-/// The granted tools in the order in which they are known, which stays the same from call to call.
+/// Whether a model should know of a tool. One that is granted; a primary of whose kind anything is granted, and all of
+/// them where nothing is: calls are judged by what they reach. And how the directive returns.
+fn is_listed(permissions: &Permissions, tool: &KnownTool) -> bool {
+    let grants = &permissions.grants;
+    match verb(&tool.item) {
+        Some(_) if grants.is_empty() => true,
+        Some(verb) => {
+            let (every, some) = (to_execute(&tool.item), format!("rye.{verb}."));
+            grants.iter().any(|grant| grant.capability.starts_with(&some) || matches(&grant.capability, &every))
+        }
+        None => tool.item == RETURN || permissions.verdict(&tool.capabilities()) != Verdict::Denied,
+    }
+}
+
+/// The listed tools in the order in which they are known, which stays the same from call to call.
 fn decided(permissions: &Permissions, known: Vec<KnownTool>, preload: &Preload) -> Vec<Candidate> {
-    let granted = known.into_iter().filter(|tool| permissions.verdict(&tool.capabilities()) != Verdict::Denied);
+    let granted = known.into_iter().filter(|tool| is_listed(permissions, tool));
     let mut candidates: Vec<Candidate> = granted
         .map(|tool| {
             let off = preload.off.clone().map(|by| Absence::SwitchedOff { by });
@@ -214,6 +228,20 @@ mod tests {
         let preload = Preload { off: None, budget: Tokens(0) };
         let known = vec![tool("rye/fetch", 400), tool("rye/agent/threads/directive_return", 400), tool("a/b", 1)];
         assert_eq!(offered(&["*"], known, &preload).0, ["rye_fetch", "rye_agent_threads_directive_return"]);
+    }
+
+    #[test]
+    fn a_primary_is_listed_where_anything_is_granted_through_it_or_nothing_at_all() {
+        let primaries = || vec![tool("rye/execute", 1), tool("rye/fetch", 1), tool("rye/sign", 1), tool("a/b", 1)];
+        for (grants, names) in [
+            (&[][..], &["rye_execute", "rye_fetch", "rye_sign"][..]),
+            (&["rye.fetch.knowledge.*"], &["rye_fetch"]),
+            (&["rye.execute.tool.a.b"], &["rye_execute", "a_b"]),
+            (&["rye.fetch.*", "rye.sign.*?"], &["rye_fetch", "rye_sign"]),
+            (&["rye.*"], &["rye_execute", "rye_fetch", "rye_sign", "a_b"]),
+        ] {
+            assert_eq!(offered(grants, primaries(), &Preload::default()).0, names, "{grants:?}");
+        }
     }
 
     #[test]

@@ -7,13 +7,17 @@ use super::condition::judge;
 use super::facts::{Facts, Start};
 use super::fill::Filling;
 use super::library::{Library, Loaded, Lost};
-use super::palette::Preload;
+use super::palette::{Preload, offer};
 use super::provider::{self, State, Surroundings};
-use crate::domain::{Absence, Decision, Grant, LayerKind, Lifetime, Origin, Piece, Problem, Severity, Space, Via};
+use crate::domain::capability::RETURN;
+use crate::domain::{
+    Absence, Assembly, Decision, Grant, KnownTool, LayerKind, Lifetime, Origin, Permissions, Piece, Problem, Severity,
+    Space, ToolRef, ToolSpec, Via,
+};
 use crate::items::directive::{BuiltInProvider, Mention, Values};
 use crate::items::hook::{Action, CONTROL_EVENTS, Call, Condition, Hooks, MOST, Position, Primary, ROUTING_EVENT};
 use crate::items::{Hook, Kind, Knowledge};
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -61,6 +65,8 @@ pub struct Plan {
     pub fields: Value,
     /// How many tools may be told.
     pub preload: Preload,
+    /// The tool by which the directive hands back what it promises, if it promises anything.
+    pub returns: Option<KnownTool>,
     /// What is wrong and costs nothing so far.
     pub problems: Vec<Problem>,
 }
@@ -87,6 +93,27 @@ impl Plan {
     #[must_use]
     pub fn state(&self, surroundings: &Surroundings) -> Vec<Piece> {
         self.state.iter().map(|state| state.piece(surroundings)).collect()
+    }
+
+    /// The tools there are, and the one by which the directive returns.
+    #[must_use]
+    pub fn tools(&self, known: Vec<KnownTool>) -> Vec<KnownTool> {
+        let Some(returns) = &self.returns else { return known };
+        let mut tools: Vec<KnownTool> = std::iter::once(returns.clone()).chain(known).collect();
+        // It keeps its name, and stands last.
+        KnownTool::settle_names(&mut tools);
+        tools.rotate_left(1);
+        tools
+    }
+
+    /// Offers tools in a request of this plan, as [`offer`] does.
+    pub fn offer(
+        &self,
+        assembly: &mut Assembly,
+        permissions: &Permissions,
+        known: Vec<KnownTool>,
+    ) -> (Vec<ToolSpec>, Vec<ToolRef>) {
+        offer(assembly, permissions, self.tools(known), &self.preload)
     }
 
     /// The events that say how to go on and have hooks.
@@ -179,7 +206,7 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     ]
     .concat();
     planning.tell_useless_suppressions(&system, &opening);
-    let compaction = planning.compaction();
+    let (compaction, returns) = (planning.compaction(), planning.returns());
     let mut problems = ask.hooks.problems.clone();
     problems.append(&mut planning.problems);
     let ids = chain.iter().map(|link| link.id.clone()).collect();
@@ -197,6 +224,7 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
         hooks,
         fields,
         preload: Preload::default(),
+        returns,
         problems,
     })
 }
@@ -308,6 +336,42 @@ impl Planning<'_> {
             }
         }
         Ok(pieces)
+    }
+
+    /// How the directive returns. A person who reads what it could not do reads `error_detail`.
+    fn returns(&self) -> Option<KnownTool> {
+        let leaf = self.chain.last()?;
+        let outputs = &leaf.loaded.value.outputs;
+        let (first, last) = (outputs.first()?.lines.0, outputs.last()?.lines.1);
+        let described = |kind: &str, text: &str| match kind {
+            // Providers want to know what an array holds.
+            "array" => json!({"type": kind, "description": text, "items": {"type": "string"}}),
+            "string" | "integer" | "number" | "boolean" | "object" => json!({"type": kind, "description": text}),
+            _ => json!({"type": "string", "description": text}),
+        };
+        let mut properties: Map<String, Value> =
+            outputs.iter().map(|output| (output.name.clone(), described(&output.kind, &output.description))).collect();
+        for (name, text) in [
+            ("status", "`error` if the directive cannot be done; else left out"),
+            ("error_detail", "Why it cannot be done"),
+        ] {
+            properties.entry(name).or_insert_with(|| described("string", text));
+        }
+        let required: Vec<&str> =
+            outputs.iter().filter(|output| output.required).map(|output| output.name.as_str()).collect();
+        Some(KnownTool {
+            item: RETURN.to_owned(),
+            aliases: vec!["directive_return".to_owned()],
+            origin: leaf.loaded.origin(&leaf.id, Some((first, last)), None),
+            absent: None,
+            spec: ToolSpec {
+                name: "directive_return".to_owned(),
+                description:
+                    "Hands back what the directive promises, and ends it. Call it once, when all else is done."
+                        .to_owned(),
+                schema: json!({"type": "object", "properties": properties, "required": required}),
+            },
+        })
     }
 
     /// The directive itself, with its inputs filled in.

@@ -5,6 +5,7 @@
 //! refused.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// A pattern that a thread was granted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,17 +64,46 @@ pub fn exactness(pattern: &str) -> (bool, usize) {
     (!pattern.contains(wild), pattern.chars().filter(|letter| !wild(*letter)).count())
 }
 
-/// The capability that running the tool `item` needs.
+/// The tool by which a directive hands back what it promises.
+pub const RETURN: &str = "rye/agent/threads/directive_return";
+
+/// The primaries, through which every item can be reached.
+pub const PRIMARIES: [&str; 3] = ["rye/execute", "rye/fetch", "rye/sign"];
+
+/// The capability that running the tool `item` needs; for a primary, everything that can be reached through it.
 #[must_use]
 pub fn to_execute(item: &str) -> String {
-    format!("rye.execute.tool.{}", item.replace('/', "."))
+    match verb(item) {
+        Some(verb) => format!("rye.{verb}.*"),
+        None => format!("rye.execute.tool.{}", item.replace('/', ".")),
+    }
 }
 
-/// Whether a tool is one of the primaries, through which everything else can be reached, or how a directive returns: its
-/// place in a palette costs nothing.
+/// Whether a tool is a primary, or how a directive returns: its place in a palette costs nothing.
 #[must_use]
 pub fn is_primary(item: &str) -> bool {
-    matches!(item, "rye/execute" | "rye/fetch" | "rye/sign" | "rye/agent/threads/directive_return")
+    item == RETURN || verb(item).is_some()
+}
+
+/// What a primary does: `execute`, `fetch` or `sign`.
+#[must_use]
+pub fn verb(item: &str) -> Option<&str> {
+    item.strip_prefix("rye/").filter(|_| PRIMARIES.contains(&item))
+}
+
+/// The capability that a call of the primary `item` with these arguments needs: what is done to which item. A call that
+/// leaves the kind of item open needs to be allowed for all of them.
+#[must_use]
+pub fn to_reach(item: &str, input: &Value) -> String {
+    let verb = verb(item).unwrap_or(item);
+    let word = |name: &str| input.get(name).and_then(Value::as_str).filter(|word| !word.is_empty());
+    let scope = |scope: &str| scope.strip_suffix(".*").unwrap_or(scope).to_owned();
+    match (word("item_type"), word("item_id"), word("scope")) {
+        (Some(kind), Some(id), _) => format!("rye.{verb}.{kind}.{}", id.replace('/', ".")),
+        (None, None, Some(within)) => format!("rye.{verb}.{}.*", scope(within)),
+        (Some(kind), None, None) => format!("rye.{verb}.{kind}.*"),
+        (Some(_), None, Some(_)) | (None, Some(_), _) | (None, None, None) => format!("rye.{verb}.*"),
+    }
 }
 
 /// The name under which an item is offered to a model: letters, digits and `_`.

@@ -299,6 +299,11 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
+    /// The directive has handed back what it promises.
+    DirectiveReturn {
+        outputs: serde_json::Value,
+        cost: Cost,
+    },
     /// The thread waits until a person lets it go on; at a limit, whose word `limit` is.
     ThreadSuspended {
         cost: Cost,
@@ -380,6 +385,7 @@ impl Event {
                 | Self::ToolCallStart { .. }
                 | Self::ShellStarted { .. }
                 | Self::ToolProcess { .. }
+                | Self::DirectiveReturn { .. }
                 | Self::ThreadSuspended { .. }
                 | Self::ThreadCompleted { .. }
                 | Self::ThreadError { .. }

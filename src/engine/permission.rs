@@ -1,9 +1,10 @@
 //! Whether a tool call may run: what a thread's permissions mean for the tools there are. Pure.
 
 use super::thread::Thread;
-use crate::domain::capability::{flattened, to_execute};
+use crate::domain::capability::{RETURN, flattened, to_execute, to_reach, verb};
 use crate::domain::event::Denial;
 use crate::domain::{ContentHash, Event, KnownTool, ThreadKind, ToolCall, Verdict};
+use serde_json::Value;
 
 /// What a call means: the item, and the capabilities any of which allows it, the item's own first.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,16 +13,36 @@ pub struct Meant {
     pub capabilities: Vec<String>,
 }
 
-/// What `name` means among the tools there are: the name a tool is offered by, its id or another id of its own. A
+/// A call that runs a tool through the primary `execute` is a call of that tool: it is judged, shown and run as such.
+#[must_use]
+pub fn straight(call: ToolCall) -> ToolCall {
+    let word = |name: &str| call.input.get(name).and_then(Value::as_str).map(str::to_owned);
+    let executes = matches!(call.tool.as_str(), "rye_execute" | "rye/execute");
+    let tool = word("item_id").filter(|_| executes && word("item_type").as_deref() == Some("tool"));
+    let Some(tool) = tool else { return call };
+    let input = match call.input.get("parameters") {
+        // Some models write the object as a text.
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_text| text.as_str().into()),
+        Some(Value::Null) | None => serde_json::json!({}),
+        Some(other) => other.clone(),
+    };
+    ToolCall { call_id: call.call_id, tool, input }
+}
+
+/// What `call` means among the tools there are: it has the name a tool is offered by, its id or another id of its own. A
 /// name that no tool has is taken for an id, so that it is denied like one.
 #[must_use]
-pub fn meant(tools: &[KnownTool], name: &str) -> Meant {
+pub fn meant(tools: &[KnownTool], call: &ToolCall) -> Meant {
+    let name = call.tool.as_str();
     let goes_by = |tool: &KnownTool| {
         let mut ids = std::iter::once(&tool.item).chain(&tool.aliases);
         ids.any(|id| id == name || flattened(id) == name)
     };
     let offered = tools.iter().find(|tool| tool.spec.name == name);
     match offered.or_else(|| tools.iter().find(|tool| goes_by(tool))) {
+        Some(tool) if verb(&tool.item).is_some() => {
+            Meant { item: tool.item.clone(), capabilities: vec![to_reach(&tool.item, &call.input)] }
+        }
         Some(tool) => Meant { item: tool.item.clone(), capabilities: tool.capabilities() },
         None => Meant { item: name.to_owned(), capabilities: vec![to_execute(name)] },
     }
@@ -38,7 +59,8 @@ pub fn args_hash(call: &ToolCall) -> ContentHash {
 #[must_use]
 pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
     let Meant { item, capabilities } = meant;
-    let verdict = thread.permissions.verdict(&capabilities);
+    // What a directive promises it may hand back.
+    let verdict = if item == RETURN { Verdict::Allowed } else { thread.permissions.verdict(&capabilities) };
     let capability = capabilities.into_iter().next().unwrap_or_default();
     let (call_id, tool) = (call.call_id.clone(), call.tool.clone());
     match (verdict, thread.kind) {
@@ -81,7 +103,12 @@ pub fn denial_in_words(tool: &str, capability: &str, reason: Denial) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Origin, ToolSpec};
+    use crate::domain::{CallId, Origin, ToolSpec};
+    use serde_json::json;
+
+    fn call(tool: &str, input: Value) -> ToolCall {
+        ToolCall { call_id: CallId("1".into()), tool: tool.into(), input }
+    }
 
     fn tool(item: &str, alias: &str) -> KnownTool {
         let spec = ToolSpec { name: flattened(item), description: String::new(), schema: serde_json::json!({}) };
@@ -92,21 +119,46 @@ mod tests {
     fn a_tool_answers_to_all_of_its_names() {
         let tools = [tool("rye/bash", "rye/bash/bash")];
         for name in ["rye_bash", "rye/bash", "rye/bash/bash", "rye_bash_bash"] {
-            let meant = meant(&tools, name);
+            let meant = meant(&tools, &call(name, json!({})));
             assert_eq!(meant.item, "rye/bash", "{name}");
             assert_eq!(meant.capabilities, ["rye.execute.tool.rye.bash", "rye.execute.tool.rye.bash.bash"]);
         }
-        assert_eq!(meant(&tools, "team/deploy").capabilities, ["rye.execute.tool.team.deploy"]);
+        assert_eq!(meant(&tools, &call("team/deploy", json!({}))).capabilities, ["rye.execute.tool.team.deploy"]);
+    }
+
+    #[test]
+    fn a_primary_needs_what_its_arguments_reach() {
+        let tools = [tool("rye/fetch", "rye/load"), tool("rye/execute", ""), tool("rye/sign", "")];
+        for (name, input, needed) in [
+            ("rye_fetch", json!({"item_type": "knowledge", "item_id": "team/rules"}), "rye.fetch.knowledge.team.rules"),
+            ("rye/load", json!({"item_type": "tool", "item_id": "rye/bash"}), "rye.fetch.tool.rye.bash"),
+            ("rye_fetch", json!({"item_id": "team/rules"}), "rye.fetch.*"),
+            ("rye_fetch", json!({"query": "rules", "scope": "knowledge"}), "rye.fetch.knowledge.*"),
+            ("rye_fetch", json!({"query": "rules", "scope": "knowledge.team.*"}), "rye.fetch.knowledge.team.*"),
+            ("rye_fetch", json!({"query": "rules"}), "rye.fetch.*"),
+            ("rye_execute", json!({"item_type": "directive", "item_id": "a/b"}), "rye.execute.directive.a.b"),
+            ("rye_sign", json!({"item_type": "knowledge", "item_id": "a"}), "rye.sign.knowledge.a"),
+        ] {
+            assert_eq!(meant(&tools, &call(name, input.clone())).capabilities, [needed], "{name} {input}");
+        }
+    }
+
+    #[test]
+    fn executing_a_tool_is_a_call_of_that_tool() {
+        let through = |parameters: Value| {
+            straight(call("rye_execute", json!({"item_type": "tool", "item_id": "rye/bash", "parameters": parameters})))
+        };
+        assert_eq!(through(json!({"command": "ls"})), call("rye/bash", json!({"command": "ls"})));
+        assert_eq!(through(json!("{\"command\": \"ls\"}")), call("rye/bash", json!({"command": "ls"})));
+        assert_eq!(through(Value::Null), call("rye/bash", json!({})));
+        let other = call("rye_execute", json!({"item_type": "directive", "item_id": "a/b"}));
+        assert_eq!(straight(other.clone()), other);
     }
 
     #[test]
     fn other_arguments_have_another_hash() {
-        let call = |command: &str| ToolCall {
-            call_id: crate::domain::CallId("1".into()),
-            tool: "rye_bash".into(),
-            input: serde_json::json!({ "command": command, "a": 1 }),
-        };
-        assert_eq!(args_hash(&call("ls")), args_hash(&call("ls")));
-        assert_ne!(args_hash(&call("ls")), args_hash(&call("ls ")));
+        let hash = |command: &str| args_hash(&call("rye_bash", json!({ "command": command, "a": 1 })));
+        assert_eq!(hash("ls"), hash("ls"));
+        assert_ne!(hash("ls"), hash("ls "));
     }
 }

@@ -31,6 +31,9 @@ pub(super) enum Which {
     MemoryRemove,
     PersonaCreate,
     PersonaSwitch,
+    ExecuteItem,
+    FetchItem,
+    SignItem,
 }
 
 impl Builtin {
@@ -260,5 +263,55 @@ pub(super) const BUILTIN: &[Builtin] = &[
         aliases: &[],
         description: "Takes on a persona that was created before, until another one is taken on.",
         schema: || object(&json!({ "name": text("Its name; `none` to be yourself again") }), &["name"]),
+    },
+    Builtin {
+        which: Which::ExecuteItem,
+        item: "rye/execute",
+        aliases: &[],
+        description: "Runs an item by its id: a tool answers with its result, a knowledge item with its text, a \
+                      directive with instructions for you to follow.",
+        schema: || {
+            object(
+                &json!({
+                    "item_type": { "type": "string", "enum": ["tool", "directive", "knowledge"] },
+                    "item_id": text("Its path below that folder, without the ending, such as team/deploy"),
+                    "parameters": { "type": "object", "description": "What the tool or directive takes" },
+                }),
+                &["item_type", "item_id"],
+            )
+        },
+    },
+    Builtin {
+        which: Which::FetchItem,
+        item: "rye/fetch",
+        aliases: &["rye/load", "rye/search"],
+        description: "Reads an item as it lies in its file, by `item_type` and `item_id`; or finds items by `query`.",
+        schema: || {
+            object(
+                &json!({
+                    "item_type": { "type": "string", "enum": ["directive", "tool", "knowledge"] },
+                    "item_id": text("Its path below that folder, without the ending, such as team/rules"),
+                    "query": text("Words that must all be found; OR, NOT, \"phrases\", * and (…) work"),
+                    "scope": text("Where to find: a kind, or a folder of it as in knowledge.team.*"),
+                    "limit": number("Most results (default 10)"),
+                }),
+                &[],
+            )
+        },
+    },
+    Builtin {
+        which: Which::SignItem,
+        item: "rye/sign",
+        aliases: &[],
+        description: "Signs an item of the project or the person with the person's key, so that later changes show.",
+        schema: || {
+            object(
+                &json!({
+                    "item_type": { "type": "string", "enum": ["directive", "tool", "knowledge"] },
+                    "item_id": text("Its path below that folder, without the ending"),
+                }),
+                &["item_type", "item_id"],
+            )
+        },
     },
 ];

@@ -13,6 +13,7 @@ mod kept;
 mod lines;
 mod list;
 mod output;
+mod primary;
 mod root;
 #[cfg(test)]
 mod tests;
@@ -24,6 +25,7 @@ pub use root::Root;
 
 use crate::domain::capability::to_execute;
 use crate::domain::{Absence, CallId, KnownTool, ToolCall};
+use crate::items::Items;
 use crate::ports::tools::Waiting;
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use bash::Bash;
@@ -65,6 +67,10 @@ pub struct Workshop {
     pub files: Vec<KnownTool>,
     /// Which addresses `fetch` may ask.
     pub reach: Reach,
+    /// The items there were when the thread began, and how they are judged.
+    pub items: Items,
+    /// The folder that holds the person's `.ai`, with their keys.
+    pub user_space: PathBuf,
 }
 
 /// Runs the built-in tools.
@@ -89,6 +95,11 @@ impl Toolbox {
 impl Shared {
     fn names(&self) -> MutexGuard<'_, LineNames> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The items as they are now.
+    fn items(&self) -> Items {
+        self.workshop.items.afresh()
     }
 }
 
@@ -144,7 +155,10 @@ impl ToolRunner for Toolbox {
                 | Which::MemoryUpdate
                 | Which::MemoryRemove
                 | Which::PersonaCreate
-                | Which::PersonaSwitch => return None,
+                | Which::PersonaSwitch
+                | Which::ExecuteItem
+                | Which::FetchItem
+                | Which::SignItem => return None,
             };
             preview.ok()
         })
@@ -230,6 +244,11 @@ impl Toolbox {
             Which::MemoryUpdate => off_loop(move |_| kept::update(&shared.workshop.memory, arguments(input)?)).await,
             Which::MemoryRemove => off_loop(move |_| kept::remove(&shared.workshop.memory, &arguments(input)?)).await,
             Which::PersonaCreate => off_loop(move |_| kept::create(&shared.workshop.personas, arguments(input)?)).await,
+            Which::FetchItem => off_loop(move |_| primary::fetch(&shared.items(), arguments(input)?)).await,
+            Which::ExecuteItem => off_loop(move |_| primary::execute(&shared.items(), arguments(input)?)).await,
+            Which::SignItem => {
+                off_loop(move |_| primary::sign(&shared.items(), &shared.workshop.user_space, &arguments(input)?)).await
+            }
             Which::PersonaSwitch => {
                 let found = off_loop(move |_| kept::persona(&shared.workshop.personas, &arguments(input)?)).await?;
                 let answer = match &found {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::event::Process;
 use crate::domain::{CallId, Persona};
+use crate::items::{Items, Spaces};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -51,6 +52,8 @@ impl Bench {
             personas: folder.path().join("personas.json"),
             files: Vec::new(),
             reach: Reach::Public,
+            items: Items::list(&Spaces::new(folder.path(), &folder.path().join("home"), [])),
+            user_space: folder.path().join("home"),
         });
         Self { folder, toolbox, ears: Ears::default() }
     }
@@ -235,7 +238,79 @@ fn built_in_tools_have_the_parameters_of_their_format() {
         "rye/file-system/grep: include path pattern*",
         "rye/bash: command* timeout working_dir",
         "rye/web/fetch/fetch: format timeout url*",
+        "rye/execute: item_id* item_type* parameters",
+        "rye/fetch: item_id item_type limit query scope",
+        "rye/sign: item_id* item_type*",
     ] {
         assert!(told.iter().any(|tool| tool == expected), "{expected} is not in {told:?}");
     }
+}
+
+fn item(bench: &Bench, path: &str, text: &str) {
+    let file = bench.folder.path().join(".ai").join(path);
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(file, text).unwrap();
+}
+
+const RULES: &str =
+    "```yaml\nname: rules\ntitle: House rules\nentry_type: context\nversion: \"1.0.0\"\n```\nBe kind.\n";
+
+#[tokio::test]
+async fn items_are_fetched_by_id_and_found_by_words() {
+    let bench = Bench::new(&[]);
+    item(&bench, "knowledge/team/rules.md", RULES);
+    item(&bench, "tools/team/rules.yaml", "tool_type: config\n");
+    let fetched = bench.run("rye/fetch", json!({"item_type": "knowledge", "item_id": "team/rules"})).await;
+    assert_eq!(fetched.output, format!("knowledge `team/rules`, project, .ai/knowledge/team/rules.md\n\n{RULES}"));
+    let both = bench.run("rye/fetch", json!({"item_id": "team/rules"})).await;
+    assert_eq!(both.error.unwrap(), "`team/rules` is a tool and a knowledge: say which by `item_type`.");
+    let gone = bench.run("rye/fetch", json!({"item_type": "knowledge", "item_id": "team/rule"})).await;
+    assert_eq!(gone.error.unwrap(), "there is no knowledge `team/rule`; near is `team/rules`.");
+    let found = bench.run("rye/fetch", json!({"query": "house kind", "scope": "knowledge"})).await;
+    assert_eq!(found.output, "1 item fits.\n\n- knowledge `team/rules` (project): House rules");
+    let none = bench.run("rye/fetch", json!({"query": "house NOT kind"})).await;
+    assert_eq!(none.output, "No item fits `house NOT kind`.");
+    for bad in [json!({}), json!({"query": "("}), json!({"query": "a", "scope": "everything"})] {
+        assert!(bench.run("rye/fetch", bad.clone()).await.error.is_some(), "{bad}");
+    }
+    // Nothing outside the folders of items has an id.
+    for id in ["../secret", "/etc/passwd", "team/../../secret"] {
+        let outside = bench.run("rye/fetch", json!({"item_type": "knowledge", "item_id": id})).await;
+        assert!(outside.error.unwrap().starts_with("there is no knowledge"), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn knowledge_and_directives_are_executed_inline() {
+    let bench = Bench::new(&[]);
+    item(&bench, "knowledge/team/rules.md", RULES);
+    let ship = "```xml\n<directive name=\"ship\" version=\"1.0.0\"><inputs><input name=\"to\" type=\"string\" \
+                required=\"true\">Where</input></inputs></directive>\n```\nShip it to {input:to}. Keep {input:other}.\n";
+    item(&bench, "directives/team/ship.md", ship);
+    let execute = async |input: Value| bench.run("rye/execute", input).await;
+    let told = execute(json!({"item_type": "knowledge", "item_id": "team/rules"})).await;
+    assert_eq!((told.output.as_str(), told.error), ("Be kind.", None));
+    let call = |parameters: Value| json!({"item_type": "directive", "item_id": "team/ship", "parameters": parameters});
+    let told = execute(call(json!({"to": "{input:other}"}))).await;
+    assert_eq!(told.output, "Follow these directions now:\n\nShip it to {input:other}. Keep {input:other}.");
+    let missing = execute(call(json!({}))).await;
+    assert_eq!(missing.error.unwrap(), "the input `to` is missing: Where.");
+    let mut forked = call(json!({"to": "x"}));
+    forked["thread"] = json!("fork");
+    assert!(execute(forked).await.error.unwrap().starts_with("Threads cannot start others yet."));
+}
+
+#[tokio::test]
+async fn items_are_signed_with_the_persons_key_but_not_shipped_ones() {
+    let bench = Bench::new(&[]);
+    item(&bench, "knowledge/team/rules.md", RULES);
+    let sign = async |id: &str| bench.run("rye/sign", json!({"item_type": "knowledge", "item_id": id})).await;
+    assert!(sign("team/rules").await.error.unwrap().contains("levain keys generate"));
+    crate::items::signature::SigningKey::generate(&bench.folder.path().join("home")).unwrap();
+    let signed = sign("team/rules").await;
+    assert!(signed.output.starts_with("Signed .ai/knowledge/team/rules.md by "), "{signed:?}");
+    let text = std::fs::read_to_string(bench.folder.path().join(".ai/knowledge/team/rules.md")).unwrap();
+    assert!(text.starts_with("<!-- levain:signed:") && text.ends_with(RULES), "{text}");
+    let shipped = sign("levain/core/Identity").await;
+    assert_eq!(shipped.error.unwrap(), "Items that are shipped cannot be signed.");
 }

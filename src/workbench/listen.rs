@@ -381,6 +381,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::ContextWindowPressure { .. }
         | Event::ContextLimitReached { .. }
         | Event::CompactRequested {}
+        | Event::DirectiveReturn { .. }
         | Event::ContextCompacted { .. }
         | Event::PermissionsSet { .. }
         | Event::PersonaChanged { .. }

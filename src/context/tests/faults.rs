@@ -16,7 +16,7 @@ fn the_standard_base_registers_every_tool_and_all_primaries() {
     let permissions = Permissions { grants: plan.capabilities.clone(), allowed: Vec::new() };
     let known = ["rye/execute", "rye/fetch", "rye/sign", "rye/bash", "team/ship"].map(tool).to_vec();
     let mut assembly = assemble(&Parts::default());
-    let (specs, _) = offer(&mut assembly, &permissions, known, &plan.preload);
+    let (specs, _) = plan.offer(&mut assembly, &permissions, known);
     assert_eq!(specs.len(), 5);
     let lines = tree(&plan.capabilities, assembly.layers.iter(), |id| vec![to_execute(id)]);
     assert!(lines.iter().any(|line| line.trim() == "bash"), "{lines:?}");

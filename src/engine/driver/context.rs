@@ -72,7 +72,7 @@ impl<A: Audience> Driver<A> {
         }
         if let Some(seen) = self.seen() {
             let assembly = self.with_what_was_said(&plan.system, &seen.state);
-            self.prepare(request, attempt, assembly).await;
+            self.prepare(&plan, request, attempt, assembly).await;
         } else if plan.state.iter().any(State::needs_surroundings) {
             let (planner, around) = (Arc::clone(&self.settings.planner), Arc::clone(&plan));
             let surroundings = Box::pin(async move { planner.surroundings(&around.state).await });
@@ -96,7 +96,7 @@ impl<A: Audience> Driver<A> {
         }
         let surroundings = Surroundings { persona: self.thread.persona.clone(), ..surroundings };
         let assembly = self.with_what_was_said(&plan.system, &plan.state(&surroundings));
-        self.prepare(request, attempt, assembly).await;
+        self.prepare(plan, request, attempt, assembly).await;
     }
 
     /// The request could not be made.

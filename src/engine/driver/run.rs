@@ -6,7 +6,8 @@ use super::context::{Looking, Planner, found};
 use super::person::attached;
 use super::room::Giving;
 use super::tools::{News, RunningTool, news};
-use crate::context::{Plan, is_told, offer, tree};
+use crate::context::{Plan, is_told, tree};
+use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
     Assembly, Command, ContentHash, Event, Held, ModelRef, Money, Record, Status, ThreadKind, Tokens, ToolCall,
@@ -302,6 +303,7 @@ impl<A: Audience> Driver<A> {
                         self.todo.push_back(Effect::Emit(Event::Notice { text }));
                     }
                 }
+                Effect::RunTool { call, item, .. } if item == RETURN => self.hand_back(call).await,
                 Effect::RunTool { call, item, preview } => {
                     self.tool = Some(RunningTool::start(self.settings.tools.clone(), call, item, preview));
                 }
@@ -398,7 +400,7 @@ impl<A: Audience> Driver<A> {
         self.settings.audience.changed(self.thread.state(window));
     }
 
-    pub(super) async fn prepare(&mut self, request: u32, attempt: u32, assembly: Assembly) {
+    pub(super) async fn prepare(&mut self, plan: &Plan, request: u32, attempt: u32, assembly: Assembly) {
         let model = self.thread.model.clone();
         let provider = match self.settings.outside.provider(&model) {
             Ok(provider) => provider,
@@ -420,8 +422,7 @@ impl<A: Audience> Driver<A> {
         let (specs, tools) = if let Some(seen) = self.seen() {
             seen.offer(&mut recorded)
         } else {
-            let preload = self.plan.as_ref().map(|plan| plan.preload.clone()).unwrap_or_default();
-            offer(&mut recorded, &self.thread.permissions, known, &preload)
+            plan.offer(&mut recorded, &self.thread.permissions, known)
         };
         let needs = |item: &str| needed.get(item).cloned().unwrap_or_default();
         self.capabilities = Some(tree(&self.thread.permissions.grants, recorded.layers.iter(), needs));
@@ -605,7 +606,9 @@ impl<A: Audience> Driver<A> {
 
     /// Lets the rule decide about a call, and puts what follows at the head of what is to be done.
     async fn authorise(&mut self, call: &ToolCall) {
-        let meant = permission::meant(&self.settings.tools.tools(), &call.tool);
+        let known = self.settings.tools.tools();
+        let known = self.plan.as_ref().map_or_else(|| known.clone(), |plan| plan.tools(known.clone()));
+        let meant = permission::meant(&known, call);
         let item = meant.item.clone();
         let mut event = permission::decide(&self.thread, meant, call);
         if let Event::ApprovalRequested { preview, .. } = &mut event {

@@ -1,9 +1,13 @@
 //! The tool call under way: running it, and hearing what it says meanwhile.
 
+use super::Audience;
+use super::run::Driver;
 use crate::domain::event::Process;
-use crate::domain::{CallId, Persona, ToolCall};
+use crate::domain::{CallId, Event, Persona, ToolCall};
+use crate::engine::thread::Effect;
 use crate::ports::tools::Waiting;
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
+use serde_json::Value;
 use std::future::{Future, pending};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -101,6 +105,50 @@ impl RunningTool {
             outcome = &mut self.job => News::Ended(outcome),
         }
     }
+}
+
+impl<A: Audience> Driver<A> {
+    /// Takes what the directive hands back, if nothing of it is missing, and answers the call.
+    pub(super) async fn hand_back(&mut self, call: ToolCall) {
+        let ToolCall { call_id, input, .. } = call;
+        let answer = match self.planned().await {
+            Ok(plan) => plan.returns.as_ref().map_or_else(
+                || Err("This directive promises nothing that could be handed back.".to_owned()),
+                |returns| is_whole(&returns.spec.schema, &input),
+            ),
+            Err(error) => Err(error.message),
+        };
+        let (output, error) = match answer {
+            Ok(()) => ("It is handed back.".to_owned(), None),
+            Err(why) => (why.clone(), Some(why)),
+        };
+        let taken = error.is_none().then(|| Event::DirectiveReturn { outputs: input, cost: self.thread.cost });
+        let answered = Event::ToolCallResult { call_id, output, error };
+        for event in taken.into_iter().chain([answered]).rev() {
+            self.todo.push_front(Effect::Emit(event));
+        }
+    }
+}
+
+/// Whether `outputs` hold everything that `schema` asks for, or say why they do not.
+fn is_whole(schema: &Value, outputs: &Value) -> Result<(), String> {
+    let Some(outputs) = outputs.as_object() else {
+        return Err("Nothing was taken: the arguments are not a JSON object.".to_owned());
+    };
+    let given = |name: &str| match outputs.get(name) {
+        None | Some(Value::Null) => false,
+        Some(Value::String(text)) => !text.trim().is_empty(),
+        Some(_) => true,
+    };
+    if outputs.get("status").and_then(Value::as_str) == Some("error") {
+        return Ok(());
+    }
+    let asked = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let missing: Vec<String> = asked.filter(|name| !given(name)).map(|name| format!("`{name}`")).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(format!("Nothing was taken: {} missing. Call it again with everything.", missing.join(", ")))
 }
 
 /// The next news of `tool`; waits for ever without one.

@@ -20,6 +20,8 @@ pub enum Question {
     Pressure { share: Share, attempt: u32 },
     /// It fills the window.
     Full { share: Share, attempt: u32 },
+    /// The directive has handed back what it promises.
+    Returned { outputs: Value },
     /// A one-shot thread has done what it was asked.
     Completion,
 }
@@ -53,6 +55,7 @@ impl Question {
             Self::Step => "after_step",
             Self::Pressure { .. } => "context_window_pressure",
             Self::Full { .. } => "context_limit_reached",
+            Self::Returned { .. } => "directive_return",
             Self::Completion => "after_complete",
         }
     }
@@ -85,6 +88,7 @@ impl Question {
                 json!({"limit_code": code, "current_value": current, "current_max": maximum})
             }
             Self::Pressure { share, .. } | Self::Full { share, .. } => share.fields(),
+            Self::Returned { outputs } => json!({"outputs": outputs}),
             Self::Step | Self::Completion => json!({}),
         };
         let cost = &thread.cost;
@@ -116,6 +120,7 @@ impl Question {
             Self::Pressure { share, .. } | Self::Full { share, .. } => {
                 format!("the context takes {} of the window", share.percent())
             }
+            Self::Returned { .. } => "the directive has returned".to_owned(),
             Self::Completion => "it has done what it was asked".to_owned(),
         }
     }
@@ -168,6 +173,7 @@ fn answer(thread: &mut Thread, question: Question, action: Option<Control>, hook
                 | Question::Step
                 | Question::Pressure { .. }
                 | Question::Full { .. }
+                | Question::Returned { .. }
                 | Question::Completion => format!("{}{by}", question.reason()),
             };
             push_partial(thread, question);
@@ -196,8 +202,22 @@ fn answer(thread: &mut Thread, question: Question, action: Option<Control>, hook
             prepare_anyway(thread, attempt)
         }
         Question::Full { attempt, .. } => make_room(thread, Room::ForRequest { attempt }),
+        Question::Returned { outputs } => match gave_up(&outputs) {
+            Some(error) if thread.kind == ThreadKind::OneShot => {
+                thread.phase = Phase::Idle;
+                vec![Effect::Emit(Event::ThreadError { cost: thread.cost, error })]
+            }
+            Some(_) | None => take_prompts(thread, true),
+        },
         Question::Completion => vec![Effect::Emit(Event::ThreadCompleted { cost: thread.cost })],
     }
+}
+
+/// Why the directive could not do what it promises, where it says so.
+fn gave_up(outputs: &Value) -> Option<String> {
+    let word = |name: &str| outputs.get(name).and_then(Value::as_str);
+    let why = word("error_detail").filter(|why| !why.trim().is_empty()).unwrap_or("the directive returned an error");
+    (word("status") == Some("error")).then(|| why.to_owned())
 }
 
 /// Another try, as often as the rules allow: because a hook asked for it, or because such failures may pass.
@@ -246,9 +266,11 @@ fn suspend(thread: &mut Thread, question: Question) -> Vec<Effect> {
     let onward = match &question {
         Question::Limit { .. } => "send a message to let it go on with as much again",
         Question::Full { .. } => "/compact makes room, then send a message to let it go on",
-        Question::Failed { .. } | Question::Step | Question::Pressure { .. } | Question::Completion => {
-            "send a message to let it go on"
-        }
+        Question::Failed { .. }
+        | Question::Step
+        | Question::Pressure { .. }
+        | Question::Returned { .. }
+        | Question::Completion => "send a message to let it go on",
     };
     let reason = format!("{}; {onward}", question.reason());
     push_partial(thread, question);

@@ -44,6 +44,8 @@ pub struct Thread {
     pub(super) notes: Vec<Message>,
     /// System text of the newest request, as its hash; a change is an event.
     pub system: Option<String>,
+    /// What the directive has handed back in the answer whose calls are being run.
+    pub(super) returned: Option<serde_json::Value>,
     /// Prompt and answer of the newest call.
     pub context: Tokens,
     pub context_exact: bool,
@@ -152,6 +154,7 @@ impl Thread {
             shells: 0,
             notes: Vec::new(),
             system: None,
+            returned: None,
             context: Tokens(0),
             context_exact: false,
             pressed: false,

@@ -11,6 +11,7 @@ use crate::engine::permission;
 use std::collections::VecDeque;
 
 mod control;
+mod returning;
 
 /// A thread driven without a driver: emitted events are applied at once, calls are decided about by the rule, the other
 /// effects are collected.
@@ -36,7 +37,7 @@ impl Bench {
             let event = if let Effect::Emit(event) = effect {
                 event
             } else if let Effect::Authorise(call) = &effect {
-                permission::decide(&self.thread, permission::meant(&[], &call.tool), call)
+                permission::decide(&self.thread, permission::meant(&[], call), call)
             } else {
                 rest.push(effect);
                 continue;

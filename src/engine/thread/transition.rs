@@ -134,6 +134,10 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             }
         }
         Event::ContextCompacted { .. } => compacted(thread, &record.event),
+        Event::DirectiveReturn { outputs, .. } => {
+            thread.returned = Some(outputs.clone());
+            Vec::new()
+        }
         Event::ThreadSuspended { limit, .. } => {
             thread.phase = Phase::Suspended { limit: *limit };
             vec![Effect::End(Status::Suspended)]
@@ -456,7 +460,7 @@ fn answered(thread: &mut Thread, stop: &StopReason, message: &Message) -> Vec<Ef
         | StopReason::Refusal
         | StopReason::Other { .. } => {
             thread.push(message.clone());
-            let calls: Vec<ToolCall> = message.calls().cloned().collect();
+            let calls: Vec<ToolCall> = message.calls().cloned().map(permission::straight).collect();
             if calls.is_empty() {
                 return take_prompts(thread, true);
             }
@@ -546,12 +550,13 @@ fn tool_answered(thread: &mut Thread, call_id: &CallId, output: &str, error: boo
         None => (std::mem::take(results), *stopping),
     };
     thread.push(Message { role: Role::User, blocks });
+    let question = thread.returned.take().map_or(Question::Step, |outputs| Question::Returned { outputs });
     match stopping {
         Some(scope) => {
             thread.phase = Phase::Stopping { scope, since: now };
             vec![Effect::Emit(Event::TurnCancelled { after_ms: 0 })]
         }
-        None => ask(thread, Question::Step),
+        None => ask(thread, question),
     }
 }
 

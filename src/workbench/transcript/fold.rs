@@ -123,6 +123,7 @@ impl Transcript {
             | Event::RulesSet { .. }
             | Event::HookDecided { .. }
             | Event::CompactRequested {}
+            | Event::DirectiveReturn { .. }
             | Event::ToolProcess { .. }
             | Event::CancelRequested { .. }
             | Event::Unknown { .. }

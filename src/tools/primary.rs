@@ -1,0 +1,150 @@
+//! The primaries: finding, reading, running and signing items by their id.
+//!
+//! Running a tool never comes here: such a call is taken for a call of that tool from the beginning. Items are listed
+//! afresh for each call, since a thread outlives many changes of them.
+
+use super::{Answer, Failed};
+use crate::domain::Space;
+use crate::items::directive::interpolate;
+use crate::items::search::{Query, Scope, search};
+use crate::items::signature::{self, SigningKey};
+use crate::items::{Directive, Found, Item, Items, Kind, Knowledge};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// As many results of a search are told where nothing else is asked for.
+const RESULTS: usize = 10;
+
+#[derive(Deserialize)]
+pub(super) struct Fetch {
+    item_type: Option<Kind>,
+    item_id: Option<String>,
+    query: Option<String>,
+    scope: Option<String>,
+    limit: Option<usize>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Named {
+    item_type: Kind,
+    item_id: String,
+    #[serde(default)]
+    parameters: Map<String, Value>,
+    thread: Option<String>,
+}
+
+impl From<crate::domain::Problem> for Failed {
+    fn from(problem: crate::domain::Problem) -> Self {
+        Self(problem.to_string())
+    }
+}
+
+/// An item as its file tells it, or what a query finds.
+pub(super) fn fetch(items: &Items, fetch: Fetch) -> Answer {
+    match (fetch.item_id.as_deref().filter(|id| !id.is_empty()), fetch.query.as_deref()) {
+        (Some(id), _) => read(items, fetch.item_type, id),
+        (None, Some(query)) => find(items, &fetch, query),
+        (None, None) => Err(Failed("Give `item_id` to read an item, or `query` to find some.".to_owned())),
+    }
+}
+
+fn read(items: &Items, kind: Option<Kind>, id: &str) -> Answer {
+    let kinds = kind.map_or(Kind::ALL.to_vec(), |kind| vec![kind]);
+    let mut found: Vec<Found<'_>> = kinds.iter().filter_map(|kind| items.find(*kind, id).ok()).collect();
+    let Some(one) = found.pop() else {
+        let why = kinds.into_iter().filter_map(|kind| items.find(kind, id).err());
+        return Err(Failed(why.map(|missing| format!("{missing}.")).collect::<Vec<_>>().join("\n")));
+    };
+    if let Some(other) = found.pop() {
+        let (one, other) = (one.item.kind.word(), other.item.kind.word());
+        return Err(Failed(format!("`{id}` is a {one} and a {other}: say which by `item_type`.")));
+    }
+    let text = items.read(one.item)?;
+    let mut answer = format!("{} `{id}`, {}, {}", one.item.kind.word(), place(items, one.item), one.item.path);
+    for hidden in one.shadows {
+        // Writing to a text cannot fail.
+        let _ok = write!(answer, "; it hides {} of the {} space", hidden.path, place(items, hidden));
+    }
+    Ok(format!("{answer}\n\n{text}"))
+}
+
+/// The space an item lies in: `project`, `system:team`.
+fn place(items: &Items, item: &Item) -> String {
+    items.root(item).map(ToString::to_string).unwrap_or_default()
+}
+
+fn find(items: &Items, fetch: &Fetch, query: &str) -> Answer {
+    let parsed = Query::parse(query).map_err(|bad| Failed(format!("`{query}`: {bad}")))?;
+    let scope: Scope = match (&fetch.scope, fetch.item_type) {
+        (Some(scope), _) => scope.parse().map_err(|bad: crate::items::search::BadScope| Failed(bad.to_string()))?,
+        (None, kind) => Scope { kind, ..Scope::default() },
+    };
+    let hits = search(items, &parsed, &scope);
+    let mut answer = match hits.len() {
+        0 => return Ok(format!("No item fits `{query}`.")),
+        1 => "1 item fits.\n".to_owned(),
+        count => format!("{count} items fit.\n"),
+    };
+    for hit in hits.iter().take(fetch.limit.unwrap_or(RESULTS)) {
+        let about = [&hit.card.title, &hit.card.description].into_iter().find(|text| !text.trim().is_empty());
+        let about = about
+            .map_or(String::new(), |about| format!(": {}", about.split_whitespace().collect::<Vec<_>>().join(" ")));
+        let hidden = hit.shadowed_by.map_or("", |_| ", hidden by another of this id");
+        let _ok = write!(
+            answer,
+            "\n- {} `{}` ({}{hidden}){about}",
+            hit.item.kind.word(),
+            hit.item.id,
+            place(items, hit.item)
+        );
+    }
+    Ok(answer)
+}
+
+/// What a knowledge item says, or what a directive wants done.
+pub(super) fn execute(items: &Items, named: Named) -> Answer {
+    let Named { item_type, item_id: id, parameters, thread } = named;
+    if thread.is_some_and(|thread| thread != "inline") {
+        return Err(Failed(
+            "Threads cannot start others yet. Leave `thread` out, and follow the directive yourself.".to_owned(),
+        ));
+    }
+    let found = items.find(item_type, &id).map_err(|missing| Failed(format!("{missing}.")))?;
+    let (text, file) = (items.read(found.item)?, items.file(found.item));
+    match item_type {
+        Kind::Knowledge => Ok(Knowledge::parse(&text, &file).0.body),
+        Kind::Directive => {
+            let directive = Directive::parse(&text, &file).0;
+            let inputs = directive
+                .accept(parameters.into_iter().map(as_text).collect())
+                .map_err(|bad| Failed(bad.iter().map(|bad| format!("{bad}.")).collect::<Vec<_>>().join("\n")))?;
+            Ok(format!("Follow these directions now:\n\n{}", interpolate(&directive.body, &inputs)))
+        }
+        Kind::Tool => Err(Failed(format!("`{id}` cannot be executed from within another call."))),
+    }
+}
+
+/// A parameter as the text that inputs are.
+fn as_text((name, value): (String, Value)) -> (String, String) {
+    match value {
+        Value::String(text) => (name, text),
+        other => (name, other.to_string()),
+    }
+}
+
+/// Signs an item of the project or the person with the person's key.
+pub(super) fn sign(items: &Items, user_space: &Path, named: &Named) -> Answer {
+    let found = items.find(named.item_type, &named.item_id).map_err(|missing| Failed(format!("{missing}.")))?;
+    if items.space(found.item) == Space::System {
+        return Err(Failed("Items that are shipped cannot be signed.".to_owned()));
+    }
+    // It must still be read from within its space.
+    let _text = items.look(found.item)?;
+    let key = SigningKey::load(user_space).map_err(|error| Failed(format!("{error}.")))?;
+    let time = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let signed =
+        signature::sign_file(&items.file(found.item), &key, &time).map_err(|error| Failed(format!("{error}.")))?;
+    Ok(format!("Signed {} by {}.", found.item.path, signed.fingerprint))
+}
