@@ -114,7 +114,7 @@ pub fn search<'a>(items: &'a Items, query: &Query, scope: &Scope) -> Vec<Hit<'a>
         }
     }
     hits.sort_by(|one, other| {
-        let place = |hit: &Hit<'_>| (items.space(hit.item) as u8, hit.item.id.clone(), hit.item.kind);
+        let place = |hit: &Hit<'a>| (items.space(hit.item) as u8, &hit.item.id, hit.item.kind);
         other.score.total_cmp(&one.score).then_with(|| place(one).cmp(&place(other)))
     });
     hits
