@@ -2,6 +2,7 @@
 
 use super::key::Key;
 use super::table::{CommandId, Context, TABLE};
+use crate::domain::nearest;
 use std::fmt;
 use std::ops::Range;
 use toml::Spanned;
@@ -153,12 +154,10 @@ fn read_entry(entry: &Spanned<DeValue<'_>>) -> Result<Entry, Fault> {
     let command = if command == NOTHING {
         None
     } else {
-        let nearest = || {
-            let names = TABLE.iter().map(|row| row.name);
-            names.min_by_key(|name| distance(name, command)).unwrap_or_default()
-        };
         Some(CommandId::from_name(command).ok_or_else(|| {
-            (command_span, format!("there is no command `{command}`; the nearest is `{}`", nearest()))
+            let near = nearest(command, TABLE.iter().map(|row| row.name));
+            let near = near.map(|name| format!("; near is `{name}`")).unwrap_or_default();
+            (command_span, format!("there is no command `{command}`{near}"))
         })?)
     };
     let context = if table.contains_key("context") {
@@ -180,22 +179,6 @@ fn read_entry(entry: &Spanned<DeValue<'_>>) -> Result<Entry, Fault> {
         None => vec![parse(keys)?],
     };
     Ok(Entry { keys, command, context })
-}
-
-/// How many letters must be changed, added or taken away to make one text the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (index, letter) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = index + 1;
-        for column in 1..=other.len() {
-            let change = diagonal + usize::from(letter != other[column - 1]);
-            diagonal = row[column];
-            row[column] = change.min(row[column] + 1).min(row[column - 1] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]
@@ -249,7 +232,7 @@ colour = "red"
         assert_eq!(
             problems,
             [
-                "mine.toml:3: there is no command `prompt.sned`; the nearest is `prompt.send`",
+                "mine.toml:3: there is no command `prompt.sned`; near is `prompt.send`",
                 "mine.toml:5: `hyper-s` is no key; write for example ctrl-p, alt-enter, F1 or ?",
                 "mine.toml:7: there is no context `nowhere`; use one of composer, text, empty, working, scrolled, approval, answering, anywhere, reading, search, completion, form, picker, list, threads, items, layers, preview, sheet, queue, pager",
                 "mine.toml:8: a key is a text",

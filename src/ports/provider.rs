@@ -27,6 +27,14 @@ pub struct CallRequest {
     pub attempt: u32,
 }
 
+impl CallRequest {
+    /// How many calls of tools were made so far.
+    #[must_use]
+    pub fn calls(&self) -> usize {
+        self.messages.iter().map(|message| message.calls().count()).sum()
+    }
+}
+
 /// A piece of an answer. A stream is zero or more pieces and then exactly one `Finished`, or an error.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ProviderEvent {

@@ -3,11 +3,12 @@
 //! A wire form brings a [`Reader`], which turns one server-sent event into provider events. What it means when the
 //! connection ends before the marker is decided here.
 
-use super::http::{Http, Post};
+use super::http::{Http, Post, protocol_error};
 use super::sse::{self, SseEvent};
 use crate::domain::event::{CallError, ErrorCategory, StopReason};
 use crate::ports::{ProviderEvent, ProviderStream};
 use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
+use serde::Deserialize;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -24,6 +25,14 @@ pub(crate) trait Reader: Send + Unpin + 'static {
     /// # Errors
     /// The error that the event carries, or that it could not be read.
     fn read(&mut self, event: &SseEvent, events: &mut Events) -> Result<(), CallError>;
+}
+
+/// What an event says.
+///
+/// # Errors
+/// That it could not be read.
+pub(crate) fn parsed<'a, T: Deserialize<'a>>(event: &'a SseEvent) -> Result<T, CallError> {
+    serde_json::from_str(&event.data).map_err(|error| protocol_error(&error.to_string()))
 }
 
 /// Asks and reads: `post` makes the request, off the caller's path, because a long history takes a while to write.

@@ -66,7 +66,7 @@ impl Provider for Anthropic {
 
     fn call(&self, request: CallRequest) -> ProviderStream {
         let provider = self.clone();
-        let reader = reply::MessagesReader::new(self.site.key.clone());
+        let reader = reply::MessagesReader::new(self.site.key.clone(), request.calls());
         answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
     }
 }
@@ -74,7 +74,7 @@ impl Provider for Anthropic {
 /// A reader for the fuzzer.
 #[cfg(fuzzing)]
 pub(super) fn reader() -> impl answer::Reader {
-    reply::MessagesReader::new(None)
+    reply::MessagesReader::new(None, 0)
 }
 
 #[cfg(test)]

@@ -68,8 +68,7 @@ impl Provider for Gemini {
 
     fn call(&self, request: CallRequest) -> ProviderStream {
         let provider = self.clone();
-        let earlier = request.messages.iter().map(|message| message.calls().count()).sum();
-        let reader = reply::GeminiReader::new(self.site.key.clone(), earlier);
+        let reader = reply::GeminiReader::new(self.site.key.clone(), request.calls());
         answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
     }
 }

@@ -16,6 +16,9 @@ const CONNECT: Duration = Duration::from_millis(150);
 /// How long everything may take.
 const ALL: Duration = Duration::from_millis(400);
 
+/// Most bytes of a list of models.
+const LARGEST: usize = 4 << 20;
+
 /// A running server and what it can be asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
@@ -64,8 +67,15 @@ impl Providers {
 }
 
 async fn ask(client: Client, provider: &'static str, url: Url) -> Option<Found> {
-    let response = client.get(url).send().await.ok().filter(|response| response.status().is_success())?;
-    let list: List = serde_json::from_slice(&response.bytes().await.ok()?).ok()?;
+    let mut response = client.get(url).send().await.ok().filter(|response| response.status().is_success())?;
+    let mut body = Vec::new();
+    while let Some(piece) = response.chunk().await.ok()? {
+        body.extend_from_slice(&piece);
+        if body.len() > LARGEST {
+            return None;
+        }
+    }
+    let list: List = serde_json::from_slice(&body).ok()?;
     let talks = |id: &str| !id.is_empty() && !id.contains("embed");
     let ids = list.data.into_iter().map(|entry| entry.id).filter(|id| talks(id));
     let models: Vec<ModelRef> = ids.map(|id| ModelRef::new(provider, &id)).collect();

@@ -6,6 +6,7 @@
 
 mod answer;
 pub mod anthropic;
+mod calls;
 pub mod catalog;
 pub mod classify;
 mod count;

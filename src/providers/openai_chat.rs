@@ -59,7 +59,7 @@ impl Provider for OpenAiChat {
 
     fn call(&self, request: CallRequest) -> ProviderStream {
         let provider = self.clone();
-        let reader = reply::ChatReader::new(self.site.key.clone());
+        let reader = reply::ChatReader::new(self.site.key.clone(), request.calls());
         answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
     }
 }
@@ -67,7 +67,7 @@ impl Provider for OpenAiChat {
 /// A reader for the fuzzer.
 #[cfg(fuzzing)]
 pub(super) fn reader() -> impl answer::Reader {
-    reply::ChatReader::new(None)
+    reply::ChatReader::new(None, 0)
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ impl Provider for OpenAiResponses {
 
     fn call(&self, request: CallRequest) -> ProviderStream {
         let provider = self.clone();
-        let reader = reply::ResponsesReader::new(self.site.key.clone());
+        let reader = reply::ResponsesReader::new(self.site.key.clone(), request.calls());
         answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
     }
 }
@@ -54,5 +54,5 @@ impl Provider for OpenAiResponses {
 /// A reader for the fuzzer.
 #[cfg(fuzzing)]
 pub(super) fn reader() -> impl answer::Reader {
-    reply::ResponsesReader::new(None)
+    reply::ResponsesReader::new(None, 0)
 }

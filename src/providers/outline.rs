@@ -53,11 +53,12 @@ impl<'a> Outline<'a> {
     }
 
     fn find(&self, key: &str, range: &Range<usize>) -> Option<usize> {
-        range.clone().find(|number| {
-            let line = self.lines.get(*number).copied().unwrap_or_default();
-            let line = line.trim_start_matches([' ', '-']);
-            line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'))
-        })
+        let is_key = |at: &str| at.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
+        let line = |number: &usize| self.lines.get(*number).copied().unwrap_or_default();
+        let in_block = range.clone().find(|number| is_key(line(number).trim_start_matches([' ', '-'])));
+        // `{ a: 1, key: 2 }`
+        let in_braces = |line: &str| line.split(['{', ',']).skip(1).any(|at| is_key(at.trim_start()));
+        in_block.or_else(|| range.clone().find(|number| in_braces(line(number))))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The pause a provider asks for with a refusal, in whatever way it says it.
 
 use crate::domain::event::Timestamp;
-use reqwest::header::{HeaderMap, RETRY_AFTER};
+use reqwest::header::{HeaderMap, HeaderName, RETRY_AFTER};
 use serde_json::Value;
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<u64> {
 /// Until the limits that are used up are reset: `x-ratelimit-reset-tokens`, `anthropic-ratelimit-requests-reset` and
 /// their like, the last of them. One beside which a header says that something remains is not what was hit.
 fn reset(headers: &HeaderMap, now: Timestamp) -> Option<u64> {
-    let names = headers.keys().map(|name| name.as_str()).filter(|name| {
+    let names = headers.keys().map(HeaderName::as_str).filter(|name| {
         let name = name.strip_prefix("x-").or_else(|| name.strip_prefix("anthropic-")).unwrap_or(name);
         name.strip_prefix("ratelimit-").is_some_and(|limit| limit.split('-').any(|part| part == "reset"))
     });
@@ -115,7 +115,7 @@ fn milliseconds(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use reqwest::header::{HeaderName, HeaderValue};
+    use reqwest::header::HeaderValue;
 
     fn check_wait(status: u16, headers: &[(&'static str, &'static str)], expected: Option<u64>) {
         let map = headers.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)));

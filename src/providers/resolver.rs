@@ -209,7 +209,6 @@ impl Providers {
         ResolveError::UnknownProvider { provider: provider.to_owned(), known }
     }
 
-    /// The file that may say where `provider` answers: the nearest that is not a project's.
     /// The form in which `model` is asked. The script, which is sent nothing, is shown in the first.
     #[must_use]
     pub fn form(&self, model: &ModelRef) -> preview::Form {
@@ -225,6 +224,7 @@ impl Providers {
         }
     }
 
+    /// The file that may say where `provider` answers: the nearest that is not a project's.
     fn own_file(&self, provider: &str) -> Option<&ProviderFile> {
         self.settings.files.iter().find(|file| file.tool_id == provider && file.space != Space::Project)
     }

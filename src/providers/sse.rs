@@ -1,9 +1,10 @@
 //! Bytes become server-sent events, whatever way they are cut.
 //!
 //! Framing is the `eventsource-stream` crate's. Before it, bytes become text here: a letter cut in two waits for its
-//! other half, bytes that are no UTF-8 become `U+FFFD` (the crate would hold back everything after them), and large
-//! batches pass in pieces (the crate copies its whole buffer for every line). An event that the end of the stream cuts
-//! short is not reported, so whoever needs to know that an answer is whole must look for its end marker.
+//! other half, bytes that are no UTF-8 become `U+FFFD` (the crate would hold back everything after them), and text passes in
+//! small pieces of whole lines (the crate copies its whole buffer for every line, and reads the beginning of a line again
+//! with every piece of it). An event that the end of the stream cuts short is not reported, so whoever needs to know that an
+//! answer is whole must look for its end marker. An event that never ends is an error.
 
 use crate::domain::event::CallError;
 use eventsource_stream::{EventStream, EventStreamError};
@@ -13,8 +14,11 @@ use std::task::{Context, Poll, ready};
 
 pub(crate) use eventsource_stream::Event as SseEvent;
 
-/// Bytes handed to the framing at once: small enough to copy per line, large enough to hold most lines.
+/// Bytes handed to the framing at once, where lines are shorter: small enough to copy per line.
 const PIECE: usize = 1024;
+
+/// Most bytes of one event. A provider's largest is an image or a long call in one piece: a few megabytes.
+const LARGEST: usize = 32 << 20;
 
 /// The events of `bytes`. Errors of the source pass through, and the stream ends where the source ends.
 pub(crate) fn events<S, B>(bytes: S) -> impl Stream<Item = Result<SseEvent, CallError>> + Send + Unpin
@@ -22,7 +26,7 @@ where
     S: Stream<Item = Result<B, CallError>> + Send + Unpin,
     B: AsRef<[u8]> + Send + Unpin,
 {
-    EventStream::new(Texts { source: bytes, batch: String::new(), given: 0, tail: Vec::new() }).map(|event| {
+    EventStream::new(Texts::new(bytes, LARGEST)).map(|event| {
         event.map_err(|error| match error {
             EventStreamError::Transport(error) => error,
             EventStreamError::Utf8(error) => super::http::protocol_error(&error.to_string()),
@@ -31,15 +35,22 @@ where
     })
 }
 
-/// Whole letters out of any bytes, in pieces of about [`PIECE`].
+/// Whole lines out of any bytes, in pieces of about [`PIECE`].
 struct Texts<S> {
     source: S,
-    /// Decoded text, of which the first `given` bytes have been passed on.
+    /// Most bytes without an empty line.
+    largest: usize,
+    /// Decoded text, of which the first `given` bytes have been passed on and the first `whole` are whole lines.
     batch: String,
     given: usize,
+    whole: usize,
     /// The beginning of a letter whose other bytes have not come: three bytes at most.
     tail: Vec<u8>,
+    /// Bytes passed on since an empty line ended an event.
+    event: usize,
 }
+
+const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
 impl<S, B> Stream for Texts<S>
 where
@@ -54,8 +65,12 @@ where
             if let Some(piece) = this.piece() {
                 return Poll::Ready(Some(Ok(piece)));
             }
+            if this.event + this.batch.len() > this.largest {
+                let detail = format!("more than {} MB without an end", this.largest >> 20);
+                return Poll::Ready(Some(Err(super::http::protocol_error(&detail))));
+            }
             match ready!(Pin::new(&mut this.source).poll_next(context)) {
-                Some(Ok(bytes)) => this.decode(bytes.as_ref()),
+                Some(Ok(bytes)) => this.take(bytes.as_ref()),
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => return Poll::Ready(None),
             }
@@ -64,25 +79,37 @@ where
 }
 
 impl<S> Texts<S> {
+    fn new(source: S, largest: usize) -> Self {
+        Self { source, largest, batch: String::new(), given: 0, whole: 0, tail: Vec::new(), event: 0 }
+    }
+
+    /// The next lines: as many as fit, and one at least. Afterwards only the beginning of a line is left.
     fn piece(&mut self) -> Option<String> {
-        let left = self.batch.len() - self.given;
-        if left == 0 {
-            return None;
+        let lines = self.batch.get(self.given..self.whole).filter(|lines| !lines.is_empty())?;
+        let most = lines.floor_char_boundary(PIECE);
+        let fitting = lines.get(..most).and_then(|lines| lines.rfind(LINE_ENDS));
+        let end = fitting.or_else(|| lines.find(LINE_ENDS)).map_or(lines.len(), |at| at + 1);
+        let piece = lines.get(..end).unwrap_or(lines).to_owned();
+        self.given += piece.len();
+        if self.given == self.whole {
+            drop(self.batch.drain(..self.whole));
+            (self.given, self.whole) = (0, 0);
         }
-        if self.given == 0 && left <= PIECE {
-            return Some(std::mem::take(&mut self.batch));
-        }
-        let end = self.batch.ceil_char_boundary((self.given + PIECE).min(self.batch.len()));
-        let piece = self.batch.get(self.given..end).unwrap_or_default().to_owned();
-        self.given = end;
-        if end == self.batch.len() {
-            self.batch.clear();
-            self.given = 0;
-        }
+        let ends = piece.starts_with(LINE_ENDS) || ["\n\n", "\r\n\r\n", "\r\r"].iter().any(|end| piece.contains(end));
+        self.event = if ends { 0 } else { self.event + piece.len() };
         Some(piece)
     }
 
-    /// Appends `bytes` to the batch, which is empty.
+    fn take(&mut self, bytes: &[u8]) {
+        let known = self.batch.len();
+        self.decode(bytes);
+        let fresh = self.batch.get(known..).unwrap_or_default();
+        if let Some(at) = fresh.rfind(LINE_ENDS) {
+            self.whole = known + at + 1;
+        }
+    }
+
+    /// Appends `bytes` to the batch.
     fn decode(&mut self, bytes: &[u8]) {
         let joined;
         let bytes = if self.tail.is_empty() {
@@ -151,6 +178,42 @@ mod tests {
     fn a_line_longer_than_a_piece_stays_whole() {
         let long = "é€".repeat(20_000);
         assert_eq!(read(format!("data: {long}\n\n").as_bytes(), &[7, 4_001])[0].1, long);
+    }
+
+    #[test]
+    fn lines_may_end_in_three_ways() {
+        let expected = [("message".to_owned(), "a\nb".to_owned()), ("message".to_owned(), "c".to_owned())];
+        for end in ["\n", "\r\n", "\r"] {
+            let text = "data: a|data: b||data: c||: more|".replace('|', end);
+            for size in 1..4 {
+                let cuts: Vec<usize> = (0..text.len()).step_by(size).collect();
+                assert_eq!(read(text.as_bytes(), &cuts), expected, "{end:?} {size}");
+            }
+        }
+    }
+
+    /// Also a test that a long line takes no time: read again with every packet, this one would take minutes.
+    #[test]
+    fn a_line_of_megabytes_in_small_packets_stays_whole() {
+        let long = "x".repeat(8 << 20);
+        let text = format!("data: {long}\n\ndata: next\n\n");
+        let cuts: Vec<usize> = (0..text.len()).step_by(1_400).collect();
+        let read = read(text.as_bytes(), &cuts);
+        assert!(read[0].1 == long && read[1].1 == "next");
+    }
+
+    #[test]
+    fn an_event_without_an_end_is_an_error() {
+        let told = |pieces: &[&str]| -> Vec<bool> {
+            let pieces: Vec<Result<Vec<u8>, CallError>> =
+                pieces.iter().map(|piece| Ok(piece.as_bytes().to_vec())).collect();
+            let texts = Texts::new(futures_util::stream::iter(pieces), 20);
+            let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+            runtime.block_on(texts.take(6).map(|text| text.is_ok()).collect())
+        };
+        assert_eq!(told(&["data: a", "aaaaaaaaaaaaaaaaaaaa", "never"]).first(), Some(&false));
+        assert_eq!(told(&["data: aaaaa\n", "data: aaaaa\n", "x"])[..3], [true, true, false]);
+        assert_eq!(told(&["data: aaaaa\n\n", "data: aaaaa\r\n\r\n", "data: aaaaa\n", "\n", "x"]), [true; 4]);
     }
 
     proptest! {

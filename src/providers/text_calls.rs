@@ -46,7 +46,7 @@ impl Provider for TextCalls {
     }
 
     fn call(&self, request: CallRequest) -> ProviderStream {
-        let (specs, earlier) = (request.tools.clone(), calls(&request));
+        let (specs, earlier) = (request.tools.clone(), request.calls());
         if specs.is_empty() && earlier == 0 {
             return self.inner.call(request);
         }
@@ -56,14 +56,9 @@ impl Provider for TextCalls {
     }
 }
 
-/// How many calls were made so far.
-fn calls(request: &CallRequest) -> usize {
-    request.messages.iter().map(|message| message.calls().count()).sum()
-}
-
 /// `request` without any tool of the wire form: as it is where it has none.
 pub(super) fn in_words(request: CallRequest) -> CallRequest {
-    if request.tools.is_empty() && calls(&request) == 0 {
+    if request.tools.is_empty() && request.calls() == 0 {
         return request;
     }
     let system = described(&request.system, &request.tools);

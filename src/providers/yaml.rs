@@ -190,7 +190,12 @@ impl Reader<'_> {
             let (base, form) = base_of(&url);
             (Some(base), form)
         });
-        let form = match text(map.get("wire")) {
+        // A word that is looked up: what is none of a list is told as it was written.
+        let word = |value: Option<&Value>| {
+            let value = value.filter(|value| !value.is_null())?;
+            text(Some(value)).or_else(|| serde_yaml::to_string(value).ok().map(|text| text.trim().to_owned()))
+        };
+        let form = match word(map.get("wire")) {
             None => from_url,
             Some(word) => {
                 let form = form_named(&word);
@@ -228,7 +233,7 @@ impl Reader<'_> {
                 self.problem(&model, &message, "write `input` and `output` in US dollars for a million tokens");
             }
         }
-        let tools = match text(map.get("tool_use").and_then(|tools| tools.get("mode"))).as_deref() {
+        let tools = match word(map.get("tool_use").and_then(|tools| tools.get("mode"))).as_deref() {
             None | Some("native") => ToolForm::Native,
             Some("text_parsed" | "text") => ToolForm::Text,
             Some(word) => {

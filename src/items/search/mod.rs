@@ -114,7 +114,7 @@ pub fn search<'a>(items: &'a Items, query: &Query, scope: &Scope) -> Vec<Hit<'a>
         }
     }
     hits.sort_by(|one, other| {
-        let place = |hit: &Hit<'_>| (items.space(hit.item) as u8, hit.item.id.clone(), hit.item.kind);
+        let place = |hit: &Hit<'a>| (items.space(hit.item) as u8, &hit.item.id, hit.item.kind);
         other.score.total_cmp(&one.score).then_with(|| place(one).cmp(&place(other)))
     });
     hits
@@ -131,7 +131,7 @@ impl Card {
         let body = match item.kind {
             Kind::Directive => {
                 let (directive, _told_by_check) = Directive::parse(text, file);
-                card.title = directive.preamble.lines().find_map(heading).unwrap_or_default().to_owned();
+                card.title.extend(directive.preamble.lines().find_map(heading));
                 card.description = directive.description.map(|description| description.value).unwrap_or_default();
                 directive.body
             }
@@ -334,7 +334,7 @@ mod tests {
             fn tried(pattern: &str, word: &str) -> bool {
                 match pattern.split_at_checked(1) {
                     None => word.is_empty(),
-                    Some(("*", rest)) => (0..=word.len()).any(|cut| tried(rest, &word[cut..])),
+                    Some(("*", rest)) => (0..=word.len()).any(|cut| tried(rest, word.get(cut..).unwrap())),
                     Some((letter, rest)) => word.strip_prefix(letter).is_some_and(|word| tried(rest, word)),
                 }
             }

@@ -39,11 +39,8 @@ pub struct Signature {
 
 /// A signature that does not read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the signature in line {line} does not read: {what}; sign the file again")]
-pub struct BadLine {
-    pub line: usize,
-    pub what: &'static str,
-}
+#[error("the signature does not read: {0}; sign the file again")]
+pub struct BadLine(pub &'static str);
 
 impl fmt::Display for Signature {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,12 +55,12 @@ impl fmt::Display for Signature {
 #[must_use]
 pub fn find(text: &str) -> Option<(Range<usize>, Result<Signature, BadLine>)> {
     let mut start = 0;
-    for (number, line) in text.split_inclusive('\n').take(2).enumerate() {
+    for line in text.split_inclusive('\n').take(2) {
         let end = start + line.len();
         let words = uncommented(line.trim_end_matches(['\n', '\r']));
         for form in [Form::Part, Form::Whole] {
             if let Some(rest) = words.strip_prefix(form.prefix()) {
-                let signature = read(form, rest).map_err(|what| BadLine { line: number + 1, what });
+                let signature = read(form, rest).map_err(BadLine);
                 return Some((start..end, signature));
             }
         }
@@ -99,13 +96,13 @@ fn read(form: Form, text: &str) -> Result<Signature, &'static str> {
         text.len() == length && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
     };
     if !hexadecimal(hash, 64) {
-        return Err("the hash is not 64 hexadecimal digits");
+        return Err("its hash is not 64 hexadecimal digits");
     }
     if !hexadecimal(fingerprint, 16) {
-        return Err("the fingerprint is not 16 hexadecimal digits");
+        return Err("its fingerprint is not 16 hexadecimal digits");
     }
     if time.parse::<jiff::Timestamp>().is_err() {
-        return Err("the time is none");
+        return Err("its time is no time");
     }
     Ok(Signature {
         form,
@@ -155,7 +152,7 @@ mod tests {
         let broken = |text: &str| find(text).unwrap().1.unwrap_err().to_string();
         assert!(broken("# rye:signed:x\n").contains("a part is missing"));
         assert!(broken(&format!("# {}\n", line("rye:signed").replace("abab", "xyxy"))).contains("64 hexadecimal"));
-        assert!(broken(&format!("# {}\n", line("rye:signed").replace("2026", "when"))).contains("line 1"));
+        assert!(broken(&format!("# {}\n", line("rye:signed").replace("2026", "when"))).contains("no time"));
     }
 
     proptest! {

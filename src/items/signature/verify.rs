@@ -32,7 +32,7 @@ pub enum Verdict {
     },
     /// The line does not read.
     Malformed {
-        what: String,
+        what: &'static str,
     },
 }
 
@@ -66,7 +66,7 @@ impl Verdict {
 pub fn verify(text: &str, layout: Layout, trust: &TrustStore) -> Verdict {
     let signature = match find(text) {
         None => return Verdict::Unsigned,
-        Some((_, Err(bad))) => return Verdict::Malformed { what: bad.to_string() },
+        Some((_, Err(bad))) => return Verdict::Malformed { what: bad.0 },
         Some((_, Ok(signature))) => signature,
     };
     let Signature { form, hash, fingerprint, .. } = &signature;

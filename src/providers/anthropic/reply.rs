@@ -2,9 +2,10 @@
 //! text delta, is read without copying more than its text.
 
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{CallId, Tokens, Usage};
+use crate::domain::{Tokens, Usage};
 use crate::ports::ProviderEvent;
-use crate::providers::answer::{Events, Reader};
+use crate::providers::answer::{Events, Reader, parsed};
+use crate::providers::calls::Calls;
 use crate::providers::error_body::Told;
 use crate::providers::http;
 use crate::providers::sse::SseEvent;
@@ -105,11 +106,8 @@ enum Open {
     Thinking {
         signature: String,
     },
-    /// Call number `call`; `empty` until a piece of its arguments has come.
-    Call {
-        call: u32,
-        empty: bool,
-    },
+    /// Which of the calls.
+    Call(usize),
 }
 
 /// Reads a Messages answer.
@@ -118,22 +116,20 @@ pub(super) struct MessagesReader {
     key: Option<SecretString>,
     /// The open blocks by their index on the wire; nearly always one.
     open: Vec<(u32, Open)>,
-    calls: u32,
+    calls: Calls<()>,
     usage: Usage,
     stop: Option<StopReason>,
 }
 
 impl MessagesReader {
-    pub(super) fn new(key: Option<SecretString>) -> Self {
-        Self { key, open: Vec::new(), calls: 0, usage: Usage::default(), stop: None }
+    /// `earlier` calls stand before this answer.
+    pub(super) fn new(key: Option<SecretString>, earlier: usize) -> Self {
+        Self { key, open: Vec::new(), calls: Calls::new("call_", earlier), usage: Usage::default(), stop: None }
     }
 
     fn count(&mut self, usage: WireUsage, events: &mut Events) {
-        let set = |place: &mut Tokens, count: Option<u64>| {
-            if let Some(count) = count {
-                *place = Tokens(count);
-            }
-        };
+        // Later counts include earlier ones. Servers that know a class only at the beginning say 0 of it at the end.
+        let set = |place: &mut Tokens, count: Option<u64>| *place = Tokens(count.unwrap_or_default().max(place.0));
         set(&mut self.usage.input, usage.input);
         set(&mut self.usage.output, usage.output);
         set(&mut self.usage.cache_write, usage.cache_write);
@@ -153,19 +149,11 @@ impl MessagesReader {
             }
             "redacted_thinking" => events.push_back(ProviderEvent::RedactedThinking(block.data.into_string())),
             "tool_use" => {
-                let call = self.calls;
-                self.calls += 1;
-                events.push_back(ProviderEvent::ToolCallStarted {
-                    index: call,
-                    call_id: CallId(block.id.into_string()),
-                    tool: block.name.into_string(),
-                });
+                let call = self.calls.begin((), block.id.as_str(), block.name.into_string(), events);
                 // Usually `{}` to be replaced by deltas; some servers send the whole object here.
                 let input = block.input.map(RawValue::get).filter(|input| !matches!(*input, "{}" | "null"));
-                if let Some(input) = input {
-                    events.push_back(ProviderEvent::ToolInput { index: call, partial_json: input.to_owned() });
-                }
-                open = Open::Call { call, empty: input.is_none() };
+                self.calls.grow(call, input.unwrap_or_default().to_owned(), events);
+                open = Open::Call(call);
             }
             _ => {}
         }
@@ -184,11 +172,10 @@ impl MessagesReader {
                     signature.push_str(delta.signature.as_str());
                 }
             }
-            "input_json_delta" if !delta.partial_json.is_empty() => {
-                if let Some(Open::Call { call, empty }) = self.block(index) {
-                    *empty = false;
-                    let partial_json = delta.partial_json.into_string();
-                    events.push_back(ProviderEvent::ToolInput { index: *call, partial_json });
+            "input_json_delta" => {
+                if let Some(Open::Call(call)) = self.block(index) {
+                    let call = *call;
+                    self.calls.grow(call, delta.partial_json.into_string(), events);
                 }
             }
             _ => {}
@@ -201,10 +188,8 @@ impl MessagesReader {
             Open::Thinking { signature } if !signature.is_empty() => {
                 events.push_back(ProviderEvent::ThinkingSignature(signature));
             }
-            Open::Call { call, empty: true } => {
-                events.push_back(ProviderEvent::ToolInput { index: call, partial_json: "{}".to_owned() });
-            }
-            Open::Plain | Open::Thinking { .. } | Open::Call { .. } => {}
+            Open::Call(call) => self.calls.end(call, String::new(), events),
+            Open::Plain | Open::Thinking { .. } => {}
         }
     }
 
@@ -217,8 +202,7 @@ impl Reader for MessagesReader {
     const END_MARKER: &'static str = "the end of the message";
 
     fn read(&mut self, event: &SseEvent, events: &mut Events) -> Result<(), CallError> {
-        let wire: Wire<'_> =
-            serde_json::from_str(&event.data).map_err(|error| http::protocol_error(&error.to_string()))?;
+        let wire: Wire<'_> = parsed(event)?;
         match if wire.kind.is_empty() { event.event.as_str() } else { wire.kind.as_str() } {
             "content_block_delta" => self.block_grew(wire.index, wire.delta, events),
             "content_block_start" => self.block_started(wire.index, wire.content_block.unwrap_or_default(), events),
@@ -235,7 +219,11 @@ impl Reader for MessagesReader {
                 self.stop = stop_reason(wire.delta.stop_reason.as_str()).or(self.stop.take());
             }
             "message_stop" => {
-                let unsaid = if self.calls > 0 { StopReason::ToolUse } else { StopReason::EndTurn };
+                // Blocks that a careless server never closed.
+                for index in self.open.iter().map(|(index, _)| *index).collect::<Vec<_>>() {
+                    self.block_ended(index, events);
+                }
+                let unsaid = if self.calls.is_empty() { StopReason::EndTurn } else { StopReason::ToolUse };
                 events.push_back(ProviderEvent::Finished(self.stop.take().unwrap_or(unsaid)));
             }
             "error" => {

@@ -4,9 +4,10 @@
 
 use super::MADE;
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{CallId, Tokens, Usage};
+use crate::domain::{Tokens, Usage};
 use crate::ports::ProviderEvent;
-use crate::providers::answer::{Events, Reader};
+use crate::providers::answer::{Events, Reader, parsed};
+use crate::providers::calls::Calls;
 use crate::providers::error_body;
 use crate::providers::http;
 use crate::providers::signature::{Maker, mark};
@@ -95,14 +96,12 @@ struct WireUsage {
 #[derive(Debug)]
 pub(super) struct GeminiReader {
     key: Option<SecretString>,
-    /// Calls in the thread before this answer, for ids.
-    earlier: usize,
-    calls: u32,
+    calls: Calls<()>,
 }
 
 impl GeminiReader {
     pub(super) fn new(key: Option<SecretString>, earlier: usize) -> Self {
-        Self { key, earlier, calls: 0 }
+        Self { key, calls: Calls::new(MADE, earlier) }
     }
 
     fn part(&mut self, part: Part<'_>, events: &mut Events) {
@@ -113,14 +112,9 @@ impl GeminiReader {
         };
         if let Some(call) = part.function_call {
             sign(Maker::GeminiCall, events);
-            let index = self.calls;
-            self.calls += 1;
-            let made = || format!("{MADE}{}", self.earlier + usize::try_from(index).unwrap_or_default());
-            let call_id = CallId(if call.id.is_empty() { made() } else { call.id.into_string() });
-            let tool = call.name.into_string();
-            events.push_back(ProviderEvent::ToolCallStarted { index, call_id, tool });
-            let args = call.args.map(RawValue::get).filter(|args| *args != "null").unwrap_or("{}");
-            events.push_back(ProviderEvent::ToolInput { index, partial_json: args.to_owned() });
+            let number = self.calls.begin((), call.id.as_str(), call.name.into_string(), events);
+            let args = call.args.map(RawValue::get).filter(|args| *args != "null");
+            self.calls.end(number, args.unwrap_or_default().to_owned(), events);
         } else if part.thought {
             if !part.text.is_empty() {
                 events.push_back(ProviderEvent::Thinking(part.text.into_string()));
@@ -135,7 +129,7 @@ impl GeminiReader {
 
     fn stop(&self, word: &str) -> StopReason {
         match word {
-            "STOP" | "FUNCTION_CALL" | "TOOL_CALLS" if self.calls > 0 => StopReason::ToolUse,
+            "STOP" | "FUNCTION_CALL" | "TOOL_CALLS" if !self.calls.is_empty() => StopReason::ToolUse,
             "STOP" => StopReason::EndTurn,
             "MAX_TOKENS" => StopReason::MaxTokens,
             "SAFETY" | "RECITATION" | "LANGUAGE" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "IMAGE_SAFETY" => {
@@ -159,8 +153,7 @@ impl Reader for GeminiReader {
         if event.data.trim() == "[DONE]" {
             return Ok(());
         }
-        let chunk: Chunk<'_> =
-            serde_json::from_str(&event.data).map_err(|error| http::protocol_error(&error.to_string()))?;
+        let chunk: Chunk<'_> = parsed(event)?;
         if let Some(error) = chunk.error.filter(|error| error.get() != "null") {
             return Err(self.error(error));
         }

@@ -4,9 +4,10 @@
 //! come in one piece, and `stop` may stand where calls were made. The end marker is `[DONE]` everywhere.
 
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{CallId, Tokens, Usage};
+use crate::domain::{Tokens, Usage};
 use crate::ports::ProviderEvent;
-use crate::providers::answer::{Events, Reader};
+use crate::providers::answer::{Events, Reader, parsed};
+use crate::providers::calls::Calls;
 use crate::providers::error_body::{self, Told};
 use crate::providers::http;
 use crate::providers::sse::SseEvent;
@@ -69,7 +70,7 @@ struct FunctionDelta<'a> {
     #[serde(borrow)]
     name: Text<'a>,
     #[serde(borrow)]
-    arguments: Text<'a>,
+    arguments: Option<&'a RawValue>,
 }
 
 #[derive(Clone, Copy, Default, Deserialize)]
@@ -99,28 +100,27 @@ struct CompletionDetails {
     reasoning_tokens: u64,
 }
 
-/// A call whose first piece has come. Its number is its place in the list.
+/// How the wire tells one call from another.
 #[derive(Debug)]
-struct Call {
+struct Key {
     wire_index: u32,
     /// The server's id; empty where it gave none.
     id: String,
-    /// Until a piece of its arguments has come.
-    empty: bool,
 }
 
 /// Reads a Chat Completions answer.
 #[derive(Debug)]
 pub(super) struct ChatReader {
     key: Option<SecretString>,
-    calls: Vec<Call>,
+    calls: Calls<Key>,
     refused: bool,
     finish: Option<String>,
 }
 
 impl ChatReader {
-    pub(super) fn new(key: Option<SecretString>) -> Self {
-        Self { key, calls: Vec::new(), refused: false, finish: None }
+    /// `earlier` calls stand before this answer.
+    pub(super) fn new(key: Option<SecretString>, earlier: usize) -> Self {
+        Self { key, calls: Calls::new("call_", earlier), refused: false, finish: None }
     }
 
     fn grow(&mut self, delta: Delta<'_>, events: &mut Events) {
@@ -139,32 +139,25 @@ impl ChatReader {
             events.push_back(ProviderEvent::Text(delta.refusal.into_string()));
         }
         for (position, call) in delta.tool_calls.into_iter().enumerate() {
-            self.grow_call(position, call, events);
+            self.grow_call(position, &call, events);
         }
     }
 
-    fn grow_call(&mut self, position: usize, delta: CallDelta<'_>, events: &mut Events) {
+    fn grow_call(&mut self, position: usize, delta: &CallDelta<'_>, events: &mut Events) {
         let wire_index = delta.index.unwrap_or_else(|| u32::try_from(position).unwrap_or(u32::MAX));
-        let known = self.calls.iter().rposition(|call| {
+        let known = self.calls.find(|call| {
             // Another id under the same index is another call: some servers number every call 0.
             call.wire_index == wire_index && (delta.id.is_empty() || call.id == delta.id.as_str())
         });
-        let number = known.unwrap_or_else(|| {
-            let number = self.calls.len();
-            let id = delta.id.as_str().to_owned();
-            let call_id = CallId(if id.is_empty() { format!("call_{number}") } else { id.clone() });
+        // So is another name where neither was given: then each call comes whole, and one after the other.
+        let nameless = delta.index.is_none() && delta.id.is_empty();
+        let whole = |number: &usize| nameless && !delta.function.name.is_empty() && self.calls.has_grown(*number);
+        let number = known.filter(|number| !whole(number)).unwrap_or_else(|| {
+            let id = delta.id.as_str();
             let tool = delta.function.name.as_str().to_owned();
-            events.push_back(ProviderEvent::ToolCallStarted { index: index_of(number), call_id, tool });
-            self.calls.push(Call { wire_index, id, empty: true });
-            number
+            self.calls.begin(Key { wire_index, id: id.to_owned() }, id, tool, events)
         });
-        if !delta.function.arguments.is_empty() {
-            if let Some(call) = self.calls.get_mut(number) {
-                call.empty = false;
-            }
-            let partial_json = delta.function.arguments.into_string();
-            events.push_back(ProviderEvent::ToolInput { index: index_of(number), partial_json });
-        }
+        self.calls.grow(number, written(delta.function.arguments), events);
     }
 
     fn finish(&mut self, events: &mut Events) {
@@ -173,8 +166,8 @@ impl ChatReader {
             events.push_back(ProviderEvent::Finished(StopReason::Truncated { detail }));
             return;
         };
-        for (number, _) in self.calls.iter().enumerate().filter(|(_, call)| call.empty) {
-            events.push_back(ProviderEvent::ToolInput { index: index_of(number), partial_json: "{}".to_owned() });
+        for number in 0..self.calls.count() {
+            self.calls.end(number, String::new(), events);
         }
         events.push_back(ProviderEvent::Finished(match finish.as_str() {
             "stop" if self.refused => StopReason::Refusal,
@@ -205,8 +198,7 @@ impl Reader for ChatReader {
             self.finish(events);
             return Ok(());
         }
-        let chunk: Chunk<'_> =
-            serde_json::from_str(&event.data).map_err(|error| http::protocol_error(&error.to_string()))?;
+        let chunk: Chunk<'_> = parsed(event)?;
         if let Some(error) = chunk.error.filter(|error| error.get() != "null") {
             return Err(self.error(error));
         }
@@ -237,8 +229,13 @@ impl From<WireUsage> for Usage {
     }
 }
 
-fn index_of(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
+/// Arguments as JSON: usually a text that holds a piece of it, from some servers the object itself.
+fn written(arguments: Option<&RawValue>) -> String {
+    let json = arguments.map_or("null", RawValue::get);
+    if json.starts_with('{') {
+        return json.to_owned();
+    }
+    serde_json::from_str::<Text<'_>>(json).map(Text::into_string).unwrap_or_default()
 }
 
 #[cfg(test)]

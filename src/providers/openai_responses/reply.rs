@@ -1,9 +1,10 @@
 //! The event stream of a Responses answer. Items open, grow and close; the last event carries usage and outcome.
 
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{CallId, Tokens, Usage};
+use crate::domain::{Tokens, Usage};
 use crate::ports::ProviderEvent;
-use crate::providers::answer::{Events, Reader};
+use crate::providers::answer::{Events, Reader, parsed};
+use crate::providers::calls::Calls;
 use crate::providers::error_body::Told;
 use crate::providers::http;
 use crate::providers::signature::{Maker, mark};
@@ -113,60 +114,34 @@ struct OutputDetails {
     reasoning_tokens: u64,
 }
 
-/// A call whose item has opened. Its number is its place in the list.
-#[derive(Debug)]
-struct Call {
-    output_index: u32,
-    /// Until a piece of its arguments has come.
-    empty: bool,
-}
-
 /// Reads a Responses answer.
 #[derive(Debug)]
 pub(super) struct ResponsesReader {
     key: Option<SecretString>,
-    calls: Vec<Call>,
+    /// By their index in the output.
+    calls: Calls<u32>,
     refused: bool,
 }
 
 impl ResponsesReader {
-    pub(super) fn new(key: Option<SecretString>) -> Self {
-        Self { key, calls: Vec::new(), refused: false }
+    /// `earlier` calls stand before this answer.
+    pub(super) fn new(key: Option<SecretString>, earlier: usize) -> Self {
+        Self { key, calls: Calls::new("call_", earlier), refused: false }
     }
 
     /// The number of the call at `output_index`, which is opened if it is new.
     fn call(&mut self, output_index: u32, item: &Item<'_>, events: &mut Events) -> usize {
-        if let Some(number) = self.calls.iter().position(|call| call.output_index == output_index) {
-            return number;
-        }
-        let number = self.calls.len();
-        let id = if item.call_id.is_empty() { &item.id } else { &item.call_id };
-        let call_id = CallId(if id.is_empty() { format!("call_{number}") } else { id.as_str().to_owned() });
-        let tool = item.name.as_str().to_owned();
-        events.push_back(ProviderEvent::ToolCallStarted { index: index_of(number), call_id, tool });
-        self.calls.push(Call { output_index, empty: true });
-        number
-    }
-
-    fn grow_call(&mut self, number: usize, partial_json: String, events: &mut Events) {
-        if partial_json.is_empty() {
-            return;
-        }
-        if let Some(call) = self.calls.get_mut(number) {
-            call.empty = false;
-        }
-        events.push_back(ProviderEvent::ToolInput { index: index_of(number), partial_json });
+        self.calls.find(|index| *index == output_index).unwrap_or_else(|| {
+            let id = if item.call_id.is_empty() { &item.id } else { &item.call_id };
+            self.calls.begin(output_index, id.as_str(), item.name.as_str().to_owned(), events)
+        })
     }
 
     fn item_ended(&mut self, output_index: u32, item: Item<'_>, events: &mut Events) {
         match item.kind.as_str() {
             "function_call" => {
                 let number = self.call(output_index, &item, events);
-                if self.calls.get(number).is_some_and(|call| call.empty) {
-                    let arguments = item.arguments.into_string();
-                    let arguments = if arguments.is_empty() { "{}".to_owned() } else { arguments };
-                    self.grow_call(number, arguments, events);
-                }
+                self.calls.end(number, item.arguments.into_string(), events);
             }
             "reasoning" if !item.encrypted_content.is_empty() => {
                 let encrypted_content = item.encrypted_content.into_string();
@@ -208,8 +183,7 @@ impl Reader for ResponsesReader {
         if event.data.trim() == "[DONE]" {
             return Ok(());
         }
-        let wire: Wire<'_> =
-            serde_json::from_str(&event.data).map_err(|error| http::protocol_error(&error.to_string()))?;
+        let wire: Wire<'_> = parsed(event)?;
         let output_index = wire.output_index.unwrap_or_default();
         let kind = if wire.kind.is_empty() { event.event.as_str() } else { wire.kind.as_str() };
         match kind {
@@ -230,12 +204,12 @@ impl Reader for ResponsesReader {
                 let item = wire.item.unwrap_or_default();
                 if item.kind.as_str() == "function_call" {
                     let number = self.call(output_index, &item, events);
-                    self.grow_call(number, item.arguments.into_string(), events);
+                    self.calls.grow(number, item.arguments.into_string(), events);
                 }
             }
             "response.function_call_arguments.delta" => {
-                if let Some(number) = self.calls.iter().position(|call| call.output_index == output_index) {
-                    self.grow_call(number, wire.delta.into_string(), events);
+                if let Some(number) = self.calls.find(|index| *index == output_index) {
+                    self.calls.grow(number, wire.delta.into_string(), events);
                 }
             }
             "response.output_item.done" => self.item_ended(output_index, wire.item.unwrap_or_default(), events),
@@ -275,10 +249,6 @@ impl From<WireUsage> for Usage {
             reasoning: Tokens(wire.output_tokens_details.reasoning_tokens.min(wire.output_tokens)),
         }
     }
-}
-
-fn index_of(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -189,7 +189,7 @@ impl Parser<'_> {
             }
             ("error", Value::Mapping(error)) => {
                 self.check_keys(error, &["status", "type", "message", "retry_after"], range);
-                Some(error_step(error))
+                error_step(error)
             }
             _ => None,
         };
@@ -240,14 +240,21 @@ fn tool_call(call: &Mapping) -> Option<Step> {
     Some(Step::ToolCall { name, input })
 }
 
-fn error_step(error: &Mapping) -> Step {
-    let seconds = error.get("retry_after").and_then(Value::as_f64);
-    Step::Error {
-        status: error.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok()),
+fn error_step(error: &Mapping) -> Option<Step> {
+    let status = |value: &Value| u16::try_from(value.as_u64()?).ok();
+    let pause = |value: &Value| Duration::try_from_secs_f64(value.as_f64()?).ok();
+    Some(Step::Error {
+        status: optional(error.get("status"), status)?,
         kind: text_of(error.get("type")).unwrap_or_default(),
         message: text_of(error.get("message")).unwrap_or_default(),
-        retry_after: seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
-    }
+        retry_after: optional(error.get("retry_after"), pause)?,
+    })
+}
+
+/// What `read` makes of a value that may be missing; none where it is there and does not read.
+#[expect(clippy::option_option, reason = "missing and unreadable are two things")]
+fn optional<T>(value: Option<&Value>, read: impl FnOnce(&Value) -> Option<T>) -> Option<Option<T>> {
+    value.map_or(Some(None), |value| read(value).map(Some))
 }
 
 fn stop(word: &str) -> Option<StopReason> {
@@ -265,7 +272,7 @@ fn form(key: &str) -> String {
         "text" | "thinking" => "a text".to_owned(),
         "pause" => "a whole number of milliseconds".to_owned(),
         "tool_call" => "a map with `name` and perhaps `input`".to_owned(),
-        "error" => "a map with `status`, `type`, `message`, `retry_after`".to_owned(),
+        "error" => "a map with `status` (a number), `type`, `message`, `retry_after` (seconds)".to_owned(),
         "stop" => format!("one of {}", STOP_WORDS.join(", ")),
         _ => "true".to_owned(),
     }

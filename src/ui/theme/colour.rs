@@ -52,10 +52,14 @@ pub(super) fn parse_style(text: &str) -> Result<Style, String> {
         } else {
             let colour =
                 parse_colour(word).ok_or_else(|| format!("`{word}` is neither a colour nor a way to stress"))?;
-            style = if std::mem::take(&mut ground) { style.bg(colour) } else { style.fg(colour) };
+            let (place, had) = if std::mem::take(&mut ground) { ("ground", style.bg) } else { ("colour", style.fg) };
+            if had.is_some() {
+                return Err(format!("`{word}` is a second {place}; write one, and one behind `on`"));
+            }
+            style = if place == "ground" { style.bg(colour) } else { style.fg(colour) };
         }
     }
-    Ok(style)
+    if ground { Err("no colour stands behind `on`".to_owned()) } else { Ok(style) }
 }
 
 fn parse_colour(word: &str) -> Option<Color> {

@@ -10,6 +10,7 @@ pub use colour::ColourDepth;
 pub use role::Role;
 
 use crate::commands;
+use crate::domain::nearest;
 use ratatui::style::{Color, Modifier, Style};
 use toml::de::DeTable;
 
@@ -75,7 +76,9 @@ impl Theme {
         }
         for (name, value) in table.get_ref() {
             let Some(role) = Role::from_name(name.get_ref()) else {
-                report(name.span().start, format!("there is no role `{}`", name.get_ref()));
+                let near = nearest(name.get_ref(), Role::ALL.iter().map(|role| role.name()));
+                let near = near.map(|role| format!("; near is `{role}`")).unwrap_or_default();
+                report(name.span().start, format!("there is no role `{}`{near}", name.get_ref()));
                 continue;
             };
             match value.get_ref().as_str().map(colour::parse_style) {

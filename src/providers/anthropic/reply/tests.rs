@@ -1,4 +1,5 @@
 use super::*;
+use crate::domain::CallId;
 use crate::domain::event::ErrorCategory;
 use crate::providers::answer;
 use futures_util::StreamExt;
@@ -78,7 +79,7 @@ fn read(bytes: &[u8], cuts: &[usize]) -> Vec<Result<ProviderEvent, CallError>> {
     ends.sort_unstable();
     let pieces = ends.iter().scan(0, |start, end| Some(Ok(bytes[std::mem::replace(start, *end)..*end].to_vec())));
     let pieces: Vec<_> = pieces.collect();
-    let reader = MessagesReader::new(Some(SecretString::from("hush-hush-key")));
+    let reader = MessagesReader::new(Some(SecretString::from("hush-hush-key")), 0);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(answer::read(futures_util::stream::iter(pieces), reader).collect())
 }
@@ -158,6 +159,37 @@ fn reasons_to_stop() {
         );
         assert_eq!(read(stream.as_bytes(), &[]), [Ok(ProviderEvent::Finished(expected))]);
     }
+}
+
+#[test]
+fn counts_never_shrink() {
+    let all = read(
+        b"data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":12,\"cache_read_input_tokens\":7,\"output_tokens\":1}}}\n\n\
+          data: {\"type\":\"message_delta\",\"usage\":{\"input_tokens\":0,\"cache_read_input_tokens\":null,\"output_tokens\":9}}\n\n\
+          data: {\"type\":\"message_stop\"}\n\n",
+        &[],
+    );
+    let mut counted =
+        all.iter().filter_map(|event| if let Ok(ProviderEvent::Usage(usage)) = event { Some(usage) } else { None });
+    let expected = Usage { input: Tokens(12), cache_read: Tokens(7), output: Tokens(9), ..Usage::default() };
+    assert_eq!(counted.next_back(), Some(&expected));
+}
+
+#[test]
+fn blocks_that_were_never_closed_end_with_the_message() {
+    let all = read(
+        b"data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"signature\":\"sig\"}}\n\n\
+          data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"x\",\"name\":\"ls\",\"input\":{}}}\n\n\
+          data: {\"type\":\"message_stop\"}\n\n",
+        &[],
+    );
+    let all: Vec<ProviderEvent> = all.into_iter().map(Result::unwrap).collect();
+    let expected = [
+        ProviderEvent::ThinkingSignature("sig".into()),
+        ProviderEvent::ToolInput { index: 0, partial_json: "{}".into() },
+        ProviderEvent::Finished(StopReason::ToolUse),
+    ];
+    assert_eq!(all[1..], expected);
 }
 
 proptest! {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::domain::CallId;
 use crate::domain::event::ErrorCategory;
 use crate::providers::answer;
 use futures_util::StreamExt;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::domain::CallId;
 use crate::domain::event::ErrorCategory;
 use crate::providers::answer;
 use futures_util::StreamExt;
@@ -34,7 +35,7 @@ fn read(bytes: &[u8], cuts: &[usize]) -> Vec<Result<ProviderEvent, CallError>> {
     ends.sort_unstable();
     let pieces = ends.iter().scan(0, |start, end| Some(Ok(bytes[std::mem::replace(start, *end)..*end].to_vec())));
     let pieces: Vec<_> = pieces.collect();
-    let reader = ChatReader::new(Some(SecretString::from("hush-hush-key")));
+    let reader = ChatReader::new(Some(SecretString::from("hush-hush-key")), 0);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(answer::read(futures_util::stream::iter(pieces), reader).collect())
 }
@@ -120,6 +121,41 @@ fn careless_servers_are_understood() {
         ProviderEvent::Finished(StopReason::MaxTokens),
     ];
     assert_eq!(events(&[other_choice]), expected);
+}
+
+#[test]
+fn calls_that_come_whole_one_after_the_other_are_told_apart_by_their_names() {
+    let calls = [
+        r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"a","arguments":"{\"x\":1}"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"b","arguments":"{}"}}]}}]}"#,
+        r#"{"choices":[{"finish_reason":"stop"}]}"#,
+    ];
+    let expected = [
+        started(0, "call_0", "a"),
+        input(0, "{\"x\":1}"),
+        started(1, "call_1", "b"),
+        input(1, "{}"),
+        ProviderEvent::Finished(StopReason::ToolUse),
+    ];
+    assert_eq!(events(&calls), expected);
+    // A name that is repeated with every piece of one call.
+    let pieces = [
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"a","arguments":"{"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"a","arguments":"}"}}]},"finish_reason":"stop"}]}"#,
+    ];
+    assert_eq!(events(&pieces)[..3], [started(0, "call_0", "a"), input(0, "{"), input(0, "}")]);
+}
+
+#[test]
+fn arguments_that_come_as_an_object_are_kept() {
+    let call = |arguments: &str| {
+        let call = format!(r#"{{"index":0,"id":"x","function":{{"name":"a","arguments":{arguments}}}}}"#);
+        events(&[&format!(r#"{{"choices":[{{"delta":{{"tool_calls":[{call}]}},"finish_reason":"stop"}}]}}"#)])
+    };
+    assert_eq!(call(r#"{"at": [1, "é"]}"#)[1], input(0, r#"{"at": [1, "é"]}"#));
+    for none in ["null", "\"\"", "7", "[]"] {
+        assert_eq!(call(none)[1], input(0, "{}"), "{none}");
+    }
 }
 
 #[test]

@@ -1,0 +1,2 @@
+__version__ = "1.0.0"
+__tool_description__ = "Counts"
