@@ -4,6 +4,7 @@ use super::amount::Tokens;
 use super::id::{CallId, ContentHash};
 use super::image::{IMAGE_TOKENS, Image};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Who speaks. Tool results travel in `User` messages; each provider puts them where its wire wants them.
@@ -60,6 +61,24 @@ pub struct ToolCall {
     pub tool: String,
     /// The arguments: an object where they could be read, otherwise the text itself.
     pub input: serde_json::Value,
+}
+
+impl ToolCall {
+    /// A call that runs a tool through the primary `execute` is a call of that tool: it is judged, shown and run as such.
+    #[must_use]
+    pub fn straight(self) -> Self {
+        let word = |name: &str| self.input.get(name).and_then(Value::as_str).map(str::to_owned);
+        let executes = matches!(self.tool.as_str(), "rye_execute" | "rye/execute");
+        let tool = word("item_id").filter(|_| executes && word("item_type").as_deref() == Some("tool"));
+        let Some(tool) = tool else { return self };
+        let input = match self.input.get("parameters") {
+            // Some models write the object as a text.
+            Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_text| text.as_str().into()),
+            Some(Value::Null) | None => serde_json::json!({}),
+            Some(other) => other.clone(),
+        };
+        Self { call_id: self.call_id, tool, input }
+    }
 }
 
 /// A tool as it is offered to a model.

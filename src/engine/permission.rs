@@ -4,29 +4,12 @@ use super::thread::Thread;
 use crate::domain::capability::{RETURN, flattened, to_execute, to_reach, verb};
 use crate::domain::event::Denial;
 use crate::domain::{ContentHash, Event, KnownTool, ThreadKind, ToolCall, Verdict};
-use serde_json::Value;
 
 /// What a call means: the item, and the capabilities any of which allows it, the item's own first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meant {
     pub item: String,
     pub capabilities: Vec<String>,
-}
-
-/// A call that runs a tool through the primary `execute` is a call of that tool: it is judged, shown and run as such.
-#[must_use]
-pub fn straight(call: ToolCall) -> ToolCall {
-    let word = |name: &str| call.input.get(name).and_then(Value::as_str).map(str::to_owned);
-    let executes = matches!(call.tool.as_str(), "rye_execute" | "rye/execute");
-    let tool = word("item_id").filter(|_| executes && word("item_type").as_deref() == Some("tool"));
-    let Some(tool) = tool else { return call };
-    let input = match call.input.get("parameters") {
-        // Some models write the object as a text.
-        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_text| text.as_str().into()),
-        Some(Value::Null) | None => serde_json::json!({}),
-        Some(other) => other.clone(),
-    };
-    ToolCall { call_id: call.call_id, tool, input }
 }
 
 /// What `call` means among the tools there are: it has the name a tool is offered by, its id or another id of its own. A
@@ -104,7 +87,7 @@ pub fn denial_in_words(tool: &str, capability: &str, reason: Denial) -> String {
 mod tests {
     use super::*;
     use crate::domain::{CallId, Origin, ToolSpec};
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn call(tool: &str, input: Value) -> ToolCall {
         ToolCall { call_id: CallId("1".into()), tool: tool.into(), input }
@@ -146,13 +129,14 @@ mod tests {
     #[test]
     fn executing_a_tool_is_a_call_of_that_tool() {
         let through = |parameters: Value| {
-            straight(call("rye_execute", json!({"item_type": "tool", "item_id": "rye/bash", "parameters": parameters})))
+            call("rye_execute", json!({"item_type": "tool", "item_id": "rye/bash", "parameters": parameters}))
+                .straight()
         };
         assert_eq!(through(json!({"command": "ls"})), call("rye/bash", json!({"command": "ls"})));
         assert_eq!(through(json!("{\"command\": \"ls\"}")), call("rye/bash", json!({"command": "ls"})));
         assert_eq!(through(Value::Null), call("rye/bash", json!({})));
         let other = call("rye_execute", json!({"item_type": "directive", "item_id": "a/b"}));
-        assert_eq!(straight(other.clone()), other);
+        assert_eq!(other.clone().straight(), other);
     }
 
     #[test]

@@ -244,7 +244,7 @@ impl Toolbox {
             Which::MemoryUpdate => off_loop(move |_| kept::update(&shared.workshop.memory, arguments(input)?)).await,
             Which::MemoryRemove => off_loop(move |_| kept::remove(&shared.workshop.memory, &arguments(input)?)).await,
             Which::PersonaCreate => off_loop(move |_| kept::create(&shared.workshop.personas, arguments(input)?)).await,
-            Which::FetchItem => off_loop(move |_| primary::fetch(&shared.items(), arguments(input)?)).await,
+            Which::FetchItem => off_loop(move |_| primary::fetch(&shared.items(), &arguments(input)?)).await,
             Which::ExecuteItem => off_loop(move |_| primary::execute(&shared.items(), arguments(input)?)).await,
             Which::SignItem => {
                 off_loop(move |_| primary::sign(&shared.items(), &shared.workshop.user_space, &arguments(input)?)).await

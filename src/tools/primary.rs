@@ -42,10 +42,10 @@ impl From<crate::domain::Problem> for Failed {
 }
 
 /// An item as its file tells it, or what a query finds.
-pub(super) fn fetch(items: &Items, fetch: Fetch) -> Answer {
+pub(super) fn fetch(items: &Items, fetch: &Fetch) -> Answer {
     match (fetch.item_id.as_deref().filter(|id| !id.is_empty()), fetch.query.as_deref()) {
         (Some(id), _) => read(items, fetch.item_type, id),
-        (None, Some(query)) => find(items, &fetch, query),
+        (None, Some(query)) => find(items, fetch, query),
         (None, None) => Err(Failed("Give `item_id` to read an item, or `query` to find some.".to_owned())),
     }
 }
@@ -128,10 +128,8 @@ pub(super) fn execute(items: &Items, named: Named) -> Answer {
 
 /// A parameter as the text that inputs are.
 fn as_text((name, value): (String, Value)) -> (String, String) {
-    match value {
-        Value::String(text) => (name, text),
-        other => (name, other.to_string()),
-    }
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    (name, text)
 }
 
 /// Signs an item of the project or the person with the person's key.

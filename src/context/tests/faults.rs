@@ -1,7 +1,7 @@
 //! Promises that are easily broken without anybody noticing: each test is named after one.
 
 use super::*;
-use crate::context::{Parts, assemble, is_told, offer, tree};
+use crate::context::{Parts, assemble, is_told, tree};
 use crate::domain::capability::{flattened, to_execute};
 use crate::domain::{KnownTool, Origin, Permissions, ToolSpec};
 

@@ -122,7 +122,7 @@ impl<A: Audience> Driver<A> {
             Ok(()) => ("It is handed back.".to_owned(), None),
             Err(why) => (why.clone(), Some(why)),
         };
-        let taken = error.is_none().then(|| Event::DirectiveReturn { outputs: input, cost: self.thread.cost });
+        let taken = error.is_none().then_some(Event::DirectiveReturn { outputs: input, cost: self.thread.cost });
         let answered = Event::ToolCallResult { call_id, output, error };
         for event in taken.into_iter().chain([answered]).rev() {
             self.todo.push_front(Effect::Emit(event));

@@ -460,7 +460,7 @@ fn answered(thread: &mut Thread, stop: &StopReason, message: &Message) -> Vec<Ef
         | StopReason::Refusal
         | StopReason::Other { .. } => {
             thread.push(message.clone());
-            let calls: Vec<ToolCall> = message.calls().cloned().map(permission::straight).collect();
+            let calls: Vec<ToolCall> = message.calls().cloned().map(ToolCall::straight).collect();
             if calls.is_empty() {
                 return take_prompts(thread, true);
             }

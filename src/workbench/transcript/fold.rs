@@ -2,7 +2,7 @@
 
 use super::{Answer, Block, Kind, MarkerSort, Prompt, Summary, Thinking, Tool, ToolState, Transcript, plain_lines};
 use crate::domain::event::{Approve, CancelScope, EndReason, StopReason};
-use crate::domain::{CallId, Control, Cost, Event, Image, LimitKind, Limits, Message, Money, Record, Tokens};
+use crate::domain::{CallId, Control, Cost, Event, Image, LimitKind, Limits, Message, Money, Record, Tokens, ToolCall};
 use crate::workbench::approval::short;
 use serde_json::Value;
 
@@ -253,7 +253,7 @@ impl Transcript {
                 *revision += u32::from(!whole);
             }
         }
-        for call in message.calls() {
+        for call in message.calls().cloned().map(ToolCall::straight) {
             let tool = || new_tool(call.tool.clone(), call.call_id.clone(), &call.input, ToolState::Asked);
             match self.tool_mut(&call.call_id) {
                 // Its arguments are whole now: one can tell what the call is about.
