@@ -65,6 +65,8 @@ struct App {
     theme: ThemeSource,
     /// The model that the settings name.
     usual: Option<ModelRef>,
+    /// Whether the settings give the mouse to us.
+    mouse: bool,
     /// What is wrong with what people wrote, as far as it has been told.
     told: BTreeSet<String>,
 }
@@ -85,7 +87,8 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
     let Chosen { look, notice, .. } = opening.chosen.clone();
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
     let mut app = App {
-        painter: Painter::new(theme.of(&model), theme.depth).with_links(shows_links(&setup)),
+        painter: Painter::new(theme.of(&model), theme.depth),
+        mouse: setup.config.mouse.value,
         performer: Performer::new(launcher, Arc::clone(&setup), sender),
         pacer: Pacer::default(),
         terminal_effects: Vec::new(),
@@ -95,7 +98,8 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
         model,
     };
 
-    let mut guard = Guard::enter(&tty, setup.config.mouse.value)?;
+    app.painter.show_links(shows_links(&setup));
+    let mut guard = Guard::enter(&tty, app.mouse)?;
     let mut screen = Screen::new(&tty)?;
     guard.ask()?;
     let mut input = Some(Input::start(&tty)?);
@@ -149,7 +153,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
             }
             Some(fresh) = saved.recv() => {
                 let _front = Foreground::enter();
-                app.take_in(fresh);
+                app.take_in(fresh, &mut guard)?;
             }
             () = until(armed) => app.update(Message::ApprovalArmed),
             () = until(second) => {
@@ -319,12 +323,7 @@ impl App {
             }
             Effect::Redraw => screen.forget()?,
             Effect::ToggleMouse => {
-                let text = if guard.toggle_mouse()? {
-                    "the mouse scrolls, chooses and marks here; with shift held most terminals mark by themselves"
-                } else {
-                    "the mouse is the terminal's: mark and copy as anywhere; /mouse takes it back"
-                };
-                self.update(Message::Notice { level: Level::Info, text: text.to_owned() });
+                self.give_mouse(!guard.has_mouse(), guard)?;
             }
             Effect::Suspend => {
                 // The reader is stopped first: two must never share the keyboard.
@@ -404,8 +403,20 @@ impl App {
         Ok(())
     }
 
+    /// Takes the mouse or leaves it to the terminal, and says so.
+    fn give_mouse(&mut self, mouse: bool, guard: &mut Guard) -> io::Result<()> {
+        guard.set_mouse(mouse)?;
+        let text = if mouse {
+            "the mouse scrolls, chooses and marks here; with shift held most terminals mark by themselves"
+        } else {
+            "the mouse is the terminal's: mark and copy as anywhere; /mouse takes it back"
+        };
+        self.update(Message::Notice { level: Level::Info, text: text.to_owned() });
+        Ok(())
+    }
+
     /// Takes over what was saved, as far as it reads, and tells what does not.
-    fn take_in(&mut self, fresh: Fresh) {
+    fn take_in(&mut self, fresh: Fresh, guard: &mut Guard) -> io::Result<()> {
         let mut wrong = fresh.problems.clone();
         let theme = self.theme.name(&self.model);
         if fresh.changed.contains(&self.theme.file(&theme)) {
@@ -429,6 +440,14 @@ impl App {
                     self.update(Message::UsualModel(model));
                 }
             }
+            if whole {
+                self.painter.show_links(shows_links(&setup));
+                let mouse = setup.config.mouse.value;
+                // Only a setting that is another now counts: by command the person may have chosen otherwise meanwhile.
+                if std::mem::replace(&mut self.mouse, mouse) != mouse {
+                    self.give_mouse(mouse, guard)?;
+                }
+            }
             self.performer.know(setup);
         }
         self.update(Message::Saved);
@@ -439,6 +458,7 @@ impl App {
         }
         self.told = wrong;
         self.follow_theme();
+        Ok(())
     }
 
     /// Draws with the theme that the model names now.

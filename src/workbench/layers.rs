@@ -3,9 +3,9 @@
 use super::message::{Effect, LayerRow, Level, RequestShown};
 use super::model::{Link, Model};
 use super::overlay::{Choice, Entry, Overlay, Picker, PickerKind};
+use super::perform::slash;
 use super::shelf::{Preview, Wanted};
 use super::transcript::Kind;
-use crate::commands::CommandId;
 use crate::domain::Held;
 use crate::domain::event::PromptMode;
 use crate::domain::image::named_in;
@@ -34,11 +34,15 @@ impl Model {
         vec![Effect::LoadRequest { thread_id, number }]
     }
 
+    /// Whether Enter would run what is written instead of sending it.
+    pub(super) fn drafts_command(&self) -> bool {
+        let text = self.composer.text();
+        slash(&text).is_some() || text.trim_start().starts_with('!')
+    }
+
     /// Shows what Enter would send.
     pub(super) fn preview_request(&mut self) -> Vec<Effect> {
-        let text = self.composer.text();
-        let word = text.strip_prefix('/').map(|line| line.split(' ').next().unwrap_or_default().trim_end());
-        if word.is_some_and(|word| CommandId::from_slash(word).is_some()) || text.trim_start().starts_with('!') {
+        if self.drafts_command() {
             self.say(Level::Info, "the draft is a command: Enter runs it and sends nothing");
             return Vec::new();
         }

@@ -122,6 +122,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
         }
     };
     effects.extend(model.want_listed());
+    model.shelf.awaits_page |= effects.iter().any(|effect| matches!(effect, Effect::ViewRequest { .. }));
     effects.extend(model.settle(layout));
     model.settle_approval();
     effects
@@ -247,6 +248,7 @@ impl Model {
             self.composer.wrap(width);
         }
         self.wrap_form();
+        self.refill(PickerKind::Palette);
         let width = geometry::sheet_width(self);
         self.with_sheet(|sheet, _| sheet.wrap(width));
         debug_assert!(self.link == Link::Draft || self.link == Link::Starting || self.thread.is_some());
