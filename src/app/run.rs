@@ -156,6 +156,10 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
                 app.take_in(fresh, &mut guard)?;
             }
             () = until(armed) => app.update(Message::ApprovalArmed),
+            () = until(app.pacer.mends_at()) => {
+                screen.doubt();
+                app.pacer.mends(Instant::now());
+            }
             () = until(second) => {
                 second = None;
                 let _front = Foreground::enter();

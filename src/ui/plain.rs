@@ -378,7 +378,8 @@ fn list(model: &Model, picker: &Picker, text: &mut String) {
     for (number, index) in (1..).zip(picker.shown.iter().take(ENTRIES)) {
         let Some(entry) = picker.entries.get(*index) else { continue };
         let current = if entry.current { " (in use)" } else { "" };
-        let usable = if entry.usable { "" } else { " (not usable)" };
+        // Of a layer that is left out it is said why.
+        let usable = if entry.usable || request.is_some() { "" } else { " (not usable)" };
         let dash = if entry.detail.is_empty() { "" } else { ": " };
         let _ = writeln!(text, "{number}. {}{current}{usable}{dash}{}", line(&entry.label), line(&entry.detail));
     }
@@ -452,7 +453,7 @@ fn field(form: &Form, text: &mut String) {
 /// Whether the next line of a script may be taken: what the last one asked for has been told.
 #[must_use]
 pub fn rests(model: &Model) -> bool {
-    let loading = matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.loading) || model.shelf.awaits_page;
+    let loading = matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.loading) || model.shelf.awaits;
     let linked = !matches!(model.link, Link::Starting | Link::Opening | Link::Reviving);
     let asked = model.activity.phase == Phase::Approval && model.is_armed();
     !loading && linked && (asked || !model.is_working())

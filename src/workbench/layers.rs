@@ -160,6 +160,7 @@ impl Model {
     }
 
     pub(super) fn request_read(&mut self, request: Result<Box<RequestShown>, String>) -> Vec<Effect> {
+        self.shelf.awaits = false;
         match request {
             // Somebody asked for another meanwhile, and Enter does not mean the same there.
             Ok(request) if request.number.is_none() != (self.shelf.wanted == Wanted::Preview) => return Vec::new(),
@@ -224,10 +225,15 @@ impl Model {
 
     /// Opens the file that says that the layer be there.
     pub(super) fn open_asker(&mut self) -> Vec<Effect> {
-        if let Some(source) = self.chosen_layer().and_then(|layer| layer.asked_by.clone()) {
+        let Some(layer) = self.chosen_layer() else { return Vec::new() };
+        if let Some(source) = layer.asked_by.clone() {
             return vec![Effect::OpenFile(source)];
         }
-        self.say(Level::Info, "no file of yours asks for it");
+        let why = match &layer.asker {
+            Some(asker) => format!("it is there {asker}, and that is no file here"),
+            None => "nobody asks for it by name: there is no file to open".to_owned(),
+        };
+        self.say(Level::Info, why);
         Vec::new()
     }
 
@@ -255,12 +261,18 @@ impl RequestShown {
         ids
     }
 
-    /// Its name, its place among the requests of the thread, and its size.
+    /// Its name and its place among the requests of the thread.
     #[must_use]
-    pub fn heading(&self) -> String {
+    pub fn name(&self) -> String {
         let place = self.number.and_then(|number| self.numbers.iter().position(|other| *other == number));
         let place = place.map(|place| format!(" · {} of {}", place + 1, self.numbers.len())).unwrap_or_default();
-        format!("{}{place} · {}", self.title, self.size)
+        format!("{}{place}", self.title)
+    }
+
+    /// The same with its size.
+    #[must_use]
+    pub fn heading(&self) -> String {
+        format!("{} · {}", self.name(), self.size)
     }
 }
 

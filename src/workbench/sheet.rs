@@ -396,7 +396,7 @@ impl Model {
     /// A page has been made. It belongs to the request on the screen, or comes too late.
     pub(super) fn page_made(&mut self, page: Result<Box<Page>, String>) -> Vec<Effect> {
         let shown = self.shelf.request.as_ref().and_then(|request| request.whole.as_ref());
-        self.shelf.awaits_page = false;
+        self.shelf.awaits = false;
         match page {
             Ok(page) if shown.is_some_and(|whole| whole.name != page.of) => {}
             Ok(page) => self.open_page(*page),

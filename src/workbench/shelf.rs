@@ -17,8 +17,8 @@ pub struct Shelf {
     pub request: Option<RequestShown>,
     /// What was asked for last.
     pub(super) wanted: Wanted,
-    /// A page about it was asked for and has not come.
-    pub awaits_page: bool,
+    /// It, another or a page about it was asked for and has not come.
+    pub awaits: bool,
     /// The request that others are compared with.
     pub marked: Option<Arc<Whole>>,
     /// The wire form in which the model of that request is asked, once it was shown.

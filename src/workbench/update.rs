@@ -122,7 +122,10 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
         }
     };
     effects.extend(model.want_listed());
-    model.shelf.awaits_page |= effects.iter().any(|effect| matches!(effect, Effect::ViewRequest { .. }));
+    let asks = |effect: &Effect| {
+        matches!(effect, Effect::LoadRequest { .. } | Effect::PreviewRequest { .. } | Effect::ViewRequest { .. })
+    };
+    model.shelf.awaits |= effects.iter().any(asks);
     effects.extend(model.settle(layout));
     model.settle_approval();
     effects

@@ -51,6 +51,28 @@ fn a_preview_is_of_the_draft_and_sends_nothing() {
 }
 
 #[test]
+fn who_asks_for_a_layer_is_opened_or_named() {
+    let mut session = session();
+    session.write("what if").keys("ctrl-p");
+    let mut request = request(None);
+    request.layers[0].asked_by = Some(Source { file: "/x/hooks.yaml".into(), line: Some(4) });
+    request.layers[1].asker = Some("by levain/core/base, line 21".into());
+    request.layers.push(LayerRow { id: "c".into(), ..LayerRow::default() });
+    session.tell(Message::Request(Ok(Box::new(request))));
+    session.effects();
+    session.keys("O");
+    assert_eq!(session.effects(), [Effect::OpenFile(Source { file: "/x/hooks.yaml".into(), line: Some(4) })]);
+    session.keys("down O");
+    assert_eq!(
+        session.model.notice().unwrap().text,
+        "it is there by levain/core/base, line 21, and that is no file here"
+    );
+    session.keys("down O");
+    assert_eq!(session.model.notice().unwrap().text, "nobody asks for it by name: there is no file to open");
+    assert_eq!(session.effects(), []);
+}
+
+#[test]
 fn requests_are_gone_through_in_order() {
     let mut session = connected();
     session.answer(4, "said", StopReason::EndTurn);

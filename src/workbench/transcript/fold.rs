@@ -114,6 +114,7 @@ impl Transcript {
             }
             // They change how the thread stands, which the status line shows.
             Event::ThreadStarted { .. }
+            | Event::ClockJumped { .. }
             | Event::WorkerStarted { .. }
             | Event::WorkerEnded { .. }
             | Event::PromptQueued { .. }
