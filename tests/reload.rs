@@ -1,5 +1,6 @@
 //! What a person saves while the screen is open counts at once, and what does not read is told and changes nothing.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[path = "support/model_server.rs"]

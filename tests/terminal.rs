@@ -1,6 +1,7 @@
 //! What an excellent program in a terminal is expected to do, row by row: drawing (T1–T5), size (T8–T12), keyboard and
 //! paste (T13–T18), clipboard, input methods and colour (T20–T26), life and death (T29–T33). T12, T19, T24, T27 and T28
-//! have more tests in `screen.rs`. There is no inline mode, so what is asked of one (T6, T7, T10) has no test.
+//! have more tests in `screen.rs`, T33 in `driver.rs`. There is no inline mode, so what is asked of one (T6, T7, T10) has
+//! no test.
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]

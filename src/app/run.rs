@@ -86,19 +86,9 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
     let (sender, mut messages) = mpsc::channel(WAITING);
     let Chosen { look, notice, .. } = opening.chosen.clone();
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
-    let mut app = App {
-        painter: Painter::new(theme.of(&model), theme.depth),
-        mouse: setup.config.mouse.value,
-        performer: Performer::new(launcher, Arc::clone(&setup), sender),
-        pacer: Pacer::default(),
-        terminal_effects: Vec::new(),
-        theme,
-        usual: usual(&setup),
-        told: setup.problems.iter().map(ToString::to_string).chain(keymap_problems.iter().cloned()).collect(),
-        model,
-    };
-
-    app.painter.show_links(shows_links(&setup));
+    let performer = Performer::new(launcher, Arc::clone(&setup), sender);
+    let mut app = App::new(&setup, model, performer, theme);
+    app.told.extend(keymap_problems.iter().cloned());
     let mut guard = Guard::enter(&tty, app.mouse)?;
     let mut screen = Screen::new(&tty)?;
     guard.ask()?;
@@ -156,10 +146,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
                 app.take_in(fresh, &mut guard)?;
             }
             () = until(armed) => app.update(Message::ApprovalArmed),
-            () = until(app.pacer.mends_at()) => {
-                screen.doubt();
-                app.pacer.mends(Instant::now());
-            }
+            () = until(app.pacer.mends_at()) => app.mend(&mut screen),
             () = until(second) => {
                 second = None;
                 let _front = Foreground::enter();
@@ -218,6 +205,22 @@ async fn until(instant: Option<Instant>) {
 }
 
 impl App {
+    fn new(setup: &Setup, model: Model, performer: Performer, theme: ThemeSource) -> Self {
+        let mut painter = Painter::new(theme.of(&model), theme.depth);
+        painter.show_links(shows_links(setup));
+        Self {
+            painter,
+            mouse: setup.config.mouse.value,
+            performer,
+            pacer: Pacer::default(),
+            terminal_effects: Vec::new(),
+            theme,
+            usual: usual(setup),
+            told: setup.problems.iter().map(ToString::to_string).collect(),
+            model,
+        }
+    }
+
     fn tell(&mut self, warnings: impl Iterator<Item = String>) {
         for text in warnings {
             self.update(Message::Notice { level: Level::Warning, text });
@@ -243,6 +246,12 @@ impl App {
             tracing::warn!(milliseconds = begun.elapsed().as_millis(), "a slow frame");
         }
         Ok(())
+    }
+
+    /// The next frame writes all of the screen.
+    fn mend(&mut self, screen: &mut Screen) {
+        screen.doubt();
+        self.pacer.mends(Instant::now());
     }
 
     fn update(&mut self, message: Message) {

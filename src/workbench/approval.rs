@@ -99,7 +99,10 @@ impl Panel {
         match &approval.input {
             Value::Object(fields) if fields.is_empty() => heading("without arguments", &mut lines),
             Value::Object(fields) => {
-                for (name, value) in fields {
+                // What is short, such as a path, is not looked for below what is long.
+                let is_long = |value: &Value| value.as_str().is_none_or(|text| text.contains('\n'));
+                let (long, short): (Vec<_>, Vec<_>) = fields.iter().partition(|(_, value)| is_long(value));
+                for (name, value) in short.into_iter().chain(long) {
                     argument(name, value, &mut lines);
                 }
             }
@@ -311,13 +314,14 @@ mod tests {
                 (LineSort::Added, "+b"),
                 (plain, " c"),
                 (name, "the call in full"),
+                (name, "path"),
+                (plain, "a"),
                 (name, "content"),
-                (plain, "one"),
-                (plain, ""),
             ]
         );
-        let shown: String = lines[8..11].iter().map(|(_, text)| *text).collect();
-        assert_eq!((shown, lines[11..].to_vec()), (text, vec![(name, "path"), (plain, "a")]));
+        assert_eq!(lines[8..10], [(plain, "one"), (plain, "")]);
+        let shown: String = lines[10..].iter().map(|(_, text)| *text).collect();
+        assert_eq!(shown, text);
         assert_eq!(panel.tool(), "write");
     }
 

@@ -292,7 +292,7 @@ fn wrapped(lines: &[SheetLine], width: usize) -> Vec<Row> {
 /// The rows of one line, as bytes of it: each ends after a blank where one fits.
 pub(super) fn row_ends(text: &str, width: usize) -> Vec<Range<usize>> {
     if text.len() <= width {
-        return vec![0..text.len()];
+        return std::iter::once(0..text.len()).collect();
     }
     let mut rows = Vec::new();
     let (mut start, mut used) = (0, 0);

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 /// The lists, each as it was when somebody last asked.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own; no two make a state")]
 pub struct Shelf {
     pub directives: Vec<DirectiveChoice>,
     pub items: Vec<ItemRow>,

@@ -142,7 +142,7 @@ fn inputs_are_judged_in_order() {
 #[test]
 fn an_input_is_kept_whatever_its_letters() {
     let names = ["🚀", "the place", "naïve", "अनुच्छेद", "👩\u{200d}👩\u{200d}👧"];
-    let inputs: String = names.iter().map(|name| format!("<input name=\"{name}\" required=\"true\"/>")).collect();
+    let inputs = names.map(|name| format!("<input name=\"{name}\" required=\"true\"/>")).concat();
     let (directive, problems) = read(&format!(
         "```xml\n<directive name=\"a\" version=\"1.0.0\">\n<metadata><description>x</description></metadata>\n\
          <inputs>{inputs}\n<input name=\"a:b\"/></inputs>\n</directive>\n```\nDo it."

@@ -28,7 +28,7 @@ pub(super) fn draw(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     let rows = if inner.height < 4 { 1 } else { key_rows(&keys, inner.width) };
     let right = inner.x + inner.width;
     let mut y = inner.y;
-    if inner.height > rows + 1 {
+    if inner.height > rows + 2 {
         let (wants, needs) = panel.who(&model.directive);
         let end = canvas.put_short(inner.x, y, right, &wants, Role::StatusWarning);
         if usize::from(end + 2) + columns(&needs) <= usize::from(right) {
@@ -78,7 +78,7 @@ fn call(panel: &Panel, area: Area, canvas: &mut Canvas<'_>) {
 
 /// Says at the right of the last row that there is more.
 fn more(lines: usize, area: Area, canvas: &mut Canvas<'_>) {
-    let text = format!(" {lines} more below ");
+    let text = if area.width < 40 { format!(" +{lines} ") } else { format!(" {lines} more below ") };
     let wide = u16::try_from(columns(&text)).unwrap_or(area.width);
     if wide < area.width {
         let right = area.x + area.width;

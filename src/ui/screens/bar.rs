@@ -78,8 +78,8 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
         return parts;
     }
     let looks = model.shows_request();
-    // Who looks at a request needs the keys more than to be told that nothing happens.
-    parts.extend(doing(model).filter(|_| !looks || model.is_working()));
+    // Where something lies over the transcript its keys matter more than that nothing happens.
+    parts.extend(doing(model).filter(|_| model.overlay.is_none() || model.is_working()));
     if looks {
         return parts;
     }
@@ -87,6 +87,9 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
     if model.model_is_scripted {
         let words = if model.size.0 >= 100 { "scripted: no model is asked" } else { "scripted" };
         parts.push((words.to_owned(), Role::BarWarning));
+    }
+    if model.overlay.is_some() {
+        return parts;
     }
     let queued = model.queued().count();
     if queued > 0 {
