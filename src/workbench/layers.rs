@@ -30,7 +30,7 @@ impl Model {
     pub(super) fn show_request(&mut self, number: Option<u32>) -> Vec<Effect> {
         let Some(thread_id) = self.thread.clone() else { return self.preview_request() };
         self.open_layers();
-        self.shelf.wanted = Wanted::Sent;
+        self.shelf.wanted = Wanted::Sent(number);
         vec![Effect::LoadRequest { thread_id, number }]
     }
 
@@ -147,7 +147,9 @@ impl Model {
     /// Goes to the request before or after the one that is shown.
     pub(super) fn turn_request(&mut self, forward: bool) -> Vec<Effect> {
         let Some(request) = &self.shelf.request else { return Vec::new() };
-        let at = request.number.map_or(request.numbers.len(), |number| {
+        // Whoever presses the key faster than requests are read goes on from what they asked for last.
+        let asked = if let Wanted::Sent(number) = self.shelf.wanted { number } else { None };
+        let at = asked.or(request.number).map_or(request.numbers.len(), |number| {
             request.numbers.iter().position(|other| *other == number).unwrap_or(0)
         });
         let next = if forward { at.checked_add(1) } else { at.checked_sub(1) };
@@ -163,7 +165,7 @@ impl Model {
         self.shelf.awaits = false;
         match request {
             // Somebody asked for another meanwhile, and Enter does not mean the same there.
-            Ok(request) if request.number.is_none() != (self.shelf.wanted == Wanted::Preview) => return Vec::new(),
+            Ok(request) if !self.shelf.wanted.is(request.number) => return Vec::new(),
             Ok(request) => {
                 let changed = self.shelf.request.as_ref().map(|before| before.changed_in(&request)).unwrap_or_default();
                 if !changed.is_empty() {
@@ -178,8 +180,12 @@ impl Model {
                 self.refill(PickerKind::Layers);
             }
             Err(why) => {
-                if self.shelf.request.is_none() && self.layers_picker().is_some() {
+                let shown = self.shelf.request.as_ref().map(|request| request.number);
+                if shown.is_none() && self.layers_picker().is_some() {
                     self.overlay = None;
+                }
+                if let (Some(Some(number)), Wanted::Sent(_)) = (shown, self.shelf.wanted) {
+                    self.shelf.wanted = Wanted::Sent(Some(number));
                 }
                 self.say(Level::Warning, why);
             }

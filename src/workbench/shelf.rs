@@ -38,13 +38,28 @@ pub struct Shelf {
 }
 
 /// Which request the person wants to see.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// One that was sent.
-    #[default]
-    Sent,
+    /// One that was sent: that of this number, else the newest.
+    Sent(Option<u32>),
     /// What Enter would send.
     Preview,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self::Sent(None)
+    }
+}
+
+impl Wanted {
+    /// Whether it is this one, which is none of those that were sent when it has no number.
+    pub(super) fn is(self, number: Option<u32>) -> bool {
+        match self {
+            Self::Sent(wanted) => number.is_some() && (wanted.is_none() || wanted == number),
+            Self::Preview => number.is_none(),
+        }
+    }
 }
 
 /// The text of an item, to look at.

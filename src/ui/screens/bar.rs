@@ -40,8 +40,9 @@ pub(super) fn status(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     let start = area.x + u16::from(area.width > 30);
     let mut x = start;
     let hints = hints(model);
-    // The first key has room before figures do.
-    let first = hints.first().map_or(0, |(key, title)| columns(key) + columns(title) + 4);
+    // The first key has room before figures do, and those of a list have it: how to choose, and how to leave.
+    let most = if model.overlay.is_some() { 3 } else { 1 };
+    let first: usize = hints.iter().take(most).map(|(key, title)| columns(key) + columns(title) + 4).sum();
     let end = right.saturating_sub(u16::try_from(first).unwrap_or(0));
     for (index, (text, role)) in parts(model).into_iter().enumerate() {
         let gap = if index == 0 { "" } else { " · " };
@@ -78,8 +79,8 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
         return parts;
     }
     let looks = model.shows_request();
-    // Where something lies over the transcript its keys matter more than that nothing happens.
-    parts.extend(doing(model).filter(|_| model.overlay.is_none() || model.is_working()));
+    // Who looks at a request needs the keys more than to be told that nothing happens.
+    parts.extend(doing(model).filter(|_| !looks || model.is_working()));
     if looks {
         return parts;
     }
@@ -87,9 +88,6 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
     if model.model_is_scripted {
         let words = if model.size.0 >= 100 { "scripted: no model is asked" } else { "scripted" };
         parts.push((words.to_owned(), Role::BarWarning));
-    }
-    if model.overlay.is_some() {
-        return parts;
     }
     let queued = model.queued().count();
     if queued > 0 {

@@ -96,6 +96,22 @@ fn requests_are_gone_through_in_order() {
 }
 
 #[test]
+fn keys_that_are_faster_than_the_reading_of_requests_all_count() {
+    let mut session = connected();
+    session.answer(4, "said", StopReason::EndTurn);
+    session.keys("F4");
+    session.tell(Message::Request(Ok(Box::new(request(Some(4))))));
+    session.effects();
+    session.keys("[ [");
+    let load = |number| Effect::LoadRequest { thread_id: id(), number: Some(number) };
+    assert_eq!(session.effects(), [load(2), load(1)]);
+    // What was asked for last is shown, in whatever order they come.
+    session.tell(Message::Request(Ok(Box::new(request(Some(1))))));
+    session.tell(Message::Request(Ok(Box::new(request(Some(2))))));
+    assert_eq!(session.model.shelf.request.as_ref().unwrap().number, Some(1));
+}
+
+#[test]
 fn a_request_that_is_not_there_is_told() {
     let mut session = connected();
     session.keys("F4").tell(Message::Request(Err("this thread has sent nothing yet".into())));
