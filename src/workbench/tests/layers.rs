@@ -299,7 +299,9 @@ fn a_request_is_compared_with_the_one_before_or_the_marked_one() {
     session.effects.clear();
     session.tell(Message::Request(Ok(Box::new(sent(2)))));
     assert_eq!(session.effects(), [view(2, before(1))]);
-    session.keys("m").tell(Message::Request(Ok(Box::new(sent(1)))));
+    session.keys("m [");
+    session.effects.clear();
+    session.tell(Message::Request(Ok(Box::new(sent(1)))));
     assert_eq!(session.effects(), [view(1, View::Difference(Compared::Whole(whole("chat-1#2"))))]);
     session.keys("esc esc").looks(4).keys("d");
     assert_eq!(session.effects(), [view(4, View::Difference(Compared::Whole(whole("chat-1#2"))))]);
