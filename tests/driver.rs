@@ -19,6 +19,7 @@ use levain::ports::store::{Attach, Fetch, Snapshot};
 use levain::ports::{CallRequest, Clock, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore};
 use levain::tools::NoTools;
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -147,11 +148,13 @@ impl Outside for Script {
     }
 }
 
-struct NoClock;
+/// A clock that is set by hand.
+#[derive(Clone)]
+struct SetClock(Arc<AtomicU64>);
 
-impl Clock for NoClock {
+impl Clock for SetClock {
     fn now(&self) -> Timestamp {
-        Timestamp(1_000)
+        Timestamp(self.0.load(Ordering::Relaxed))
     }
 }
 
@@ -185,6 +188,8 @@ impl Audience for Ears {
 struct Bench {
     disk: Disk,
     script: Script,
+    /// What the clock shows.
+    clock: Arc<AtomicU64>,
     handle: Handle,
     heard: mpsc::UnboundedReceiver<Heard>,
     driver: tokio::task::JoinHandle<Ended>,
@@ -198,6 +203,7 @@ impl Bench {
     /// With rules: hooks of `plan` are asked, and a window of this size may fill up.
     fn with(kind: ThreadKind, plays: Vec<Play>, plan: Plan, window: Option<Tokens>) -> Self {
         let (disk, script) = (Disk::default(), Script { window, ..Script::default() });
+        let clock = Arc::new(AtomicU64::new(1_000));
         let rules = Rules { asks: plan.asks(), window: window.map(|_| WindowRules::default()), ..Rules::default() };
         let opening = if rules == Rules::default() { Vec::new() } else { vec![Event::RulesSet { rules }] };
         script.plays.lock().unwrap().extend(plays);
@@ -207,7 +213,7 @@ impl Bench {
             outside: Box::new(script.clone()),
             tools: Arc::new(NoTools),
             approvals: Box::new(Forgetful),
-            clock: Arc::new(NoClock),
+            clock: Arc::new(SetClock(Arc::clone(&clock))),
             audience: Ears(sender),
             planner: Arc::new(plan),
         };
@@ -216,7 +222,7 @@ impl Bench {
         thread.permissions.grants = vec![Grant { capability: "rye.execute.tool.t".into(), ask: true }];
         let (driver, handle) = Driver::new(thread, settings);
         let driver = tokio::spawn(driver.run(opening));
-        Self { disk, script, handle, heard, driver }
+        Self { disk, script, clock, handle, heard, driver }
     }
 
     async fn ask(&self, text: &str) {
@@ -320,6 +326,29 @@ async fn received_text_is_on_disk_within_a_quarter_of_a_second() {
     );
     bench.until_idle().await;
     assert!(bench.disk.inflight.lock().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn t33_a_night_of_sleep_is_no_work_and_reaches_no_limit() {
+    let plays = vec![vec![text("half")], vec![text("the rest"), end()]];
+    let mut bench = Bench::new(ThreadKind::Interactive, plays);
+    let limits = Limits { duration_seconds: Some(60), ..Limits::default() };
+    bench.handle.ask(Command::SetLimits { limits }).await.unwrap();
+    bench.ask("go").await;
+    bench.until(|heard| matches!(heard, Heard::Text)).await;
+    bench.clock.fetch_add(8 * 3_600_000, Ordering::Relaxed);
+    bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
+    let events = bench.until_idle().await;
+    assert!(events.iter().any(|(_, event)| matches!(event, Event::ClockJumped { by_ms } if *by_ms > 28_000_000)));
+    let took = events.iter().find_map(|(_, event)| match event {
+        Event::CognitionOut { elapsed_ms, .. } => Some(*elapsed_ms),
+        _ => None,
+    });
+    assert!(took.unwrap() < 60_000, "{took:?}");
+    bench.ask("go on").await;
+    let events = bench.until_answer().await;
+    assert!(!events.iter().any(|(_, event)| matches!(event, Event::Limit { .. })), "{events:?}");
+    assert!(matches!(events.last(), Some((true, Event::CognitionOut { text, .. })) if text == "the rest"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,9 +1,14 @@
 //! What a person saves while the screen is open counts at once, and what does not read is told and changes nothing.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "support/model_server.rs"]
+mod model_server;
 #[path = "support/terminal.rs"]
 mod terminal;
+
+use model_server::{KEY, ModelServer};
 
 use std::fs;
 use std::path::Path;
@@ -81,6 +86,32 @@ fn saved_settings_themes_and_items_are_looked_at() {
         "```xml\n<directive version=\"1.0.0\"></directive>\n```\nShip.\n",
         "the directive has no name",
     );
+    leave(terminal);
+}
+
+#[test]
+fn saved_settings_of_mouse_and_links_count_at_once() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let launch = home.levain_in_terminal(&["--model", "anthropic/test-model"]);
+    let terminal = launch.env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY).start();
+    terminal.wait_for("test-model");
+    terminal.send_keys("a link\r");
+    server.call().answer("See [the page](https://example.org/page).");
+    terminal.wait_for("(https://example.org/page)");
+    let has_mouse = || terminal.look(|screen| screen.mouse_protocol_mode() != vt100::MouseProtocolMode::None);
+    assert!(has_mouse());
+    let config = home.config().join("config.toml");
+    save(&terminal, &config, "mouse = false\nlinks = \"on\"\n", "the mouse is the terminal's");
+    terminal.wait_gone("(https://example.org/page)");
+    assert!(!has_mouse());
+    let links = || terminal.bytes().windows(4).filter(|bytes| bytes == b"\x1b]8;").count();
+    assert!(links() > 0, "the label is a link now");
+    // What the person chose by command stays, while the setting says what it said.
+    terminal.send_keys("/mouse\r");
+    poll("the mouse is back", has_mouse);
+    write(&config, "mouse = false\nlinks = \"off\"\n");
+    terminal.wait_for("(https://example.org/page)");
+    assert!(has_mouse());
     leave(terminal);
 }
 

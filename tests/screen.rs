@@ -57,6 +57,33 @@ fn all_files(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 }
 
 #[test]
+fn leaving_does_not_wait_for_a_slow_preview_and_ends_what_it_asked() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let write = |path: std::path::PathBuf, text: &str| {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let provider = "name: slow\nentry_type: context_provider\ncommand: [sh, -c, 'touch begun; sleep 600 & wait']\n\
+                    timeout_seconds: 30\n";
+    write(home.home().join(".ai/knowledge/slow.yaml"), provider);
+    let directive = "```xml\n<directive name=\"a\" version=\"1.0.0\"><metadata>\
+                     <context><provider>slow</provider></context></metadata></directive>\n```\nDo it.\n";
+    write(home.project().join(".ai/directives/a.md"), directive);
+    let terminal = levain(&home, &server, &["a"]).start();
+    terminal.wait_for("test-model · ");
+    terminal.send_keys("go\x10"); // preview
+    poll("the command runs", || home.project().join("begun").exists());
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_for("again");
+    let begun = Instant::now();
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_exit().assert_code(0).assert_restored();
+    let took = begun.elapsed();
+    assert!(took < Duration::from_millis(1_500), "leaving took {took:?}");
+    home.wait_until_quiet();
+}
+
+#[test]
 fn a_chat_is_answered_and_nothing_is_left_behind() {
     let (home, server) = (Home::new(), ModelServer::start());
     let terminal = open(&home, &server);

@@ -72,6 +72,31 @@ fn inputs_of_a_form_reach_the_model_and_stay_with_the_thread() {
 }
 
 #[test]
+fn inputs_may_be_called_by_any_letters() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let directive = "```xml\n<directive name=\"fly\" version=\"1.0.0\"><description>Fly</description>\
+                     <inputs><input name=\"🚀\" required=\"true\">which one</input>\
+                     <input name=\"the place\" required=\"true\"/><input name=\"e\u{301}tape\" default=\"one\"/></inputs></directive>\n```\n\
+                     Fly {input:🚀} to {input:the place}, {input:e\u{301}tape}.\n";
+    write(&home, ".ai/directives/team/fly.md", directive);
+    let terminal = levain(&home, &server, &["team/fly"]).start();
+    terminal.wait_for("inputs of team/fly");
+    for name in ["🚀", "the place", "e\u{301}tape"] {
+        terminal.wait_for(name);
+    }
+    terminal.send_keys("Ariane\tKourou\r");
+    terminal.wait_for("🚀: Ariane");
+    terminal.wait_for("the place: Kourou");
+    terminal.send_keys("go\r");
+    let call = server.call();
+    assert!(told(&call).contains("Fly Ariane to Kourou, one."), "{}", told(&call));
+    call.answer("Flown.");
+    terminal.wait_for("Flown.");
+    leave(terminal);
+    home.wait_until_quiet();
+}
+
+#[test]
 fn a_screen_that_opens_with_a_directive_asks_for_its_inputs() {
     let (home, server) = (Home::new(), ModelServer::start());
     write(&home, ".ai/directives/team/deploy.md", DEPLOY);

@@ -7,11 +7,18 @@ use std::time::{Duration, Instant};
 /// A sixtieth of a second.
 const FRAME: Duration = Duration::from_micros(16_667);
 
+/// After so long without a frame other programs may have written to the screen.
+const REST: Duration = Duration::from_secs(2);
+/// So long after the frame that ends a rest, which comes at once, all of the screen is written again.
+const MENDING: Duration = Duration::from_millis(50);
+
 /// Decides on frames.
 #[derive(Debug, Default)]
 pub(super) struct Pacer {
     due: Option<Instant>,
     drawn: Option<Instant>,
+    /// When the screen is written whole.
+    mend: Option<Instant>,
 }
 
 impl Pacer {
@@ -29,7 +36,22 @@ impl Pacer {
     /// A frame was drawn. What counts is when it was due: the clock's own lateness, up to two milliseconds a frame,
     /// would otherwise add up, and text that comes about once a frame would wait for most of the next.
     pub(super) fn drawn(&mut self, now: Instant) {
+        let rested = self.drawn.is_some_and(|drawn| now.duration_since(drawn) > REST);
         self.drawn = Some(self.due.take().filter(|due| now.duration_since(*due) < FRAME).unwrap_or(now));
+        if rested {
+            self.mend = Some(now + MENDING);
+        }
+    }
+
+    /// When all of the screen is to be written again, since nobody knows what was written there meanwhile.
+    pub(super) fn mends_at(&self) -> Option<Instant> {
+        self.mend
+    }
+
+    /// The coming frame is the one that writes everything.
+    pub(super) fn mends(&mut self, now: Instant) {
+        self.mend = None;
+        self.due = Some(now);
     }
 
     /// Waits until a frame is due; for ever when none was asked for. Losing this future loses nothing.
@@ -74,6 +96,21 @@ mod tests {
         pacer.drawn(start + 9 * FRAME);
         pacer.request(start + 9 * FRAME);
         assert_eq!(pacer.due, Some(start + 10 * FRAME));
+    }
+
+    #[test]
+    fn after_a_rest_the_screen_is_written_whole_once() {
+        let start = Instant::now();
+        let mut pacer = Pacer::default();
+        pacer.drawn(start);
+        pacer.drawn(start + FRAME);
+        assert_eq!(pacer.mends_at(), None);
+        let later = start + 2 * REST;
+        pacer.drawn(later);
+        assert_eq!(pacer.mends_at(), Some(later + MENDING));
+        pacer.mends(later + MENDING);
+        pacer.drawn(later + MENDING);
+        assert_eq!(pacer.mends_at(), None);
     }
 
     #[tokio::test(start_paused = true)]

@@ -39,8 +39,10 @@ pub(super) struct Performer {
     connection: Option<Connection>,
     colourist: Colourist,
     commands: u64,
-    /// Short jobs that the program waits for before it ends.
-    jobs: JoinSet<()>,
+    /// What the screen wants to know; given up when the program ends, with the processes that were asked.
+    looks: JoinSet<()>,
+    /// What was begun for good: written, sent. The program waits for it before it ends.
+    deeds: JoinSet<()>,
     pages: mpsc::Receiver<(ThreadId, u64)>,
     page_sender: mpsc::Sender<(ThreadId, u64)>,
 }
@@ -56,8 +58,19 @@ impl Performer {
         let (page_sender, pages) = mpsc::channel(8);
         let models = setup.models.clone();
         let colourist = Colourist::start(launcher.program.clone(), messages.clone());
-        let (connection, jobs) = (None, JoinSet::new());
-        Self { launcher, setup, models, messages, connection, colourist, commands: 0, jobs, pages, page_sender }
+        Self {
+            launcher,
+            setup,
+            models,
+            messages,
+            connection: None,
+            colourist,
+            commands: 0,
+            looks: JoinSet::new(),
+            deeds: JoinSet::new(),
+            pages,
+            page_sender,
+        }
     }
 
     fn layout(&self) -> Layout {
@@ -93,7 +106,7 @@ impl Performer {
             Effect::LoadHistory => self.load_history(),
             Effect::LoadModels => {
                 let (models, messages) = (self.models.clone(), self.messages.clone());
-                self.jobs.spawn(async move {
+                self.looks.spawn(async move {
                     let _ending = messages.send(Message::Models(models.choices_found().await)).await;
                 });
             }
@@ -103,7 +116,7 @@ impl Performer {
             }
             Effect::LoadBasis(coming) => {
                 let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
-                self.jobs.spawn(async move {
+                self.looks.spawn(async move {
                     // What cannot be planned has no size; sending or looking at it says why.
                     if let Ok(basis) = requests::basis(setup, coming).await {
                         let _ending = messages.send(Message::Basis(Box::new(basis))).await;
@@ -115,7 +128,7 @@ impl Performer {
             }
             Effect::PreviewRequest { thread_id, directive, model, prompt, images, inputs } => {
                 let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
-                self.jobs.spawn(async move {
+                self.looks.spawn(async move {
                     let next = requests::next(setup, thread_id, directive, model, (prompt, images), inputs).await;
                     let _ending = messages.send(Message::Request(next.map(Box::new))).await;
                 });
@@ -123,10 +136,11 @@ impl Performer {
             Effect::Remember(text) => self.remember(text),
             Effect::Export { thread_id, form } => {
                 let layout = self.layout();
-                self.answer(move || match export::to_project(&layout, &thread_id, form) {
+                let written = self.answer_with(move || match export::to_project(&layout, &thread_id, form) {
                     Ok(path) => notice(Level::Info, format!("written to {}", path.display())),
                     Err(error) => notice(Level::Error, format!("the thread was not exported: {error}")),
                 });
+                self.deeds.spawn(written);
             }
             Effect::Colour(code) => self.colourist.ask(code),
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
@@ -166,7 +180,7 @@ impl Performer {
     /// server on this machine answers.
     pub(super) fn look_around(&mut self, setup: &Setup, servers: bool) {
         let (dirs, root, messages) = (setup.dirs.clone(), setup.project.root.clone(), self.messages.clone());
-        self.jobs.spawn(async move {
+        self.looks.spawn(async move {
             let warning = tokio::task::spawn_blocking(move || Trust::of(&dirs, &root).warning()).await;
             if let Ok(Some(text)) = warning {
                 let _ending = messages.send(notice(Level::Warning, text)).await;
@@ -174,33 +188,45 @@ impl Performer {
         });
         if servers {
             let (models, messages) = (self.models.clone(), self.messages.clone());
-            self.jobs.spawn(async move {
+            self.looks.spawn(async move {
                 let _ending = messages.send(Message::ModelFound(models.default_found().await)).await;
             });
         }
     }
 
-    /// Leaves in order: says goodbye to the worker and waits for what must be written.
+    /// Leaves in order: gives up what was only to be looked at, says goodbye to the worker and waits for what must be
+    /// written.
     pub(super) async fn finish(mut self) {
+        self.looks.shutdown().await;
         if let Some(connection) = self.connection.take() {
             connection.leave().await;
         }
-        let all = async { while self.jobs.join_next().await.is_some() {} };
+        let all = async { while self.deeds.join_next().await.is_some() {} };
         let _gave_up = tokio::time::timeout(std::time::Duration::from_secs(2), all).await;
     }
 
-    /// Runs `work` off the loop and sends what it returns.
+    /// Looks at something off the loop and sends what it comes to.
     fn answer(&mut self, work: impl FnOnce() -> Message + Send + 'static) {
+        let answer = self.answer_with(work);
+        self.looks.spawn(answer);
+        while self.looks.try_join_next().is_some() {}
+        while self.deeds.try_join_next().is_some() {}
+    }
+
+    /// Runs `work` off the loop and sends what it returns.
+    fn answer_with<Work>(&self, work: Work) -> impl Future<Output = ()> + use<Work>
+    where
+        Work: FnOnce() -> Message + Send + 'static,
+    {
         let messages = self.messages.clone();
-        self.jobs.spawn(async move {
+        async move {
             match tokio::task::spawn_blocking(work).await {
                 Ok(message) => {
                     let _ending = messages.send(message).await;
                 }
                 Err(error) => tracing::error!(%error, "a job failed"),
             }
-        });
-        while self.jobs.try_join_next().is_some() {}
+        }
     }
 
     fn connect(&mut self, thread_id: ThreadId, from: u64, reach: Reach) {
@@ -209,7 +235,7 @@ impl Performer {
         if let Some(before) = self.connection.replace(connection)
             && !before.is_over()
         {
-            self.jobs.spawn(before.leave());
+            self.deeds.spawn(before.leave());
         }
     }
 
@@ -254,7 +280,7 @@ impl Performer {
     fn open(&mut self, thread_id: ThreadId) {
         let (layout, messages, pages) = (self.layout(), self.messages.clone(), self.page_sender.clone());
         let models = self.models.clone();
-        self.jobs.spawn(async move {
+        self.looks.spawn(async move {
             let id = thread_id.clone();
             let read = tokio::task::spawn_blocking(move || {
                 let folder = layout.thread(&id);
@@ -290,7 +316,7 @@ impl Performer {
             return;
         };
         let messages = self.messages.clone();
-        self.jobs.spawn(async move {
+        self.deeds.spawn(async move {
             if let Err(error) = sender.command(id, command).await {
                 let _ending = messages.send(notice(Level::Error, error.to_string())).await;
             }
@@ -338,7 +364,7 @@ impl Performer {
 
     fn remember(&mut self, text: String) {
         let layout = self.layout();
-        self.jobs.spawn(async move {
+        self.deeds.spawn(async move {
             let write = tokio::task::spawn_blocking(move || {
                 let mut line = serde_json::to_vec(&Remembered { text }).unwrap_or_default();
                 line.push(b'\n');
@@ -355,7 +381,7 @@ impl Performer {
     fn tell(&mut self, message: Message) {
         if let Err(mpsc::error::TrySendError::Full(message)) = self.messages.try_send(message) {
             let messages = self.messages.clone();
-            self.jobs.spawn(async move {
+            self.looks.spawn(async move {
                 let _ending = messages.send(message).await;
             });
         }

@@ -2,7 +2,7 @@
 
 use super::{Briefing, Setup, toolbox};
 use crate::context::diff::Side;
-use crate::context::words::{kind, origin, part_of};
+use crate::context::words::{asker, kind, origin, part_of};
 use crate::context::{Parts, Plan, Start, Surroundings, assemble};
 use crate::domain::{
     Assembly, Block, Channel, Decision, Entry, Event, Held, Image, Layer, LayerKind, Lifetime, Message, ModelRef,
@@ -318,6 +318,7 @@ fn row(items: &Items, layer: &Layer, text: &Arc<str>, messages: &[Entry]) -> Lay
         text: self::text(layer, text, messages),
         source: source(items, &layer.origin),
         asked_by,
+        asker: asker(&layer.origin),
     }
 }
 

@@ -65,6 +65,8 @@ struct App {
     theme: ThemeSource,
     /// The model that the settings name.
     usual: Option<ModelRef>,
+    /// Whether the settings give the mouse to us.
+    mouse: bool,
     /// What is wrong with what people wrote, as far as it has been told.
     told: BTreeSet<String>,
 }
@@ -84,18 +86,10 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
     let (sender, mut messages) = mpsc::channel(WAITING);
     let Chosen { look, notice, .. } = opening.chosen.clone();
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
-    let mut app = App {
-        painter: Painter::new(theme.of(&model), theme.depth).with_links(shows_links(&setup)),
-        performer: Performer::new(launcher, Arc::clone(&setup), sender),
-        pacer: Pacer::default(),
-        terminal_effects: Vec::new(),
-        theme,
-        usual: usual(&setup),
-        told: setup.problems.iter().map(ToString::to_string).chain(keymap_problems.iter().cloned()).collect(),
-        model,
-    };
-
-    let mut guard = Guard::enter(&tty, setup.config.mouse.value)?;
+    let performer = Performer::new(launcher, Arc::clone(&setup), sender);
+    let mut app = App::new(&setup, model, performer, theme);
+    app.told.extend(keymap_problems.iter().cloned());
+    let mut guard = Guard::enter(&tty, app.mouse)?;
     let mut screen = Screen::new(&tty)?;
     guard.ask()?;
     let mut input = Some(Input::start(&tty)?);
@@ -149,9 +143,10 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
             }
             Some(fresh) = saved.recv() => {
                 let _front = Foreground::enter();
-                app.take_in(fresh);
+                app.take_in(fresh, &mut guard)?;
             }
             () = until(armed) => app.update(Message::ApprovalArmed),
+            () = until(app.pacer.mends_at()) => app.mend(&mut screen),
             () = until(second) => {
                 second = None;
                 let _front = Foreground::enter();
@@ -210,6 +205,22 @@ async fn until(instant: Option<Instant>) {
 }
 
 impl App {
+    fn new(setup: &Setup, model: Model, performer: Performer, theme: ThemeSource) -> Self {
+        let mut painter = Painter::new(theme.of(&model), theme.depth);
+        painter.show_links(shows_links(setup));
+        Self {
+            painter,
+            mouse: setup.config.mouse.value,
+            performer,
+            pacer: Pacer::default(),
+            terminal_effects: Vec::new(),
+            theme,
+            usual: usual(setup),
+            told: setup.problems.iter().map(ToString::to_string).collect(),
+            model,
+        }
+    }
+
     fn tell(&mut self, warnings: impl Iterator<Item = String>) {
         for text in warnings {
             self.update(Message::Notice { level: Level::Warning, text });
@@ -235,6 +246,12 @@ impl App {
             tracing::warn!(milliseconds = begun.elapsed().as_millis(), "a slow frame");
         }
         Ok(())
+    }
+
+    /// The next frame writes all of the screen.
+    fn mend(&mut self, screen: &mut Screen) {
+        screen.doubt();
+        self.pacer.mends(Instant::now());
     }
 
     fn update(&mut self, message: Message) {
@@ -319,12 +336,7 @@ impl App {
             }
             Effect::Redraw => screen.forget()?,
             Effect::ToggleMouse => {
-                let text = if guard.toggle_mouse()? {
-                    "the mouse scrolls, chooses and marks here; with shift held most terminals mark by themselves"
-                } else {
-                    "the mouse is the terminal's: mark and copy as anywhere; /mouse takes it back"
-                };
-                self.update(Message::Notice { level: Level::Info, text: text.to_owned() });
+                self.give_mouse(!guard.has_mouse(), guard)?;
             }
             Effect::Suspend => {
                 // The reader is stopped first: two must never share the keyboard.
@@ -404,8 +416,20 @@ impl App {
         Ok(())
     }
 
+    /// Takes the mouse or leaves it to the terminal, and says so.
+    fn give_mouse(&mut self, mouse: bool, guard: &mut Guard) -> io::Result<()> {
+        guard.set_mouse(mouse)?;
+        let text = if mouse {
+            "the mouse scrolls, chooses and marks here; with shift held most terminals mark by themselves"
+        } else {
+            "the mouse is the terminal's: mark and copy as anywhere; /mouse takes it back"
+        };
+        self.update(Message::Notice { level: Level::Info, text: text.to_owned() });
+        Ok(())
+    }
+
     /// Takes over what was saved, as far as it reads, and tells what does not.
-    fn take_in(&mut self, fresh: Fresh) {
+    fn take_in(&mut self, fresh: Fresh, guard: &mut Guard) -> io::Result<()> {
         let mut wrong = fresh.problems.clone();
         let theme = self.theme.name(&self.model);
         if fresh.changed.contains(&self.theme.file(&theme)) {
@@ -429,6 +453,14 @@ impl App {
                     self.update(Message::UsualModel(model));
                 }
             }
+            if whole {
+                self.painter.show_links(shows_links(&setup));
+                let mouse = setup.config.mouse.value;
+                // Only a setting that is another now counts: by command the person may have chosen otherwise meanwhile.
+                if std::mem::replace(&mut self.mouse, mouse) != mouse {
+                    self.give_mouse(mouse, guard)?;
+                }
+            }
             self.performer.know(setup);
         }
         self.update(Message::Saved);
@@ -439,6 +471,7 @@ impl App {
         }
         self.told = wrong;
         self.follow_theme();
+        Ok(())
     }
 
     /// Draws with the theme that the model names now.

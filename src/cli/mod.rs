@@ -155,6 +155,14 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::new(format!("the system refuses what the program needs: {error}")))
 }
 
+/// Runs what a person looks at, and when they leave ends without waiting for what was only to be shown to them.
+fn until_left<T>(screen: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = runtime()?;
+    let left = runtime.block_on(screen);
+    runtime.shutdown_background();
+    Ok(left)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -279,6 +279,7 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         Event::ThreadCancelled { cost } => (result.status, result.cost) = (Status::Cancelled, *cost),
         Event::ThreadKilled { cost } => (result.status, result.cost) = (Status::Killed, *cost),
         Event::ThreadStarted { .. }
+        | Event::ClockJumped { .. }
         | Event::WorkerStarted { .. }
         | Event::WorkerEnded { .. }
         | Event::LogRepaired { .. }

@@ -1,7 +1,7 @@
 //! `levain [DIRECTIVE]`: the workbench.
 
 use super::failure::Failure;
-use super::{Common, Open, find, runtime};
+use super::{Common, Open, find, runtime, until_left};
 use crate::app::setup::SetupError;
 use crate::app::{self, Briefing, Opening, Setup, logging, recording};
 use crate::config::Dirs;
@@ -67,7 +67,7 @@ fn open_with(common: &Common, open: Open, notice: Option<String>) -> Result<Exit
     if open.plain {
         logging::to_file(setup.dirs.state.join("levain.log"));
         let talk = app::run_plain(Arc::new(setup), opening);
-        return runtime()?.block_on(talk).map_err(|error| Failure::new(error.to_string()));
+        return until_left(talk)?.map_err(|error| Failure::new(error.to_string()));
     }
     let tty = Tty::open().map_err(|error| {
         Failure::new(format!("the workbench needs a terminal ({error})"))
@@ -75,5 +75,5 @@ fn open_with(common: &Common, open: Open, notice: Option<String>) -> Result<Exit
     })?;
     logging::to_file(setup.dirs.state.join("levain.log"));
     guard::install_panic_hook();
-    runtime()?.block_on(app::run(Arc::new(setup), tty, opening)).map_err(|error| Failure::new(error.to_string()))
+    until_left(app::run(Arc::new(setup), tty, opening))?.map_err(|error| Failure::new(error.to_string()))
 }

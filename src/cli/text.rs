@@ -101,6 +101,7 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
         Event::PersonaChanged { persona: None } => writeln!(output, "· no persona any more\n"),
         Event::Notice { text } => writeln!(output, "! {}\n", harmless(text)),
         Event::ThreadStarted { .. }
+        | Event::ClockJumped { .. }
         | Event::WorkerStarted { .. }
         | Event::WorkerEnded { .. }
         | Event::PromptQueued { .. }

@@ -9,4 +9,4 @@ mod table;
 
 pub use key::{BadKey, Key, KeyCode};
 pub use keymap::{Binding, Keymap, Problem};
-pub use table::{Command, CommandId, Context, TABLE};
+pub use table::{Command, CommandId, Context, Need, TABLE};

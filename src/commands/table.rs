@@ -135,6 +135,42 @@ impl Context {
     }
 }
 
+/// What has to be there for a command to do anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    Nothing,
+    /// A call that waits for the person.
+    Call,
+    /// The same, and it was on the screen.
+    SeenCall,
+    /// A message in the queue.
+    Queue,
+    /// A thread that is at work.
+    Work,
+    /// A prompt that was sent before.
+    Earlier,
+    /// Something in the transcript.
+    Transcript,
+    /// Something in it that folds.
+    Folds,
+    /// A view that does not show its end.
+    Scrolled,
+    /// An answer.
+    Answer,
+    /// A thread: not a new one that has not begun.
+    Thread,
+    /// A thread whose worker listens or can be started.
+    Worker,
+    /// A draft that is no command.
+    Prompt,
+    /// A terminal that has room for the threads column.
+    Width,
+    /// A request that is looked at.
+    Request,
+    /// The same, and it has not been sent.
+    Unsent,
+}
+
 /// One thing a person can do.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
@@ -148,10 +184,12 @@ pub struct Command {
     pub slash: Option<&'static str>,
     /// Whether it makes sense to pick it from the palette.
     pub in_palette: bool,
+    /// Without it the command is not offered.
+    pub needs: Need,
 }
 
 macro_rules! commands {
-    ($($id:ident $name:literal $title:literal $help:literal $(/ $slash:literal)? $([$hidden:ident])?;)*) => {
+    ($($id:ident $name:literal $title:literal $help:literal $(/ $slash:literal)? $([$hidden:ident])? $({$need:ident})?;)*) => {
         /// The name of a command inside the program.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum CommandId { $($id,)* }
@@ -165,6 +203,7 @@ macro_rules! commands {
                 help: $help,
                 slash: commands!(@slash $($slash)?),
                 in_palette: commands!(@palette $($hidden)?),
+                needs: commands!(@need $($need)?),
             },
         )*];
     };
@@ -172,20 +211,22 @@ macro_rules! commands {
     (@slash $slash:literal) => { Some($slash) };
     (@palette) => { true };
     (@palette hidden) => { false };
+    (@need) => { Need::Nothing };
+    (@need $need:ident) => { Need::$need };
 }
 
 commands! {
     PromptSend "prompt.send" "Send" "Send the draft; while the thread works it steers the next turn." [hidden];
     PromptFollowUp "prompt.follow_up" "Queue as follow-up" "Send the draft for when the thread has finished what it does." [hidden];
-    PromptTakeBack "prompt.take_back" "Take back the last queued prompt" "Withdraw the newest queued prompt and put its text into the draft.";
+    PromptTakeBack "prompt.take_back" "Take back the last queued prompt" "Withdraw the newest queued prompt and put its text into the draft." {Queue};
     PromptEditor "prompt.editor" "Open the draft in $EDITOR" "Write the draft in your own editor." / "editor";
-    TurnInterrupt "turn.interrupt" "Interrupt" "Stop the running turn; the draft stays as it is." / "stop";
-    ApprovalOnce "approval.once" "Allow this call" "Let the waiting call run, this time.";
-    ApprovalThread "approval.thread" "Allow in this thread" "Let the waiting call run, and its like for the rest of this thread.";
-    ApprovalAlways "approval.always" "Allow always" "Let the waiting call run, and its like in every thread of this project.";
-    ApprovalDeny "approval.deny" "Deny this call" "Refuse the waiting call; the thread goes on without it.";
-    ApprovalTake "approval.take" "Answer the waiting call" "Leave the draft as it is and give the keyboard to the waiting call.";
-    HistorySearch "history.search" "Search earlier prompts" "Find a prompt you sent before and put it into the draft." / "history";
+    TurnInterrupt "turn.interrupt" "Interrupt" "Stop the running turn; the draft stays as it is." / "stop" {Work};
+    ApprovalOnce "approval.once" "Allow this call" "Let the waiting call run, this time." {SeenCall};
+    ApprovalThread "approval.thread" "Allow in this thread" "Let the waiting call run, and its like for the rest of this thread." {SeenCall};
+    ApprovalAlways "approval.always" "Allow always" "Let the waiting call run, and its like in every thread of this project." {SeenCall};
+    ApprovalDeny "approval.deny" "Deny this call" "Refuse the waiting call; the thread goes on without it." {Call};
+    ApprovalTake "approval.take" "Answer the waiting call" "Leave the draft as it is and give the keyboard to the waiting call." {Call};
+    HistorySearch "history.search" "Search earlier prompts" "Find a prompt you sent before and put it into the draft." / "history" {Earlier};
     EditNewline "edit.newline" "New line" "Start a new line in the draft." [hidden];
     EditBackspace "edit.backspace" "Delete back" "Delete the letter before the cursor." [hidden];
     EditDelete "edit.delete" "Delete" "Delete the letter under the cursor." [hidden];
@@ -205,16 +246,16 @@ commands! {
     EditLineStart "edit.line_start" "Line start" "Move to the start of the line." [hidden];
     EditLineEnd "edit.line_end" "Line end" "Move to the end of the line." [hidden];
     CompletionAccept "completion.accept" "Complete" "Put the chosen command into the draft." [hidden];
-    TranscriptPageUp "transcript.page_up" "Page up" "Scroll the transcript one page up.";
-    TranscriptPageDown "transcript.page_down" "Page down" "Scroll the transcript one page down.";
+    TranscriptPageUp "transcript.page_up" "Page up" "Scroll the transcript one page up." {Transcript};
+    TranscriptPageDown "transcript.page_down" "Page down" "Scroll the transcript one page down." {Scrolled};
     TranscriptLineUp "transcript.line_up" "Line up" "Scroll the transcript one line up." [hidden];
     TranscriptLineDown "transcript.line_down" "Line down" "Scroll the transcript one line down." [hidden];
-    TranscriptTop "transcript.top" "Go to the first loaded line" "Scroll to the top of what is loaded; more loads by itself.";
-    TranscriptEnd "transcript.end" "Follow the end" "Scroll to the end and stay there.";
-    TranscriptDetails "transcript.details" "Show or fold details" "Show thinking, tool arguments and results in full, or fold them." / "details";
-    TranscriptCopy "transcript.copy" "Copy the last answer" "Put the last answer on the clipboard as it was written." / "copy";
-    TranscriptExport "transcript.export" "Export the thread" "Write the thread into a file: /export md, html or jsonl." / "export";
-    ReadStart "read.start" "Read the transcript" "Go through the transcript block by block: fold, copy, search." / "read";
+    TranscriptTop "transcript.top" "Go to the first loaded line" "Scroll to the top of what is loaded; more loads by itself." {Transcript};
+    TranscriptEnd "transcript.end" "Follow the end" "Scroll to the end and stay there." {Scrolled};
+    TranscriptDetails "transcript.details" "Show or fold details" "Show thinking, tool arguments and results in full, or fold them." / "details" {Folds};
+    TranscriptCopy "transcript.copy" "Copy the last answer" "Put the last answer on the clipboard as it was written." / "copy" {Answer};
+    TranscriptExport "transcript.export" "Export the thread" "Write the thread into a file: /export md, html or jsonl." / "export" {Thread};
+    ReadStart "read.start" "Read the transcript" "Go through the transcript block by block: fold, copy, search." / "read" {Transcript};
     ReadStop "read.stop" "Back to writing" "Leave the transcript and go on writing." [hidden];
     ReadUp "read.up" "Block above" "Choose the block above." [hidden];
     ReadDown "read.down" "Block below" "Choose the block below." [hidden];
@@ -227,7 +268,7 @@ commands! {
     ReadCopy "read.copy" "Copy" "Put the chosen block or range on the clipboard." [hidden];
     ReadRequest "read.request" "Its request" "Show the request that led to the chosen block, layer by layer." [hidden];
     ReadOpen "read.open" "Open in $EDITOR" "Look at the chosen block or range in your own editor." [hidden];
-    SearchStart "search.start" "Search the transcript" "Find words in the transcript." / "find";
+    SearchStart "search.start" "Search the transcript" "Find words in the transcript." / "find" {Transcript};
     SearchAccept "search.accept" "Go on with what was found" "Keep the words; n and N go to the next place." [hidden];
     SearchDrop "search.drop" "Give the search up" "Go back to where the search began." [hidden];
     SearchBackspace "search.backspace" "Delete back" "Delete the last letter." [hidden];
@@ -235,8 +276,8 @@ commands! {
     SearchNext "search.next" "Next place" "Go to the next place below." [hidden];
     SearchPrevious "search.previous" "Place before" "Go to the next place above." [hidden];
     ThreadsShow "threads.show" "Threads" "List the threads of this project; open one." / "threads";
-    ThreadsPanel "threads.panel" "Show or hide the threads column" "Keep the list of threads beside the transcript on a wide terminal.";
-    ThreadNew "thread.new" "New thread" "Leave this thread as it is and start a new one with the next prompt." / "new";
+    ThreadsPanel "threads.panel" "Show or hide the threads column" "Keep the list of threads beside the transcript on a wide terminal." {Width};
+    ThreadNew "thread.new" "New thread" "Leave this thread as it is and start a new one with the next prompt." / "new" {Thread};
     ModelChoose "model.choose" "Choose a model" "Answer with another model from the next request on." / "model";
     ThemeChoose "theme.choose" "Choose a theme" "Change the colours." / "theme";
     PaletteOpen "palette.open" "All commands" "Find a command by name and run it." [hidden];
@@ -264,28 +305,28 @@ commands! {
     FormPrevious "form.previous" "Field before" "Go to the input before." [hidden];
     FormStart "form.start" "Start" "Begin a new thread with these inputs." [hidden];
     ContextShow "context.show" "Context" "Show the newest request of the thread: every layer, where it comes from, and what was left out and why." / "context";
-    ContextCompact "context.compact" "Make room" "Let the model summarise older messages, so that later requests are smaller." / "compact";
-    ContextPreview "context.preview" "Preview" "Show what Enter would send now, layer by layer; Enter there sends it as it is shown." / "preview";
-    ContextEarlier "context.earlier" "Request before" "Show the thread's request before this one." [hidden];
-    ContextLater "context.later" "Request after" "Show the thread's request after this one." [hidden];
-    RequestText "request.text" "Whole text" "Show all text of the request, with a rule where each layer begins." [hidden];
-    RequestWire "request.wire" "Wire form" "Show the body as it goes over the wire; again for the next provider's form, and back to text." [hidden];
-    RequestDifference "request.difference" "Difference" "Compare the request with the marked one, else with the one before: layers, words, and where a provider's cache ends." [hidden];
-    RequestMark "request.mark" "Mark for comparing" "Compare other requests with this one, of whatever thread." [hidden];
+    ContextCompact "context.compact" "Make room" "Let the model summarise older messages, so that later requests are smaller." / "compact" {Worker};
+    ContextPreview "context.preview" "Preview" "Show what Enter would send now, layer by layer; Enter there sends it as it is shown." / "preview" {Prompt};
+    ContextEarlier "context.earlier" "Request before" "Show the thread's request before this one." / "earlier" [hidden] {Request};
+    ContextLater "context.later" "Request after" "Show the thread's request after this one." / "later" [hidden] {Request};
+    RequestText "request.text" "Whole text" "Show all text of the request, with a rule where each layer begins." / "text" [hidden] {Request};
+    RequestWire "request.wire" "Wire form" "Show the body as it goes over the wire; again for the next provider's form, and back to text." / "wire" [hidden] {Request};
+    RequestDifference "request.difference" "Difference" "Compare the request with the marked one, else with the one before: layers, words, and where a provider's cache ends." / "diff" [hidden] {Request};
+    RequestMark "request.mark" "Mark for comparing" "Compare other requests with this one, of whatever thread." / "mark" [hidden] {Request};
     SheetCopy "sheet.copy" "Copy" "Put the whole page on the clipboard; a wire form byte for byte as it is sent." [hidden];
     SheetNext "sheet.next" "Next layer" "Go to where the next layer begins." [hidden];
     SheetPrevious "sheet.previous" "Layer before" "Go to where the layer before begins." [hidden];
     LayerAsked "layer.asked" "Open who asks for it" "Open the hook or the entry of a directive that brings the layer." [hidden];
-    RequestSend "request.send" "Send it" "Send the request that is shown, as it is shown." [hidden];
+    RequestSend "request.send" "Send it" "Send the request that is shown, as it is shown." / "send" [hidden] {Unsent};
     RequestEdit "request.edit" "Back to the draft" "Go on writing; nothing is sent." [hidden];
-    RequestDrop "request.drop" "Drop it" "Send nothing and empty the draft; Ctrl+R still finds it." [hidden];
+    RequestDrop "request.drop" "Drop it" "Send nothing and empty the draft; Ctrl+R still finds it." / "drop" [hidden] {Unsent};
     LayerOpen "layer.open" "Open in $EDITOR" "Open the file that the layer is written in; other texts are shown as a copy." [hidden];
     LayerCopy "layer.copy" "Copy" "Put the layer's text on the clipboard." [hidden];
     ItemsShow "items.show" "Items" "List directives, knowledge and tools: where they lie, what they hide, what is wrong with them." / "items";
     ItemsOpen "items.open" "Open in $EDITOR" "Open the item's file in your own editor." [hidden];
     PreviewUp "preview.up" "Preview up" "Scroll the preview up." [hidden];
     PreviewDown "preview.down" "Preview down" "Scroll the preview down." [hidden];
-    QueueShow "queue.show" "Queued messages" "List what waits for its turn; edit it, move it, take it back." / "queue";
+    QueueShow "queue.show" "Queued messages" "List what waits for its turn; edit it, move it, take it back." / "queue" {Queue};
     QueueUp "queue.up" "Earlier" "Let the chosen message go one place earlier." [hidden];
     QueueDown "queue.down" "Later" "Let the chosen message go one place later." [hidden];
     QueueDrop "queue.drop" "Withdraw" "Take the chosen message out of the queue; Ctrl+R still finds it." [hidden];

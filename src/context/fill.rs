@@ -4,6 +4,7 @@
 //! stays what it is. So does a placeholder that names no field of the event.
 
 use super::condition::{at, text};
+use crate::domain::input;
 use crate::items::directive::{Values, interpolate};
 use serde_json::{Map, Value};
 
@@ -91,6 +92,9 @@ impl Filling<'_> {
 }
 
 fn is_path(text: &str) -> bool {
+    if text.strip_prefix("inputs.").is_some_and(input::is_name) {
+        return true;
+    }
     let allowed = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | '.');
     !text.is_empty() && text.chars().all(allowed)
 }
@@ -103,8 +107,9 @@ pub fn unfilled(text: &str) -> Vec<String> {
         for (at, _) in text.match_indices(opening) {
             let rest = text.get(at + opening.len()..).unwrap_or_default();
             let Some((inside, _)) = rest.split_once('}') else { continue };
-            let is_ours =
-                |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '.' | '-' | ' ' | '|' | '"');
+            let is_ours = |letter: char| {
+                letter.is_alphanumeric() || !letter.is_ascii() || matches!(letter, '_' | '.' | '-' | ' ' | '|' | '"')
+            };
             // Upper case is how shells name their own.
             let is_shell = opening == "${" && !inside.contains(char::is_lowercase);
             let whole = format!("{opening}{inside}}}");
@@ -124,8 +129,9 @@ mod tests {
 
     fn filled(template: &str) -> String {
         let fields = json!({"model": "a/b", "limits": {"turns": 3, "spend": null}, "list": ["x", 2],
-            "evil": "${model} {input:name}", "object": {"a": 1}});
-        let inputs = Values::from([("name".to_owned(), "${model}".to_owned())]);
+            "evil": "${model} {input:name}", "object": {"a": 1},
+            "inputs": {"the 🚀": "up"}});
+        let inputs = Values::from([("name", "${model}"), ("the 🚀", "up")].map(|(a, b)| (a.to_owned(), b.to_owned())));
         Filling { fields: &fields, inputs: &inputs }.text(template)
     }
 
@@ -138,6 +144,7 @@ mod tests {
             ("{input:name:x} {input:other:x} {input:other?} {input:other}", "${model} x  {input:other}"),
             ("${nobody} ${nobody || \"else\"} ${PATH} $x ${ {", "${nobody} else ${PATH} $x ${ {"),
             ("é${model}é", "éa/bé"),
+            ("${inputs.the 🚀} {input:the 🚀} ${inputs.none 🚀 || \"else\"}", "up up else"),
         ] {
             assert_eq!(filled(template), expected, "{template}");
         }

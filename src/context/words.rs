@@ -58,6 +58,13 @@ pub fn origin(origin: &Origin) -> String {
     }
 }
 
+/// Who asked for a layer, where somebody did.
+#[must_use]
+pub fn asker(origin: &Origin) -> Option<String> {
+    let Origin::Item { via, .. } = origin else { return None };
+    via.as_ref().map(through)
+}
+
 /// Who asked for it.
 fn through(via: &Via) -> String {
     match via {

@@ -339,6 +339,10 @@ pub enum Event {
     ThreadKilled {
         cost: Cost,
     },
+    /// The clock went forward by more than the time that passed for this process: the machine slept, or its clock was set.
+    ClockJumped {
+        by_ms: u64,
+    },
     /// Something a person should know that changes nothing else.
     Notice {
         text: String,

@@ -52,6 +52,16 @@ impl BadInput {
     }
 }
 
+/// Letters that mean something to whoever names an input: placeholders, paths to a field, `--input name=value`.
+const MEANINGFUL: [char; 9] = ['{', '}', '$', '.', ':', '|', '?', '=', '`'];
+
+/// Whether an input can be called this: any letters and signs in one line that a placeholder can hold.
+#[must_use]
+pub fn is_name(text: &str) -> bool {
+    let plain = |letter: char| !letter.is_control() && !MEANINGFUL.contains(&letter);
+    !text.is_empty() && text.trim() == text && text.chars().all(plain)
+}
+
 /// What a value of `kind` must be, if `text` is none.
 fn unfit(kind: &str, text: &str) -> Option<&'static str> {
     let text = text.trim();
@@ -121,6 +131,17 @@ pub fn defaults(inputs: &[Input]) -> Values {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_whatever_a_placeholder_can_hold() {
+        for name in ["target", "🚀", "the place", "naïve", "अनुच्छेद", "e\u{301}tape", "to-day", "👩\u{200d}👩\u{200d}👧"]
+        {
+            assert!(is_name(name), "{name}");
+        }
+        for name in ["", " a", "a ", "a}", "a:b", "a|b", "a?", "a=b", "a.b", "a\nb", "$a"] {
+            assert!(!is_name(name), "{name:?}");
+        }
+    }
 
     #[test]
     fn values_have_to_read_as_what_is_wanted() {

@@ -1,6 +1,6 @@
 //! What is wrong with items: as files, against their place, and in what they mention.
 
-use super::directive::{BuiltInProvider, Directive, Mention};
+use super::directive::{BuiltInProvider, Directive, Mention, input_name};
 use super::find::{Item, Items};
 use super::id::{ItemId, Kind};
 use super::knowledge::Knowledge;
@@ -83,9 +83,9 @@ fn placeholders(directive: &Directive, file: &Path) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (number, line) in (directive.body_lines.0..).zip(directive.body.lines()) {
         for rest in line.split("{input:").skip(1) {
-            let name: String = rest.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
+            let Some((name, rest)) = input_name(rest) else { continue };
             let declared = directive.inputs.iter().any(|input| input.name == name);
-            if rest.contains('}') && !name.is_empty() && !declared && !directive.inputs.is_empty() {
+            if rest.contains('}') && !declared && !directive.inputs.is_empty() {
                 let message = format!("the input `{name}` is used and not declared");
                 let remedy = format!("declare it: <input name=\"{name}\" type=\"string\">…</input>");
                 problems.push(Problem::at(file, number, Severity::Warning, message, remedy));

@@ -98,19 +98,27 @@ impl Guard {
         send(&self.tty, &flags)
     }
 
-    /// Takes the mouse, or leaves it to the terminal; tells which it is now. With it one scrolls and chooses here; without it
-    /// the terminal marks and copies text by itself.
+    /// Whether the mouse is ours.
+    #[must_use]
+    pub fn has_mouse(&self) -> bool {
+        self.mouse
+    }
+
+    /// Takes the mouse, or leaves it to the terminal. With it one scrolls and chooses here; without it the terminal marks
+    /// and copies text by itself.
     ///
     /// # Errors
     /// When the terminal is gone.
-    pub fn toggle_mouse(&mut self) -> io::Result<bool> {
-        self.mouse = !self.mouse;
+    pub fn set_mouse(&mut self, mouse: bool) -> io::Result<()> {
+        if mouse == self.mouse {
+            return Ok(());
+        }
+        self.mouse = mouse;
         if let Some(entered) = &mut *ENTERED.lock().unwrap_or_else(PoisonError::into_inner) {
             entered.mouse = self.mouse;
         }
         let bytes = if self.mouse { MOUSE_ON } else { MOUSE_OFF };
-        (&*self.tty.output()).write_all(bytes.as_bytes())?;
-        Ok(self.mouse)
+        (&*self.tty.output()).write_all(bytes.as_bytes())
     }
 
     /// Gives the terminal to another program; [`Guard::resume`] takes it back.

@@ -2,6 +2,7 @@
 
 use super::backend::{FrameBackend, Gathered};
 use super::tty::Tty;
+use ratatui::style::Modifier;
 use ratatui::{Frame, Terminal};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -67,6 +68,17 @@ impl Screen {
     /// When the terminal is gone.
     pub fn forget(&mut self) -> io::Result<()> {
         self.terminal.clear()
+    }
+
+    /// The next frame is written whole over what stands there, which may not be what was drawn.
+    pub fn doubt(&mut self) {
+        // Only the buffer of the coming frame can be reached: it is filled and made the one before.
+        self.terminal.swap_buffers();
+        for cell in &mut self.terminal.current_buffer_mut().content {
+            // As nothing is ever drawn.
+            cell.set_symbol("\u{2400}").modifier = Modifier::all();
+        }
+        self.terminal.swap_buffers();
     }
 
     /// Frames drawn so far.

@@ -135,9 +135,17 @@ impl Canvas<'_> {
         }
     }
 
-    /// Gives what stands in an area another style.
-    pub(super) fn restyle(&mut self, area: Area, role: Role) {
-        self.buffer.set_style(rect(area).intersection(self.buffer.area), self.theme.style(role));
+    /// Shows that what stands in a row is marked, up to column `end`: whole letters, and no blanks behind the last of them.
+    pub(super) fn mark_row(&mut self, area: Area, end: u16) {
+        let symbol = |x: u16| self.buffer.cell((x, area.y)).map_or(" ", |cell| cell.symbol());
+        let is_wide = |x: u16| grapheme_columns(symbol(x)) > 1;
+        let Some(last) = (area.x.saturating_sub(1)..end).rev().find(|x| symbol(*x) != " ") else { return };
+        let text_end = last + 1 + u16::from(is_wide(last));
+        let from = area.x - u16::from(area.x > 0 && is_wide(area.x - 1));
+        let to = (area.x + area.width).min(text_end);
+        let to = to + u16::from(to > from && is_wide(to - 1));
+        let marked = Area { x: from, width: to.saturating_sub(from), ..area };
+        self.buffer.set_style(rect(marked).intersection(self.buffer.area), self.theme.style(Role::Selection));
     }
 
     /// Empties an area and gives it a style.

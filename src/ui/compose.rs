@@ -17,6 +17,8 @@ const OUTPUT_ROWS: usize = 400;
 const LIVE_ROWS: usize = 5;
 /// The same of a command that the person ran.
 const OWN_ROWS: usize = 12;
+/// Rows of the main argument of a call that was denied.
+const DENIED_ROWS: usize = 3;
 
 /// Columns of text in a transcript that is `width` wide.
 pub(super) fn text_width(width: u16) -> usize {
@@ -175,11 +177,28 @@ fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
     let name_columns = columns(&tool.name);
     let room = width.saturating_sub(name_columns + state_columns + 4);
     let main = shortened(main, room);
-    one_row(
-        lines,
-        width,
-        &[(&tool.name, Role::Tool), ("  ", Role::Text), (&main, Role::ToolMain), ("  ", Role::Text), (&state, role)],
-    );
+    if let Some(denied) = tool.denied_by() {
+        // What did not happen, and who said so, is read in whole words.
+        let mut inline = Inline::default();
+        inline.put(&tool.name, Role::Tool);
+        inline.put("  ", Role::Text);
+        inline.put(&shortened(&tool.main, width.saturating_mul(DENIED_ROWS)), Role::ToolMain);
+        inline.put("  ", Role::Text);
+        inline.put(&format!("✗ {denied}"), Role::StatusError);
+        inline.wrap(width, Breaks::Words, lines, |_| {});
+    } else {
+        one_row(
+            lines,
+            width,
+            &[
+                (&tool.name, Role::Tool),
+                ("  ", Role::Text),
+                (&main, Role::ToolMain),
+                ("  ", Role::Text),
+                (&state, role),
+            ],
+        );
+    }
     if !open {
         // Who ran a command wants to see what it printed.
         if tool.name.starts_with('!') {

@@ -178,10 +178,12 @@ impl Lines {
         let (mut column, mut at) = (0, 0);
         let before = text.len();
         for grapheme in whole.graphemes(true) {
-            if columns.contains(&column) && at >= skipped {
+            // Of a wide letter one of its cells is enough.
+            let next = column + grapheme_columns(grapheme);
+            if column < columns.end && columns.start < next.max(column + 1) && at >= skipped {
                 text.push_str(grapheme);
             }
-            column += grapheme_columns(grapheme);
+            column = next;
             at += grapheme.len();
         }
         match end.end {

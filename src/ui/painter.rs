@@ -73,11 +73,13 @@ impl Painter {
         painter
     }
 
-    /// Marks links in the cells instead of writing addresses behind their labels. To be said before the first frame.
-    #[must_use]
-    pub fn with_links(mut self, links: bool) -> Self {
-        self.links = links;
-        self
+    /// Marks links in the cells instead of writing addresses behind their labels, or not any more. What was rendered the
+    /// other way is rendered anew.
+    pub fn show_links(&mut self, links: bool) {
+        if std::mem::replace(&mut self.links, links) != links {
+            self.rendered.clear();
+            self.held = 0;
+        }
     }
 
     /// The links of the last frame, by the marks of their cells: see [`super::links`].

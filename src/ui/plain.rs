@@ -2,6 +2,7 @@
 //! once, in the order in which it happens, under headings; nothing is written over, and what goes away is announced.
 
 use super::glyphs::harmless;
+use crate::commands::{Command, Need, TABLE};
 use crate::domain::Tokens;
 use crate::domain::event::StopReason;
 use crate::workbench::approval::Panel;
@@ -152,6 +153,10 @@ impl Narrator {
 
     fn draft(&mut self, model: &Model, text: &mut String) {
         let draft = model.composer.text();
+        // While something is open a line means something there.
+        if model.overlay.is_some() {
+            return;
+        }
         if draft != self.draft && !draft.trim().is_empty() && !draft.ends_with('\n') {
             let _ = writeln!(
                 text,
@@ -205,7 +210,7 @@ impl Narrator {
                     };
                     let _ = writeln!(said, "{mark}{}", line(text));
                 }
-                said.push('\n');
+                said.push_str("\nAn empty line goes back to the layers.\n\n");
             }
             None => {}
         }
@@ -329,7 +334,8 @@ fn tool_text(tool: &Tool, told: &mut Told, text: &mut String) {
         ToolState::Failed(error) => ("Failed", error),
     };
     told.stage = ENDED;
-    let _ = writeln!(text, "{word} of {}:", line(&tool.name));
+    let denied = tool.denied_by().map(|denied| format!(", {denied}")).unwrap_or_default();
+    let _ = writeln!(text, "{word} of {}{denied}:", line(&tool.name));
     for line in result.lines().take(RESULT_LINES) {
         let _ = writeln!(text, "  {}", harmless(line));
     }
@@ -372,7 +378,8 @@ fn list(model: &Model, picker: &Picker, text: &mut String) {
     for (number, index) in (1..).zip(picker.shown.iter().take(ENTRIES)) {
         let Some(entry) = picker.entries.get(*index) else { continue };
         let current = if entry.current { " (in use)" } else { "" };
-        let usable = if entry.usable { "" } else { " (not usable)" };
+        // Of a layer that is left out it is said why.
+        let usable = if entry.usable || request.is_some() { "" } else { " (not usable)" };
         let dash = if entry.detail.is_empty() { "" } else { ": " };
         let _ = writeln!(text, "{number}. {}{current}{usable}{dash}{}", line(&entry.label), line(&entry.detail));
     }
@@ -389,7 +396,21 @@ fn list(model: &Model, picker: &Picker, text: &mut String) {
         text.push_str("\nThe chosen item:\n");
         lines(read, "  ", text);
     }
-    text.push_str("\nA number takes an entry, words narrow the list, an empty line closes it.\n\n");
+    text.push_str("\nA number takes an entry, words narrow the list, an empty line closes it.\n");
+    if request.is_some() {
+        about_request(model, text);
+    }
+    text.push('\n');
+}
+
+/// The commands that go on from the request that is looked at.
+fn about_request(model: &Model, text: &mut String) {
+    let of_request = |row: &&Command| matches!(row.needs, Need::Request | Need::Unsent);
+    for row in TABLE.iter().filter(of_request).filter(|row| model.obstacle(row.id).is_none()) {
+        if let Some(slash) = row.slash {
+            let _ = writeln!(text, "/{slash}: {}", row.help);
+        }
+    }
 }
 
 fn page(pager: &Pager, text: &mut String) {
@@ -432,7 +453,7 @@ fn field(form: &Form, text: &mut String) {
 /// Whether the next line of a script may be taken: what the last one asked for has been told.
 #[must_use]
 pub fn rests(model: &Model) -> bool {
-    let loading = matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.loading);
+    let loading = matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.loading) || model.shelf.awaits;
     let linked = !matches!(model.link, Link::Starting | Link::Opening | Link::Reviving);
     let asked = model.activity.phase == Phase::Approval && model.is_armed();
     !loading && linked && (asked || !model.is_working())

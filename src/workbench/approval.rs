@@ -99,7 +99,10 @@ impl Panel {
         match &approval.input {
             Value::Object(fields) if fields.is_empty() => heading("without arguments", &mut lines),
             Value::Object(fields) => {
-                for (name, value) in fields {
+                // What is short, such as a path, is not looked for below what is long.
+                let is_long = |value: &Value| value.as_str().is_none_or(|text| text.contains('\n'));
+                let (long, short): (Vec<_>, Vec<_>) = fields.iter().partition(|(_, value)| is_long(value));
+                for (name, value) in short.into_iter().chain(long) {
                     argument(name, value, &mut lines);
                 }
             }
@@ -108,6 +111,13 @@ impl Panel {
             }
         }
         Self { approval, lines, top: 0, drawn: false, taken: false, ready_since: None }
+    }
+
+    /// Whose thread wants what, and what it needs for that.
+    #[must_use]
+    pub fn who(&self, directive: &str) -> (String, String) {
+        let Approval { item, capability, .. } = &self.approval;
+        (format!("{directive} wants {item}"), format!("needs {capability}"))
     }
 
     /// The tool in one word: the last of its item's id.
@@ -151,14 +161,19 @@ fn difference(text: &str, lines: &mut Vec<PanelLine>) {
     }
 }
 
-/// Adds a line, in pieces where it is long, so that only what is on the screen is ever looked at.
+/// Adds a line, in pieces where it is long, so that only what is on the screen is ever looked at. A piece ends behind a
+/// blank where there is one.
 fn put(sort: LineSort, line: &str, lines: &mut Vec<PanelLine>) {
-    let letters: Vec<char> = line.chars().collect();
-    if letters.is_empty() {
-        lines.push(PanelLine { sort, text: String::new() });
+    let mut rest = line;
+    while let Some((end, _)) = rest.char_indices().nth(LINE) {
+        let most = rest.get(..end).unwrap_or_default();
+        let end = most.rfind(' ').map_or(end, |blank| blank + 1);
+        let (piece, behind) = rest.split_at(end);
+        lines.push(PanelLine { sort, text: piece.to_owned() });
+        rest = behind;
     }
-    for piece in letters.chunks(LINE) {
-        lines.push(PanelLine { sort, text: piece.iter().collect() });
+    if !rest.is_empty() || line.is_empty() {
+        lines.push(PanelLine { sort, text: rest.to_owned() });
     }
 }
 
@@ -189,6 +204,11 @@ impl Model {
     pub fn approval_in_view(&self) -> Option<u64> {
         let visible = super::geometry::regions(self).approval.height >= 3 && self.overlay.is_none();
         self.approvals.shown().filter(|panel| visible && !panel.drawn).map(|panel| panel.approval.id)
+    }
+
+    /// Whether the waiting call has been on the screen.
+    pub(super) fn has_seen_call(&self) -> bool {
+        self.approvals.shown().is_some_and(|panel| panel.drawn)
     }
 
     pub(super) fn approval_drawn(&mut self, id: u64) {
@@ -294,13 +314,23 @@ mod tests {
                 (LineSort::Added, "+b"),
                 (plain, " c"),
                 (name, "the call in full"),
+                (name, "path"),
+                (plain, "a"),
                 (name, "content"),
-                (plain, "one"),
-                (plain, ""),
             ]
         );
-        let shown: String = lines[8..11].iter().map(|(_, text)| *text).collect();
-        assert_eq!((shown, lines[11..].to_vec()), (text, vec![(name, "path"), (plain, "a")]));
+        assert_eq!(lines[8..10], [(plain, "one"), (plain, "")]);
+        let shown: String = lines[10..].iter().map(|(_, text)| *text).collect();
+        assert_eq!(shown, text);
         assert_eq!(panel.tool(), "write");
+    }
+
+    #[test]
+    fn a_long_line_goes_on_behind_a_blank() {
+        let text = "many short words, ".repeat(60);
+        let panel = panel(json!({ "command": text }), None);
+        let pieces: Vec<_> = panel.lines.iter().skip(1).map(|line| line.text.as_str()).collect();
+        assert!(pieces.len() > 2 && pieces.iter().all(|piece| piece.ends_with(' ')), "{pieces:?}");
+        assert_eq!(pieces.concat(), text);
     }
 }

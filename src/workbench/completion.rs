@@ -2,7 +2,7 @@
 
 use super::model::Model;
 use super::overlay::best;
-use crate::commands::{CommandId, TABLE};
+use crate::commands::{CommandId, Need, TABLE};
 use crate::domain::ThreadId;
 use crate::domain::image::mention;
 
@@ -94,7 +94,7 @@ impl Model {
         }
         let entries = match word.strip_prefix('@') {
             Some(name) => self.named(name),
-            None => commands(word.strip_prefix('/').unwrap_or_default()),
+            None => self.commands(word.strip_prefix('/').unwrap_or_default()),
         };
         if entries != self.completion.entries {
             self.completion = Completion { entries, chosen: 0, dismissed: None };
@@ -117,6 +117,16 @@ impl Model {
         entries
     }
 
+    /// Commands that `word` may mean and that can be run now.
+    fn commands(&self, word: &str) -> Vec<Completed> {
+        // The word itself is gone from the draft when the command runs.
+        let runs = TABLE.iter().filter(|row| row.needs == Need::Prompt || self.obstacle(row.id).is_none());
+        let commands: Vec<_> = runs.filter_map(|row| row.slash.map(|slash| (slash, row.id))).collect();
+        let mut places = best(word, commands.iter().map(|(slash, _)| slash));
+        places.sort_by_key(|place| !commands[*place].0.starts_with(word));
+        places.into_iter().map(|place| Completed::Command(commands[place].1)).collect()
+    }
+
     /// Puts the chosen entry in place of the word; a blank behind it ends the word.
     pub(super) fn insert_completion(&mut self) {
         let (Some(entry), Some(word)) = (self.completion.chosen(), self.begun()) else { return };
@@ -129,11 +139,4 @@ impl Model {
     pub(super) fn dismiss_completion(&mut self) {
         self.completion = Completion { dismissed: self.begun(), ..Completion::default() };
     }
-}
-
-fn commands(word: &str) -> Vec<Completed> {
-    let commands: Vec<_> = TABLE.iter().filter_map(|row| row.slash.map(|slash| (slash, row.id))).collect();
-    let mut places = best(word, commands.iter().map(|(slash, _)| slash));
-    places.sort_by_key(|place| !commands[*place].0.starts_with(word));
-    places.into_iter().map(|place| Completed::Command(commands[place].1)).collect()
 }

@@ -49,8 +49,8 @@ pub fn markdown<'a>(blocks: impl Iterator<Item = &'a Block>) -> String {
                 }
             }
             Kind::Tool(tool) => {
-                let failed = matches!(tool.state, ToolState::Failed(_));
-                let how = if failed { " — failed" } else { "" };
+                let failed = matches!(tool.state, ToolState::Failed(_)).then_some("failed");
+                let how = tool.denied_by().or(failed).map(|how| format!(" — {how}")).unwrap_or_default();
                 let _ = writeln!(text, "**{}** {}{how}\n", tool.name, code(&tool.main));
                 if !tool.input.is_empty() {
                     text.push_str(&fenced("json", &tool.input));
@@ -167,6 +167,7 @@ mod tests {
             input: "{\n  \"command\": \"echo `a`\"\n}".into(),
             output: "```\nx\n```".into(),
             state: ToolState::Done,
+            denied: None,
         }));
         transcript.push(Kind::Marker(Marker { sort: MarkerSort::Info, text: "done".into() }));
         transcript

@@ -3,6 +3,8 @@
 use super::form::Field;
 use super::model::Model;
 use super::overlay::{Overlay, PickerKind};
+use super::sheet::row_ends;
+use unicode_width::UnicodeWidthStr as _;
 
 /// A rectangle of cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,11 +42,23 @@ const COMPOSER_MOST: u16 = 8;
 /// Columns before the draft's text.
 pub const COMPOSER_INDENT: u16 = 2;
 
+/// Whether the threads column fits beside the transcript.
+#[must_use]
+pub fn has_room_for_panel(model: &Model) -> bool {
+    model.size.0 >= PANEL_POSSIBLE
+}
+
 /// Whether the threads column is on the screen.
 #[must_use]
 pub fn shows_panel(model: &Model) -> bool {
     let columns = model.size.0;
-    columns >= PANEL_POSSIBLE && model.panel.unwrap_or(columns >= PANEL_DEFAULT)
+    has_room_for_panel(model) && model.panel.unwrap_or(columns >= PANEL_DEFAULT)
+}
+
+/// Threads that the column shows: two rows each, below its title.
+#[must_use]
+pub fn panel_threads(regions: &Regions) -> usize {
+    usize::from(regions.panel.height.saturating_sub(1)) / 2
 }
 
 /// Columns in which the draft is wrapped.
@@ -104,10 +118,13 @@ fn approval_rows(model: &Model, width: u16, rows: u16) -> u16 {
     const AROUND: usize = 4;
     let Some(panel) = model.approvals.shown() else { return 0 };
     let most = usize::from((rows * 3 / 5).max(3));
-    let width = usize::from(width.max(6)) - 4;
-    let mut wanted = AROUND;
+    // Inside the frame, and behind the indent of what is no name.
+    let width = usize::from(width.max(8)) - 6;
+    let (wants, needs) = panel.who(&model.directive);
+    // Both in one row where they fit.
+    let mut wanted = AROUND + usize::from(wants.width() + 2 + needs.width() > width + 2);
     for line in &panel.lines {
-        wanted += line.text.chars().count().div_ceil(width).max(1);
+        wanted += row_ends(&line.text, width).len();
         if wanted >= most {
             break;
         }
@@ -118,17 +135,10 @@ fn approval_rows(model: &Model, width: u16, rows: u16) -> u16 {
 fn notice_rows(model: &Model, width: u16) -> u16 {
     let Some(notice) = model.notice() else { return 0 };
     let width = usize::from(width.max(4)) - 2;
-    u16::try_from(notice.text.chars().count().div_ceil(width).max(1)).unwrap_or(3)
-}
-
-/// Where the notice is shown: at the foot of the transcript, and below whatever lies over that.
-#[must_use]
-pub fn notice(model: &Model, regions: &Regions) -> Area {
-    if model.overlay.is_none() || regions.notice.height == 0 {
-        return regions.notice;
-    }
-    let height = regions.notice.height;
-    Area { y: model.size.1.saturating_sub(regions.status.height + height), height, ..regions.notice }
+    // As much of it as three rows can hold.
+    let text = notice.text.get(..notice.text.floor_char_boundary(width * 16)).unwrap_or_default();
+    let rows = text.lines().map(|line| row_ends(line, width).len()).sum::<usize>();
+    u16::try_from(rows.max(1)).unwrap_or(u16::MAX)
 }
 
 /// Where what lies over the transcript is drawn, with its frame.
@@ -137,7 +147,6 @@ pub fn overlay(model: &Model) -> Area {
     let regions = regions(model);
     let (columns, rows) = model.size;
     let Some(overlay) = &model.overlay else { return Area::default() };
-    let rows = rows - notice(model, &regions).height;
     match overlay {
         Overlay::Picker(picker) if picker.kind == PickerKind::Threads && regions.panel.width > 0 => regions.panel,
         Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::Sheet(_) => {

@@ -3,9 +3,9 @@
 use super::message::{Effect, LayerRow, Level, RequestShown};
 use super::model::{Link, Model};
 use super::overlay::{Choice, Entry, Overlay, Picker, PickerKind};
+use super::perform::slash;
 use super::shelf::{Preview, Wanted};
 use super::transcript::Kind;
-use crate::commands::CommandId;
 use crate::domain::Held;
 use crate::domain::event::PromptMode;
 use crate::domain::image::named_in;
@@ -30,15 +30,19 @@ impl Model {
     pub(super) fn show_request(&mut self, number: Option<u32>) -> Vec<Effect> {
         let Some(thread_id) = self.thread.clone() else { return self.preview_request() };
         self.open_layers();
-        self.shelf.wanted = Wanted::Sent;
+        self.shelf.wanted = Wanted::Sent(number);
         vec![Effect::LoadRequest { thread_id, number }]
+    }
+
+    /// Whether Enter would run what is written instead of sending it.
+    pub(super) fn drafts_command(&self) -> bool {
+        let text = self.composer.text();
+        slash(&text).is_some() || text.trim_start().starts_with('!')
     }
 
     /// Shows what Enter would send.
     pub(super) fn preview_request(&mut self) -> Vec<Effect> {
-        let text = self.composer.text();
-        let word = text.strip_prefix('/').map(|line| line.split(' ').next().unwrap_or_default().trim_end());
-        if word.is_some_and(|word| CommandId::from_slash(word).is_some()) || text.trim_start().starts_with('!') {
+        if self.drafts_command() {
             self.say(Level::Info, "the draft is a command: Enter runs it and sends nothing");
             return Vec::new();
         }
@@ -143,7 +147,9 @@ impl Model {
     /// Goes to the request before or after the one that is shown.
     pub(super) fn turn_request(&mut self, forward: bool) -> Vec<Effect> {
         let Some(request) = &self.shelf.request else { return Vec::new() };
-        let at = request.number.map_or(request.numbers.len(), |number| {
+        // Whoever presses the key faster than requests are read goes on from what they asked for last.
+        let asked = if let Wanted::Sent(number) = self.shelf.wanted { number } else { None };
+        let at = asked.or(request.number).map_or(request.numbers.len(), |number| {
             request.numbers.iter().position(|other| *other == number).unwrap_or(0)
         });
         let next = if forward { at.checked_add(1) } else { at.checked_sub(1) };
@@ -156,9 +162,10 @@ impl Model {
     }
 
     pub(super) fn request_read(&mut self, request: Result<Box<RequestShown>, String>) -> Vec<Effect> {
+        self.shelf.awaits = false;
         match request {
             // Somebody asked for another meanwhile, and Enter does not mean the same there.
-            Ok(request) if request.number.is_none() != (self.shelf.wanted == Wanted::Preview) => return Vec::new(),
+            Ok(request) if !self.shelf.wanted.is(request.number) => return Vec::new(),
             Ok(request) => {
                 let changed = self.shelf.request.as_ref().map(|before| before.changed_in(&request)).unwrap_or_default();
                 if !changed.is_empty() {
@@ -173,8 +180,12 @@ impl Model {
                 self.refill(PickerKind::Layers);
             }
             Err(why) => {
-                if self.shelf.request.is_none() && self.layers_picker().is_some() {
+                let shown = self.shelf.request.as_ref().map(|request| request.number);
+                if shown.is_none() && self.layers_picker().is_some() {
                     self.overlay = None;
+                }
+                if let (Some(Some(number)), Wanted::Sent(_)) = (shown, self.shelf.wanted) {
+                    self.shelf.wanted = Wanted::Sent(Some(number));
                 }
                 self.say(Level::Warning, why);
             }
@@ -220,10 +231,15 @@ impl Model {
 
     /// Opens the file that says that the layer be there.
     pub(super) fn open_asker(&mut self) -> Vec<Effect> {
-        if let Some(source) = self.chosen_layer().and_then(|layer| layer.asked_by.clone()) {
+        let Some(layer) = self.chosen_layer() else { return Vec::new() };
+        if let Some(source) = layer.asked_by.clone() {
             return vec![Effect::OpenFile(source)];
         }
-        self.say(Level::Info, "no file of yours asks for it");
+        let why = match &layer.asker {
+            Some(asker) => format!("it is there {asker}, and that is no file here"),
+            None => "nobody asks for it by name: there is no file to open".to_owned(),
+        };
+        self.say(Level::Info, why);
         Vec::new()
     }
 
@@ -251,12 +267,18 @@ impl RequestShown {
         ids
     }
 
-    /// Its name, its place among the requests of the thread, and its size.
+    /// Its name and its place among the requests of the thread.
     #[must_use]
-    pub fn heading(&self) -> String {
+    pub fn name(&self) -> String {
         let place = self.number.and_then(|number| self.numbers.iter().position(|other| *other == number));
         let place = place.map(|place| format!(" · {} of {}", place + 1, self.numbers.len())).unwrap_or_default();
-        format!("{}{place} · {}", self.title, self.size)
+        format!("{}{place}", self.title)
+    }
+
+    /// The same with its size.
+    #[must_use]
+    pub fn heading(&self) -> String {
+        format!("{} · {}", self.name(), self.size)
     }
 }
 

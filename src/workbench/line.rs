@@ -4,7 +4,9 @@
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::overlay::{Choice, Overlay};
+use super::perform::slash;
 use super::scroll::Layout;
+use crate::commands::{CommandId, Need};
 use crate::domain::event::Approve;
 
 /// The words that answer a waiting call, as they are read out.
@@ -24,12 +26,19 @@ impl Model {
     pub(super) fn line(&mut self, layout: &mut dyn Layout, line: &str) -> Vec<Effect> {
         self.changed = true;
         self.reading = None;
+        if let Some((command, argument)) = slash(line) {
+            return self.line_for_command(layout, command, argument);
+        }
         let is_command = line.starts_with('/');
         match &self.overlay {
             Some(Overlay::Picker(_)) if !is_command => return self.line_for_list(layout, line.trim()),
             Some(Overlay::Form(_)) if !is_command => {
                 self.line_for_form(line);
                 return Vec::new();
+            }
+            Some(Overlay::Sheet(_)) if !is_command => {
+                self.close();
+                return if line.trim().is_empty() { Vec::new() } else { self.line_for_list(layout, line.trim()) };
             }
             Some(_) => self.overlay = None,
             None => {}
@@ -51,6 +60,17 @@ impl Model {
             self.composer.set(line);
         }
         self.send(layout)
+    }
+
+    /// A `/` command. What is about the request that is looked at leaves it there; all leave the draft alone.
+    fn line_for_command(&mut self, layout: &mut dyn Layout, command: CommandId, argument: &str) -> Vec<Effect> {
+        if !matches!(command.row().needs, Need::Request | Need::Unsent) {
+            self.overlay = None;
+        }
+        self.run_with(layout, command, argument).unwrap_or_else(|wrong| {
+            self.say(Level::Error, wrong);
+            Vec::new()
+        })
     }
 
     /// A number takes an entry, nothing closes the list, words narrow it.

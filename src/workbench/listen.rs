@@ -368,6 +368,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::ThreadCancelled { .. }
         | Event::ThreadKilled { .. } => Some(Phase::Idle),
         Event::ThreadStarted { .. }
+        | Event::ClockJumped { .. }
         | Event::WorkerStarted { .. }
         | Event::WorkerEnded { .. }
         | Event::LogRepaired { .. }

@@ -254,8 +254,9 @@ pub struct LayerRow {
     pub text: Arc<str>,
     /// Where its text is written.
     pub source: Option<Source>,
-    /// Where it is written that it be there.
+    /// Where it is written that it be there, and who asks for it in words.
     pub asked_by: Option<Source>,
+    pub asker: Option<String>,
 }
 
 /// How loud a notice is.

@@ -20,6 +20,7 @@ pub mod line;
 mod listen;
 pub mod message;
 mod model;
+mod obstacle;
 pub mod overlay;
 mod perform;
 pub mod pointer;

@@ -234,18 +234,24 @@ pub(super) fn best(filter: &str, texts: impl Iterator<Item = impl AsRef<str>>) -
 }
 
 impl Model {
-    /// Entries of the palette: every command that makes sense there, with its key.
+    /// Entries of the palette: every command that makes sense there, with its key; below them what cannot be run now,
+    /// with the reason.
     pub(super) fn palette_entries(&self) -> Vec<Entry> {
         let contexts = self.composer_contexts();
         let commands = TABLE.iter().filter(|command| command.in_palette);
-        let entry = |command: &crate::commands::Command| Entry {
-            choice: Choice::Command(command.id),
-            label: command.title.to_owned(),
-            detail: self.keys_of(command.id, &contexts),
-            usable: true,
-            current: false,
+        let entry = |command: &crate::commands::Command| {
+            let obstacle = self.obstacle(command.id);
+            Entry {
+                choice: Choice::Command(command.id),
+                label: command.title.to_owned(),
+                detail: obstacle.map_or_else(|| self.keys_of(command.id, &contexts), str::to_owned),
+                usable: obstacle.is_none(),
+                current: false,
+            }
         };
-        commands.map(entry).collect()
+        let mut entries: Vec<_> = commands.map(entry).collect();
+        entries.sort_by_key(|entry| !entry.usable);
+        entries
     }
 
     fn keys_of(&self, command: CommandId, contexts: &[Context]) -> String {

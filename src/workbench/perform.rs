@@ -299,7 +299,7 @@ impl Model {
         }
     }
 
-    fn close(&mut self) {
+    pub(super) fn close(&mut self) {
         match self.overlay.take() {
             // What was written into it is there when it is opened again.
             Some(Overlay::Form(form)) => self.left_form = Some(form),
@@ -318,7 +318,7 @@ impl Model {
             };
             self.composer.take();
             self.complete();
-            return self.perform(layout, command, false);
+            return self.run(layout, command);
         };
         let Overlay::Picker(picker) = overlay else {
             self.overlay = Some(overlay);
@@ -329,7 +329,13 @@ impl Model {
             return Vec::new();
         };
         match entry.choice {
-            Choice::Command(command) => return self.perform(layout, command, false),
+            Choice::Command(command) if self.obstacle(command).is_none() => {
+                return self.perform(layout, command, false);
+            }
+            Choice::Command(command) => {
+                self.overlay = Some(Overlay::Picker(picker));
+                return self.run(layout, command);
+            }
             Choice::Model(choice) if choice.usable => return self.set_model(choice.model),
             Choice::Model(choice) => {
                 self.overlay = Some(Overlay::Picker(picker));
@@ -363,47 +369,49 @@ impl Model {
         Vec::new()
     }
 
-    /// Runs `/word argument`; `None` when there is no such command.
-    pub(super) fn run_slash(&mut self, layout: &mut dyn Layout, text: &str) -> Option<Vec<Effect>> {
-        let line = text.strip_prefix('/')?.trim_end();
-        let (word, argument) = line.split_once(' ').unwrap_or((line, ""));
-        let command = CommandId::from_slash(word)?;
-        let argument = argument.trim();
-        self.composer.take();
-        self.complete();
+    /// Runs a command with what was written behind it.
+    ///
+    /// # Errors
+    /// What is wrong with that.
+    pub(super) fn run_with(
+        &mut self,
+        layout: &mut dyn Layout,
+        command: CommandId,
+        argument: &str,
+    ) -> Result<Vec<Effect>, String> {
         if argument.is_empty() {
-            return Some(self.perform(layout, command, false));
+            return Ok(self.run(layout, command));
         }
         self.changed = true;
-        let wrong = if command == CommandId::ModelChoose {
-            match argument.parse::<ModelRef>() {
-                Ok(model) => return Some(self.set_model(model)),
-                Err(bad) => bad.to_string(),
+        if command == CommandId::ModelChoose {
+            let model = argument.parse::<ModelRef>().map_err(|bad| bad.to_string())?;
+            return Ok(self.set_model(model));
+        }
+        if command == CommandId::ThemeChoose {
+            if !self.themes.iter().any(|name| name == argument) {
+                return Err(format!("there is no theme `{argument}`; use {}", self.themes.join(", ")));
             }
-        } else if command == CommandId::ThemeChoose {
-            if self.themes.iter().any(|name| name == argument) {
-                self.theme = Some(argument.to_owned());
-                return Some(Vec::new());
-            }
-            format!("there is no theme `{argument}`; use {}", self.themes.join(", "))
-        } else if command == CommandId::DirectiveChoose {
+            self.theme = Some(argument.to_owned());
+            return Ok(Vec::new());
+        }
+        if command == CommandId::DirectiveChoose {
             self.pick(PickerKind::Directives, !self.shelf.directives_loaded);
             self.edit_filter(|picker| argument.clone_into(&mut picker.filter));
-            return Some(vec![Effect::LoadDirectives]);
-        } else if command == CommandId::SearchStart {
+            return Ok(vec![Effect::LoadDirectives]);
+        }
+        if command == CommandId::SearchStart {
             self.search_for(layout, argument);
-            return Some(Vec::new());
-        } else if command == CommandId::TranscriptExport {
-            match ExportForm::ALL.into_iter().find(|form| form.word() == argument) {
-                Some(form) => return Some(self.export(form)),
-                None => format!("a thread is not exported as `{argument}`; use md, html or jsonl"),
-            }
-        } else {
-            return Some(self.perform(layout, command, false));
-        };
-        self.say(Level::Error, wrong);
-        self.composer.put_back(text);
-        Some(Vec::new())
+            return Ok(Vec::new());
+        }
+        if command == CommandId::TranscriptExport {
+            let form = ExportForm::ALL.into_iter().find(|form| form.word() == argument);
+            let wrong = || format!("a thread is not exported as `{argument}`; use md, html or jsonl");
+            return Ok(self.export(form.ok_or_else(wrong)?));
+        }
+        if command == CommandId::ContextPreview {
+            self.composer.set(argument);
+        }
+        Ok(self.run(layout, command))
     }
 
     fn set_model(&mut self, model: ModelRef) -> Vec<Effect> {
@@ -525,6 +533,13 @@ impl Model {
         self.quitting = true;
         vec![Effect::Quit]
     }
+}
+
+/// The command that `/word argument` means, with its argument; none when there is no such command.
+pub(super) fn slash(text: &str) -> Option<(CommandId, &str)> {
+    let line = text.strip_prefix('/')?.trim_end();
+    let (word, argument) = line.split_once(' ').unwrap_or((line, ""));
+    Some((CommandId::from_slash(word)?, argument.trim()))
 }
 
 /// What the commands that answer an approval say; any other says no.

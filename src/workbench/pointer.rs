@@ -98,7 +98,8 @@ impl Model {
         } else if at.1 >= area.y + area.height {
             self.scroll(layout, -1);
         }
-        let inside = (at.0, at.1.clamp(area.y, (area.y + area.height).saturating_sub(1)));
+        let last = |start: u16, length: u16| (start + length).saturating_sub(1).max(start);
+        let inside = (at.0.clamp(area.x, last(area.x, area.width)), at.1.clamp(area.y, last(area.y, area.height)));
         if let Some(to) = self.spot(layout, area, inside) {
             self.pointer.marked = Some((begun, to));
             self.changed = true;
@@ -107,7 +108,7 @@ impl Model {
 
     /// What the transcript shows in a cell; below its end that is its end.
     fn spot(&self, layout: &mut dyn Layout, area: Area, (column, row): (u16, u16)) -> Option<Spot> {
-        if !contains(area, (column.max(area.x), row)) {
+        if !contains(area, (column, row)) {
             return None;
         }
         let top = self.top(layout, area.width, usize::from(area.height));
@@ -158,7 +159,8 @@ impl Model {
         }
         if contains(regions.panel, at) {
             let row = usize::from(at.1 - regions.panel.y).checked_sub(1);
-            let thread = row.and_then(|row| self.threads.get(row / 2)).map(|row| row.thread_id.clone());
+            let place = row.map(|row| row / 2).filter(|place| *place < geometry::panel_threads(&regions));
+            let thread = place.and_then(|place| self.threads.get(place)).map(|row| row.thread_id.clone());
             return thread.map(|thread| self.open_thread(thread)).unwrap_or_default();
         }
         if contains(regions.composer, at) {

@@ -284,28 +284,34 @@ fn wrapped(lines: &[SheetLine], width: usize) -> Vec<Row> {
     let width = width.max(1);
     let mut rows = Vec::with_capacity(lines.len());
     for (line, SheetLine { text, .. }) in lines.iter().enumerate() {
-        if text.len() <= width {
-            rows.push(Row { line, bytes: 0..text.len() });
-            continue;
-        }
-        let (mut start, mut used) = (0, 0);
-        // Behind the last blank: byte, and columns from the row's start.
-        let mut blank: Option<(usize, usize)> = None;
-        for (at, grapheme) in text.grapheme_indices(true) {
-            let wide = grapheme.width();
-            if used + wide > width && at > start {
-                let (end, dropped) = blank.take().filter(|(end, _)| *end > start).unwrap_or((at, used));
-                rows.push(Row { line, bytes: start..end });
-                start = end;
-                used -= dropped;
-            }
-            used += wide;
-            if grapheme == " " {
-                blank = Some((at + 1, used));
-            }
-        }
-        rows.push(Row { line, bytes: start..text.len() });
+        rows.extend(row_ends(text, width).into_iter().map(|bytes| Row { line, bytes }));
     }
+    rows
+}
+
+/// The rows of one line, as bytes of it: each ends after a blank where one fits.
+pub(super) fn row_ends(text: &str, width: usize) -> Vec<Range<usize>> {
+    if text.len() <= width {
+        return std::iter::once(0..text.len()).collect();
+    }
+    let mut rows = Vec::new();
+    let (mut start, mut used) = (0, 0);
+    // Behind the last blank: byte, and columns from the row's start.
+    let mut blank: Option<(usize, usize)> = None;
+    for (at, grapheme) in text.grapheme_indices(true) {
+        let wide = grapheme.width();
+        if used + wide > width && at > start {
+            let (end, dropped) = blank.take().filter(|(end, _)| *end > start).unwrap_or((at, used));
+            rows.push(start..end);
+            start = end;
+            used -= dropped;
+        }
+        used += wide;
+        if grapheme == " " {
+            blank = Some((at + 1, used));
+        }
+    }
+    rows.push(start..text.len());
     rows
 }
 
@@ -390,6 +396,7 @@ impl Model {
     /// A page has been made. It belongs to the request on the screen, or comes too late.
     pub(super) fn page_made(&mut self, page: Result<Box<Page>, String>) -> Vec<Effect> {
         let shown = self.shelf.request.as_ref().and_then(|request| request.whole.as_ref());
+        self.shelf.awaits = false;
         match page {
             Ok(page) if shown.is_some_and(|whole| whole.name != page.of) => {}
             Ok(page) => self.open_page(*page),

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 /// The lists, each as it was when somebody last asked.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own; no two make a state")]
 pub struct Shelf {
     pub directives: Vec<DirectiveChoice>,
     pub items: Vec<ItemRow>,
@@ -17,6 +18,8 @@ pub struct Shelf {
     pub request: Option<RequestShown>,
     /// What was asked for last.
     pub(super) wanted: Wanted,
+    /// It, another or a page about it was asked for and has not come.
+    pub awaits: bool,
     /// The request that others are compared with.
     pub marked: Option<Arc<Whole>>,
     /// The wire form in which the model of that request is asked, once it was shown.
@@ -35,13 +38,28 @@ pub struct Shelf {
 }
 
 /// Which request the person wants to see.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// One that was sent.
-    #[default]
-    Sent,
+    /// One that was sent: that of this number, else the newest.
+    Sent(Option<u32>),
     /// What Enter would send.
     Preview,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Self::Sent(None)
+    }
+}
+
+impl Wanted {
+    /// Whether it is this one, which is none of those that were sent when it has no number.
+    pub(super) fn is(self, number: Option<u32>) -> bool {
+        match self {
+            Self::Sent(wanted) => number.is_some() && (wanted.is_none() || wanted == number),
+            Self::Preview => number.is_none(),
+        }
+    }
 }
 
 /// The text of an item, to look at.

@@ -3,6 +3,7 @@
 
 use super::message::{Effect, Level};
 use super::model::{Link, Model, Phase, Sent, Waits};
+use super::perform::slash;
 use super::scroll::Layout;
 use super::transcript::{Kind, Prompt};
 use crate::domain::Held;
@@ -21,8 +22,14 @@ impl Model {
             return Vec::new();
         }
         let text = self.composer.text();
-        if let Some(effects) = self.run_slash(layout, &text) {
-            return effects;
+        if let Some((command, argument)) = slash(&text) {
+            self.composer.take();
+            self.complete();
+            return self.run_with(layout, command, argument).unwrap_or_else(|wrong| {
+                self.say(Level::Error, wrong);
+                self.composer.put_back(&text);
+                Vec::new()
+            });
         }
         if let Some(command) = text.trim_start().strip_prefix('!') {
             return self.run_shell(&text, command);

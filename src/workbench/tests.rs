@@ -4,6 +4,7 @@ mod code;
 mod counter;
 mod layers;
 mod line;
+mod obstacle;
 mod pointer;
 mod reading;
 mod taking_up;

@@ -122,6 +122,10 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
         }
     };
     effects.extend(model.want_listed());
+    let asks = |effect: &Effect| {
+        matches!(effect, Effect::LoadRequest { .. } | Effect::PreviewRequest { .. } | Effect::ViewRequest { .. })
+    };
+    model.shelf.awaits |= effects.iter().any(asks);
     effects.extend(model.settle(layout));
     model.settle_approval();
     effects
@@ -247,6 +251,7 @@ impl Model {
             self.composer.wrap(width);
         }
         self.wrap_form();
+        self.refill(PickerKind::Palette);
         let width = geometry::sheet_width(self);
         self.with_sheet(|sheet, _| sheet.wrap(width));
         debug_assert!(self.link == Link::Draft || self.link == Link::Starting || self.thread.is_some());

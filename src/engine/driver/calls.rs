@@ -3,7 +3,7 @@
 use super::Audience;
 use super::run::{Driver, Ready};
 use crate::domain::event::{CallError, Delta};
-use crate::domain::{Assembly, ContentHash, MessageRef, ModelRef, RequestRecord, Timestamp, ToolRef};
+use crate::domain::{Assembly, ContentHash, MessageRef, ModelRef, RequestRecord, ToolRef};
 use crate::engine::answer::Answer;
 use crate::ports::ProviderStream;
 use futures_util::StreamExt;
@@ -33,7 +33,7 @@ pub(super) struct Call {
     pub(super) request: u32,
     pub(super) attempt: u32,
     pub(super) model: ModelRef,
-    pub(super) sent_at: Timestamp,
+    sent_at: Instant,
     pub(super) purpose: Purpose,
     pub(super) answer: Answer,
     stream: ProviderStream,
@@ -55,13 +55,13 @@ pub(super) enum Progress {
 }
 
 impl Call {
-    pub(super) fn new(request: u32, ready: &Ready, sent_at: Timestamp, stream: ProviderStream) -> Self {
+    pub(super) fn new(request: u32, ready: &Ready, stream: ProviderStream) -> Self {
         Self {
             request,
             attempt: ready.attempt,
             model: ready.model.clone(),
             purpose: ready.purpose,
-            sent_at,
+            sent_at: Instant::now(),
             answer: Answer::default(),
             stream,
             fresh: Vec::new(),
@@ -69,6 +69,11 @@ impl Call {
             unkept: Vec::new(),
             unkept_since: None,
         }
+    }
+
+    /// How long ago it was sent, in milliseconds.
+    pub(super) fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.sent_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     /// Waits until something has arrived and takes in what is there. Losing this future loses nothing.

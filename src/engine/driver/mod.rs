@@ -9,6 +9,7 @@ mod hooks;
 mod person;
 mod room;
 mod run;
+mod steady;
 mod tools;
 
 pub use context::Planner;

@@ -5,13 +5,14 @@ use super::calls::{Call, Progress, Purpose};
 use super::context::{Looking, Planner, found};
 use super::person::attached;
 use super::room::Giving;
+use super::steady::Steady;
 use super::tools::{News, RunningTool, news};
 use crate::context::{Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Assembly, Command, ContentHash, Event, Held, ModelRef, Money, Record, Status, ThreadKind, Tokens, ToolCall,
-    ToolSpec, Usage,
+    Assembly, Command, ContentHash, Event, Held, ModelRef, Money, Record, Status, ThreadKind, Timestamp, Tokens,
+    ToolCall, ToolSpec, Usage,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase, Thread, apply};
@@ -136,6 +137,7 @@ pub struct Driver<A> {
     pub(super) lost_images: HashSet<ContentHash>,
     /// The store failed and has not worked since.
     unsaved: bool,
+    steady: Steady,
 }
 
 impl<A: Audience> Driver<A> {
@@ -161,6 +163,7 @@ impl<A: Audience> Driver<A> {
             ended: None,
             lost_images: HashSet::new(),
             unsaved: false,
+            steady: Steady::default(),
         };
         (driver, Handle { sender })
     }
@@ -331,7 +334,16 @@ impl<A: Audience> Driver<A> {
     }
 
     pub(super) async fn record(&mut self, event: Event) {
-        let record = Record { timestamp: self.settings.clock.now(), thread_id: self.thread.id.clone(), event };
+        let now = self.settings.clock.now();
+        let jump = self.steady.jump(now, Instant::now());
+        if let Some(by_ms) = jump.filter(|_| self.thread.is_timed()) {
+            self.record_at(now, Event::ClockJumped { by_ms }).await;
+        }
+        self.record_at(now, event).await;
+    }
+
+    async fn record_at(&mut self, timestamp: Timestamp, event: Event) {
+        let record = Record { timestamp, thread_id: self.thread.id.clone(), event };
         if record.event.is_durable() {
             match self.settings.store.append(&record) {
                 Ok((offset, next_offset)) => {
@@ -462,7 +474,7 @@ impl<A: Audience> Driver<A> {
             attempt: ready.attempt,
         };
         let stream = provider.call(call);
-        self.call = Some(Call::new(request, &ready, self.settings.clock.now(), stream));
+        self.call = Some(Call::new(request, &ready, stream));
     }
 
     async fn progressed(&mut self, progress: Progress) {
@@ -498,7 +510,8 @@ impl<A: Audience> Driver<A> {
 
     /// Records what has arrived of `call` as an answer that ended with `stop`.
     async fn answered(&mut self, call: Call, stop: StopReason) {
-        let Call { request, model, sent_at, answer, .. } = call;
+        let elapsed_ms = call.elapsed_ms();
+        let Call { request, model, answer, .. } = call;
         let thinking = answer.thinking();
         if !thinking.is_empty() {
             self.emit(Event::CognitionReasoning { text: thinking }).await;
@@ -512,7 +525,7 @@ impl<A: Audience> Driver<A> {
             spend: self.settings.outside.spend(&model, &usage),
             model,
             message: answer.message(),
-            elapsed_ms: self.settings.clock.now().since(sent_at),
+            elapsed_ms,
         };
         self.emit(event).await;
         self.settings.audience.settled(request);
@@ -576,7 +589,8 @@ impl<A: Audience> Driver<A> {
         if let Some(call) = self.call.take() {
             let told = call.purpose == Purpose::Answer && !call.answer.is_empty();
             events.extend(self.charged(&call).filter(|_| !told));
-            let Call { request, model, sent_at, answer, .. } = call;
+            let elapsed_ms = call.elapsed_ms();
+            let Call { request, model, answer, .. } = call;
             self.settings.audience.settled(request);
             if told {
                 if !answer.thinking().is_empty() {
@@ -590,7 +604,7 @@ impl<A: Audience> Driver<A> {
                     spend: self.settings.outside.spend(&model, &answer.usage()),
                     model,
                     message: answer.message(),
-                    elapsed_ms: self.settings.clock.now().since(sent_at),
+                    elapsed_ms,
                 });
             }
         }

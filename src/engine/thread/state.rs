@@ -227,7 +227,7 @@ impl Thread {
     }
 
     /// Whether time counts: not while somebody else is waited for.
-    pub(super) fn is_timed(&self) -> bool {
+    pub(in crate::engine) fn is_timed(&self) -> bool {
         !self.rests() && self.approval().is_none()
     }
 

@@ -57,6 +57,10 @@ const STOPPED: &str = "Stopped by the user.";
 #[expect(clippy::too_many_lines, reason = "an arm for each event")]
 pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
     let now = record.timestamp;
+    if let Event::ClockJumped { by_ms } = record.event {
+        // Nobody worked in that time.
+        thread.worked_until.iter_mut().for_each(|until| until.0 = until.0.saturating_add(by_ms));
+    }
     keep_time(thread, now);
     let effects = match &record.event {
         Event::ThreadStarted { directive, kind, model, limits, .. } => {
@@ -187,6 +191,7 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
         | Event::ToolProcess { .. }
         | Event::TokenDelta { .. }
         | Event::CognitionReasoning { .. }
+        | Event::ClockJumped { .. }
         | Event::Notice { .. }
         | Event::Unknown { .. } => Vec::new(),
     };

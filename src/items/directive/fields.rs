@@ -1,6 +1,7 @@
 //! Inputs that a directive takes and outputs that it promises.
 
 use super::Reading;
+use crate::domain::input::is_name;
 use crate::domain::{Input, nearest};
 use crate::items::markup::{Element, Lines};
 
@@ -28,9 +29,9 @@ pub(super) fn inputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Input>
             continue;
         }
         let Some(name) = name(child, reading) else { continue };
-        if !name.chars().all(|letter| letter.is_alphanumeric() || letter == '_') {
+        if !is_name(&name) {
             let message = format!("the input `{name}` can never be filled in");
-            reading.error(child.lines.0, message, "use letters, digits and _ only");
+            reading.error(child.lines.0, message, "leave out `{ } $ . : | ? =`, backticks and line ends");
             continue;
         }
         if found.iter().any(|input| input.name == name) {

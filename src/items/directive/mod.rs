@@ -18,6 +18,7 @@ pub use fields::Output;
 pub use limits::DirectiveLimits;
 pub use metadata::{BuiltInProvider, Context, Mention, ModelWish};
 pub use permissions::{Acknowledged, Permissions};
+pub(in crate::items) use prompt::input_name;
 pub use prompt::interpolate;
 
 use super::fence::{self, Parts};

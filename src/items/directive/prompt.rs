@@ -88,16 +88,11 @@ pub fn interpolate(text: &str, inputs: &Values) -> String {
 
 /// The value of the placeholder that `text` begins with, and what follows it.
 fn placeholder<'a>(text: &'a str, inputs: &'a Values) -> Option<(&'a str, &'a str)> {
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let split = |rest: &'a str| {
-        let end = rest.find(|letter| !is_word(letter)).filter(|end| *end > 0)?;
-        rest.split_at_checked(end)
-    };
     if let Some(rest) = text.strip_prefix("${inputs.") {
-        let (name, rest) = split(rest)?;
+        let (name, rest) = input_name(rest)?;
         return Some((inputs.get(name)?, rest.strip_prefix('}')?));
     }
-    let (name, rest) = split(text.strip_prefix("{input:")?)?;
+    let (name, rest) = input_name(text.strip_prefix("{input:")?)?;
     let value = inputs.get(name).map(String::as_str);
     if let Some(behind) = rest.strip_prefix('}') {
         return Some((value?, behind));
@@ -107,4 +102,10 @@ fn placeholder<'a>(text: &'a str, inputs: &'a Values) -> Option<(&'a str, &'a st
     }
     let (default, behind) = rest.strip_prefix([':', '|'])?.split_once('}')?;
     Some((value.unwrap_or(default), behind))
+}
+
+/// The name of an input that `text`, the inside of a placeholder, begins with, and what follows it up to the end of all.
+pub(in crate::items) fn input_name(text: &str) -> Option<(&str, &str)> {
+    let (name, rest) = text.split_at_checked(text.find(['}', ':', '|', '?'])?)?;
+    input::is_name(name).then_some((name, rest))
 }

@@ -140,8 +140,21 @@ fn inputs_are_judged_in_order() {
 }
 
 #[test]
+fn an_input_is_kept_whatever_its_letters() {
+    let names = ["🚀", "the place", "naïve", "अनुच्छेद", "👩\u{200d}👩\u{200d}👧"];
+    let inputs = names.map(|name| format!("<input name=\"{name}\" required=\"true\"/>")).concat();
+    let (directive, problems) = read(&format!(
+        "```xml\n<directive name=\"a\" version=\"1.0.0\">\n<metadata><description>x</description></metadata>\n\
+         <inputs>{inputs}\n<input name=\"a:b\"/></inputs>\n</directive>\n```\nDo it."
+    ));
+    assert_eq!(directive.inputs.iter().map(|input| input.name.as_str()).collect::<Vec<_>>(), names);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].contains("the input `a:b` can never be filled in"), "{problems:?}");
+}
+
+#[test]
 fn placeholders_take_values_or_stay() {
-    let inputs = values(&[("a", "A {input:b}"), ("empty", "")]);
+    let inputs = values(&[("a", "A {input:b}"), ("empty", ""), ("🚀", "up"), ("the place", "here")]);
     for (text, expected) in [
         ("{input:a}", "A {input:b}"),
         ("{input:b}", "{input:b}"),
@@ -152,6 +165,8 @@ fn placeholders_take_values_or_stay() {
         ("{env:HOME} {env:HOME:x} {output:a}", "{env:HOME} {env:HOME:x} {output:a}"),
         ("{input:a b} {input:} {{input:a}} {input:a", "{input:a b} {input:} {A {input:b}} {input:a"),
         ("é{input:a}é", "éA {input:b}é"),
+        ("{input:🚀} {input:the place} {input:e\u{301}:x} {input:नहीं?}{input: a}", "up here x {input: a}"),
+        ("${inputs.🚀}${inputs.the place}", "uphere"),
     ] {
         assert_eq!(interpolate(text, &inputs), expected, "{text}");
     }

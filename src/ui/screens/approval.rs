@@ -28,12 +28,14 @@ pub(super) fn draw(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     let rows = if inner.height < 4 { 1 } else { key_rows(&keys, inner.width) };
     let right = inner.x + inner.width;
     let mut y = inner.y;
-    if inner.height > rows + 1 {
-        let who = format!("{} wants {}", model.directive, panel.approval.item);
-        let end = canvas.put_short(inner.x, y, right, &who, Role::StatusWarning);
-        let needs = format!("needs {}", panel.approval.capability);
-        if end + 3 < right {
-            canvas.put_short(end + 2, y, right, &needs, Role::TextMuted);
+    if inner.height > rows + 2 {
+        let (wants, needs) = panel.who(&model.directive);
+        let end = canvas.put_short(inner.x, y, right, &wants, Role::StatusWarning);
+        if usize::from(end + 2) + columns(&needs) <= usize::from(right) {
+            canvas.put(end + 2, y, right, &needs, Role::TextMuted);
+        } else if inner.height > rows + 4 {
+            y += 1;
+            canvas.put_short(inner.x, y, right, &needs, Role::TextMuted);
         }
         y += 1;
     }
@@ -62,7 +64,7 @@ fn call(panel: &Panel, area: Area, canvas: &mut Canvas<'_>) {
         let room = usize::from(area.width.saturating_sub(indent).max(1));
         let (mut inline, mut rows) = (Inline::default(), Lines::default());
         inline.put(&line.text, role);
-        inline.wrap(room, Breaks::Letters, &mut rows, |_| {});
+        inline.wrap(room, Breaks::Words, &mut rows, |_| {});
         for row in 0..rows.len() {
             if y >= bottom {
                 more(panel.lines.len() - index, Area { y: bottom.saturating_sub(1), height: 1, ..area }, canvas);
@@ -76,7 +78,7 @@ fn call(panel: &Panel, area: Area, canvas: &mut Canvas<'_>) {
 
 /// Says at the right of the last row that there is more.
 fn more(lines: usize, area: Area, canvas: &mut Canvas<'_>) {
-    let text = format!(" {lines} more below ");
+    let text = if area.width < 40 { format!(" +{lines} ") } else { format!(" {lines} more below ") };
     let wide = u16::try_from(columns(&text)).unwrap_or(area.width);
     if wide < area.width {
         let right = area.x + area.width;

@@ -40,8 +40,9 @@ pub(super) fn status(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     let start = area.x + u16::from(area.width > 30);
     let mut x = start;
     let hints = hints(model);
-    // The first key has room before figures do.
-    let first = hints.first().map_or(0, |(key, title)| columns(key) + columns(title) + 4);
+    // The first key has room before figures do, and those of a list have it: how to choose, and how to leave.
+    let most = if model.overlay.is_some() { 3 } else { 1 };
+    let first: usize = hints.iter().take(most).map(|(key, title)| columns(key) + columns(title) + 4).sum();
     let end = right.saturating_sub(u16::try_from(first).unwrap_or(0));
     for (index, (text, role)) in parts(model).into_iter().enumerate() {
         let gap = if index == 0 { "" } else { " · " };
@@ -77,10 +78,10 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
         parts.push(("reading".to_owned(), Role::BarWarning));
         return parts;
     }
-    if let Some(doing) = doing(model) {
-        parts.push(doing);
-    }
-    if model.shows_request() {
+    let looks = model.shows_request();
+    // Who looks at a request needs the keys more than to be told that nothing happens.
+    parts.extend(doing(model).filter(|_| !looks || model.is_working()));
+    if looks {
         return parts;
     }
     parts.push((model.model.model.clone(), Role::BarWord));
@@ -160,12 +161,12 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
             (CommandId::RequestWire, "wire"),
             (CommandId::RequestDifference, "diff"),
             (CommandId::LayerOpen, "open"),
+            (CommandId::HelpShow, "all keys"),
             (CommandId::ContextEarlier, "before"),
             (CommandId::LayerAsked, "asked by"),
             (CommandId::RequestMark, "mark"),
             (CommandId::LayerCopy, "copy"),
             (CommandId::PreviewDown, "scroll"),
-            (CommandId::HelpShow, "all keys"),
         ],
         Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) => &[
             (CommandId::ContextEarlier, "before"),
@@ -175,11 +176,11 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
             (CommandId::RequestDifference, "diff"),
             (CommandId::RequestMark, "mark"),
             (CommandId::LayerOpen, "open"),
-            (CommandId::PreviewDown, "scroll"),
-            (CommandId::LayerAsked, "asked by"),
-            (CommandId::LayerCopy, "copy"),
-            (CommandId::ListClose, "close"),
             (CommandId::HelpShow, "all keys"),
+            (CommandId::ListClose, "close"),
+            (CommandId::LayerAsked, "asked by"),
+            (CommandId::PreviewDown, "scroll"),
+            (CommandId::LayerCopy, "copy"),
         ],
         Overlay::Sheet(sheet) if sheet.is_searching() => {
             &[(CommandId::SearchAccept, "keep"), (CommandId::SearchDrop, "give up")]
@@ -191,9 +192,9 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
             (CommandId::RequestDifference, "diff"),
             (CommandId::SheetNext, "next"),
             (CommandId::SearchStart, "search"),
-            (CommandId::SheetCopy, "copy"),
             (CommandId::ContextEarlier, "before"),
             (CommandId::ContextLater, "after"),
+            (CommandId::SheetCopy, "copy"),
         ],
     }
 }

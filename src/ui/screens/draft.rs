@@ -127,7 +127,11 @@ pub(super) fn notice(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     inline.wrap(usize::from(area.width.saturating_sub(2)).max(2), Breaks::Words, &mut lines, |_| {});
     for row in 0..usize::from(area.height) {
         let y = area.y + u16::try_from(row).unwrap_or(0);
-        canvas.put_row(area.x + 2, y, right, &lines, row);
+        let end = canvas.put_row(area.x + 2, y, right, &lines, row);
+        if row + 1 == usize::from(area.height) && row + 1 < lines.len() {
+            // The list of notices has all of it.
+            canvas.put(end.min(right.saturating_sub(1)), y, right, "…", role);
+        }
     }
 }
 

@@ -30,8 +30,9 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)>
 fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
     let title = match model.shelf.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
         Some(request) => {
+            // What others are compared with comes before the size where both do not fit.
             let marked = model.shelf.marked.as_ref().map(|marked| format!(" · marked: {}", marked.name));
-            format!("context · {}{}", request.heading(), marked.unwrap_or_default())
+            format!("context · {}{} · {}", request.name(), marked.unwrap_or_default(), request.size)
         }
         None => format!("{} · {} of {}", picker.kind.title(), picker.shown.len(), picker.entries.len()),
     };

@@ -4,7 +4,7 @@ use crate::domain::{Status, Timestamp};
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
-use crate::workbench::geometry::{Area, Regions};
+use crate::workbench::geometry::{self, Area, Regions};
 use crate::workbench::{Model, ThreadRow};
 
 /// The column at the left.
@@ -18,7 +18,7 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
         canvas.put(edge, y, edge + 1, "│", Role::Border);
     }
     canvas.put(area.x + 1, area.y, edge, "threads", Role::Title);
-    let rows = usize::from(area.height - 1) / 2;
+    let rows = geometry::panel_threads(regions);
     if model.threads.is_empty() {
         canvas.put(area.x + 1, area.y + 1, edge, "none yet", Role::TextMuted);
     }

@@ -2,10 +2,10 @@
 
 use super::view;
 use crate::commands::{Key, KeyCode, Keymap};
-use crate::domain::event::{CallError, Delta, ErrorCategory, PromptMode, StopReason};
+use crate::domain::event::{CallError, Delta, Denial, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    CallId, ContentHash, Cost, Event, LimitKind, Limits, Message as Said, ModelRef, Money, Record, Status, ThreadId,
-    ThreadKind, Timestamp, Tokens, Usage, Waiting,
+    Block, CallId, ContentHash, Cost, Event, LimitKind, Limits, Message as Said, ModelRef, Money, Record, Status,
+    ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Usage, Waiting,
 };
 use crate::ui::{ColourDepth, Narrator, Painter, Theme};
 use crate::workbench::protocol::{Approval, FromWorker, QueuedPrompt, State};
@@ -457,7 +457,62 @@ fn a_running_command_shows_its_last_words() {
     });
 }
 
+/// A call that asks for this command, and that is denied.
+fn denied(session: &mut Session, number: u64, command: &str, reason: Denial) {
+    let call_id = CallId(format!("d{number}"));
+    let input = serde_json::json!({ "command": command });
+    let call = Block::ToolCall(ToolCall { call_id: call_id.clone(), tool: "rye_bash".into(), input });
+    session.event(Event::CognitionOut {
+        text: String::new(),
+        model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
+        request: u32::try_from(number).unwrap(),
+        stop: StopReason::ToolUse,
+        usage: Usage::default(),
+        spend: None,
+        message: Said { blocks: vec![call], ..Said::assistant("") },
+        elapsed_ms: 1,
+    });
+    let capability = "rye.execute.tool.rye.bash".to_owned();
+    session.event(Event::PermissionDenied { call_id: call_id.clone(), tool: "rye_bash".into(), capability, reason });
+    let error = Some("Refused: a person looked at this call of `rye_bash` and did not allow it.".to_owned());
+    session.event(Event::ToolCallResult { call_id, output: String::new(), error });
+}
+
+#[test]
+fn a_denied_call_says_what_was_denied_and_by_whom() {
+    check("denied", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        denied(&mut session, 2, "rm -rf build", Denial::Refused);
+        denied(&mut session, 3, &"git push --force origin main && ".repeat(5), Denial::Missing);
+        denied(&mut session, 4, "ls", Denial::Unattended);
+        session
+    });
+}
+
+#[test]
+fn all_commands_before_anything_was_said() {
+    check("palette_all", |columns, rows| {
+        let mut session = Session::new(columns, rows);
+        session.keys("F2 end");
+        session
+    });
+}
+
+#[test]
+fn a_notice_is_told_below_what_lies_over_the_transcript() {
+    let notice = || Message::Notice { level: crate::workbench::Level::Warning, text: "the disk is full".into() };
+    for (columns, rows) in [(160, 45), (80, 24), (60, 16), (40, 10), (20, 5)] {
+        for keys in ["F2", "ctrl-t", "F1", "ctrl-l", "ctrl-p", "alt-i"] {
+            let mut session = Session::new(columns, rows);
+            session.keys(keys).tell(notice());
+            let screen = session.screen();
+            assert!(screen.contains("the disk is full"), "{keys} at {columns}x{rows}\n{screen}");
+        }
+    }
+}
+
 mod layers;
 mod plain;
+mod pointer;
 mod taking_up;
 mod walk;

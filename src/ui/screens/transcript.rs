@@ -67,7 +67,7 @@ fn mark(model: &Model, block: BlockId, rows: Range<usize>, area: Area, canvas: &
         }
         let x = if (block, row) == (first.block, first.row) { first.column.clamp(area.x, right) } else { area.x };
         let end = if (block, row) == (last.block, last.row) { last.column.saturating_add(1).min(right) } else { right };
-        canvas.restyle(Area { x, y, width: end.saturating_sub(x), height: 1 }, Role::Selection);
+        canvas.mark_row(Area { x, y, width: end.saturating_sub(x), height: 1 }, right);
     }
 }
 

@@ -51,6 +51,28 @@ fn a_preview_is_of_the_draft_and_sends_nothing() {
 }
 
 #[test]
+fn who_asks_for_a_layer_is_opened_or_named() {
+    let mut session = session();
+    session.write("what if").keys("ctrl-p");
+    let mut request = request(None);
+    request.layers[0].asked_by = Some(Source { file: "/x/hooks.yaml".into(), line: Some(4) });
+    request.layers[1].asker = Some("by levain/core/base, line 21".into());
+    request.layers.push(LayerRow { id: "c".into(), ..LayerRow::default() });
+    session.tell(Message::Request(Ok(Box::new(request))));
+    session.effects();
+    session.keys("O");
+    assert_eq!(session.effects(), [Effect::OpenFile(Source { file: "/x/hooks.yaml".into(), line: Some(4) })]);
+    session.keys("down O");
+    assert_eq!(
+        session.model.notice().unwrap().text,
+        "it is there by levain/core/base, line 21, and that is no file here"
+    );
+    session.keys("down O");
+    assert_eq!(session.model.notice().unwrap().text, "nobody asks for it by name: there is no file to open");
+    assert_eq!(session.effects(), []);
+}
+
+#[test]
 fn requests_are_gone_through_in_order() {
     let mut session = connected();
     session.answer(4, "said", StopReason::EndTurn);
@@ -71,6 +93,22 @@ fn requests_are_gone_through_in_order() {
     assert_eq!(session.effects(), [load(Some(4))]);
     session.keys("esc k r");
     assert_eq!(session.effects(), [load(Some(4))]);
+}
+
+#[test]
+fn keys_that_are_faster_than_the_reading_of_requests_all_count() {
+    let mut session = connected();
+    session.answer(4, "said", StopReason::EndTurn);
+    session.keys("F4");
+    session.tell(Message::Request(Ok(Box::new(request(Some(4))))));
+    session.effects();
+    session.keys("[ [");
+    let load = |number| Effect::LoadRequest { thread_id: id(), number: Some(number) };
+    assert_eq!(session.effects(), [load(2), load(1)]);
+    // What was asked for last is shown, in whatever order they come.
+    session.tell(Message::Request(Ok(Box::new(request(Some(1))))));
+    session.tell(Message::Request(Ok(Box::new(request(Some(2))))));
+    assert_eq!(session.model.shelf.request.as_ref().unwrap().number, Some(1));
 }
 
 #[test]
@@ -261,7 +299,9 @@ fn a_request_is_compared_with_the_one_before_or_the_marked_one() {
     session.effects.clear();
     session.tell(Message::Request(Ok(Box::new(sent(2)))));
     assert_eq!(session.effects(), [view(2, before(1))]);
-    session.keys("m").tell(Message::Request(Ok(Box::new(sent(1)))));
+    session.keys("m [");
+    session.effects.clear();
+    session.tell(Message::Request(Ok(Box::new(sent(1)))));
     assert_eq!(session.effects(), [view(1, View::Difference(Compared::Whole(whole("chat-1#2"))))]);
     session.keys("esc esc").looks(4).keys("d");
     assert_eq!(session.effects(), [view(4, View::Difference(Compared::Whole(whole("chat-1#2"))))]);

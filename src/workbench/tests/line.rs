@@ -36,3 +36,58 @@ fn a_number_takes_an_entry_and_words_narrow_the_list() {
     line(&mut session, "");
     assert!(session.model.overlay.is_none());
 }
+
+/// A preview of the draft as it is told.
+fn previewed(session: &mut Session, number: Option<u32>) {
+    let held = crate::domain::Held {
+        thread_id: id(),
+        images: Vec::new(),
+        model: ModelRef::new("a", "one"),
+        max_output_tokens: 1,
+        hash: crate::domain::ContentHash::of(b"x"),
+        tools: Vec::new(),
+        state: Vec::new(),
+        system: Vec::new(),
+        opening: Vec::new(),
+    };
+    let held = number.is_none().then(|| std::sync::Arc::new(held));
+    let request = RequestShown { title: "next".into(), number, held, ..RequestShown::default() };
+    session.tell(Message::Request(Ok(Box::new(request))));
+}
+
+#[test]
+fn a_held_request_is_looked_at_and_sent_by_lines() {
+    let mut session = session();
+    line(&mut session, "/send");
+    assert_eq!(session.effects(), []);
+    assert!(session.model.notice().unwrap().text.starts_with("no preview is looked at"));
+    line(&mut session, "/preview ship it");
+    let asked = session.effects();
+    assert!(
+        matches!(&asked[..], [Effect::PreviewRequest { prompt, .. }] if prompt == "ship it"),
+        "nothing but a preview: {asked:?}"
+    );
+    previewed(&mut session, None);
+    line(&mut session, "/send");
+    let sent = session.effects();
+    let held = |effect: &Effect| matches!(effect, Effect::Start { first: Command::SubmitHeld { text, .. }, .. } if text == "ship it");
+    assert!(sent.iter().any(held), "{sent:?}");
+    assert!(session.model.overlay.is_none());
+}
+
+#[test]
+fn a_held_request_is_dropped_or_kept_by_lines() {
+    let mut session = session();
+    line(&mut session, "/preview ship it");
+    previewed(&mut session, None);
+    session.effects();
+    // An empty line closes the list and keeps the draft; other commands leave that alone too.
+    line(&mut session, "");
+    line(&mut session, "/help");
+    assert_eq!(session.draft(), "ship it");
+    line(&mut session, "/preview");
+    previewed(&mut session, None);
+    line(&mut session, "/drop");
+    assert_eq!((session.draft(), session.model.overlay.is_none()), (String::new(), true));
+    assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Start { .. })));
+}

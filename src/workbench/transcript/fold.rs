@@ -114,6 +114,7 @@ impl Transcript {
             }
             // They change how the thread stands, which the status line shows.
             Event::ThreadStarted { .. }
+            | Event::ClockJumped { .. }
             | Event::WorkerStarted { .. }
             | Event::WorkerEnded { .. }
             | Event::PromptQueued { .. }
@@ -142,8 +143,11 @@ impl Transcript {
     fn permit(&mut self, event: &Event) {
         if let Event::ApprovalRequested { call_id, item, .. } = event {
             self.tool_stands(call_id, short(item), ToolState::Waiting);
-        } else if let Event::PermissionDenied { call_id, capability, .. } = event {
+        } else if let Event::PermissionDenied { call_id, capability, reason, .. } = event {
             self.tool_stands(call_id, short(capability), ToolState::Asked);
+            if let Some(Block { kind: Kind::Tool(tool), .. }) = self.tool_mut(call_id) {
+                tool.denied = Some(*reason);
+            }
         } else if let Event::ApprovalGiven { decision: Approve::Thread, .. } = event {
             self.mark(MarkerSort::Info, "allowed for the rest of this thread");
         } else if let Event::ApprovalGiven { decision: Approve::Always, .. } = event {
@@ -301,7 +305,7 @@ impl Transcript {
             block.revision += 1;
         } else {
             let (name, main, input) = ("tool".to_owned(), String::new(), String::new());
-            self.push(Kind::Tool(Tool { call_id, name, main, input, output, state }));
+            self.push(Kind::Tool(Tool { call_id, name, main, input, output, state, denied: None }));
         }
     }
 }
@@ -315,7 +319,7 @@ fn new_tool(name: String, call_id: CallId, input: &Value, state: ToolState) -> T
             serde_json::to_string_pretty(input).unwrap_or_default()
         }
     };
-    Tool { call_id, name, main: main_argument(input), input: text, output: String::new(), state }
+    Tool { call_id, name, main: main_argument(input), input: text, output: String::new(), state, denied: None }
 }
 
 /// The argument by which a person recognises a call.

@@ -8,7 +8,7 @@ mod fold;
 mod live;
 
 use super::message::Level;
-use crate::domain::event::StopReason;
+use crate::domain::event::{Denial, StopReason};
 use crate::domain::{CallId, Image, ModelRef, Money, Record, Tokens};
 use std::collections::VecDeque;
 
@@ -87,6 +87,20 @@ pub struct Tool {
     pub input: String,
     pub output: String,
     pub state: ToolState,
+    /// Why it was not run; what the model was told of it is how it failed.
+    pub denied: Option<Denial>,
+}
+
+impl Tool {
+    /// Who denied it, in few words.
+    #[must_use]
+    pub fn denied_by(&self) -> Option<&'static str> {
+        Some(match self.denied? {
+            Denial::Refused => "denied by you",
+            Denial::Missing => "denied: the directive does not grant it",
+            Denial::Unattended => "denied: nobody could be asked",
+        })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,8 +1,10 @@
 //! The context screen, with wide letters in every field.
 
 use super::*;
+use crate::domain::Assembly;
 use crate::workbench::sheet::{Page, SheetLine, Sort, View};
-use crate::workbench::{LayerRow, RequestShown};
+use crate::workbench::{LayerRow, RequestShown, Whole};
+use std::sync::Arc;
 
 /// A request with layers of many kinds.
 pub(super) fn request() -> RequestShown {
@@ -19,6 +21,7 @@ pub(super) fn request() -> RequestShown {
             .into(),
         source: None,
         asked_by: None,
+        asker: None,
     };
     RequestShown {
         title: "chat-1772758807565#3".into(),
@@ -81,6 +84,19 @@ fn the_context_of_a_request() {
         session
     };
     check("context", |columns, rows| opened(columns, rows, &request));
+    let whole = Whole {
+        name: "plan-1772758800000#2".into(),
+        thread_id: ThreadId::new("plan", 1_772_758_800_000),
+        model: ModelRef::new("scripted", "demo"),
+        max_output_tokens: 1,
+        assembly: Assembly { system: String::new(), messages: Vec::new(), layers: Vec::new(), texts: Vec::new() },
+    };
+    check("context_marked", |columns, rows| {
+        let marked = RequestShown { whole: Some(Arc::new(whole.clone())), ..request.clone() };
+        let mut session = opened(columns, rows, &marked);
+        session.keys("m O");
+        session
+    });
     let unsent = RequestShown { title: "what Enter would send".into(), number: None, ..request.clone() };
     check("context_preview", |columns, rows| {
         let mut session = opened(columns, rows, &unsent);

@@ -1,0 +1,49 @@
+//! What stands in the way of a command now: lists show it in the place of its keys, and who runs it all the same is told.
+
+use super::geometry;
+use super::message::{Effect, Level};
+use super::model::{Link, Model};
+use super::scroll::{Layout, Position};
+use super::transcript::Kind;
+use crate::commands::{CommandId, Need};
+
+impl Model {
+    /// Why a command would do nothing now, in few words; none when it can be run.
+    #[must_use]
+    pub fn obstacle(&self, command: CommandId) -> Option<&'static str> {
+        let folds = |kind: &Kind| matches!(kind, Kind::Tool(_) | Kind::Thinking(_));
+        let (is_there, missing) = match command.row().needs {
+            Need::Nothing => return None,
+            Need::Call => (!self.approvals.is_empty(), "no call waits for you"),
+            Need::SeenCall if self.approvals.is_empty() => (false, "no call waits for you"),
+            Need::SeenCall => (self.has_seen_call(), "the call has not been on the screen yet"),
+            Need::Queue => (!self.queue().is_empty(), "nothing is queued"),
+            Need::Work => (self.is_working(), "nothing is at work"),
+            Need::Earlier => (!self.history.prompts.is_empty(), "nothing was sent before"),
+            Need::Transcript => (!self.transcript.is_empty(), "nothing was said yet"),
+            Need::Folds => (self.transcript.iter().any(|block| folds(&block.kind)), "there is nothing to fold yet"),
+            Need::Scrolled => (self.position != Position::Follow, "the end is on the screen"),
+            Need::Answer => (self.transcript.last_answer().is_some(), "there is no answer yet"),
+            Need::Thread => (self.link != Link::Draft, "this thread has not begun"),
+            Need::Worker => (matches!(self.link, Link::Connected | Link::Resting), "this thread has not begun"),
+            Need::Prompt => (!self.drafts_command(), "the draft is a command, not a prompt"),
+            Need::Width => (geometry::has_room_for_panel(self), "the terminal is too narrow"),
+            Need::Request => (self.shows_request(), "no request is looked at: /context or /preview shows one"),
+            Need::Unsent => {
+                (self.shows_request() && self.shows_preview(), "no preview is looked at: /preview shows one")
+            }
+        };
+        (!is_there).then_some(missing)
+    }
+
+    /// Runs a command that was chosen by name, or says what stands in its way.
+    pub(super) fn run(&mut self, layout: &mut dyn Layout, command: CommandId) -> Vec<Effect> {
+        match self.obstacle(command) {
+            Some(why) => {
+                self.say(Level::Info, why);
+                Vec::new()
+            }
+            None => self.perform(layout, command, false),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What cannot be done now is not offered, or shown with what stands in its way.
+
+use super::*;
+use crate::workbench::overlay::{Choice, Entry, Overlay};
+
+fn palette(session: &Session) -> &[Entry] {
+    let Some(Overlay::Picker(picker)) = &session.model.overlay else { panic!("no list is open") };
+    &picker.entries
+}
+
+fn entry(session: &Session, command: CommandId) -> &Entry {
+    palette(session).iter().find(|entry| entry.choice == Choice::Command(command)).unwrap()
+}
+
+#[test]
+fn the_palette_offers_no_answer_while_no_call_waits() {
+    let mut session = session();
+    session.keys("F2");
+    for command in
+        [CommandId::ApprovalOnce, CommandId::ApprovalThread, CommandId::ApprovalAlways, CommandId::ApprovalDeny]
+    {
+        let entry = entry(&session, command);
+        assert_eq!((entry.usable, entry.detail.as_str()), (false, "no call waits for you"));
+    }
+    let usable: Vec<bool> = palette(&session).iter().map(|entry| entry.usable).collect();
+    assert!(usable.is_sorted_by(|one, other| one >= other), "what can be done comes first");
+    // Who picks it all the same is told, and the list stays.
+    session.write("allow this call").keys("enter");
+    assert!(session.model.overlay.is_some());
+    assert_eq!(session.model.notice().unwrap().text, "no call waits for you");
+}
+
+#[test]
+fn every_command_without_a_use_in_an_empty_draft_says_why() {
+    let mut session = session();
+    session.keys("F2");
+    let obstacles: Vec<_> = palette(&session)
+        .iter()
+        .filter(|entry| !entry.usable)
+        .map(|entry| (entry.label.clone(), entry.detail.clone()))
+        .collect();
+    insta::assert_debug_snapshot!(obstacles);
+}
+
+#[test]
+fn an_open_palette_follows_what_happens() {
+    let mut session = connected();
+    session.keys("F2");
+    assert!(entry(&session, CommandId::TurnInterrupt).usable);
+    assert!(!entry(&session, CommandId::TranscriptCopy).usable);
+    session.answer(1, "done", StopReason::EndTurn);
+    session.state(Status::Waiting, Vec::new());
+    assert!(!entry(&session, CommandId::TurnInterrupt).usable);
+    assert!(entry(&session, CommandId::TranscriptCopy).usable);
+}
+
+#[test]
+fn a_slash_command_without_a_use_is_not_completed_and_says_why() {
+    let mut session = session();
+    session.write("/st");
+    assert_eq!(session.model.completion.entries, []);
+    session.write("op").keys("enter");
+    assert_eq!(session.model.notice().unwrap().text, "nothing is at work");
+    assert_eq!(session.draft(), "");
+    let mut session = connected();
+    session.write("/st");
+    assert!(!session.model.completion.entries.is_empty());
+}
