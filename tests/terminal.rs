@@ -215,6 +215,7 @@ fn t05_no_line_is_wider_than_the_screen_and_borders_stand() {
         terminal.wait_for("end");
         terminal.send_keys("\x1bx"); // all commands, in a frame over it
         terminal.wait_for("┌ commands");
+        terminal.wait_for("┘"); // the last of the frame
         let rows: Vec<String> = terminal.look(|screen| screen.rows(0, columns).collect());
         let framed: Vec<&String> = rows.iter().filter(|row| row.trim_start().starts_with('│')).collect();
         assert!(framed.len() > 8, "{rows:#?}");
