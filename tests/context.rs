@@ -378,12 +378,12 @@ fn requests_are_compared_on_the_screen() {
     terminal.send_keys("\x1bn");
     terminal.wait_for("new thread");
     terminal.send_keys("one\x10");
-    terminal.wait_for("what Enter would send · anthropic");
+    terminal.wait_for("what Enter would send · marked: ship-");
     terminal.send_keys("d");
     terminal.wait_for("Be [-kind.-]{+cruel.+}");
     terminal.wait_for("of system, in `team/rules`");
     terminal.send_keys("\x1b");
-    terminal.wait_for("what Enter would send · anthropic");
+    terminal.wait_for("what Enter would send · marked: ship-");
     terminal.send_keys("\x03\x03");
     terminal.wait_exit();
     home.wait_until_quiet();

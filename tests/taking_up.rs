@@ -9,7 +9,7 @@ mod model_server;
 mod terminal;
 
 use model_server::{KEY, ModelServer};
-use terminal::{Home, Launch, Terminal, key};
+use terminal::{Home, Launch, Terminal, key, poll};
 
 const DEPLOY: &str = "```xml\n<directive name=\"deploy\" version=\"1.0.0\"><description>Ship it</description>\
                       <inputs><input name=\"target\" required=\"true\">where to</input>\
@@ -223,6 +223,14 @@ fn the_queue_is_sent_in_the_order_it_was_put_in() {
     terminal.wait_for("› one changed");
     terminal.send_keys(key::ALT_ENTER);
     terminal.wait_for("follow-up  one changed");
+    // The screen shows a change at once; the worker, which heard of all before this one, has it when it is in the log.
+    let threads = home.project().join(".ai/agent/threads");
+    poll("the worker has the queue", || {
+        std::fs::read_dir(&threads).unwrap().flatten().any(|thread| {
+            let log = std::fs::read_to_string(thread.path().join("transcript.jsonl")).unwrap_or_default();
+            log.lines().any(|line| line.contains("prompt_queued") && line.contains("one changed"))
+        })
+    });
     call.end();
     for text in ["two", "one changed"] {
         let call = server.call();

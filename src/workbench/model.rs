@@ -174,8 +174,8 @@ pub struct Model {
     pub light: Option<bool>,
     /// The program should end.
     pub quitting: bool,
-    /// The next press of the same key leaves.
-    pub leaving: bool,
+    /// The next press of the same key leaves, for so many seconds.
+    pub leaving_seconds: u8,
     /// What was sent and is not confirmed.
     pub waits: Vec<Waits>,
     pub notices: VecDeque<NoticeLine>,
@@ -246,7 +246,7 @@ impl Model {
             theme: options.theme,
             light: None,
             quitting: false,
-            leaving: false,
+            leaving_seconds: 0,
             waits: Vec::new(),
             notices: VecDeque::new(),
             notices_said: 0,
@@ -285,7 +285,7 @@ impl Model {
     #[must_use]
     pub fn shows_time(&self) -> bool {
         let works = self.is_working() && self.activity.phase != Phase::Approval;
-        works || self.notice_seconds > 0 || self.leaving
+        works || self.notice_seconds > 0 || self.leaving_seconds > 0
     }
 
     /// Tells what time it is, for the ages in the list of threads.

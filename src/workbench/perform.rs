@@ -521,7 +521,8 @@ impl Model {
         if was_leaving {
             return self.quit();
         }
-        self.leaving = true;
+        // The second under way may be as good as over.
+        self.leaving_seconds = 2;
         if self.overlay.is_some() {
             self.close();
             return Vec::new();

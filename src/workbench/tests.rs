@@ -323,14 +323,14 @@ fn escape_interrupts_and_keeps_the_draft() {
 }
 
 #[test]
-fn ctrl_c_twice_leaves() {
+fn ctrl_c_twice_leaves_also_across_the_turn_of_a_second() {
     let mut session = session();
     session.write("x").keys("ctrl-c");
-    assert!(session.model.leaving && !session.model.quitting);
+    assert!(session.model.leaving_seconds > 0 && !session.model.quitting);
     assert_eq!(session.draft(), "x");
     session.write("y").keys("ctrl-c");
     assert!(!session.model.quitting);
-    session.keys("ctrl-c");
+    session.tell(Message::Second).keys("ctrl-c");
     assert!(session.model.quitting);
     assert_eq!(session.effects(), [Effect::Quit]);
 }

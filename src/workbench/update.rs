@@ -135,7 +135,7 @@ impl Model {
     fn key(&mut self, layout: &mut dyn Layout, key: Key) -> Vec<Effect> {
         self.unmark();
         let contexts = self.contexts();
-        let was_leaving = std::mem::take(&mut self.leaving);
+        let was_leaving = std::mem::take(&mut self.leaving_seconds) > 0;
         self.changed |= was_leaving;
         if let Some(command) = self.keymap.command(key, &contexts) {
             return self.perform(layout, command, was_leaving);
@@ -216,7 +216,7 @@ impl Model {
             }
         }
         self.notice_seconds = self.notice_seconds.saturating_sub(1);
-        self.leaving = false;
+        self.leaving_seconds = self.leaving_seconds.saturating_sub(1);
     }
 
     /// Asks for the threads when their column shows and nobody asked yet.

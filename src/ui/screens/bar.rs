@@ -68,7 +68,7 @@ pub(super) fn status(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
 
 fn parts(model: &Model) -> Vec<(String, Role)> {
     let mut parts = Vec::new();
-    if model.leaving {
+    if model.leaving_seconds > 0 {
         let key = model.keymap.key_for(CommandId::AppLeave, &[Context::Anywhere]);
         let key = key.map(|key| key.to_string()).unwrap_or_default();
         parts.push((format!("press {key} again to leave"), Role::BarWarning));
