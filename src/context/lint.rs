@@ -2,6 +2,7 @@
 
 use super::fill::unfilled;
 use super::plan::Plan;
+use crate::domain::capability::is_primary;
 use crate::domain::{Absence, Assembly, Channel, Decision, Layer, LayerKind, Origin, Piece, Severity, Tokens, Via};
 use regex::RegexSet;
 use serde::Serialize;
@@ -69,6 +70,8 @@ pub fn sent(layers: &[Layer]) -> Vec<Finding> {
 #[must_use]
 pub fn unused(layers: &[Layer], called: &BTreeSet<String>, turns: u32, least: u32) -> Vec<Finding> {
     let tools = included(layers).filter(|layer| layer.kind == LayerKind::ToolSchema && turns >= least);
+    // What goes through a primary is called by its own name.
+    let tools = tools.filter(|layer| !is_primary(&layer.id));
     tools
         .filter(|layer| !called.contains(&layer.id))
         .map(|layer| {

@@ -25,5 +25,5 @@ pub use assemble::{Parts, assemble};
 pub use facts::Start;
 pub use library::{Library, Loaded, Lost, ProjectFile, Skill};
 pub use palette::{Preload, offer, tree};
-pub use plan::{Ask, CONSTITUTION, Plan, PlanError, is_told, plan, space};
+pub use plan::{Ask, CONSTITUTION, Plan, PlanError, STATUS, is_told, plan, space};
 pub use provider::{ContextCommand, State, Surroundings};

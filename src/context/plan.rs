@@ -24,6 +24,9 @@ use std::sync::Arc;
 /// The rules that head every system text. Nothing stands before them or leaves them out.
 pub const CONSTITUTION: &str = "levain/Constitution";
 
+/// What the output `status` means that every directive with outputs has, if it has none of its own.
+pub const STATUS: &str = "`error` if the directive cannot be done; else left out";
+
 /// How to summarise what was said, when it no longer fits.
 const COMPACTION: &str = "levain/core/Compaction";
 
@@ -351,10 +354,7 @@ impl Planning<'_> {
         };
         let mut properties: Map<String, Value> =
             outputs.iter().map(|output| (output.name.clone(), described(&output.kind, &output.description))).collect();
-        for (name, text) in [
-            ("status", "`error` if the directive cannot be done; else left out"),
-            ("error_detail", "Why it cannot be done"),
-        ] {
+        for (name, text) in [("status", STATUS), ("error_detail", "Why it cannot be done")] {
             properties.entry(name).or_insert_with(|| described("string", text));
         }
         let required: Vec<&str> =

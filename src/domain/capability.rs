@@ -26,8 +26,8 @@ pub struct Permissions {
     pub allowed: Vec<String>,
 }
 
-/// What the permissions say about one capability.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the permissions say about one capability. The stricter, the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     Allowed,
     /// A person must be asked.
@@ -55,6 +55,19 @@ impl Permissions {
 pub fn counting<'a>(grants: &'a [Grant], names: &[String]) -> Option<&'a Grant> {
     let fitting = grants.iter().filter(|grant| names.iter().any(|name| matches(&grant.capability, name)));
     fitting.max_by_key(|grant| (exactness(&grant.capability), grant.ask))
+}
+
+/// The pattern that fits `capability` and nothing else.
+#[must_use]
+pub fn literal(capability: &str) -> String {
+    let mut pattern = String::with_capacity(capability.len());
+    for letter in capability.chars() {
+        match letter {
+            '*' | '?' | '[' => pattern.extend(['[', letter, ']']),
+            _ => pattern.push(letter),
+        }
+    }
+    pattern
 }
 
 /// How exactly a pattern names what it fits: without wildcards first, then by the letters that stand for themselves.
@@ -91,18 +104,20 @@ pub fn verb(item: &str) -> Option<&str> {
     item.strip_prefix("rye/").filter(|_| PRIMARIES.contains(&item))
 }
 
-/// The capability that a call of the primary `item` with these arguments needs: what is done to which item. A call that
-/// leaves the kind of item open needs to be allowed for all of them.
+/// The capabilities that a call of the primary `item` with these arguments needs, all of them: what is done to which
+/// item, and for every kind where the call leaves the kind open.
 #[must_use]
-pub fn to_reach(item: &str, input: &Value) -> String {
+pub fn to_reach(item: &str, input: &Value) -> Vec<String> {
     let verb = verb(item).unwrap_or(item);
     let word = |name: &str| input.get(name).and_then(Value::as_str).filter(|word| !word.is_empty());
     let scope = |scope: &str| scope.strip_suffix(".*").unwrap_or(scope).to_owned();
+    let one = |kind: &str, id: &str| format!("rye.{verb}.{kind}.{}", id.replace('/', "."));
     match (word("item_type"), word("item_id"), word("scope")) {
-        (Some(kind), Some(id), _) => format!("rye.{verb}.{kind}.{}", id.replace('/', ".")),
-        (None, None, Some(within)) => format!("rye.{verb}.{}.*", scope(within)),
-        (Some(kind), None, None) => format!("rye.{verb}.{kind}.*"),
-        (Some(_), None, Some(_)) | (None, Some(_), _) | (None, None, None) => format!("rye.{verb}.*"),
+        (Some(kind), Some(id), _) => vec![one(kind, id)],
+        (None, Some(id), _) => ["directive", "knowledge", "tool"].map(|kind| one(kind, id)).into(),
+        (None, None, Some(within)) => vec![format!("rye.{verb}.{}.*", scope(within))],
+        (Some(kind), None, None) => vec![format!("rye.{verb}.{kind}.*")],
+        (Some(_), None, Some(_)) | (None, None, None) => vec![format!("rye.{verb}.*")],
     }
 }
 

@@ -303,6 +303,9 @@ pub enum Event {
     DirectiveReturn {
         outputs: serde_json::Value,
         cost: Cost,
+        /// Why it could not be done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
     },
     /// The thread waits until a person lets it go on; at a limit, whose word `limit` is.
     ThreadSuspended {

@@ -64,6 +64,16 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    /// What an item that is executed is given: the object itself, or what a text spells, as some models write it.
+    #[must_use]
+    pub fn parameters(given: Option<&Value>) -> Value {
+        match given {
+            Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_text| text.as_str().into()),
+            Some(Value::Null) | None => serde_json::json!({}),
+            Some(other) => other.clone(),
+        }
+    }
+
     /// A call that runs a tool through the primary `execute` is a call of that tool: it is judged, shown and run as such.
     #[must_use]
     pub fn straight(self) -> Self {
@@ -71,12 +81,7 @@ impl ToolCall {
         let executes = matches!(self.tool.as_str(), "rye_execute" | "rye/execute");
         let tool = word("item_id").filter(|_| executes && word("item_type").as_deref() == Some("tool"));
         let Some(tool) = tool else { return self };
-        let input = match self.input.get("parameters") {
-            // Some models write the object as a text.
-            Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_else(|_text| text.as_str().into()),
-            Some(Value::Null) | None => serde_json::json!({}),
-            Some(other) => other.clone(),
-        };
+        let input = Self::parameters(self.input.get("parameters"));
         Self { call_id: self.call_id, tool, input }
     }
 }

@@ -5,11 +5,12 @@ use crate::domain::capability::{RETURN, flattened, to_execute, to_reach, verb};
 use crate::domain::event::Denial;
 use crate::domain::{ContentHash, Event, KnownTool, ThreadKind, ToolCall, Verdict};
 
-/// What a call means: the item, and the capabilities any of which allows it, the item's own first.
+/// What a call means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meant {
     pub item: String,
-    pub capabilities: Vec<String>,
+    /// What it needs: each of these. Every one goes by several names, the item's own first.
+    pub needs: Vec<Vec<String>>,
 }
 
 /// What `call` means among the tools there are: it has the name a tool is offered by, its id or another id of its own. A
@@ -24,10 +25,11 @@ pub fn meant(tools: &[KnownTool], call: &ToolCall) -> Meant {
     let offered = tools.iter().find(|tool| tool.spec.name == name);
     match offered.or_else(|| tools.iter().find(|tool| goes_by(tool))) {
         Some(tool) if verb(&tool.item).is_some() => {
-            Meant { item: tool.item.clone(), capabilities: vec![to_reach(&tool.item, &call.input)] }
+            let needs = to_reach(&tool.item, &call.input).into_iter().map(|one| vec![one]).collect();
+            Meant { item: tool.item.clone(), needs }
         }
-        Some(tool) => Meant { item: tool.item.clone(), capabilities: tool.capabilities() },
-        None => Meant { item: name.to_owned(), capabilities: vec![to_execute(name)] },
+        Some(tool) => Meant { item: tool.item.clone(), needs: vec![tool.capabilities()] },
+        None => Meant { item: name.to_owned(), needs: vec![vec![to_execute(name)]] },
     }
 }
 
@@ -41,10 +43,13 @@ pub fn args_hash(call: &ToolCall) -> ContentHash {
 /// The event that follows from a call that is next: it starts, waits for a person or is denied.
 #[must_use]
 pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
-    let Meant { item, capabilities } = meant;
+    let Meant { item, needs } = meant;
+    // The strictest counts.
+    let judged = needs.into_iter().map(|names| (thread.permissions.verdict(&names), names));
+    let (verdict, names) = judged.max_by_key(|(verdict, _)| *verdict).unwrap_or((Verdict::Denied, Vec::new()));
+    let capability = names.into_iter().next().unwrap_or_default();
     // What a directive promises it may hand back.
-    let verdict = if item == RETURN { Verdict::Allowed } else { thread.permissions.verdict(&capabilities) };
-    let capability = capabilities.into_iter().next().unwrap_or_default();
+    let verdict = if item == RETURN { Verdict::Allowed } else { verdict };
     let (call_id, tool) = (call.call_id.clone(), call.tool.clone());
     match (verdict, thread.kind) {
         (Verdict::Allowed, _) => Event::ToolCallStart { tool, call_id, item: Some(item), input: call.input.clone() },
@@ -104,9 +109,9 @@ mod tests {
         for name in ["rye_bash", "rye/bash", "rye/bash/bash", "rye_bash_bash"] {
             let meant = meant(&tools, &call(name, json!({})));
             assert_eq!(meant.item, "rye/bash", "{name}");
-            assert_eq!(meant.capabilities, ["rye.execute.tool.rye.bash", "rye.execute.tool.rye.bash.bash"]);
+            assert_eq!(meant.needs, [["rye.execute.tool.rye.bash", "rye.execute.tool.rye.bash.bash"]]);
         }
-        assert_eq!(meant(&tools, &call("team/deploy", json!({}))).capabilities, ["rye.execute.tool.team.deploy"]);
+        assert_eq!(meant(&tools, &call("team/deploy", json!({}))).needs, [["rye.execute.tool.team.deploy"]]);
     }
 
     #[test]
@@ -115,15 +120,37 @@ mod tests {
         for (name, input, needed) in [
             ("rye_fetch", json!({"item_type": "knowledge", "item_id": "team/rules"}), "rye.fetch.knowledge.team.rules"),
             ("rye/load", json!({"item_type": "tool", "item_id": "rye/bash"}), "rye.fetch.tool.rye.bash"),
-            ("rye_fetch", json!({"item_id": "team/rules"}), "rye.fetch.*"),
             ("rye_fetch", json!({"query": "rules", "scope": "knowledge"}), "rye.fetch.knowledge.*"),
             ("rye_fetch", json!({"query": "rules", "scope": "knowledge.team.*"}), "rye.fetch.knowledge.team.*"),
             ("rye_fetch", json!({"query": "rules"}), "rye.fetch.*"),
             ("rye_execute", json!({"item_type": "directive", "item_id": "a/b"}), "rye.execute.directive.a.b"),
             ("rye_sign", json!({"item_type": "knowledge", "item_id": "a"}), "rye.sign.knowledge.a"),
         ] {
-            assert_eq!(meant(&tools, &call(name, input.clone())).capabilities, [needed], "{name} {input}");
+            assert_eq!(meant(&tools, &call(name, input.clone())).needs, [[needed]], "{name} {input}");
         }
+        let open = meant(&tools, &call("rye_fetch", json!({"item_id": "a/b"})));
+        assert_eq!(open.needs, [["rye.fetch.directive.a.b"], ["rye.fetch.knowledge.a.b"], ["rye.fetch.tool.a.b"]]);
+    }
+
+    #[test]
+    fn leaving_the_kind_open_gets_round_no_question() {
+        let mut thread = Thread::new(
+            crate::domain::ThreadId::new("chat", 1),
+            "a",
+            ThreadKind::Interactive,
+            crate::domain::ModelRef::new("a", "b"),
+            crate::domain::Limits::default(),
+        );
+        let grant = |capability: &str, ask| crate::domain::Grant { capability: capability.into(), ask };
+        thread.permissions.grants = vec![grant("rye.fetch.*", false), grant("rye.fetch.knowledge.secret.*", true)];
+        let tools = [tool("rye/fetch", "")];
+        let decided = |input: Value| {
+            let call = call("rye_fetch", input);
+            decide(&thread, meant(&tools, &call), &call)
+        };
+        let Event::ApprovalRequested { capability, .. } = decided(json!({"item_id": "secret/x"})) else { panic!() };
+        assert_eq!(capability, "rye.fetch.knowledge.secret.x");
+        assert!(matches!(decided(json!({"item_id": "open/x"})), Event::ToolCallStart { .. }));
     }
 
     #[test]

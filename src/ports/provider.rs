@@ -28,6 +28,16 @@ pub struct CallRequest {
 }
 
 impl CallRequest {
+    /// A number for a call without an id, higher than any such number in the conversation.
+    #[must_use]
+    pub fn next_call(&self) -> usize {
+        let number =
+            |id: &str| id.rsplit(|letter: char| !letter.is_ascii_digit()).next().and_then(|end| end.parse().ok());
+        let numbers =
+            self.messages.iter().flat_map(|message| message.calls()).filter_map(|call| number(&call.call_id.0));
+        numbers.max().map_or(0, |highest: usize| highest.saturating_add(1)).max(self.calls())
+    }
+
     /// How many calls of tools were made so far.
     #[must_use]
     pub fn calls(&self) -> usize {

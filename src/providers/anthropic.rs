@@ -66,7 +66,7 @@ impl Provider for Anthropic {
 
     fn call(&self, request: CallRequest) -> ProviderStream {
         let provider = self.clone();
-        let reader = reply::MessagesReader::new(self.site.key.clone(), request.calls());
+        let reader = reply::MessagesReader::new(self.site.key.clone(), request.next_call());
         answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
     }
 }

@@ -9,7 +9,7 @@ use crate::ports::ProviderEvent;
 pub(crate) struct Calls<K> {
     /// What ids made here begin with.
     made: &'static str,
-    /// Calls in the thread before this answer: the numbers of ids go on, so that they stay apart within a thread.
+    /// The number of the first id made here: higher than any in the conversation.
     earlier: usize,
     begun: Vec<Call<K>>,
 }

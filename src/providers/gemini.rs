@@ -68,7 +68,7 @@ impl Provider for Gemini {
 
     fn call(&self, request: CallRequest) -> ProviderStream {
         let provider = self.clone();
-        let reader = reply::GeminiReader::new(self.site.key.clone(), request.calls());
+        let reader = reply::GeminiReader::new(self.site.key.clone(), request.next_call());
         answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
     }
 }

@@ -59,7 +59,7 @@ impl Provider for OpenAiChat {
 
     fn call(&self, request: CallRequest) -> ProviderStream {
         let provider = self.clone();
-        let reader = reply::ChatReader::new(self.site.key.clone(), request.calls());
+        let reader = reply::ChatReader::new(self.site.key.clone(), request.next_call());
         answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
     }
 }

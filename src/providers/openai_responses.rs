@@ -46,7 +46,7 @@ impl Provider for OpenAiResponses {
 
     fn call(&self, request: CallRequest) -> ProviderStream {
         let provider = self.clone();
-        let reader = reply::ResponsesReader::new(self.site.key.clone(), request.calls());
+        let reader = reply::ResponsesReader::new(self.site.key.clone(), request.next_call());
         answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
     }
 }

@@ -48,6 +48,8 @@ struct Texts<S> {
     tail: Vec<u8>,
     /// Bytes passed on since an empty line ended an event.
     event: usize,
+    /// The last piece ended between the two signs of a line's end.
+    after_return: bool,
 }
 
 const LINE_ENDS: [char; 2] = ['\n', '\r'];
@@ -80,7 +82,16 @@ where
 
 impl<S> Texts<S> {
     fn new(source: S, largest: usize) -> Self {
-        Self { source, largest, batch: String::new(), given: 0, whole: 0, tail: Vec::new(), event: 0 }
+        Self {
+            source,
+            largest,
+            batch: String::new(),
+            given: 0,
+            whole: 0,
+            tail: Vec::new(),
+            event: 0,
+            after_return: false,
+        }
     }
 
     /// The next lines: as many as fit, and one at least. Afterwards only the beginning of a line is left.
@@ -95,7 +106,9 @@ impl<S> Texts<S> {
             drop(self.batch.drain(..self.whole));
             (self.given, self.whole) = (0, 0);
         }
-        let ends = piece.starts_with(LINE_ENDS) || ["\n\n", "\r\n\r\n", "\r\r"].iter().any(|end| piece.contains(end));
+        let blank = piece.starts_with(LINE_ENDS) && !(self.after_return && piece.starts_with('\n'));
+        self.after_return = piece.ends_with('\r');
+        let ends = blank || ["\n\n", "\r\n\r\n", "\r\r"].iter().any(|end| piece.contains(end));
         self.event = if ends { 0 } else { self.event + piece.len() };
         Some(piece)
     }

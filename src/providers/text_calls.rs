@@ -46,7 +46,7 @@ impl Provider for TextCalls {
     }
 
     fn call(&self, request: CallRequest) -> ProviderStream {
-        let (specs, earlier) = (request.tools.clone(), request.calls());
+        let (specs, earlier) = (request.tools.clone(), request.next_call());
         if specs.is_empty() && earlier == 0 {
             return self.inner.call(request);
         }

@@ -4,7 +4,7 @@
 //! afresh for each call, since a thread outlives many changes of them.
 
 use super::{Answer, Failed};
-use crate::domain::Space;
+use crate::domain::{Space, ToolCall};
 use crate::items::directive::interpolate;
 use crate::items::search::{Query, Scope, search};
 use crate::items::signature::{self, SigningKey};
@@ -14,8 +14,15 @@ use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// As many results of a search are told where nothing else is asked for.
+/// As many results of a search are told where nothing else is asked for, and at most.
 const RESULTS: usize = 10;
+const MOST_RESULTS: usize = 100;
+
+/// As many letters of a title or description are told.
+const ABOUT: usize = 100;
+
+/// As many bytes of a text are told.
+const LONGEST: usize = 50 << 10;
 
 #[derive(Deserialize)]
 pub(super) struct Fetch {
@@ -30,8 +37,7 @@ pub(super) struct Fetch {
 pub(super) struct Named {
     item_type: Kind,
     item_id: String,
-    #[serde(default)]
-    parameters: Map<String, Value>,
+    parameters: Option<Value>,
     thread: Option<String>,
 }
 
@@ -67,7 +73,7 @@ fn read(items: &Items, kind: Option<Kind>, id: &str) -> Answer {
         // Writing to a text cannot fail.
         let _ok = write!(answer, "; it hides {} of the {} space", hidden.path, place(items, hidden));
     }
-    Ok(format!("{answer}\n\n{text}"))
+    Ok(format!("{answer}\n\n{}", cut(&text, &one.item.path)))
 }
 
 /// The space an item lies in: `project`, `system:team`.
@@ -87,14 +93,16 @@ fn find(items: &Items, fetch: &Fetch, query: &str) -> Answer {
         1 => "1 item fits.\n".to_owned(),
         count => format!("{count} items fit.\n"),
     };
-    for hit in hits.iter().take(fetch.limit.unwrap_or(RESULTS)) {
+    for hit in hits.iter().take(fetch.limit.unwrap_or(RESULTS).min(MOST_RESULTS)) {
         let about = [&hit.card.title, &hit.card.description].into_iter().find(|text| !text.trim().is_empty());
-        let about = about
-            .map_or(String::new(), |about| format!(": {}", about.split_whitespace().collect::<Vec<_>>().join(" ")));
+        let words = about.map(|about| about.split_whitespace().collect::<Vec<_>>().join(" ")).unwrap_or_default();
+        let about: String = words.chars().take(ABOUT).collect();
+        let (colon, more) =
+            (if about.is_empty() { "" } else { ": " }, if about.len() < words.len() { "…" } else { "" });
         let hidden = hit.shadowed_by.map_or("", |_| ", hidden by another of this id");
         let _ok = write!(
             answer,
-            "\n- {} `{}` ({}{hidden}){about}",
+            "\n- {} `{}` ({}{hidden}){colon}{about}{more}",
             hit.item.kind.word(),
             hit.item.id,
             place(items, hit.item)
@@ -114,15 +122,30 @@ pub(super) fn execute(items: &Items, named: Named) -> Answer {
     let found = items.find(item_type, &id).map_err(|missing| Failed(format!("{missing}.")))?;
     let (text, file) = (items.read(found.item)?, items.file(found.item));
     match item_type {
-        Kind::Knowledge => Ok(Knowledge::parse(&text, &file).0.body),
+        Kind::Knowledge => Ok(cut(&Knowledge::parse(&text, &file).0.body, &found.item.path)),
         Kind::Directive => {
+            let parameters: Map<String, Value> = super::arguments(ToolCall::parameters(parameters.as_ref()))?;
             let directive = Directive::parse(&text, &file).0;
             let inputs = directive
                 .accept(parameters.into_iter().map(as_text).collect())
                 .map_err(|bad| Failed(bad.iter().map(|bad| format!("{bad}.")).collect::<Vec<_>>().join("\n")))?;
-            Ok(format!("Follow these directions now:\n\n{}", interpolate(&directive.body, &inputs)))
+            Ok(format!(
+                "Follow these directions now:\n\n{}",
+                cut(&interpolate(&directive.body, &inputs), &found.item.path)
+            ))
         }
         Kind::Tool => Err(Failed(format!("`{id}` cannot be executed from within another call."))),
+    }
+}
+
+/// The text as far as an answer may hold it, and where the rest is.
+fn cut(text: &str, path: &str) -> String {
+    let most = text.floor_char_boundary(LONGEST);
+    match text.split_at_checked(most) {
+        Some((head, rest)) if !rest.is_empty() => {
+            format!("{head}\n\n[{} of {} bytes; the rest is in {path}]", head.len(), text.len())
+        }
+        Some(_) | None => text.to_owned(),
     }
 }
 

@@ -273,6 +273,11 @@ async fn items_are_fetched_by_id_and_found_by_words() {
     for bad in [json!({}), json!({"query": "("}), json!({"query": "a", "scope": "everything"})] {
         assert!(bench.run("rye/fetch", bad.clone()).await.error.is_some(), "{bad}");
     }
+    item(&bench, "knowledge/team/long.md", &"word ".repeat(20_000));
+    let long = bench.run("rye/fetch", json!({"item_type": "knowledge", "item_id": "team/long"})).await.output;
+    assert!(
+        long.len() < 52_000 && long.ends_with("[51200 of 100000 bytes; the rest is in .ai/knowledge/team/long.md]")
+    );
     // Nothing outside the folders of items has an id.
     for id in ["../secret", "/etc/passwd", "team/../../secret"] {
         let outside = bench.run("rye/fetch", json!({"item_type": "knowledge", "item_id": id})).await;
@@ -293,7 +298,9 @@ async fn knowledge_and_directives_are_executed_inline() {
     let call = |parameters: Value| json!({"item_type": "directive", "item_id": "team/ship", "parameters": parameters});
     let told = execute(call(json!({"to": "{input:other}"}))).await;
     assert_eq!(told.output, "Follow these directions now:\n\nShip it to {input:other}. Keep {input:other}.");
-    let missing = execute(call(json!({}))).await;
+    let spelled = execute(call(json!("{\"to\": \"the moon\"}"))).await;
+    assert!(spelled.output.contains("Ship it to the moon."), "{spelled:?}");
+    let missing = execute(call(Value::Null)).await;
     assert_eq!(missing.error.unwrap(), "the input `to` is missing: Where.");
     let mut forked = call(json!({"to": "x"}));
     forked["thread"] = json!("fork");

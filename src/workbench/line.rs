@@ -26,7 +26,9 @@ impl Model {
     pub(super) fn line(&mut self, layout: &mut dyn Layout, line: &str) -> Vec<Effect> {
         self.changed = true;
         self.reading = None;
-        if let Some((command, argument)) = slash(line) {
+        // A line behind one that ended in `\` is part of the draft, whatever it begins with.
+        let goes_on = self.composer.text().ends_with('\n');
+        if let Some((command, argument)) = slash(line).filter(|_| !goes_on) {
             return self.line_for_command(layout, command, argument);
         }
         let is_command = line.starts_with('/');
@@ -62,7 +64,8 @@ impl Model {
         self.send(layout)
     }
 
-    /// A `/` command. What is about the request that is looked at leaves it there; all leave the draft alone.
+    /// A `/` command. What is about the request that is looked at leaves it there; all but `/preview` with words leave
+    /// the draft alone.
     fn line_for_command(&mut self, layout: &mut dyn Layout, command: CommandId, argument: &str) -> Vec<Effect> {
         if !matches!(command.row().needs, Need::Request | Need::Unsent) {
             self.overlay = None;

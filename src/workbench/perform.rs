@@ -408,10 +408,15 @@ impl Model {
             let wrong = || format!("a thread is not exported as `{argument}`; use md, html or jsonl");
             return Ok(self.export(form.ok_or_else(wrong)?));
         }
-        if command == CommandId::ContextPreview {
+        if command == CommandId::ContextPreview && self.obstacle(command).is_none() {
             self.composer.set(argument);
+            return Ok(self.run(layout, command));
         }
-        Ok(self.run(layout, command))
+        if let Some(why) = self.obstacle(command) {
+            return Err(why.to_owned());
+        }
+        let word = command.row().slash.unwrap_or_default();
+        Err(format!("/{word} takes nothing behind it; a blank before it sends it as a message"))
     }
 
     fn set_model(&mut self, model: ModelRef) -> Vec<Effect> {

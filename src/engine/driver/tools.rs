@@ -2,8 +2,9 @@
 
 use super::Audience;
 use super::run::Driver;
+use crate::context::STATUS;
 use crate::domain::event::Process;
-use crate::domain::{CallId, Event, Persona, ToolCall};
+use crate::domain::{CallId, Event, KnownTool, Persona, ToolCall};
 use crate::engine::thread::Effect;
 use crate::ports::tools::Waiting;
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
@@ -111,23 +112,37 @@ impl<A: Audience> Driver<A> {
     /// Takes what the directive hands back, if nothing of it is missing, and answers the call.
     pub(super) async fn hand_back(&mut self, call: ToolCall) {
         let ToolCall { call_id, input, .. } = call;
-        let answer = match self.planned().await {
-            Ok(plan) => plan.returns.as_ref().map_or_else(
-                || Err("This directive promises nothing that could be handed back.".to_owned()),
-                |returns| is_whole(&returns.spec.schema, &input),
-            ),
+        let returns = self.planned().await.map(|plan| plan.returns.clone());
+        let failed = match &returns {
+            Ok(Some(returns)) => gave_up(returns, &input),
+            Ok(None) | Err(_) => None,
+        };
+        let answer = match returns {
+            Ok(Some(_)) if failed.is_some() => Ok(()),
+            Ok(Some(returns)) => is_whole(&returns.spec.schema, &input),
+            Ok(None) => Err("This directive promises nothing that could be handed back.".to_owned()),
             Err(error) => Err(error.message),
         };
         let (output, error) = match answer {
             Ok(()) => ("It is handed back.".to_owned(), None),
             Err(why) => (why.clone(), Some(why)),
         };
-        let taken = error.is_none().then_some(Event::DirectiveReturn { outputs: input, cost: self.thread.cost });
+        let cost = self.thread.cost;
+        let taken = error.is_none().then_some(Event::DirectiveReturn { outputs: input, cost, error: failed });
         let answered = Event::ToolCallResult { call_id, output, error };
         for event in taken.into_iter().chain([answered]).rev() {
             self.todo.push_front(Effect::Emit(event));
         }
     }
+}
+
+/// Why the directive cannot be done, where the model says so. An output of the directive's own that is called `status` says
+/// something else.
+fn gave_up(returns: &KnownTool, outputs: &Value) -> Option<String> {
+    let ours = returns.spec.schema.pointer("/properties/status/description").and_then(Value::as_str) == Some(STATUS);
+    let word = |name: &str| outputs.get(name).and_then(Value::as_str);
+    let why = word("error_detail").filter(|why| !why.trim().is_empty()).unwrap_or("the directive returned an error");
+    (ours && word("status") == Some("error")).then(|| why.to_owned())
 }
 
 /// Whether `outputs` hold everything that `schema` asks for, or say why they do not.
@@ -140,9 +155,6 @@ fn is_whole(schema: &Value, outputs: &Value) -> Result<(), String> {
         Some(Value::String(text)) => !text.trim().is_empty(),
         Some(_) => true,
     };
-    if outputs.get("status").and_then(Value::as_str) == Some("error") {
-        return Ok(());
-    }
     let asked = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let missing: Vec<String> = asked.filter(|name| !given(name)).map(|name| format!("`{name}`")).collect();
     if missing.is_empty() {

@@ -1,6 +1,6 @@
 //! Where a thread can go on in more than one way: what hooks are asked, and what follows from each answer.
 
-use super::state::{Phase, Room, Thread};
+use super::state::{Handing, Phase, Returned, Room, Thread};
 use super::transition::{Effect, make_room, prepare_anyway, push_partial, start_turn, take_prompts};
 use crate::domain::event::CallError;
 use crate::domain::{Control, Event, LimitKind, Message, Money, ThreadKind, Tokens};
@@ -21,7 +21,7 @@ pub enum Question {
     /// It fills the window.
     Full { share: Share, attempt: u32 },
     /// The directive has handed back what it promises.
-    Returned { outputs: Value },
+    Returned(Returned),
     /// A one-shot thread has done what it was asked.
     Completion,
 }
@@ -55,7 +55,7 @@ impl Question {
             Self::Step => "after_step",
             Self::Pressure { .. } => "context_window_pressure",
             Self::Full { .. } => "context_limit_reached",
-            Self::Returned { .. } => "directive_return",
+            Self::Returned(_) => "directive_return",
             Self::Completion => "after_complete",
         }
     }
@@ -88,7 +88,7 @@ impl Question {
                 json!({"limit_code": code, "current_value": current, "current_max": maximum})
             }
             Self::Pressure { share, .. } | Self::Full { share, .. } => share.fields(),
-            Self::Returned { outputs } => json!({"outputs": outputs}),
+            Self::Returned(Returned { outputs, .. }) => json!({"outputs": outputs}),
             Self::Step | Self::Completion => json!({}),
         };
         let cost = &thread.cost;
@@ -120,7 +120,7 @@ impl Question {
             Self::Pressure { share, .. } | Self::Full { share, .. } => {
                 format!("the context takes {} of the window", share.percent())
             }
-            Self::Returned { .. } => "the directive has returned".to_owned(),
+            Self::Returned(_) => "the directive has returned".to_owned(),
             Self::Completion => "it has done what it was asked".to_owned(),
         }
     }
@@ -173,7 +173,7 @@ fn answer(thread: &mut Thread, question: Question, action: Option<Control>, hook
                 | Question::Step
                 | Question::Pressure { .. }
                 | Question::Full { .. }
-                | Question::Returned { .. }
+                | Question::Returned(_)
                 | Question::Completion => format!("{}{by}", question.reason()),
             };
             push_partial(thread, question);
@@ -202,22 +202,18 @@ fn answer(thread: &mut Thread, question: Question, action: Option<Control>, hook
             prepare_anyway(thread, attempt)
         }
         Question::Full { attempt, .. } => make_room(thread, Room::ForRequest { attempt }),
-        Question::Returned { outputs } => match gave_up(&outputs) {
-            Some(error) if thread.kind == ThreadKind::OneShot => {
-                thread.phase = Phase::Idle;
-                vec![Effect::Emit(Event::ThreadError { cost: thread.cost, error })]
-            }
-            Some(_) | None => take_prompts(thread, true),
-        },
+        // Another round, with the answer that it was taken.
+        Question::Returned(_) if action.is_some() => start_turn(thread, 1),
+        Question::Returned(Returned { error: Some(error), .. }) if thread.kind == ThreadKind::OneShot => {
+            thread.phase = Phase::Idle;
+            vec![Effect::Emit(Event::ThreadError { cost: thread.cost, error })]
+        }
+        Question::Returned(_) => {
+            thread.handing = Handing::Done;
+            take_prompts(thread, true)
+        }
         Question::Completion => vec![Effect::Emit(Event::ThreadCompleted { cost: thread.cost })],
     }
-}
-
-/// Why the directive could not do what it promises, where it says so.
-fn gave_up(outputs: &Value) -> Option<String> {
-    let word = |name: &str| outputs.get(name).and_then(Value::as_str);
-    let why = word("error_detail").filter(|why| !why.trim().is_empty()).unwrap_or("the directive returned an error");
-    (word("status") == Some("error")).then(|| why.to_owned())
 }
 
 /// Another try, as often as the rules allow: because a hook asked for it, or because such failures may pass.
@@ -269,7 +265,7 @@ fn suspend(thread: &mut Thread, question: Question) -> Vec<Effect> {
         Question::Failed { .. }
         | Question::Step
         | Question::Pressure { .. }
-        | Question::Returned { .. }
+        | Question::Returned(_)
         | Question::Completion => "send a message to let it go on",
     };
     let reason = format!("{}; {onward}", question.reason());

@@ -44,8 +44,7 @@ pub struct Thread {
     pub(super) notes: Vec<Message>,
     /// System text of the newest request, as its hash; a change is an event.
     pub system: Option<String>,
-    /// What the directive has handed back in the answer whose calls are being run.
-    pub(super) returned: Option<serde_json::Value>,
+    pub(super) handing: Handing,
     /// Prompt and answer of the newest call.
     pub context: Tokens,
     pub context_exact: bool,
@@ -120,6 +119,24 @@ pub enum Phase {
     Ended(Status),
 }
 
+/// How far a directive has got with handing back what it promises.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Handing {
+    Nothing,
+    /// Taken from an answer whose calls are being run.
+    Taken(Returned),
+    /// There is nothing more to answer until somebody speaks.
+    Done,
+}
+
+/// What a directive hands back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Returned {
+    pub outputs: serde_json::Value,
+    /// Why it could not be done.
+    pub error: Option<String>,
+}
+
 /// What room is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
@@ -154,7 +171,7 @@ impl Thread {
             shells: 0,
             notes: Vec::new(),
             system: None,
-            returned: None,
+            handing: Handing::Nothing,
             context: Tokens(0),
             context_exact: false,
             pressed: false,
@@ -246,7 +263,7 @@ impl Thread {
     /// Whether the history ends with something the model has not answered.
     #[must_use]
     pub fn is_unanswered(&self) -> bool {
-        self.history.last().is_some_and(|entry| entry.message.role == Role::User)
+        self.handing != Handing::Done && self.history.last().is_some_and(|entry| entry.message.role == Role::User)
     }
 
     /// How the thread stands, for clients. `window` is the size of the model's context window.

@@ -2,7 +2,8 @@
 
 use super::question::{self, Question, Share, ask};
 use super::shell;
-use super::state::{Phase, Room, Thread};
+use super::state::{Handing, Phase, Returned, Room, Thread};
+use crate::domain::capability::literal;
 use crate::domain::command::{Approval, QueuedPrompt};
 use crate::domain::event::{Approve, CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::{
@@ -138,8 +139,8 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             }
         }
         Event::ContextCompacted { .. } => compacted(thread, &record.event),
-        Event::DirectiveReturn { outputs, .. } => {
-            thread.returned = Some(outputs.clone());
+        Event::DirectiveReturn { outputs, error, .. } => {
+            thread.handing = Handing::Taken(Returned { outputs: outputs.clone(), error: error.clone() });
             Vec::new()
         }
         Event::ThreadSuspended { limit, .. } => {
@@ -303,6 +304,7 @@ fn joined(thread: &mut Thread, text: &str, images: &[Image], prompt: Option<u64>
         thread.push(note);
     }
     thread.push(Message::said(text, images));
+    thread.handing = Handing::Nothing;
     if let Phase::Retrying { .. } = thread.phase {
         // The log does not tell that a retry was due: that what steers was taken does.
         thread.phase = Phase::Preparing { request: thread.requests + 1, attempt: 1 };
@@ -517,10 +519,11 @@ fn approval_given(thread: &mut Thread, id: u64, decision: Approve) -> Vec<Effect
             return vec![Effect::Emit(Event::PermissionDenied { call_id, tool, capability, reason })];
         }
         Approve::Once => {}
-        Approve::Thread => thread.permissions.allowed.push(capability),
+        // What was seen is allowed, not what a model could have meant by a star.
+        Approve::Thread => thread.permissions.allowed.push(literal(&capability)),
         Approve::Always => {
-            thread.permissions.allowed.push(capability.clone());
-            effects.push(Effect::Remember(capability));
+            thread.permissions.allowed.push(literal(&capability));
+            effects.push(Effect::Remember(literal(&capability)));
         }
     }
     effects.push(Effect::Emit(Event::ToolCallStart { tool, call_id, item: Some(item), input }));
@@ -555,7 +558,10 @@ fn tool_answered(thread: &mut Thread, call_id: &CallId, output: &str, error: boo
         None => (std::mem::take(results), *stopping),
     };
     thread.push(Message { role: Role::User, blocks });
-    let question = thread.returned.take().map_or(Question::Step, |outputs| Question::Returned { outputs });
+    let question = match std::mem::replace(&mut thread.handing, Handing::Nothing) {
+        Handing::Taken(returned) => Question::Returned(returned),
+        Handing::Nothing | Handing::Done => Question::Step,
+    };
     match stopping {
         Some(scope) => {
             thread.phase = Phase::Stopping { scope, since: now };

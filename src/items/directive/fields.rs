@@ -64,6 +64,15 @@ pub(super) fn outputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Outpu
             continue;
         }
         let Some(name) = name(child, reading) else { continue };
+        let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
+        if name.len() > 64 || !name.chars().all(fits) {
+            reading.error(
+                child.lines.0,
+                format!("the output `{name}` cannot be asked of a model"),
+                "use up to 64 letters of a to z, digits, `_`, `.` and `-`",
+            );
+            continue;
+        }
         if found.iter().any(|output| output.name == name) {
             reading.warn(
                 child.lines.0,

@@ -23,6 +23,9 @@ use std::path::Path;
 /// What could not be done with the file, in words.
 pub fn sign_file(path: &Path, key: &SigningKey, time: &str) -> Result<Signature, String> {
     let failed = |error: io::Error| format!("{}: {error}", path.display());
+    // A link stays one.
+    let path = &std::fs::canonicalize(path).map_err(failed)?;
+    let failed = |error: io::Error| format!("{}: {error}", path.display());
     let text = std::fs::read_to_string(path).map_err(failed)?;
     let Some((signed, signature)) = sign(&text, path, key, time) else {
         return Err(format!("{}: a file of this kind has no room for a signature", path.display()));

@@ -30,7 +30,7 @@ pub(super) struct Parser {
 }
 
 impl Parser {
-    /// `earlier` calls stand before this answer. Their number goes on, so that ids stay apart within a thread.
+    /// `earlier` is the number of the first id made here: higher than any in the conversation.
     pub(super) fn new(specs: Vec<ToolSpec>, earlier: usize) -> Self {
         Self { specs, earlier, calls: 0, held: String::new(), searched: 0 }
     }

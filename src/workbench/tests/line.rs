@@ -24,6 +24,15 @@ fn a_line_is_a_prompt_or_a_command() {
 }
 
 #[test]
+fn a_line_that_goes_on_is_no_command() {
+    let mut session = session();
+    line(&mut session, "one \\");
+    line(&mut session, "/quit \\");
+    assert!(!session.model.quitting);
+    assert_eq!(session.draft(), "one \n/quit \n");
+}
+
+#[test]
 fn a_number_takes_an_entry_and_words_narrow_the_list() {
     let mut session = session();
     line(&mut session, "/theme");

@@ -66,3 +66,17 @@ fn a_slash_command_without_a_use_is_not_completed_and_says_why() {
     session.write("/st");
     assert!(!session.model.completion.entries.is_empty());
 }
+
+/// Words behind a command that takes none are somebody's message: they stay.
+#[test]
+fn a_message_that_begins_like_a_command_is_not_lost() {
+    for text in ["/diff the two parsers", "/quit smoking", "/compact the text below"] {
+        let mut session = session();
+        session.write(text).keys("enter");
+        assert_eq!(session.draft(), text);
+        assert!(!session.model.quitting && session.effects().is_empty());
+        let mut session = super::session();
+        session.write(&format!(" {text}")).keys("enter");
+        assert_eq!(session.draft(), "", "with a blank before it is sent");
+    }
+}

@@ -13,7 +13,8 @@ fn returned(bench: &mut Bench, outputs: &Value) -> Vec<Effect> {
     // What is promised may be handed back without a grant.
     assert_eq!(effects.last(), Some(&Effect::RunTool { call, item: RETURN.into(), preview: None }));
     let cost = bench.thread.cost;
-    assert_eq!(bench.feed(Event::DirectiveReturn { outputs: outputs.clone(), cost }), []);
+    let error = outputs["error_detail"].as_str().map(str::to_owned);
+    assert_eq!(bench.feed(Event::DirectiveReturn { outputs: outputs.clone(), cost, error }), []);
     bench.feed(result("1"))
 }
 
@@ -70,7 +71,44 @@ fn a_steering_message_outlives_the_return() {
     bench.answer(Message { role: Role::Assistant, blocks: vec![Block::ToolCall(call)] }, StopReason::ToolUse);
     let _queued = bench.prompt("one more thing", PromptMode::Steer);
     let cost = bench.thread.cost;
-    bench.feed(Event::DirectiveReturn { outputs: json!({}), cost });
+    bench.feed(Event::DirectiveReturn { outputs: json!({}), cost, error: None });
     let effects = bench.feed(result("1"));
     assert!(matches!(effects.last(), Some(Effect::Prepare { .. })), "{effects:?}");
+}
+
+#[test]
+fn a_hook_asks_for_another_round() {
+    let mut bench = Bench::new(ThreadKind::OneShot);
+    let asks = vec!["directive_return".to_owned()];
+    bench.feed(Event::RulesSet { rules: crate::domain::Rules { asks, ..crate::domain::Rules::default() } });
+    returned(&mut bench, &json!({"verdict": "mend"}));
+    let action = Some(crate::domain::Control::Continue);
+    let effects =
+        bench.feed(Event::HookDecided { event: "directive_return".into(), hook: None, action, why: String::new() });
+    assert!(matches!(effects.last(), Some(Effect::Prepare { .. })), "{effects:?}");
+}
+
+#[test]
+fn a_thread_that_returned_asks_nothing_more_until_somebody_speaks() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    returned(&mut bench, &json!({"verdict": "good"}));
+    assert_eq!(bench.feed(Event::LimitsChanged { limits: Limits::default() }), []);
+    let effects = bench.prompt("and now?", PromptMode::FollowUp);
+    assert!(matches!(effects.last(), Some(Effect::Prepare { .. })), "{effects:?}");
+}
+
+/// What a person allows is what they saw, whatever stars a model wrote into it.
+#[test]
+fn allowing_for_the_thread_allows_no_pattern_of_the_models() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.thread.permissions.grants = vec![Grant { capability: "rye.execute.*".into(), ask: true }];
+    bench.calling("go");
+    bench.answer(calls_of("r*", &["1", "2"]), StopReason::ToolUse);
+    let asked = bench.thread.approval().unwrap();
+    let (id, capability) = (asked.id, asked.capability.clone());
+    assert_eq!(capability, "rye.execute.tool.r*");
+    bench.feed(Event::ApprovalGiven { id, decision: crate::domain::event::Approve::Thread });
+    let verdict = |name: &str| bench.thread.permissions.verdict(&[name.to_owned()]);
+    assert_eq!(verdict("rye.execute.tool.r*"), crate::domain::Verdict::Allowed);
+    assert_eq!(verdict("rye.execute.tool.rye.bash"), crate::domain::Verdict::Ask);
 }
