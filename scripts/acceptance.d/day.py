@@ -47,6 +47,8 @@ class Tmux:
         )
         self.call("new-session", "-d", "-x", str(self.columns), "-y", str(self.rows), "-c", str(project), "env PS1='> ' sh")
         self.started = True
+        # What is typed before the shell asks for it would stand in front of its prompt.
+        self.wait("the shell asks for a command", lambda lines: lines[0].startswith(">"))
 
     def keys(self, *keys):
         for key in keys:
