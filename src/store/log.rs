@@ -144,10 +144,12 @@ pub fn read_forward(path: &Path, from: u64, most_bytes: u64) -> Result<Page, Sto
         file.seek(SeekFrom::Start(from))?;
         let mut wanted = most_bytes.max(1);
         loop {
+            let known = bytes.len();
             let got = Read::by_ref(&mut file).take(wanted).read_to_end(&mut bytes)?;
-            match bytes.iter().rposition(|byte| *byte == b'\n') {
+            let fresh = bytes.get(known..).unwrap_or_default();
+            match fresh.iter().rposition(|byte| *byte == b'\n') {
                 Some(index) => {
-                    bytes.truncate(index + 1);
+                    bytes.truncate(known + index + 1);
                     return Ok(bytes);
                 }
                 None if got == 0 => return Ok(Vec::new()),

@@ -1,6 +1,7 @@
 //! What waits to be sent to one client: a queue that is bounded by dropping, never by holding up the thread.
 //!
-//! A client that does not read loses what waits for it and is told that it lagged; the log has everything that counts.
+//! A client that does not read gets no more than waits for it already, and is told that it lagged; the log has everything
+//! that counts.
 
 use super::protocol::FromWorker;
 use crate::domain::event::Delta;
@@ -102,26 +103,17 @@ impl Outbox {
 impl Queue {
     fn push(&mut self, message: FromWorker) {
         let size = size_of_text(&message);
-        let live = matches!(
-            message,
-            FromWorker::Event { .. }
-                | FromWorker::Delta { .. }
-                | FromWorker::Inflight { .. }
-                | FromWorker::ToolOutput { .. }
-                | FromWorker::ToolOutputSoFar { .. }
-        );
+        let live = is_live(&message);
         if live && self.lagged.is_some() {
             return;
         }
         if live && self.size + size > MOST_WAITING && !self.waiting.is_empty() {
-            let first_lost = self
-                .waiting
-                .iter()
-                .find_map(|waiting| if let FromWorker::Event { offset, .. } = waiting { Some(*offset) } else { None });
-            let from_offset = first_lost.unwrap_or(self.next_offset);
-            self.waiting.retain(|waiting| matches!(waiting, FromWorker::Ack { .. } | FromWorker::Error { .. }));
+            // Events that wait are still sent: else a client that reads on before one larger than all that may wait would
+            // be sent back to those before it again and again.
+            let from_offset = if let FromWorker::Event { offset, .. } = &message { *offset } else { self.next_offset };
+            self.waiting.retain(|waiting| !is_live(waiting) || matches!(waiting, FromWorker::Event { .. }));
             self.waiting.push_back(FromWorker::Lagged { from_offset });
-            (self.lagged, self.size) = (Some(from_offset), 0);
+            self.lagged = Some(from_offset);
             return;
         }
         if let FromWorker::Event { next_offset, .. } = &message {
@@ -143,6 +135,18 @@ impl Queue {
             (_, message) => self.waiting.push_back(message),
         }
     }
+}
+
+/// Whether the log, or a new look at what is in flight, has it too.
+fn is_live(message: &FromWorker) -> bool {
+    matches!(
+        message,
+        FromWorker::Event { .. }
+            | FromWorker::Delta { .. }
+            | FromWorker::Inflight { .. }
+            | FromWorker::ToolOutput { .. }
+            | FromWorker::ToolOutputSoFar { .. }
+    )
 }
 
 /// About how much memory a message takes.
@@ -183,6 +187,41 @@ mod tests {
             outbox.push(message);
         }
         assert_eq!(outbox.take().await.unwrap(), [text(1, 5), text(2, 1), FromWorker::Ack { id: 1 }]);
+    }
+
+    /// However often the client has to ask again, each time it gets further.
+    #[tokio::test]
+    async fn an_event_larger_than_all_that_may_wait_arrives() {
+        let event = |offset, next_offset| FromWorker::Event {
+            offset,
+            next_offset,
+            record: crate::domain::Record {
+                timestamp: crate::domain::Timestamp(0),
+                thread_id: crate::domain::ThreadId::new("a", 1),
+                event: crate::domain::Event::Notice { text: String::new() },
+            },
+        };
+        let log = [event(0, 10), event(10, 10 << 20), event(10 << 20, 11 << 20)];
+        let (outbox, mut got, mut from) = (Outbox::default(), Vec::new(), 0);
+        for _ in 0..10 {
+            outbox.subscribed(from);
+            // The log is read faster than the client takes.
+            for message in &log {
+                if matches!(message, FromWorker::Event { offset, .. } if *offset >= from) {
+                    outbox.push(message.clone());
+                }
+            }
+            for message in outbox.take().await.unwrap() {
+                match message {
+                    FromWorker::Lagged { from_offset } => from = from_offset,
+                    other => got.push(other),
+                }
+            }
+            if got.len() == log.len() {
+                break;
+            }
+        }
+        assert_eq!(got, log);
     }
 
     #[tokio::test]

@@ -19,11 +19,13 @@ pub(super) struct Fence {
 impl Fence {
     /// The fence that a text's first line opens, and that line's length. The line must be whole.
     pub(super) fn opens(text: &str) -> Option<(Self, usize)> {
+        // The end of the line is looked for only where a fence begins: it may be megabytes away.
+        let begins = text.trim_start_matches(' ');
+        let letter = begins.chars().next().filter(|letter| matches!(letter, '`' | '~'))?;
         let length = text.find('\n').map_or(text.len(), |end| end + 1);
         let line = text.get(..length)?;
         let bare = line.trim_start_matches(' ');
         let indent = u8::try_from(line.len() - bare.len()).ok().filter(|indent| *indent <= 3)?;
-        let letter = bare.chars().next().filter(|letter| matches!(letter, '`' | '~'))?;
         let after = bare.trim_start_matches(letter);
         let count = bare.len() - after.len();
         if count < 3 || (letter == '`' && after.contains('`')) {

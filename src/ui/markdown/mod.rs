@@ -333,12 +333,14 @@ impl Document {
     fn advance_blocks(&mut self, text: &str, list: Option<OpenList>, finished: bool) -> bool {
         self.consumed += blank_lines(text.get(self.consumed..).unwrap_or_default(), finished);
         let rest = text.get(self.consumed..).unwrap_or_default();
-        let whole = match rest.rfind('\n') {
+        // A single line that long is what it is: no end is looked for further up, or each piece of it would cost the rest.
+        let recent = rest.len().saturating_sub(LONGEST_PARAGRAPH);
+        let end = rest.as_bytes().get(recent..).and_then(|recent| recent.iter().rposition(|byte| *byte == b'\n'));
+        let whole = match end {
             _ if finished => rest,
-            // A single line that long is what it is.
-            Some(end) if rest.len() - end <= LONGEST_PARAGRAPH => rest.get(..=end).unwrap_or_default(),
-            None if rest.len() <= LONGEST_PARAGRAPH => "",
-            _ => rest,
+            Some(end) => rest.get(..=recent + end).unwrap_or_default(),
+            None if recent == 0 => "",
+            None => rest,
         };
         if whole.is_empty() || (!finished && self.consumed + whole.len() == self.searched) {
             return false;
@@ -514,16 +516,14 @@ fn blank_row() -> Lines {
     lines
 }
 
-/// Bytes of the blank lines at the start.
+/// Bytes of the blank lines at the start. Looks no further than the first letter.
 fn blank_lines(text: &str, finished: bool) -> usize {
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        if !line.trim().is_empty() || (!finished && !line.ends_with('\n')) {
-            break;
-        }
-        at += line.len();
+    let blank = text.find(|letter: char| !letter.is_whitespace());
+    if blank.is_none() && finished {
+        return text.len();
     }
-    at
+    let before = text.get(..blank.unwrap_or(text.len())).unwrap_or_default();
+    before.rfind('\n').map_or(0, |end| end + 1)
 }
 
 /// Whether the line before the end of `text` is blank, quote marks aside.
