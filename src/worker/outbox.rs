@@ -212,9 +212,10 @@ mod tests {
                 }
             }
             for message in outbox.take().await.unwrap() {
-                match message {
-                    FromWorker::Lagged { from_offset } => from = from_offset,
-                    other => got.push(other),
+                if let FromWorker::Lagged { from_offset } = message {
+                    from = from_offset;
+                } else {
+                    got.push(message);
                 }
             }
             if got.len() == log.len() {
