@@ -937,8 +937,9 @@ fn hostile_items_are_refused_in_words() {
     directive(&home, "round", " extends=\"round\"", "", "x");
     refused("round", "round → round");
     directive(&home, "escape", "", "<context><system>../../etc/passwd</system></context>", "x");
-    let (code, out, _) = output(&mut home.levain(&["context", "show", "escape", "--json"]));
+    let (code, out, err) = output(&mut home.levain(&["context", "show", "escape", "--json"]));
     assert!(code == 0 && !out.contains("etc/passwd\",\"kind"), "{out}");
+    assert!(err.contains("escape.md:") && err.contains("../../etc/passwd"), "a mention that is dropped is told: {err}");
     knowledge(&home, "big", &"x".repeat(1 << 20));
     directive(&home, "large", "", "<context><system>big</system></context>", "x");
     refused("large", "longer than one mebibyte");

@@ -134,11 +134,11 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         routed_by: planned.plan.routed_by.as_deref(),
         capabilities: &planned.plan.capabilities,
         capability_tree: tree(&planned.plan.capabilities, side.layers.iter(), tools::capabilities),
-        problems: planned.plan.problems.iter().cloned().map(Told::from).collect(),
+        problems: planned.problems.iter().cloned().map(Told::from).collect(),
         ..shown(&setup, &side, &planned.model)
     };
     print(&setup, arguments, &mut shown, &side, setup.models.max_output(&planned.model))?;
-    for problem in &planned.plan.problems {
+    for problem in &planned.problems {
         let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
     }
     Ok(ExitCode::SUCCESS)

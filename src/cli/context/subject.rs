@@ -6,7 +6,7 @@ use crate::cli::failure::Failure;
 use crate::cli::{find, runtime};
 use crate::context::diff::Side;
 use crate::context::{Plan, Start};
-use crate::domain::{Assembly, Limits, Message, ModelRef, ThreadId, ThreadKind, Tokens};
+use crate::domain::{Assembly, Limits, Message, ModelRef, Problem, ThreadId, ThreadKind, Tokens};
 use crate::engine::driver::Planner;
 use crate::items::Kind;
 use crate::items::directive::Values;
@@ -15,6 +15,8 @@ use crate::store::request;
 /// A directive's first request, before anybody sends it.
 pub(super) struct Planned {
     pub(super) plan: Plan,
+    /// What is wrong with the directive and its plan, and costs nothing so far.
+    pub(super) problems: Vec<Problem>,
     pub(super) assembly: Assembly,
     pub(super) model: ModelRef,
 }
@@ -39,7 +41,13 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
         }
     });
     let assembly = requests::assembled(setup, &briefing, &plan, &surroundings, None, Message::user(&*draft.prompt));
-    Ok(Planned { plan, assembly, model: start.model })
+    let mut problems = briefing.problems;
+    for problem in &plan.problems {
+        if !problems.contains(problem) {
+            problems.push(problem.clone());
+        }
+    }
+    Ok(Planned { plan, problems, assembly, model: start.model })
 }
 
 /// What the thread would know of itself.
