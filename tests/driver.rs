@@ -655,6 +655,11 @@ async fn an_image_that_is_gone_is_told_once_and_the_others_are_sent() {
 
 /// A request that was put together elsewhere for `said`, whose last is the prompt.
 fn held(said: &[Message]) -> Held {
+    held_with(said, "Be kind.")
+}
+
+/// The same with this system text.
+fn held_with(said: &[Message], words: &str) -> Held {
     let piece = |id: &str, kind, text: &str| Piece {
         id: id.into(),
         kind,
@@ -663,7 +668,7 @@ fn held(said: &[Message]) -> Held {
         decision: Decision::Included,
         text: text.into(),
     };
-    let system = vec![piece("rules", LayerKind::Constitution, "Be kind.")];
+    let system = vec![piece("rules", LayerKind::Constitution, words)];
     let opening = vec![piece("env", LayerKind::HookBefore, "You are here.")];
     let state = vec![piece("time", LayerKind::ContextState, "Now: noon")];
     let history: Vec<Entry> = said.iter().cloned().map(Entry::new).collect();
@@ -715,28 +720,6 @@ async fn a_request_that_was_looked_at_is_sent_as_it_was_also_when_it_is_tried_ag
         (asked[2].system.as_str(), said),
         ("Be kind.", ["You are here.", "go", "ok", "more"].map(str::to_owned).to_vec())
     );
-}
-
-/// `held`, with this system text.
-fn held_with(said: &[Message], words: &str) -> Held {
-    let Held { mut system, opening, state, model, thread_id, .. } = held(said);
-    for piece in &mut system {
-        piece.text = words.into();
-    }
-    let history: Vec<Entry> = said.iter().cloned().map(Entry::new).collect();
-    let assembly = assemble(&Parts { system: &system, opening: &opening, state: &state, history: &history });
-    let hash = Held::name(&model, 100, &assembly);
-    Held {
-        thread_id,
-        images: Vec::new(),
-        model,
-        max_output_tokens: 100,
-        system,
-        opening,
-        state,
-        tools: Vec::new(),
-        hash,
-    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -620,8 +620,8 @@ impl<A: Audience> Driver<A> {
 
     /// Lets the rule decide about a call, and puts what follows at the head of what is to be done.
     async fn authorise(&mut self, call: &ToolCall) {
-        let known = self.settings.tools.tools();
-        let known = self.plan.as_ref().map_or_else(|| known.clone(), |plan| plan.tools(known.clone()));
+        let tools = self.settings.tools.tools();
+        let known = if let Some(plan) = &self.plan { plan.tools(tools) } else { tools };
         let meant = permission::meant(&known, call);
         let item = meant.item.clone();
         let mut event = permission::decide(&self.thread, meant, call);
