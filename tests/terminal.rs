@@ -199,6 +199,23 @@ fn t04_stray_bytes_are_drawn_over_by_what_comes_next() {
     leave(terminal);
 }
 
+#[test]
+fn t04_a_size_that_changed_and_changed_back_unseen_is_drawn_whole() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(levain(&home, &server).size(80, 24));
+    let call = ask(&terminal, &server, "say something");
+    call.answer_on(&format!("Something {}the end.", "wide ".repeat(10)));
+    terminal.wait_for("the end.");
+    terminal.signal(Signal::STOP);
+    terminal.resize(40, 12);
+    terminal.wait_gone("the end.");
+    terminal.resize(80, 24);
+    assert!(!terminal.screen_text().contains("the end."));
+    terminal.signal(Signal::CONT);
+    terminal.wait_for("the end.");
+    leave(terminal);
+}
+
 /// Wide, joined, combining and keycap letters.
 const ODD: &str = "漢字 👩‍👩‍👧‍👦 👍🏽 🇩🇪 1️⃣ e\u{301}\u{302} نص अनुच्छेद ﷽ end";
 

@@ -136,6 +136,9 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
             _ = resized.recv() => {
                 let _front = Foreground::enter();
                 app.fit(&tty)?;
+                // It may have changed and changed back: what did not fit meanwhile is gone from the screen.
+                screen.doubt();
+                app.pacer.request(Instant::now());
             }
             Some(message) = messages.recv() => {
                 let _front = Foreground::enter();
