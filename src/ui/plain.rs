@@ -421,10 +421,7 @@ fn page(pager: &Pager, text: &mut String) {
         match row {
             PagerLine::Blank => text.push('\n'),
             PagerLine::Heading(words) => drop(writeln!(text, "## {}", line(words))),
-            PagerLine::Row { left, right, more } => {
-                let words = if more.is_empty() { right } else { more };
-                let _ = writeln!(text, "{}: {}", line(left), line(words));
-            }
+            PagerLine::Row { left, text: words } => drop(writeln!(text, "{}: {}", line(left), line(words))),
         }
     }
     text.push('\n');

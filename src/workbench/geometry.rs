@@ -168,7 +168,7 @@ pub fn overlay(model: &Model) -> Area {
             let height = body.height - 4;
             let entries = match overlay {
                 Overlay::Picker(picker) => picker.entries.len(),
-                Overlay::Pager(pager) => pager.lines.len(),
+                Overlay::Pager(pager) => pager.rows(usize::from(width - 2)).len().saturating_sub(1),
                 Overlay::Sheet(sheet) => sheet.rows.len(),
                 // Its description with a blank, and no blank below the last field; it has no filter line.
                 Overlay::Form(form) => {
@@ -204,6 +204,12 @@ pub fn form_width(model: &Model) -> u16 {
     let area = overlay(model);
     let frame = if area.width < 4 || area.height < 3 { 0 } else { 2 };
     area.width.saturating_sub(frame + COMPOSER_INDENT + 1).max(1)
+}
+
+/// Columns of a page of help or notices.
+#[must_use]
+pub fn pager_width(model: &Model) -> usize {
+    usize::from(inside(overlay(model)).width)
 }
 
 /// Columns in which a page about a request is wrapped.

@@ -6,11 +6,11 @@ use super::overlay::{Pager, PagerLine};
 use crate::commands::{CommandId, Context, TABLE};
 
 /// What certain signs in a draft mean.
-const SIGNS: [(&str, &str, &str); 4] = [
-    ("!", "Run a command", "The model gets what it prints with your next message."),
-    ("!!", "Run a command alone", "The model never hears of it."),
-    ("/", "Commands", "They are listed below."),
-    ("@", "Files, threads, images", "Anywhere in a message: `@shot.png` sends the image along."),
+const SIGNS: [(&str, &str); 4] = [
+    ("!", "Run a command; the model gets what it prints with your next message."),
+    ("!!", "Run a command of which the model never hears."),
+    ("/", "Run a command of levain by its name: those below."),
+    ("@", "Name a file or a thread, anywhere in a message; `@shot.png` sends the image along."),
 ];
 /// The heading above what can be typed behind a `/`.
 pub const COMMANDS: &str = "Commands";
@@ -18,7 +18,10 @@ pub const COMMANDS: &str = "Commands";
 impl Model {
     pub(super) fn help_page(&self) -> Pager {
         let mut lines = Vec::new();
-        for context in Context::ALL {
+        // What the next key can do here comes first.
+        let here = self.contexts();
+        let elsewhere = Context::ALL.into_iter().filter(|context| !here.contains(context));
+        for context in here.iter().copied().chain(elsewhere) {
             let mut rows: Vec<(CommandId, String)> = Vec::new();
             for binding in self.keymap.in_context(context) {
                 match rows.iter_mut().find(|(command, _)| *command == binding.command) {
@@ -38,20 +41,20 @@ impl Model {
             lines.push(PagerLine::Heading(context.title().to_owned()));
             for (command, keys) in rows {
                 let row = command.row();
-                lines.push(PagerLine::Row { left: keys, right: row.title.to_owned(), more: row.help.to_owned() });
+                lines.push(PagerLine::Row { left: keys, text: row.help.to_owned() });
             }
         }
         lines.push(PagerLine::Blank);
         lines.push(PagerLine::Heading("At the start of a message".to_owned()));
-        for (left, right, more) in SIGNS {
-            lines.push(PagerLine::Row { left: left.to_owned(), right: right.to_owned(), more: more.to_owned() });
+        for (left, text) in SIGNS {
+            lines.push(PagerLine::Row { left: left.to_owned(), text: text.to_owned() });
         }
         lines.push(PagerLine::Blank);
         lines.push(PagerLine::Heading(COMMANDS.to_owned()));
         for row in TABLE {
             if let Some(slash) = row.slash {
                 let left = format!("/{slash}");
-                lines.push(PagerLine::Row { left, right: row.title.to_owned(), more: row.help.to_owned() });
+                lines.push(PagerLine::Row { left, text: row.help.to_owned() });
             }
         }
         Pager { title: "help", lines, top: 0 }
@@ -68,7 +71,7 @@ impl Model {
                     Level::Warning => "warning",
                     Level::Error => "error",
                 };
-                PagerLine::Row { left: left.to_owned(), right: notice.text.clone(), more: String::new() }
+                PagerLine::Row { left: left.to_owned(), text: notice.text.clone() }
             })
             .collect();
         if lines.is_empty() {

@@ -3,11 +3,12 @@
 use super::form::Form;
 use super::message::{DirectiveChoice, ItemRow, ModelChoice, ThreadRow};
 use super::model::Model;
-use super::sheet::Sheet;
+use super::sheet::{Row, Sheet, row_ends};
 use crate::commands::{CommandId, Context, TABLE};
 use crate::worker::protocol::QueuedPrompt;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
+use unicode_width::UnicodeWidthStr as _;
 
 #[derive(Clone, Debug)]
 pub enum Overlay {
@@ -130,8 +131,41 @@ pub enum Choice {
 pub struct Pager {
     pub title: &'static str,
     pub lines: Vec<PagerLine>,
-    /// First line on the screen.
+    /// First row on the screen.
     pub top: usize,
+}
+
+impl Pager {
+    /// Columns of what stands on the left, in a page that is `width` wide, and of what it says there.
+    #[must_use]
+    pub fn columns(&self, width: usize) -> (usize, usize) {
+        let lefts = self.lines.iter().map(|line| match line {
+            PagerLine::Row { left, .. } => left.width(),
+            PagerLine::Blank | PagerLine::Heading(_) => 0,
+        });
+        let left = lefts.max().unwrap_or(0).min(width / 3).max(8);
+        (left, width.saturating_sub(left + 3).max(1))
+    }
+
+    /// Its rows in a page that is `width` wide, as bytes of what a line says. What does not fit goes on in the next.
+    #[must_use]
+    pub fn rows(&self, width: usize) -> Vec<Row> {
+        let (_, room) = self.columns(width);
+        let rows = |(line, said): (usize, &PagerLine)| {
+            let ends = match said {
+                PagerLine::Row { text, .. } => row_ends(text, room),
+                PagerLine::Blank | PagerLine::Heading(_) => row_ends("", room),
+            };
+            ends.into_iter().map(move |bytes| Row { line, bytes })
+        };
+        self.lines.iter().enumerate().flat_map(rows).collect()
+    }
+
+    /// Scrolls by rows; the last stays at the bottom.
+    pub(super) fn step(&mut self, step: isize, (width, height): (usize, usize)) {
+        let last = self.rows(width).len().saturating_sub(height);
+        self.top = self.top.saturating_add_signed(step).min(last);
+    }
 }
 
 /// One line of a page.
@@ -142,8 +176,7 @@ pub enum PagerLine {
     /// A key or command and what it does.
     Row {
         left: String,
-        right: String,
-        more: String,
+        text: String,
     },
 }
 

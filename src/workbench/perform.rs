@@ -5,7 +5,7 @@ use super::composer::Composer;
 use super::geometry;
 use super::message::{Effect, ExportForm, Level};
 use super::model::{Link, Model, Sent};
-use super::overlay::{Choice, Entry, Overlay, Pager, Picker, PickerKind};
+use super::overlay::{Choice, Entry, Overlay, Picker, PickerKind};
 use super::scroll::Layout;
 use crate::commands::CommandId;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
@@ -288,10 +288,10 @@ impl Model {
     }
 
     fn step(&mut self, step: isize) {
-        let rows = geometry::overlay_rows(self);
+        let (rows, width) = (geometry::overlay_rows(self), geometry::pager_width(self));
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) => picker.step(step),
-            Some(Overlay::Pager(pager)) => pager.step(step, rows),
+            Some(Overlay::Pager(pager)) => pager.step(step, (width, rows)),
             Some(Overlay::Form(form)) => form.vertical(step),
             Some(Overlay::Sheet(sheet)) => sheet.step(step, rows),
             None if self.completion.entries.is_empty() => self.scroll_approval(step),
@@ -558,13 +558,5 @@ fn decision(command: CommandId) -> Approve {
         Approve::Always
     } else {
         Approve::Deny
-    }
-}
-
-impl Pager {
-    /// Scrolls by lines; the last line stays at the bottom.
-    pub(super) fn step(&mut self, step: isize, rows: usize) {
-        let last = self.lines.len().saturating_sub(rows);
-        self.top = self.top.saturating_add_signed(step).min(last);
     }
 }

@@ -193,11 +193,11 @@ impl Model {
     }
 
     fn wheel(&mut self, layout: &mut dyn Layout, lines: i32) -> Vec<Effect> {
-        let rows = geometry::overlay_rows(self);
+        let (rows, width) = (geometry::overlay_rows(self), geometry::pager_width(self));
         match &mut self.overlay {
             None => self.scroll(layout, i64::from(lines)),
             Some(Overlay::Picker(picker)) => picker.step(-isize::try_from(lines).unwrap_or(0)),
-            Some(Overlay::Pager(pager)) => pager.step(-isize::try_from(lines).unwrap_or(0), rows),
+            Some(Overlay::Pager(pager)) => pager.step(-isize::try_from(lines).unwrap_or(0), (width, rows)),
             Some(Overlay::Sheet(sheet)) => sheet.step(-isize::try_from(lines).unwrap_or(0), rows),
             Some(Overlay::Form(form)) => form.vertical(-isize::try_from(lines.signum()).unwrap_or(0)),
         }

@@ -230,7 +230,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::ListClose, "give up"),
             (CommandId::EditNewline, "new line"),
         ],
-        Some(Overlay::Pager(_)) => &[(CommandId::ListDown, "down"), (CommandId::ListClose, "close")],
+        Some(Overlay::Pager(_)) => &[(CommandId::ListPageDown, "more"), (CommandId::ListClose, "close")],
         None if contexts.contains(&Context::Search) => &[
             (CommandId::SearchAccept, "keep"),
             (CommandId::SearchPrevious, "place before"),

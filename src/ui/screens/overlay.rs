@@ -2,9 +2,8 @@
 
 use super::{form, items, panel, sheet};
 use crate::ui::cells::Canvas;
-use crate::ui::lines::Lines;
 use crate::ui::theme::Role;
-use crate::ui::wrap::{Breaks, Inline, columns};
+use crate::ui::wrap::columns;
 use crate::workbench::Model;
 use crate::workbench::geometry::{self, Area};
 use crate::workbench::overlay::{Choice, Entry, Overlay, Pager, PagerLine, Picker, PickerKind};
@@ -119,56 +118,37 @@ fn entry_row(entry: &Entry, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
 }
 
 fn page(pager: &Pager, area: Area, canvas: &mut Canvas<'_>) {
+    let inner = geometry::inside(area);
+    let (width, height) = (usize::from(inner.width), usize::from(inner.height));
+    let rows = pager.rows(width);
+    let top = pager.top.min(rows.len().saturating_sub(height));
+    let shown = rows.get(top..).unwrap_or_default();
     let mut title = pager.title.to_owned();
-    let rows = usize::from(area.height.saturating_sub(2));
-    if pager.lines.len() > rows {
-        title = format!(
-            "{title} · {}–{} of {}",
-            pager.top + 1,
-            (pager.top + rows).min(pager.lines.len()),
-            pager.lines.len()
-        );
+    if rows.len() > height {
+        title = format!("{title} · {}–{} of {}", top + 1, top + shown.len().min(height), rows.len());
     }
-    let inner = canvas.frame(area, &title, Role::BorderFocused);
-    let right = inner.x + inner.width;
-    let lefts = pager.lines.iter().map(|line| match line {
-        PagerLine::Row { left, .. } => columns(left),
-        PagerLine::Blank | PagerLine::Heading(_) => 0,
-    });
-    let left_wide = u16::try_from(lefts.max().unwrap_or(0)).unwrap_or(0).min(inner.width / 3).max(8);
-    let mut y = inner.y;
-    for line in pager.lines.iter().skip(pager.top) {
-        if y >= inner.y + inner.height {
-            return;
-        }
-        match line {
-            PagerLine::Blank => {}
-            PagerLine::Heading(text) => {
-                canvas.put_short(inner.x + 1, y, right, text, Role::Title);
+    canvas.frame(area, &title, Role::BorderFocused);
+    let (left_wide, _) = pager.columns(width);
+    let (x, right) = (inner.x + 1, inner.x + inner.width);
+    let said = x + u16::try_from(left_wide).unwrap_or(u16::MAX);
+    for (y, row) in (inner.y..inner.y + inner.height).zip(shown) {
+        match pager.lines.get(row.line) {
+            Some(PagerLine::Heading(text)) => {
+                canvas.put_short(x, y, right, text, Role::Title);
             }
-            PagerLine::Row { left, right: text, more } => {
-                let end = inner.x + 1 + left_wide;
-                canvas.put_short(inner.x + 1, y, end.min(right), left, Role::Key);
-                let room = usize::from(right.saturating_sub(end + 2));
-                let text = if !more.is_empty() && columns(more) <= room { more } else { text };
-                let rows = wrapped(text, room);
-                for row in 0..rows.len() {
-                    if y >= inner.y + inner.height {
-                        return;
-                    }
-                    canvas.put_row(end + 2, y, right, &rows, row);
-                    y += u16::from(row + 1 < rows.len());
+            Some(PagerLine::Row { left, text }) => {
+                if row.bytes.start == 0 {
+                    canvas.put_short(x, y, said.min(right), left, Role::Key);
                 }
+                canvas.put_short(
+                    said + 2,
+                    y,
+                    right,
+                    text.get(row.bytes.clone()).unwrap_or_default().trim_end(),
+                    Role::Text,
+                );
             }
+            Some(PagerLine::Blank) | None => {}
         }
-        y += 1;
     }
-}
-
-/// `text` in rows of `room` columns, for what is too long for one.
-fn wrapped(text: &str, room: usize) -> Lines {
-    let (mut inline, mut rows) = (Inline::default(), Lines::default());
-    inline.put(text, Role::Text);
-    inline.wrap(room.max(1), Breaks::Words, &mut rows, |_| {});
-    rows
 }
