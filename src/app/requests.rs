@@ -21,7 +21,7 @@ use crate::workbench::counter::{Basis, Coming};
 use crate::workbench::{LayerRow, RequestShown, Source, Whole};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 /// Request `number` of a thread, or its newest.
@@ -365,9 +365,62 @@ fn source(items: &Items, origin: &Origin) -> Option<Source> {
 fn asked_by(items: &Items, origin: &Origin) -> Option<Source> {
     let Origin::Item { via: Some(via), .. } = origin else { return None };
     let (file, line) = match via {
-        Via::Hook { file, line, .. } => (PathBuf::from(file), *line),
+        Via::Hook { file, line, .. } => (here(items, file), *line),
         Via::Directive { id, line, .. } => (items.file(items.find(Kind::Directive, id).ok()?.item), *line),
         Via::Provider { by, .. } => (items.file(items.find(Kind::Directive, by).ok()?.item), 0),
     };
     file.is_file().then_some(Source { file, line: Some(line).filter(|line| *line > 0) })
+}
+
+/// A file that was recorded, or the one in its place where the project has moved since.
+fn here(items: &Items, file: &str) -> PathBuf {
+    let recorded = PathBuf::from(file);
+    let moved = || {
+        let below = Path::new(file.rsplit_once("/.ai/")?.1);
+        let is_inside = below.components().all(|part| matches!(part, Component::Normal(_)));
+        let roots = items.roots().iter().filter(|root| is_inside && root.space == Space::Project);
+        let mut files = roots.filter_map(|root| match &root.place {
+            Place::Folder(folder) => Some(folder.join(".ai").join(below)),
+            Place::Embedded => None,
+        });
+        files.find(|file| file.is_file())
+    };
+    if recorded.is_file() { recorded } else { moved().unwrap_or(recorded) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::items::Spaces;
+
+    #[test]
+    fn a_hook_of_a_project_that_has_moved_is_found_in_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let (project, user) = (folder.path().join("now"), folder.path().join("home"));
+        let hooks = project.join(".ai/config/agent/hooks.yaml");
+        std::fs::create_dir_all(hooks.parent().unwrap()).unwrap();
+        std::fs::write(&hooks, "hooks: []\n").unwrap();
+        std::fs::write(folder.path().join("outside"), "").unwrap();
+        let items = Items::list(&Spaces::new(&project, &user, []));
+        let found = |file: &str| {
+            let via =
+                Via::Hook { id: "h".into(), event: "thread_started".into(), layer: 2.0, file: file.into(), line: 3 };
+            let origin = Origin::Item {
+                space: Space::Project,
+                id: "a".into(),
+                path: String::new(),
+                lines: None,
+                signature: None,
+                via: Some(via),
+            };
+            asked_by(&items, &origin).map(|source| (source.file, source.line))
+        };
+        assert_eq!(found("/before/.ai/config/agent/hooks.yaml"), Some((hooks.clone(), Some(3))));
+        assert_eq!(found(hooks.to_str().unwrap()), Some((hooks, Some(3))));
+        for elsewhere in
+            ["/before/.ai/config/gone.yaml", "/before/.ai/../../outside", "/before/.ai//etc/hostname", "levain:/x"]
+        {
+            assert_eq!(found(elsewhere), None, "{elsewhere}");
+        }
+    }
 }
