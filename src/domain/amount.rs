@@ -14,7 +14,13 @@ impl Tokens {
     /// Rough count of a text nobody has tokenised: one token for four bytes, rounded up. Always shown as an estimate.
     #[must_use]
     pub fn estimate(text: &str) -> Self {
-        Self((text.len() as u64).div_ceil(4))
+        Self::of_bytes(text.len())
+    }
+
+    /// The same of a text of so many bytes.
+    #[must_use]
+    pub fn of_bytes(bytes: usize) -> Self {
+        Self((bytes as u64).div_ceil(4))
     }
 }
 

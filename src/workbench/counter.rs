@@ -75,7 +75,7 @@ impl Model {
         if basis.coming != self.coming() {
             return None;
         }
-        let draft = Tokens::estimate(&self.composer.text());
+        let draft = Tokens::of_bytes(self.composer.bytes());
         let total = basis.tokens + draft;
         let price = basis.per_million.and_then(|price| u64::try_from(price.0).ok()).filter(|price| *price > 0);
         Some(Counter { draft, total, window: basis.window, cost: price.map(|price| Money::price(total, price)) })

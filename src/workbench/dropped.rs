@@ -6,6 +6,11 @@ use percent_encoding::percent_decode_str;
 /// The image that a pasted text is the path of, as terminals write what is dropped on them: plain, in quotes, with
 /// escaped blanks, or as a `file://` address.
 pub(super) fn image(text: &str) -> Option<String> {
+    /// Bytes of the longest path there is, three for each as an address may have.
+    const LONGEST: usize = 3 * 4_096;
+    if text.len() > LONGEST {
+        return None;
+    }
     let text = text.trim();
     if text.is_empty() || text.contains('\n') {
         return None;

@@ -246,7 +246,7 @@ impl Model {
     }
 
     fn queued_in_log(&mut self, queued: QueuedPrompt) {
-        let shown = self.waits.iter().any(|waits| waits.text == queued.text && waits.block.is_some());
+        let shown = self.waits.iter().any(|waits| *waits.text == *queued.text && waits.block.is_some());
         self.confirmed(&queued.text, false);
         if let Some(state) = self.state.as_mut().filter(|_| !shown)
             && !state.queue.iter().any(|known| known.prompt == queued.prompt)
@@ -305,7 +305,9 @@ impl Model {
         // A prompt that has its place in the transcript is not shown a second time above the draft.
         let mut state = state;
         state.queue = self.queue_of(state.queue);
-        state.queue.retain(|queued| !self.waits.iter().any(|waits| waits.block.is_some() && waits.text == queued.text));
+        state
+            .queue
+            .retain(|queued| !self.waits.iter().any(|waits| waits.block.is_some() && *waits.text == *queued.text));
         self.answers(&state.model);
         self.follows(&state.directive);
         if working && !self.is_working() {

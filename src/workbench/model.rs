@@ -19,6 +19,7 @@ use crate::domain::event::PromptMode;
 use crate::domain::{ModelRef, ThreadId, Timestamp, Values, input};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What the workbench starts from.
 #[derive(Clone, Debug)]
@@ -89,7 +90,7 @@ pub struct Activity {
 /// A prompt the worker has not confirmed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waits {
-    pub text: String,
+    pub text: Arc<str>,
     pub mode: PromptMode,
     pub(super) images: Vec<String>,
     /// Its block in the transcript; without one it is shown above the draft.
@@ -116,11 +117,11 @@ pub struct NoticeLine {
 /// A command that was sent and not answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
-    Prompt(String),
+    Prompt(Arc<str>),
     /// A command of the person's own, as it was written.
     Shell(String),
     /// A prompt in a request that was looked at.
-    Held(String),
+    Held(Arc<str>),
     Approval,
     /// A change to what is queued.
     Queue,

@@ -21,27 +21,26 @@ impl Model {
             self.composer.newline();
             return Vec::new();
         }
-        let text = self.composer.text();
-        if let Some((command, argument)) = slash(&text) {
-            self.composer.take();
-            self.complete();
-            return self.run_with(layout, command, argument).unwrap_or_else(|wrong| {
-                self.say(Level::Error, wrong);
-                self.composer.put_back(&text);
-                Vec::new()
-            });
-        }
-        if let Some(command) = text.trim_start().strip_prefix('!') {
-            return self.run_shell(&text, command);
+        if matches!(self.composer.first_letter(), Some('/' | '!')) {
+            let text = self.composer.text();
+            if let Some((command, argument)) = slash(&text) {
+                self.composer.take();
+                self.complete();
+                return self.run_with(layout, command, argument).unwrap_or_else(|wrong| {
+                    self.say(Level::Error, wrong);
+                    self.composer.put_back(&text);
+                    Vec::new()
+                });
+            }
+            if let Some(command) = text.trim_start().strip_prefix('!') {
+                return self.run_shell(&text, command);
+            }
         }
         self.submit(if self.is_working() { PromptMode::Steer } else { PromptMode::FollowUp })
     }
 
     pub(super) fn submit(&mut self, mode: PromptMode) -> Vec<Effect> {
-        if self.composer.text().trim().is_empty() {
-            return Vec::new();
-        }
-        if self.asks_first() {
+        if self.composer.first_letter().is_none() || self.asks_first() {
             return Vec::new();
         }
         self.hand_over(mode, None)
@@ -61,9 +60,11 @@ impl Model {
             let prompt = Prompt { text: text.clone(), role: "user".to_owned(), pending: true, images: Vec::new() };
             Some(self.transcript.push(Kind::Prompt(prompt)))
         };
-        let mut waits = Waits { text: text.clone(), mode, images: images.clone(), block, held: false, safe: false };
-        let remember = Effect::Remember(text.clone());
-        let sent = if held.is_some() { Sent::Held(text.clone()) } else { Sent::Prompt(text.clone()) };
+        let shared: Arc<str> = text.as_str().into();
+        let mut waits =
+            Waits { text: Arc::clone(&shared), mode, images: images.clone(), block, held: false, safe: false };
+        let remember = remembered(&text);
+        let sent = if held.is_some() { Sent::Held(shared) } else { Sent::Prompt(shared) };
         let command = |text, held: Option<Arc<Held>>| match held {
             Some(held) => Command::SubmitHeld { text, held: Box::new(Held::clone(&held)) },
             None => Command::Submit { text, mode, images },
@@ -94,7 +95,7 @@ impl Model {
         if !self.is_working() {
             self.enter(Phase::Sending);
         }
-        std::iter::once(remember).chain(effect).collect()
+        remember.into_iter().chain(effect).collect()
     }
 
     /// `!` runs a command whose output the model gets with the next prompt, `!!` one that it never hears of.
@@ -135,7 +136,7 @@ impl Model {
         self.complete();
         self.history.remember(text);
         self.follow();
-        vec![Effect::Remember(text.to_owned()), effect]
+        remembered(text).into_iter().chain(std::iter::once(effect)).collect()
     }
 
     /// Sends what was held back until somebody listens.
@@ -151,7 +152,7 @@ impl Model {
 
     /// The thread has this prompt: nothing of it waits here any more.
     pub(super) fn confirmed(&mut self, text: &str, used: bool) {
-        if let Some(index) = self.waits.iter().position(|waits| waits.text == text) {
+        if let Some(index) = self.waits.iter().position(|waits| *waits.text == *text) {
             // A block stays until the prompt is said, and becomes that.
             if self.waits[index].block.is_none() || used {
                 self.waits.remove(index);
@@ -184,4 +185,10 @@ impl Model {
         };
         self.edit_queued(newest)
     }
+}
+
+/// Keeps what was written for later sessions, unless it is too long to be looked for.
+fn remembered(text: &str) -> Option<Effect> {
+    const LONGEST: usize = 64 << 10;
+    (text.len() <= LONGEST).then(|| Effect::Remember(text.to_owned()))
 }

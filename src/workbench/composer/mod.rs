@@ -7,6 +7,7 @@ mod wrap;
 
 pub use wrap::Row;
 
+use std::borrow::Cow;
 use tui_textarea::{CursorMove, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -18,11 +19,18 @@ const LARGE_CHARS: usize = 2_000;
 const FIRST_PASTE: u32 = 0xF_0000;
 const LAST_PASTE: u32 = 0xF_FFFD;
 
+/// A large paste, and what stands for it on the screen.
+#[derive(Clone, Debug)]
+struct Paste {
+    text: String,
+    label: String,
+}
+
 /// The draft and its cursor.
 #[derive(Clone, Debug, Default)]
 pub struct Composer {
     area: TextArea<'static>,
-    pastes: Vec<String>,
+    pastes: Vec<Paste>,
     killed: String,
     width: u16,
     rows: Vec<Row>,
@@ -36,17 +44,36 @@ impl Composer {
         self.area.is_empty()
     }
 
+    /// Bytes of the draft with pastes in full.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let letter = |letter: char| self.paste_of(letter).map_or(letter.len_utf8(), |paste| paste.text.len());
+        let lines = self.area.lines();
+        lines.iter().map(|line| line.chars().map(letter).sum::<usize>()).sum::<usize>() + lines.len().saturating_sub(1)
+    }
+
+    /// The first letter that is no blank.
+    #[must_use]
+    pub fn first_letter(&self) -> Option<char> {
+        let of_paste = |paste: &Paste| paste.text.chars().find(|letter| !letter.is_whitespace());
+        let mut letters = self.area.lines().iter().flat_map(|line| line.chars());
+        letters.find_map(|letter| match self.paste_of(letter) {
+            Some(paste) => of_paste(paste),
+            None => Some(letter).filter(|letter| !letter.is_whitespace()),
+        })
+    }
+
     /// The draft with pastes in full.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut text = String::new();
+        let mut text = String::with_capacity(self.bytes());
         for (index, line) in self.area.lines().iter().enumerate() {
             if index > 0 {
                 text.push('\n');
             }
             for letter in line.chars() {
                 match self.paste_of(letter) {
-                    Some(paste) => text.push_str(paste),
+                    Some(paste) => text.push_str(&paste.text),
                     None => text.push(letter),
                 }
             }
@@ -123,7 +150,7 @@ impl Composer {
         for (at, letter) in text.char_indices() {
             if let Some(paste) = self.paste_of(letter) {
                 put(text.get(plain..at).unwrap_or_default(), false);
-                put(&label(paste), true);
+                put(&paste.label, true);
                 plain = at + letter.len_utf8();
             }
         }
@@ -134,7 +161,7 @@ impl Composer {
     pub fn wrap(&mut self, width: u16) {
         self.width = width;
         let rows = wrap::rows(self.area.lines(), usize::from(width), |letter| {
-            self.paste_of(letter).map(|paste| label(paste).chars().count())
+            self.paste_of(letter).map(|paste| paste.label.len())
         });
         self.rows = rows;
     }
@@ -160,7 +187,8 @@ impl Composer {
     pub(super) fn paste(&mut self, text: &str) {
         let text = cleaned(text);
         let large = text.chars().nth(LARGE_CHARS).is_some() || text.matches('\n').nth(LARGE_LINES - 1).is_some();
-        if large && let Some(letter) = self.remember_paste(&text) {
+        if large && let Some(letter) = self.free_letter() {
+            self.pastes.push(Paste { label: label(&text), text: text.into_owned() });
             self.area.insert_char(letter);
         } else if !text.is_empty() {
             self.area.insert_str(&text);
@@ -168,16 +196,15 @@ impl Composer {
         self.edited();
     }
 
-    fn remember_paste(&mut self, text: &str) -> Option<char> {
+    /// The letter that stands for the next large paste.
+    fn free_letter(&self) -> Option<char> {
         let number = u32::try_from(self.pastes.len()).ok()?;
-        let letter = char::from_u32(FIRST_PASTE + number).filter(|letter| u32::from(*letter) <= LAST_PASTE)?;
-        self.pastes.push(text.to_owned());
-        Some(letter)
+        char::from_u32(FIRST_PASTE + number).filter(|letter| u32::from(*letter) <= LAST_PASTE)
     }
 
-    fn paste_of(&self, letter: char) -> Option<&str> {
+    fn paste_of(&self, letter: char) -> Option<&Paste> {
         let number = u32::from(letter).checked_sub(FIRST_PASTE)?;
-        self.pastes.get(usize::try_from(number).ok()?).map(String::as_str)
+        self.pastes.get(usize::try_from(number).ok()?)
     }
 
     /// Empties the draft and gives its text.
@@ -385,11 +412,11 @@ impl Composer {
     }
 
     fn columns(&self, text: &str) -> usize {
-        wrap::columns(text, |letter| self.paste_of(letter).map(|paste| label(paste).chars().count()))
+        wrap::columns(text, |letter| self.paste_of(letter).map(|paste| paste.label.len()))
     }
 }
 
-/// What stands for a paste on the screen.
+/// What stands for a paste on the screen, each letter one column.
 fn label(paste: &str) -> String {
     match paste.lines().count() {
         0 | 1 => format!("[pasted {} letters]", paste.chars().count()),
@@ -403,9 +430,13 @@ fn is_plain(letter: char) -> bool {
     !private && (!letter.is_control() || matches!(letter, '\n' | '\t'))
 }
 
-fn cleaned(text: &str) -> String {
+/// A pasted text as it may stand in a draft.
+fn cleaned(text: &str) -> Cow<'_, str> {
+    if text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
     let unix = text.replace("\r\n", "\n").replace('\r', "\n");
-    without_sequences(&unix).chars().filter(|letter| is_plain(*letter)).collect()
+    Cow::Owned(without_sequences(&unix).chars().filter(|letter| is_plain(*letter)).collect())
 }
 
 /// Text without what a terminal takes for commands: colours of copied output, reports that came in between.
@@ -482,6 +513,7 @@ mod tests {
         composer.paste(&text);
         assert_eq!(shown(&composer), ["see ", "[pasted 120 lines]"]);
         assert_eq!(composer.text(), format!("see {text}"));
+        assert_eq!((composer.bytes(), composer.first_letter()), (composer.text().len(), Some('s')));
         composer.left();
         assert_eq!(composer.cursor(), (0, 4));
         composer.right();
