@@ -10,12 +10,13 @@ mod model_server;
 #[path = "support/terminal.rs"]
 mod terminal;
 
-use model_server::{KEY, ModelServer};
+use model_server::{Call, KEY, ModelServer};
+use serde_json::json;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
-use terminal::{Home, Terminal, key};
+use terminal::{Home, Terminal, key, poll};
 
 /// What a terminal would obey: colours, moves, titles, the clipboard, other screens, a reset.
 const ESCAPES: &str = "\u{1b}[2J\u{1b}[H\u{1b}]0;owned\u{7}\u{1b}]52;c;b3duZWQ=\u{7}\u{1b}[?1049l\u{1b}[?2004l\u{1b}c\u{9b}31m\u{1b}P\u{90}x\u{9c}\u{8}\u{7f}\r";
@@ -96,6 +97,18 @@ fn is_quick(home: &Home) {
     assert_eq!(slow, Vec::<String>::new());
 }
 
+/// Answers as fast as it can, and at last with `tail`.
+fn stream(call: Call, text: &str, tail: &str) {
+    call.begin();
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(rest.floor_char_boundary(64 << 10));
+        call.text(piece);
+        rest = after;
+    }
+    call.answer_on(tail);
+}
+
 #[test]
 fn from_a_model() {
     let (home, server) = (Home::new(), ModelServer::start());
@@ -111,16 +124,7 @@ fn from_a_model() {
     server.call().answer(&format!("{} tail-2", zero_width()));
     wait(&terminal, "tail-2");
     terminal.send_keys("long\r");
-    let call = server.call();
-    call.begin();
-    let long = long_line();
-    let mut rest = long.as_str();
-    while !rest.is_empty() {
-        let (piece, after) = rest.split_at(rest.floor_char_boundary(64 << 10));
-        call.text(piece);
-        rest = after;
-    }
-    call.answer_on(" tail-3");
+    stream(server.call(), &long_line(), " tail-3");
     wait(&terminal, "tail-3");
     terminal.send_keys("still typing");
     wait(&terminal, "still typing");
@@ -180,5 +184,86 @@ fn from_a_paste() {
     assert!(call.bytes.len() > long_line().len());
     call.answer("Too long to read.");
     wait(&terminal, "Too long to read.");
+    leave(terminal, &home);
+}
+
+#[test]
+fn from_a_call() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = open(&home, &server);
+    terminal.send_keys("write it\r");
+    let content = format!("one {ESCAPES} {BIDI} {}\n{}", zero_width(), long_line());
+    let call = json!({"path": format!("a{BIDI}.md"), "content": content});
+    server.call().tool("rye_file_system_write", &call);
+    wait(&terminal, "y allow");
+    terminal.send_keys("n");
+    wait(&terminal, "denied");
+    let told = server.call();
+    told.answer("As you wish.");
+    wait(&terminal, "As you wish.");
+    // All of what it wanted to write.
+    terminal.send_keys("\t");
+    wait(&terminal, "enter fold");
+    terminal.send_keys("k");
+    terminal.send_keys("\r");
+    wait(&terminal, "\"content\":");
+    terminal.send_keys("j");
+    wait(&terminal, "more line");
+    terminal.send_keys("q");
+    leave(terminal, &home);
+}
+
+/// Whatever one can do with a long line that is on the screen.
+#[test]
+fn long_lines_are_looked_at() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = open(&home, &server);
+    let seen = |keys: &str, text: &str| {
+        terminal.send_keys(keys);
+        wait(&terminal, text);
+    };
+    let resized = |columns: u16, rows: u16, text: &str| {
+        let frames = terminal.frames();
+        terminal.resize(columns, rows);
+        poll("a frame of that size", || terminal.frames() > frames);
+        wait(&terminal, text);
+    };
+    terminal.paste(&long_line());
+    terminal.send_keys(" tail-0\r");
+    stream(server.call(), &format!("```\n{}", long_line()), "\n```\ntail-1");
+    wait(&terminal, "tail-1");
+    terminal.send_keys("and in words\r");
+    stream(server.call(), &format!("{}\n\nneedle here\n\n{}", long_line(), long_line()), " tail-2");
+    wait(&terminal, "tail-2");
+    // Up in it, narrower and wider again.
+    terminal.send_keys(key::PAGE_UP);
+    terminal.wait_gone("tail-2");
+    resized(61, 24, "abcdef");
+    resized(160, 45, "abcdef");
+    seen(key::END, "tail-2");
+    // Found, also where every row has it.
+    seen("\u{13}needle", "needle here");
+    seen("\r", "n next place");
+    seen("/\u{15}abc", "/ abc");
+    seen("\r", "n next place");
+    terminal.send_keys("nnnNq");
+    terminal.wait_gone("n next place");
+    // Opened: the prompt is the first block.
+    seen("\tg", "lines with details");
+    terminal.send_keys("\r");
+    terminal.wait_gone("with details");
+    seen("j", "kB more, in your editor");
+    terminal.send_keys("q");
+    seen(key::END, "tail-2");
+    // The request with all of it.
+    seen(key::F4, "rye/execute");
+    seen("t", "0123456789abcdef");
+    seen("w", "max_tokens");
+    seen("/wide", "enter keep");
+    seen("\r", "n next place");
+    resized(81, 24, "wide");
+    seen("d", "0123456789abcdef");
+    terminal.send_keys("\u{1b}");
+    terminal.send_keys("\u{1b}");
     leave(terminal, &home);
 }

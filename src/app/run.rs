@@ -15,7 +15,7 @@ use crate::terminal::guard::{Foreground, take_background_panics};
 use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard, links};
 use crate::ui::{self, Painter};
 use crate::workbench::pointer::Button;
-use crate::workbench::{self, DirectiveChoice, Effect, Level, Message, Model, Options};
+use crate::workbench::{self, DirectiveChoice, Effect, Layout, Level, Message, Model, Options};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -128,6 +128,10 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
                 app.fit(&tty)?;
                 app.draw(&mut screen)?;
                 app.pacer.drawn(Instant::now());
+                if app.painter.is_behind() || app.model.is_behind() {
+                    app.update(Message::GoOn);
+                    app.pacer.request(Instant::now());
+                }
                 if let Some(id) = app.model.approval_in_view() {
                     app.update(Message::ApprovalDrawn { id });
                 }
@@ -258,9 +262,13 @@ impl App {
     }
 
     fn update(&mut self, message: Message) {
+        let (name, begun) = (message.name(), Instant::now());
         self.model.set_now(now());
         let effects = workbench::update(&mut self.model, &mut self.painter, message);
         self.perform(effects);
+        if begun.elapsed() > SLOW {
+            tracing::warn!(message = name, milliseconds = begun.elapsed().as_millis(), "a slow turn");
+        }
     }
 
     fn mouse(&mut self, button: Button, column: u16, row: u16) {
@@ -281,12 +289,7 @@ impl App {
         let turn = Instant::now();
         let mut next = Some(first);
         while let Some(message) = next {
-            let name = message.name();
-            let begun = Instant::now();
             self.update(message);
-            if begun.elapsed() > SLOW {
-                tracing::warn!(message = name, milliseconds = begun.elapsed().as_millis(), "a slow turn");
-            }
             next = if turn.elapsed() < TURN_BUDGET { messages.try_recv().ok() } else { None };
         }
     }
@@ -334,8 +337,13 @@ impl App {
         match effect {
             Effect::Copy(text) => {
                 let path = clipboard::copy(tty, &text, std::env::var_os("TMUX").is_some())?;
-                let text = format!("copied {} characters {path}", text.chars().count());
-                self.update(Message::Notice { level: Level::Info, text });
+                let (level, text) = if let Some(path) = path {
+                    (Level::Info, format!("copied {} characters {path}", text.chars().count()))
+                } else {
+                    let size = text.len() / 1_000;
+                    (Level::Warning, format!("not copied: {size} kB are too much for the terminal's clipboard"))
+                };
+                self.update(Message::Notice { level, text });
             }
             Effect::Redraw => screen.forget()?,
             Effect::ToggleMouse => {

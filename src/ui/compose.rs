@@ -13,6 +13,8 @@ pub(super) const GUTTER: usize = 2;
 /// Rows of a folded prompt and of an opened tool result.
 const PROMPT_ROWS: usize = 24;
 const OUTPUT_ROWS: usize = 400;
+/// Bytes of an opened prompt that are shown: some 10 ms of work.
+const PROMPT_BYTES: usize = 128 << 10;
 /// Rows of a running tool's output that are shown while it is folded.
 const LIVE_ROWS: usize = 5;
 /// The same of a command that the person ran.
@@ -94,8 +96,8 @@ fn prompt_rows(prompt: &Prompt, open: bool, width: usize, lines: &mut Lines) {
     if prompt.role != "user" {
         inline.put(&format!("{}: ", prompt.role), Role::PromptMark);
     }
-    // A folded prompt shows no more than this, so no more is wrapped.
-    let most = if open { usize::MAX } else { PROMPT_ROWS * width * 4 };
+    // No more is wrapped than may be shown.
+    let most = if open { PROMPT_BYTES } else { PROMPT_ROWS * width * 4 };
     let shown = prompt.text.get(..prompt.text.floor_char_boundary(most)).unwrap_or(&prompt.text);
     inline.put_lines(shown.trim_end(), Role::Prompt);
     let mut all = Lines::default();
@@ -105,7 +107,10 @@ fn prompt_rows(prompt: &Prompt, open: bool, width: usize, lines: &mut Lines) {
     for row in 0..most.min(all.len()) {
         lines.copy_row(&all, row);
     }
-    if most < all.len() || shown.len() < prompt.text.len() {
+    if open && shown.len() < prompt.text.len() {
+        let more = (prompt.text.len() - shown.len()).div_ceil(1_000);
+        one_row(lines, width, &[(&format!("… {more} kB more, in your editor"), Role::TextMuted)]);
+    } else if most < all.len() || shown.len() < prompt.text.len() {
         let total = prompt.text.lines().count();
         one_row(
             lines,
@@ -208,25 +213,38 @@ fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
         }
         return;
     }
-    let mut section = |text: &str, role: Role, most: usize| {
-        let total = text.lines().count();
-        for line in text.lines().take(most) {
-            let mut inline = Inline::default();
-            inline.put(line, role);
-            inline.wrap(width.saturating_sub(2).max(2), Breaks::Letters, lines, |lines| {
-                if width > 6 {
-                    lines.put("  ", role.into());
-                }
-            });
-        }
-        if total > most {
-            one_row(lines, width, &[(&format!("  … {} more lines", total - most), Role::TextMuted)]);
-        }
-    };
-    section(&tool.input, Role::MarkdownCodeBlock, OUTPUT_ROWS);
-    section(&tool.output, Role::ToolOutput, OUTPUT_ROWS);
+    section(&tool.input, Role::MarkdownCodeBlock, width, lines);
+    section(&tool.output, Role::ToolOutput, width, lines);
     if let ToolState::Failed(error) = &tool.state {
-        section(error, Role::StatusError, OUTPUT_ROWS);
+        section(error, Role::StatusError, width, lines);
+    }
+}
+
+/// A part of an opened call.
+fn section(text: &str, role: Role, width: usize, lines: &mut Lines) {
+    let near = text.get(..text.floor_char_boundary(OUTPUT_ROWS * width * 4)).unwrap_or(text);
+    let (mut shown, mut seen) = (0, 0);
+    for line in near.split_inclusive('\n') {
+        let mut rows = Lines::default();
+        let mut inline = Inline::default();
+        inline.put(line.trim_end_matches(['\n', '\r']), role);
+        inline.wrap(width.saturating_sub(2).max(2), Breaks::Letters, &mut rows, |lines| {
+            if width > 6 {
+                lines.put("  ", role.into());
+            }
+        });
+        let room = rows.len().min(OUTPUT_ROWS - shown);
+        (0..room).for_each(|row| lines.copy_row(&rows, row));
+        shown += room;
+        if room < rows.len() {
+            break;
+        }
+        seen += line.len();
+    }
+    let more = text.get(seen..).unwrap_or_default().lines().count();
+    if more > 0 {
+        let word = if more == 1 { "line" } else { "lines" };
+        one_row(lines, width, &[(&format!("  … {more} more {word}"), Role::TextMuted)]);
     }
 }
 

@@ -16,6 +16,10 @@ use std::ops::Range;
 /// Bytes of rendered rows that are kept at most, about.
 const HELD_MOST: usize = 2 << 20;
 
+/// Bytes of growing text that are laid out for one frame: some 12 ms of work, of the 50 ms that nobody notices. What comes
+/// faster, or all at once, is taken in over several frames.
+const LAID_OUT_MOST: usize = 96 << 10;
+
 /// Draws, and remembers what it rendered.
 #[derive(Debug)]
 pub struct Painter {
@@ -30,6 +34,9 @@ pub struct Painter {
     held: usize,
     /// From this on what is far is dropped.
     held_most: usize,
+    /// Bytes that may still be laid out for this frame, and whether there were more.
+    budget: usize,
+    behind: bool,
     /// Whether the terminal knows links.
     links: bool,
     /// The links of the last frame, by the marks of their cells.
@@ -66,6 +73,8 @@ impl Painter {
             frame: 0,
             held: 0,
             held_most: HELD_MOST,
+            budget: LAID_OUT_MOST,
+            behind: false,
             links: false,
             shown: BTreeMap::new(),
         };
@@ -134,6 +143,7 @@ impl Painter {
     /// Begins a frame.
     pub(super) fn begin(&mut self) {
         self.frame = self.frame.wrapping_add(1);
+        (self.budget, self.behind) = (LAID_OUT_MOST, false);
     }
 
     /// Ends a frame: drops what is far when much is held.
@@ -170,8 +180,15 @@ impl Painter {
             *rendered = Rendered::empty(block, width, links);
         }
         if rendered.print != print {
-            rendered.grow(block);
-            rendered.print = print;
+            if rendered.document.is_some() && self.budget == 0 {
+                self.behind = true;
+                return rendered;
+            }
+            if rendered.grow(block, &mut self.budget) {
+                rendered.print = print;
+            } else {
+                self.behind = true;
+            }
             self.held -= rendered.bytes.min(self.held);
             rendered.bytes = rendered.weigh();
             self.held += rendered.bytes;
@@ -201,10 +218,18 @@ impl Painter {
         rendered.draw(block, frame, rows, colours, canvas, place);
         again |= rendered.document.as_mut().is_some_and(Document::take_again);
         if again {
-            self.held -= rendered.bytes.min(self.held);
-            rendered.bytes = rendered.weigh();
-            self.held += rendered.bytes;
+            self.recount(block.id);
         }
+    }
+}
+
+impl Painter {
+    /// Counts what a block holds anew.
+    fn recount(&mut self, id: BlockId) {
+        let Some(rendered) = self.rendered.get_mut(&id) else { return };
+        self.held -= rendered.bytes.min(self.held);
+        rendered.bytes = rendered.weigh();
+        self.held += rendered.bytes;
     }
 }
 
@@ -213,22 +238,41 @@ impl Layout for Painter {
         self.rendered(block, width).high()
     }
 
-    fn find(&mut self, block: &Block, width: u16, search: &Search) -> Vec<usize> {
+    fn whole_height(&mut self, block: &Block, width: u16) -> usize {
+        let rendered = self.rendered(block, width);
+        let high = rendered.high();
+        let taken = rendered.document.as_ref().map(Document::taken_in).filter(|taken| *taken > 0);
+        taken.map_or(high, |taken| high.saturating_mul(text_of(block).len()) / taken)
+    }
+
+    fn is_behind(&self) -> bool {
+        self.behind
+    }
+
+    fn find(
+        &mut self,
+        block: &Block,
+        width: u16,
+        search: &Search,
+        beyond: Option<usize>,
+        forward: bool,
+    ) -> Option<usize> {
         let frame = self.frame;
         self.rendered(block, width);
-        let Some(rendered) = self.rendered.get_mut(&block.id) else { return Vec::new() };
-        let mut found = Vec::new();
-        let mut text = String::new();
-        rendered.rows_of(block, frame, |at, lines, row| {
-            text.clear();
-            text.extend(lines.row(row).map(|(piece, _)| piece));
-            if !search.places(&text).is_empty() {
-                found.push(at);
-            }
+        let rendered = self.rendered.get_mut(&block.id)?;
+        let mut pieces = rendered.pieces(block, search);
+        let is_beyond = |row: &usize| beyond.is_none_or(|beyond| if forward { *row > beyond } else { *row < beyond });
+        if forward {
+            pieces.retain(|rows| rows.end > 0 && is_beyond(&(rows.end - 1)));
+        } else {
+            pieces.retain(|rows| is_beyond(&rows.start));
+            pieces.reverse();
+        }
+        let found = pieces.into_iter().find_map(|piece| {
+            let mut rows = rendered.rows_found(block, frame, piece, search).into_iter().filter(is_beyond);
+            if forward { rows.next() } else { rows.next_back() }
         });
-        self.held -= rendered.bytes.min(self.held);
-        rendered.bytes = rendered.weigh();
-        self.held += rendered.bytes;
+        self.recount(block.id);
         found
     }
 
@@ -239,10 +283,7 @@ impl Layout for Painter {
         let gutter = if compose::has_gutter(usize::from(width)) { compose::GUTTER } else { 0 };
         let mut text = String::new();
         let mut next = from.0;
-        rendered.rows_of(block, frame, |at, lines, row| {
-            if !(from.0..=to.0).contains(&at) {
-                return;
-            }
+        rendered.rows_of(block, frame, from.0..to.0.saturating_add(1), |at, lines, row| {
             // Rows without lines are blank.
             text.extend(std::iter::repeat_n('\n', at.saturating_sub(next)));
             next = at + 1;
@@ -250,9 +291,7 @@ impl Layout for Painter {
             let last = if at == to.0 { usize::from(to.1) + 1 } else { usize::MAX };
             lines.copy_text(row, first.saturating_sub(gutter)..last.saturating_sub(gutter), &mut text);
         });
-        self.held -= rendered.bytes.min(self.held);
-        rendered.bytes = rendered.weigh();
-        self.held += rendered.bytes;
+        self.recount(block.id);
         text.truncate(text.trim_end_matches([' ', '\n']).len());
         text
     }
@@ -287,32 +326,66 @@ impl Rendered {
         }
     }
 
-    fn grow(&mut self, block: &Block) {
+    /// Lays out what is new within the budget; whether that was all.
+    fn grow(&mut self, block: &Block, budget: &mut usize) -> bool {
+        let text = text_of(block);
         if let Some(document) = &mut self.document {
-            document.grow(text_of(block), is_finished(block));
+            document.grow_within(text, is_finished(block), budget);
         }
         let rows = compose::rows(block, compose::text_width(self.width));
         self.rows_high = rows.len();
         self.rows = Some(rows);
+        self.document.as_ref().is_none_or(|document| document.taken_in() == text.len())
     }
 
-    /// Calls `visit` for every row with its place in the block.
-    fn rows_of(&mut self, block: &Block, frame: u32, mut visit: impl FnMut(usize, &Lines, usize)) {
+    /// Calls `visit` for rows of the block, those of its text before the others, with their places.
+    fn rows_of(&mut self, block: &Block, frame: u32, rows: Range<usize>, mut visit: impl FnMut(usize, &Lines, usize)) {
         let lead = usize::from(self.spaced);
         let text_rows = self.document.as_ref().map_or(0, Document::rows);
         let above = self.head(block);
         if let Some(document) = &mut self.document {
             let first = lead + above;
+            let within = rows.start.saturating_sub(first)..rows.end.saturating_sub(first).min(text_rows);
             let plain = Colours::default();
-            document
-                .draw(text_of(block), frame, 0..text_rows, &plain, |row, lines, line| visit(first + row, lines, line));
+            document.draw(text_of(block), frame, within, &plain, |row, lines, line| visit(first + row, lines, line));
         }
         let width = compose::text_width(self.width);
-        let rows = self.rows.get_or_insert_with(|| compose::rows(block, width));
+        let own = self.rows.get_or_insert_with(|| compose::rows(block, width));
         let first = if above > 0 { lead } else { lead + text_rows };
-        for row in 0..rows.len() {
-            visit(first + row, rows, row);
+        for row in 0..own.len() {
+            if rows.contains(&(first + row)) {
+                visit(first + row, own, row);
+            }
         }
+    }
+
+    /// Rows that may show what is searched for, in ranges from the top. A long text is looked through as it is written,
+    /// and only the pieces that hold the words are rendered.
+    fn pieces(&self, block: &Block, search: &Search) -> Vec<Range<usize>> {
+        let Some(document) = &self.document else { return std::iter::once(0..self.high()).collect() };
+        let first = usize::from(self.spaced) + self.head(block);
+        let texts = document.pieces(text_of(block), |text| search.is_found_in(text));
+        let texts = texts.map(|rows| first + rows.start..first + rows.end);
+        let end = first + document.rows();
+        std::iter::once(0..first).chain(texts).chain(std::iter::once(end..self.high())).collect()
+    }
+
+    /// The rows of a piece that show what is searched for, from the top. Where the end of a row is within the words, it is
+    /// the first.
+    fn rows_found(&mut self, block: &Block, frame: u32, piece: Range<usize>, search: &Search) -> Vec<usize> {
+        let (mut found, mut text) = (Vec::new(), String::new());
+        let first = usize::from(self.spaced) + self.head(block);
+        let is_text =
+            self.document.as_ref().is_some_and(|document| (first..first + document.rows()).contains(&piece.start));
+        let across = is_text.then_some(piece.start);
+        self.rows_of(block, frame, piece, |at, lines, row| {
+            text.clear();
+            text.extend(lines.row(row).map(|(piece, _)| piece));
+            if search.is_found_in(&text) {
+                found.push(at);
+            }
+        });
+        if found.is_empty() { across.into_iter().collect() } else { found }
     }
 
     /// Rows of a head above the text; an answer has a foot below it instead.
@@ -418,3 +491,6 @@ fn print(block: &Block) -> (usize, usize, u8) {
         Kind::Marker(marker) => (marker.text.len(), 0, 0),
     }
 }
+
+#[cfg(test)]
+mod tests;

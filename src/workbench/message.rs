@@ -103,6 +103,8 @@ pub enum Message {
     ApprovalArmed,
     /// One second has passed while something on the screen shows time.
     Second,
+    /// What was too much for one turn goes on: see [`super::Model::is_behind`].
+    GoOn,
     /// The program was continued after a suspend: everything is drawn again.
     Resumed,
     /// Every directive that can be named, those of the project first.
@@ -164,6 +166,7 @@ impl Message {
             Self::ApprovalTold { .. } => "approval_told",
             Self::ApprovalArmed => "approval_armed",
             Self::Second => "second",
+            Self::GoOn => "go on",
             Self::Resumed => "resumed",
             Self::Directives(_) => "directives",
             Self::Items(_) => "items",

@@ -12,6 +12,7 @@ use super::overlay::Overlay;
 use super::pointer::Pointer;
 use super::reading::Reading;
 use super::scroll::Position;
+use super::sheet::Sheet;
 use super::shelf::Shelf;
 use super::transcript::{BlockId, Transcript};
 use crate::commands::{Context, Keymap};
@@ -103,7 +104,7 @@ pub struct Waits {
 
 impl Waits {
     pub(super) fn command(&self) -> Command {
-        Command::Submit { text: self.text.clone(), mode: self.mode, images: self.images.clone() }
+        Command::Submit { text: self.text.to_string(), mode: self.mode, images: self.images.clone() }
     }
 }
 
@@ -282,6 +283,12 @@ impl Model {
         std::mem::take(&mut self.changed)
     }
 
+    /// Whether something on the screen is not done: it goes on with every change, and [`super::Message::GoOn`] is one.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.sheet().is_some_and(Sheet::is_behind)
+    }
+
     /// Whether the screen shows time: while it does, [`super::Message::Second`] is wanted once a second.
     #[must_use]
     pub fn shows_time(&self) -> bool {
@@ -304,7 +311,7 @@ impl Model {
     pub fn queued(&self) -> impl Iterator<Item = (&str, PromptMode)> {
         let confirmed = self.queue().iter().map(|prompt| (prompt.text.as_str(), prompt.mode));
         let waits = self.waits.iter().filter(|waits| waits.block.is_none());
-        confirmed.chain(waits.map(|waits| (waits.text.as_str(), waits.mode)))
+        confirmed.chain(waits.map(|waits| (&*waits.text, waits.mode)))
     }
 
     #[must_use]

@@ -218,7 +218,7 @@ impl Model {
         let in_page = self.sheet().is_some();
         let mut change = |change: fn(&mut String)| {
             if in_page {
-                self.with_sheet(|sheet, rows| sheet.edit_search(rows, change));
+                self.with_sheet(|sheet, _| sheet.edit_search(change));
             } else {
                 self.edit_search(layout, change);
             }

@@ -38,7 +38,7 @@ pub struct Search {
 
 impl Search {
     /// Looks for other words. Upper and lower case differ only when they hold a capital.
-    pub(super) fn set(&mut self, text: String) {
+    pub(crate) fn set(&mut self, text: String) {
         let exact = text.chars().any(char::is_uppercase);
         let pattern = RegexBuilder::new(&regex::escape(&text)).case_insensitive(!exact).build();
         // Words that are too many for a pattern are not found.
@@ -52,9 +52,14 @@ impl Search {
         self.pattern.iter().flat_map(|pattern| pattern.find_iter(text)).map(|found| found.range()).collect()
     }
 
+    /// Whether the words are in `text`.
+    #[must_use]
+    pub fn is_found_in(&self, text: &str) -> bool {
+        self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
+    }
+
     fn is_in(&self, block: &Block) -> bool {
-        let pattern = self.pattern.as_ref();
-        pattern.is_some_and(|pattern| block.texts().iter().any(|text| pattern.is_match(text)))
+        block.texts().iter().any(|text| self.is_found_in(text))
     }
 }
 
@@ -246,23 +251,21 @@ impl Model {
                 continue;
             }
             let id = block.id;
-            let mut lines = layout.find(block, width, &search);
-            if lines.is_empty() && !block.open {
+            let mut first = layout.find(block, width, &search, None, forward);
+            if first.is_none() && !block.open {
                 // What was found is folded away.
                 if let Some(block) = self.transcript.block_mut(id) {
                     block.open = true;
                     block.revision += 1;
                 }
-                lines = self.transcript.get(index).map(|block| layout.find(block, width, &search)).unwrap_or_default();
+                let block = self.transcript.get(index);
+                first = block.and_then(|block| layout.find(block, width, &search, None, forward));
             }
-            if lines.is_empty() {
-                lines.push(0); // across the end of a row
-            }
-            let line = match (distance, forward) {
-                (0, true) => lines.into_iter().find(|line| *line > search.line),
-                (0, false) => lines.into_iter().rev().find(|line| *line < search.line),
-                (_, true) => lines.first().copied(),
-                (_, false) => lines.last().copied(),
+            let line = match (distance, first, self.transcript.get(index)) {
+                (0, Some(_), Some(block)) => layout.find(block, width, &search, Some(search.line), forward),
+                (0, _, _) => (!forward && search.line > 0).then_some(0),
+                // Where it is not shown at all, the block is.
+                (_, first, _) => first.or(Some(0)),
             };
             if let Some(line) = line {
                 found = Some((index, line));

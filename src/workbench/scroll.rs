@@ -12,8 +12,25 @@ pub trait Layout {
     /// Rows of `block` in a transcript of `width` columns.
     fn height(&mut self, block: &Block, width: u16) -> usize;
 
-    /// Rows of `block` that show what is searched for, from the top.
-    fn find(&mut self, block: &Block, width: u16, search: &Search) -> Vec<usize>;
+    /// Rows it will have when all of it is laid out, about: see [`Self::is_behind`].
+    fn whole_height(&mut self, block: &Block, width: u16) -> usize {
+        self.height(block, width)
+    }
+
+    /// Whether some text was more than could be laid out for one frame. The next goes on with it, and heights grow.
+    fn is_behind(&self) -> bool {
+        false
+    }
+
+    /// A row of `block` that shows what is searched for: the first of those beyond a row, or the last before it.
+    fn find(
+        &mut self,
+        block: &Block,
+        width: u16,
+        search: &Search,
+        beyond: Option<usize>,
+        forward: bool,
+    ) -> Option<usize>;
 
     /// The text of `block` from one cell (row and column of the block) to another, as it was written: without marks,
     /// without the ends of rows that wrapping made, without blanks at the ends of lines.
@@ -178,7 +195,8 @@ impl Model {
     pub(super) fn settle_view(&mut self, layout: &mut dyn Layout) -> Option<Effect> {
         let area = geometry::regions(self).transcript;
         let (width, rows) = (area.width, usize::from(area.height));
-        if self.position != Position::Follow {
+        // A view whose block is still laid out has not come to its end.
+        if self.position != Position::Follow && !layout.is_behind() {
             if self.shows_end(layout, width, rows) {
                 self.follow();
             } else {
@@ -216,7 +234,7 @@ impl Model {
         let held = match self.position {
             Position::Follow => None,
             Position::At { block, line } => {
-                let height = self.transcript.block(block).map_or(0, |block| layout.height(block, before));
+                let height = self.transcript.block(block).map_or(0, |block| layout.whole_height(block, before));
                 Some((block, line, height))
             }
         };
@@ -227,7 +245,7 @@ impl Model {
             && width != before
             && let Some(block) = self.transcript.block(id)
         {
-            let line = line * layout.height(block, width) / height.max(1);
+            let line = line * layout.whole_height(block, width) / height.max(1);
             self.position = Position::At { block: id, line };
         }
         self.changed = true;

@@ -103,23 +103,34 @@ impl SheetLine {
     }
 }
 
+/// Bytes of a page that are wrapped and looked through in one turn: some 10 ms of work.
+const WORK_MOST: usize = 256 << 10;
+/// What a row costs at least of that.
+const ROW_LEAST: usize = 16;
+
 /// A page on the screen, over the layers it was opened from.
 #[derive(Clone, Debug)]
 pub struct Sheet {
     pub page: Page,
-    /// The lines as they are wrapped: bytes of a line.
+    /// The lines as they are wrapped: bytes of a line. A long page comes in several turns.
     pub rows: Vec<Row>,
     /// Columns in which they are wrapped.
     width: usize,
     /// First row on the screen.
     pub top: usize,
+    /// What is to be the first, once it is wrapped: a line, and a byte of it.
+    goal: Option<(usize, usize)>,
     pub search: Option<Search>,
     /// Rows where something was found.
     pub hits: Vec<usize>,
     /// The one gone to, by its place in `hits`.
     pub hit: usize,
+    /// Rows that were looked through.
+    searched: usize,
     /// Where the search began.
     origin: usize,
+    /// Whether the first place from there on was not gone to yet.
+    seeks: bool,
     pub(super) under: Box<Picker>,
 }
 
@@ -131,28 +142,85 @@ pub struct Row {
 }
 
 impl Sheet {
-    fn new(page: Page, width: usize, under: Box<Picker>) -> Self {
-        let mut sheet =
-            Self { page, rows: Vec::new(), width: 0, top: 0, search: None, hits: Vec::new(), hit: 0, origin: 0, under };
-        sheet.wrap(width);
-        sheet
+    fn new(page: Page, under: Box<Picker>) -> Self {
+        Self {
+            page,
+            rows: Vec::new(),
+            width: 0,
+            top: 0,
+            goal: None,
+            search: None,
+            hits: Vec::new(),
+            hit: 0,
+            searched: 0,
+            origin: 0,
+            seeks: false,
+            under,
+        }
     }
 
-    /// Wraps the lines anew where the width has changed; the line at the top stays there.
-    pub(super) fn wrap(&mut self, width: usize) {
-        if width == self.width {
-            return;
+    /// Whether some of it is not wrapped or looked through yet: another turn goes on with it.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        !self.is_wrapped() || !self.is_looked_through()
+    }
+
+    fn is_wrapped(&self) -> bool {
+        self.wrapped_to().0 >= self.page.lines.len()
+    }
+
+    fn is_looked_through(&self) -> bool {
+        let looks = self.search.as_ref().is_some_and(|search| !search.text.is_empty());
+        !looks || (self.is_wrapped() && self.searched == self.rows.len())
+    }
+
+    /// The line and the byte of it at which the next row begins.
+    fn wrapped_to(&self) -> (usize, usize) {
+        let Some(row) = self.rows.last() else { return (0, 0) };
+        let line = self.page.lines.get(row.line).map_or(0, |line| line.text.len());
+        if row.bytes.end < line { (row.line, row.bytes.end) } else { (row.line + 1, 0) }
+    }
+
+    /// Wraps and looks through as much as a turn allows, anew where the width has changed: what is at the top stays
+    /// there.
+    pub(super) fn go_on(&mut self, width: usize, height: usize) {
+        if width != self.width {
+            let top = self.rows.get(self.top).map(|row| (row.line, row.bytes.start));
+            self.goal = self.goal.or(top);
+            (self.width, self.top) = (width, 0);
+            self.rows.clear();
+            self.look_anew();
         }
-        let line = self.rows.get(self.top).map_or(0, |row| row.line);
-        self.width = width;
-        self.rows = wrapped(&self.page.lines, width);
-        self.top = self.rows.partition_point(|row| row.line < line);
-        self.look();
+        let mut budget = WORK_MOST;
+        self.wrap(&mut budget);
+        self.reach_goal(height);
+        self.look(&mut budget, height);
+    }
+
+    fn wrap(&mut self, budget: &mut usize) {
+        let width = self.width.max(1);
+        while *budget > 0 {
+            let (line, start) = self.wrapped_to();
+            let Some(text) = self.page.lines.get(line).and_then(|line| line.text.get(start..)) else { return };
+            let length = row_end(text, width);
+            *budget -= length.max(ROW_LEAST).min(*budget);
+            self.rows.push(Row { line, bytes: start..start + length });
+        }
+    }
+
+    fn reach_goal(&mut self, height: usize) {
+        let Some(goal) = self.goal else { return };
+        let row = self.rows.partition_point(|row| (row.line, row.bytes.start) <= goal).saturating_sub(1);
+        if self.is_wrapped() || row + height < self.rows.len() {
+            (self.top, self.goal) = (row, None);
+            self.settle(height);
+        }
     }
 
     /// Scrolls by rows; the last row stays at the bottom.
     pub(super) fn step(&mut self, step: isize, height: usize) {
         self.top = self.top.saturating_add_signed(step);
+        self.goal = None;
         self.settle(height);
     }
 
@@ -164,8 +232,8 @@ impl Sheet {
     fn go_to_layer(&mut self, id: &str, height: usize) {
         let line = self.page.lines.iter().position(|line| line.layer.as_deref() == Some(id));
         if let Some(line) = line {
-            self.top = self.rows.partition_point(|row| row.line < line);
-            self.settle(height);
+            self.goal = Some((line, 0));
+            self.reach_goal(height);
         }
     }
 
@@ -207,20 +275,17 @@ impl Sheet {
         let mut search = Search::default();
         (search.writing, search.found) = (true, true);
         self.search = Some(search);
-        self.look();
+        self.look_anew();
     }
 
     /// Changes the words and goes to the first place from where the search began.
-    pub(super) fn edit_search(&mut self, height: usize, change: impl FnOnce(&mut String)) {
+    pub(super) fn edit_search(&mut self, change: impl FnOnce(&mut String)) {
         let Some(search) = &mut self.search else { return };
         let mut text = std::mem::take(&mut search.text);
         change(&mut text);
         search.set(text);
-        self.look();
-        let origin = self.origin;
-        self.hit = self.hits.iter().position(|row| *row >= origin).unwrap_or(0);
-        self.top = origin;
-        self.show_hit(height);
+        self.look_anew();
+        (self.top, self.seeks) = (self.origin, true);
     }
 
     fn accept_search(&mut self) {
@@ -237,7 +302,7 @@ impl Sheet {
             self.top = self.origin;
         }
         self.search = None;
-        self.hits.clear();
+        self.look_anew();
     }
 
     /// Goes to the next place or the one before, round the ends.
@@ -245,6 +310,7 @@ impl Sheet {
         let count = self.hits.len();
         if count > 0 {
             self.hit = if forward { (self.hit + 1) % count } else { (self.hit + count - 1) % count };
+            self.seeks = false;
             self.show_hit(height);
         }
     }
@@ -257,19 +323,51 @@ impl Sheet {
         self.settle(height);
     }
 
-    /// Finds every place of the words.
-    fn look(&mut self) {
+    fn look_anew(&mut self) {
         self.hits.clear();
-        let Some(search) = &mut self.search else { return };
-        for (number, line) in self.page.lines.iter().enumerate() {
-            for place in search.places(&line.text) {
-                let after = |row: &Row| row.line < number || (row.line == number && row.bytes.start <= place.start);
-                self.hits.push(self.rows.partition_point(after).saturating_sub(1));
+        self.searched = 0;
+    }
+
+    /// Finds the places of the words in what is wrapped.
+    fn look(&mut self, budget: &mut usize, height: usize) {
+        let Some(search) = &self.search else { return };
+        while let Some(first) = self.rows.get(self.searched)
+            && *budget > 0
+        {
+            let rows = self.rows.get(self.searched..).unwrap_or_default();
+            let (line, start) = (first.line, first.bytes.start);
+            let rows = rows.iter().take_while(|row| row.line == line && row.bytes.start - start < *budget);
+            let (count, end) = rows.fold((0, start), |(count, _), row| (count + 1, row.bytes.end));
+            let text = self.page.lines.get(line).map_or("", |line| line.text.as_str());
+            // What begins in these rows may end in later ones.
+            let reach = text.ceil_char_boundary((end + 4 * search.text.len()).min(text.len()));
+            for place in search.places(text.get(start..reach).unwrap_or_default()) {
+                let at = start + place.start;
+                if at >= end {
+                    break;
+                }
+                let row = self.rows.partition_point(|row| (row.line, row.bytes.start) <= (line, at)).saturating_sub(1);
+                if self.hits.last() != Some(&row) {
+                    self.hits.push(row);
+                }
+            }
+            self.searched += count;
+            *budget -= (end - start).max(ROW_LEAST).min(*budget);
+        }
+        let is_done = self.is_looked_through();
+        if let Some(search) = &mut self.search {
+            search.found = !self.hits.is_empty() || search.text.is_empty() || !is_done;
+        }
+        if is_done {
+            self.hit = self.hit.min(self.hits.len().saturating_sub(1));
+        }
+        if self.seeks {
+            let place = self.hits.iter().position(|row| *row >= self.origin).or_else(|| is_done.then_some(0));
+            if let Some(place) = place {
+                (self.hit, self.seeks) = (place, false);
+                self.show_hit(height);
             }
         }
-        self.hits.dedup();
-        search.found = !self.hits.is_empty() || search.text.is_empty();
-        self.hit = self.hit.min(self.hits.len().saturating_sub(1));
     }
 
     /// All of it, for the clipboard.
@@ -279,40 +377,43 @@ impl Sheet {
     }
 }
 
-/// Wraps lines to `width` columns, after a blank where one fits.
-fn wrapped(lines: &[SheetLine], width: usize) -> Vec<Row> {
-    let width = width.max(1);
-    let mut rows = Vec::with_capacity(lines.len());
-    for (line, SheetLine { text, .. }) in lines.iter().enumerate() {
-        rows.extend(row_ends(text, width).into_iter().map(|bytes| Row { line, bytes }));
-    }
-    rows
-}
-
 /// The rows of one line, as bytes of it: each ends after a blank where one fits.
 pub(super) fn row_ends(text: &str, width: usize) -> Vec<Range<usize>> {
-    if text.len() <= width {
-        return std::iter::once(0..text.len()).collect();
-    }
     let mut rows = Vec::new();
-    let (mut start, mut used) = (0, 0);
-    // Behind the last blank: byte, and columns from the row's start.
-    let mut blank: Option<(usize, usize)> = None;
-    for (at, grapheme) in text.grapheme_indices(true) {
-        let wide = grapheme.width();
-        if used + wide > width && at > start {
-            let (end, dropped) = blank.take().filter(|(end, _)| *end > start).unwrap_or((at, used));
-            rows.push(start..end);
-            start = end;
-            used -= dropped;
+    let mut start = 0;
+    loop {
+        let end = start + row_end(text.get(start..).unwrap_or_default(), width.max(1));
+        rows.push(start..end);
+        if end >= text.len() {
+            return rows;
         }
-        used += wide;
+        start = end;
+    }
+}
+
+/// Bytes of the first row of what is left of a line. Looks little further than that row.
+fn row_end(text: &str, width: usize) -> usize {
+    /// Bytes of a row with letters that take no room.
+    const MOST: usize = 4 << 10;
+    let near = text.as_bytes().get(..=width).unwrap_or(text.as_bytes());
+    if near.iter().all(|byte| matches!(byte, b' '..=b'~')) {
+        if near.len() <= width {
+            return near.len();
+        }
+        let blank = near.get(..width).and_then(|row| row.iter().rposition(|byte| *byte == b' '));
+        return blank.map_or(width, |blank| blank + 1);
+    }
+    let (mut used, mut blank) = (0, None);
+    for (at, grapheme) in text.grapheme_indices(true) {
+        used += grapheme.width();
+        if (used > width || at > MOST) && at > 0 {
+            return blank.unwrap_or(at);
+        }
         if grapheme == " " {
-            blank = Some((at + 1, used));
+            blank = Some(at + 1);
         }
     }
-    rows.push(start..text.len());
-    rows
+    text.len()
 }
 
 impl RequestShown {
@@ -418,7 +519,8 @@ impl Model {
                 (None, Box::new(picker))
             }
             Some(Overlay::Sheet(sheet)) => {
-                let Sheet { page, top, search, origin, under, .. } = sheet;
+                let top = sheet.rows.get(sheet.top).map(|row| (row.line, row.bytes.start));
+                let Sheet { page, search, origin, under, .. } = sheet;
                 (Some((page, top, search, origin)), under)
             }
             other => {
@@ -426,20 +528,17 @@ impl Model {
                 return;
             }
         };
-        let mut sheet = Sheet::new(page, 1, under);
+        let mut sheet = Sheet::new(page, under);
         if let Some((before, top, search, origin)) = before {
             let same = std::mem::discriminant(&before.view) == std::mem::discriminant(&sheet.page.view);
             (sheet.search, sheet.origin) = (search, origin);
-            sheet.top = if same { top } else { 0 };
+            sheet.goal = top.filter(|top| same && *top > (0, 0));
         }
         self.overlay = Some(Overlay::Sheet(sheet));
-        let (width, opened) = (geometry::sheet_width(self), chosen);
+        let width = geometry::sheet_width(self);
         self.with_sheet(|sheet, height| {
-            let top = sheet.top;
-            sheet.wrap(width);
-            sheet.top = top;
-            sheet.settle(height);
-            if let Some(id) = opened.filter(|_| top == 0) {
+            sheet.go_on(width, height);
+            if let Some(id) = chosen.filter(|_| sheet.top == 0 && sheet.goal.is_none()) {
                 sheet.go_to_layer(&id, height);
             }
         });
@@ -464,12 +563,93 @@ impl Model {
 
 #[cfg(test)]
 mod tests {
+    use super::super::overlay::PickerKind;
     use super::*;
 
     fn rows(text: &str, width: usize) -> Vec<String> {
         let lines: Vec<SheetLine> = text.lines().map(|line| SheetLine::new(Sort::Plain, line)).collect();
-        let rows = wrapped(&lines, width);
-        rows.into_iter().map(|row| lines[row.line].text.get(row.bytes).unwrap().to_owned()).collect()
+        let rows = |line: &SheetLine| {
+            row_ends(&line.text, width)
+                .into_iter()
+                .map(|row| line.text.get(row).unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
+        lines.iter().flat_map(rows).collect()
+    }
+
+    fn sheet(text: &str) -> Sheet {
+        let lines = text.lines().map(|line| SheetLine::new(Sort::Plain, line)).collect();
+        let page = Page { view: View::Text, title: String::new(), lines, copy: None, of: String::new() };
+        Sheet::new(page, Box::new(Picker::new(PickerKind::Layers, Vec::new(), false)))
+    }
+
+    /// Goes on until it is done; how many turns that took.
+    fn finish(sheet: &mut Sheet, width: usize) -> usize {
+        let mut turns = 0;
+        while turns == 0 || sheet.is_behind() {
+            sheet.go_on(width, 20);
+            turns += 1;
+        }
+        turns
+    }
+
+    #[test]
+    fn a_long_page_comes_in_several_turns_and_is_the_same() {
+        let text = format!(
+            "first\n{}\n\n{}needle and more\nlast 漢字",
+            "wide 漢字 and words ".repeat(40_000),
+            "x".repeat(300_000)
+        );
+        let mut page = sheet(&text);
+        let turns = finish(&mut page, 40);
+        assert!(turns > text.len() / WORK_MOST, "{turns}");
+        let expected: Vec<Row> = page
+            .page
+            .lines
+            .iter()
+            .enumerate()
+            .flat_map(|(line, said)| row_ends(&said.text, 40).into_iter().map(move |bytes| Row { line, bytes }))
+            .collect();
+        assert!(page.rows == expected);
+        // What was looked for is gone to as soon as it is found, wherever the search began.
+        page.start_search();
+        page.edit_search(|text| text.push_str("NEEDLE and"));
+        page.go_on(40, 20);
+        assert!(page.is_behind() && page.search.as_ref().is_some_and(|search| search.found), "nobody knows yet");
+        finish(&mut page, 40);
+        assert!(!page.search.as_ref().is_some_and(|search| search.found), "capitals find only themselves");
+        page.edit_search(|text| *text = "needle and".into());
+        finish(&mut page, 40);
+        assert_eq!(page.hits.len(), 1);
+        assert!((page.top..page.top + 20).contains(&page.hits[0]));
+        // Narrower, what is at the top stays there.
+        let at = |page: &Sheet| (page.rows[page.top].line, page.rows[page.top].bytes.clone());
+        let (line, before) = at(&page);
+        finish(&mut page, 23);
+        let (now, after) = at(&page);
+        assert!(now == line && after.contains(&before.start), "{before:?} {after:?}");
+        assert_eq!(page.hits.len(), 1);
+    }
+
+    #[test]
+    fn places_are_found_where_the_piece_that_is_looked_through_ends() {
+        let text = "ab ".repeat(WORK_MOST);
+        let mut page = sheet(&text);
+        page.start_search();
+        page.edit_search(|text| text.push_str("b ab a"));
+        finish(&mut page, 10);
+        let expected: Vec<usize> =
+            (0..page.rows.len()).filter(|row| *row + 1 < page.rows.len() || page.rows[*row].bytes.len() > 6).collect();
+        assert_eq!(page.hits.len(), expected.len());
+        assert_eq!(page.hits, expected);
+    }
+
+    #[test]
+    fn letters_without_room_make_no_endless_row() {
+        let rows = row_ends(&"\u{200b}".repeat(20_000), 10);
+        assert!(rows.len() > 10 && rows.iter().all(|row| row.len() < 5_000), "{}", rows.len());
+        assert_eq!(row_ends("", 10).len(), 1);
+        assert_eq!(row_ends("abc\tdef  ghi", 9), [0..9, 9..12]);
     }
 
     #[test]

@@ -32,15 +32,17 @@ impl Layout for Lines {
         }
     }
 
-    fn find(&mut self, block: &Block, _width: u16, search: &Search) -> Vec<usize> {
+    fn find(&mut self, block: &Block, _: u16, search: &Search, beyond: Option<usize>, forward: bool) -> Option<usize> {
         let text = match &block.kind {
             Kind::Answer(answer) => &answer.text,
             Kind::Prompt(prompt) => &prompt.text,
             Kind::Tool(tool) if block.open => &tool.output,
-            Kind::Thinking(_) | Kind::Tool(_) | Kind::Marker(_) => return Vec::new(),
+            Kind::Thinking(_) | Kind::Tool(_) | Kind::Marker(_) => return None,
         };
-        let lines = text.lines().enumerate().filter(|(_, line)| !search.places(line).is_empty());
-        lines.map(|(line, _)| line + 1).collect()
+        let is_beyond = |row: &usize| beyond.is_none_or(|beyond| if forward { *row > beyond } else { *row < beyond });
+        let lines = text.lines().enumerate().filter(|(_, line)| search.is_found_in(line));
+        let mut rows = lines.map(|(line, _)| line + 1).filter(is_beyond).collect::<Vec<_>>().into_iter();
+        if forward { rows.next() } else { rows.next_back() }
     }
 
     fn text(&mut self, _block: &Block, _width: u16, from: (usize, u16), to: (usize, u16)) -> String {

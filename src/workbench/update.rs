@@ -92,6 +92,10 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.second();
             Vec::new()
         }
+        Message::GoOn => {
+            model.changed |= model.is_behind();
+            Vec::new()
+        }
         Message::Resumed => {
             model.changed = true;
             vec![Effect::Redraw]
@@ -145,7 +149,7 @@ impl Model {
             Some(Overlay::Picker(picker)) if picker.filtering => picker.type_letter(letter),
             Some(Overlay::Form(form)) => form.edit(|field| field.type_letter(letter)),
             Some(Overlay::Sheet(sheet)) if sheet.is_searching() => {
-                self.with_sheet(|sheet, rows| sheet.edit_search(rows, |text| text.push(letter)));
+                self.with_sheet(|sheet, _| sheet.edit_search(|text| text.push(letter)));
             }
             Some(_) => return Vec::new(),
             None if self.reading.is_some() => {
@@ -173,7 +177,7 @@ impl Model {
             }
             Some(Overlay::Form(form)) => form.edit(|field| field.paste(text)),
             Some(Overlay::Sheet(sheet)) if sheet.is_searching() => {
-                self.with_sheet(|sheet, rows| sheet.edit_search(rows, |text| text.push_str(line)));
+                self.with_sheet(|sheet, _| sheet.edit_search(|text| text.push_str(line)));
             }
             Some(_) => return Vec::new(),
             None if is_searching(self.reading.as_ref()) => self.edit_search(layout, |text| text.push_str(line)),
@@ -253,7 +257,7 @@ impl Model {
         self.wrap_form();
         self.refill(PickerKind::Palette);
         let width = geometry::sheet_width(self);
-        self.with_sheet(|sheet, _| sheet.wrap(width));
+        self.with_sheet(|sheet, height| sheet.go_on(width, height));
         debug_assert!(self.link == Link::Draft || self.link == Link::Starting || self.thread.is_some());
         let older = self.settle_view(layout);
         older.into_iter().chain(self.want_colours(layout)).collect()

@@ -121,6 +121,20 @@ impl Call {
         self.event(&json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}}));
     }
 
+    /// Answers with a call of a tool.
+    pub fn tool(self, name: &str, input: &Value) {
+        let call = json!({"type": "tool_use", "id": "toolu_1", "name": name, "input": {}});
+        self.event(&json!({"type": "message_start", "message": {"id": "msg_1", "type": "message", "role": "assistant",
+            "model": "test", "content": [], "stop_reason": null, "usage": {"input_tokens": 11, "output_tokens": 1}}}));
+        self.event(&json!({"type": "content_block_start", "index": 0, "content_block": call}));
+        let input = json!({"type": "input_json_delta", "partial_json": input.to_string()});
+        self.event(&json!({"type": "content_block_delta", "index": 0, "delta": input}));
+        self.event(&json!({"type": "content_block_stop", "index": 0}));
+        self.event(&json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"},
+            "usage": {"output_tokens": 12}}));
+        self.event(&json!({"type": "message_stop"}));
+    }
+
     /// Ends the answer as it should.
     pub fn end(self) {
         self.event(&json!({"type": "content_block_stop", "index": 0}));

@@ -27,7 +27,7 @@ const LONGEST_BLOCK: usize = 32 << 10;
 /// Text that is looked at first when searching for closed blocks.
 const WINDOW: usize = 4 << 10;
 
-/// Text in one segment of an open code block.
+/// Text in one segment of an open code block; a longer line is cut.
 const CODE_SEGMENT: usize = 4 << 10;
 
 /// Code beyond this has no colours: working them out takes seconds.
@@ -69,12 +69,14 @@ struct CodeBlock {
 }
 
 impl CodeBlock {
-    /// What of its code can have colours, in which language.
+    /// What of its code can have colours, in which language. Code with a line that was cut has none: nobody wrote it to
+    /// be read.
     fn code(&self, text: &str) -> Option<(String, String)> {
         let language = fence::language(text.get(self.opened..self.start)?)?;
         let source = text.get(self.start..self.end?)?;
         let source = source.get(..source.floor_char_boundary(LONGEST_COLOURED))?;
-        (!source.trim().is_empty()).then(|| (language.to_owned(), fence::bare_code(source, self.indent)))
+        let is_cut = source.split('\n').any(|line| line.len() > CODE_SEGMENT);
+        (!is_cut && !source.trim().is_empty()).then(|| (language.to_owned(), fence::bare_code(source, self.indent)))
     }
 }
 
@@ -143,6 +145,16 @@ impl Document {
 
     /// Takes in what was added to `text` since the last call. `finished` tells that nothing more comes.
     pub fn grow(&mut self, text: &str, finished: bool) {
+        self.grow_within(text, finished, &mut { usize::MAX });
+    }
+
+    /// The same for `budget` further bytes at most; what was taken in is taken off that.
+    pub(super) fn grow_within(&mut self, text: &str, finished: bool, budget: &mut usize) {
+        let known = self.tail_of.unwrap_or(0);
+        let end = text.ceil_char_boundary(known.saturating_add(*budget).min(text.len()));
+        *budget -= end.saturating_sub(known).min(*budget);
+        let finished = finished && end == text.len();
+        let text = text.get(..end).unwrap_or(text);
         let in_code = self.codes.last().is_some_and(|code| code.end.is_none());
         if self.tail_of == Some(text.len()) && !(finished && (in_code || self.consumed < text.len())) {
             return;
@@ -153,6 +165,11 @@ impl Document {
         }
         self.render_tail(text);
         self.tail_of = Some(text.len());
+    }
+
+    /// Bytes of the text that were taken in.
+    pub(super) fn taken_in(&self) -> usize {
+        self.tail_of.unwrap_or(0)
     }
 
     /// Rows so far.
@@ -186,6 +203,19 @@ impl Document {
                 segment.lines = None;
             }
         }
+    }
+
+    /// The rows of pieces whose text is one that `holds` wants, from the top.
+    pub(super) fn pieces(&self, text: &str, holds: impl Fn(&str) -> bool) -> impl Iterator<Item = Range<usize>> {
+        let frozen = self.frozen_rows();
+        let tail = (self.consumed..self.taken_in(), frozen..self.rows());
+        let segments = self.segments.iter();
+        let segments =
+            segments.map(|segment| (segment.start..segment.end, segment.first_row..segment.first_row + segment.rows));
+        segments
+            .chain(std::iter::once(tail))
+            .filter(move |(bytes, rows)| !rows.is_empty() && text.get(bytes.clone()).is_some_and(&holds))
+            .map(|(_, rows)| rows)
     }
 
     /// The first closed code within these rows whose colours are not known.
@@ -267,12 +297,12 @@ impl Document {
         let mut at = from;
         loop {
             let rest = text.get(at..).unwrap_or_default();
-            let line = match rest.find('\n') {
-                Some(end) => rest.get(..=end).unwrap_or(rest),
-                None if finished && !rest.is_empty() => rest,
+            let (line, is_cut) = match code_line(rest) {
+                Some(line) => line,
+                None if finished && !rest.is_empty() => (rest, false),
                 None => break,
             };
-            if fence.is_closed_by(line) {
+            if !is_cut && self.begins_code_line(text, at) && fence.is_closed_by(line) {
                 self.freeze_code(text, from, at, fence);
                 self.close_code(text, at);
                 self.consumed = at + line.len();
@@ -288,6 +318,12 @@ impl Document {
         self.freeze_code(text, from, at, fence);
         self.consumed = at;
         false
+    }
+
+    /// Whether a line of the open code begins at `at`, and not the rest of one that was cut.
+    fn begins_code_line(&self, text: &str, at: usize) -> bool {
+        let start = self.codes.last().map_or(0, |code| code.start);
+        at == start || text.as_bytes().get(at.wrapping_sub(1)) == Some(&b'\n')
     }
 
     /// Adds whole code lines to the last segment while that is short, otherwise to a new one.
@@ -472,7 +508,8 @@ impl Document {
         match &self.state {
             State::Code(fence) => {
                 // What may become the closing line is not shown as code.
-                if !rest.is_empty() && !fence.may_close(rest) {
+                let may_close = self.begins_code_line(text, self.consumed) && fence.may_close(rest);
+                if !rest.is_empty() && !may_close {
                     self.tail = render_segment(rest, Sort::CodeLines { indent: fence.indent }, self.look);
                 }
             }
@@ -556,6 +593,18 @@ fn window_of(text: &str, length: usize) -> (&str, bool) {
         Some(end) if length + end + 1 < text.len() => (text.get(..=length + end).unwrap_or(text), false),
         None if longest < text.len() => (text.get(..text.floor_char_boundary(longest)).unwrap_or(text), false),
         _ => (text, true),
+    }
+}
+
+/// The first line of open code, if it is whole; a longer one than a segment holds is cut, which the flag tells.
+fn code_line(rest: &str) -> Option<(&str, bool)> {
+    let near = rest.as_bytes().get(..rest.len().min(CODE_SEGMENT + 1))?;
+    match near.iter().position(|byte| *byte == b'\n') {
+        Some(end) => rest.get(..=end).map(|line| (line, false)),
+        None if rest.len() > CODE_SEGMENT => {
+            rest.get(..rest.floor_char_boundary(CODE_SEGMENT)).map(|line| (line, true))
+        }
+        None => None,
     }
 }
 

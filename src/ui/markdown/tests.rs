@@ -127,6 +127,46 @@ fn long_blocks_are_cut_at_the_same_places() {
     assert_eq!(in_pieces(&text, 50, |end| 700 + end % 911), rows);
 }
 
+#[test]
+fn a_long_line_of_code_is_cut_at_the_same_places() {
+    let long = "let mut x = 1; ".repeat(900);
+    for text in [
+        format!("```\nfirst\n{long}\nlast\n```\nend"),
+        format!("  ```rs\n  {long}```\n  more\n  ```\nend"),
+        format!("```\n{}\nin it\n```\nend", "`".repeat(9_000)),
+        format!("```\n{}```\n```\nend", "x".repeat(CODE_SEGMENT)),
+        format!("```\n{long}"),
+    ] {
+        let rows = whole(&text, 50);
+        assert!(rows.iter().all(|row| columns(row) <= 50));
+        assert!(rows.len() > 80 && (rows[rows.len() - 1] == "end" || !text.ends_with("end")), "{:?}", rows.last());
+        assert_eq!(in_pieces(&text, 50, |_| 4_096), rows);
+        assert_eq!(in_pieces(&text, 50, |end| 100 + end % 911), rows);
+        let mut document = Document::new(50, Role::Markdown, false);
+        document.grow(&text, true);
+        let before = texts(&mut document, &text);
+        document.forget(9);
+        assert_eq!(texts(&mut document, &text), before);
+        assert_eq!(document.uncoloured(&text, &(0..9_999), &Colours::default()), None);
+    }
+}
+
+#[test]
+fn a_budget_changes_when_and_not_what() {
+    let paragraph = "word and more words ".repeat(2_000);
+    let text = format!("{paragraph}\n\n```\n{}```\n\n漢字{}", "let x = 1;\n".repeat(3_000), "字 ".repeat(9_000));
+    let mut document = Document::new(50, Role::Markdown, false);
+    let mut calls = 0;
+    while document.taken_in() < text.len() {
+        let mut budget = 7_001;
+        document.grow_within(&text, true, &mut budget);
+        assert!(budget == 0 || document.taken_in() == text.len());
+        calls += 1;
+    }
+    assert_eq!(calls, text.len().div_ceil(7_001));
+    assert_eq!(texts(&mut document, &text), whole(&text, 50));
+}
+
 fn markdownish() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         Just("\n".to_owned()),

@@ -185,6 +185,13 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
         Overlay::Sheet(sheet) if sheet.is_searching() => {
             &[(CommandId::SearchAccept, "keep"), (CommandId::SearchDrop, "give up")]
         }
+        Overlay::Sheet(sheet) if sheet.search.is_some() => &[
+            (CommandId::SearchNext, "next place"),
+            (CommandId::SearchPrevious, "place before"),
+            (CommandId::SearchStart, "search"),
+            (CommandId::ListClose, "layers"),
+            (CommandId::SheetCopy, "copy"),
+        ],
         Overlay::Sheet(_) => &[
             (CommandId::ListClose, "layers"),
             (CommandId::RequestWire, "wire"),
@@ -235,6 +242,14 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::SearchAccept, "keep"),
             (CommandId::SearchPrevious, "place before"),
             (CommandId::SearchDrop, "give up"),
+        ],
+        None if model.reading.as_ref().is_some_and(|reading| reading.search.is_some()) => &[
+            (CommandId::SearchNext, "next place"),
+            (CommandId::SearchPrevious, "place before"),
+            (CommandId::ReadFold, "fold"),
+            (CommandId::ReadCopy, "copy"),
+            (CommandId::SearchStart, "search"),
+            (CommandId::ReadStop, "back"),
         ],
         None if contexts.contains(&Context::Reading) => &[
             (CommandId::ReadFold, "fold"),

@@ -12,7 +12,8 @@ pub(super) fn draw(sheet: &Sheet, area: Area, canvas: &mut Canvas<'_>) -> Option
     let mut title = sheet.page.title.clone();
     if sheet.rows.len() > height {
         let last = (sheet.top + height).min(sheet.rows.len());
-        title = format!("{title} · {}–{last} of {}", sheet.top + 1, sheet.rows.len());
+        let more = if sheet.is_behind() { "…" } else { "" };
+        title = format!("{title} · {}–{last} of {}{more}", sheet.top + 1, sheet.rows.len());
     }
     let inner = canvas.frame(area, &title, Role::BorderFocused);
     let text = Area { x: inner.x + 1, width: inner.width.saturating_sub(1), ..inner };
@@ -44,9 +45,10 @@ fn put(line: &SheetLine, row: &Row, area: Area, y: u16, canvas: &mut Canvas<'_>)
     let right = area.x + area.width;
     let (mut x, mut at) = (area.x, row.bytes.start);
     let piece = |from: usize, to: usize| line.text.get(from.max(row.bytes.start)..to.min(row.bytes.end));
-    for (place, sort) in &line.marks {
-        if place.end <= at || place.start >= row.bytes.end {
-            continue;
+    let first = line.marks.partition_point(|(place, _)| place.end <= at);
+    for (place, sort) in line.marks.iter().skip(first) {
+        if place.start >= row.bytes.end {
+            break;
         }
         if let Some(before) = piece(at, place.start.max(at)) {
             x = canvas.put(x, y, right, before, role(line.sort));
