@@ -371,6 +371,23 @@ fn who_has_nothing_to_ask_looks_at_a_recording_first() {
     let terminal = open(&[]);
     terminal.wait_for("A new thread");
     leave(terminal);
+    // Somebody is, with items and without: nobody answers, and nothing was said in this project yet.
+    let nowhere = "http://127.0.0.1:9/v1";
+    let visit = || {
+        let launch = home.levain_in_terminal(&[]).size(120, 36).env("LEVAIN_LOCAL_SERVERS", "true");
+        let places = ["OLLAMA_BASE_URL", "LMSTUDIO_BASE_URL", "LLAMACPP_BASE_URL", "VLLM_BASE_URL"];
+        places.into_iter().fold(launch, |launch, name| launch.env(name, nowhere)).start()
+    };
+    assert!(home.project().join(".ai").is_dir());
+    let terminal = visit();
+    terminal.wait_until("it is a recording, and how to leave it", |screen| {
+        let words = screen.contents().split_whitespace().collect::<Vec<_>>().join(" ");
+        words.contains("a recording, in") && words.contains("`levain` again opens this folder")
+    });
+    leave(terminal);
+    let terminal = visit();
+    terminal.wait_for("A new thread");
+    leave(terminal);
     let terminal = open(&["demo"]);
     terminal.wait_for("orders.csv");
     terminal.wait_for("a recording, in");

@@ -13,25 +13,28 @@ use std::sync::Arc;
 
 /// Opens the newest thread of the recording.
 pub(super) fn demo(common: &Common, plain: bool) -> Result<ExitCode, Failure> {
+    recorded(common, plain, "`levain` in a folder of yours is the real thing")
+}
+
+/// Opens the recording, and says how to come to something else.
+fn recorded(common: &Common, plain: bool, next: &str) -> Result<ExitCode, Failure> {
     let dirs = Dirs::new(&|name| std::env::var_os(name));
     let failed = |error: std::io::Error| Failure::new(format!("the recording could not be unpacked: {error}"));
     let folder = recording::unpack(&dirs).map_err(failed)?;
-    let text = format!(
-        "a recording, in {}: look around; a script answers what you write. `levain` in a folder of yours is the real thing",
-        folder.display()
-    );
+    let place = folder.display();
+    let text = format!("a recording, in {place}: look around; a script answers what you write. {next}");
     let common = Common { project: Some(folder), ..common.clone() };
     open_with(&common, Open { directive: None, resume: Some(None), plain }, Some(text))
 }
 
-/// Whether somebody is here for the first time who has nothing to look at: no key, no model on this machine, no items,
-/// and the recording was not shown yet.
+/// Whether somebody is here for the first time who has nothing to look at: no key, no model on this machine, no thread in
+/// this project, and the recording was not shown yet.
 fn is_first_look(setup: &Setup, look: bool) -> bool {
     let nobody_answers = || {
         let found = runtime().map(|runtime| runtime.block_on(setup.models.default_found()));
         found.is_ok_and(|model| is_scripted(&model))
     };
-    look && !setup.project.root.join(".ai").exists() && !recording::folder(&setup.dirs).exists() && nobody_answers()
+    look && !setup.layout.threads().exists() && !recording::folder(&setup.dirs).exists() && nobody_answers()
 }
 
 pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
@@ -58,7 +61,7 @@ fn open_with(common: &Common, open: Open, notice: Option<String>) -> Result<Exit
     let mut chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
     // What is piped in is meant for the project at hand.
     if !asked && io::stdin().is_terminal() && is_first_look(&setup, chosen.look) {
-        return demo(common, open.plain);
+        return recorded(common, open.plain, "`levain` again opens this folder");
     }
     let draft = if thread.is_none() { app::listing::directive(&setup, &items, &directive) } else { None };
     drop(items);
