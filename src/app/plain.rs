@@ -42,9 +42,11 @@ pub async fn run_plain(setup: Arc<Setup>, opening: Opening) -> Result<ExitCode, 
     let (sender, mut messages) = mpsc::channel(WAITING);
     let (look, notice) = (opening.chosen.look, opening.chosen.notice.clone());
     let (model, effects) = Model::new(options(&setup, opening, SIZE, keymap, &theme));
+    let mut painter = Painter::new(Theme::default(), ColourDepth::None);
+    painter.take_all();
     let mut plain = Plain {
         model,
-        painter: Painter::new(Theme::default(), ColourDepth::None),
+        painter,
         performer: Performer::new(launcher, Arc::clone(&setup), sender),
         narrator: Narrator::default(),
     };

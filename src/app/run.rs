@@ -60,6 +60,8 @@ struct App {
     painter: Painter,
     performer: Performer,
     pacer: Pacer,
+    /// Whether the last frame could not show all.
+    behind: bool,
     /// Effects that need the terminal, in order.
     terminal_effects: Vec<Effect>,
     theme: ThemeSource,
@@ -128,10 +130,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
                 app.fit(&tty)?;
                 app.draw(&mut screen)?;
                 app.pacer.drawn(Instant::now());
-                if app.painter.is_behind() || app.model.is_behind() {
-                    app.update(Message::GoOn);
-                    app.pacer.request(Instant::now());
-                }
+                app.go_on();
                 if let Some(id) = app.model.approval_in_view() {
                     app.update(Message::ApprovalDrawn { id });
                 }
@@ -220,6 +219,7 @@ impl App {
             mouse: setup.config.mouse.value,
             performer,
             pacer: Pacer::default(),
+            behind: false,
             terminal_effects: Vec::new(),
             theme,
             usual: usual(setup),
@@ -253,6 +253,15 @@ impl App {
             tracing::warn!(milliseconds = begun.elapsed().as_millis(), "a slow frame");
         }
         Ok(())
+    }
+
+    /// Goes on with what was too much for a frame, and once more when that is done.
+    fn go_on(&mut self) {
+        let is_behind = self.painter.is_behind() || self.model.is_behind();
+        if std::mem::replace(&mut self.behind, is_behind) || is_behind {
+            self.update(Message::GoOn);
+            self.pacer.request(Instant::now());
+        }
     }
 
     /// The next frame writes all of the screen.

@@ -16,9 +16,10 @@ use std::ops::Range;
 /// Bytes of rendered rows that are kept at most, about.
 const HELD_MOST: usize = 2 << 20;
 
-/// Bytes of growing text that are laid out for one frame: some 12 ms of work, of the 50 ms that nobody notices. What comes
-/// faster, or all at once, is taken in over several frames.
-const LAID_OUT_MOST: usize = 96 << 10;
+/// Bytes of growing text that are laid out for one frame: some 30 ms of work, of the 50 ms that nobody notices. It is as much
+/// as a model answers at most (64,000 tokens), so that heights are whole ones; what is longer is taken in over several
+/// frames.
+const LAID_OUT_MOST: usize = 256 << 10;
 
 /// Draws, and remembers what it rendered.
 #[derive(Debug)]
@@ -34,7 +35,8 @@ pub struct Painter {
     held: usize,
     /// From this on what is far is dropped.
     held_most: usize,
-    /// Bytes that may still be laid out for this frame, and whether there were more.
+    /// Bytes that may be laid out for a frame, those left of them, and whether there were more.
+    most: usize,
     budget: usize,
     behind: bool,
     /// Whether the terminal knows links.
@@ -73,6 +75,7 @@ impl Painter {
             frame: 0,
             held: 0,
             held_most: HELD_MOST,
+            most: LAID_OUT_MOST,
             budget: LAID_OUT_MOST,
             behind: false,
             links: false,
@@ -143,7 +146,12 @@ impl Painter {
     /// Begins a frame.
     pub(super) fn begin(&mut self) {
         self.frame = self.frame.wrapping_add(1);
-        (self.budget, self.behind) = (LAID_OUT_MOST, false);
+        (self.budget, self.behind) = (self.most, false);
+    }
+
+    /// Lays everything out at once from now on: where nobody sees frames.
+    pub fn take_all(&mut self) {
+        (self.most, self.budget) = (usize::MAX, usize::MAX);
     }
 
     /// Ends a frame: drops what is far when much is held.
@@ -241,8 +249,10 @@ impl Layout for Painter {
     fn whole_height(&mut self, block: &Block, width: u16) -> usize {
         let rendered = self.rendered(block, width);
         let high = rendered.high();
-        let taken = rendered.document.as_ref().map(Document::taken_in).filter(|taken| *taken > 0);
-        taken.map_or(high, |taken| high.saturating_mul(text_of(block).len()) / taken)
+        match rendered.document.as_ref().map(Document::taken_in) {
+            None => high,
+            Some(taken) => high.saturating_mul(text_of(block).len()).checked_div(taken).unwrap_or(0),
+        }
     }
 
     fn is_behind(&self) -> bool {
@@ -364,7 +374,7 @@ impl Rendered {
     fn pieces(&self, block: &Block, search: &Search) -> Vec<Range<usize>> {
         let Some(document) = &self.document else { return std::iter::once(0..self.high()).collect() };
         let first = usize::from(self.spaced) + self.head(block);
-        let texts = document.pieces(text_of(block), |text| search.is_found_in(text));
+        let texts = document.pieces(text_of(block), |text| search.is_found_in_markdown(text));
         let texts = texts.map(|rows| first + rows.start..first + rows.end);
         let end = first + document.rows();
         std::iter::once(0..first).chain(texts).chain(std::iter::once(end..self.high())).collect()

@@ -103,7 +103,8 @@ pub enum Message {
     ApprovalArmed,
     /// One second has passed while something on the screen shows time.
     Second,
-    /// What was too much for one turn goes on: see [`super::Model::is_behind`].
+    /// What was too much for one turn goes on, or was finished with the last: see [`super::Model::is_behind`] and
+    /// [`super::Layout::is_behind`].
     GoOn,
     /// The program was continued after a suspend: everything is drawn again.
     Resumed,

@@ -164,7 +164,8 @@ impl Pager {
     /// Scrolls by rows; the last stays at the bottom.
     pub(super) fn step(&mut self, step: isize, (width, height): (usize, usize)) {
         let last = self.rows(width).len().saturating_sub(height);
-        self.top = self.top.saturating_add_signed(step).min(last);
+        // A page that has become wider has fewer rows.
+        self.top = self.top.min(last).saturating_add_signed(step).min(last);
     }
 }
 

@@ -58,8 +58,22 @@ impl Search {
         self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
     }
 
+    /// The same, also across marks of Markdown and ends of lines.
+    #[must_use]
+    pub fn is_found_in_markdown(&self, text: &str) -> bool {
+        let bare = || text.chars().filter(|letter| !matches!(letter, '*' | '_' | '`' | '~'));
+        let joined = || bare().map(|letter| if letter == '\n' { ' ' } else { letter }).collect::<String>();
+        self.is_found_in(text) || self.is_found_in(&joined())
+    }
+
     fn is_in(&self, block: &Block) -> bool {
-        block.texts().iter().any(|text| self.is_found_in(text))
+        match &block.kind {
+            Kind::Answer(answer) => self.is_found_in_markdown(&answer.text),
+            Kind::Thinking(thinking) => self.is_found_in_markdown(&thinking.text),
+            Kind::Prompt(_) | Kind::Tool(_) | Kind::Marker(_) => {
+                block.texts().iter().any(|text| self.is_found_in(text))
+            }
+        }
     }
 }
 
@@ -135,8 +149,7 @@ impl Model {
         let Some(reading) = &self.reading else { return };
         let id = reading.block;
         if let Some(block) = self.transcript.block_mut(id) {
-            block.open = !block.open;
-            block.revision += 1;
+            block.set_open(!block.open);
             self.show(layout, self.transcript.index_of(id), None);
         }
     }
@@ -255,8 +268,7 @@ impl Model {
             if first.is_none() && !block.open {
                 // What was found is folded away.
                 if let Some(block) = self.transcript.block_mut(id) {
-                    block.open = true;
-                    block.revision += 1;
+                    block.set_open(true);
                 }
                 let block = self.transcript.get(index);
                 first = block.and_then(|block| layout.find(block, width, &search, None, forward));

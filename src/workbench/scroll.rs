@@ -12,7 +12,7 @@ pub trait Layout {
     /// Rows of `block` in a transcript of `width` columns.
     fn height(&mut self, block: &Block, width: u16) -> usize;
 
-    /// Rows it will have when all of it is laid out, about: see [`Self::is_behind`].
+    /// Rows it will have when all of it is laid out, about; 0 while nothing of it is. See [`Self::is_behind`].
     fn whole_height(&mut self, block: &Block, width: u16) -> usize {
         self.height(block, width)
     }
@@ -59,16 +59,29 @@ pub struct Place {
 impl Model {
     /// The place at the top row.
     pub fn top(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> Place {
-        let end = self.top_of_end(layout, width, rows);
-        match self.position {
-            Position::Follow => end,
-            Position::At { block, line } => {
-                let index = self.transcript.index_of(block);
-                // A block that has become lower, or another one in its place.
-                let height = self.transcript.get(index).map_or(0, |block| layout.height(block, width));
-                Place { index, line: line.min(height.saturating_sub(1)) }.min(end)
+        let Position::At { block, line } = self.position else { return self.top_of_end(layout, width, rows) };
+        let index = self.transcript.index_of(block);
+        // A block that has become lower, or another one in its place.
+        let height = self.transcript.get(index).map_or(0, |block| layout.height(block, width));
+        let place = Place { index, line: line.min(height.saturating_sub(1)) };
+        // What is far below is not measured: it may be long.
+        if self.rows_from(layout, width, place, rows) >= rows {
+            return place;
+        }
+        place.min(self.top_of_end(layout, width, rows))
+    }
+
+    /// Rows from a place to the end, counted no further than `most`.
+    fn rows_from(&self, layout: &mut dyn Layout, width: u16, place: Place, most: usize) -> usize {
+        let mut rows = 0;
+        for index in place.index..self.transcript.len() {
+            let height = self.transcript.get(index).map_or(0, |block| layout.height(block, width));
+            rows += if index == place.index { height.saturating_sub(place.line) } else { height };
+            if rows >= most {
+                break;
             }
         }
+        rows
     }
 
     /// The place at the top row when the last row is at the bottom. Walks no further than one screen.
@@ -87,8 +100,8 @@ impl Model {
 
     /// Whether a held view shows the end all the same.
     fn shows_end(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> bool {
-        let end = self.top_of_end(layout, width, rows);
-        self.transcript.is_empty() || self.top(layout, width, rows) == end
+        let top = self.top(layout, width, rows);
+        self.rows_from(layout, width, top, rows + 1) <= rows
     }
 
     pub(super) fn follow(&mut self) {
@@ -195,9 +208,10 @@ impl Model {
     pub(super) fn settle_view(&mut self, layout: &mut dyn Layout) -> Option<Effect> {
         let area = geometry::regions(self).transcript;
         let (width, rows) = (area.width, usize::from(area.height));
-        // A view whose block is still laid out has not come to its end.
-        if self.position != Position::Follow && !layout.is_behind() {
-            if self.shows_end(layout, width, rows) {
+        if self.position != Position::Follow {
+            let shows_end = self.shows_end(layout, width, rows);
+            // Where something is still laid out nobody knows yet.
+            if shows_end && !layout.is_behind() {
                 self.follow();
             } else {
                 self.shown_through = self.last_shown(layout, width, rows);
@@ -245,7 +259,9 @@ impl Model {
             && width != before
             && let Some(block) = self.transcript.block(id)
         {
-            let line = line * layout.whole_height(block, width) / height.max(1);
+            let now = layout.whole_height(block, width);
+            // What was never laid out at one of the widths keeps its number.
+            let line = if now == 0 || height == 0 { line } else { line.saturating_mul(now) / height };
             self.position = Position::At { block: id, line };
         }
         self.changed = true;

@@ -220,8 +220,10 @@ impl Sheet {
     /// Scrolls by rows; the last row stays at the bottom.
     pub(super) fn step(&mut self, step: isize, height: usize) {
         self.top = self.top.saturating_add_signed(step);
-        self.goal = None;
+        // Its end may not be wrapped yet.
+        self.goal = (step == isize::MAX).then_some((usize::MAX, 0));
         self.settle(height);
+        self.reach_goal(height);
     }
 
     fn settle(&mut self, height: usize) {
@@ -247,7 +249,7 @@ impl Sheet {
             self.rows.iter().enumerate().take(self.top).rfind(|(_, row)| begins(row))
         };
         if let Some(row) = found.map(|(row, _)| row) {
-            self.top = row;
+            (self.top, self.goal) = (row, None);
         }
         self.settle(height);
     }
@@ -285,7 +287,7 @@ impl Sheet {
         change(&mut text);
         search.set(text);
         self.look_anew();
-        (self.top, self.seeks) = (self.origin, true);
+        (self.top, self.goal, self.seeks) = (self.origin, None, true);
     }
 
     fn accept_search(&mut self) {
@@ -299,7 +301,7 @@ impl Sheet {
     /// Gives the search up; while it was being written, the page goes back to where it began.
     fn drop_search(&mut self) {
         if self.is_searching() {
-            self.top = self.origin;
+            (self.top, self.goal) = (self.origin, None);
         }
         self.search = None;
         self.look_anew();
@@ -317,6 +319,7 @@ impl Sheet {
 
     fn show_hit(&mut self, height: usize) {
         let Some(row) = self.hits.get(self.hit).copied() else { return };
+        self.goal = None;
         if !(self.top..self.top + height).contains(&row) {
             self.top = row.saturating_sub(height / 3);
         }

@@ -93,7 +93,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             Vec::new()
         }
         Message::GoOn => {
-            model.changed |= model.is_behind();
+            model.changed = true;
             Vec::new()
         }
         Message::Resumed => {

@@ -310,7 +310,7 @@ impl Document {
                 return true;
             }
             at += line.len();
-            if at - from >= CODE_SEGMENT {
+            if is_cut || at - from >= CODE_SEGMENT {
                 self.freeze_code(text, from, at, fence);
                 from = at;
             }
@@ -334,9 +334,10 @@ impl Document {
         let source = text.get(from..to).unwrap_or_default();
         let sort = Sort::CodeLines { indent: fence.indent };
         let mut lines = render_segment(source, sort, self.look);
+        let begins_line = self.begins_code_line(text, from);
         match self.segments.last_mut() {
             Some(Segment { sort: known, start, end, rows, lines: Some(held), .. })
-                if *known == sort && *end == from && to - *start <= CODE_SEGMENT =>
+                if begins_line && *known == sort && *end == from && to - *start <= CODE_SEGMENT =>
             {
                 held.append(&lines);
                 *rows += lines.len();

@@ -136,11 +136,15 @@ fn a_long_line_of_code_is_cut_at_the_same_places() {
         format!("```\n{}\nin it\n```\nend", "`".repeat(9_000)),
         format!("```\n{}```\n```\nend", "x".repeat(CODE_SEGMENT)),
         format!("```\n{long}"),
+        format!("```\n{}\n```\nend", "漢".repeat(3_000)),
+        format!(" ```\nab\n{}\n ```\nend", "e\u{301}".repeat(4_000)),
     ] {
         let rows = whole(&text, 50);
         assert!(rows.iter().all(|row| columns(row) <= 50));
         assert!(rows.len() > 80 && (rows[rows.len() - 1] == "end" || !text.ends_with("end")), "{:?}", rows.last());
-        assert_eq!(in_pieces(&text, 50, |_| 4_096), rows);
+        for step in [1_000, 4_095, 4_096, 4_097] {
+            assert_eq!(in_pieces(&text, 50, |_| step), rows, "in pieces of {step}");
+        }
         assert_eq!(in_pieces(&text, 50, |end| 100 + end % 911), rows);
         let mut document = Document::new(50, Role::Markdown, false);
         document.grow(&text, true);

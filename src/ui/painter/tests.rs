@@ -49,7 +49,7 @@ fn a_long_text_is_laid_out_over_several_frames() {
 
 #[test]
 fn short_texts_take_one_frame_and_wait_behind_a_long_one() {
-    let (long, mut short) = (answer(&"long ".repeat(50_000)), answer("short"));
+    let (long, mut short) = (answer(&"long ".repeat(60_000)), answer("short"));
     short.id = BlockId(2);
     let mut painter = painter();
     painter.begin();
@@ -92,6 +92,20 @@ fn words_are_found_row_by_row_in_both_directions() {
     assert_eq!(painter.find(&block, WIDTH, &search, Some(forward[0]), false), None);
     search.set("nothing".into());
     assert_eq!(painter.find(&block, WIDTH, &search, None, true), None);
+}
+
+#[test]
+fn words_are_found_across_marks_and_line_ends() {
+    let block = answer("some **foo** bar\n\nfoo\nbar\n\nfoo bar\n\nfoo\n\nbar");
+    let mut painter = painter();
+    laid_out(&mut painter, &block);
+    let mut search = Search::default();
+    search.set("foo bar".into());
+    let mut rows = Vec::new();
+    while let Some(row) = painter.find(&block, WIDTH, &search, rows.last().copied(), true) {
+        rows.push(row);
+    }
+    assert_eq!(rows, [1, 3, 5]);
 }
 
 #[test]

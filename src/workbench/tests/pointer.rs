@@ -23,12 +23,18 @@ fn talked() -> Session {
 fn a_click_chooses_a_block_and_another_folds_it() {
     let mut session = talked();
     let top = geometry::regions(&session.model).transcript.y;
-    let answer = session.model.transcript.get(1).unwrap().id;
+    let prompt = session.model.transcript.get(0).unwrap().id;
+    click(&mut session, 5, top + 1);
+    assert_eq!(session.model.reading.as_ref().map(|reading| reading.block), Some(prompt));
+    let open = session.model.transcript.block(prompt).unwrap().open;
+    click(&mut session, 5, top + 1);
+    assert_eq!(session.model.transcript.block(prompt).unwrap().open, !open);
+    // An answer is always shown in full.
+    let answer = session.model.transcript.get(1).unwrap().clone();
     click(&mut session, 5, top + 3);
-    assert_eq!(session.model.reading.as_ref().map(|reading| reading.block), Some(answer));
-    let open = session.model.transcript.block(answer).unwrap().open;
+    assert_eq!(session.model.reading.as_ref().map(|reading| reading.block), Some(answer.id));
     click(&mut session, 5, top + 3);
-    assert_eq!(session.model.transcript.block(answer).unwrap().open, !open);
+    assert_eq!(session.model.transcript.get(1), Some(&answer));
     let composer = geometry::regions(&session.model).composer;
     click(&mut session, composer.x, composer.y);
     assert!(session.model.reading.is_none());

@@ -130,7 +130,8 @@ impl Transcript {
                 }
                 Kind::Answer(_) | Kind::Prompt(_) | Kind::Tool(_) | Kind::Marker(_) => {}
             }
-            block.revision += 1;
+            // An answer's end is seen by itself, and all of it would be laid out again.
+            block.revision += u32::from(!matches!(block.kind, Kind::Answer(_)));
         }
     }
 

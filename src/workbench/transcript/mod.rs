@@ -27,6 +27,16 @@ pub struct Block {
     pub kind: Kind,
 }
 
+impl Block {
+    /// Shows it in full or folds it; an answer is always shown in full.
+    pub(super) fn set_open(&mut self, open: bool) {
+        if self.open != open && !matches!(self.kind, Kind::Answer(_)) {
+            self.open = open;
+            self.revision += 1;
+        }
+    }
+}
+
 /// What a block shows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kind {
@@ -238,8 +248,7 @@ impl Transcript {
     pub(super) fn set_open(&mut self, open: bool) {
         self.open = open;
         for block in &mut self.blocks {
-            block.open = open;
-            block.revision += 1;
+            block.set_open(open);
         }
     }
 
