@@ -1,4 +1,4 @@
-"""Makes a picture of the recording: picture.py LEVAIN FILE.svg. See scripts/picture."""
+"""Makes pictures of the recording: picture.py LEVAIN FOLDER. See scripts/picture."""
 
 import pathlib
 import re
@@ -12,7 +12,8 @@ from rich.text import Text
 
 from terminal import Terminal, end_all, environment
 
-COLUMNS, ROWS = 118, 36
+# As narrow as the list of threads allows: the page scales them down.
+COLUMNS, ROWS = 122, 36
 THEME = TerminalTheme((16, 16, 16), (208, 208, 208), [(0, 0, 0)] * 8, [(128, 128, 128)] * 8)
 
 
@@ -34,23 +35,54 @@ def line(row):
     return text
 
 
+def picture(terminal, file):
+    console = Console(record=True, width=COLUMNS, file=open("/dev/null", "w"), color_system="truecolor")
+    for row in range(ROWS):
+        console.print(line(terminal.screen.buffer[row]), soft_wrap=True)
+    svg = console.export_svg(title="levain", theme=THEME)
+    # A picture that fetches nothing: whatever font of fixed width there is will do.
+    svg = re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.DOTALL)
+    file.write_text(svg.replace("Fira Code, monospace", "ui-monospace, Menlo, Consolas, monospace"))
+
+
 def main():
-    levain, file = sys.argv[1], pathlib.Path(sys.argv[2])
+    levain, pictures = sys.argv[1], pathlib.Path(sys.argv[2])
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         variables = environment(folder)
         terminal = Terminal([levain, "demo"], variables, folder, COLUMNS, ROWS)
+
+        def shows(words):
+            terminal.wait(words, lambda: words in terminal.text(), 30)
+
+        def is_whole():
+            """Nothing is drawn any more."""
+            before = None
+            while before != len(terminal.shown):
+                before = len(terminal.shown)
+                terminal.read(0.5)
+            return True
+
         try:
-            terminal.wait("the recording", lambda: "orders.csv" in terminal.text(), 30)
+            shows("orders.csv")
+            shows("a recording, in")
             # What was said first is the most of a picture.
             terminal.wait("nothing is left to say", lambda: "a recording, in" not in terminal.text(), 30)
-            console = Console(record=True, width=COLUMNS, file=open("/dev/null", "w"), color_system="truecolor")
-            for row in range(ROWS):
-                console.print(line(terminal.screen.buffer[row]), soft_wrap=True)
-            picture = console.export_svg(title="levain", theme=THEME)
-            # A picture that fetches nothing: whatever font of fixed width there is will do.
-            picture = re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL)
-            file.write_text(picture.replace("Fira Code, monospace", "ui-monospace, Menlo, Consolas, monospace"))
+            terminal.type("\x1bt")  # Alt+T: the threads
+            terminal.wait("the threads", lambda: terminal.text().startswith(" threads"), 30)
+            terminal.wait("all of them", is_whole, 30)
+            picture(terminal, pictures / "screen.svg")
+            terminal.type("\x1bt")
+            terminal.type("\x1bOS")  # F4: the context
+            shows("levain/Constitution")
+            # To what was left out, and why.
+            for _ in range(8):
+                terminal.type("j")
+            shows("inputs.occasion")
+            terminal.wait("all of it", is_whole, 30)
+            picture(terminal, pictures / "context.svg")
+            terminal.type("\x1b")
+            shows("enter send")
             terminal.type("\x03\x03")
             terminal.wait_exit(20)
         finally:
