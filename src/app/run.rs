@@ -249,6 +249,7 @@ impl App {
             ui::view(&self.model, &mut self.painter, frame);
             self.painter.take_links()
         })?;
+        self.painter.took(begun.elapsed());
         if begun.elapsed() > SLOW {
             tracing::warn!(milliseconds = begun.elapsed().as_millis(), "a slow frame");
         }

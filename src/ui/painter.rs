@@ -12,14 +12,17 @@ use crate::workbench::transcript::{Block, BlockId, Kind, ToolState, Transcript};
 use crate::workbench::{Layout, Model, Search};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::time::Duration;
 
 /// Bytes of rendered rows that are kept at most, about.
 const HELD_MOST: usize = 2 << 20;
 
-/// Bytes of growing text that are laid out for one frame: some 30 ms of work, of the 50 ms that nobody notices. It is as much
-/// as a model answers at most (64,000 tokens), so that heights are whole ones; what is longer is taken in over several
-/// frames.
-const LAID_OUT_MOST: usize = 256 << 10;
+/// Bytes of growing text that are laid out for one frame: some 16 ms of work, of the 50 ms that nobody notices. Few answers
+/// are that long (32,000 tokens), so heights are whole ones; the rest is taken in over several frames.
+const LAID_OUT_MOST: usize = 128 << 10;
+/// The least that is laid out where frames take long, and how long that is.
+const LAID_OUT_LEAST: usize = 16 << 10;
+const LONG: Duration = Duration::from_millis(20);
 
 /// Draws, and remembers what it rendered.
 #[derive(Debug)]
@@ -147,6 +150,14 @@ impl Painter {
     pub(super) fn begin(&mut self) {
         self.frame = self.frame.wrapping_add(1);
         (self.budget, self.behind) = (self.most, false);
+    }
+
+    /// Tells how long a frame took: after a long one less is laid out for the next, after a quick one more again.
+    pub fn took(&mut self, time: Duration) {
+        if self.most < usize::MAX {
+            let most = if time > LONG { self.most / 2 } else { self.most + self.most / 2 };
+            self.most = most.clamp(LAID_OUT_LEAST, LAID_OUT_MOST);
+        }
     }
 
     /// Lays everything out at once from now on: where nobody sees frames.
@@ -374,7 +385,8 @@ impl Rendered {
     fn pieces(&self, block: &Block, search: &Search) -> Vec<Range<usize>> {
         let Some(document) = &self.document else { return std::iter::once(0..self.high()).collect() };
         let first = usize::from(self.spaced) + self.head(block);
-        let texts = document.pieces(text_of(block), |text| search.is_found_in_markdown(text));
+        let text = text_of(block);
+        let texts = document.pieces(text, |piece| search.is_found_in_markdown(piece, text.len()));
         let texts = texts.map(|rows| first + rows.start..first + rows.end);
         let end = first + document.rows();
         std::iter::once(0..first).chain(texts).chain(std::iter::once(end..self.high())).collect()

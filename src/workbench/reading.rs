@@ -58,18 +58,20 @@ impl Search {
         self.pattern.as_ref().is_some_and(|pattern| pattern.is_match(text))
     }
 
-    /// The same, also across marks of Markdown and ends of lines.
+    /// The same, also across marks of Markdown and ends of lines, unless the text of which this is a part has more than
+    /// `LENIENT_MOST` bytes: that would take too long.
     #[must_use]
-    pub fn is_found_in_markdown(&self, text: &str) -> bool {
+    pub fn is_found_in_markdown(&self, text: &str, whole: usize) -> bool {
+        const LENIENT_MOST: usize = 256 << 10;
         let bare = || text.chars().filter(|letter| !matches!(letter, '*' | '_' | '`' | '~'));
         let joined = || bare().map(|letter| if letter == '\n' { ' ' } else { letter }).collect::<String>();
-        self.is_found_in(text) || self.is_found_in(&joined())
+        self.is_found_in(text) || (whole <= LENIENT_MOST && self.is_found_in(&joined()))
     }
 
     fn is_in(&self, block: &Block) -> bool {
         match &block.kind {
-            Kind::Answer(answer) => self.is_found_in_markdown(&answer.text),
-            Kind::Thinking(thinking) => self.is_found_in_markdown(&thinking.text),
+            Kind::Answer(answer) => self.is_found_in_markdown(&answer.text, answer.text.len()),
+            Kind::Thinking(thinking) => self.is_found_in_markdown(&thinking.text, thinking.text.len()),
             Kind::Prompt(_) | Kind::Tool(_) | Kind::Marker(_) => {
                 block.texts().iter().any(|text| self.is_found_in(text))
             }

@@ -103,8 +103,8 @@ impl SheetLine {
     }
 }
 
-/// Bytes of a page that are wrapped and looked through in one turn: some 10 ms of work.
-const WORK_MOST: usize = 256 << 10;
+/// Bytes of a page that are wrapped and looked through in one turn: some 6 ms of work.
+const WORK_MOST: usize = 128 << 10;
 /// What a row costs at least of that.
 const ROW_LEAST: usize = 16;
 

@@ -65,6 +65,26 @@ fn short_texts_take_one_frame_and_wait_behind_a_long_one() {
 }
 
 #[test]
+fn less_is_laid_out_where_frames_take_long() {
+    let block = answer(&"words ".repeat(40_000));
+    let mut painter = painter();
+    let height = |painter: &mut Painter| {
+        painter.show_links(true);
+        painter.show_links(false);
+        painter.begin();
+        painter.height(&block, WIDTH)
+    };
+    let whole = height(&mut painter);
+    painter.took(Duration::from_millis(60));
+    let half = height(&mut painter);
+    assert!(half.abs_diff(whole / 2) < 5, "{half} of {whole}");
+    (0..20).for_each(|_| painter.took(Duration::from_millis(60)));
+    assert!(height(&mut painter) > whole / 10, "something always");
+    (0..20).for_each(|_| painter.took(Duration::from_millis(2)));
+    assert_eq!(height(&mut painter), whole);
+}
+
+#[test]
 fn words_are_found_row_by_row_in_both_directions() {
     let paragraphs: Vec<String> = (0..3_000)
         .map(|number| format!("paragraph {number} {}", if number % 700 == 3 { "needle" } else { "hay" }))
