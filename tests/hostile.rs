@@ -1,6 +1,6 @@
 //! Hostile text from everywhere: what a model writes, what a command prints, names of files, what is pasted. It is shown
 //! harmlessly, the terminal obeys none of it, and the screen stays quick. The times are looked at where the program is
-//! optimised: `cargo nextest run --release --test hostile`.
+//! optimised, one test after the other: `cargo nextest run --release -j1 --test hostile`.
 
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
