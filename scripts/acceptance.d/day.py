@@ -143,7 +143,7 @@ def check_frames(lines):
 
 
 # How long something took, and the blanks behind it, of which there are as many as it leaves.
-DURATION = re.compile(r"(?<![\w.])(\d+(\.\d+)? ?(ms|s|min|m|h)( ago)?|now)\b(?P<gap> {2,})?")
+DURATION = re.compile(r"(?<![\w.])(\d+(\.\d+)? ?(ms|s|min|m|h)( ago)?|(?<=· )now)\b(?P<gap> {2,})?")
 
 
 def normal(lines):
