@@ -89,7 +89,7 @@ impl Session {
 
     fn stream(&mut self, text: &str) {
         let delta = Delta::Text { text: text.to_owned() };
-        self.tell(Message::Worker(FromWorker::Delta { request: 9, delta }));
+        self.tell(Message::Worker(thread(), FromWorker::Delta { request: 9, delta }));
     }
 
     /// Draws into the buffer and compares it with the one before, without writing anything out.

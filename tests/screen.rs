@@ -406,6 +406,30 @@ fn who_has_nothing_to_ask_looks_at_a_recording_first() {
 }
 
 #[test]
+fn threads_begun_one_after_the_other_show_all_that_was_said() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = open(&home, &server);
+    for number in 1..=3 {
+        terminal.send_keys(&format!("question {number}\r"));
+        let call = server.call();
+        call.begin();
+        call.text(&format!("Begin {number}. "));
+        terminal.wait_for(&format!("Begin {number}."));
+        call.answer_on(&format!("End {number}."));
+        terminal.wait_until("all of it stands there", |screen| {
+            let text = screen.contents();
+            text.contains("context: ~")
+                && text.contains(&format!("Begin {number}. End {number}."))
+                && text.contains("no price known")
+                && !text.contains('▌')
+        });
+        terminal.send_keys("\u{1b}n");
+        terminal.wait_for("A new thread");
+    }
+    leave(terminal);
+}
+
+#[test]
 fn code_has_colours_when_it_is_whole() {
     let (home, server) = (Home::new(), ModelServer::start());
     let terminal = open(&home, &server);

@@ -164,7 +164,7 @@ impl Link {
                 | FromWorker::ToolOutputSoFar { .. }
                 | FromWorker::State(_) => {}
             }
-            self.tell(Message::Worker(message)).await;
+            self.tell(Message::Worker(self.thread_id.clone(), message)).await;
         }
         expected
     }
@@ -208,7 +208,8 @@ impl Link {
         for line in page.lines {
             if let Some(record) = line.record {
                 let (offset, next_offset) = (line.offset, line.next_offset);
-                self.tell(Message::Worker(FromWorker::Event { offset, next_offset, record })).await;
+                let event = FromWorker::Event { offset, next_offset, record };
+                self.tell(Message::Worker(self.thread_id.clone(), event)).await;
             }
         }
     }

@@ -124,8 +124,9 @@ impl Model {
         Vec::new()
     }
 
-    pub(super) fn heard(&mut self, message: FromWorker) -> Vec<Effect> {
-        if self.link != Link::Connected {
+    pub(super) fn heard(&mut self, thread_id: &ThreadId, message: FromWorker) -> Vec<Effect> {
+        // The worker of the thread before may still have something to say.
+        if self.link != Link::Connected || self.thread.as_ref() != Some(thread_id) {
             return Vec::new();
         }
         match message {

@@ -57,8 +57,8 @@ pub enum Message {
     Connected {
         thread_id: ThreadId,
     },
-    /// From that worker.
-    Worker(FromWorker),
+    /// From the worker of this thread.
+    Worker(ThreadId, FromWorker),
     /// The worker is gone. `expected` is true after its `bye`; otherwise it died and `detail` tells what is known.
     Disconnected {
         thread_id: ThreadId,
@@ -151,7 +151,7 @@ impl Message {
             Self::Opened { .. } => "opened",
             Self::Older { .. } => "older",
             Self::Connected { .. } => "connected",
-            Self::Worker(_) => "worker",
+            Self::Worker(..) => "worker",
             Self::Disconnected { .. } => "disconnected",
             Self::Threads(_) => "threads",
             Self::History(_) => "history",

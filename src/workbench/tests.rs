@@ -52,7 +52,7 @@ fn connected() -> Session {
     session.write("hello").keys("enter");
     session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
     session.tell(Message::Connected { thread_id: id() });
-    session.tell(Message::Worker(FromWorker::Ack { id: 0 }));
+    session.tell(Message::Worker(id(), FromWorker::Ack { id: 0 }));
     session.event(Event::CognitionIn {
         text: "hello".into(),
         role: "user".into(),
@@ -97,28 +97,31 @@ impl Session {
         let record = Record { timestamp: Timestamp(5), thread_id: id(), event };
         let offset = self.offset;
         self.offset += 10;
-        self.tell(Message::Worker(FromWorker::Event { offset, next_offset: offset + 10, record }))
+        self.tell(Message::Worker(id(), FromWorker::Event { offset, next_offset: offset + 10, record }))
     }
 
     fn stream(&mut self, request: u32, text: &str) -> &mut Self {
-        self.tell(Message::Worker(FromWorker::Delta { request, delta: Delta::Text { text: text.into() } }))
+        self.tell(Message::Worker(id(), FromWorker::Delta { request, delta: Delta::Text { text: text.into() } }))
     }
 
     fn state(&mut self, status: Status, queue: Vec<QueuedPrompt>) -> &mut Self {
-        self.tell(Message::Worker(FromWorker::State(State {
-            status,
-            waiting: (status == Status::Waiting).then_some(Waiting::User),
-            kind: ThreadKind::Interactive,
-            directive: "levain/chat".into(),
-            model: ModelRef::new("a", "one"),
-            cost: Cost::default(),
-            limits: Limits::default(),
-            context: Tokens(0),
-            context_exact: false,
-            window: None,
-            queue,
-            approvals: Vec::new(),
-        })))
+        self.tell(Message::Worker(
+            id(),
+            FromWorker::State(State {
+                status,
+                waiting: (status == Status::Waiting).then_some(Waiting::User),
+                kind: ThreadKind::Interactive,
+                directive: "levain/chat".into(),
+                model: ModelRef::new("a", "one"),
+                cost: Cost::default(),
+                limits: Limits::default(),
+                context: Tokens(0),
+                context_exact: false,
+                window: None,
+                queue,
+                approvals: Vec::new(),
+            }),
+        ))
     }
 
     fn answer(&mut self, request: u32, text: &str, stop: StopReason) -> &mut Self {
@@ -211,9 +214,9 @@ fn an_exclamation_mark_runs_a_command() {
     assert_eq!(session.draft(), "");
     session.write("!!ls").keys("enter");
     assert_eq!(session.effects(), [Effect::Remember("!!ls".into()), shell("ls", false)]);
-    session.tell(Message::Worker(FromWorker::Ack { id: 1 }));
+    session.tell(Message::Worker(id(), FromWorker::Ack { id: 1 }));
     session.write("more");
-    session.tell(Message::Worker(FromWorker::Error { id: 2, message: "`git status` still runs".into() }));
+    session.tell(Message::Worker(id(), FromWorker::Error { id: 2, message: "`git status` still runs".into() }));
     assert_eq!(session.draft(), "!!ls\nmore");
     session.keys("ctrl-u backspace ctrl-u").write("!!").keys("enter");
     assert_eq!((session.effects(), session.draft()), (Vec::new(), "!!".to_owned()));
@@ -344,8 +347,8 @@ fn a_snapshot_of_the_answer_in_flight_replaces_what_is_here() {
         Delta::Text { text: "two".into() },
         Delta::ToolCallStart { id: CallId("c".into()), name: "bash".into() },
     ];
-    session.tell(Message::Worker(FromWorker::Inflight { request: 1, deltas: deltas.clone() }));
-    session.tell(Message::Worker(FromWorker::Inflight { request: 1, deltas }));
+    session.tell(Message::Worker(id(), FromWorker::Inflight { request: 1, deltas: deltas.clone() }));
+    session.tell(Message::Worker(id(), FromWorker::Inflight { request: 1, deltas }));
     assert_eq!(session.story(), ["prompt hello", "writing One two", "tool bash  Asked"]);
     session.event(Event::ToolCallStart {
         tool: "bash".into(),
@@ -361,13 +364,13 @@ fn a_snapshot_of_the_answer_in_flight_replaces_what_is_here() {
 fn thinking_that_was_streamed_is_not_told_twice() {
     let mut session = connected();
     let thinking = |text: &str| Delta::Thinking { text: text.into() };
-    session.tell(Message::Worker(FromWorker::Delta { request: 1, delta: thinking("Hm, ") }));
-    session.tell(Message::Worker(FromWorker::Delta { request: 1, delta: thinking("so.") }));
+    session.tell(Message::Worker(id(), FromWorker::Delta { request: 1, delta: thinking("Hm, ") }));
+    session.tell(Message::Worker(id(), FromWorker::Delta { request: 1, delta: thinking("so.") }));
     session.stream(1, "Yes");
     session.event(Event::CognitionReasoning { text: "Hm, so.".into() });
     session.answer(1, "Yes", StopReason::EndTurn);
     assert_eq!(session.story(), ["prompt hello", "thinking Hm, so.", "answer Yes"]);
-    session.tell(Message::Worker(FromWorker::Delta { request: 2, delta: thinking("Par") }));
+    session.tell(Message::Worker(id(), FromWorker::Delta { request: 2, delta: thinking("Par") }));
     session.event(Event::CognitionReasoning { text: "Parts.".into() });
     session.answer(2, "No", StopReason::EndTurn);
     assert_eq!(session.story()[3..], ["thinking Parts.", "answer No"]);
@@ -411,8 +414,8 @@ fn a_dead_worker_is_told_and_the_next_prompt_revives_it() {
 fn a_refused_command_gives_its_text_back() {
     let mut session = connected();
     session.write("one").keys("enter").write("two").keys("enter");
-    session.tell(Message::Worker(FromWorker::Ack { id: 1 }));
-    session.tell(Message::Worker(FromWorker::Error { id: 2, message: "queue full".into() }));
+    session.tell(Message::Worker(id(), FromWorker::Ack { id: 1 }));
+    session.tell(Message::Worker(id(), FromWorker::Error { id: 2, message: "queue full".into() }));
     assert_eq!(session.draft(), "two");
     assert_eq!(session.model.queued().count(), 1);
     assert_eq!(session.model.notice().unwrap().text, "queue full");
@@ -662,4 +665,21 @@ fn carriage_returns_are_left_out_however_a_text_arrives() {
     assert_eq!(session.story()[1], "writing one\ntwo");
     session.answer(1, "one\r\ntwo\r\r", StopReason::EndTurn);
     assert_eq!(session.story()[1], "answer one\ntwo");
+}
+
+#[test]
+fn a_worker_that_is_late_says_nothing_into_the_next_thread() {
+    let mut session = connected();
+    session.keys("alt-n").write("next").keys("enter");
+    let next = ThreadId::new("chat", 2);
+    session.tell(Message::Opened { thread_id: next.clone(), newest: Vec::new(), older: None, state: None });
+    session.tell(Message::Connected { thread_id: next.clone() });
+    let blocks = session.model.transcript.len();
+    session.offset = 9_000;
+    session.answer(1, "late", StopReason::EndTurn);
+    assert_eq!((session.model.transcript.len(), session.model.log_end), (blocks, 0));
+    let event = Event::CognitionIn { text: "next".into(), role: "user".into(), prompt: Some(1), images: Vec::new() };
+    let record = Record { timestamp: Timestamp(5), thread_id: next.clone(), event };
+    session.tell(Message::Worker(next, FromWorker::Event { offset: 0, next_offset: 10, record }));
+    assert_eq!(session.model.log_end, 10, "what the next thread says counts from its own beginning");
 }

@@ -33,7 +33,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
         Message::Opened { thread_id, newest, older, state } => model.opened(thread_id, newest, older, state),
         Message::Older { thread_id, records, older } => model.older_page(&thread_id, records, older),
         Message::Connected { thread_id } => model.connected(&thread_id),
-        Message::Worker(message) => model.heard(message),
+        Message::Worker(thread_id, message) => model.heard(&thread_id, message),
         Message::Disconnected { thread_id, expected, detail } => model.disconnected(&thread_id, expected, &detail),
         Message::Threads(rows) => {
             model.threads = rows;

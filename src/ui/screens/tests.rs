@@ -69,29 +69,32 @@ impl Session {
         let record = Record { timestamp: Timestamp(NOW), thread_id: thread(), event };
         let offset = self.offset;
         self.offset += 100;
-        self.tell(Message::Worker(FromWorker::Event { offset, next_offset: self.offset, record }))
+        self.tell(Message::Worker(thread(), FromWorker::Event { offset, next_offset: self.offset, record }))
     }
 
     fn stream(&mut self, request: u32, text: &str) -> &mut Self {
         let delta = Delta::Text { text: text.to_owned() };
-        self.tell(Message::Worker(FromWorker::Delta { request, delta }))
+        self.tell(Message::Worker(thread(), FromWorker::Delta { request, delta }))
     }
 
     fn state(&mut self, status: Status, turns: u32, queue: Vec<QueuedPrompt>) -> &mut Self {
-        self.tell(Message::Worker(FromWorker::State(State {
-            status,
-            waiting: (status == Status::Waiting).then_some(Waiting::User),
-            kind: ThreadKind::Interactive,
-            directive: "levain/chat".into(),
-            model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
-            cost: Cost { turns, spend: Money(180_000), ..Cost::default() },
-            limits: Limits::default(),
-            context: Tokens(6_412),
-            context_exact: turns > 1,
-            window: Some(Tokens(200_000)),
-            queue,
-            approvals: Vec::new(),
-        })))
+        self.tell(Message::Worker(
+            thread(),
+            FromWorker::State(State {
+                status,
+                waiting: (status == Status::Waiting).then_some(Waiting::User),
+                kind: ThreadKind::Interactive,
+                directive: "levain/chat".into(),
+                model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
+                cost: Cost { turns, spend: Money(180_000), ..Cost::default() },
+                limits: Limits::default(),
+                context: Tokens(6_412),
+                context_exact: turns > 1,
+                window: Some(Tokens(200_000)),
+                queue,
+                approvals: Vec::new(),
+            }),
+        ))
     }
 
     /// A thread that answers the first prompt.
@@ -412,7 +415,7 @@ fn waiting_call(columns: u16, rows: u16, item: &str, input: serde_json::Value, p
         input,
         preview: preview.map(str::to_owned),
     }];
-    session.tell(Message::Worker(FromWorker::State(state)));
+    session.tell(Message::Worker(thread(), FromWorker::State(state)));
     session
 }
 
@@ -452,7 +455,7 @@ fn a_running_command_shows_its_last_words() {
         });
         let steps: Vec<String> = (1..40).map(|number| format!("step {number}")).collect();
         let text = steps.join("\n");
-        session.tell(Message::Worker(FromWorker::ToolOutput { call_id, text }));
+        session.tell(Message::Worker(thread(), FromWorker::ToolOutput { call_id, text }));
         session
     });
 }

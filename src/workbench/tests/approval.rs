@@ -21,7 +21,7 @@ fn asking(session: &mut Session, calls: &[(u64, &str)]) {
     state.status = Status::Waiting;
     state.waiting = Some(Waiting::Approval);
     state.approvals = calls.iter().map(approval).collect();
-    session.tell(Message::Worker(FromWorker::State(state)));
+    session.tell(Message::Worker(id(), FromWorker::State(state)));
 }
 
 impl Session {
@@ -118,7 +118,7 @@ fn an_answer_that_was_not_taken_brings_the_call_back() {
     let mut session = connected();
     asking(&mut session, &[(1, "ls")]);
     session.drawn(600).keys("y");
-    session.tell(Message::Worker(FromWorker::Error { id: 1, message: "no".into() }));
+    session.tell(Message::Worker(id(), FromWorker::Error { id: 1, message: "no".into() }));
     assert_eq!(session.model.approvals.shown().unwrap().approval.id, 1);
     assert!(!session.model.shows_time() || session.model.notice().is_some());
 }
@@ -134,8 +134,8 @@ fn a_running_tool_shows_what_it_prints() {
         item: Some("rye/bash".into()),
         input,
     });
-    session.tell(Message::Worker(FromWorker::ToolOutputSoFar { call_id: call_id.clone(), text: "one\n".into() }));
-    session.tell(Message::Worker(FromWorker::ToolOutput { call_id: call_id.clone(), text: "two\n".into() }));
+    session.tell(Message::Worker(id(), FromWorker::ToolOutputSoFar { call_id: call_id.clone(), text: "one\n".into() }));
+    session.tell(Message::Worker(id(), FromWorker::ToolOutput { call_id: call_id.clone(), text: "two\n".into() }));
     let output = |session: &Session| {
         session.model.transcript.iter().find_map(|block| {
             let Kind::Tool(tool) = &block.kind else { return None };
@@ -144,7 +144,7 @@ fn a_running_tool_shows_what_it_prints() {
     };
     assert_eq!(output(&session), Some(("bash".into(), "one\ntwo\n".into())));
     session.event(Event::ToolCallResult { call_id: call_id.clone(), output: "all".into(), error: None });
-    session.tell(Message::Worker(FromWorker::ToolOutput { call_id, text: "late".into() }));
+    session.tell(Message::Worker(id(), FromWorker::ToolOutput { call_id, text: "late".into() }));
     assert_eq!(output(&session).unwrap().1, "all");
 }
 

@@ -156,7 +156,7 @@ fn enter_in_a_preview_sends_what_it_shows() {
     // Nothing has changed until the worker says so; then it is looked at again.
     session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
     session.tell(Message::Connected { thread_id: id() });
-    session.tell(Message::Worker(FromWorker::Error { id: 0, message: "not as it was".into() }));
+    session.tell(Message::Worker(id(), FromWorker::Error { id: 0, message: "not as it was".into() }));
     assert!(matches!(&session.effects()[..], [Effect::PreviewRequest { prompt, .. }] if prompt == "go"));
     assert_eq!((session.draft().as_str(), session.story()), ("go", Vec::new()));
     session.tell(Message::Request(Ok(Box::new(RequestShown { held: Some(held()), ..request(None) }))));
@@ -166,7 +166,7 @@ fn enter_in_a_preview_sends_what_it_shows() {
     // How the thread stood before it was heard does not count.
     session.state(Status::Waiting, Vec::new());
     assert!(session.model.is_working());
-    session.tell(Message::Worker(FromWorker::Ack { id: 1 }));
+    session.tell(Message::Worker(id(), FromWorker::Ack { id: 1 }));
     assert!(session.model.is_working());
 }
 

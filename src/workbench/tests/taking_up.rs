@@ -257,10 +257,10 @@ fn the_queue_is_seen_moved_withdrawn_and_taken_back() {
     assert_eq!(session.effects(), [Effect::Send(Command::Withdraw { prompt: 4 })]);
     // The thread takes one meanwhile: the list follows, once it is certain that the worker knows what was changed.
     session.state(Status::Running, vec![queued(2, "one"), queued(3, "two"), queued(4, "three")]);
-    session.tell(Message::Worker(FromWorker::Ack { id: 2 }));
+    session.tell(Message::Worker(id(), FromWorker::Ack { id: 2 }));
     session.state(Status::Running, vec![queued(2, "one")]);
     assert_eq!(labels(&session), ["two", "one"]);
-    session.tell(Message::Worker(FromWorker::Ack { id: 3 }));
+    session.tell(Message::Worker(id(), FromWorker::Ack { id: 3 }));
     assert_eq!(labels(&session), ["one"]);
     session.keys("enter");
     assert_eq!(session.draft(), "one\nmine");
@@ -363,8 +363,8 @@ fn the_answer_to_a_command_that_woke_a_worker_is_not_taken_for_that_to_the_next(
         assert!(session.effects().iter().any(|effect| matches!(effect, Effect::Revive { .. })), "{words}");
         session.tell(Message::Connected { thread_id: id() });
         session.write("next").keys("enter");
-        session.tell(Message::Worker(FromWorker::Ack { id: 0 }));
-        session.tell(Message::Worker(FromWorker::Error { id: 1, message: "no".into() }));
+        session.tell(Message::Worker(id(), FromWorker::Ack { id: 0 }));
+        session.tell(Message::Worker(id(), FromWorker::Error { id: 1, message: "no".into() }));
         assert_eq!(session.draft(), "next", "{words}: what was refused comes back");
     }
 }

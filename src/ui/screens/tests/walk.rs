@@ -117,7 +117,7 @@ impl Session {
                 } else {
                     FromWorker::Delta { request, delta }
                 };
-                self.tell(Message::Worker(message));
+                self.tell(Message::Worker(thread(), message));
             }
             Step::Out(request, sort) => {
                 let reason = match sort {
@@ -189,11 +189,11 @@ impl Session {
             15 => Message::Items(taking_up::items()),
             16 => Message::Files(taking_up::files()),
             17 => Message::Saved,
-            18 => Message::Worker(FromWorker::Error { id: 1, message: "no".into() }),
+            18 => Message::Worker(thread(), FromWorker::Error { id: 1, message: "no".into() }),
             19 => Message::Request(Ok(Box::new(layers::request()))),
             20 => Message::Request(Ok(Box::new(RequestShown { number: None, ..layers::request() }))),
             21 => Message::Page(Ok(Box::new(layers::difference()))),
-            _ => Message::Worker(FromWorker::Ack { id: 1 }),
+            _ => Message::Worker(thread(), FromWorker::Ack { id: 1 }),
         };
         self.tell(message);
     }
