@@ -407,20 +407,14 @@ fn who_has_nothing_to_ask_looks_at_a_recording_first() {
 
 #[test]
 fn threads_begun_one_after_the_other_show_all_that_was_said() {
-    let (home, server) = (Home::new(), ModelServer::start());
-    let terminal = open(&home, &server);
-    for number in 1..=3 {
-        terminal.send_keys(&format!("question {number}\r"));
-        let call = server.call();
-        call.begin();
-        call.text(&format!("Begin {number}. "));
-        terminal.wait_for(&format!("Begin {number}."));
-        call.answer_on(&format!("End {number}."));
+    let home = Home::new();
+    let terminal = home.levain_in_terminal(&["--model", "scripted/tools"]).size(120, 36).start();
+    terminal.wait_for("A new thread");
+    for _ in 0..3 {
+        terminal.send_keys("list\r");
         terminal.wait_until("all of it stands there", |screen| {
             let text = screen.contents();
-            text.contains("context: ~")
-                && text.contains(&format!("Begin {number}. End {number}."))
-                && text.contains("no price known")
+            ["› list", "context: ~", "ls  ", "That is what lies", "tools · 0."].iter().all(|words| text.contains(words))
                 && !text.contains('▌')
         });
         terminal.send_keys("\u{1b}n");
