@@ -43,7 +43,7 @@ pub enum BriefingError {
     NotFound(#[from] NotFound),
     #[error("{0}")]
     Unreadable(Problem),
-    #[error("`{directive}` cannot run: {}; give inputs with levain run --directive {directive} --input NAME=VALUE", joined(.bad))]
+    #[error("`{directive}` cannot run: {}; give it by --input NAME=VALUE", joined(.bad))]
     Inputs { directive: String, bad: Vec<BadInput> },
     #[error("`{directive}` cannot run: {why}")]
     Plan { directive: String, why: Box<PlanError> },

@@ -297,7 +297,7 @@ commands! {
     AppMouse "app.mouse" "Mouse on or off" "Leave the mouse to the terminal, or take it back: to scroll, choose and mark here." / "mouse";
     AppRedraw "app.redraw" "Draw again" "Draw the whole screen again.";
     AppSuspend "app.suspend" "Suspend" "Go back to the shell; fg continues." [hidden];
-    AppLeave "app.leave" "Interrupt, then leave" "Stops a running turn; pressed twice it leaves. Threads at work go on." [hidden];
+    AppLeave "app.leave" "Interrupt, then leave" "Stop the running turn; once more, leave. /quit leaves it at work." [hidden];
     AppLeaveEmpty "app.leave_empty" "Leave" "Leave when the draft is empty; otherwise delete the letter under the cursor." [hidden];
     AppQuit "app.quit" "Quit" "Leave levain. Threads at work go on." / "quit";
     DirectiveChoose "directive.choose" "Start a directive" "Choose a directive for a new thread, and give it its inputs." / "directive";
