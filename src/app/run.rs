@@ -246,10 +246,12 @@ impl App {
     fn draw(&mut self, screen: &mut Screen) -> io::Result<()> {
         let begun = Instant::now();
         screen.draw(|frame| {
+            let begun = Instant::now();
             ui::view(&self.model, &mut self.painter, frame);
+            // Without the time in which a slow terminal takes it.
+            self.painter.took(begun.elapsed());
             self.painter.take_links()
         })?;
-        self.painter.took(begun.elapsed());
         if begun.elapsed() > SLOW {
             tracing::warn!(milliseconds = begun.elapsed().as_millis(), "a slow frame");
         }
@@ -351,7 +353,12 @@ impl App {
                     (Level::Info, format!("copied {} characters {path}", text.chars().count()))
                 } else {
                     let size = text.len() / 1_000;
-                    (Level::Warning, format!("not copied: {size} kB are too much for the terminal's clipboard"))
+                    (
+                        Level::Warning,
+                        format!(
+                            "not copied: {size} kB are too much for the terminal's clipboard; open it in your editor"
+                        ),
+                    )
                 };
                 self.update(Message::Notice { level, text });
             }

@@ -152,7 +152,7 @@ impl Painter {
         (self.budget, self.behind) = (self.most, false);
     }
 
-    /// Tells how long a frame took: after a long one less is laid out for the next, after a quick one more again.
+    /// Tells how long it took to make a frame: after long less is laid out for the next, otherwise more again.
     pub fn took(&mut self, time: Duration) {
         if self.most < usize::MAX {
             let most = if time > LONG { self.most / 2 } else { self.most + self.most / 2 };
@@ -195,8 +195,8 @@ impl Painter {
         let (frame, links) = (self.frame, self.links);
         let rendered = self.rendered.entry(block.id).or_insert_with(|| Rendered::empty(block, width, links));
         if rendered.width != width || rendered.revision != block.revision || rendered.open != block.open {
-            self.held -= rendered.bytes.min(self.held);
-            *rendered = Rendered::empty(block, width, links);
+            *rendered = Rendered { bytes: rendered.bytes, ..Rendered::empty(block, width, links) };
+            rendered.recount(&mut self.held);
         }
         if rendered.print != print {
             if rendered.document.is_some() && self.budget == 0 {
@@ -208,9 +208,7 @@ impl Painter {
             } else {
                 self.behind = true;
             }
-            self.held -= rendered.bytes.min(self.held);
-            rendered.bytes = rendered.weigh();
-            self.held += rendered.bytes;
+            rendered.recount(&mut self.held);
             rendered.used = frame;
         }
         rendered
@@ -237,18 +235,8 @@ impl Painter {
         rendered.draw(block, frame, rows, colours, canvas, place);
         again |= rendered.document.as_mut().is_some_and(Document::take_again);
         if again {
-            self.recount(block.id);
+            rendered.recount(&mut self.held);
         }
-    }
-}
-
-impl Painter {
-    /// Counts what a block holds anew.
-    fn recount(&mut self, id: BlockId) {
-        let Some(rendered) = self.rendered.get_mut(&id) else { return };
-        self.held -= rendered.bytes.min(self.held);
-        rendered.bytes = rendered.weigh();
-        self.held += rendered.bytes;
     }
 }
 
@@ -293,7 +281,7 @@ impl Layout for Painter {
             let mut rows = rendered.rows_found(block, frame, piece, search).into_iter().filter(is_beyond);
             if forward { rows.next() } else { rows.next_back() }
         });
-        self.recount(block.id);
+        rendered.recount(&mut self.held);
         found
     }
 
@@ -312,7 +300,7 @@ impl Layout for Painter {
             let last = if at == to.0 { usize::from(to.1) + 1 } else { usize::MAX };
             lines.copy_text(row, first.saturating_sub(gutter)..last.saturating_sub(gutter), &mut text);
         });
-        self.recount(block.id);
+        rendered.recount(&mut self.held);
         text.truncate(text.trim_end_matches([' ', '\n']).len());
         text
     }
@@ -413,6 +401,13 @@ impl Rendered {
     /// Rows of a head above the text; an answer has a foot below it instead.
     fn head(&self, block: &Block) -> usize {
         if matches!(block.kind, Kind::Answer(_)) { 0 } else { self.rows_high }
+    }
+
+    /// Counts anew what it holds, as a part of all that is held.
+    fn recount(&mut self, held: &mut usize) {
+        *held -= self.bytes.min(*held);
+        self.bytes = self.weigh();
+        *held += self.bytes;
     }
 
     fn weigh(&self) -> usize {
