@@ -31,6 +31,8 @@ pub(super) struct Fresh {
     pub(super) keymap: Option<Keymap>,
     /// All that is wrong: with settings, provider files, the keymap, and with the items that were saved.
     pub(super) problems: Vec<String>,
+    /// What is well again.
+    pub(super) mended: Option<String>,
     /// The files that changed.
     pub(super) changed: BTreeSet<PathBuf>,
 }
@@ -90,7 +92,7 @@ impl Reload {
     }
 
     fn follow(&self, mut system: RecommendedWatcher, changes: &Receiver<PathBuf>, fresh: &mpsc::Sender<Fresh>) {
-        let mut places = BTreeSet::new();
+        let (mut places, mut warned) = (BTreeSet::new(), false);
         loop {
             self.watch(&mut system, &mut places);
             let Ok(first) = changes.recv() else { return };
@@ -102,7 +104,7 @@ impl Reload {
                     break;
                 }
             }
-            if fresh.blocking_send(self.read(saved)).is_err() {
+            if fresh.blocking_send(self.read(saved, &mut warned)).is_err() {
                 return;
             }
         }
@@ -128,9 +130,10 @@ impl Reload {
         }
     }
 
-    fn read(&self, changed: BTreeSet<PathBuf>) -> Fresh {
+    /// Reads everything again. `warned`: whether the person was told that the project is not trusted any more.
+    fn read(&self, changed: BTreeSet<PathBuf>, warned: &mut bool) -> Fresh {
         let setup = Setup::gather(Some(&self.root), self.arguments.clone());
-        let (mut keymap, mut problems) = (None, Vec::new());
+        let (mut keymap, mut problems, mut mended) = (None, Vec::new(), None);
         match &setup {
             Ok(setup) => {
                 problems.extend(setup.problems.iter().map(ToString::to_string));
@@ -138,11 +141,16 @@ impl Reload {
                 keymap = mistakes.is_empty().then_some(read);
                 problems.extend(mistakes);
                 problems.extend(saved_items(setup, &changed).iter().map(ToString::to_string));
-                problems.extend(setup.trust().warning_after(&setup.project.root, &changed));
+                let trust = setup.trust();
+                let warning = trust.warning_after(&setup.project.root, &changed);
+                if std::mem::replace(warned, !trust.allows() && (*warned || warning.is_some())) && trust.allows() {
+                    mended = Some("what this project runs is what you trusted again".to_owned());
+                }
+                problems.extend(warning);
             }
             Err(error) => problems.push(error.to_string()),
         }
-        Fresh { setup, keymap, problems, changed }
+        Fresh { setup, keymap, problems, mended, changed }
     }
 }
 

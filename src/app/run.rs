@@ -533,3 +533,6 @@ pub(super) fn options(
         draft: opening.draft,
     }
 }
+        if let Some(text) = fresh.mended {
+            self.update(Message::Notice { level: Level::Info, text });
+        }

@@ -33,6 +33,8 @@ struct TrustLine<'a> {
     status: &'static str,
     /// What can run, below the project's `.ai`.
     files: &'a [String],
+    /// What is different from what was trusted, in words.
+    differs: &'a [String],
 }
 
 pub(super) fn run(common: &Common, arguments: &TrustArguments) -> Result<ExitCode, Failure> {
@@ -47,7 +49,7 @@ pub(super) fn run(common: &Common, arguments: &TrustArguments) -> Result<ExitCod
     if trust == Trust::Nothing && !arguments.revoke && !arguments.show {
         Trust::grant(&setup.dirs, root, &Runnable::nothing()).map_err(failed)?;
     }
-    if let (false, false, Trust::Unknown(runnable) | Trust::Changed(runnable)) =
+    if let (false, false, Trust::Unknown(runnable) | Trust::Changed(runnable, _)) =
         (arguments.revoke, arguments.show, &trust)
     {
         Trust::grant(&setup.dirs, root, runnable).map_err(failed)?;
@@ -68,18 +70,22 @@ fn tell(root: &Path, trust: &Trust, given: bool, json: bool) -> io::Result<()> {
         Trust::Nothing => ("nothing", &[], "holds nothing that could run by itself, and is not trusted".to_owned()),
         Trust::Trusted(runnable) => ("trusted", &runnable.files, "is trusted: this may run as it is now".to_owned()),
         Trust::Unknown(runnable) => ("untrusted", &runnable.files, "is not trusted: this does not run".to_owned()),
-        Trust::Changed(runnable) => {
+        Trust::Changed(runnable, _) => {
             ("changed", &runnable.files, "has changed since you trusted it: this does not run".to_owned())
         }
         Trust::Unreadable { reason } => ("unreadable", &[], reason.clone()),
     };
+    let differs: &[String] = if let Trust::Changed(_, differs) = trust { differs } else { &[] };
     let mut output = io::stdout().lock();
     if json {
-        return json_line(&mut output, &TrustLine { schema: "levain.trust/1", project: root, status, files });
+        return json_line(&mut output, &TrustLine { schema: "levain.trust/1", project: root, status, files, differs });
     }
     writeln!(output, "{} {sentence}", root.display())?;
     for file in files {
         writeln!(output, "  .ai/{}", harmless(file))?;
+    }
+    for different in differs {
+        writeln!(output, "  {}", harmless(different))?;
     }
     Ok(())
 }

@@ -38,8 +38,8 @@ pub enum Trust {
     Trusted(Runnable),
     /// The person has not been asked.
     Unknown(Runnable),
-    /// The person trusted it before something changed.
-    Changed(Runnable),
+    /// The person trusted it before something changed: what, in words, as far as the record tells.
+    Changed(Runnable, Vec<String>),
     /// It cannot be looked through.
     Unreadable { reason: String },
 }
@@ -51,6 +51,8 @@ pub struct Runnable {
     pub files: Vec<String>,
     /// One hash over names and contents of all of them.
     pub hash: String,
+    /// What each of them is: the hash of its content, and where it leads if it is a link.
+    states: BTreeMap<String, String>,
     /// Knowledge that holds a command, by its path below the project, and the command where it is one.
     commands: BTreeMap<String, Vec<String>>,
 }
@@ -60,6 +62,9 @@ pub struct Runnable {
 struct Decision {
     project: PathBuf,
     hash: String,
+    /// As in [`Runnable`], to name what has changed; records of before have none.
+    #[serde(default)]
+    files: BTreeMap<String, String>,
 }
 
 impl Trust {
@@ -71,7 +76,10 @@ impl Trust {
             Err(error) => Self::Unreadable { reason: error.to_string() },
             Ok(Some(runnable)) => match decision(dirs, root) {
                 Some(decision) if decision.project == root && decision.hash == runnable.hash => Self::Trusted(runnable),
-                Some(decision) if decision.project == root => Self::Changed(runnable),
+                Some(decision) if decision.project == root => {
+                    let differs = runnable.differs(&decision.files);
+                    Self::Changed(runnable, differs)
+                }
                 Some(_) | None => Self::Unknown(runnable),
             },
         }
@@ -82,7 +90,7 @@ impl Trust {
     pub fn allows(&self) -> bool {
         match self {
             Self::Nothing | Self::Trusted(_) => true,
-            Self::Unknown(_) | Self::Changed(_) | Self::Unreadable { .. } => false,
+            Self::Unknown(_) | Self::Changed(..) | Self::Unreadable { .. } => false,
         }
     }
 
@@ -110,7 +118,7 @@ impl Trust {
             Self::Nothing | Self::Trusted(_) => return None,
             Self::Unknown(runnable) => runnable.commands.keys().any(|file| changed.contains(&root.join(file))),
             // A command that is gone is a change too, and is listed no more.
-            Self::Changed(_) | Self::Unreadable { .. } => below(Kind::Knowledge.folder()),
+            Self::Changed(..) | Self::Unreadable { .. } => below(Kind::Knowledge.folder()),
         };
         (knowledge || FOLDERS.into_iter().any(below)).then(|| self.warning()).flatten()
     }
@@ -118,7 +126,7 @@ impl Trust {
     /// What to tell the person: why nothing of the project runs, and what to do. `None` when it may.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
-        let (Self::Unknown(runnable) | Self::Changed(runnable)) = self else {
+        let (Self::Unknown(runnable) | Self::Changed(runnable, _)) = self else {
             let Self::Unreadable { reason } = self else { return None };
             return Some(format!("nothing of this project runs: {reason}"));
         };
@@ -126,12 +134,14 @@ impl Trust {
             [only] => format!(".ai/{only}"),
             files => format!("{} files below .ai", files.len()),
         };
-        let why = if matches!(self, Self::Changed(_)) {
-            format!("{what} changed since you trusted this project")
-        } else {
-            format!("{what} could run things, and you have not trusted this project")
+        let differs: &[String] = if let Self::Changed(_, differs) = self { differs } else { &[] };
+        let why = match differs {
+            [only] => format!("{only} since you trusted this project"),
+            [first, more @ ..] => format!("{first}, and {} more, since you trusted this project", more.len()),
+            [] if matches!(self, Self::Changed(..)) => format!("{what} changed since you trusted this project"),
+            [] => format!("{what} could run things, and you have not trusted this project"),
         };
-        Some(format!("{why}: they are listed and do not run. Look at them, then: levain trust"))
+        Some(format!("{why}: nothing of it runs. Look (levain trust --show), then: levain trust"))
     }
 
     /// Remembers that the person trusts the project as it is.
@@ -142,7 +152,8 @@ impl Trust {
         let path = record(dirs, root);
         let folder = dirs.config.join("trusted");
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let decision = Decision { project: root.to_owned(), hash: runnable.hash.clone() };
+        let (project, hash) = (root.to_owned(), runnable.hash.clone());
+        let decision = Decision { project, hash, files: runnable.states.clone() };
         let text = toml::to_string(&decision).map_err(io::Error::other)?;
         let mut file = tempfile::NamedTempFile::new_in(&folder)?;
         file.write_all(text.as_bytes())?;
@@ -177,7 +188,22 @@ impl Runnable {
     /// Nothing at all.
     #[must_use]
     pub fn nothing() -> Self {
-        Self { files: Vec::new(), hash: ContentHash::of(b"").as_str().to_owned(), commands: BTreeMap::new() }
+        let hash = ContentHash::of(b"").as_str().to_owned();
+        Self { files: Vec::new(), hash, states: BTreeMap::new(), commands: BTreeMap::new() }
+    }
+
+    /// What is different from files that were trusted, in words (one that is gone, or holds no command any more, can run
+    /// no more); nothing where it is not known what those were.
+    fn differs(&self, trusted: &BTreeMap<String, String>) -> Vec<String> {
+        if trusted.is_empty() {
+            return Vec::new();
+        }
+        let now = self.states.iter().filter_map(|(file, state)| match trusted.get(file) {
+            None => Some(format!(".ai/{file} is new")),
+            Some(before) => (before != state).then(|| format!(".ai/{file} changed")),
+        });
+        let gone = trusted.keys().filter(|file| !self.states.contains_key(*file));
+        now.chain(gone.map(|file| format!(".ai/{file} can run no more"))).collect()
     }
 
     /// What can run in the project at `root`; `None` when nothing can.
@@ -186,13 +212,15 @@ impl Runnable {
     /// When something does not read, or when there is too much of it.
     pub fn of(root: &Path) -> io::Result<Option<Self>> {
         let inside = root.join(".ai");
-        let mut look = Look { inside, files: Vec::new(), said: String::new(), bytes: 0, commands: BTreeMap::new() };
+        let (states, commands) = (BTreeMap::new(), BTreeMap::new());
+        let mut look = Look { inside, files: Vec::new(), said: String::new(), bytes: 0, states, commands };
         for folder in FOLDERS {
             look.folder(folder)?;
         }
         look.commands(root)?;
         let hash = ContentHash::of(look.said.as_bytes()).as_str().to_owned();
-        Ok((!look.files.is_empty()).then_some(Self { files: look.files, hash, commands: look.commands }))
+        let Look { files, states, commands, .. } = look;
+        Ok((!files.is_empty()).then_some(Self { files, hash, states, commands }))
     }
 }
 
@@ -204,6 +232,7 @@ struct Look {
     /// A line for each file: what it is, the hash of its content, its name.
     said: String,
     bytes: u64,
+    states: BTreeMap<String, String>,
     commands: BTreeMap<String, Vec<String>>,
 }
 
@@ -268,7 +297,7 @@ impl Look {
             let kind = entry.file_type().map_err(|error| told(&entry.path(), &error))?;
             if kind.is_dir() {
                 self.entries(&below)?;
-            } else if below != PLAIN {
+            } else if below != PLAIN && !is_of_an_editor(&entry) {
                 self.entry(&below, &entry.path())?;
             }
         }
@@ -295,6 +324,8 @@ impl Look {
         let hash = ContentHash::of(&content);
         let link = link.to_string_lossy();
         self.said.extend([hash.as_str(), " ", &format!("{link:?} {below:?}"), "\n"]);
+        let leads = if link.is_empty() { String::new() } else { format!(" {link}") };
+        self.states.insert(below.to_owned(), format!("{}{leads}", hash.as_str()));
         self.files.push(below.to_owned());
         Ok(())
     }
@@ -315,6 +346,25 @@ impl Look {
         }
         Ok(())
     }
+}
+
+/// Whether an editor made this file beside one that is open in it, and takes it away again: vim's swap file, by its name
+/// and by how it begins, which no interpreter reads; and the lock of Emacs, a link to a place that is none.
+fn is_of_an_editor(entry: &fs::DirEntry) -> bool {
+    const SWAP: &[u8] = b"b0VIM ";
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    let Some(kind) = entry.file_type().ok().filter(|_| name.starts_with('.')) else { return false };
+    if kind.is_symlink() {
+        return name.starts_with(".#") && fs::metadata(entry.path()).is_err();
+    }
+    let swap = name.rsplit_once(".sw").is_some_and(|(_, last)| last.len() == 1);
+    let begins = |path| {
+        let mut start = [0; 32];
+        fs::File::open(path).and_then(|mut file| file.read_exact(&mut start).map(|()| start))
+    };
+    // Its version ends with a zero, long before a first line could.
+    swap && kind.is_file() && begins(entry.path()).is_ok_and(|start| start.starts_with(SWAP) && start.contains(&0))
 }
 
 fn told(path: &Path, error: &io::Error) -> io::Error {
@@ -474,7 +524,7 @@ mod tests {
         assert!(Trust::of(&dirs, &root).allows());
         for name in ["load.sh", "more.sh"] {
             fs::write(root.join("scripts").join(name), "echo ruin").unwrap();
-            assert!(matches!(Trust::of(&dirs, &root), Trust::Changed(_)), "{name}");
+            assert!(matches!(Trust::of(&dirs, &root), Trust::Changed(..)), "{name}");
             fs::write(root.join("scripts").join(name), "echo low").unwrap();
             assert!(Trust::of(&dirs, &root).allows());
         }
@@ -495,7 +545,48 @@ mod tests {
         Trust::grant(&dirs, &root, &listed(&dirs, &root)).unwrap();
         assert_eq!(warned(".ai/knowledge/load.yaml"), None);
         fs::write(&load, "state: calm").unwrap();
-        assert!(warned(".ai/knowledge/load.yaml").unwrap().contains("changed since you trusted"));
+        let warning = warned(".ai/knowledge/load.yaml").unwrap();
+        assert!(warning.starts_with(".ai/knowledge/load.yaml can run no more since you trusted"), "{warning}");
+    }
+
+    #[test]
+    fn what_changed_is_named() {
+        let (_folder, dirs, root) = project();
+        let tools = root.join(".ai/tools");
+        for name in ["a.sh", "b.sh"] {
+            fs::write(tools.join(name), name).unwrap();
+        }
+        Trust::grant(&dirs, &root, &listed(&dirs, &root)).unwrap();
+        fs::write(tools.join("a.sh"), "other").unwrap();
+        let differs = || {
+            let trust = Trust::of(&dirs, &root);
+            let Trust::Changed(_, differs) = trust else { panic!("{trust:?}") };
+            differs
+        };
+        assert_eq!(differs(), [".ai/tools/a.sh changed"]);
+        fs::write(tools.join("c.sh"), "new").unwrap();
+        fs::remove_file(tools.join("b.sh")).unwrap();
+        assert_eq!(differs(), [".ai/tools/a.sh changed", ".ai/tools/c.sh is new", ".ai/tools/b.sh can run no more"]);
+        let warning = Trust::of(&dirs, &root).warning().unwrap();
+        assert!(warning.starts_with(".ai/tools/a.sh changed, and 2 more, since"), "{warning}");
+    }
+
+    #[test]
+    fn an_editor_that_is_open_changes_nothing() {
+        let (_folder, dirs, root) = project();
+        let tools = root.join(".ai/tools");
+        fs::write(tools.join("a.sh"), "x").unwrap();
+        Trust::grant(&dirs, &root, &listed(&dirs, &root)).unwrap();
+        fs::write(tools.join(".a.sh.swp"), [&b"b0VIM 9.1\0\0\0"[..], &[0; 64]].concat()).unwrap();
+        symlink("somebody@here.123:456", tools.join(".#a.sh")).unwrap();
+        assert!(Trust::of(&dirs, &root).allows());
+        // What could run is no such file, whatever it is called.
+        fs::write(tools.join(".b.sh.swp"), "b0VIM; echo ruin; echo ruin; echo ruin").unwrap();
+        assert!(!Trust::of(&dirs, &root).allows());
+        fs::remove_file(tools.join(".b.sh.swp")).unwrap();
+        assert!(Trust::of(&dirs, &root).allows());
+        symlink("a.sh", tools.join(".#b.sh")).unwrap();
+        assert!(!Trust::of(&dirs, &root).allows());
     }
 
     #[test]
