@@ -69,6 +69,7 @@ impl Bench {
             directive: "levain/chat".into(),
             kind: ThreadKind::Interactive,
             status: Status::Created,
+            waiting: None,
             model: ModelRef::new("scripted", scenario.to_str().unwrap()),
             title: String::new(),
             created_at: Timestamp(1),

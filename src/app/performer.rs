@@ -263,6 +263,7 @@ impl Performer {
                 inputs,
                 capabilities: Vec::new(),
             };
+                waiting: None,
             recover::create(&layout, &summary)?;
             Ok(thread_id)
         });
@@ -430,3 +431,4 @@ fn row(entry: ThreadEntry) -> ThreadRow {
         updated_at: entry.updated_at,
     }
 }
+        waiting: entry.waiting,

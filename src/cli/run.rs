@@ -151,6 +151,7 @@ async fn hosted(
         directive: directive.clone(),
         kind: ThreadKind::OneShot,
         status: Status::Created,
+        waiting: None,
         model,
         title: String::new(),
         created_at: now,

@@ -5,7 +5,7 @@ use super::failure::{Failure, written};
 use super::find;
 use super::text::{harmless, json_line};
 use crate::app::Setup;
-use crate::domain::{Cost, ModelRef, Status, ThreadId, ThreadKind, Timestamp};
+use crate::domain::{Cost, ModelRef, Status, ThreadId, ThreadKind, Timestamp, Waiting};
 use crate::store::registry::ThreadEntry;
 use clap::Args;
 use serde::Serialize;
@@ -30,6 +30,9 @@ struct ThreadLine<'a> {
     directive: &'a str,
     kind: ThreadKind,
     status: Status,
+    /// What for, while it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting: Option<Waiting>,
     title: &'a str,
     model: &'a ModelRef,
     created_at: Timestamp,
@@ -66,6 +69,7 @@ fn line(entry: &ThreadEntry) -> ThreadLine<'_> {
         directive: &entry.directive,
         kind: entry.kind,
         status: entry.status,
+        waiting: entry.waiting,
         title: &entry.title,
         model: &entry.model,
         created_at: entry.created_at,
@@ -80,7 +84,7 @@ fn write_row(output: &mut impl Write, entry: &ThreadEntry, now: Timestamp) -> io
     writeln!(
         output,
         "{:<10} {:<24} {:>9} {:>4} {} {:>8}  {}",
-        entry.status.word(),
+        entry.status.told(entry.waiting),
         entry.thread_id.as_str(),
         age(now.since(entry.updated_at)),
         turns,

@@ -67,6 +67,17 @@ impl Status {
         .find(|status| status.word() == word)
     }
 
+    /// The word for people, in lists: of a thread that waits it says for what.
+    #[must_use]
+    pub fn told(self, waiting: Option<Waiting>) -> &'static str {
+        match (self, waiting) {
+            (Self::Waiting, Some(Waiting::Approval)) => "asks you",
+            (Self::Waiting, Some(Waiting::RateLimit)) => "retrying",
+            (Self::Waiting, Some(Waiting::User) | None) => "resting",
+            _ => self.word(),
+        }
+    }
+
     /// Whether the thread has ended.
     #[must_use]
     pub fn is_terminal(self) -> bool {
@@ -91,6 +102,27 @@ pub enum Waiting {
     /// A provider asked for a pause, or a failed call is about to be tried again.
     RateLimit,
     Hook,
+}
+
+impl Waiting {
+    /// The word used in files and in JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Approval => "approval",
+            Self::Child => "child",
+            Self::RateLimit => "rate_limit",
+            Self::Hook => "hook",
+        }
+    }
+
+    /// What `word` names.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [Self::User, Self::Approval, Self::Child, Self::RateLimit, Self::Hook];
+        all.into_iter().find(|waiting| waiting.word() == word)
+    }
 }
 
 /// What a thread has used so far.
@@ -238,6 +270,15 @@ mod tests {
         for kind in [LimitKind::Turns, LimitKind::Tokens, LimitKind::Spend, LimitKind::Duration] {
             assert_ne!(limits.raised(kind, &cost).reached(&cost).map(|(reached, ..)| reached), Some(kind));
         }
+    }
+
+    #[test]
+    fn words_are_those_of_json() {
+        for word in ["user", "approval", "child", "rate_limit", "hook"] {
+            let waiting = Waiting::from_word(word).unwrap();
+            assert_eq!(serde_json::to_string(&waiting).unwrap(), format!("\"{word}\""));
+        }
+        assert_eq!(Waiting::from_word("rain"), None);
     }
 
     #[test]

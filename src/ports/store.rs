@@ -4,7 +4,7 @@
 //! is called off the loop.
 
 use crate::domain::event::Delta;
-use crate::domain::{Assembly, ContentHash, Cost, Image, Limits, ModelRef, Record, RequestRecord, Status};
+use crate::domain::{Assembly, ContentHash, Cost, Image, Limits, ModelRef, Record, RequestRecord, Status, Waiting};
 use std::path::PathBuf;
 
 /// A failure to keep something. The thread goes on in memory; the person is told.
@@ -26,6 +26,8 @@ pub enum StoreError {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot {
     pub status: Status,
+    /// What for, while it waits.
+    pub waiting: Option<Waiting>,
     pub model: ModelRef,
     pub cost: Cost,
     pub limits: Limits,

@@ -51,6 +51,7 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, fold: Fold) -
     let status = if failed { Status::Error } else { summary.status };
     let snapshot = crate::ports::store::Snapshot {
         status,
+        waiting: summary.waiting.filter(|_| !failed),
         model: summary.model,
         cost: summary.cost,
         limits: summary.limits,
@@ -215,6 +216,7 @@ mod tests {
             directive: "levain/chat".into(),
             kind: ThreadKind::Interactive,
             status: Status::Running,
+            waiting: None,
             model: ModelRef::new("scripted", "demo"),
             title: String::new(),
             created_at: Timestamp(1),

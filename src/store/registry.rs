@@ -3,14 +3,15 @@
 //! WAL mode, one writer per process, every change an immediate transaction. The schema grows by numbered migrations; a
 //! file of a newer schema is refused in words.
 
-use crate::domain::{Cost, ModelRef, Money, Status, ThreadId, ThreadKind, Timestamp, Tokens, Usage};
+use crate::domain::{Cost, ModelRef, Money, Status, ThreadId, ThreadKind, Timestamp, Tokens, Usage, Waiting};
 use crate::ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Each takes the schema one number further. Never changed once released; new ones are added at the end.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE threads (
         thread_id TEXT PRIMARY KEY,
         directive TEXT NOT NULL,
@@ -31,7 +32,9 @@ const MIGRATIONS: &[&str] = &["
     ) STRICT;
     CREATE INDEX threads_by_update ON threads (updated_at DESC);
     CREATE INDEX threads_by_status ON threads (status);
-"];
+",
+    "ALTER TABLE threads ADD COLUMN waiting TEXT",
+];
 
 /// The registry of one project.
 #[derive(Debug)]
@@ -47,6 +50,8 @@ pub struct ThreadEntry {
     pub directive: String,
     pub kind: ThreadKind,
     pub status: Status,
+    /// What for, while it waits.
+    pub waiting: Option<Waiting>,
     pub title: String,
     pub model: ModelRef,
     pub created_at: Timestamp,
@@ -120,12 +125,13 @@ impl Registry {
         let kind = kind_word(row.kind);
         let ended = row.status.is_terminal().then_some(row.updated_at.0);
         let sql = "INSERT INTO threads (thread_id, directive, kind, status, title, model, created_at, updated_at,
-                completed_at, turns, input_tokens, output_tokens, spend, pid, socket)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
+                completed_at, turns, input_tokens, output_tokens, spend, pid, socket, waiting)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
             ON CONFLICT (thread_id) DO UPDATE SET status = excluded.status, title = excluded.title,
                 model = excluded.model, updated_at = excluded.updated_at, completed_at = excluded.completed_at,
                 turns = excluded.turns, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
-                spend = excluded.spend, pid = excluded.pid, socket = excluded.socket";
+                spend = excluded.spend, pid = excluded.pid, socket = excluded.socket,
+                waiting = excluded.waiting";
         let path = self.path.clone();
         let mut write = || -> rusqlite::Result<()> {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -145,6 +151,7 @@ impl Registry {
                 row.cost.spend.0,
                 row.pid,
                 row.socket,
+                row.waiting.map(Waiting::word),
             ])?;
             transaction.commit()
         };
@@ -153,7 +160,7 @@ impl Registry {
 }
 
 const COLUMNS: &str = "thread_id, directive, kind, status, title, model, created_at, updated_at, turns, input_tokens,
-    output_tokens, spend, pid, socket";
+    output_tokens, spend, pid, socket, waiting";
 
 fn failed(doing: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
     move |source| StoreError::Database { doing, path: path.to_owned(), source }
@@ -183,6 +190,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
         directive: row.get(1)?,
         kind: if row.get::<_, String>(2)? == "one_shot" { ThreadKind::OneShot } else { ThreadKind::Interactive },
         status,
+        waiting: row.get::<_, Option<String>>(14)?.and_then(|word| Waiting::from_word(&word)),
         title: row.get(4)?,
         model,
         created_at: Timestamp(number(6)?),
@@ -220,6 +228,7 @@ mod tests {
 
     fn row(id: &str, updated: u64) -> ThreadEntry {
         ThreadEntry {
+            waiting: None,
             thread_id: id.parse().unwrap(),
             directive: "levain/chat".into(),
             kind: ThreadKind::Interactive,

@@ -8,7 +8,7 @@ use super::{files, image, log};
 use crate::domain::event::Delta;
 use crate::domain::{
     Assembly, ContentHash, Cost, Limits, ModelRef, Record, RequestRecord, Status, ThreadId, ThreadKind, Timestamp,
-    Values,
+    Values, Waiting,
 };
 use crate::ports::store::{Attach, Fetch, Snapshot};
 use crate::ports::{StoreError, ThreadStore};
@@ -26,6 +26,9 @@ pub struct Summary {
     pub directive: String,
     pub kind: ThreadKind,
     pub status: Status,
+    /// What for, while it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
     pub model: ModelRef,
     #[serde(default)]
     pub title: String,
@@ -76,6 +79,7 @@ impl Summary {
             directive: self.directive.clone(),
             kind: self.kind,
             status: self.status,
+            waiting: self.waiting,
             title: self.title.clone(),
             model: self.model.clone(),
             created_at: self.created_at,
@@ -256,6 +260,7 @@ impl ThreadStore for FileStore {
     fn save(&mut self, snapshot: &Snapshot) -> Result<(), StoreError> {
         let summary = Summary {
             status: snapshot.status,
+            waiting: snapshot.waiting,
             model: snapshot.model.clone(),
             cost: snapshot.cost,
             limits: snapshot.limits,

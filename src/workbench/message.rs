@@ -5,7 +5,7 @@ use super::counter::{Basis, Coming};
 use super::pointer::Button;
 use super::sheet::{Page, View};
 use crate::commands::{Key, Keymap};
-use crate::domain::{Assembly, Held, Input, ModelRef, Problem, Record, Status, ThreadId, Values};
+use crate::domain::{Assembly, Held, Input, ModelRef, Problem, Record, Status, ThreadId, Values, Waiting};
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -277,6 +277,8 @@ pub struct ThreadRow {
     pub thread_id: ThreadId,
     pub directive: String,
     pub status: Status,
+    /// What for, while it waits.
+    pub waiting: Option<Waiting>,
     /// First words of the first prompt.
     pub title: String,
     pub model: ModelRef,

@@ -500,6 +500,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     session.keys("enter");
     assert_eq!(session.effects(), [Effect::LoadThreads, Effect::Open { thread_id: id() }]);
     let newest: Vec<_> = (0..40).map(|index| said(&format!("new {index}"))).collect();
+        waiting: None,
     session.tell(Message::Opened { thread_id: id(), newest, older: Some(500), state: None });
     assert_eq!(session.effects(), []);
     session.keys("ctrl-home ctrl-home");

@@ -396,6 +396,7 @@ impl<A: Audience> Driver<A> {
         let thread = &self.thread;
         let snapshot = Snapshot {
             status: thread.status(),
+            waiting: thread.waiting(),
             model: thread.model.clone(),
             cost: thread.cost,
             limits: thread.limits,

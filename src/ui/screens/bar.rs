@@ -126,8 +126,7 @@ fn doing(model: &Model) -> Option<(String, Role)> {
         Phase::Idle => match model.link {
             Link::Opening => Some(("○ opening".to_owned(), Role::ThreadWaiting)),
             Link::Resting => {
-                let word = model.state.as_ref().map_or("resting", |state| state.status.word());
-                let word = if word == "waiting" { "resting" } else { word };
+                let word = model.state.as_ref().map_or("resting", |state| state.status.told(state.waiting));
                 Some((format!("○ {word}"), Role::ThreadDone))
             }
             Link::Connected if model.state.as_ref().is_some_and(|state| state.status == Status::Suspended) => {

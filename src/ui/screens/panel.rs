@@ -1,6 +1,6 @@
 //! Threads as rows: in the column at the left, and in the list over the transcript.
 
-use crate::domain::{Status, Timestamp};
+use crate::domain::{Status, Timestamp, Waiting};
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
@@ -25,17 +25,17 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
     for (index, row) in model.threads.iter().take(rows).enumerate() {
         let y = area.y + 1 + 2 * u16::try_from(index).unwrap_or(0);
         let current = model.thread.as_ref() == Some(&row.thread_id);
-        let (mark, role) = status_mark(row.status);
+        let (mark, role) = status_mark(row);
         let title = if current { Role::Title } else { Role::Text };
         canvas.put(area.x, y, edge, if current { "›" } else { " " }, Role::PromptMark);
         canvas.put(area.x + 1, y, edge, mark, role);
         canvas.put_short(area.x + 3, y, edge, name_of(row), title);
-        let whole = format!("{} · {}", row.status.word(), summary(row, model.now));
+        let whole = format!("{} · {}", row.status.told(row.waiting), summary(row, model.now));
         let room = usize::from(edge.saturating_sub(area.x + 3));
         let detail = if columns(&whole) <= room {
             whole
         } else {
-            format!("{} · {} · {}", row.status.word(), row.spend, age(model.now.since(row.updated_at)))
+            format!("{} · {} · {}", row.status.told(row.waiting), row.spend, age(model.now.since(row.updated_at)))
         };
         canvas.put_short(area.x + 3, y + 1, edge, &detail, Role::TextMuted);
     }
@@ -44,14 +44,14 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
 /// One row of the list of threads.
 pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
     let right = area.x + area.width;
-    let (mark, status_role) = status_mark(row.status);
+    let (mark, status_role) = status_mark(row);
     let (role, detail, status_role) = if chosen {
         (Role::ListChosen, Role::ListChosen, Role::ListChosen)
     } else {
         (Role::List, Role::ListDetail, status_role)
     };
     let x = canvas.put_short(area.x, area.y, right, mark, status_role);
-    let x = canvas.put_short(x + 1, area.y, right, row.status.word(), status_role);
+    let x = canvas.put_short(x + 1, area.y, right, row.status.told(row.waiting), status_role);
     let x = x.max(area.x + 12);
     let summary = summary(row, now);
     let wide = u16::try_from(columns(&summary)).unwrap_or(0);
@@ -72,8 +72,9 @@ fn summary(row: &ThreadRow, now: Timestamp) -> String {
 }
 
 /// A mark that tells the status without colour.
-pub(super) fn status_mark(status: Status) -> (&'static str, Role) {
-    match status {
+fn status_mark(row: &ThreadRow) -> (&'static str, Role) {
+    match row.status {
+        Status::Waiting if row.waiting == Some(Waiting::Approval) => ("?", Role::StatusWarning),
         Status::Running => ("●", Role::ThreadRunning),
         Status::Created | Status::Queued => ("◌", Role::ThreadWaiting),
         Status::Waiting | Status::Suspended => ("○", Role::ThreadWaiting),

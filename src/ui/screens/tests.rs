@@ -162,6 +162,7 @@ fn thread() -> ThreadId {
 fn rows_of_threads() -> Vec<ThreadRow> {
     let row = |id: u64, status: Status, title: &str, turns: u32, minutes: u64| ThreadRow {
         thread_id: ThreadId::new("levain/chat", id),
+        waiting: None,
         directive: "levain/chat".into(),
         status,
         title: title.into(),

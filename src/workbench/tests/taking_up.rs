@@ -37,6 +37,7 @@ fn item(kind: &'static str, id: &str, file: Option<&str>) -> ItemRow {
 
 fn row(number: u64, title: &str) -> ThreadRow {
     ThreadRow {
+        waiting: None,
         thread_id: ThreadId::new("chat", number),
         directive: "levain/chat".into(),
         status: Status::Completed,
