@@ -202,7 +202,8 @@ fn prompt(request: &CallRequest) -> Tokens {
         Block::ToolCall(call) => Tokens::estimate(&call.tool) + Tokens::estimate(&call.input.to_string()),
         Block::RedactedThinking { .. } | Block::Image { .. } => Tokens(0),
     });
-    Tokens::estimate(&request.system) + texts.sum()
+    let tools = request.tools.iter().filter_map(|tool| serde_json::to_string(tool).ok());
+    Tokens::estimate(&request.system) + texts.sum() + tools.map(|tool| Tokens::estimate(&tool)).sum()
 }
 
 fn failure(status: Option<u16>, kind: &str, message: String, retry_after: Option<Duration>) -> CallError {
