@@ -496,5 +496,12 @@ fn items_are_listed_and_checked() {
     assert!(code == 2 && err.contains("the input `who` is missing"), "{err}");
     let (code, _, err) = run(&["geet", "hello"]);
     assert!(code == 2 && err.contains("near is `greet`"), "{err}");
+    // One word may be a directive or a command, two are a command.
+    let (code, _, err) = output(home.levain(&["frobnicate"]).stdin(Stdio::null()));
+    assert!(code == 2 && err.contains("if a command is meant: levain --help lists them"), "{err}");
+    let (code, _, err) = output(home.levain(&["threds"]).stdin(Stdio::null()));
+    assert!(code == 2 && err.contains("if a command is meant: levain threads"), "{err}");
+    let (code, _, err) = output(home.levain(&["contxt", "show"]).stdin(Stdio::null()));
+    assert!(code == 2 && err.contains("there is no command `contxt`; near is `context`"), "{err}");
     home.wait_until_quiet();
 }

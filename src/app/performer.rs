@@ -4,7 +4,7 @@ use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
 use super::outside::Models;
 use super::setup::Setup;
-use super::{export, listing, pages, requests};
+use super::{Briefing, export, listing, pages, requests};
 use crate::config::Trust;
 use crate::domain::{Cost, Event, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values};
 use crate::engine::driver::Outside;
@@ -176,9 +176,18 @@ impl Performer {
         self.answer(move || list(&setup));
     }
 
-    /// What can wait until the first frame is drawn: whether the project is trusted, and with `servers`, whether a model
-    /// server on this machine answers.
-    pub(super) fn look_around(&mut self, setup: &Setup, servers: bool) {
+    /// What can wait until the first frame is drawn: whether the project is trusted, whether threads of `directive` can
+    /// be planned, and with `servers`, whether a model server on this machine answers.
+    pub(super) fn look_around(&mut self, setup: &Arc<Setup>, directive: Option<String>, servers: bool) {
+        if let Some(directive) = directive {
+            let (setup, messages) = (Arc::clone(setup), self.messages.clone());
+            self.looks.spawn(async move {
+                let look = tokio::task::spawn_blocking(move || doubts(&setup, &directive)).await;
+                for message in look.into_iter().flatten() {
+                    let _ending = messages.send(message).await;
+                }
+            });
+        }
         let (dirs, root, messages) = (setup.dirs.clone(), setup.project.root.clone(), self.messages.clone());
         self.looks.spawn(async move {
             let warning = tokio::task::spawn_blocking(move || Trust::of(&dirs, &root).warning()).await;
@@ -254,6 +263,7 @@ impl Performer {
                 directive,
                 kind: ThreadKind::Interactive,
                 status: Status::Created,
+                waiting: None,
                 model,
                 title: String::new(),
                 created_at: now,
@@ -263,7 +273,6 @@ impl Performer {
                 inputs,
                 capabilities: Vec::new(),
             };
-                waiting: None,
             recover::create(&layout, &summary)?;
             Ok(thread_id)
         });
@@ -419,8 +428,17 @@ fn state_of(summary: Summary, newest: &[Record], models: &Models) -> State {
     }
 }
 
+/// What is wrong with a directive, as the person is told it.
+fn doubts(setup: &Setup, directive: &str) -> Vec<Message> {
+    match Briefing::prepare(setup, directive, None) {
+        Ok(briefing) => briefing.problems.iter().map(|it| notice(Level::Warning, it.to_string())).collect(),
+        Err(error) => vec![notice(Level::Error, error.to_string())],
+    }
+}
+
 fn row(entry: ThreadEntry) -> ThreadRow {
     ThreadRow {
+        waiting: entry.waiting,
         thread_id: entry.thread_id,
         directive: entry.directive,
         status: entry.status,
@@ -431,4 +449,3 @@ fn row(entry: ThreadEntry) -> ThreadRow {
         updated_at: entry.updated_at,
     }
 }
-        waiting: entry.waiting,

@@ -41,6 +41,7 @@ pub async fn run_plain(setup: Arc<Setup>, opening: Opening) -> Result<ExitCode, 
     let theme = ThemeSource::new(&setup);
     let (sender, mut messages) = mpsc::channel(WAITING);
     let (look, notice) = (opening.chosen.look, opening.chosen.notice.clone());
+    let recording = opening.recording.as_ref().map(|recording| recording.words(&keymap));
     let (model, effects) = Model::new(options(&setup, opening, SIZE, keymap, &theme));
     let mut painter = Painter::new(Theme::default(), ColourDepth::None);
     painter.take_all();
@@ -53,8 +54,11 @@ pub async fn run_plain(setup: Arc<Setup>, opening: Opening) -> Result<ExitCode, 
     for text in setup.problems.iter().map(ToString::to_string).chain(keymap_problems).chain(notice) {
         plain.update(Message::Notice { level: Level::Warning, text })?;
     }
+    if let Some(text) = recording {
+        plain.update(Message::Notice { level: Level::Info, text })?;
+    }
     plain.perform(effects)?;
-    plain.performer.look_around(&setup, look);
+    plain.performer.look_around(&setup, None, look);
     // A script says everything at once: each line waits for its turn.
     let scripted = !io::stdin().is_terminal();
     let mut lines = read_lines();

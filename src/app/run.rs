@@ -7,7 +7,7 @@ use super::performer::Performer;
 use super::reload::{Fresh, Reload, keymap};
 use super::theme::ThemeSource;
 use super::{Chosen, Setup, Shutdown};
-use crate::commands::Keymap;
+use crate::commands::{CommandId, Context, Keymap};
 use crate::domain::{ModelRef, ThreadId, Timestamp};
 use crate::ports::{Clock, SystemClock};
 use crate::providers::is_scripted;
@@ -43,6 +43,46 @@ pub struct Opening {
     pub chosen: Chosen,
     /// What its directive wants to be told.
     pub draft: Option<DirectiveChoice>,
+    /// Whether the command line named that directive.
+    pub by_name: bool,
+    /// The recording that is shown instead of a project of the person's.
+    pub recording: Option<Recording>,
+}
+
+/// A recording, as whoever sees it is told.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// Its folder.
+    pub place: String,
+    /// How to come to something else.
+    pub next: String,
+}
+
+impl Recording {
+    /// What it is, what to look at and by which keys, and how to leave it.
+    pub(super) fn words(&self, keymap: &Keymap) -> String {
+        let Self { place, next } = self;
+        let named =
+            [(CommandId::ContextShow, "context"), (CommandId::ThreadsShow, "threads"), (CommandId::HelpShow, "help")];
+        let key = |(command, word)| Some(format!("{} {word}", keymap.key_for(command, &[Context::Anywhere])?));
+        let keys: Vec<String> = named.into_iter().filter_map(key).collect();
+        format!("a recording, in {place}: look around ({}); a script answers what you write. {next}", keys.join(", "))
+    }
+}
+
+/// How a person left.
+#[derive(Debug)]
+pub struct Left {
+    pub code: ExitCode,
+    /// The thread that was on the screen, and whether it goes on by itself.
+    pub thread: Option<(ThreadId, bool)>,
+}
+
+impl Left {
+    fn of(code: ExitCode, model: Model) -> Self {
+        let works = model.is_working();
+        Self { code, thread: model.thread.map(|thread| (thread, works)) }
+    }
 }
 
 /// Why the workbench could not go on.
@@ -77,7 +117,7 @@ struct App {
 ///
 /// # Errors
 /// [`AppError`].
-pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCode, AppError> {
+pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, AppError> {
     let foreground = Foreground::enter();
     let launcher = setup.launcher()?;
     let mut shutdown = Shutdown::listen()?;
@@ -87,6 +127,8 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
     let theme = ThemeSource::new(&setup);
     let (sender, mut messages) = mpsc::channel(WAITING);
     let Chosen { look, notice, .. } = opening.chosen.clone();
+    let unseen = (opening.thread.is_none() && !opening.by_name).then(|| opening.directive.clone());
+    let recording = opening.recording.as_ref().map(|recording| recording.words(&keymap));
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
     let performer = Performer::new(launcher, Arc::clone(&setup), sender);
     let mut app = App::new(&setup, model, performer, theme);
@@ -98,9 +140,10 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
     app.draw(&mut screen)?;
     app.pacer.drawn(Instant::now());
 
-    app.tell(setup.problems.iter().map(ToString::to_string).chain(keymap_problems).chain(notice));
+    app.tell(Level::Warning, setup.problems.iter().map(ToString::to_string).chain(keymap_problems).chain(notice));
+    app.tell(Level::Info, recording.into_iter());
     app.perform(effects);
-    app.performer.look_around(&setup, look);
+    app.performer.look_around(&setup, unseen, look);
     let (sender, mut saved) = mpsc::channel(1);
     Reload::new(&setup).start(sender);
     fault::asked().into_iter().for_each(fault::happen);
@@ -177,7 +220,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<ExitCo
     drop(guard);
     app.performer.finish().await;
     tracing::debug!(frames = screen.frames(), "left");
-    Ok(code)
+    Ok(Left::of(code, app.model))
 }
 
 /// The model that the settings name.
@@ -228,9 +271,9 @@ impl App {
         }
     }
 
-    fn tell(&mut self, warnings: impl Iterator<Item = String>) {
-        for text in warnings {
-            self.update(Message::Notice { level: Level::Warning, text });
+    fn tell(&mut self, level: Level, texts: impl Iterator<Item = String>) {
+        for text in texts {
+            self.update(Message::Notice { level, text });
         }
     }
 
@@ -497,6 +540,9 @@ impl App {
         for text in wrong.difference(&std::mem::take(&mut self.told)).cloned() {
             self.update(Message::Notice { level: Level::Warning, text });
         }
+        if let Some(text) = fresh.mended {
+            self.update(Message::Notice { level: Level::Info, text });
+        }
         self.told = wrong;
         self.follow_theme();
         Ok(())
@@ -531,8 +577,6 @@ pub(super) fn options(
         themes: theme.names(),
         theme: theme.chosen.clone(),
         draft: opening.draft,
+        by_name: opening.by_name,
     }
 }
-        if let Some(text) = fresh.mended {
-            self.update(Message::Notice { level: Level::Info, text });
-        }

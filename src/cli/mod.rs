@@ -22,8 +22,9 @@ mod trust;
 mod worker;
 
 use crate::config::Arguments;
-use crate::domain::ModelRef;
-use clap::{Args, Parser, Subcommand};
+use crate::domain::{ModelRef, nearest};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use failure::Failure;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -110,7 +111,15 @@ enum Subcommands {
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
-    let Cli { common, open, command } = Cli::parse();
+    let Cli { common, open, command } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => match misspelt(std::env::args().skip(1)) {
+            Some(failure) if matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict) => {
+                return failure.report();
+            }
+            _ => error.exit(),
+        },
+    };
     let result = match command {
         None => screen::open(&common, open),
         Some(Subcommands::Demo) => screen::demo(&common, false),
@@ -132,6 +141,20 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Highlight) => Ok(highlight::run()),
     };
     result.unwrap_or_else(|failure| failure.report())
+}
+
+/// What to say of words that are neither a command nor the name of one directive: the command that may be meant.
+fn misspelt(mut words: impl Iterator<Item = String>) -> Option<Failure> {
+    let word = words.next().filter(|word| !word.starts_with('-') && !word.contains('/'))?;
+    let near = near_command(&word)?;
+    Some(Failure::usage(format!("there is no command `{word}`; near is `{near}`")).hint("levain --help lists all"))
+}
+
+/// The command whose name is like `word`.
+fn near_command(word: &str) -> Option<String> {
+    let commands = Cli::command();
+    let names = commands.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
+    nearest(word, names).filter(|near| *near != word).map(ToOwned::to_owned)
 }
 
 impl Common {
@@ -166,7 +189,6 @@ fn until_left<T>(screen: impl Future<Output = T>) -> Result<T, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_sound() {
@@ -179,6 +201,15 @@ mod tests {
         assert_eq!(parse(&["levain"]), None);
         assert_eq!(parse(&["levain", "--continue"]), Some(None));
         assert_eq!(parse(&["levain", "-c", "chat-1"]), Some(Some("chat-1".into())));
+    }
+
+    #[test]
+    fn a_command_that_is_misspelt_is_named() {
+        let meant = |words: &str| misspelt(words.split(' ').map(ToOwned::to_owned)).map(|it| it.message().to_owned());
+        assert_eq!(meant("contxt show").as_deref(), Some("there is no command `contxt`; near is `context`"));
+        for other in ["team/ship now", "--modle x", "frobnicate all", "run --frob"] {
+            assert_eq!(meant(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! `levain [DIRECTIVE]`: the workbench.
 
 use super::failure::Failure;
-use super::{Common, Open, find, runtime, until_left};
+use super::{Common, Open, find, near_command, runtime, until_left};
 use crate::app::setup::SetupError;
-use crate::app::{self, Briefing, Opening, Setup, logging, recording};
+use crate::app::{self, Briefing, BriefingError, Opening, Recording, Setup, logging, recording};
 use crate::config::Dirs;
+use crate::domain::ThreadId;
 use crate::providers::is_scripted;
 use crate::terminal::{Tty, guard};
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -22,9 +23,9 @@ fn recorded(common: &Common, plain: bool, next: &str) -> Result<ExitCode, Failur
     let failed = |error: std::io::Error| Failure::new(format!("the recording could not be unpacked: {error}"));
     let folder = recording::unpack(&dirs).map_err(failed)?;
     let place = folder.display();
-    let text = format!("a recording, in {place}: look around; a script answers what you write. {next}");
+    let recording = Recording { place: place.to_string(), next: next.to_owned() };
     let common = Common { project: Some(folder), ..common.clone() };
-    open_with(&common, Open { directive: None, resume: Some(None), plain }, Some(text))
+    open_with(&common, Open { directive: None, resume: Some(None), plain }, Some(recording))
 }
 
 /// Whether somebody is here for the first time who has nothing to look at: no key, no model on this machine, no thread in
@@ -41,9 +42,10 @@ pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
     open_with(common, open, None)
 }
 
-/// Opens the workbench, which says `notice` first.
-fn open_with(common: &Common, open: Open, notice: Option<String>) -> Result<ExitCode, Failure> {
+/// Opens the workbench, on a recording if one is given.
+fn open_with(common: &Common, open: Open, recording: Option<Recording>) -> Result<ExitCode, Failure> {
     let asked = open.directive.is_some() || open.resume.is_some() || common.project.is_some();
+    let by_name = open.directive.is_some();
     let mut setup = Setup::gather(common.project.as_deref(), common.arguments(open.directive))?;
     let thread = match open.resume {
         None => None,
@@ -52,21 +54,24 @@ fn open_with(common: &Common, open: Open, notice: Option<String>) -> Result<Exit
     };
     let directive = setup.directive().to_owned();
     let items = setup.items();
-    // A thread that is reopened has its own directive.
-    if thread.is_none() {
-        // What it wants to be told is asked for on the screen.
-        let briefing = Briefing::prepare(&setup, &directive, None)?;
+    // A thread that is reopened has its own directive. Who names one is told here what is wrong with it; the usual one is
+    // looked at while the screen is there already. What it wants to be told is asked for there.
+    if thread.is_none() && (by_name || open.plain) {
+        let briefing = Briefing::prepare(&setup, &directive, None).map_err(|error| {
+            let may_be_command = by_name && matches!(error, BriefingError::NotFound(_)) && !directive.contains('/');
+            let failure = Failure::from(error);
+            if may_be_command { failure.hint(commands_hint(&directive)) } else { failure }
+        })?;
         setup.problems.extend(briefing.problems);
     }
-    let mut chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
+    let chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
     // What is piped in is meant for the project at hand.
     if !asked && io::stdin().is_terminal() && is_first_look(&setup, chosen.look) {
         return recorded(common, open.plain, "`levain` again opens this folder");
     }
     let draft = if thread.is_none() { app::listing::directive(&setup, &items, &directive) } else { None };
     drop(items);
-    chosen.notice = chosen.notice.or(notice);
-    let opening = Opening { directive, thread, chosen, draft };
+    let opening = Opening { directive, thread, chosen, draft, by_name, recording };
     if open.plain {
         logging::to_file(setup.dirs.state.join("levain.log"));
         let talk = app::run_plain(Arc::new(setup), opening);
@@ -78,5 +83,31 @@ fn open_with(common: &Common, open: Open, notice: Option<String>) -> Result<Exit
     })?;
     logging::to_file(setup.dirs.state.join("levain.log"));
     guard::install_panic_hook();
-    until_left(app::run(Arc::new(setup), tty, opening))?.map_err(|error| Failure::new(error.to_string()))
+    let setup = Arc::new(setup);
+    let screen = app::run(Arc::clone(&setup), tty, opening);
+    let left = until_left(screen)?.map_err(|error| Failure::new(error.to_string()))?;
+    if left.code == ExitCode::SUCCESS {
+        tell_way_back(&setup, common, left.thread);
+    }
+    Ok(left.code)
+}
+
+/// What to try where neither a directive nor a command has this name.
+fn commands_hint(word: &str) -> String {
+    match near_command(word) {
+        Some(near) => format!("if a command is meant: levain {near}; levain --help lists all"),
+        None => "if a command is meant: levain --help lists them".to_owned(),
+    }
+}
+
+/// Where the screen was, the command that leads back to its thread.
+fn tell_way_back(setup: &Setup, common: &Common, thread: Option<(ThreadId, bool)>) {
+    let Some((thread, works)) = thread else { return };
+    let project = match &common.project {
+        Some(_) => format!(" --project {}", setup.project.root.display()),
+        None => String::new(),
+    };
+    let goes_on = if works { " goes on without you" } else { "" };
+    // Who closed the terminal needs no way back.
+    let _gone = writeln!(io::stdout(), "{thread}{goes_on}. Back to it: levain{project} --continue {thread}");
 }
