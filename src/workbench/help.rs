@@ -19,7 +19,11 @@ impl Model {
     pub(super) fn help_page(&self) -> Pager {
         let mut lines = Vec::new();
         // What the next key can do here comes first.
-        let here = self.contexts();
+        let mut here = self.contexts();
+        // Then what always helps, before the many keys of writing.
+        if let Some((_, rest)) = here.split_first_mut() {
+            rest.sort_by_key(|context| *context != Context::Anywhere);
+        }
         let elsewhere = Context::ALL.into_iter().filter(|context| !here.contains(context));
         for context in here.iter().copied().chain(elsewhere) {
             let mut rows: Vec<(CommandId, String)> = Vec::new();
@@ -57,7 +61,7 @@ impl Model {
                 lines.push(PagerLine::Row { left, text: row.help.to_owned() });
             }
         }
-        Pager { title: "help", lines, top: 0 }
+        Pager { title: "help", lines, top: 0, under: None }
     }
 
     pub(super) fn notices_page(&self) -> Pager {
@@ -77,6 +81,6 @@ impl Model {
         if lines.is_empty() {
             lines.push(PagerLine::Heading("Nothing was said yet.".to_owned()));
         }
-        Pager { title: "notices", lines, top: 0 }
+        Pager { title: "notices", lines, top: 0, under: None }
     }
 }

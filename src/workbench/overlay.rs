@@ -133,6 +133,8 @@ pub struct Pager {
     pub lines: Vec<PagerLine>,
     /// First row on the screen.
     pub top: usize,
+    /// What it lies over; that is there again when it is closed.
+    pub(super) under: Option<Box<Overlay>>,
 }
 
 impl Pager {

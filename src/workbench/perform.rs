@@ -5,7 +5,7 @@ use super::composer::Composer;
 use super::geometry;
 use super::message::{Effect, ExportForm, Level};
 use super::model::{Link, Model, Sent};
-use super::overlay::{Choice, Entry, Overlay, Picker, PickerKind};
+use super::overlay::{Choice, Entry, Overlay, Pager, Picker, PickerKind};
 use super::scroll::Layout;
 use crate::commands::CommandId;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
@@ -133,8 +133,8 @@ impl Model {
             }
             CommandId::ThemeChoose => self.pick(PickerKind::Themes, false),
             CommandId::PaletteOpen => self.pick(PickerKind::Palette, false),
-            CommandId::HelpShow => self.overlay = Some(Overlay::Pager(self.help_page())),
-            CommandId::NoticesShow => self.overlay = Some(Overlay::Pager(self.notices_page())),
+            CommandId::HelpShow => self.lay_over(self.help_page()),
+            CommandId::NoticesShow => self.lay_over(self.notices_page()),
             CommandId::ListUp => self.step(-1),
             CommandId::ListDown => self.step(1),
             CommandId::ListPageUp => self.step(-self.list_page()),
@@ -299,12 +299,26 @@ impl Model {
         }
     }
 
+    /// Shows a page; closing it leads back to what it lies over.
+    fn lay_over(&mut self, mut page: Pager) {
+        page.under = match self.overlay.take() {
+            Some(Overlay::Pager(before)) => before.under,
+            before => before.map(Box::new),
+        };
+        self.overlay = Some(Overlay::Pager(page));
+    }
+
     pub(super) fn close(&mut self) {
         match self.overlay.take() {
             // What was written into it is there when it is opened again.
             Some(Overlay::Form(form)) => self.left_form = Some(form),
             Some(Overlay::Sheet(sheet)) => self.overlay = Some(Overlay::Picker(*sheet.under)),
-            Some(Overlay::Picker(_) | Overlay::Pager(_)) => {}
+            Some(Overlay::Pager(pager)) => {
+                self.overlay = pager.under.map(|under| *under);
+                // It may have been read meanwhile.
+                self.refill(PickerKind::Layers);
+            }
+            Some(Overlay::Picker(_)) => {}
             None => self.dismiss_completion(),
         }
     }

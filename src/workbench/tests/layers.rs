@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::Assembly;
 use crate::domain::Held;
+use crate::workbench::overlay::{Overlay, PickerKind};
 use crate::workbench::sheet::{Compared, Page, SheetLine, Sort, View, Wire};
 use crate::workbench::{LayerRow, RequestShown, Source, Whole};
 use std::sync::Arc;
@@ -24,6 +25,20 @@ fn request(number: Option<u32>) -> RequestShown {
         layers: vec![layer("a", None), layer("b", Some("suppressed by c"))],
         ..RequestShown::default()
     }
+}
+
+#[test]
+fn help_leads_back_to_what_it_lies_over() {
+    let mut session = session();
+    session.write("hello").keys("ctrl-p");
+    let under = |session: &Session| matches!(&session.model.overlay, Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Layers);
+    assert!(under(&session));
+    session.keys("f1");
+    assert!(matches!(session.model.overlay, Some(Overlay::Pager(_))));
+    session.keys("esc");
+    assert!(under(&session));
+    session.keys("esc");
+    assert!(session.model.overlay.is_none());
 }
 
 #[test]
