@@ -49,7 +49,9 @@ pub fn origin(origin: &Origin) -> String {
             let signature = signature.as_ref().filter(|word| *word != "unsigned");
             let signature = signature.map(|word| format!(", signature {word}")).unwrap_or_default();
             let via = via.as_ref().map(|via| format!(", {}", through(via))).unwrap_or_default();
-            format!("{} {path}{line}{signature}{via}", space(*from))
+            // What is not there has no path.
+            let path = if path.is_empty() { String::new() } else { format!(" {path}") };
+            format!("{}{path}{line}{signature}{via}", space(*from))
         }
         Origin::File { space: from, path } => format!("{} {path}", space(*from)),
         Origin::Provider { name } => format!("provider {name}"),

@@ -224,8 +224,9 @@ pub fn sheet_width(model: &Model) -> usize {
 /// no room.
 #[must_use]
 pub fn items_parts(inner: Area) -> (Area, Area) {
-    if inner.width >= 100 {
-        let list = Area { width: inner.width / 2, ..inner };
+    if inner.width >= 110 {
+        // Why something was left out is read in the list.
+        let list = Area { width: inner.width * 5 / 9, ..inner };
         let x = inner.x + list.width + 1;
         return (list, Area { x, width: inner.x + inner.width - x, ..inner });
     }
