@@ -6,9 +6,10 @@ use super::model::{Link, Model, Phase, Sent, Waits};
 use super::perform::slash;
 use super::scroll::Layout;
 use super::transcript::{Kind, Prompt};
-use crate::domain::Held;
+use crate::commands::TABLE;
 use crate::domain::event::PromptMode;
 use crate::domain::image::named_in;
+use crate::domain::{Held, nearest};
 use crate::worker::protocol::Command;
 use std::sync::Arc;
 
@@ -31,6 +32,10 @@ impl Model {
                     self.composer.put_back(&text);
                     Vec::new()
                 });
+            }
+            if let Some(unknown) = misspelt(&text) {
+                self.say(Level::Warning, unknown);
+                return Vec::new();
             }
             if let Some(command) = text.trim_start().strip_prefix('!') {
                 return self.run_shell(&text, command);
@@ -192,3 +197,17 @@ fn remembered(text: &str) -> Option<Effect> {
     const LONGEST: usize = 64 << 10;
     (text.len() <= LONGEST).then(|| Effect::Remember(text.to_owned()))
 }
+/// What to say of a draft that looks like a command and is none. A path is no command, nor is what a blank stands before.
+fn misspelt(text: &str) -> Option<String> {
+    let line = text.strip_prefix('/')?;
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let is_name = !word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
+    // A sentence that begins with a folder of the root is one.
+    if !is_name || !rest.trim().is_empty() {
+        return None;
+    }
+    let known = TABLE.iter().filter_map(|row| row.slash);
+    let near = nearest(word, known).map(|near| format!("; near is /{near}")).unwrap_or_default();
+    Some(format!("there is no command /{word}{near}. With a blank before it, it is sent as it is"))
+}
+

@@ -42,6 +42,7 @@ fn session() -> Session {
         themes: vec!["dark".into(), "light".into()],
         theme: None,
         draft: None,
+        by_name: false,
     });
     assert_eq!(effects, [Effect::LoadHistory]);
     Session { model, effects: Vec::new(), reckoned: Vec::new(), offset: 0 }
@@ -165,6 +166,17 @@ impl Session {
         };
         self.model.transcript.iter().map(tell).collect()
     }
+}
+
+#[test]
+fn a_misspelt_command_is_not_sent() {
+    let mut session = session();
+    session.write("/themme").keys("enter");
+    assert_eq!((session.effects(), session.draft()), (Vec::new(), "/themme".into()));
+    let notice = session.model.notice().unwrap().text.clone();
+    assert!(notice.starts_with("there is no command /themme; near is /theme"), "{notice}");
+    session.keys("ctrl-u").write("/usr/bin is what?").keys("enter");
+    assert!(session.starts_with("/usr/bin is what?"));
 }
 
 #[test]
@@ -488,6 +500,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
         record(Event::CognitionIn { text: text.into(), role: "user".into(), prompt: None, images: Vec::new() })
     };
     session.tell(Message::Threads(vec![ThreadRow {
+        waiting: None,
         thread_id: id(),
         directive: "levain/chat".into(),
         status: Status::Completed,
@@ -500,7 +513,6 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     session.keys("enter");
     assert_eq!(session.effects(), [Effect::LoadThreads, Effect::Open { thread_id: id() }]);
     let newest: Vec<_> = (0..40).map(|index| said(&format!("new {index}"))).collect();
-        waiting: None,
     session.tell(Message::Opened { thread_id: id(), newest, older: Some(500), state: None });
     assert_eq!(session.effects(), []);
     session.keys("ctrl-home ctrl-home");
