@@ -43,6 +43,7 @@ impl Session {
             themes: Vec::new(),
             theme: None,
             draft: None,
+            by_name: false,
         });
         let painter = Painter::new(Painter::theme_for_background(false), ColourDepth::Sixteen);
         let terminal = Terminal::new(TestBackend::new(120, 40)).expect("a test terminal");

@@ -216,7 +216,7 @@ fn enter_in_the_preview_sends_what_it_showed() {
                 .env("ANTHROPIC_BASE_URL", &server.base())
                 .env("ANTHROPIC_API_KEY", KEY)
                 .start();
-            terminal.wait_for("enter send");
+            terminal.wait_for("enter start");
             terminal.send_keys(&made.prompt);
             terminal.send_keys("\x10");
             terminal.wait_for("what Enter would send · anthropic");
@@ -329,7 +329,7 @@ fn every_reason_for_an_absence_is_told_with_its_values() {
     assert_eq!(condition["saw"], serde_json::json!([saw]));
     // On the screen: in the list, and in full in the whole text.
     let terminal = home.levain_in_terminal(&["--model", "scripted/demo", "team/leaf"]).size(160, 45).start();
-    terminal.wait_for("enter send");
+    terminal.wait_for("enter start");
     terminal.send_keys("go\x10");
     terminal.wait_for("✗ hidden");
     terminal.send_keys("t");
@@ -363,7 +363,7 @@ fn requests_are_compared_on_the_screen() {
         launch.env("ANTHROPIC_API_KEY", KEY).start()
     };
     let terminal = start(&["--model", "anthropic/test", "team/ship"]);
-    terminal.wait_for("enter send");
+    terminal.wait_for("enter start");
     terminal.send_keys("one\r");
     server.call().answer("yes");
     terminal.wait_for("yes");
@@ -693,7 +693,7 @@ fn who_only_writes_runs_no_command() {
     output(&mut home.levain(&["trust"]));
     let ran = || home.project().join("ran").exists();
     let terminal = home.levain_in_terminal(&["--model", "scripted/demo", "team/ship"]).start();
-    terminal.wait_for("enter send");
+    terminal.wait_for("enter start");
     terminal.send_keys("go");
     terminal.wait_for("request ~");
     assert!(!ran(), "it ran while somebody wrote");
@@ -714,7 +714,7 @@ fn a_turn_can_be_stopped_while_a_command_of_its_context_is_asked() {
     let (code, _, err) = output(&mut home.levain(&["trust"]));
     assert_eq!(code, 0, "{err}");
     let terminal = home.levain_in_terminal(&["--model", "scripted/demo", "team/ship"]).size(120, 40).start();
-    terminal.wait_for("enter send");
+    terminal.wait_for("enter start");
     terminal.send_keys("go");
     terminal.wait_for("› go");
     terminal.send_keys("\r");

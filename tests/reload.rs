@@ -125,7 +125,7 @@ fn an_edited_item_shows_in_the_preview_by_itself_and_at_once() {
                      </directive>\n```\nShip.\n";
     write(&home.project().join(".ai/directives/team/ship.md"), directive);
     let terminal = home.levain_in_terminal(&["--model", "scripted/demo", "team/ship"]).size(160, 30).start();
-    terminal.wait_for("enter send");
+    terminal.wait_for("enter start");
     terminal.send_keys("go\x10");
     terminal.wait_for("what Enter would send");
     terminal.send_keys("/team/rules\r");

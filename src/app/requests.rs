@@ -86,7 +86,7 @@ pub(super) async fn next(
         let said = Message::said(&prompt, &images);
         let assembly = assembled(setup, &briefing, &plan, &surroundings, thread.as_ref(), said);
         let max_output_tokens = setup.models.max_output(&model);
-        let held = (!prompt.trim().is_empty()).then(|| Held {
+        let held = (!prompt.trim().is_empty() || thread.is_none()).then(|| Held {
             thread_id: id.clone(),
             images,
             model: model.clone(),

@@ -32,6 +32,8 @@ pub struct Narrator {
     approval: Option<u64>,
     queue: Vec<String>,
     draft: String,
+    /// Whether it was told that an empty line starts the thread.
+    alone: bool,
     found: Option<BlockId>,
     worked: bool,
 }
@@ -165,6 +167,11 @@ impl Narrator {
             );
         }
         self.draft = draft;
+        let alone = model.starts_alone();
+        if alone && !std::mem::replace(&mut self.alone, alone) {
+            text.push_str("An empty line starts it as it is, a prompt goes with it.\n\n");
+        }
+        self.alone = alone;
     }
 
     /// The place that was looked for.
@@ -258,7 +265,8 @@ fn once(block: &Block, told: &mut Told, text: &mut String) {
         Kind::Prompt(prompt) => {
             let who = if prompt.role == "user" { "You" } else { prompt.role.as_str() };
             heading(who, text);
-            lines(&prompt.text, "", text);
+            let nothing = prompt.text.trim().is_empty() && prompt.images.is_empty();
+            lines(if nothing { "(the directive, without a prompt)" } else { &prompt.text }, "", text);
             for image in &prompt.images {
                 let _ = writeln!(text, "With the image {} ({}).", line(&image.name), line(&image.media_type));
             }

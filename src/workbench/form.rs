@@ -151,6 +151,13 @@ impl Model {
         }
         self.inputs = inputs;
         self.draft = Some(directive);
+        self.by_name = true;
+    }
+
+    /// Whether Enter begins the thread although nothing is written: the directive says what to do, and a person chose it.
+    #[must_use]
+    pub fn starts_alone(&self) -> bool {
+        self.link == Link::Draft && self.by_name && self.composer.first_letter().is_none()
     }
 
     /// Opens the form when the draft's directive still misses an input; tells whether it did.

@@ -94,10 +94,17 @@ impl Model {
         self.shelf.request.as_ref().is_some_and(|request| request.number.is_none())
     }
 
+    /// Whether the request on the screen is one that Enter sends.
+    #[must_use]
+    pub fn can_send_shown(&self) -> bool {
+        let is_held = self.shelf.request.as_ref().is_some_and(|request| request.held.is_some());
+        is_held && (self.composer.first_letter().is_some() || self.starts_alone())
+    }
+
     /// Sends the request on the screen as it is.
     pub(super) fn send_shown(&mut self) -> Vec<Effect> {
         let Some(request) = &self.shelf.request else { return Vec::new() };
-        let Some(held) = request.held.clone() else {
+        let Some(held) = request.held.clone().filter(|_| self.can_send_shown()) else {
             self.say(Level::Info, "there is nothing to send yet: write a prompt first");
             return Vec::new();
         };

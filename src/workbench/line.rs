@@ -42,7 +42,12 @@ impl Model {
                 self.close();
                 return if line.trim().is_empty() { Vec::new() } else { self.line_for_list(layout, line.trim()) };
             }
-            Some(_) => self.overlay = None,
+            Some(_) => {
+                self.overlay = None;
+                if line.trim().is_empty() {
+                    return Vec::new();
+                }
+            }
             None => {}
         }
         if !self.approvals.is_empty()

@@ -43,6 +43,8 @@ pub struct Options {
     pub theme: Option<String>,
     /// What is known of the directive of a new thread: with inputs, they are asked for first.
     pub draft: Option<DirectiveChoice>,
+    /// Whether a person asked for that directive by name.
+    pub by_name: bool,
 }
 
 /// What stands between the screen and the thread's worker.
@@ -201,6 +203,8 @@ pub struct Model {
     pub inputs: Values,
     /// What is known of the directive on the screen, for a new thread of it.
     pub draft: Option<DirectiveChoice>,
+    /// Whether a person chose that directive, so that it can begin without a prompt.
+    pub(super) by_name: bool,
     pub shelf: Shelf,
     /// A form that was left, with what was written into it.
     pub(super) left_form: Option<Form>,
@@ -215,6 +219,7 @@ impl Model {
         let mut model = Self {
             inputs: Values::new(),
             draft: options.draft,
+            by_name: options.by_name,
             shelf: Shelf::default(),
             left_form: None,
             usual: options.model.clone(),

@@ -485,6 +485,7 @@ impl Model {
         self.new_thread();
         self.inputs.clear();
         self.draft = None;
+        self.by_name = false;
         self.thread = Some(thread_id.clone());
         self.link = Link::Opening;
         vec![Effect::Open { thread_id }]

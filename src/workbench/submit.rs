@@ -45,7 +45,11 @@ impl Model {
     }
 
     pub(super) fn submit(&mut self, mode: PromptMode) -> Vec<Effect> {
-        if self.composer.first_letter().is_none() || self.asks_first() {
+        if self.asks_first() {
+            return Vec::new();
+        }
+        if self.composer.first_letter().is_none() && !self.starts_alone() {
+            self.say(Level::Info, "nothing is written yet: there is no prompt to send");
             return Vec::new();
         }
         self.hand_over(mode, None)
@@ -56,7 +60,9 @@ impl Model {
         let images = named_in(&self.composer.raw());
         let text = self.composer.take();
         self.complete();
-        self.history.remember(&text);
+        if !text.trim().is_empty() {
+            self.history.remember(&text);
+        }
         self.follow();
         // What starts the work stands in the transcript at once; what waits for its turn stands above the draft.
         let block = if self.is_working() {
@@ -192,11 +198,6 @@ impl Model {
     }
 }
 
-/// Keeps what was written for later sessions, unless it is too long to be looked for.
-fn remembered(text: &str) -> Option<Effect> {
-    const LONGEST: usize = 64 << 10;
-    (text.len() <= LONGEST).then(|| Effect::Remember(text.to_owned()))
-}
 /// What to say of a draft that looks like a command and is none. A path is no command, nor is what a blank stands before.
 fn misspelt(text: &str) -> Option<String> {
     let line = text.strip_prefix('/')?;
@@ -211,3 +212,8 @@ fn misspelt(text: &str) -> Option<String> {
     Some(format!("there is no command /{word}{near}. With a blank before it, it is sent as it is"))
 }
 
+/// Keeps what was written for later sessions, unless it is too long to be looked for.
+fn remembered(text: &str) -> Option<Effect> {
+    const LONGEST: usize = 64 << 10;
+    (text.len() <= LONGEST && !text.trim().is_empty()).then(|| Effect::Remember(text.to_owned()))
+}

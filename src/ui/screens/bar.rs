@@ -281,7 +281,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::HelpShow, "help"),
         ],
         None => &[
-            (CommandId::PromptSend, "send"),
+            (CommandId::PromptSend, if model.starts_alone() { "start" } else { "send" }),
             (CommandId::ThreadsShow, "threads"),
             (CommandId::HelpShow, "help"),
             (CommandId::PaletteOpen, "commands"),
@@ -298,5 +298,8 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             .filter(|key| model.keymap.command(*key, &contexts) == Some(command));
         key.or_else(|| model.keymap.key_for(command, &contexts))
     };
-    commands.iter().filter_map(|(command, word)| Some((key(*command)?.to_string(), *word))).collect()
+    // What would send nothing is not offered.
+    let helps = |command: CommandId| command != CommandId::RequestSend || model.can_send_shown();
+    let commands = commands.iter().filter(|(command, _)| helps(*command));
+    commands.filter_map(|(command, word)| Some((key(*command)?.to_string(), *word))).collect()
 }

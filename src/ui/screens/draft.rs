@@ -1,5 +1,6 @@
 //! The draft with what stands around it: the line above, the queue, notices, completions.
 
+use crate::commands::CommandId;
 use crate::domain::event::PromptMode;
 use crate::ui::cells::Canvas;
 use crate::ui::lines::Lines;
@@ -7,6 +8,7 @@ use crate::ui::theme::Role;
 use crate::ui::wrap::{Breaks, Inline, columns};
 use crate::workbench::geometry::{Area, COMPOSER_INDENT, Regions};
 use crate::workbench::{Level, Model, Search};
+use std::borrow::Cow;
 
 /// Draws the draft; tells where the cursor stands.
 pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
@@ -44,7 +46,7 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) ->
         });
     }
     if model.composer.is_empty() {
-        canvas.put_short(area.x + indent, area.y, right, hint(model), Role::DraftHint);
+        canvas.put_short(area.x + indent, area.y, right, &hint(model), Role::DraftHint);
     }
     let y = area.y + u16::try_from(row - top).unwrap_or(0);
     // Who reads does not write: the cursor is away.
@@ -77,15 +79,19 @@ fn searched(search: &Search, area: Area, canvas: &mut Canvas<'_>) -> (u16, u16) 
     (end.min(right.saturating_sub(1)), area.y)
 }
 
-fn hint(model: &Model) -> &'static str {
+fn hint(model: &Model) -> Cow<'static, str> {
     if model.is_answering() {
-        "the keys above answer; anything else is a draft"
+        "the keys above answer; anything else is a draft".into()
     } else if model.is_working() {
-        "write to steer the next turn"
+        "write to steer the next turn".into()
+    } else if model.starts_alone() {
+        let key = model.keymap.key_for(CommandId::PromptSend, &model.composer_contexts());
+        let key = key.map_or_else(String::new, |key| format!("{key} starts it as it is; or "));
+        format!("{key}write a prompt to go with it").into()
     } else if model.transcript.is_empty() {
-        "write a prompt, / for commands, @ for files"
+        "write a prompt, / for commands, @ for files".into()
     } else {
-        ""
+        "".into()
     }
 }
 

@@ -41,6 +41,7 @@ impl Session {
             themes: Theme::names(),
             theme: None,
             draft: None,
+            by_name: false,
         });
         let painter = Painter::new(Theme::named("dark").unwrap(), ColourDepth::Sixteen);
         Self { model, painter, offset: 0 }
@@ -161,8 +162,8 @@ fn thread() -> ThreadId {
 
 fn rows_of_threads() -> Vec<ThreadRow> {
     let row = |id: u64, status: Status, title: &str, turns: u32, minutes: u64| ThreadRow {
-        thread_id: ThreadId::new("levain/chat", id),
         waiting: None,
+        thread_id: ThreadId::new("levain/chat", id),
         directive: "levain/chat".into(),
         status,
         title: title.into(),

@@ -101,6 +101,27 @@ fn a_directive_with_inputs_is_asked_for_them_and_they_go_with_the_first_prompt()
 }
 
 #[test]
+fn a_directive_that_was_chosen_starts_without_a_prompt() {
+    let mut session = session();
+    // The usual one is there without being asked for: Enter may be a mistake.
+    session.keys("enter");
+    assert_eq!(session.effects(), []);
+    assert!(session.model.notice().unwrap().text.contains("nothing is written"));
+    session.asked().write("moon").keys("enter").effects();
+    assert!(session.model.starts_alone());
+    session.write("x");
+    assert!(!session.model.starts_alone());
+    session.keys("backspace enter");
+    assert!(session.starts_with(""));
+    assert_eq!(session.story(), ["pending "]);
+    // What was not there is not found again as an earlier prompt.
+    session.keys("up");
+    assert_eq!(session.draft(), "");
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
+    assert!(!session.model.starts_alone(), "it has begun");
+}
+
+#[test]
 fn a_form_that_is_left_keeps_what_was_written() {
     let mut session = session();
     session.asked().write("moon").keys("down").write("v1").keys("esc");
