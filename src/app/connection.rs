@@ -10,7 +10,7 @@ use crate::worker::host::FOLD;
 use crate::worker::launch::Launcher;
 use crate::worker::protocol::{Command, FromWorker, ToWorker};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
@@ -25,6 +25,8 @@ pub(super) struct Connection {
     task: JoinHandle<()>,
     /// Whether a command waits for the worker to come up.
     starts: bool,
+    /// Whether this side says goodbye: then nobody asks why the worker falls silent.
+    leaving: Arc<AtomicBool>,
 }
 
 /// Number of the command for which a worker is reached; the performer counts its own from 1.
@@ -51,11 +53,13 @@ impl Connection {
         let (ready, sender) = watch::channel(None);
         let (id, offset) = (thread_id.clone(), Arc::new(AtomicU64::new(from_offset)));
         let (shared, starts) = (Arc::clone(&offset), !matches!(reach, Reach::Find));
+        let leaving = Arc::new(AtomicBool::new(false));
+        let left = Arc::clone(&leaving);
         let task = tokio::spawn(async move {
-            let link = Link { launcher, thread_id: id, messages, offset: shared };
+            let link = Link { launcher, thread_id: id, messages, offset: shared, leaving: left };
             link.run(reach, ready).await;
         });
-        Self { thread_id, sender, offset, task, starts }
+        Self { thread_id, sender, offset, task, starts, leaving }
     }
 
     /// Where the log of `thread_id` goes on behind what the screen has of it, if this link is to that thread.
@@ -86,6 +90,7 @@ impl Connection {
             self.task.abort();
             return;
         };
+        self.leaving.store(true, Ordering::Relaxed);
         let goodbye = async {
             if sender.send(ToWorker::Goodbye).await.is_ok() {
                 // The worker closes the connection when it has heard.
@@ -101,6 +106,7 @@ struct Link {
     thread_id: ThreadId,
     messages: mpsc::Sender<Message>,
     offset: Arc<AtomicU64>,
+    leaving: Arc<AtomicBool>,
 }
 
 impl Link {
@@ -122,7 +128,7 @@ impl Link {
         }
         ready.send_replace(Some(sender.clone()));
         self.tell(Message::Connected { thread_id: self.thread_id.clone() }).await;
-        let expected = self.pass_on(&mut client, &sender).await;
+        let expected = self.pass_on(&mut client, &sender).await || self.leaving.load(Ordering::Relaxed);
         ready.send_replace(None);
         if !expected {
             self.find_out().await;
