@@ -47,6 +47,9 @@ pub enum Position {
     Follow,
     /// Line `line` of `block` is at the top.
     At { block: BlockId, line: usize },
+    /// The line `rows` rows before the end of `block` is at the top. For one that was reached from below and is not laid
+    /// out whole: its end is still to come, and stays where it is looked at.
+    Before { block: BlockId, rows: usize },
 }
 
 /// A place in the transcript while walking: block index and line in it.
@@ -59,10 +62,17 @@ pub struct Place {
 impl Model {
     /// The place at the top row.
     pub fn top(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> Place {
-        let Position::At { block, line } = self.position else { return self.top_of_end(layout, width, rows) };
+        let (Position::At { block, .. } | Position::Before { block, .. }) = self.position else {
+            return self.top_of_end(layout, width, rows);
+        };
         let index = self.transcript.index_of(block);
-        // A block that has become lower, or another one in its place.
         let height = self.transcript.get(index).map_or(0, |block| layout.height(block, width));
+        let line = match self.position {
+            Position::At { line, .. } => line,
+            Position::Before { rows, .. } => height.saturating_sub(rows),
+            Position::Follow => 0,
+        };
+        // A block that has become lower, or another one in its place.
         let place = Place { index, line: line.min(height.saturating_sub(1)) };
         // What is far below is not measured: it may be long.
         if self.rows_from(layout, width, place, rows) >= rows {
@@ -120,7 +130,19 @@ impl Model {
         let top = self.top(layout, width, rows);
         let left = usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
         let place = if lines > 0 { self.above(layout, width, top, left) } else { self.below(layout, width, top, left) };
+        let block = self.transcript.get(place.index).map(|block| block.id);
+        let from_below = place.index < top.index
+            || matches!(self.position, Position::Before { block: held, .. } if Some(held) == block);
         self.hold(layout, place, width, rows);
+        if let Position::At { block, line } = self.position
+            && from_below
+            && let Some(shown) = self.transcript.block(block)
+        {
+            let height = layout.height(shown, width);
+            if layout.whole_height(shown, width) != height {
+                self.position = Position::Before { block, rows: height.saturating_sub(line) };
+            }
+        }
     }
 
     /// The place `left` lines above, or the first.
@@ -208,6 +230,14 @@ impl Model {
     pub(super) fn settle_view(&mut self, layout: &mut dyn Layout) -> Option<Effect> {
         let area = geometry::regions(self).transcript;
         let (width, rows) = (area.width, usize::from(area.height));
+        if let Position::Before { block, rows } = self.position
+            && let Some(shown) = self.transcript.block(block)
+        {
+            let height = layout.height(shown, width);
+            if layout.whole_height(shown, width) == height {
+                self.position = Position::At { block, line: height.saturating_sub(rows) };
+            }
+        }
         if self.position != Position::Follow {
             let shows_end = self.shows_end(layout, width, rows);
             // Where something is still laid out nobody knows yet.
@@ -246,7 +276,7 @@ impl Model {
     pub(super) fn resized(&mut self, layout: &mut dyn Layout, columns: u16, rows: u16) {
         let before = geometry::regions(self).transcript.width;
         let held = match self.position {
-            Position::Follow => None,
+            Position::Follow | Position::Before { .. } => None,
             Position::At { block, line } => {
                 let height = self.transcript.block(block).map_or(0, |block| layout.whole_height(block, before));
                 Some((block, line, height))

@@ -40,3 +40,32 @@ impl Layout for Lines {
         colours.of(code.id).is_none().then_some(code)
     }
 }
+
+/// The same, of which no more than so many rows of a block are laid out yet.
+pub(super) struct Slowly(pub(super) usize);
+
+impl Layout for Slowly {
+    fn height(&mut self, block: &Block, width: u16) -> usize {
+        Lines.height(block, width).min(self.0)
+    }
+
+    fn whole_height(&mut self, block: &Block, width: u16) -> usize {
+        Lines.height(block, width)
+    }
+
+    fn is_behind(&self) -> bool {
+        true
+    }
+
+    fn find(&mut self, block: &Block, width: u16, search: &Search, at: Option<usize>, forward: bool) -> Option<usize> {
+        Lines.find(block, width, search, at, forward)
+    }
+
+    fn text(&mut self, block: &Block, width: u16, from: (usize, u16), to: (usize, u16)) -> String {
+        Lines.text(block, width, from, to)
+    }
+
+    fn uncoloured(&mut self, block: &Block, width: u16, rows: Range<usize>, colours: &Colours) -> Option<Code> {
+        Lines.uncoloured(block, width, rows, colours)
+    }
+}

@@ -1,6 +1,8 @@
 //! Reading the transcript: choosing, folding, ranges, search.
 
 use super::*;
+use crate::workbench::scroll::Place;
+use lines::Slowly;
 
 /// Ten turns; answer 3 is long, a tool was called after answer 5.
 fn talked() -> Session {
@@ -141,4 +143,28 @@ fn reading_survives_what_arrives_and_a_new_thread_ends_it() {
     assert!(session.model.reading.is_none());
     session.keys("tab");
     assert!(session.model.reading.is_none(), "there is nothing to read");
+}
+
+/// Who comes to a long answer from below sees its end, however much of it is laid out by then.
+#[test]
+fn an_answer_that_is_not_laid_out_whole_is_reached_at_its_end() {
+    let mut session = connected();
+    session.answer(1, &"line\n".repeat(400), StopReason::EndTurn);
+    session.answer(2, &"after\n".repeat(60), StopReason::EndTurn);
+    session.state(Status::Waiting, Vec::new());
+    let rows = usize::from(geometry::regions(&session.model).transcript.height);
+    let top = |session: &Session, layout: &mut Slowly| session.model.top(layout, 80, rows);
+    let long = session.model.transcript.iter().position(|block| matches!(block.kind, Kind::Answer(_))).unwrap();
+    // Up from the end, to the last five rows of the long one as it is laid out now.
+    let to_it = i32::try_from(61 - rows + 5).unwrap();
+    let _effects = update(&mut session.model, &mut Slowly(100), Message::Wheel { lines: to_it });
+    assert_eq!(top(&session, &mut Slowly(100)), Place { index: long, line: 95 });
+    for known in [200, 300, 401] {
+        let _effects = update(&mut session.model, &mut Slowly(known), Message::GoOn);
+        assert_eq!(top(&session, &mut Slowly(known)), Place { index: long, line: known - 5 });
+    }
+    // Now it is whole, and its line is held whatever arrives.
+    assert!(matches!(session.model.position, Position::At { line: 396, .. }));
+    let _effects = update(&mut session.model, &mut Slowly(300), Message::Wheel { lines: 10 });
+    assert!(matches!(session.model.position, Position::At { .. }), "from within it stays where it is");
 }
