@@ -1,6 +1,7 @@
 //! `levain [DIRECTIVE]`: the workbench.
 
 use super::failure::Failure;
+use super::text::plain;
 use super::{Common, Open, find, near_command, runtime, until_left};
 use crate::app::setup::SetupError;
 use crate::app::{self, Briefing, BriefingError, Opening, Recording, Setup, logging, recording};
@@ -92,6 +93,13 @@ fn open_with(common: &Common, open: Open, recording: Option<Recording>) -> Resul
     Ok(left.code)
 }
 
+/// `text` as one word of a shell's.
+fn quoted(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | '+' | ',' | '~');
+    let text = plain(text);
+    if text.chars().all(is_plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
 /// What to try where neither a directive nor a command has this name.
 fn commands_hint(word: &str) -> String {
     match near_command(word) {
@@ -104,10 +112,23 @@ fn commands_hint(word: &str) -> String {
 fn tell_way_back(setup: &Setup, common: &Common, thread: Option<(ThreadId, bool)>) {
     let Some((thread, works)) = thread else { return };
     let project = match &common.project {
-        Some(_) => format!(" --project {}", setup.project.root.display()),
+        Some(_) => format!(" --project {}", quoted(&setup.project.root.to_string_lossy())),
         None => String::new(),
     };
     let goes_on = if works { " goes on without you" } else { "" };
     // Who closed the terminal needs no way back.
     let _gone = writeln!(io::stdout(), "{thread}{goes_on}. Back to it: levain{project} --continue {thread}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_one_word() {
+        let cases = [("/a/b-c.d", "/a/b-c.d"), ("/a b", "'/a b'"), ("/it's", r"'/it'\''s'"), ("/$(x)", "'/$(x)'")];
+        for (path, word) in cases {
+            assert_eq!(quoted(path), word);
+        }
+    }
 }
