@@ -138,7 +138,8 @@ impl FromStr for Key {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let bad = || BadKey(text.to_owned());
         let mut key = Self::plain(KeyCode::Esc);
-        let mut rest = text.trim();
+        // Other blanks are letters that a keyboard may have.
+        let mut rest = text.trim_matches(|letter: char| letter.is_ascii_whitespace());
         loop {
             let (held, after) = if let Some(after) = strip_word(rest, "ctrl-") {
                 (&mut key.ctrl, after)
@@ -234,6 +235,8 @@ mod tests {
         check("f", Key::char('f'));
         check("ctrl--", Key::ctrl('-'));
         check("-", Key::char('-'));
+        check("\u{a0}", Key::char('\u{a0}'));
+        check("ctrl-\u{3000}", Key::ctrl('\u{3000}'));
         check("space", Key::char(' '));
         check("shift-tab", Key { shift: true, ..Key::plain(KeyCode::Tab) });
         check("G", Key { shift: true, ..Key::char('g') });
