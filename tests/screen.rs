@@ -169,6 +169,7 @@ fn a_killed_worker_is_told_and_a_message_resumes() {
     terminal.wait_for("unexpectedly");
     assert!(killed.elapsed() < Duration::from_secs(1), "told after {:?}", killed.elapsed());
     terminal.wait_for("kept words");
+    terminal.wait_for("○ error");
     terminal.send_keys("go on\r");
     let call = server.call();
     let said: Vec<String> = call.messages().into_iter().map(|(_, text)| text).collect();

@@ -120,6 +120,37 @@ fn a_screen_that_opens_with_a_directive_asks_for_its_inputs() {
     home.wait_until_quiet();
 }
 
+/// A directive that was chosen needs no words of the person's, neither from the draft nor from the preview.
+#[test]
+fn a_directive_starts_without_a_prompt() {
+    const GREET: &str = "```xml\n<directive name=\"greet\"><metadata><description>Greets</description></metadata>\
+                         </directive>\n```\nSay hello.\n";
+    for preview in [false, true] {
+        let (home, server) = (Home::new(), ModelServer::start());
+        write(&home, ".ai/directives/team/greet.md", GREET);
+        let terminal = levain(&home, &server, &["team/greet"]).size(140, 40).start();
+        terminal.wait_for("enter start");
+        if preview {
+            terminal.send_keys("\x10");
+            terminal.wait_for("enter send");
+        }
+        terminal.send_keys(key::ENTER);
+        let call = server.call();
+        assert!(told(&call).contains("Say hello."), "{}", told(&call));
+        call.answer("Hello.");
+        terminal.wait_for("Hello.");
+        terminal.wait_for("(the directive, without a prompt)");
+        // It has begun: now there is something to say.
+        terminal.send_keys("more\r");
+        let call = server.call();
+        assert_eq!(call.messages().last(), Some(&("user".into(), "more".into())));
+        call.answer("Well.");
+        terminal.wait_for("Well.");
+        leave(terminal);
+        home.wait_until_quiet();
+    }
+}
+
 #[test]
 fn limits_of_a_directive_hold_in_a_thread_of_the_screen() {
     const TIGHT: &str = "```xml\n<directive name=\"tight\" extends=\"levain/core/base\"><metadata>\

@@ -29,7 +29,7 @@ replies:
   - when: { equals: env }
     steps: [ { tool_call: { name: rye_bash, input: { command: env } } } ]
   - when: { equals: sleep }
-    steps: [ { tool_call: { name: rye_bash, input: { command: "touch begun; sleep 300 & sleep 300" } } } ]
+    steps: [ { tool_call: { name: rye_bash, input: { command: "echo so'' far; touch begun; sleep 300 & sleep 300" } } } ]
   - when: { equals: both }
     steps:
       - tool_call: { name: rye_bash, input: { command: "echo first > order" } }
@@ -171,10 +171,14 @@ fn an_interrupt_ends_the_whole_group() {
     answer(&terminal, "y");
     poll("it runs", || home.project().join("begun").exists());
     assert!(!running(&home, "sleep").is_empty());
+    terminal.wait_for("so far");
     terminal.send_keys(key::ESC);
     poll("the group is gone", || running(&home, "sleep").is_empty());
     terminal.wait_for("Stopped by the user");
-    assert_eq!(events(&log(&home), "tool_call_result").len(), 1, "the call has its result");
+    let log = log(&home);
+    let results = events(&log, "tool_call_result");
+    assert_eq!(results.len(), 1, "the call has its result");
+    assert_eq!(results[0]["output"], "so far\nStopped by the user.", "what it printed is kept");
     terminal.send_keys("hello\r");
     terminal.wait_for("Well.");
     leave(terminal);

@@ -133,7 +133,7 @@ impl Link {
         if !expected {
             self.find_out().await;
         }
-        self.disconnected(expected, "the worker of this thread ended unexpectedly".into()).await;
+        self.disconnected(expected, String::new()).await;
     }
 
     async fn connect(&self, reach: &Reach) -> Result<Option<Client>, String> {

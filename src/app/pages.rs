@@ -2,7 +2,7 @@
 
 use super::{Setup, requests};
 use crate::context::diff::{Change, LayerChange, Side, Word, difference, near};
-use crate::context::words::{kind, origin, part_of};
+use crate::context::words::{kind, origin, part_of, text_of};
 use crate::domain::{Channel, ContentHash, Decision, Layer};
 use crate::providers::preview::{self, Form};
 use crate::workbench::Whole;
@@ -62,7 +62,7 @@ fn text(whole: &Whole) -> Page {
                 page.push(SheetLine::new(Sort::Changed, format!("left out: {absence}")));
             }
             Decision::Included => {
-                let said = requests::text(layer, text, &whole.assembly.messages);
+                let said = text_of(layer, text, whole.assembly.messages.iter().map(|entry| &*entry.message));
                 page.extend(lines(&said, Sort::Plain));
             }
         }

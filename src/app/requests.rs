@@ -2,11 +2,11 @@
 
 use super::{Briefing, Setup, toolbox};
 use crate::context::diff::Side;
-use crate::context::words::{asker, kind, origin, part_of};
+use crate::context::words::{asker, kind, origin, part_of, text_of};
 use crate::context::{Parts, Plan, Start, Surroundings, assemble};
 use crate::domain::{
     Assembly, Block, Channel, Decision, Entry, Event, Held, Image, Layer, LayerKind, Lifetime, Message, ModelRef,
-    Money, Origin, Piece, Role, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
+    Money, Origin, Piece, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
 };
 use crate::engine::driver::{Outside, Planner};
 use crate::engine::thread::{Phase, Thread, apply};
@@ -20,7 +20,6 @@ use crate::store::{log, recover, request};
 use crate::workbench::counter::{Basis, Coming};
 use crate::workbench::{LayerRow, RequestShown, Source, Whole};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -315,35 +314,11 @@ fn row(items: &Items, layer: &Layer, text: &Arc<str>, messages: &[Entry]) -> Lay
             Decision::Included => None,
             Decision::Skipped { absence } => Some(absence.to_string()),
         },
-        text: self::text(layer, text, messages),
+        text: text_of(layer, text, messages.iter().map(|entry| &*entry.message)).into(),
         source: source(items, &layer.origin),
         asked_by,
         asker: asker(&layer.origin),
     }
-}
-
-/// The text of a layer as people read it.
-pub(super) fn text(layer: &Layer, text: &Arc<str>, messages: &[Entry]) -> Arc<str> {
-    match layer.channel {
-        Channel::Messages { first, count } => said(messages.get(first..first + count).unwrap_or_default()),
-        Channel::System | Channel::Message { .. } | Channel::Tools => Arc::clone(text),
-    }
-}
-
-/// Messages one below the other, with who said them.
-fn said(messages: &[Entry]) -> Arc<str> {
-    let told = messages.iter().map(|Entry { message, .. }| {
-        let who = match message.role {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        };
-        let mut text = format!("{who}: {}", message.text());
-        for call in message.calls() {
-            let _never_fails = write!(text, "\n[calls {} {}]", call.tool, call.input);
-        }
-        text
-    });
-    told.collect::<Vec<_>>().join("\n\n").into()
 }
 
 /// Where a layer is written, where that can be opened.

@@ -1,7 +1,8 @@
 //! Layers in the words of people, the same on the screen and on the command line.
 
 use super::space;
-use crate::domain::{Channel, LayerKind, Origin, Via};
+use crate::domain::{Block, Channel, Layer, LayerKind, Message, Origin, Role, Via};
+use std::borrow::Cow;
 
 /// The part of the request a layer is in.
 #[must_use]
@@ -40,6 +41,36 @@ pub fn kind(kind: LayerKind) -> &'static str {
     }
 }
 
+/// The text of a layer as people read it: where it stands for whole messages, what was said, called and answered in them.
+pub fn text_of<'a>(layer: &Layer, text: &'a str, messages: impl Iterator<Item = &'a Message>) -> Cow<'a, str> {
+    match layer.channel {
+        Channel::Messages { first, count } => {
+            let told: Vec<String> = messages.skip(first).take(count).map(said).collect();
+            told.join("\n\n").into()
+        }
+        Channel::System | Channel::Message { .. } | Channel::Tools => text.into(),
+    }
+}
+
+/// A message with who said it.
+fn said(message: &Message) -> String {
+    let who = match message.role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+    };
+    let block = |block: &Block| match block {
+        Block::Text { text } => text.clone(),
+        Block::Thinking { text, .. } => format!("[thinking] {text}"),
+        Block::RedactedThinking { .. } => "[thinking, encrypted]".to_owned(),
+        Block::ToolCall(call) => format!("[calls {} {}]", call.tool, call.input),
+        Block::ToolResult { output, error: false, .. } => format!("[result]\n{output}"),
+        Block::ToolResult { output, error: true, .. } => format!("[failed]\n{output}"),
+        Block::Image { media_type, .. } => format!("[image, {media_type}]"),
+    };
+    let blocks: Vec<String> = message.blocks.iter().map(block).collect();
+    format!("{who}: {}", blocks.join("\n"))
+}
+
 /// Where a layer comes from, on one line.
 #[must_use]
 pub fn origin(origin: &Origin) -> String {
@@ -73,5 +104,24 @@ fn through(via: &Via) -> String {
         Via::Hook { id, layer, file, line, .. } => format!("by hook {id} (layer {layer}, {file}:{line})"),
         Via::Directive { id, line, .. } => format!("by {id}, line {line}"),
         Via::Provider { by, .. } => format!("by {by}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{CallId, ToolCall};
+
+    #[test]
+    fn a_message_is_told_with_calls_and_results() {
+        let input = serde_json::json!({});
+        let call = Block::ToolCall(ToolCall { call_id: CallId("c".into()), tool: "ls".into(), input });
+        let text = |text: &str| Block::Text { text: text.into() };
+        let asked = Message { role: Role::Assistant, blocks: vec![text("Let me look."), call] };
+        assert_eq!(said(&asked), "assistant: Let me look.\n[calls ls {}]");
+        let result =
+            |output: &str, error| Block::ToolResult { call_id: CallId("c".into()), output: output.into(), error };
+        let answered = Message { role: Role::User, blocks: vec![result("a.txt", false), result("no", true)] };
+        assert_eq!(said(&answered), "user: [result]\na.txt\n[failed]\nno");
     }
 }

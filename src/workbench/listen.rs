@@ -82,16 +82,17 @@ impl Model {
         self.link = if self.thread.is_some() { Link::Resting } else { Link::Draft };
         self.transcript.end_live(&StopReason::Lost);
         if !expected {
-            let dot = if detail.is_empty() { "" } else { ": " };
-            let text = format!("the worker ended unexpectedly{dot}{detail}; send a message to resume");
-            self.transcript.mark(MarkerSort::Error, text);
-            if let Some(state) = self.state.as_mut().filter(|_| was_working) {
-                state.status = Status::Error;
+            let was_running = self.state.as_ref().is_some_and(|state| state.status == Status::Running);
+            let what = if detail.is_empty() { "the worker ended unexpectedly" } else { detail };
+            self.transcript.mark(MarkerSort::Error, format!("{what}; send a message to resume"));
+            // The log may have said so already, and the thread be at rest again.
+            if let Some(state) = self.state.as_mut().filter(|_| was_working || was_running) {
+                (state.status, state.waiting) = (Status::Error, None);
             }
         }
         self.lost();
         self.changed = true;
-        Vec::new()
+        if super::geometry::shows_panel(self) { vec![Effect::LoadThreads] } else { Vec::new() }
     }
 
     /// Nobody listens any more: what nobody has comes back into the draft.

@@ -203,12 +203,13 @@ fn misspelt(text: &str) -> Option<String> {
     let line = text.strip_prefix('/')?;
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let is_name = !word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
-    // A sentence that begins with a folder of the root is one.
-    if !is_name || !rest.trim().is_empty() {
+    let known = TABLE.iter().filter_map(|row| row.slash);
+    let near = nearest(word, known);
+    // A sentence may begin with a folder of the root.
+    if !is_name || (near.is_none() && !rest.trim().is_empty()) {
         return None;
     }
-    let known = TABLE.iter().filter_map(|row| row.slash);
-    let near = nearest(word, known).map(|near| format!("; near is /{near}")).unwrap_or_default();
+    let near = near.map(|near| format!("; near is /{near}")).unwrap_or_default();
     Some(format!("there is no command /{word}{near}. With a blank before it, it is sent as it is"))
 }
 

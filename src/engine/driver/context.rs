@@ -134,7 +134,7 @@ impl<A: Audience> Driver<A> {
         const UNSEEN: &str = "a message that is sent without a look at its request lets";
         const FULL: &str = "nothing was sent: it would fill the model's window; /compact makes room";
         let thread = &self.thread;
-        if text.trim().is_empty() {
+        if text.trim().is_empty() && thread.prompts > 0 {
             return Err("there is nothing to send".into());
         }
         if let Phase::Suspended { limit: Some(code) } = thread.phase {

@@ -6,7 +6,7 @@ use super::context::{Looking, Planner, found};
 use super::person::attached;
 use super::room::Giving;
 use super::steady::Steady;
-use super::tools::{News, RunningTool, news};
+use super::tools::{Cut, News, RunningTool, news};
 use crate::context::{Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, EndReason, ErrorCategory, PromptMode, StopReason};
@@ -130,6 +130,8 @@ pub struct Driver<A> {
     pub(super) seen: Option<(Box<Held>, usize)>,
     retry: Option<(u32, Instant)>,
     tool: Option<RunningTool>,
+    /// The call that was stopped last, and what it had printed.
+    cut: Cut,
     pub(super) shell: Option<RunningTool>,
     pub(super) todo: VecDeque<Effect>,
     ended: Option<Ended>,
@@ -158,6 +160,7 @@ impl<A: Audience> Driver<A> {
             giving: None,
             retry: None,
             tool: None,
+            cut: Cut::default(),
             shell: None,
             todo: VecDeque::new(),
             ended: None,
@@ -209,9 +212,8 @@ impl<A: Audience> Driver<A> {
     async fn command(&mut self, command: Command) -> Result<(), String> {
         match command {
             Command::Submit { text, mode, images } => {
-                // A directive that is run needs no words of a person's.
-                let opens = self.thread.kind == ThreadKind::OneShot && self.thread.prompts == 0;
-                if text.trim().is_empty() && !opens {
+                // A directive that begins needs no words of a person's.
+                if text.trim().is_empty() && self.thread.prompts > 0 {
                     return Err("there is nothing to send".into());
                 }
                 let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
@@ -289,7 +291,10 @@ impl<A: Audience> Driver<A> {
     pub(super) async fn carry_out(&mut self) {
         while let Some(effect) = self.todo.pop_front() {
             match effect {
-                Effect::Emit(event) => self.record(event).await,
+                Effect::Emit(mut event) => {
+                    self.cut.put_back(&mut event);
+                    self.record(event).await;
+                }
                 Effect::Prepare { request, attempt } => self.begin(request, attempt).await,
                 Effect::AskHooks { event, fields } => self.ask_hooks(event, fields).await,
                 Effect::MakeRoom { request } => self.make_room(request).await,
@@ -310,7 +315,7 @@ impl<A: Audience> Driver<A> {
                 Effect::RunTool { call, item, preview } => {
                     self.tool = Some(RunningTool::start(self.settings.tools.clone(), call, item, preview));
                 }
-                Effect::StopTool => self.tool = None,
+                Effect::StopTool => self.cut = Cut::of(self.tool.take()),
                 Effect::RunShell { call_id, command } => {
                     self.shell = Some(RunningTool::shell(self.settings.tools.clone(), call_id, command));
                 }
@@ -635,7 +640,10 @@ impl<A: Audience> Driver<A> {
     async fn tool_told(&mut self, news: News) {
         let Some(call_id) = self.tool.as_ref().map(|tool| tool.call_id.clone()) else { return };
         match news {
-            News::Said(text) => self.settings.audience.tool_said(&call_id, text),
+            News::Said(text) => {
+                self.tool.iter_mut().for_each(|tool| tool.heard(&text));
+                self.settings.audience.tool_said(&call_id, text);
+            }
             News::Started(process, recorded) => {
                 self.emit(Event::ToolProcess { call_id, process }).await;
                 let _tool_gone = recorded.send(());

@@ -34,6 +34,33 @@ pub(super) struct RunningTool {
     job: Pin<Box<dyn Future<Output = ToolOutcome> + Send>>,
     news: mpsc::Receiver<News>,
     stop: Option<oneshot::Sender<()>>,
+    /// The end of what it has printed.
+    said: String,
+}
+
+/// A call that was stopped, and what it had printed: that becomes part of its result.
+#[derive(Default)]
+pub(super) struct Cut(Option<(CallId, String)>);
+
+impl Cut {
+    /// Stops the call.
+    pub(super) fn of(tool: Option<RunningTool>) -> Self {
+        Self(tool.map(|mut tool| {
+            // What is on its way was printed too.
+            while let Ok(News::Said(text)) = tool.news.try_recv() {
+                tool.heard(&text);
+            }
+            (tool.call_id, tool.said)
+        }))
+    }
+
+    pub(super) fn put_back(&mut self, event: &mut Event) {
+        if let Event::ToolCallResult { call_id, output, .. } = event
+            && let Some((_, said)) = self.0.take_if(|(id, said)| id == call_id && !said.trim().is_empty())
+        {
+            *output = format!("{}\n{output}", said.trim_end());
+        }
+    }
 }
 
 struct Line(mpsc::Sender<News>);
@@ -62,7 +89,19 @@ impl ToolListener for Line {
     }
 }
 
+/// As much of what a stopped call printed is kept, in bytes.
+const KEPT: usize = 16 << 10;
+
 impl RunningTool {
+    /// Keeps what it printed, for the case that it is stopped.
+    pub(super) fn heard(&mut self, text: &str) {
+        self.said.push_str(text);
+        if self.said.len() > 2 * KEPT {
+            let from = self.said.ceil_char_boundary(self.said.len() - KEPT);
+            self.said.replace_range(..from, "…");
+        }
+    }
+
     /// Runs `call`, which is `item`. When somebody allowed it after seeing `preview`, it runs only if that still is what
     /// it would do.
     pub(super) fn start(tools: Arc<dyn ToolRunner>, call: ToolCall, item: String, preview: Option<String>) -> Self {
@@ -76,7 +115,7 @@ impl RunningTool {
             }
             tools.run(&item, &call, &Line(sender)).await
         });
-        Self { call_id, job, news, stop: None }
+        Self { call_id, job, news, stop: None, said: String::new() }
     }
 
     /// Runs a person's own command.
@@ -88,7 +127,7 @@ impl RunningTool {
             let _by_word_or_with_the_driver = stopped.await;
         });
         let job = Box::pin(async move { tools.shell(&id, &command, stopped, &Line(sender)).await });
-        Self { call_id, job, news, stop: Some(stop) }
+        Self { call_id, job, news, stop: Some(stop), said: String::new() }
     }
 
     /// Asks a person's command to end; what it printed is still told.

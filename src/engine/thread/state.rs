@@ -185,7 +185,7 @@ impl Thread {
     #[must_use]
     pub fn status(&self) -> Status {
         match self.phase {
-            Phase::Idle | Phase::Ended(_) if self.shell.is_some() => Status::Running,
+            Phase::Idle | Phase::Ended(_) | Phase::Suspended { .. } if self.shell.is_some() => Status::Running,
             Phase::Idle if self.kind == ThreadKind::OneShot && self.prompts == 0 => Status::Created,
             Phase::Idle | Phase::Retrying { .. } | Phase::Tools { asked: Some(_), .. } => Status::Waiting,
             Phase::Taking { .. }
@@ -203,7 +203,7 @@ impl Thread {
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
         match self.phase {
-            Phase::Idle if self.shell.is_some() => None,
+            Phase::Idle | Phase::Suspended { .. } if self.shell.is_some() => None,
             Phase::Idle | Phase::Suspended { .. } => Some(Waiting::User),
             Phase::Retrying { .. } => Some(Waiting::RateLimit),
             Phase::Tools { asked: Some(_), .. } => Some(Waiting::Approval),
