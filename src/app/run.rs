@@ -123,8 +123,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     let mut shutdown = Shutdown::listen()?;
     let mut resized = signal(SignalKind::window_change())?;
     let size = tty.size()?;
-    let (keymap, keymap_problems) = keymap(&setup);
-    let theme = ThemeSource::new(&setup);
+    let (keymap, theme, mistakes) = looks(&setup);
     let (sender, mut messages) = mpsc::channel(WAITING);
     let Chosen { look, notice, .. } = opening.chosen.clone();
     let unseen = (opening.thread.is_none() && !opening.by_name).then(|| opening.directive.clone());
@@ -132,7 +131,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
     let performer = Performer::new(launcher, Arc::clone(&setup), sender);
     let mut app = App::new(&setup, model, performer, theme);
-    app.told.extend(keymap_problems.iter().cloned());
+    app.told.extend(mistakes.iter().cloned());
     let mut guard = Guard::enter(&tty, app.mouse)?;
     let mut screen = Screen::new(&tty)?;
     guard.ask()?;
@@ -140,7 +139,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     app.draw(&mut screen)?;
     app.pacer.drawn(Instant::now());
 
-    app.tell(Level::Warning, setup.problems.iter().map(ToString::to_string).chain(keymap_problems).chain(notice));
+    app.tell(Level::Warning, setup.problems.iter().map(ToString::to_string).chain(mistakes).chain(notice));
     app.tell(Level::Info, recording.into_iter());
     app.perform(effects);
     app.performer.look_around(&setup, unseen, look);
@@ -221,6 +220,13 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     app.performer.finish().await;
     tracing::debug!(frames = screen.frames(), "left");
     Ok(Left::of(code, app.model))
+}
+
+/// Keys and colours, and what is wrong with what the person wrote of them.
+fn looks(setup: &Setup) -> (Keymap, ThemeSource, Vec<String>) {
+    let ((keymap, mut mistakes), theme) = (keymap(setup), ThemeSource::new(setup));
+    mistakes.extend(theme.problems());
+    (keymap, theme, mistakes)
 }
 
 /// The model that the settings name.

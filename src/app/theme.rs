@@ -50,6 +50,16 @@ impl ThemeSource {
         if problems.is_empty() { Ok(theme) } else { Err(problems.iter().map(ToString::to_string).collect()) }
     }
 
+    /// What is wrong with the theme that the settings name.
+    pub(super) fn problems(&self) -> Vec<String> {
+        let Some(name) = &self.chosen else { return Vec::new() };
+        match self.read(name) {
+            Err(problems) => problems,
+            Ok(_) if self.names().contains(name) => Vec::new(),
+            Ok(_) => vec![format!("there is no theme `{name}`; `theme` may be auto, {}", self.names().join(", "))],
+        }
+    }
+
     /// Has the theme read again when next asked for.
     pub(super) fn forget(&mut self) {
         self.current = None;

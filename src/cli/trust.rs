@@ -69,10 +69,14 @@ fn tell(root: &Path, trust: &Trust, given: bool, json: bool) -> io::Result<()> {
         }
         Trust::Nothing => ("nothing", &[], "holds nothing that could run by itself, and is not trusted".to_owned()),
         Trust::Trusted(runnable) => ("trusted", &runnable.files, "is trusted: this may run as it is now".to_owned()),
-        Trust::Unknown(runnable) => ("untrusted", &runnable.files, "is not trusted: this does not run".to_owned()),
-        Trust::Changed(runnable, _) => {
-            ("changed", &runnable.files, "has changed since you trusted it: this does not run".to_owned())
+        Trust::Unknown(runnable) => {
+            ("untrusted", &runnable.files, "is not trusted: no tool and no command in this runs".to_owned())
         }
+        Trust::Changed(runnable, _) => (
+            "changed",
+            &runnable.files,
+            "has changed since you trusted it: no tool and no command in this runs".to_owned(),
+        ),
         Trust::Unreadable { reason } => ("unreadable", &[], reason.clone()),
     };
     let differs: &[String] = if let Trust::Changed(_, differs) = trust { differs } else { &[] };

@@ -128,7 +128,7 @@ impl Trust {
     pub fn warning(&self) -> Option<String> {
         let (Self::Unknown(runnable) | Self::Changed(runnable, _)) = self else {
             let Self::Unreadable { reason } = self else { return None };
-            return Some(format!("nothing of this project runs: {reason}"));
+            return Some(format!("no tool and no command of this project runs: {reason}"));
         };
         let what = match runnable.files.as_slice() {
             [only] => format!(".ai/{only}"),
@@ -141,7 +141,7 @@ impl Trust {
             [] if matches!(self, Self::Changed(..)) => format!("{what} changed since you trusted this project"),
             [] => format!("{what} could run things, and you have not trusted this project"),
         };
-        Some(format!("{why}: nothing of it runs. Look (levain trust --show), then: levain trust"))
+        Some(format!("{why}: no tool and no command of it runs. Look (levain trust --show), then: levain trust"))
     }
 
     /// Remembers that the person trusts the project as it is.

@@ -83,7 +83,11 @@ impl Model {
         self.transcript.end_live(&StopReason::Lost);
         if !expected {
             let was_running = self.state.as_ref().is_some_and(|state| state.status == Status::Running);
-            let what = if detail.is_empty() { "the worker ended unexpectedly" } else { detail };
+            let what = match detail {
+                "" => "the worker ended unexpectedly".to_owned(),
+                whole if whole.starts_with("the worker") => whole.to_owned(),
+                why => format!("the worker ended unexpectedly: {why}"),
+            };
             self.transcript.mark(MarkerSort::Error, format!("{what}; send a message to resume"));
             // The log may have said so already, and the thread be at rest again.
             if let Some(state) = self.state.as_mut().filter(|_| was_working || was_running) {

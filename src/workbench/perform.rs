@@ -7,6 +7,7 @@ use super::message::{Effect, ExportForm, Level};
 use super::model::{Link, Model, Sent};
 use super::overlay::{Choice, Entry, Overlay, Pager, Picker, PickerKind};
 use super::scroll::Layout;
+use super::submit::remembered;
 use crate::commands::CommandId;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
 use crate::domain::{ModelRef, ThreadId};
@@ -402,10 +403,11 @@ impl Model {
             return Ok(self.set_model(model));
         }
         if command == CommandId::ThemeChoose {
-            if !self.themes.iter().any(|name| name == argument) {
-                return Err(format!("there is no theme `{argument}`; use {}", self.themes.join(", ")));
+            let follows = argument == "auto";
+            if !follows && !self.themes.iter().any(|name| name == argument) {
+                return Err(format!("there is no theme `{argument}`; use auto, {}", self.themes.join(", ")));
             }
-            self.theme = Some(argument.to_owned());
+            self.theme = (!follows).then(|| argument.to_owned());
             return Ok(Vec::new());
         }
         if command == CommandId::DirectiveChoose {
@@ -552,7 +554,9 @@ impl Model {
 
     fn quit(&mut self) -> Vec<Effect> {
         self.quitting = true;
-        vec![Effect::Quit]
+        // What was written and not sent is found by Ctrl+R, like what was.
+        let draft = self.composer.text();
+        remembered(&draft).into_iter().chain([Effect::Quit]).collect()
     }
 }
 

@@ -214,7 +214,7 @@ fn misspelt(text: &str) -> Option<String> {
 }
 
 /// Keeps what was written for later sessions, unless it is too long to be looked for.
-fn remembered(text: &str) -> Option<Effect> {
+pub(super) fn remembered(text: &str) -> Option<Effect> {
     const LONGEST: usize = 64 << 10;
     (text.len() <= LONGEST && !text.trim().is_empty()).then(|| Effect::Remember(text.to_owned()))
 }

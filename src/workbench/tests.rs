@@ -313,7 +313,8 @@ fn ctrl_c_twice_leaves_also_across_the_turn_of_a_second() {
     assert!(!session.model.quitting);
     session.tell(Message::Second).keys("ctrl-c");
     assert!(session.model.quitting);
-    assert_eq!(session.effects(), [Effect::Quit]);
+    // What was written is found again.
+    assert_eq!(session.effects(), [Effect::Remember("xy".into()), Effect::Quit]);
 }
 
 #[test]

@@ -37,14 +37,9 @@ impl Transcript {
                 let name = if shared { "!" } else { "!!" };
                 self.tool_started(name.to_owned(), call_id, &serde_json::json!({ "command": command }));
             }
-            Event::SystemPrompt { text, layers } => {
+            Event::SystemPrompt { text, .. } => {
                 let tokens = Tokens::estimate(&text);
-                let said = match layers.len() {
-                    0 => String::new(),
-                    1 => "1 layer, ".to_owned(),
-                    count => format!("{count} layers, "),
-                };
-                self.mark(MarkerSort::Context, format!("context: {said}~{tokens} tokens"));
+                self.mark(MarkerSort::Context, format!("system text: ~{tokens} tokens"));
             }
             Event::ContextInjected { before, after, .. } => {
                 let names: Vec<_> = before.iter().chain(&after).map(String::as_str).collect();
