@@ -278,6 +278,9 @@ async fn a_command_that_makes_no_sense_is_refused_and_costs_nothing() {
     for form in FORMS {
         let bench = Bench::new(form).await;
         let mut client = bench.connect(0).await;
+        // What begins a thread may be empty: its directive says what to do. What goes on may not.
+        submit(&client, 8, "hello").await;
+        until_event(&mut client, is_answer).await;
         let commands = [
             Command::Submit { text: "  ".into(), mode: PromptMode::Steer, images: Vec::new() },
             Command::Withdraw { prompt: 99 },
