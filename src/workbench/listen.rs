@@ -240,6 +240,11 @@ impl Model {
             self.show_queue();
         } else if let Event::ErrorClassified { .. } = &record.event {
             self.transcript.end_live(&StopReason::Truncated { detail: "the call failed".to_owned() });
+        } else if let Event::ShellStarted { .. } = &record.event {
+            // It runs, whether or not its answer still comes: it is not put back into the draft.
+            if let Some(begun) = self.sent.iter_mut().find(|sent| matches!(sent, Sent::Shell(_))) {
+                *begun = Sent::Other;
+            }
         }
         if let Some(phase) = phase_after(&record.event)
             && (phase != Phase::Cancelling || self.is_working())
