@@ -260,6 +260,13 @@ fn against(home: &Home, server: &ModelServer, arguments: &[&str]) -> Command {
     command
 }
 
+/// Whether a thread keeps that text of an answer that is still under way.
+fn keeps(home: &Home, text: &str) -> bool {
+    let threads = std::fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().flatten();
+    let mut kept = threads.flat_map(|thread| std::fs::read_to_string(thread.path().join("inflight.jsonl")));
+    kept.any(|kept| kept.contains(text))
+}
+
 #[test]
 fn an_interrupted_run_closes_its_connection() {
     let (home, server) = (Home::new(), ModelServer::start());
@@ -270,11 +277,7 @@ fn an_interrupted_run_closes_its_connection() {
     let call = server.call();
     call.begin();
     call.text("so far");
-    let inflight = || {
-        let threads = std::fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().flatten();
-        threads.map(|thread| thread.path().join("inflight.jsonl")).any(|path| path.exists())
-    };
-    poll("text has arrived", inflight);
+    poll("text has arrived", || keeps(&home, "so far"));
     kill(Pid::from_child(&child), Signal::INT);
     call.closed();
     assert_eq!(child.wait().unwrap().code(), Some(130));
@@ -321,11 +324,7 @@ fn a_killed_run_is_reaped_by_the_next_look() {
     let call = server.call();
     call.begin();
     call.text("saved before the end");
-    let inflight = || {
-        let threads = std::fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().flatten();
-        threads.map(|thread| thread.path().join("inflight.jsonl")).any(|path| path.exists())
-    };
-    poll("text has arrived", inflight);
+    poll("text has arrived", || keeps(&home, "saved before the end"));
     run.kill().unwrap();
     run.wait().unwrap();
     let rows = lines(&output(&mut home.levain(&["threads", "--json"])).1);
