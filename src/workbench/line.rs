@@ -6,6 +6,7 @@ use super::model::Model;
 use super::overlay::{Choice, Overlay};
 use super::perform::slash;
 use super::scroll::Layout;
+use super::submit::misspelt;
 use crate::commands::{CommandId, Need};
 use crate::domain::event::Approve;
 
@@ -14,10 +15,10 @@ pub const ANSWERS: &str = "yes (this once), thread (for this thread), always (in
 
 fn answer_of(line: &str) -> Option<Approve> {
     Some(match line.trim().to_lowercase().as_str() {
-        "yes" | "once" => Approve::Once,
+        "yes" | "y" | "once" => Approve::Once,
         "thread" => Approve::Thread,
         "always" => Approve::Always,
-        "no" | "deny" => Approve::Deny,
+        "no" | "n" | "deny" => Approve::Deny,
         _ => return None,
     })
 }
@@ -30,6 +31,10 @@ impl Model {
         let goes_on = self.composer.text().ends_with('\n');
         if let Some((command, argument)) = slash(line).filter(|_| !goes_on) {
             return self.line_for_command(layout, command, argument);
+        }
+        if let Some(unknown) = misspelt(line).filter(|_| !goes_on) {
+            self.say(Level::Warning, unknown);
+            return Vec::new();
         }
         let is_command = line.starts_with('/');
         match &self.overlay {

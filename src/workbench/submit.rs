@@ -199,7 +199,7 @@ impl Model {
 }
 
 /// What to say of a draft that looks like a command and is none. A path is no command, nor is what a blank stands before.
-fn misspelt(text: &str) -> Option<String> {
+pub(super) fn misspelt(text: &str) -> Option<String> {
     let line = text.strip_prefix('/')?;
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let is_name = !word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');

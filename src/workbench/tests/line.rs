@@ -100,3 +100,13 @@ fn a_held_request_is_dropped_or_kept_by_lines() {
     assert_eq!((session.draft(), session.model.overlay.is_none()), (String::new(), true));
     assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Start { .. })));
 }
+
+#[test]
+fn a_misspelt_command_is_told_and_becomes_no_draft() {
+    let mut session = session();
+    line(&mut session, "/themme dark");
+    assert!(session.model.notice().unwrap().text.contains("near is /theme"));
+    assert_eq!(session.draft(), "");
+    line(&mut session, " /themme dark");
+    assert!(session.effects().iter().any(|effect| matches!(effect, Effect::Start { .. })));
+}
