@@ -180,15 +180,11 @@ impl Model {
                 }
                 self.shelf.request = Some(*request);
                 self.shelf.preview = None;
-                let entries = self.layer_entries();
-                if let Some(Overlay::Sheet(sheet)) = &mut self.overlay {
-                    sheet.under.set_entries(entries);
-                }
                 self.refill(PickerKind::Layers);
             }
             Err(why) => {
                 let shown = self.shelf.request.as_ref().map(|request| request.number);
-                if shown.is_none() && self.layers_picker().is_some() {
+                if shown.is_none() && self.list(PickerKind::Layers).is_some() {
                     self.overlay = None;
                 }
                 if let (Some(Some(number)), Wanted::Sent(_)) = (shown, self.shelf.wanted) {

@@ -171,6 +171,18 @@ impl Pager {
     }
 }
 
+impl Overlay {
+    /// The list that is open, also while something that leads back to it lies over it.
+    pub(super) fn list(&mut self) -> Option<&mut Picker> {
+        match self {
+            Self::Picker(picker) => Some(picker),
+            Self::Sheet(sheet) => Some(&mut sheet.under),
+            Self::Pager(pager) => pager.under.as_mut()?.list(),
+            Self::Form(_) => None,
+        }
+    }
+}
+
 /// One line of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PagerLine {

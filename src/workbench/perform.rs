@@ -314,11 +314,7 @@ impl Model {
             // What was written into it is there when it is opened again.
             Some(Overlay::Form(form)) => self.left_form = Some(form),
             Some(Overlay::Sheet(sheet)) => self.overlay = Some(Overlay::Picker(*sheet.under)),
-            Some(Overlay::Pager(pager)) => {
-                self.overlay = pager.under.map(|under| *under);
-                // It may have been read meanwhile.
-                self.refill(PickerKind::Layers);
-            }
+            Some(Overlay::Pager(pager)) => self.overlay = pager.under.map(|under| *under),
             Some(Overlay::Picker(_)) => {}
             None => self.dismiss_completion(),
         }

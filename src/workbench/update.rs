@@ -2,7 +2,7 @@
 
 use super::message::{Effect, Message};
 use super::model::{Link, Model, Phase};
-use super::overlay::{Overlay, PickerKind};
+use super::overlay::{Overlay, Picker, PickerKind};
 use super::reading::Reading;
 use super::scroll::Layout;
 use super::{dropped, geometry};
@@ -232,12 +232,17 @@ impl Model {
         Vec::new()
     }
 
+    /// The list of that kind, if it is open.
+    pub(super) fn list(&mut self, kind: PickerKind) -> Option<&mut Picker> {
+        self.overlay.as_mut()?.list().filter(|picker| picker.kind == kind)
+    }
+
     /// Gives an open list its new entries.
     pub(super) fn refill(&mut self, kind: PickerKind) {
-        let open = matches!(&self.overlay, Some(Overlay::Picker(picker)) if picker.kind == kind);
+        let open = self.list(kind).is_some();
         if open {
             let entries = self.entries(kind);
-            if let Some(Overlay::Picker(picker)) = &mut self.overlay {
+            if let Some(picker) = self.list(kind) {
                 picker.loading = false;
                 picker.set_entries(entries);
             }

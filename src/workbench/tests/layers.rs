@@ -35,10 +35,17 @@ fn help_leads_back_to_what_it_lies_over() {
     assert!(under(&session));
     session.keys("f1");
     assert!(matches!(session.model.overlay, Some(Overlay::Pager(_))));
+    // What is read meanwhile is there afterwards.
+    session.tell(Message::Request(Ok(Box::new(request(None)))));
     session.keys("esc");
     assert!(under(&session));
+    assert_eq!(session.model.chosen_layer().unwrap().id, "a");
     session.keys("esc");
     assert!(session.model.overlay.is_none());
+    session.keys("ctrl-l f1");
+    session.tell(Message::Models(Vec::new()));
+    session.keys("esc");
+    assert!(matches!(&session.model.overlay, Some(Overlay::Picker(list)) if !list.loading));
 }
 
 #[test]
