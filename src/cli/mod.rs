@@ -113,12 +113,14 @@ enum Subcommands {
 pub fn main() -> ExitCode {
     let Cli { common, open, command } = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => match misspelt(std::env::args().skip(1)) {
-            Some(failure) if matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict) => {
-                return failure.report();
+        Err(error) => {
+            let may_be_command = matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict);
+            let first = std::env::args_os().nth(1).filter(|_| may_be_command);
+            match first.and_then(|word| misspelt(&word.to_string_lossy())) {
+                Some(failure) => return failure.report(),
+                None => error.exit(),
             }
-            _ => error.exit(),
-        },
+        }
     };
     let result = match command {
         None => screen::open(&common, open),
@@ -143,10 +145,9 @@ pub fn main() -> ExitCode {
     result.unwrap_or_else(|failure| failure.report())
 }
 
-/// What to say of words that are neither a command nor the name of one directive: the command that may be meant.
-fn misspelt(mut words: impl Iterator<Item = String>) -> Option<Failure> {
-    let word = words.next().filter(|word| !word.starts_with('-') && !word.contains('/'))?;
-    let near = near_command(&word)?;
+/// What to say of a first word with more behind it, which no directive has: the command that may be meant.
+fn misspelt(word: &str) -> Option<Failure> {
+    let near = near_command(word)?;
     Some(Failure::usage(format!("there is no command `{word}`; near is `{near}`")).hint("levain --help lists all"))
 }
 
@@ -205,9 +206,9 @@ mod tests {
 
     #[test]
     fn a_command_that_is_misspelt_is_named() {
-        let meant = |words: &str| misspelt(words.split(' ').map(ToOwned::to_owned)).map(|it| it.message().to_owned());
-        assert_eq!(meant("contxt show").as_deref(), Some("there is no command `contxt`; near is `context`"));
-        for other in ["team/ship now", "--modle x", "frobnicate all", "run --frob"] {
+        let meant = |word: &str| misspelt(word).map(|it| it.message().to_owned());
+        assert_eq!(meant("contxt").as_deref(), Some("there is no command `contxt`; near is `context`"));
+        for other in ["team/ship", "--modle", "frobnicate", "run"] {
             assert_eq!(meant(other), None, "{other}");
         }
     }
