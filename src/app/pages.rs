@@ -2,7 +2,7 @@
 
 use super::{Setup, requests};
 use crate::context::diff::{Change, LayerChange, Side, Word, difference, near};
-use crate::context::words::{kind, origin, part_of, text_of};
+use crate::context::words::{conversation, kind, origin, part_of};
 use crate::domain::{Channel, ContentHash, Decision, Layer};
 use crate::providers::preview::{self, Form};
 use crate::workbench::Whole;
@@ -62,8 +62,8 @@ fn text(whole: &Whole) -> Page {
                 page.push(SheetLine::new(Sort::Changed, format!("left out: {absence}")));
             }
             Decision::Included => {
-                let said = text_of(layer, text, whole.assembly.messages.iter().map(|entry| &*entry.message));
-                page.extend(lines(&said, Sort::Plain));
+                let said = conversation(layer, whole.assembly.messages.iter().map(|entry| &*entry.message));
+                page.extend(lines(said.as_deref().unwrap_or(text), Sort::Plain));
             }
         }
     }

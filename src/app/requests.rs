@@ -2,7 +2,7 @@
 
 use super::{Briefing, Setup, toolbox};
 use crate::context::diff::Side;
-use crate::context::words::{asker, kind, origin, part_of, text_of};
+use crate::context::words::{asker, conversation, kind, origin, part_of};
 use crate::context::{Parts, Plan, Start, Surroundings, assemble};
 use crate::domain::{
     Assembly, Block, Channel, Decision, Entry, Event, Held, Image, Layer, LayerKind, Lifetime, Message, ModelRef,
@@ -314,7 +314,8 @@ fn row(items: &Items, layer: &Layer, text: &Arc<str>, messages: &[Entry]) -> Lay
             Decision::Included => None,
             Decision::Skipped { absence } => Some(absence.to_string()),
         },
-        text: text_of(layer, text, messages.iter().map(|entry| &*entry.message)).into(),
+        text: conversation(layer, messages.iter().map(|entry| &*entry.message))
+            .map_or_else(|| Arc::clone(text), Into::into),
         source: source(items, &layer.origin),
         asked_by,
         asker: asker(&layer.origin),

@@ -2,7 +2,6 @@
 
 use super::space;
 use crate::domain::{Block, Channel, Layer, LayerKind, Message, Origin, Role, Via};
-use std::borrow::Cow;
 
 /// The part of the request a layer is in.
 #[must_use]
@@ -41,15 +40,12 @@ pub fn kind(kind: LayerKind) -> &'static str {
     }
 }
 
-/// The text of a layer as people read it: where it stands for whole messages, what was said, called and answered in them.
-pub fn text_of<'a>(layer: &Layer, text: &'a str, messages: impl Iterator<Item = &'a Message>) -> Cow<'a, str> {
-    match layer.channel {
-        Channel::Messages { first, count } => {
-            let told: Vec<String> = messages.skip(first).take(count).map(said).collect();
-            told.join("\n\n").into()
-        }
-        Channel::System | Channel::Message { .. } | Channel::Tools => text.into(),
-    }
+/// What was said, called and answered in the messages that a layer stands for, as people read it; `None` for one that has
+/// a text of its own.
+pub fn conversation<'a>(layer: &Layer, messages: impl Iterator<Item = &'a Message>) -> Option<String> {
+    let Channel::Messages { first, count } = layer.channel else { return None };
+    let told: Vec<String> = messages.skip(first).take(count).map(said).collect();
+    Some(told.join("\n\n"))
 }
 
 /// A message with who said it.

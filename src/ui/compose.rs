@@ -99,8 +99,8 @@ fn prompt_rows(prompt: &Prompt, open: bool, width: usize, lines: &mut Lines) {
     // No more is wrapped than may be shown.
     let most = if open { PROMPT_BYTES } else { PROMPT_ROWS * width * 4 };
     let shown = prompt.text.get(..prompt.text.floor_char_boundary(most)).unwrap_or(&prompt.text);
-    if prompt.text.trim().is_empty() && prompt.images.is_empty() {
-        inline.put("(the directive, without a prompt)", Role::TextMuted);
+    if let Some(words) = prompt.stands_in() {
+        inline.put(words, Role::TextMuted);
     }
     inline.put_lines(shown.trim_end(), Role::Prompt);
     let mut all = Lines::default();

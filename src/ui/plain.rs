@@ -168,7 +168,7 @@ impl Narrator {
         }
         self.draft = draft;
         let alone = model.starts_alone();
-        if alone && !std::mem::replace(&mut self.alone, alone) {
+        if alone && !self.alone {
             text.push_str("An empty line starts it as it is, a prompt goes with it.\n\n");
         }
         self.alone = alone;
@@ -265,8 +265,7 @@ fn once(block: &Block, told: &mut Told, text: &mut String) {
         Kind::Prompt(prompt) => {
             let who = if prompt.role == "user" { "You" } else { prompt.role.as_str() };
             heading(who, text);
-            let nothing = prompt.text.trim().is_empty() && prompt.images.is_empty();
-            lines(if nothing { "(the directive, without a prompt)" } else { &prompt.text }, "", text);
+            lines(prompt.stands_in().unwrap_or(&prompt.text), "", text);
             for image in &prompt.images {
                 let _ = writeln!(text, "With the image {} ({}).", line(&image.name), line(&image.media_type));
             }

@@ -1,6 +1,6 @@
 //! The transcript as a document for people: Markdown, or one HTML page that needs nothing else.
 
-use super::transcript::{Block, Kind, Prompt, Tool, ToolState, Transcript};
+use super::transcript::{Block, Kind, Tool, ToolState, Transcript};
 use crate::domain::ModelRef;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, html as to_html};
 use std::fmt::Write as _;
@@ -37,7 +37,8 @@ pub fn markdown<'a>(blocks: impl Iterator<Item = &'a Block>) -> String {
             text.push('\n');
         }
         match &block.kind {
-            Kind::Prompt(Prompt { text: said, role, .. }) => {
+            Kind::Prompt(prompt) => {
+                let (said, role) = (prompt.stands_in().unwrap_or(&prompt.text), &prompt.role);
                 let _ = write!(text, "## {}\n\n{}\n", if role == "user" { "You" } else { role }, said.trim_end());
             }
             Kind::Answer(answer) => {
@@ -148,7 +149,7 @@ table { border-collapse: collapse; } td, th { border: 1px solid #8886; padding: 
 mod tests {
     use super::*;
     use crate::domain::CallId;
-    use crate::workbench::transcript::{Answer, Marker, MarkerSort};
+    use crate::workbench::transcript::{Answer, Marker, MarkerSort, Prompt};
 
     fn transcript() -> Transcript {
         let mut transcript = Transcript::default();

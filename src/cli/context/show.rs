@@ -10,7 +10,7 @@ use crate::cli::{Common, find, runtime};
 use crate::context::diff::Side;
 use crate::context::gauge::Gauge;
 use crate::context::tree;
-use crate::context::words::{kind, origin, part_of, text_of};
+use crate::context::words::{conversation, kind, origin, part_of};
 use crate::domain::capability::flattened;
 use crate::domain::{Decision, Grant, Layer, LayerKind, Message, ModelRef, Money, Tokens, ToolSpec, Usage};
 use crate::engine::driver::Outside;
@@ -256,7 +256,8 @@ fn write_layers(output: &mut impl Write, shown: &ContextShown<'_>, whole: bool) 
                     harmless(&origin)
                 )?;
                 if whole {
-                    writeln!(output, "{}\n", harmless(&text_of(layer, text, shown.messages.iter())))?;
+                    let said = conversation(layer, shown.messages.iter());
+                    writeln!(output, "{}\n", harmless(said.as_deref().unwrap_or(text)))?;
                 }
             }
             Decision::Skipped { absence } => {

@@ -89,7 +89,7 @@ impl ToolListener for Line {
     }
 }
 
-/// As much of what a stopped call printed is kept, in bytes.
+/// As much of the end of what a stopped call printed is kept at least, in bytes; at most twice that.
 const KEPT: usize = 16 << 10;
 
 impl RunningTool {

@@ -59,6 +59,15 @@ pub struct Prompt {
     pub images: Vec<Image>,
 }
 
+impl Prompt {
+    /// What stands in its place where it says nothing: a directive was begun as it is.
+    #[must_use]
+    pub fn stands_in(&self) -> Option<&'static str> {
+        let says_nothing = self.text.trim().is_empty() && self.images.is_empty();
+        says_nothing.then_some("(the directive, without a prompt)")
+    }
+}
+
 /// Text of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
