@@ -506,7 +506,7 @@ fn lint_ends_with_a_code() {
     let home = Home::new();
     directive(&home, "team/ship", "", "", "Ship it.");
     let (code, out, _) = output(&mut home.levain(&["context", "lint"]));
-    assert_eq!((code, out.as_str()), (0, "1 directives: 0 errors, 0 warnings\n"));
+    assert_eq!((code, out.as_str()), (0, "1 directive: 0 errors, 0 warnings\n"));
     knowledge(&home, "team/secret", "password: hunter2hunter2hunter2");
     knowledge(&home, "team/same", "The same words in two places.");
     knowledge(&home, "team/other", "The same words in two places.");

@@ -334,6 +334,46 @@ fn a_killed_run_is_reaped_by_the_next_look() {
 }
 
 #[test]
+fn what_a_directive_names_and_is_not_there_is_told_before_it_runs() {
+    let home = Home::new();
+    let folder = home.project().join(".ai/directives");
+    std::fs::create_dir_all(&folder).unwrap();
+    let write = |name: &str, extends: &str, inside: &str| {
+        let text = format!(
+            "```xml\n<directive name=\"{name}\" version=\"1.0.0\" extends=\"{extends}\">\n<metadata>\n{inside}\n\
+             <description>d</description><author>a</author></metadata>\n</directive>\n```\nGo.\n"
+        );
+        std::fs::write(folder.join(format!("{name}.md")), text).unwrap();
+    };
+    write("one", "two", "");
+    write("two", "one", "");
+    let hook = "<hooks><hook id=\"h\" event=\"thread_started\"><action primary=\"fetch\" item_type=\"knowledge\" item_id=\"gone/away\"/></hook></hooks>";
+    write("three", "two", hook);
+    write("four", "levain/chat", "<model tier=\"genral\"/>");
+    let (code, out, _) = output(&mut home.levain(&["check"]));
+    assert_eq!(code, 1);
+    for said in [
+        "one.md:2: `extends` goes round in a circle: one → two → one",
+        "two.md:2: `extends` goes round in a circle: two → one → two",
+        "three.md:4: there is no knowledge `gone/away`",
+        "four.md:4: `genral` is no model or tier",
+    ] {
+        assert!(out.contains(said), "{said}: {out}");
+    }
+    assert!(!out.contains("three.md:2"), "the circle is not its own: {out}");
+    let (code, out, told) = output(&mut home.levain(&["context", "show", "four"]));
+    assert_eq!(code, 0, "{told}");
+    assert!(out.starts_with("four ·") && told.contains("`genral` is no model or tier"), "{told}");
+    let folder = home.project().join(".ai/config/agent");
+    std::fs::create_dir_all(&folder).unwrap();
+    let hooks =
+        "hooks:\n  - id: lost\n    event: build_system_prompt\n    action: {primary: fetch, item_id: team/gone}\n";
+    std::fs::write(folder.join("hooks.yaml"), hooks).unwrap();
+    let (_, out, _) = output(&mut home.levain(&["check"]));
+    assert!(out.contains("hooks.yaml:2: there is no knowledge `team/gone`"), "{out}");
+}
+
+#[test]
 fn a_broken_pipe_is_a_normal_end() {
     let home = Home::new();
     let model = scenario(&home);
@@ -482,7 +522,7 @@ fn items_are_listed_and_checked() {
     write("directives/bad.md", "no block");
     let (code, out, _) = output(&mut home.levain(&["check", ".ai/directives"]));
     assert_eq!(code, 1);
-    assert!(out.contains("bad.md:1: holds no metadata") && out.ends_with("2 items: 1 errors, 0 warnings\n"), "{out}");
+    assert!(out.contains("bad.md:1: holds no metadata") && out.ends_with("2 items: 1 error, 0 warnings\n"), "{out}");
 
     let model = scenario(&home);
     let run = |arguments: &[&str]| {

@@ -154,6 +154,20 @@ impl Setup {
         Ok(if chosen.look { Chosen { model: self.models.default_found().await, ..chosen } } else { chosen })
     }
 
+    /// What is wrong with the model that a directive wishes for: there is none of that name, so that it cannot start.
+    /// None also for an item that is no directive.
+    #[must_use]
+    pub fn doubt(&self, items: &Items, item: &Item) -> Option<Problem> {
+        let text = (item.kind == Kind::Directive).then(|| items.read(item).ok()).flatten()?;
+        let file = items.file(item);
+        let wish = Directive::parse(&text, &file).0.model?;
+        let usual = self.config.model.as_ref().map(|model| model.value.provider.as_str());
+        let error = self.models.wished(&wish, usual).err()?;
+        let named = matches!(error, ResolveError::UnknownModel { .. } | ResolveError::UnknownProvider { .. });
+        let remedy = "mend tier, id or provider; levain models lists what there is";
+        named.then(|| Problem::at(&file, wish.lines.0, Severity::Error, error.to_string(), remedy))
+    }
+
     /// The limits of a thread that nobody watches, where neither directive nor command line says more.
     #[must_use]
     pub fn one_shot_limits(&self) -> Limits {

@@ -2,7 +2,7 @@
 
 use super::Common;
 use super::failure::{Failure, code, written};
-use super::text::{harmless, json_line};
+use super::text::{harmless, json_line, several};
 use crate::app::Setup;
 use crate::domain::{Problem, Severity};
 use crate::items::{Hooks, check};
@@ -75,7 +75,8 @@ pub(super) fn run(common: &Common, arguments: &CheckArguments) -> Result<ExitCod
             for problem in &problems {
                 writeln!(output, "{}: {}", problem.severity.word(), harmless(&problem.to_string()))?;
             }
-            writeln!(output, "{looked} items: {errors} errors, {warnings} warnings")?;
+            let (errors, warnings) = (several(errors, "error"), several(warnings, "warning"));
+            writeln!(output, "{}: {errors}, {warnings}", several(looked, "item"))?;
         }
         output.flush()
     };
@@ -91,12 +92,14 @@ fn project_of(path: &Path) -> Option<PathBuf> {
 /// The problems at and below `path`, and how many items were looked at.
 fn problems(setup: &Setup, path: Option<&Path>) -> (Vec<Problem>, usize) {
     let items = setup.items();
+    let hooks = Hooks::read(&items);
     let concerns = |file: &Path| path.is_none_or(|path| file.starts_with(path));
     let mut problems: Vec<Problem> = setup
         .problems
         .iter()
         .chain(items.problems())
-        .chain(&Hooks::read(&items).problems)
+        .chain(&hooks.problems)
+        .chain(&check::hooks(&hooks.hooks, &items, "optional: true"))
         .filter(|problem| path.is_none() || problem.file.as_deref().is_some_and(concerns))
         .cloned()
         .collect();
@@ -105,7 +108,10 @@ fn problems(setup: &Setup, path: Option<&Path>) -> (Vec<Problem>, usize) {
     for item in items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows)) {
         if concerns(&items.file(item)) {
             looked += 1;
-            problems.append(&mut check::item(&items, item));
+            let mut found = check::item(&items, item);
+            found.extend(setup.doubt(&items, item));
+            found.sort_by_key(|problem| problem.line);
+            problems.append(&mut found);
         }
     }
     (problems, looked)

@@ -144,6 +144,11 @@ pub(super) fn stop_mark(stop: &StopReason) -> Option<String> {
     }
 }
 
+/// `1 error`, `2 errors`.
+pub(super) fn several(count: usize, one: &str) -> String {
+    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

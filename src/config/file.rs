@@ -2,7 +2,7 @@
 
 use super::settings::{Given, SETTINGS, Written};
 use super::{Config, Dirs, Source};
-use crate::domain::{Problem, Severity, nearest};
+use crate::domain::{Problem, Severity, meant};
 use std::fs;
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -125,14 +125,11 @@ fn unknown_remedy(name: &str) -> String {
     if let Some((_, place)) = ELSEWHERE.iter().find(|(word, _)| plain.ends_with(word)) {
         return (*place).to_owned();
     }
-    let names = || SETTINGS.iter().map(|setting| setting.name);
-    match nearest(name, names()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
-    }
+    let names = SETTINGS.iter().map(|setting| setting.name);
+    meant(name, names)
 }
 
-/// The bytes of the line that byte `offset` lies on, without its end; the nearest written one above when that line is
+/// The bytes of the line that byte `offset` lies on, without its end; the meant written one above when that line is
 /// blank, as it is when the parser only finds out at the end of the file.
 fn broken_line(text: &str, offset: usize) -> Option<Range<usize>> {
     let before = text.get(..offset)?;

@@ -63,7 +63,8 @@ pub fn is_name(text: &str) -> bool {
 }
 
 /// What a value of `kind` must be, if `text` is none.
-fn unfit(kind: &str, text: &str) -> Option<&'static str> {
+#[must_use]
+pub fn unfit(kind: &str, text: &str) -> Option<&'static str> {
     let text = text.trim();
     let (fits, wanted) = match kind.to_ascii_lowercase().as_str() {
         "integer" | "int" => (text.parse::<i128>().is_ok(), "a whole number, such as 12"),

@@ -37,7 +37,7 @@ pub use input::{BadInput, Input, Values};
 pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
 pub use persona::Persona;
 pub use policy::{Policies, Policy};
-pub use problem::{Problem, Severity, nearest};
+pub use problem::{Problem, Severity, meant, nearest};
 pub use request::{MessageRef, RequestRecord, ToolRef};
 pub use rules::{ErrorPattern, Pause, Retry, Rules, WindowRules};
 pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};

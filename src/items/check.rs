@@ -2,6 +2,7 @@
 
 use super::directive::{BuiltInProvider, Directive, Mention, input_name};
 use super::find::{Item, Items};
+use super::hook::{Action, Hook};
 use super::id::{ItemId, Kind};
 use super::knowledge::Knowledge;
 use super::tool::Tool;
@@ -33,7 +34,7 @@ pub fn text(kind: Kind, text: &str, file: &Path, id: Option<&ItemId>, items: Opt
             let (directive, mut problems) = Directive::parse(text, file);
             problems.extend(id.map(|id| directive.compare(id, file)).unwrap_or_default());
             problems.extend(placeholders(&directive, file));
-            problems.extend(items.map(|items| mentions(&directive, items, file)).unwrap_or_default());
+            problems.extend(items.map(|items| mentions(&directive, items, id, file)).unwrap_or_default());
             problems
         }
         Kind::Knowledge => {
@@ -51,31 +52,81 @@ pub fn text(kind: Kind, text: &str, file: &Path, id: Option<&ItemId>, items: Opt
     problems
 }
 
-/// The directive it extends and the knowledge it brings along.
-fn mentions(directive: &Directive, items: &Items, file: &Path) -> Vec<Problem> {
+/// The directive it extends, and the knowledge that it and its hooks bring along.
+fn mentions(directive: &Directive, items: &Items, id: Option<&ItemId>, file: &Path) -> Vec<Problem> {
     let mut problems = Vec::new();
-    if let Some(extends) = &directive.extends
-        && let Err(missing) = items.find(Kind::Directive, &extends.value)
-    {
-        let message = format!("extends {missing}").replacen(
-            "extends there is no directive",
-            "extends a directive that does not exist,",
-            1,
-        );
-        problems.push(Problem::at(file, extends.lines.0, Severity::Error, message, "mend the id, or remove extends"));
+    if let Some(extends) = &directive.extends {
+        match items.find(Kind::Directive, &extends.value) {
+            Err(missing) => {
+                let message = format!("extends {missing}").replacen(
+                    "extends there is no directive",
+                    "extends a directive that does not exist,",
+                    1,
+                );
+                let remedy = "mend the id, or remove extends";
+                problems.push(Problem::at(file, extends.lines.0, Severity::Error, message, remedy));
+            }
+            Ok(found) => {
+                if let Some(circle) = id.and_then(|id| circle(items, id, found.item)) {
+                    let message = format!("`extends` goes round in a circle: {}", circle.join(" → "));
+                    let remedy = "remove it from one of them";
+                    problems.push(Problem::at(file, extends.lines.0, Severity::Error, message, remedy));
+                }
+            }
+        }
     }
     let written = |mention: &&Mention| BuiltInProvider::from_name(&mention.id).is_none();
     for mention in directive.context.wanted().chain(directive.context.providers.iter().filter(written)) {
         if let Err(missing) = items.find(Kind::Knowledge, &mention.id) {
-            let (severity, remedy) = if mention.optional {
-                (Severity::Warning, "mend the id, write the item, or leave the entry out")
-            } else {
-                (Severity::Error, "mend the id, write the item, or add optional=\"true\"")
-            };
-            problems.push(Problem::at(file, mention.lines.0, severity, missing.to_string(), remedy));
+            let form = "optional=\"true\"";
+            problems.push(lost(&missing.to_string(), mention.optional, form, file, mention.lines.0));
+        }
+    }
+    problems.append(&mut hooks(&directive.hooks, items, "optional=\"true\""));
+    problems
+}
+
+/// Knowledge that hooks bring along and that is not there. `form` is how their file says that they can do without.
+#[must_use]
+pub fn hooks<'a>(hooks: impl IntoIterator<Item = &'a Hook>, items: &Items, form: &str) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for hook in hooks {
+        let Action::Calls(calls) = &hook.action else { continue };
+        // What holds a placeholder is known when the hook is asked.
+        for call in calls.iter().filter(|call| call.kind == Kind::Knowledge && !call.id.contains('{')) {
+            if let Err(missing) = items.find(Kind::Knowledge, &call.id) {
+                problems.push(lost(&missing.to_string(), hook.optional, form, &hook.file, hook.lines.0));
+            }
         }
     }
     problems
+}
+
+fn lost(missing: &str, optional: bool, form: &str, file: &Path, line: u32) -> Problem {
+    if optional {
+        let remedy = "mend the id, write the item, or leave the entry out";
+        return Problem::at(file, line, Severity::Warning, missing, remedy);
+    }
+    Problem::at(file, line, Severity::Error, missing, format!("mend the id, write the item, or add {form}"))
+}
+
+/// The ids from `id` over `next`, which it extends, back to itself.
+fn circle(items: &Items, id: &ItemId, next: &Item) -> Option<Vec<String>> {
+    let mut chain = vec![id.as_str().to_owned()];
+    let mut next = next;
+    loop {
+        chain.push(next.id.as_str().to_owned());
+        if next.id == *id {
+            return Some(chain);
+        }
+        if chain.iter().filter(|known| *known == next.id.as_str()).count() > 1 {
+            // Another circle, which is told where it is.
+            return None;
+        }
+        let text = items.read(next).ok()?;
+        let extends = Directive::parse(&text, &items.file(next)).0.extends?;
+        next = items.find(Kind::Directive, &extends.value).ok()?.item;
+    }
 }
 
 /// Placeholders that nothing will ever fill.

@@ -1,7 +1,7 @@
 //! `levain context hooks`: every hook of a directive, what its condition saw, and what they answer together.
 
 use super::Draft;
-use super::subject::start;
+use super::subject::{chosen, start};
 use crate::app::{Briefing, Setup};
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
@@ -61,7 +61,8 @@ pub(super) fn run(common: &Common, arguments: &HooksArguments) -> Result<ExitCod
     }
     let inputs: Values = arguments.draft.input.iter().cloned().collect();
     let briefing = Briefing::prepare(&setup, setup.directive(), Some(inputs.clone()))?;
-    let plan = briefing.planned(&start(&setup, briefing.limits, &arguments.draft))?;
+    let (chosen, _told_elsewhere) = chosen(&setup, &setup.items(), setup.directive());
+    let plan = briefing.planned(&start(&setup, chosen.model, briefing.limits, &arguments.draft))?;
     let mut fields = plan.fields.clone();
     for (path, value) in &arguments.field {
         put(&mut fields, path, serde_json::from_str(value).unwrap_or_else(|_error| value.as_str().into()));

@@ -4,7 +4,7 @@ use super::Draft;
 use super::subject::{Commands, planned, start, stored};
 use crate::app::{Briefing, Setup};
 use crate::cli::failure::{Failure, code, written};
-use crate::cli::text::{harmless, json_line};
+use crate::cli::text::{harmless, json_line, several};
 use crate::cli::{Common, find};
 use crate::context::Start;
 use crate::context::lint::{Finding, lint, sent, unused};
@@ -81,9 +81,10 @@ pub(super) fn run(common: &Common, arguments: &LintArguments) -> Result<ExitCode
     if !arguments.json {
         let what = match (&arguments.thread, directives.len()) {
             (Some(_), _) => "1 thread".to_owned(),
-            (None, count) => format!("{count} directives"),
+            (None, count) => several(count, "directive"),
         };
-        written(writeln!(output, "{what}: {errors} errors, {warnings} warnings"))?;
+        let (errors, warnings) = (several(errors, "error"), several(warnings, "warning"));
+        written(writeln!(output, "{what}: {errors}, {warnings}"))?;
     }
     written(output.flush())?;
     let failed = errors > 0 || (arguments.strict && warnings > 0);
@@ -107,7 +108,10 @@ fn findings(setup: &Setup, directive: &str, draft: &Draft, among_many: bool) -> 
         Err(failure) => return Err(failure),
     };
     let briefing = Briefing::prepare(setup, directive, Some(draft.input.iter().cloned().collect()))?;
-    let other = Start { thread_id: Some(ThreadId::new(directive, 1)), ..start(setup, briefing.limits, draft) };
+    let other = Start {
+        thread_id: Some(ThreadId::new(directive, 1)),
+        ..start(setup, first.model.clone(), briefing.limits, draft)
+    };
     let again = briefing.planned(&other)?;
     Ok(lint(&first.plan, &again, &first.assembly))
 }

@@ -1,15 +1,15 @@
 //! What is looked at: a directive as it would be sent now, or a request as it was sent.
 
 use super::Draft;
-use crate::app::{Briefing, Setup, requests};
+use crate::app::{Briefing, Chosen, Setup, requests};
 use crate::cli::failure::Failure;
 use crate::cli::{find, runtime};
 use crate::context::diff::Side;
 use crate::context::{Plan, Start};
-use crate::domain::{Assembly, Limits, Message, ModelRef, Problem, ThreadId, ThreadKind, Tokens};
+use crate::domain::{Assembly, Limits, Message, ModelRef, Problem, Severity, ThreadId, ThreadKind, Tokens};
 use crate::engine::driver::Planner;
-use crate::items::Kind;
 use crate::items::directive::Values;
+use crate::items::{Items, Kind};
 use crate::store::request;
 
 /// A directive's first request, before anybody sends it.
@@ -32,7 +32,12 @@ pub(super) enum Commands {
 pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: Commands) -> Result<Planned, Failure> {
     let given: Values = draft.input.iter().cloned().collect();
     let briefing = Briefing::prepare(setup, directive, Some(given))?;
-    let start = start(setup, briefing.limits, draft);
+    let items = setup.items();
+    let (mut chosen, doubt) = chosen(setup, &items, directive);
+    if commands == Commands::Asked && chosen.look {
+        chosen.model = runtime()?.block_on(setup.models.default_found());
+    }
+    let start = start(setup, chosen.model, briefing.limits, draft);
     let plan = briefing.planned(&start)?;
     let surroundings = runtime()?.block_on(async {
         match commands {
@@ -42,6 +47,14 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
     });
     let assembly = requests::assembled(setup, &briefing, &plan, &surroundings, None, Message::user(&*draft.prompt));
     let mut problems = briefing.problems;
+    problems.extend(doubt);
+    problems.extend(chosen.notice.map(|message| Problem {
+        file: None,
+        line: None,
+        severity: Severity::Warning,
+        message,
+        remedy: "levain models says what each needs".to_owned(),
+    }));
     for problem in &plan.problems {
         if !problems.contains(problem) {
             problems.push(problem.clone());
@@ -50,14 +63,33 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
     Ok(Planned { plan, problems, assembly, model: start.model })
 }
 
+/// The model that a thread of `directive` would use. The context can be looked at where that cannot be had, too, and
+/// why not is told.
+pub(super) fn chosen(setup: &Setup, items: &Items, directive: &str) -> (Chosen, Option<Problem>) {
+    match setup.choose(items, directive) {
+        Ok(chosen) => (chosen, None),
+        Err(error) => {
+            let found = items.find(Kind::Directive, directive).ok();
+            let doubt = found.and_then(|found| setup.doubt(items, found.item)).unwrap_or_else(|| Problem {
+                file: None,
+                line: None,
+                severity: Severity::Error,
+                message: error.to_string(),
+                remedy: "name one with --model".to_owned(),
+            });
+            (Chosen { model: setup.model(), look: false, notice: None }, Some(doubt))
+        }
+    }
+}
+
 /// What the thread would know of itself.
-pub(super) fn start(setup: &Setup, limits: Limits, draft: &Draft) -> Start {
+pub(super) fn start(setup: &Setup, model: ModelRef, limits: Limits, draft: &Draft) -> Start {
     let (kind, limits) = if draft.interactive {
         (ThreadKind::Interactive, limits)
     } else {
         (ThreadKind::OneShot, setup.one_shot_limits().overridden(limits))
     };
-    Start { previous: draft.continues.clone(), ..Start::new(setup.model(), limits, kind) }
+    Start { previous: draft.continues.clone(), ..Start::new(model, limits, kind) }
 }
 
 /// Estimate of all tokens of `side`.

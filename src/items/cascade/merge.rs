@@ -1,7 +1,7 @@
 //! Laying one file's values over those below it.
 
 use super::tree::{Node, Tree};
-use crate::domain::{Problem, Severity, nearest};
+use crate::domain::{Problem, Severity, meant};
 use serde_json::Value;
 use std::path::Path;
 
@@ -63,11 +63,8 @@ impl Merging<'_> {
     }
 
     fn tell_unknown(&mut self, path: &str, name: &str, node: &Node, below: &[(String, Node)]) {
-        let known = || below.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "description");
-        let remedy = match nearest(name, known()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known are {}", known().collect::<Vec<_>>().join(", ")),
-        };
+        let known = below.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "description");
+        let remedy = meant(name, known);
         self.tell(node.line, Severity::Warning, format!("`{path}` means nothing"), remedy);
     }
 

@@ -1,8 +1,8 @@
 //! Inputs that a directive takes and outputs that it promises.
 
 use super::Reading;
-use crate::domain::input::is_name;
-use crate::domain::{Input, nearest};
+use crate::domain::input::{is_name, unfit};
+use crate::domain::{Input, meant};
 use crate::items::markup::{Element, Lines};
 
 /// A named output.
@@ -14,6 +14,10 @@ pub struct Output {
     pub description: String,
     pub lines: Lines,
 }
+
+const INPUT: [&str; 4] = ["name", "type", "required", "default"];
+
+const OUTPUT: [&str; 3] = ["name", "type", "required"];
 
 const KINDS: [&str; 7] = ["string", "integer", "number", "boolean", "array", "object", "any"];
 
@@ -28,6 +32,7 @@ pub(super) fn inputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Input>
             );
             continue;
         }
+        reading.attributes(child, &INPUT);
         let Some(name) = name(child, reading) else { continue };
         if !is_name(&name) {
             let message = format!("the input `{name}` can never be filled in");
@@ -43,12 +48,16 @@ pub(super) fn inputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Input>
             continue;
         }
         let default = child.attribute("default").map(str::to_owned);
-        let required = truth(child, reading);
+        let required = truth("required", child, reading);
         if required && default.is_some() {
             let message = format!("the input `{name}` is required and has a default, so it is never missed");
             reading.warn(child.lines.0, message, "remove one of the two");
         }
         let (kind, description) = (kind(child, reading), child.text.clone());
+        if let Some(wanted) = default.as_deref().and_then(|default| unfit(&kind, default)) {
+            let message = format!("the default of the input `{name}` must be {wanted}");
+            reading.warn(child.lines.0, message, "mend default or type");
+        }
         found.push(Input { name, kind, required, default, description, lines: child.lines });
     }
     found
@@ -63,6 +72,7 @@ pub(super) fn outputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Outpu
             reading.warn(child.lines.0, message, "write <output name=\"…\" type=\"string\">what it is</output>");
             continue;
         }
+        reading.attributes(child, &OUTPUT);
         let Some(name) = name(child, reading) else { continue };
         let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
         if name.len() > 64 || !name.chars().all(fits) {
@@ -81,7 +91,7 @@ pub(super) fn outputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Outpu
             );
             continue;
         }
-        let (kind, required) = (kind(child, reading), truth(child, reading));
+        let (kind, required) = (kind(child, reading), truth("required", child, reading));
         found.push(Output { name, kind, required, description: child.text.clone(), lines: child.lines });
     }
     if element.children.is_empty() && !element.text.is_empty() {
@@ -105,19 +115,19 @@ fn name(element: &Element, reading: &mut Reading<'_>) -> Option<String> {
 fn kind(element: &Element, reading: &mut Reading<'_>) -> String {
     let kind = element.attribute("type").unwrap_or("string").trim();
     if !KINDS.contains(&kind) {
-        let near = nearest(kind, KINDS)
-            .map_or_else(|| format!("known are {}", KINDS.join(", ")), |near| format!("did you mean `{near}`?"));
-        reading.warn(element.lines.0, format!("`{kind}` is no type"), near);
+        reading.warn(element.lines.0, format!("`{kind}` is no type"), meant(kind, KINDS));
     }
     kind.to_owned()
 }
 
-fn truth(element: &Element, reading: &mut Reading<'_>) -> bool {
-    match element.attribute("required").map(str::to_lowercase).as_deref() {
+/// Whether the attribute is set. `required="required"` is, as in HTML.
+pub(super) fn truth(attribute: &str, element: &Element, reading: &mut Reading<'_>) -> bool {
+    match element.attribute(attribute).map(str::to_lowercase).as_deref() {
         None | Some("false" | "no" | "0" | "") => false,
-        Some("true" | "yes" | "1" | "required") => true,
+        Some("true" | "yes" | "1") => true,
+        Some(itself) if itself == attribute => true,
         Some(other) => {
-            reading.error(element.lines.0, format!("required cannot be `{other}`"), "write true or false");
+            reading.error(element.lines.0, format!("{attribute} cannot be `{other}`"), "write true or false");
             false
         }
     }

@@ -1,7 +1,7 @@
 //! What `<limits>` says, under the names of today and those of older files.
 
 use super::Reading;
-use crate::domain::{Limits, Money, Tokens, nearest};
+use crate::domain::{Limits, Money, Tokens, meant};
 use crate::items::markup::{Attribute, Element, Lines};
 
 /// What a thread of this directive may use.
@@ -52,11 +52,7 @@ impl DirectiveLimits {
                 );
                 self.set(known, value, *line, reading);
             } else {
-                let remedy = nearest(name, KNOWN).map_or_else(
-                    || format!("known are {}", KNOWN.join(", ")),
-                    |near| format!("did you mean `{near}`?"),
-                );
-                reading.error(*line, format!("unknown limit `{name}`"), remedy);
+                reading.error(*line, format!("unknown limit `{name}`"), meant(name, KNOWN));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What `<metadata>` says: descriptions, the model that is wished for, and the context to bring along.
 
 use super::{Directive, Located, Reading, located};
+use crate::domain::meant;
 use crate::items::id::ItemId;
 use crate::items::markup::{Element, Lines};
 
@@ -85,6 +86,9 @@ impl Context {
     }
 }
 
+/// What means something in `<metadata>`. Anything else is kept, and may have any name.
+const KNOWN: [&str; 8] = ["description", "category", "author", "model", "limits", "permissions", "context", "hooks"];
+
 impl Directive {
     pub(super) fn read_metadata(&mut self, metadata: &Element, reading: &mut Reading<'_>) {
         for child in &metadata.children {
@@ -100,7 +104,10 @@ impl Directive {
                     self.hooks.extend(child.children.iter().filter_map(|hook| super::hooks::hook(hook, reading)));
                 }
                 "cost" => reading.warn(child.lines.0, "<cost> has no effect", "write <limits> instead"),
-                other => self.other.push((other.to_owned(), Located { value: child.text.clone(), lines: child.lines })),
+                other => {
+                    reading.slip(child, &KNOWN);
+                    self.other.push((other.to_owned(), Located { value: child.text.clone(), lines: child.lines }));
+                }
             }
         }
     }
@@ -117,11 +124,10 @@ fn model(element: &Element, reading: &mut Reading<'_>) -> ModelWish {
             "fallback" => wish.fallback = value,
             // Read by nobody, ever; old files have them.
             "fallback_id" | "parallel" => {}
-            other => reading.warn(
-                attribute.line,
-                format!("`{other}` in <model> means nothing"),
-                "known are tier, id, provider, fallback",
-            ),
+            other => {
+                let message = format!("`{other}` in <model> means nothing");
+                reading.warn(attribute.line, message, meant(other, ["tier", "id", "provider", "fallback"]));
+            }
         }
     }
     if wish.tier.is_none() && wish.id.is_none() {
@@ -150,7 +156,8 @@ impl Context {
                 "provider" => &mut self.providers,
                 other => {
                     let message = format!("<{other}> in <context> has no effect");
-                    reading.warn(child.lines.0, message, "known are system, before, after, suppress, provider");
+                    let known = ["system", "before", "after", "suppress", "provider"];
+                    reading.warn(child.lines.0, message, meant(other, known));
                     continue;
                 }
             };
@@ -164,7 +171,8 @@ impl Context {
                 reading.error(child.lines.0, message, "write the id of a knowledge item, such as team/rules");
                 continue;
             }
-            let optional = matches!(child.attribute("optional"), Some("true" | "yes" | "1"));
+            reading.attributes(child, &["optional", "id"]);
+            let optional = super::fields::truth("optional", child, reading);
             list.push(Mention { id: id.to_owned(), optional, lines: child.lines });
         }
     }

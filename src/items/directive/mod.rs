@@ -24,8 +24,8 @@ pub use prompt::interpolate;
 use super::fence::{self, Parts};
 use super::hook::Hook;
 use super::id::ItemId;
-use super::markup::{self, Element, Lines};
-use crate::domain::{Problem, Severity};
+use super::markup::{self, Attribute, Element, Lines};
+use crate::domain::{Problem, Severity, meant, nearest};
 use std::path::Path;
 
 /// A value and the lines it was written on.
@@ -77,6 +77,26 @@ impl Reading<'_> {
 
     fn error(&mut self, line: u32, message: impl Into<String>, remedy: impl Into<String>) {
         self.problems.push(Problem::at(self.file, line, Severity::Error, message, remedy));
+    }
+
+    /// Tells of attributes that nobody reads.
+    fn attributes(&mut self, element: &Element, known: &[&str]) {
+        for Attribute { name, line, .. } in &element.attributes {
+            if !known.contains(&name.as_str()) {
+                self.warn(
+                    *line,
+                    format!("`{name}` in <{}> means nothing", element.tag),
+                    meant(name, known.iter().copied()),
+                );
+            }
+        }
+    }
+
+    /// Tells of an element that may have any name, if it is one letter or two off a name that means something.
+    fn slip(&mut self, element: &Element, known: &[&str]) {
+        if let Some(near) = nearest(&element.tag, known.iter().copied()) {
+            self.warn(element.lines.0, format!("<{}> has no effect", element.tag), format!("did you mean <{near}>?"));
+        }
     }
 }
 
@@ -149,17 +169,14 @@ impl Directive {
     }
 
     fn read(&mut self, root: &Element, reading: &mut Reading<'_>) {
+        reading.attributes(root, &["name", "version", "extends"]);
         for attribute in &root.attributes {
             let value = Located { value: attribute.value.trim().to_owned(), lines: (attribute.line, attribute.line) };
             match attribute.name.as_str() {
                 "name" => self.name = Some(value),
                 "version" => self.version = Some(value),
                 "extends" => self.extends = Some(value),
-                other => reading.warn(
-                    attribute.line,
-                    format!("`{other}` in <directive> means nothing"),
-                    "known are name, version, extends",
-                ),
+                _ => {}
             }
         }
         if self.name.as_ref().is_none_or(|name| name.value.is_empty()) {
@@ -190,7 +207,10 @@ impl Directive {
                         format!("move <{tag}> into <metadata>"),
                     );
                 }
-                other => self.other.push((other.to_owned(), located(child))),
+                other => {
+                    reading.slip(child, &["metadata", "inputs", "outputs", "description"]);
+                    self.other.push((other.to_owned(), located(child)));
+                }
             }
         }
     }

@@ -266,3 +266,25 @@ fn conditions_nest_in_markup() {
 fn test_element() -> &'static str {
     "<condition path=\"a\"/>"
 }
+
+#[test]
+fn slips_of_the_pen_are_told() {
+    let (_, problems) = read(
+        "```xml\n<directive name=\"a\" version=\"1.0.0\" extnds=\"b\">\n<metadata><description>d</description>\n\
+         <contxt><system>a/b</system></contxt>\n<context><before optinal=\"true\">a/b</before>\n\
+         <after optional=\"ture\">a/b</after></context>\n<continuation_directive>kept</continuation_directive>\n\
+         </metadata><inputs>\n<input name=\"n\" type=\"integer\" requird=\"true\" default=\"many\"/>\n</inputs></directive>\n\
+         ```\nDo it.",
+    );
+    assert_eq!(
+        problems,
+        [
+            "a.md:2: `extnds` in <directive> means nothing; did you mean `extends`?",
+            "a.md:4: <contxt> has no effect; did you mean <context>?",
+            "a.md:5: `optinal` in <before> means nothing; did you mean `optional`?",
+            "a.md:6: optional cannot be `ture`; write true or false",
+            "a.md:9: `requird` in <input> means nothing; did you mean `required`?",
+            "a.md:9: the default of the input `n` must be a whole number, such as 12; mend default or type",
+        ]
+    );
+}
