@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use levain::commands::{Context, Keymap};
 use levain::config::{Arguments, Config, Dirs};
+use levain::ui::{Role, Theme};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
@@ -134,6 +136,29 @@ fn every_dependency_has_its_reason() {
 }
 
 /// The settings that the README shows are real, and no more than it shows.
+/// The blocks of one language on a page.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let begins = format!("```{language}\n");
+    let blocks = page.split(&begins).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned());
+    blocks.collect()
+}
+
+#[test]
+fn keys_and_themes_are_described() {
+    let page = text("docs/keys-and-themes.md");
+    let named: BTreeSet<&str> = page.split('`').skip(1).step_by(2).collect();
+    for context in Context::ALL {
+        assert!(named.contains(context.word()), "the context {}", context.word());
+    }
+    for role in Role::ALL {
+        assert!(named.contains(role.name()), "the role {}", role.name());
+    }
+    let examples = blocks(&page, "toml");
+    assert_eq!(examples.len(), 2);
+    assert_eq!(Keymap::with_user(&examples[0], Path::new("keymap.toml")).1, []);
+    assert_eq!(Theme::from_toml(&examples[1], Path::new("theme.toml")).1, []);
+}
+
 #[test]
 fn the_settings_in_the_readme_are_good() {
     let readme = text("README.md");

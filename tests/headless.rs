@@ -402,9 +402,12 @@ fn a_store_that_cannot_be_made_is_named() {
 #[test]
 fn the_doctor_names_what_is_missing_and_the_remedy() {
     let home = Home::new();
-    std::fs::write(home.config().join("config.toml"), "mouse = 3\ntheme = \"mauve\"\n").unwrap();
+    let settings = home.config().join("config.toml");
+    std::fs::write(&settings, "mouse = 3\ntheme = \"mauve\"\n").unwrap();
+    std::fs::write(home.config().join("keymap.toml"), "bind = [\n  { keys = \"F9\", command = \"app.qiut\" },\n]\n")
+        .unwrap();
     let (code, out, err) = output(home.levain(&["doctor", "--json"]).stdin(Stdio::null()));
-    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!((code, err.as_str()), (1, ""), "{out}");
     let findings = lines(&out);
     assert!(findings.iter().all(|finding| finding["schema"] == "levain.finding/1"));
     let said = |words: &str| {
@@ -412,11 +415,41 @@ fn the_doctor_names_what_is_missing_and_the_remedy() {
         let found = found.unwrap_or_else(|| panic!("nothing says {words:?}: {out}"));
         (found["health"].clone(), found["remedy"].as_str().unwrap_or_default().to_owned())
     };
-    assert_eq!(said("config.toml").0, "warning");
+    assert_eq!(said("config.toml:1").0, "error");
+    assert_eq!(said("keymap.toml:2: there is no command `app.qiut`").1, "near is `app.quit`");
     assert!(said("no theme `mauve`").1.contains("dark, light"));
     assert!(said("no model is asked").1.contains("ANTHROPIC_API_KEY"));
+    let (code, out, _) = output(&mut home.levain(&["check"]));
+    for mistake in ["config.toml:1", "keymap.toml:2", "no theme `mauve`"] {
+        assert!(out.contains(mistake), "the check and the doctor say the same: {out}");
+    }
+    assert_eq!(code, 1);
+    std::fs::remove_file(&settings).unwrap();
     let (code, out, _) = output(&mut home.levain(&["doctor", "--model", "anthropic/x"]));
     assert!(code == 1 && out.contains("ANTHROPIC_API_KEY"), "{code} {out}");
+}
+
+#[test]
+fn keys_and_themes_are_printed_as_files_to_begin_with() {
+    let home = Home::new();
+    let own = home.config().join("keymap.toml");
+    std::fs::write(&own, "bind = [{ keys = \"F9\", command = \"app.quit\" }]\n").unwrap();
+    let (code, out, err) = output(&mut home.levain(&["keymap"]));
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.contains("keys = [\"F9\"") && out.contains("command = \"edit.newline\""), "{out}");
+    std::fs::write(&own, &out).unwrap();
+    assert_eq!(output(&mut home.levain(&["keymap"])), (0, out, String::new()), "its own output is a keymap");
+    let themes = home.config().join("themes");
+    std::fs::create_dir_all(&themes).unwrap();
+    let (code, dark, _) = output(&mut home.levain(&["theme", "dark"]));
+    assert!(code == 0 && dark.contains("\"status.error\" = "), "{dark}");
+    std::fs::write(themes.join("mine.toml"), &dark).unwrap();
+    std::fs::write(home.config().join("config.toml"), "theme = \"mine\"\n").unwrap();
+    let (_, out, _) = output(&mut home.levain(&["theme"]));
+    assert!(out.contains("mine.toml, used") && out.lines().any(|line| line.starts_with("light ")), "{out}");
+    assert_eq!(output(&mut home.levain(&["theme", "mine"])).1, dark);
+    let (code, _, err) = output(&mut home.levain(&["theme", "../config"]));
+    assert!(code == 2 && err.contains("there is no theme"), "{err}");
 }
 
 #[test]

@@ -147,12 +147,12 @@ fn bad_signatures_are_told_apart() {
 
 #[test]
 fn bad_keymaps_are_told_apart() {
-    said_of("tests/bad/keymap", |_, text| lines(Keymap::with_user(text, "keymap.toml").1));
+    said_of("tests/bad/keymap", |_, text| lines(Keymap::with_user(text, Path::new("keymap.toml")).1));
 }
 
 #[test]
 fn bad_themes_are_told_apart() {
-    said_of("tests/bad/theme", |_, text| lines(Theme::from_toml(text, "theme.toml").1));
+    said_of("tests/bad/theme", |_, text| lines(Theme::from_toml(text, Path::new("theme.toml")).1));
 }
 
 #[test]

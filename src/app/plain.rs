@@ -51,7 +51,7 @@ pub async fn run_plain(setup: Arc<Setup>, opening: Opening) -> Result<ExitCode, 
         performer: Performer::new(launcher, Arc::clone(&setup), sender),
         narrator: Narrator::default(),
     };
-    for text in setup.problems.iter().map(ToString::to_string).chain(keymap_problems).chain(notice) {
+    for text in setup.problems.iter().chain(&keymap_problems).map(ToString::to_string).chain(notice) {
         plain.update(Message::Notice { level: Level::Warning, text })?;
     }
     if let Some(text) = recording {

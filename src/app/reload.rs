@@ -139,7 +139,7 @@ impl Reload {
                 problems.extend(setup.problems.iter().map(ToString::to_string));
                 let (read, mistakes) = self::keymap(setup);
                 keymap = mistakes.is_empty().then_some(read);
-                problems.extend(mistakes);
+                problems.extend(mistakes.iter().map(ToString::to_string));
                 problems.extend(saved_items(setup, &changed).iter().map(ToString::to_string));
                 let trust = setup.trust();
                 let warning = trust.warning_after(&setup.project.root, &changed);
@@ -164,17 +164,19 @@ fn saved_items(setup: &Setup, changed: &BTreeSet<PathBuf>) -> Vec<Problem> {
 }
 
 /// The keymap and what is wrong with the person's part of it.
-pub(super) fn keymap(setup: &Setup) -> (Keymap, Vec<String>) {
+pub(super) fn keymap(setup: &Setup) -> (Keymap, Vec<Problem>) {
     let path = setup.config.keymap.as_ref().map_or_else(|| setup.dirs.keymap_file(), |path| path.value.clone());
     match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            let (keymap, problems) = Keymap::with_user(&text, &path.display().to_string());
-            (keymap, problems.iter().map(ToString::to_string).collect())
-        }
+        Ok(text) => Keymap::with_user(&text, &path),
         Err(error) if error.kind() == io::ErrorKind::NotFound && setup.config.keymap.is_none() => {
             (Keymap::embedded(), Vec::new())
         }
-        Err(error) => (Keymap::embedded(), vec![format!("{} could not be read: {error}", path.display())]),
+        Err(error) => {
+            let remedy = "mend the place, or the setting `keymap`";
+            let problem =
+                Problem::at(&path, None, Severity::Error, format!("the keymap could not be read: {error}"), remedy);
+            (Keymap::embedded(), vec![problem])
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::reload::{Fresh, Reload, keymap};
 use super::theme::ThemeSource;
 use super::{Chosen, Setup, Shutdown};
 use crate::commands::{CommandId, Context, Keymap};
-use crate::domain::{ModelRef, ThreadId, Timestamp};
+use crate::domain::{ModelRef, Problem, ThreadId, Timestamp};
 use crate::ports::{Clock, SystemClock};
 use crate::providers::is_scripted;
 use crate::terminal::guard::{Foreground, take_background_panics};
@@ -131,7 +131,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
     let performer = Performer::new(launcher, Arc::clone(&setup), sender);
     let mut app = App::new(&setup, model, performer, theme);
-    app.told.extend(mistakes.iter().cloned());
+    app.told.extend(mistakes.iter().map(ToString::to_string));
     let mut guard = Guard::enter(&tty, app.mouse)?;
     let mut screen = Screen::new(&tty)?;
     guard.ask()?;
@@ -139,7 +139,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     app.draw(&mut screen)?;
     app.pacer.drawn(Instant::now());
 
-    app.tell(Level::Warning, setup.problems.iter().map(ToString::to_string).chain(mistakes).chain(notice));
+    app.tell(Level::Warning, setup.problems.iter().chain(&mistakes).map(ToString::to_string).chain(notice));
     app.tell(Level::Info, recording.into_iter());
     app.perform(effects);
     app.performer.look_around(&setup, unseen, look);
@@ -223,7 +223,8 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
 }
 
 /// Keys and colours, and what is wrong with what the person wrote of them.
-fn looks(setup: &Setup) -> (Keymap, ThemeSource, Vec<String>) {
+#[must_use]
+pub fn looks(setup: &Setup) -> (Keymap, ThemeSource, Vec<Problem>) {
     let ((keymap, mut mistakes), theme) = (keymap(setup), ThemeSource::new(setup));
     mistakes.extend(theme.problems());
     (keymap, theme, mistakes)
@@ -512,7 +513,7 @@ impl App {
         if fresh.changed.contains(&self.theme.file(&theme)) {
             match self.theme.read(&theme) {
                 Ok(_) => self.theme.forget(),
-                Err(problems) => wrong.extend(problems),
+                Err(problems) => wrong.extend(problems.iter().map(ToString::to_string)),
             }
         }
         let whole = fresh.settings_are_whole();

@@ -2,6 +2,7 @@
 
 use super::Setup;
 use crate::config::ThemeChoice;
+use crate::domain::{Problem, Severity};
 use crate::ui::{ColourDepth, Theme};
 use crate::workbench::Model;
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 
 /// The themes that are built in, and the person's own files laid over them.
 #[derive(Debug)]
-pub(super) struct ThemeSource {
+pub struct ThemeSource {
     folder: PathBuf,
     /// What the settings say; without it, light or dark as the terminal is.
     pub(super) chosen: Option<String>,
@@ -18,13 +19,15 @@ pub(super) struct ThemeSource {
 }
 
 impl ThemeSource {
-    pub(super) fn new(setup: &Setup) -> Self {
+    #[must_use]
+    pub fn new(setup: &Setup) -> Self {
         let depth = colour_depth(&|name| std::env::var(name).ok());
         Self { folder: setup.dirs.themes(), chosen: chosen(setup), depth, current: None }
     }
 
     /// The names that can be chosen.
-    pub(super) fn names(&self) -> Vec<String> {
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
         let mut names = Theme::names();
         let files = std::fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let own: BTreeSet<String> = files
@@ -38,25 +41,33 @@ impl ThemeSource {
     }
 
     /// The file of the person's that would hold a theme.
-    pub(super) fn file(&self, name: &str) -> PathBuf {
+    #[must_use]
+    pub fn file(&self, name: &str) -> PathBuf {
         self.folder.join(format!("{name}.toml"))
     }
 
     /// The person's theme, or what is wrong with it.
-    pub(super) fn read(&self, name: &str) -> Result<Theme, Vec<String>> {
+    pub(super) fn read(&self, name: &str) -> Result<Theme, Vec<Problem>> {
         let path = self.file(name);
         let Ok(text) = std::fs::read_to_string(&path) else { return Ok(Theme::named(name).unwrap_or_default()) };
-        let (theme, problems) = Theme::from_toml(&text, &path.display().to_string());
-        if problems.is_empty() { Ok(theme) } else { Err(problems.iter().map(ToString::to_string).collect()) }
+        let (theme, problems) = Theme::from_toml(&text, &path);
+        if problems.is_empty() { Ok(theme) } else { Err(problems) }
     }
 
     /// What is wrong with the theme that the settings name.
-    pub(super) fn problems(&self) -> Vec<String> {
+    #[must_use]
+    pub fn problems(&self) -> Vec<Problem> {
         let Some(name) = &self.chosen else { return Vec::new() };
         match self.read(name) {
             Err(problems) => problems,
             Ok(_) if self.names().contains(name) => Vec::new(),
-            Ok(_) => vec![format!("there is no theme `{name}`; `theme` may be auto, {}", self.names().join(", "))],
+            Ok(_) => vec![Problem {
+                file: None,
+                line: None,
+                severity: Severity::Error,
+                message: format!("there is no theme `{name}`"),
+                remedy: format!("`theme` may be auto, {}", self.names().join(", ")),
+            }],
         }
     }
 
@@ -85,7 +96,7 @@ impl ThemeSource {
         let name = self.name(model);
         let path = self.folder.join(format!("{name}.toml"));
         if let Ok(text) = std::fs::read_to_string(&path) {
-            let (theme, problems) = Theme::from_toml(&text, &path.display().to_string());
+            let (theme, problems) = Theme::from_toml(&text, &path);
             for problem in problems {
                 tracing::warn!(%problem, "theme");
             }

@@ -3,16 +3,15 @@
 use super::Common;
 use super::failure::{Failure, code, written};
 use super::text::json_line;
-use crate::app::Setup;
-use crate::commands::Keymap;
+use crate::app::{Setup, looks};
 use crate::config::{FoundBy, ThemeChoice, Trust};
+use crate::domain::Severity;
 use crate::engine::driver::Outside;
 use crate::items::signature::SigningKey;
 use crate::providers::is_scripted;
 use crate::store::recover;
 use crate::store::registry::Registry;
 use crate::terminal::{Guard, Input, InputEvent, Tty};
-use crate::ui::Theme;
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -230,34 +229,26 @@ fn project(setup: &Setup, findings: &mut Findings) {
 
 fn settings(setup: &Setup, findings: &mut Findings) {
     const AREA: &str = "settings";
-    for problem in &setup.problems {
-        findings.add(AREA, Health::Warning, problem.to_string(), None);
+    let (_, theme, mistakes) = looks(setup);
+    for problem in setup.problems.iter().chain(&mistakes) {
+        let health = match problem.severity {
+            Severity::Warning => Health::Warning,
+            Severity::Error => Health::Error,
+        };
+        findings.add(AREA, health, problem.without_remedy(), Some(&problem.remedy));
     }
     let path = setup.config.keymap.as_ref().map_or_else(|| setup.dirs.keymap_file(), |path| path.value.clone());
-    match std::fs::read_to_string(&path) {
-        Ok(text) => {
-            let (_, problems) = Keymap::with_user(&text, &path.display().to_string());
-            for problem in &problems {
-                findings.add(AREA, Health::Warning, problem.to_string(), None);
-            }
-            if problems.is_empty() {
-                findings.ok(AREA, format!("keymap: {}", path.display()));
-            }
-        }
-        Err(_) if setup.config.keymap.is_none() => findings.ok(AREA, "keymap: built in"),
-        Err(error) => findings.add(AREA, Health::Warning, format!("{}: {error}", path.display()), None),
+    if !path.exists() && setup.config.keymap.is_none() {
+        findings.ok(AREA, "keymap: built in");
+    } else if !mistakes.iter().any(|problem| problem.file.as_ref() == Some(&path)) {
+        findings.ok(AREA, format!("keymap: {}", path.display()));
     }
-    let ThemeChoice::Named(name) = &setup.config.theme.value else {
-        findings.ok(AREA, "theme: as the terminal is");
-        return;
-    };
-    let file = setup.dirs.themes().join(format!("{name}.toml"));
-    if file.exists() || Theme::named(name).is_some() {
-        findings.ok(AREA, format!("theme: {name} ({})", setup.config.theme.source));
-    } else {
-        let message = format!("there is no theme `{name}` ({})", setup.config.theme.source);
-        let remedy = format!("choose {}, or write {}", Theme::names().join(", "), file.display());
-        findings.add(AREA, Health::Warning, message, Some(&remedy));
+    match &setup.config.theme.value {
+        ThemeChoice::Auto => findings.ok(AREA, "theme: as the terminal is"),
+        ThemeChoice::Named(name) if theme.problems().is_empty() => {
+            findings.ok(AREA, format!("theme: {name} ({})", setup.config.theme.source));
+        }
+        ThemeChoice::Named(_) => {}
     }
 }
 

@@ -11,6 +11,7 @@ mod find;
 mod highlight;
 mod items;
 mod keys;
+mod look;
 mod models;
 mod run;
 mod screen;
@@ -94,6 +95,10 @@ enum Subcommands {
     Check(check::CheckArguments),
     /// List the settings that hold, each with the file and line it is from
     Config(config::ConfigArguments),
+    /// Print the keys that hold, with every command there is, as a keymap file
+    Keymap,
+    /// List the themes, or print one as a file to begin your own with
+    Theme(look::ThemeArguments),
     /// Look at a recording: a small project with threads in it, where a script answers
     Demo,
     /// Trust this project: let its tools, hooks and extensions run as they are now
@@ -137,6 +142,8 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Items(arguments)) => items::run(&common, &arguments),
         Some(Subcommands::Check(arguments)) => check::run(&common, &arguments),
         Some(Subcommands::Config(arguments)) => config::run(&common, &arguments),
+        Some(Subcommands::Keymap) => look::keymap(&common),
+        Some(Subcommands::Theme(arguments)) => look::theme(&common, &arguments),
         Some(Subcommands::Trust(arguments)) => trust::run(&common, &arguments),
         Some(Subcommands::Context(arguments)) => context::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => worker::run(&common, &arguments),

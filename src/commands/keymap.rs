@@ -2,9 +2,10 @@
 
 use super::key::Key;
 use super::table::{CommandId, Context, TABLE};
-use crate::domain::nearest;
-use std::fmt;
+use crate::domain::{Problem, Severity, nearest};
+use std::fmt::Write;
 use std::ops::Range;
+use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -27,34 +28,19 @@ pub struct Keymap {
     bindings: Vec<Binding>,
 }
 
-/// Something wrong in a file that a person wrote. It costs the entry it stands in, nothing else.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    pub file: String,
-    /// Counts from 1.
-    pub line: usize,
-    pub text: String,
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}: {}", self.file, self.line, self.text)
-    }
-}
-
 impl Keymap {
     /// The default keys.
     #[must_use]
     pub fn embedded() -> Self {
         let mut keymap = Self::default();
-        let problems = keymap.lay_over(DEFAULT, "assets/keymap.toml");
+        let problems = keymap.lay_over(DEFAULT, Path::new("assets/keymap.toml"));
         debug_assert!(problems.is_empty(), "{problems:?}");
         keymap
     }
 
-    /// The default keys with those of `text` laid over them.
+    /// The default keys with those of `text` laid over them. A mistake costs the entry it stands in, nothing else.
     #[must_use]
-    pub fn with_user(text: &str, file: &str) -> (Self, Vec<Problem>) {
+    pub fn with_user(text: &str, file: &Path) -> (Self, Vec<Problem>) {
         let mut keymap = Self::embedded();
         let problems = keymap.lay_over(text, file);
         (keymap, problems)
@@ -85,31 +71,63 @@ impl Keymap {
         self.bindings.iter().filter(move |binding| binding.context == context)
     }
 
-    fn lay_over(&mut self, text: &str, file: &str) -> Vec<Problem> {
+    /// All keys as a file of their own, with what each command does, and the commands that have no key behind them.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let mut text = "bind = [\n".to_owned();
+        for context in Context::ALL {
+            let mut commands: Vec<CommandId> = Vec::new();
+            for binding in self.in_context(context) {
+                if !commands.contains(&binding.command) {
+                    commands.push(binding.command);
+                }
+            }
+            if !commands.is_empty() {
+                let _ = writeln!(text, "  # {}", context.title());
+            }
+            for command in commands {
+                let keys = self.in_context(context).filter(|binding| binding.command == command);
+                let keys: Vec<String> = keys.map(|binding| quoted(&binding.key.to_string())).collect();
+                let (row, word) = (command.row(), context.word());
+                let _ = writeln!(
+                    text,
+                    "  {{ keys = [{}], command = \"{}\", context = \"{word}\" }}, # {}",
+                    keys.join(", "),
+                    row.name,
+                    row.help
+                );
+            }
+        }
+        let unbound = TABLE.iter().filter(|row| !self.bindings.iter().any(|binding| binding.command == row.id));
+        text.push_str("  # Without a key\n");
+        for row in unbound {
+            let _ = writeln!(text, "  # {{ keys = \"…\", command = \"{}\" }}, # {}", row.name, row.help);
+        }
+        text.push_str("]\n");
+        text
+    }
+
+    fn lay_over(&mut self, text: &str, file: &Path) -> Vec<Problem> {
         let mut problems = Vec::new();
-        let line = |span: Range<usize>| {
-            let before = text.as_bytes().get(..span.start.min(text.len())).unwrap_or_default();
-            before.split(|byte| *byte == b'\n').count()
-        };
-        let mut report =
-            |span: Range<usize>, text: String| problems.push(Problem { file: file.to_owned(), line: line(span), text });
+        let mut report = |fault: Fault| problems.push(fault.in_file(text, file));
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in errors {
-            report(error.span().unwrap_or_default(), error.message().to_owned());
+            report(Fault::new(error.span().unwrap_or_default(), error.message(), "mend that line"));
         }
         for (name, value) in table.get_ref() {
             if name.get_ref() != "bind" {
-                report(name.span(), format!("`{}` is unknown here; keys stand in the list `bind`", name.get_ref()));
+                let message = format!("`{}` is unknown here", name.get_ref());
+                report(Fault::new(name.span(), message, "keys stand in the list `bind`"));
                 continue;
             }
             let Some(entries) = value.get_ref().as_array() else {
-                report(value.span(), "`bind` must be a list".to_owned());
+                report(Fault::new(value.span(), "`bind` must be a list", format!("write bind = [ {ENTRY} ]")));
                 continue;
             };
             for entry in entries {
                 match read_entry(entry) {
                     Ok(entry) => self.bind(entry),
-                    Err((span, text)) => report(span, text),
+                    Err(fault) => report(fault),
                 }
             }
         }
@@ -127,8 +145,37 @@ impl Keymap {
     }
 }
 
-/// Where something is wrong, and what.
-type Fault = (Range<usize>, String);
+/// As an entry is written.
+const ENTRY: &str = "{ keys = …, command = …, context = … }";
+
+/// A text in a TOML file.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// Where something is wrong, what, and what to do about it.
+struct Fault {
+    span: Range<usize>,
+    message: String,
+    remedy: String,
+}
+
+impl Fault {
+    fn new(span: Range<usize>, message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { span, message: message.into(), remedy: remedy.into() }
+    }
+
+    fn in_file(self, text: &str, file: &Path) -> Problem {
+        Problem::at(file, line_of(text, self.span.start), Severity::Error, self.message, self.remedy)
+    }
+}
+
+/// The line that a byte of `text` lies on, counting from 1.
+#[must_use]
+pub fn line_of(text: &str, at: usize) -> u32 {
+    let before = text.as_bytes().get(..at.min(text.len())).unwrap_or_default();
+    u32::try_from(before.split(|byte| *byte == b'\n').count()).unwrap_or(u32::MAX)
+}
 
 struct Entry {
     keys: Vec<Key>,
@@ -137,18 +184,19 @@ struct Entry {
 }
 
 fn read_entry(entry: &Spanned<DeValue<'_>>) -> Result<Entry, Fault> {
-    let Some(table) = entry.get_ref().as_table() else {
-        return Err((entry.span(), "an entry is { keys = …, command = …, context = … }".to_owned()));
-    };
+    let whole = |message: &str| Fault::new(entry.span(), message, format!("write {ENTRY}"));
+    let Some(table) = entry.get_ref().as_table() else { return Err(whole("that is no entry")) };
     for (name, _) in table {
         if !["keys", "command", "context"].contains(&name.get_ref().as_ref()) {
-            return Err((name.span(), format!("`{}` is unknown here; use keys, command, context", name.get_ref())));
+            let message = format!("`{}` is unknown here", name.get_ref());
+            return Err(Fault::new(name.span(), message, "use keys, command, context"));
         }
     }
     let word = |name: &str| -> Result<(&str, Range<usize>), Fault> {
-        let value = table.get(name).ok_or_else(|| (entry.span(), format!("`{name}` is missing")))?;
+        let value = table.get(name).ok_or_else(|| whole(&format!("`{name}` is missing")))?;
         let text = value.get_ref().as_str();
-        Ok((text.ok_or_else(|| (value.span(), format!("`{name}` must be a text")))?, value.span()))
+        let fault = || Fault::new(value.span(), format!("`{name}` must be a text"), format!("write {name} = \"…\""));
+        Ok((text.ok_or_else(fault)?, value.span()))
     };
     let (command, command_span) = word("command")?;
     let command = if command == NOTHING {
@@ -156,23 +204,28 @@ fn read_entry(entry: &Spanned<DeValue<'_>>) -> Result<Entry, Fault> {
     } else {
         Some(CommandId::from_name(command).ok_or_else(|| {
             let near = nearest(command, TABLE.iter().map(|row| row.name));
-            let near = near.map(|name| format!("; near is `{name}`")).unwrap_or_default();
-            (command_span, format!("there is no command `{command}`{near}"))
+            let remedy = near.map_or_else(|| "levain keymap lists all".to_owned(), |near| format!("near is `{near}`"));
+            Fault::new(command_span, format!("there is no command `{command}`"), remedy)
         })?)
     };
     let context = if table.contains_key("context") {
         let (context, span) = word("context")?;
         Context::from_word(context).ok_or_else(|| {
             let all: Vec<_> = Context::ALL.iter().map(|context| context.word()).collect();
-            (span, format!("there is no context `{context}`; use one of {}", all.join(", ")))
+            Fault::new(span, format!("there is no context `{context}`"), format!("use one of {}", all.join(", ")))
         })?
     } else {
         Context::Composer
     };
-    let keys = table.get("keys").ok_or_else(|| (entry.span(), "`keys` is missing".to_owned()))?;
+    let keys = table.get("keys").ok_or_else(|| whole("`keys` is missing"))?;
     let parse = |value: &Spanned<DeValue<'_>>| {
-        let text = value.get_ref().as_str().ok_or_else(|| (value.span(), "a key is a text".to_owned()))?;
-        text.parse::<Key>().map_err(|bad| (value.span(), bad.to_string()))
+        let text = value.get_ref().as_str();
+        let text = text.ok_or_else(|| Fault::new(value.span(), "a key is a text", "write for example \"ctrl-p\""))?;
+        text.parse::<Key>().map_err(|bad| {
+            let said = bad.to_string();
+            let (message, remedy) = said.split_once("; ").unwrap_or((&said, "write for example ctrl-p"));
+            Fault::new(value.span(), message, remedy)
+        })
     };
     let keys = match keys.get_ref().as_array() {
         Some(list) => list.iter().map(parse).collect::<Result<_, _>>()?,
@@ -190,7 +243,7 @@ mod tests {
     #[test]
     fn the_default_keys_are_all_known() {
         let mut keymap = Keymap::default();
-        assert_eq!(keymap.lay_over(DEFAULT, "keymap.toml"), []);
+        assert_eq!(keymap.lay_over(DEFAULT, Path::new("keymap.toml")), []);
         assert!(keymap.bindings.len() > 80);
     }
 
@@ -227,7 +280,7 @@ bind = [
 ]
 colour = "red"
 "#;
-        let (keymap, problems) = Keymap::with_user(text, "mine.toml");
+        let (keymap, problems) = Keymap::with_user(text, Path::new("mine.toml"));
         let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(
             problems,
@@ -235,7 +288,7 @@ colour = "red"
                 "mine.toml:3: there is no command `prompt.sned`; near is `prompt.send`",
                 "mine.toml:5: `hyper-s` is no key; write for example ctrl-p, alt-enter, F1 or ?",
                 "mine.toml:7: there is no context `nowhere`; use one of composer, text, empty, working, scrolled, approval, answering, anywhere, reading, search, completion, form, picker, list, threads, items, layers, preview, sheet, queue, pager",
-                "mine.toml:8: a key is a text",
+                "mine.toml:8: a key is a text; write for example \"ctrl-p\"",
                 "mine.toml:10: `colour` is unknown here; keys stand in the list `bind`",
             ]
         );
@@ -244,12 +297,25 @@ colour = "red"
     }
 
     #[test]
+    fn what_is_listed_can_be_taken_for_a_file() {
+        let own = "bind = [{ keys = [\"F9\", \"\\\\\"], command = \"app.redraw\" }, { keys = \"enter\", command = \"none\" }]";
+        let (keymap, problems) = Keymap::with_user(own, Path::new("mine.toml"));
+        assert_eq!(problems, []);
+        let text = keymap.to_toml();
+        let mut again = Keymap::default();
+        assert_eq!(again.lay_over(&text, Path::new("listed.toml")), []);
+        assert_eq!(again.bindings.len(), keymap.bindings.len());
+        assert!(keymap.bindings.iter().all(|binding| again.bindings.contains(binding)));
+        assert!(TABLE.iter().all(|row| text.contains(&format!("command = \"{}\"", row.name))), "{text}");
+    }
+
+    #[test]
     fn a_line_that_is_no_toml_is_named() {
         let (keymap, problems) = Keymap::with_user(
             "bind = [\n  { keys = \"F9\", command = \"app.quit\" },\n  { keys = },\n]\n",
-            "mine.toml",
+            Path::new("mine.toml"),
         );
-        assert_eq!(problems.first().map(|problem| problem.line), Some(3), "{problems:?}");
+        assert_eq!(problems.first().and_then(|problem| problem.line), Some(3), "{problems:?}");
         let key = Key::plain(KeyCode::F(9));
         assert_eq!(keymap.command(key, &[Context::Composer, Context::Text]), Some(CommandId::AppQuit));
     }
@@ -257,7 +323,7 @@ colour = "red"
     proptest! {
         #[test]
         fn any_text_is_read_without_panic(text in "[a-z\\[\\]{}=\",. \n-]{0,80}") {
-            drop(Keymap::with_user(&text, "x"));
+            drop(Keymap::with_user(&text, Path::new("x")));
         }
     }
 }

@@ -8,5 +8,5 @@ mod keymap;
 mod table;
 
 pub use key::{BadKey, Key, KeyCode};
-pub use keymap::{Binding, Keymap, Problem};
+pub use keymap::{Binding, Keymap, line_of};
 pub use table::{Command, CommandId, Context, Need, TABLE};

@@ -50,19 +50,20 @@ impl Problem {
         let (message, remedy) = (message.into(), remedy.into());
         Self { file: Some(file.to_owned()), line: line.into(), severity, message, remedy }
     }
+
+    /// `config.toml:3: message`, for where the remedy has a place of its own.
+    #[must_use]
+    pub fn without_remedy(&self) -> String {
+        let file = self.file.as_ref().map(|file| file.display().to_string());
+        let place = file.map(|file| self.line.map_or_else(|| format!("{file}: "), |line| format!("{file}:{line}: ")));
+        format!("{}{}", place.unwrap_or_default(), self.message)
+    }
 }
 
 impl fmt::Display for Problem {
     /// `config.toml:3: message; remedy`
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(file) = &self.file {
-            write!(formatter, "{}", file.display())?;
-            if let Some(line) = self.line {
-                write!(formatter, ":{line}")?;
-            }
-            formatter.write_str(": ")?;
-        }
-        write!(formatter, "{}; {}", self.message, self.remedy)
+        write!(formatter, "{}; {}", self.without_remedy(), self.remedy)
     }
 }
 

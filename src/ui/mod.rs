@@ -21,7 +21,7 @@ pub use highlight::Highlighter;
 pub use painter::Painter;
 pub use plain::{Narrator, as_lines, rests};
 pub use screens::view;
-pub use theme::{ColourDepth, Problem, Theme};
+pub use theme::{ColourDepth, Role, Theme};
 
 #[doc(hidden)]
 pub mod bench {

@@ -118,7 +118,8 @@ impl Painter {
     /// The theme that goes with a background.
     #[must_use]
     pub fn theme_for_background(light: bool) -> Theme {
-        Theme::named(if light { "light" } else { "dark" }).unwrap_or_else(|| Theme::from_toml("", "none").0)
+        Theme::named(if light { "light" } else { "dark" })
+            .unwrap_or_else(|| Theme::from_toml("", std::path::Path::new("none")).0)
     }
 
     #[must_use]

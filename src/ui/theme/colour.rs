@@ -54,7 +54,7 @@ pub(super) fn parse_style(text: &str) -> Result<Style, String> {
                 parse_colour(word).ok_or_else(|| format!("`{word}` is neither a colour nor a way to stress"))?;
             let (place, had) = if std::mem::take(&mut ground) { ("ground", style.bg) } else { ("colour", style.fg) };
             if had.is_some() {
-                return Err(format!("`{word}` is a second {place}; write one, and one behind `on`"));
+                return Err(format!("`{word}` is a second {place}"));
             }
             style = if place == "ground" { style.bg(colour) } else { style.fg(colour) };
         }

@@ -9,13 +9,11 @@ mod role;
 pub use colour::ColourDepth;
 pub use role::Role;
 
-use crate::commands;
-use crate::domain::nearest;
+use crate::commands::line_of;
+use crate::domain::{Problem, Severity, nearest};
 use ratatui::style::{Color, Modifier, Style};
+use std::path::Path;
 use toml::de::DeTable;
-
-/// Something wrong in a theme file: it costs its line.
-pub type Problem = commands::Problem;
 
 const EMBEDDED: [(&str, &str); 5] = [
     ("dark", include_str!("../../../themes/dark.toml")),
@@ -24,6 +22,9 @@ const EMBEDDED: [(&str, &str); 5] = [
     ("sixteen", include_str!("../../../themes/sixteen.toml")),
     ("sixteen-light", include_str!("../../../themes/sixteen-light.toml")),
 ];
+
+/// What to do about a style that does not read.
+const STYLE: &str = "write for example \"red bold on #002040\"";
 
 /// A style for every role.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,11 +37,15 @@ impl Theme {
     /// A theme that came with the program.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let (name, text) = EMBEDDED.iter().find(|(known, _)| *known == name)?;
-        let (mut theme, problems) = Self::from_toml(text, name);
+        let (theme, problems) = Self::from_toml(Self::text(name)?, Path::new(name));
         debug_assert!(problems.is_empty(), "{problems:?}");
-        (*name).clone_into(&mut theme.name);
         Some(theme)
+    }
+
+    /// The file of a theme that came with the program.
+    #[must_use]
+    pub fn text(name: &str) -> Option<&'static str> {
+        EMBEDDED.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
     /// The name of the theme for a terminal with such a background and so many colours.
@@ -60,31 +65,30 @@ impl Theme {
         EMBEDDED.iter().map(|(name, _)| (*name).to_owned()).collect()
     }
 
-    /// A theme from a file; its name is that of the file without folder and ending.
+    /// A theme from a file; its name is that of the file without folder and ending. A mistake costs its line.
     #[must_use]
-    pub fn from_toml(text: &str, file: &str) -> (Self, Vec<Problem>) {
+    pub fn from_toml(text: &str, file: &Path) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
-        let mut report = |at: usize, words: String| {
-            let before = text.as_bytes().get(..at.min(text.len())).unwrap_or_default();
-            let line = before.split(|byte| *byte == b'\n').count();
-            problems.push(Problem { file: file.to_owned(), line, text: words });
+        let mut report = |at: usize, message: String, remedy: &str| {
+            problems.push(Problem::at(file, line_of(text, at), Severity::Error, message, remedy));
         };
         let mut told: Vec<(Role, Style)> = Vec::new();
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in errors {
-            report(error.span().map_or(0, |span| span.start), error.message().to_owned());
+            report(error.span().map_or(0, |span| span.start), error.message().to_owned(), "mend that line");
         }
         for (name, value) in table.get_ref() {
             let Some(role) = Role::from_name(name.get_ref()) else {
                 let near = nearest(name.get_ref(), Role::ALL.iter().map(|role| role.name()));
-                let near = near.map(|role| format!("; near is `{role}`")).unwrap_or_default();
-                report(name.span().start, format!("there is no role `{}`{near}", name.get_ref()));
+                let all = || "levain theme dark shows a file with all".to_owned();
+                let remedy = near.map_or_else(all, |role| format!("near is `{role}`"));
+                report(name.span().start, format!("there is no role `{}`", name.get_ref()), &remedy);
                 continue;
             };
             match value.get_ref().as_str().map(colour::parse_style) {
                 Some(Ok(style)) => told.push((role, style)),
-                Some(Err(words)) => report(value.span().start, words),
-                None => report(value.span().start, "a style is a text such as \"red bold\"".to_owned()),
+                Some(Err(words)) => report(value.span().start, words, STYLE),
+                None => report(value.span().start, "a style is a text".to_owned(), STYLE),
             }
         }
         let style_of = |role: Role| {
@@ -102,8 +106,7 @@ impl Theme {
         };
         let styles = Role::ALL.iter().map(|role| style_of(*role)).collect();
         problems.sort_by_key(|problem| problem.line);
-        let name = file.rsplit('/').next().unwrap_or(file);
-        let name = name.strip_suffix(".toml").unwrap_or(name).to_owned();
+        let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         (Self { name, styles }, problems)
     }
 
@@ -133,7 +136,7 @@ impl Default for Theme {
     /// The theme for dark terminals.
     fn default() -> Self {
         let (_, text) = EMBEDDED[0];
-        Self::from_toml(text, "dark").0
+        Self::from_toml(text, Path::new("dark")).0
     }
 }
 
@@ -184,7 +187,7 @@ mod tests {
     #[test]
     fn the_themes_that_come_along_are_whole() {
         for (name, text) in EMBEDDED {
-            let (_, problems) = Theme::from_toml(text, name);
+            let (_, problems) = Theme::from_toml(text, Path::new(name));
             assert_eq!(problems, [], "{name}");
             assert!(Theme::named(name).is_some());
         }
@@ -192,7 +195,8 @@ mod tests {
 
     #[test]
     fn a_role_looks_like_its_parent() {
-        let (theme, problems) = Theme::from_toml("\"status\" = \"red\"\n\"status.error\" = \"bold\"", "x/mine.toml");
+        let (theme, problems) =
+            Theme::from_toml("\"status\" = \"red\"\n\"status.error\" = \"bold\"", Path::new("x/mine.toml"));
         assert_eq!(problems, []);
         assert_eq!(theme.name, "mine");
         assert_eq!(theme.style(Role::StatusWarning).fg, Some(Color::Red));
@@ -202,11 +206,14 @@ mod tests {
     #[test]
     fn a_bad_line_costs_itself() {
         let text = "\"status.error\" = \"rde\"\n\"moon\" = \"red\"\n\"status.warning\" = \"#ff0000 on 17 bold\"\n";
-        let (theme, problems) = Theme::from_toml(text, "mine.toml");
+        let (theme, problems) = Theme::from_toml(text, Path::new("mine.toml"));
         let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
         assert_eq!(
             problems,
-            ["mine.toml:1: `rde` is neither a colour nor a way to stress", "mine.toml:2: there is no role `moon`"]
+            [
+                "mine.toml:1: `rde` is neither a colour nor a way to stress; write for example \"red bold on #002040\"",
+                "mine.toml:2: there is no role `moon`; levain theme dark shows a file with all"
+            ]
         );
         let style = theme.style(Role::StatusWarning);
         assert_eq!((style.fg, style.bg), (Some(Color::Rgb(255, 0, 0)), Some(Color::Indexed(17))));

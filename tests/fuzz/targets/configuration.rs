@@ -12,8 +12,8 @@ use std::path::Path;
 
 fuzz_target!(|bytes: &[u8]| {
     let text = String::from_utf8_lossy(bytes);
-    let _keymap = Keymap::with_user(&text, "keymap.toml");
-    let _theme = Theme::from_toml(&text, "theme.toml");
+    let _keymap = Keymap::with_user(&text, std::path::Path::new("keymap.toml"));
+    let _theme = Theme::from_toml(&text, std::path::Path::new("theme.toml"));
     let _provider = ProviderFile::parse(&text, Space::User, Path::new("provider.yaml"));
     let _scenario = Scenario::parse(&text);
     let _catalog = Catalog::parse(&text);

@@ -1,0 +1,60 @@
+//! `levain keymap` and `levain theme`: keys and colours as files, to read and to begin one's own with.
+
+use super::Common;
+use super::failure::{Failure, written};
+use super::text::harmless;
+use crate::app::{Setup, ThemeSource, looks};
+use crate::config::ThemeChoice;
+use crate::ui::Theme;
+use clap::Args;
+use std::fs;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+#[derive(Debug, Args)]
+pub(super) struct ThemeArguments {
+    /// The theme to print as a file; without it, the names of all
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// Prints the keys that hold.
+pub(super) fn keymap(common: &Common) -> Result<ExitCode, Failure> {
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
+    let (keymap, _, mistakes) = looks(&setup);
+    let own = setup.config.keymap.as_ref().map_or_else(|| setup.dirs.keymap_file(), |path| path.value.clone());
+    for problem in mistakes.iter().filter(|problem| problem.file.as_ref() == Some(&own)) {
+        let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
+    }
+    let own = harmless(&own.display().to_string()).into_owned();
+    written(write!(
+        io::stdout().lock(),
+        "# The keys that hold, in the form of {own}.\n# What stands in that file goes before what is built in; \
+         `command = \"none\"` takes a key away.\n{}",
+        keymap.to_toml()
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a theme, or which there are.
+pub(super) fn theme(common: &Common, arguments: &ThemeArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
+    let themes = ThemeSource::new(&setup);
+    let Some(name) = &arguments.name else {
+        let mut output = io::stdout().lock();
+        for name in themes.names() {
+            let used = setup.config.theme.value == ThemeChoice::Named(name.clone());
+            let file = themes.file(&name);
+            let place = if file.exists() { file.display().to_string() } else { "built in".to_owned() };
+            let line = format!("{name:<16} {place}{}", if used { ", used" } else { "" });
+            written(writeln!(output, "{}", harmless(&line)))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let own = themes.names().contains(name).then(|| fs::read_to_string(themes.file(name)).ok()).flatten();
+    let text = own.as_deref().or_else(|| Theme::text(name)).ok_or_else(|| {
+        Failure::usage(format!("there is no theme `{name}`")).hint(format!("there are {}", themes.names().join(", ")))
+    })?;
+    written(write!(io::stdout().lock(), "{}", harmless(text)))?;
+    Ok(ExitCode::SUCCESS)
+}
