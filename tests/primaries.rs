@@ -112,6 +112,19 @@ fn a_directive_that_cannot_be_done_ends_in_its_own_words() {
 }
 
 #[test]
+fn a_model_that_only_talks_keeps_no_promise() {
+    let (home, model) = project("  - steps:\n      - text: All done!\n");
+    let run = ["run", "--model", &model, "--directive", "team/review"];
+    let (code, result) = json(home.levain(&run).arg("--json"));
+    assert_eq!((code, &result["status"], &result["success"]), (1, &"completed".into(), &false.into()), "{result}");
+    let why = "`team/review` promises `verdict`, and its model handed nothing back";
+    assert_eq!(result["error"], why);
+    let said = home.levain(&run).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "All done!\n");
+    assert!(String::from_utf8_lossy(&said.stderr).contains(why), "{said:?}");
+}
+
+#[test]
 fn primaries_reach_what_is_granted_and_nothing_else() {
     let (home, model) = project(
         "  - when: {after_tool: rye_fetch}\n    steps: [{tool_call: {name: directive_return, input: {verdict: good}}}]\n  \

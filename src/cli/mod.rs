@@ -24,7 +24,7 @@ mod worker;
 
 use crate::config::Arguments;
 use crate::domain::{ModelRef, nearest};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use failure::Failure;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 /// A terminal workbench for people who write directives: a debugger for context.
 #[derive(Debug, Parser)]
-#[command(name = "levain", version, args_conflicts_with_subcommands = true)]
+#[command(name = "levain", version)]
 struct Cli {
     #[command(flatten)]
     common: Common,
@@ -67,6 +67,15 @@ struct Open {
     /// Line by line instead of a screen: for screen readers, and terminals that can only print
     #[arg(long)]
     plain: bool,
+}
+
+impl Open {
+    /// What was said about the workbench, as it was written.
+    fn given(&self) -> Option<String> {
+        let directive = self.directive.as_ref().map(|directive| format!("`{directive}`"));
+        let resume = self.resume.as_ref().map(|_| "--continue".to_owned());
+        directive.or(resume).or_else(|| self.plain.then(|| "--plain".to_owned()))
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -119,14 +128,20 @@ pub fn main() -> ExitCode {
     let Cli { common, open, command } = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            let may_be_command = matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict);
+            let may_be_command = matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand);
             let first = std::env::args_os().nth(1).filter(|_| may_be_command);
-            match first.and_then(|word| misspelt(&word.to_string_lossy())) {
+            match first.and_then(|word| misspelt(&word.to_string_lossy())).or_else(|| strange(&error)) {
                 Some(failure) => return failure.report(),
                 None => error.exit(),
             }
         }
     };
+    if command.is_some()
+        && let Some(given) = open.given()
+    {
+        let failure = Failure::usage(format!("{given} opens the workbench, and a command does something else"));
+        return failure.hint("leave one of the two out; levain --help lists commands").report();
+    }
     let result = match command {
         None => screen::open(&common, open),
         Some(Subcommands::Demo) => screen::demo(&common, false),
@@ -156,6 +171,18 @@ pub fn main() -> ExitCode {
 fn misspelt(word: &str) -> Option<Failure> {
     let near = near_command(word)?;
     Some(Failure::usage(format!("there is no command `{word}`; near is `{near}`")).hint("levain --help lists all"))
+}
+
+/// What to say of a word behind a directive: only a command may stand there.
+fn strange(error: &clap::Error) -> Option<Failure> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let commands = Cli::command();
+    if std::env::args_os().skip(1).any(|argument| commands.find_subcommand(argument).is_some()) {
+        // A word of theirs, which clap knows better.
+        return None;
+    }
+    let failure = Failure::usage(format!("there is no command `{word}`"));
+    Some(failure.hint("a prompt goes with levain run, also to a directive: levain run --directive ID \"…\""))
 }
 
 /// The command whose name is like `word`.

@@ -7,8 +7,8 @@ use crate::app::setup::SetupError;
 use crate::app::{Briefing, Setup, Shutdown, capability, logging};
 use crate::domain::event::{CancelScope, Delta, Denial, PromptMode};
 use crate::domain::{Cost, Event, Limits, ModelRef, Money, Status, ThreadId, ThreadKind, Tokens};
-use crate::items::Items;
 use crate::items::directive::Values;
+use crate::items::{Directive, Items, Kind};
 use crate::store::recover;
 use crate::store::thread::Summary;
 use crate::worker::client::Client;
@@ -188,7 +188,23 @@ async fn hosted(
     let watch = watch(&mut client, submit, live, &mut result);
     let (interrupted, ended) = tokio::join!(watch, hosted.finished());
     ended.map_err(|error| Failure::new(error.to_string()))?;
+    if result.success && result.outputs.is_none() {
+        let missing = promised(items, &result.directive);
+        if !missing.is_empty() {
+            result.success = false;
+            let (directive, missing) = (&result.directive, missing.join("`, `"));
+            result.error = Some(format!("`{directive}` promises `{missing}`, and its model handed nothing back"));
+        }
+    }
     finish(&result, arguments.json, live, interrupted?)
+}
+
+/// The outputs that a directive always has.
+fn promised(items: &Items, directive: &str) -> Vec<String> {
+    let Ok(found) = items.find(Kind::Directive, directive) else { return Vec::new() };
+    let Ok(text) = items.read(found.item) else { return Vec::new() };
+    let (directive, _told_before) = Directive::parse(&text, &items.file(found.item));
+    directive.outputs.into_iter().filter(|output| output.required).map(|output| output.name).collect()
 }
 
 /// Number of the command that asks.
@@ -327,7 +343,7 @@ fn finish(result: &RunResult, json: bool, live: bool, interrupted: bool) -> Resu
         written(text::json_line(&mut output, result))?;
     } else if live {
         written(writeln!(output))?;
-    } else if result.success && (result.outputs.is_none() || !result.result.trim().is_empty()) {
+    } else if result.status == Status::Completed && (result.outputs.is_none() || !result.result.trim().is_empty()) {
         written(writeln!(output, "{}", result.result))?;
     }
     if let (false, Some(outputs)) = (json, &result.outputs) {
@@ -345,7 +361,7 @@ fn finish(result: &RunResult, json: bool, live: bool, interrupted: bool) -> Resu
     Ok(ExitCode::from(match (interrupted, result.status, result.limit) {
         (true, ..) => code::INTERRUPTED,
         (_, Status::Completed, _) if !result.approvals.is_empty() => code::APPROVAL,
-        (_, Status::Completed, _) => 0,
+        (_, Status::Completed, _) if result.success => 0,
         (_, _, Some(_)) => code::LIMIT,
         (_, Status::Suspended, _) => code::APPROVAL,
         _ => code::ERROR,
