@@ -126,6 +126,31 @@ fn a_call_is_approved_and_runs() {
 }
 
 #[test]
+fn a_thread_that_asks_is_told_wherever_one_is() {
+    let (home, model) = home();
+    let here = home.levain_in_terminal(&["--model", &model]).size(80, 24).start();
+    here.wait_for("A new thread");
+    let there = open(&home, &model);
+    there.send_keys("write\r");
+    there.wait_for("allow once");
+    here.wait_for("another thread asks you: write");
+    // Where the threads have a column of their own, it follows too.
+    here.resize(160, 45);
+    here.wait_for("asks you");
+    answer(&there, "y");
+    there.wait_for("Seen: created made.txt");
+    here.wait_until("the column follows", |screen| {
+        let text = screen.contents();
+        let title = text.lines().next().unwrap_or_default();
+        !title.contains("asks you") && text.contains("resting")
+    });
+    leave(there);
+    here.send_keys("\x04");
+    here.wait_exit().assert_code(0).assert_restored();
+    home.wait_until_quiet();
+}
+
+#[test]
 fn esc_denies_the_call_and_the_thread_goes_on() {
     let (home, model) = home();
     let terminal = open(&home, &model);

@@ -103,6 +103,7 @@ impl Performer {
             Effect::Send(command) => self.send(command),
             Effect::LoadOlder { thread_id, before } => self.load_older(thread_id, before),
             Effect::LoadThreads => self.load_threads(),
+            Effect::LookForAsking => self.look_for_asking(),
             Effect::LoadHistory => self.load_history(),
             Effect::LoadModels => {
                 let (models, messages) = (self.models.clone(), self.messages.clone());
@@ -356,6 +357,23 @@ impl Performer {
             };
             match list() {
                 Ok(rows) => Message::Threads(rows.into_iter().map(row).collect()),
+                Err(error) => failed(&error),
+            }
+        });
+    }
+
+    fn look_for_asking(&mut self) {
+        let layout = self.layout();
+        self.answer(move || {
+            let look = || {
+                if !layout.registry().exists() {
+                    return Ok(Vec::new());
+                }
+                recover::reap(&layout, SystemClock.now(), FOLD)?;
+                Registry::open(&layout.registry())?.with_process()
+            };
+            match look() {
+                Ok(rows) => Message::Asking(rows.into_iter().map(row).filter(ThreadRow::asks).collect()),
                 Err(error) => failed(&error),
             }
         });

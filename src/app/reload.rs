@@ -1,4 +1,5 @@
-//! Takes in again what a person saves: settings, keymap, themes, provider files, items.
+//! Takes in again what a person saves: settings, keymap, themes, provider files, items; and tells when a thread of the
+//! project changed, whoever runs it.
 //!
 //! A thread of its own waits for the system to tell of changes, lets a burst of them settle, reads everything again and
 //! sends it to the loop. What does not read any more is told there and keeps its old value.
@@ -9,6 +10,7 @@ use crate::commands::Keymap;
 use crate::config::Arguments;
 use crate::domain::{Problem, Severity};
 use crate::items::check;
+use notify::event::ModifyKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeSet;
 use std::io;
@@ -22,6 +24,22 @@ const SETTLE: Duration = Duration::from_millis(120);
 
 /// Where something never settles, it is read after so long.
 const LONGEST: Duration = Duration::from_secs(1);
+
+/// What changed on disk.
+#[derive(Debug)]
+pub(super) enum News {
+    /// The person saved something.
+    Saved(Box<Fresh>),
+    /// A row of the registry of threads.
+    Threads,
+}
+
+/// One thing that happened.
+#[derive(Debug, PartialEq, Eq)]
+enum Change {
+    Saved(PathBuf),
+    Threads,
+}
 
 /// Everything as it is after a change.
 #[derive(Debug)]
@@ -46,6 +64,8 @@ pub(super) struct Reload {
     deep: Vec<PathBuf>,
     /// Folders with the files in them.
     flat: Vec<PathBuf>,
+    /// The file that the registry's changes are written to first. The others beside it change with whoever looks at it.
+    registry: PathBuf,
 }
 
 impl Reload {
@@ -61,28 +81,25 @@ impl Reload {
         }
         let mut flat = vec![setup.dirs.config.clone()];
         flat.extend(setup.config.keymap.as_ref().and_then(|path| Some(path.value.parent()?.to_owned())));
-        Self { root: setup.project.root.clone(), arguments: setup.arguments.clone(), deep, flat }
+        let mut registry = setup.layout.registry().into_os_string();
+        registry.push("-wal");
+        let registry = PathBuf::from(registry);
+        Self { root: setup.project.root.clone(), arguments: setup.arguments.clone(), deep, flat, registry }
     }
 
     /// Watches for as long as the program runs. A system that cannot watch is logged: everything else works without.
-    pub(super) fn start(self, fresh: mpsc::Sender<Fresh>) {
+    pub(super) fn start(self, news: mpsc::Sender<News>) {
         let watch = move || {
             let (sender, changes) = channel();
-            let folders: Vec<PathBuf> = self.deep.iter().chain(&self.flat).cloned().collect();
+            let reload = self.clone();
             let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
                 let Ok(event) = event else { return };
-                // Reading is no change; ours would call for the next.
-                if matches!(event.kind, EventKind::Access(_)) {
-                    return;
-                }
-                let ours = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(folder));
-                for path in event.paths.into_iter().filter(ours) {
-                    // Nobody listens any more only while the program ends.
-                    let _ending = sender.send(path);
-                }
+                // Nobody listens any more only while the program ends.
+                let tell = |change: Change| drop(sender.send(change));
+                event.paths.iter().filter_map(|path| reload.change(event.kind, path)).for_each(tell);
             });
             match watcher {
-                Ok(watcher) => self.follow(watcher, &changes, &fresh),
+                Ok(watcher) => self.follow(watcher, &changes, &news),
                 Err(error) => tracing::warn!(%error, "changes of files are not watched"),
             }
         };
@@ -91,21 +108,45 @@ impl Reload {
         }
     }
 
-    fn follow(&self, mut system: RecommendedWatcher, changes: &Receiver<PathBuf>, fresh: &mpsc::Sender<Fresh>) {
+    /// What it means that something happened to `path`.
+    fn change(&self, kind: EventKind, path: &Path) -> Option<Change> {
+        // Reading is no change; ours would call for the next.
+        if matches!(kind, EventKind::Access(_)) {
+            return None;
+        }
+        let holds = |folder: &PathBuf| path.starts_with(folder) || (kind.is_create() && folder.starts_with(path));
+        if self.deep.iter().chain(&self.flat).any(holds) {
+            return Some(Change::Saved(path.to_owned()));
+        }
+        // Whoever opens a database makes this file and sets its mode; only rows are written into it. The folders above
+        // it are made with the first thread.
+        let written = matches!(kind, EventKind::Modify(ModifyKind::Data(_) | ModifyKind::Any));
+        let registry = path == self.registry && written;
+        let made = path != self.registry && kind.is_create() && self.registry.starts_with(path);
+        (registry || made).then_some(Change::Threads)
+    }
+
+    fn follow(&self, mut system: RecommendedWatcher, changes: &Receiver<Change>, news: &mpsc::Sender<News>) {
         let (mut places, mut warned) = (BTreeSet::new(), false);
         loop {
             self.watch(&mut system, &mut places);
             let Ok(first) = changes.recv() else { return };
-            let mut saved = BTreeSet::from([first]);
+            let mut all = vec![first];
             let patience = Instant::now() + LONGEST;
-            while let Ok(path) = changes.recv_timeout(SETTLE) {
-                saved.insert(path);
+            while let Ok(change) = changes.recv_timeout(SETTLE) {
+                all.push(change);
                 if Instant::now() > patience {
                     break;
                 }
             }
-            if fresh.blocking_send(self.read(saved, &mut warned)).is_err() {
-                return;
+            let threads = all.contains(&Change::Threads).then_some(News::Threads);
+            let saved = |change| if let Change::Saved(path) = change { Some(path) } else { None };
+            let saved: BTreeSet<PathBuf> = all.into_iter().filter_map(saved).collect();
+            let fresh = (!saved.is_empty()).then(|| News::Saved(Box::new(self.read(saved, &mut warned))));
+            for one in threads.into_iter().chain(fresh) {
+                if news.blocking_send(one).is_err() {
+                    return;
+                }
             }
         }
     }
@@ -114,7 +155,9 @@ impl Reload {
     fn watch(&self, system: &mut RecommendedWatcher, places: &mut BTreeSet<PathBuf>) {
         let deep = self.deep.iter().map(|folder| (folder, RecursiveMode::Recursive));
         let flat = self.flat.iter().map(|folder| (folder, RecursiveMode::NonRecursive));
-        for (folder, mode) in deep.chain(flat) {
+        let threads = self.registry.parent().map(Path::to_owned);
+        let threads = threads.iter().map(|folder| (folder, RecursiveMode::NonRecursive));
+        for (folder, mode) in deep.chain(flat).chain(threads) {
             let (place, mode) = match folder.ancestors().find(|path| path.is_dir()) {
                 Some(place) if place == folder => (folder.as_path(), mode),
                 Some(place) => (place, RecursiveMode::NonRecursive),

@@ -4,7 +4,7 @@ use super::editor::{edit, open, show};
 use super::fault;
 use super::pacer::Pacer;
 use super::performer::Performer;
-use super::reload::{Fresh, Reload, keymap};
+use super::reload::{Fresh, News, Reload, keymap};
 use super::theme::ThemeSource;
 use super::{Chosen, Setup, Shutdown};
 use crate::commands::{CommandId, Context, Keymap};
@@ -143,7 +143,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     app.tell(Level::Info, recording.into_iter());
     app.perform(effects);
     app.performer.look_around(&setup, unseen, look);
-    let (sender, mut saved) = mpsc::channel(1);
+    let (sender, mut changed) = mpsc::channel(1);
     Reload::new(&setup).start(sender);
     fault::asked().into_iter().for_each(fault::happen);
     let mut second = None;
@@ -189,9 +189,9 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
                 let _front = Foreground::enter();
                 app.drain(message, &mut messages);
             }
-            Some(fresh) = saved.recv() => {
+            Some(news) = changed.recv() => {
                 let _front = Foreground::enter();
-                app.take_in(fresh, &mut guard)?;
+                app.take_in(news, &mut guard)?;
             }
             () = until(armed) => app.update(Message::ApprovalArmed),
             () = until(app.pacer.mends_at()) => app.mend(&mut screen),
@@ -471,6 +471,7 @@ impl App {
             | Effect::Send(_)
             | Effect::LoadOlder { .. }
             | Effect::LoadThreads
+            | Effect::LookForAsking
             | Effect::LoadHistory
             | Effect::LoadModels
             | Effect::Remember(_)
@@ -506,8 +507,18 @@ impl App {
         Ok(())
     }
 
+    fn take_in(&mut self, news: News, guard: &mut Guard) -> io::Result<()> {
+        match news {
+            News::Saved(fresh) => self.take_over(*fresh, guard),
+            News::Threads => {
+                self.update(Message::ThreadsChanged);
+                Ok(())
+            }
+        }
+    }
+
     /// Takes over what was saved, as far as it reads, and tells what does not.
-    fn take_in(&mut self, fresh: Fresh, guard: &mut Guard) -> io::Result<()> {
+    fn take_over(&mut self, fresh: Fresh, guard: &mut Guard) -> io::Result<()> {
         let mut wrong = fresh.problems.clone();
         let theme = self.theme.name(&self.model);
         if fresh.changed.contains(&self.theme.file(&theme)) {

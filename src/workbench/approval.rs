@@ -38,6 +38,8 @@ pub struct Panel {
     taken: bool,
     /// Since when it is on the screen and has the keyboard.
     ready_since: Option<Timestamp>,
+    /// Whether the screen says that a letter answers.
+    armed: bool,
 }
 
 /// A line of a panel.
@@ -110,7 +112,7 @@ impl Panel {
                 argument("arguments", other, &mut lines);
             }
         }
-        Self { approval, lines, top: 0, drawn: false, taken: false, ready_since: None }
+        Self { approval, lines, top: 0, drawn: false, taken: false, ready_since: None, armed: false }
     }
 
     /// Whose thread wants what, and what it needs for that.
@@ -243,6 +245,11 @@ impl Model {
             } else {
                 panel.ready_since = None;
             }
+        }
+        // Whatever came first when its time was there: the screen says so then.
+        let armed = self.is_armed();
+        if let Some(panel) = self.approvals.queue.front_mut() {
+            self.changed |= std::mem::replace(&mut panel.armed, armed) != armed;
         }
     }
 

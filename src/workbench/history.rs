@@ -53,6 +53,13 @@ impl Model {
         self.composer.set(&self.history.prompts[at]);
     }
 
+    /// Back to the draft from whatever prompt is shown in its place.
+    pub(super) fn back_from_history(&mut self) {
+        if self.history.at.take().is_some() {
+            self.composer.set_raw(&self.history.draft);
+        }
+    }
+
     pub(super) fn later_prompt(&mut self) {
         let Some(at) = self.history.at else { return };
         if at + 1 < self.history.prompts.len() {

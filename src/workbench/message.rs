@@ -67,6 +67,10 @@ pub enum Message {
     },
     /// All threads of the project, newest first.
     Threads(Vec<ThreadRow>),
+    /// Some thread of the project changed, whoever runs it.
+    ThreadsChanged,
+    /// The threads that wait for the person's word on a call.
+    Asking(Vec<ThreadRow>),
     /// Earlier prompts of this person in this project, oldest first.
     History(Vec<String>),
     /// The models that can be chosen.
@@ -154,6 +158,8 @@ impl Message {
             Self::Worker(..) => "worker",
             Self::Disconnected { .. } => "disconnected",
             Self::Threads(_) => "threads",
+            Self::ThreadsChanged => "threads changed",
+            Self::Asking(_) => "asking",
             Self::History(_) => "history",
             Self::Models(_) => "models",
             Self::ModelFound(_) => "model_found",
@@ -288,6 +294,14 @@ pub struct ThreadRow {
     pub updated_at: crate::domain::Timestamp,
 }
 
+impl ThreadRow {
+    /// Whether it waits for the person's word on a call.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.status == Status::Waiting && self.waiting == Some(Waiting::Approval)
+    }
+}
+
 /// A model as the picker shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelChoice {
@@ -362,6 +376,8 @@ pub enum Effect {
         before: u64,
     },
     LoadThreads,
+    /// Look which threads wait for the person's word on a call.
+    LookForAsking,
     LoadHistory,
     LoadModels,
     /// Add a prompt to the person's history.

@@ -4,6 +4,7 @@ use super::approval::Approvals;
 use super::code::Colours;
 use super::completion::Completion;
 use super::composer::Composer;
+use super::drafts::LeftDrafts;
 use super::form::Form;
 use super::geometry;
 use super::history::History;
@@ -195,6 +196,8 @@ pub struct Model {
     pub(super) older: Option<u64>,
     pub(super) loading_older: bool,
     pub(super) threads_loaded: bool,
+    /// The threads that wait for the person's word on a call, the one on the screen too.
+    pub(super) asking: Vec<ThreadId>,
     pub(super) models_loaded: bool,
     pub(super) changed: bool,
     /// The last block a held view shows.
@@ -208,6 +211,9 @@ pub struct Model {
     pub shelf: Shelf,
     /// A form that was left, with what was written into it.
     pub(super) left_form: Option<Form>,
+    pub(super) left_drafts: LeftDrafts,
+    /// How the draft was to be sent when it was taken out of the queue.
+    pub(super) taken_mode: Option<PromptMode>,
     /// The model of a new thread whose directive wishes for none.
     pub(super) usual: ModelRef,
 }
@@ -222,6 +228,8 @@ impl Model {
             by_name: options.by_name,
             shelf: Shelf::default(),
             left_form: None,
+            left_drafts: LeftDrafts::new(),
+            taken_mode: None,
             usual: options.model.clone(),
             directive: options.directive,
             model: options.model,
@@ -265,6 +273,7 @@ impl Model {
             older: None,
             loading_older: false,
             threads_loaded: false,
+            asking: Vec::new(),
             models_loaded: false,
             changed: true,
             shown_through: None,
@@ -277,9 +286,7 @@ impl Model {
         }
         let mut effects: Vec<_> = options.open.map(|thread_id| Effect::Open { thread_id }).into_iter().collect();
         effects.push(Effect::LoadHistory);
-        if geometry::shows_panel(&model) {
-            effects.push(Effect::LoadThreads);
-        }
+        effects.extend(model.look_at_threads());
         (model, effects)
     }
 

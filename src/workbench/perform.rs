@@ -7,7 +7,6 @@ use super::message::{Effect, ExportForm, Level};
 use super::model::{Link, Model, Sent};
 use super::overlay::{Choice, Entry, Overlay, Pager, Picker, PickerKind};
 use super::scroll::Layout;
-use super::submit::remembered;
 use crate::commands::CommandId;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
 use crate::domain::{ModelRef, ThreadId};
@@ -123,6 +122,7 @@ impl Model {
             }
             CommandId::ThreadNew => {
                 self.new_thread();
+                self.draft_for_new();
                 // A directive that wants to be told something says so before the first prompt.
                 if self.draft.is_none() {
                     return vec![Effect::LoadDirectives];
@@ -480,7 +480,9 @@ impl Model {
         if Some(&thread_id) == self.thread.as_ref() {
             return Vec::new();
         }
+        let left = self.thread.clone();
         self.new_thread();
+        self.exchange_draft(left, Some(&thread_id));
         self.inputs.clear();
         self.draft = None;
         self.by_name = false;
@@ -551,8 +553,7 @@ impl Model {
     fn quit(&mut self) -> Vec<Effect> {
         self.quitting = true;
         // What was written and not sent is found by Ctrl+R, like what was.
-        let draft = self.composer.text();
-        remembered(&draft).into_iter().chain([Effect::Quit]).collect()
+        self.unsent().chain([Effect::Quit]).collect()
     }
 }
 

@@ -69,7 +69,9 @@ impl Model {
 
     /// Withdraws a message and puts it into the draft, to be changed and sent again.
     pub(super) fn edit_queued(&mut self, prompt: u64) -> Vec<Effect> {
+        let mode = self.queue().iter().find(|queued| queued.prompt == prompt).map(|queued| queued.mode);
         let Some((text, effect)) = self.withdraw(prompt) else { return Vec::new() };
+        self.taken_mode = mode;
         self.composer.put_back(&text);
         self.complete();
         vec![effect]

@@ -41,7 +41,7 @@ impl Model {
                 return self.run_shell(&text, command);
             }
         }
-        self.submit(if self.is_working() { PromptMode::Steer } else { PromptMode::FollowUp })
+        self.submit(self.enter_mode())
     }
 
     pub(super) fn submit(&mut self, mode: PromptMode) -> Vec<Effect> {

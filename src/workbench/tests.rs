@@ -6,6 +6,7 @@ mod layers;
 mod line;
 mod lines;
 mod obstacle;
+mod others;
 mod pointer;
 mod reading;
 mod taking_up;
@@ -44,7 +45,7 @@ fn session() -> Session {
         draft: None,
         by_name: false,
     });
-    assert_eq!(effects, [Effect::LoadHistory]);
+    assert_eq!(effects, [Effect::LoadHistory, Effect::LookForAsking]);
     Session { model, effects: Vec::new(), reckoned: Vec::new(), offset: 0 }
 }
 

@@ -35,7 +35,13 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
         Message::Connected { thread_id } => model.connected(&thread_id),
         Message::Worker(thread_id, message) => model.heard(&thread_id, message),
         Message::Disconnected { thread_id, expected, detail } => model.disconnected(&thread_id, expected, &detail),
+        Message::ThreadsChanged => model.look_at_threads(),
+        Message::Asking(rows) => {
+            model.told_asking(rows.iter());
+            Vec::new()
+        }
         Message::Threads(rows) => {
+            model.told_asking(rows.iter().filter(|row| row.asks()));
             model.threads = rows;
             model.threads_loaded = true;
             model.refill(PickerKind::Threads);
@@ -84,10 +90,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.take_keyboard(true);
             Vec::new()
         }
-        Message::ApprovalArmed => {
-            model.changed |= model.is_armed();
-            Vec::new()
-        }
+        Message::ApprovalArmed => Vec::new(),
         Message::Second => {
             model.second();
             Vec::new()
@@ -254,6 +257,9 @@ impl Model {
     fn settle(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
         if !self.changed {
             return Vec::new();
+        }
+        if self.composer.is_empty() {
+            self.taken_mode = None;
         }
         let width = geometry::composer_width(self);
         if self.composer.width() != width {

@@ -2,6 +2,7 @@
 
 use crate::commands::{CommandId, Context};
 use crate::domain::Status;
+use crate::domain::event::PromptMode;
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
@@ -21,7 +22,22 @@ pub(super) fn title(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     let room = usize::from(area.width);
     let directive = columns(&model.directive);
     let x = canvas.put_short(area.x + 1, area.y, right, &model.directive, Role::Title);
-    if directive + columns(&left) + 5 <= room {
+    let asks = match model.asks_elsewhere() {
+        0 => String::new(),
+        1 => "another thread asks you".to_owned(),
+        more => format!("{more} other threads ask you"),
+    };
+    let asked = columns(&asks) + usize::from(!asks.is_empty()) * 3;
+    if !asks.is_empty() && directive + asked + 2 <= room {
+        // Nobody else tells of it where the column of threads has no room.
+        let rest = if directive + asked + columns(&left) + 5 <= room { &left } else { "" };
+        let gap = if rest.is_empty() { "" } else { " · " };
+        let wide = columns(&asks) + columns(gap) + columns(rest);
+        let start = right - 1 - u16::try_from(wide).unwrap_or(0);
+        let x = canvas.put(start, area.y, right, &asks, Role::StatusWarning);
+        let x = canvas.put(x, area.y, right, gap, Role::TitleDetail);
+        canvas.put(x, area.y, right, rest, Role::TitleDetail);
+    } else if directive + columns(&left) + 5 <= room {
         let start = right - 1 - u16::try_from(columns(&left)).unwrap_or(0);
         canvas.put(start, area.y, right, &left, Role::TitleDetail);
     } else if x + 6 < right {
@@ -276,7 +292,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         }
         None if model.is_working() => &[
             (CommandId::TurnInterrupt, "interrupt"),
-            (CommandId::PromptSend, "steer"),
+            (CommandId::PromptSend, if model.enter_mode() == PromptMode::Steer { "steer" } else { "queue again" }),
             (CommandId::PromptFollowUp, "follow up"),
             (CommandId::HelpShow, "help"),
         ],

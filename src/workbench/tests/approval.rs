@@ -157,8 +157,21 @@ fn a_whole_word_answers_a_call_that_was_read_out() {
     session.write("a draft").tell(Message::ApprovalTold { id: 1 });
     session.drawn(100).tell(Message::Line("once".into()));
     assert_eq!(session.answers(), [], "it was only just read out");
-    session.drawn(600).tell(Message::Line("y".into()));
+    session.drawn(600).tell(Message::Line("yep".into()));
     assert_eq!(session.answers(), [], "that is a prompt, not a word");
-    session.drawn(600).tell(Message::Line("Yes".into()));
+    session.drawn(600).tell(Message::Line("Y".into()));
     assert_eq!(session.answers(), [(1, Approve::Once)]);
+}
+
+#[test]
+fn a_call_says_that_it_can_be_answered_whatever_came_at_that_moment() {
+    let mut session = connected();
+    asking(&mut session, &[(1, "ls")]);
+    session.drawn(600);
+    session.model.take_changed();
+    // Its time is over before the clock that waits for it is heard.
+    session.tell(Message::Asking(Vec::new()));
+    assert!(session.model.is_armed() && session.model.take_changed());
+    session.tell(Message::ApprovalArmed);
+    assert!(!session.model.take_changed());
 }

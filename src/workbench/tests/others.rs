@@ -1,0 +1,102 @@
+//! Drafts and questions of threads that are not on the screen.
+
+use super::*;
+use crate::domain::Money;
+use crate::workbench::message::ThreadRow;
+
+fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
+    ThreadRow {
+        thread_id: id.parse().unwrap(),
+        directive: "levain/chat".into(),
+        status: if waiting.is_some() { Status::Waiting } else { Status::Running },
+        waiting,
+        title: format!("about {id}"),
+        model: ModelRef::new("a", "one"),
+        turns: 1,
+        spend: Money::ZERO,
+        updated_at: Timestamp(1),
+    }
+}
+
+#[test]
+fn a_draft_stays_with_its_thread() {
+    let mut session = session();
+    let other: ThreadId = "chat-2".parse().unwrap();
+    session.write("for the next one");
+    session.tell(Message::Threads(vec![row("chat-2", None), row("chat-3", None)]));
+    session.keys("ctrl-t /").write("chat-2").keys("enter");
+    assert_eq!((session.model.thread.as_ref(), session.draft()), (Some(&other), String::new()));
+    session.tell(Message::Opened { thread_id: other, newest: Vec::new(), older: None, state: None });
+    session.write("for the second");
+    session.keys("ctrl-t /").write("chat-3").keys("enter");
+    assert_eq!(session.draft(), "");
+    session.keys("ctrl-t /").write("chat-2").keys("enter");
+    assert_eq!(session.draft(), "for the second");
+    // What is written goes along to a new thread; what waits for one is taken up with nothing written.
+    session.keys("alt-n");
+    assert_eq!(session.draft(), "for the second");
+    session.keys("ctrl-u alt-n");
+    assert_eq!(session.draft(), "for the next one");
+    session.effects();
+    session.keys("ctrl-t /").write("chat-3").keys("enter").write("third");
+    session.keys("ctrl-c ctrl-c");
+    let remembered: Vec<Effect> =
+        session.effects().into_iter().filter(|effect| matches!(effect, Effect::Remember(_))).collect();
+    assert_eq!(remembered, [Effect::Remember("for the next one".into()), Effect::Remember("third".into())]);
+}
+
+#[test]
+fn an_earlier_prompt_that_is_looked_at_is_no_draft_of_the_next_thread() {
+    let mut session = session();
+    session.tell(Message::History(vec!["old".into()]));
+    session.write("mine").keys("up");
+    assert_eq!(session.draft(), "old");
+    session.tell(Message::Threads(vec![row("chat-2", None)]));
+    session.keys("ctrl-t /").write("chat-2").keys("enter").keys("ctrl-t");
+    assert_eq!(session.draft(), "");
+    session.keys("esc alt-n");
+    assert_eq!(session.draft(), "mine");
+}
+
+#[test]
+fn a_follow_up_that_is_edited_stays_one() {
+    let mut session = connected();
+    let queued = QueuedPrompt { prompt: 2, text: "later".into(), mode: PromptMode::FollowUp, images: Vec::new() };
+    session.state(Status::Running, vec![queued.clone()]);
+    let sent = |session: &mut Session| {
+        session.effects().into_iter().find_map(|effect| {
+            if let Effect::Send(Command::Submit { text, mode, .. }) = effect { Some((text, mode)) } else { None }
+        })
+    };
+    session.keys("alt-up").write(" on").keys("enter");
+    assert_eq!(sent(&mut session), Some(("later on".into(), PromptMode::FollowUp)));
+    session.write("now").keys("enter");
+    assert_eq!(sent(&mut session), Some(("now".into(), PromptMode::Steer)));
+    // What takes the place of one that was deleted is a message like any other.
+    session.state(Status::Running, vec![queued]);
+    session.keys("alt-up ctrl-u").write("else").keys("enter");
+    assert_eq!(sent(&mut session), Some(("else".into(), PromptMode::Steer)));
+}
+
+#[test]
+fn who_asks_elsewhere_is_told_once() {
+    let mut session = connected();
+    session.effects();
+    session.tell(Message::ThreadsChanged);
+    assert_eq!(session.effects(), [Effect::LookForAsking]);
+    let mine = ThreadRow { thread_id: id(), ..row("chat-1", Some(Waiting::Approval)) };
+    session.tell(Message::Asking(vec![mine.clone()]));
+    assert_eq!((session.model.asks_elsewhere(), session.model.notice().is_none()), (0, true));
+    session.tell(Message::Asking(vec![mine.clone(), row("chat-2", Some(Waiting::Approval))]));
+    assert_eq!(session.model.asks_elsewhere(), 1);
+    assert_eq!(session.model.notice().unwrap().text, "another thread asks you: about chat-2 (ctrl-t lists threads)");
+    let said = session.model.notices_said;
+    session.tell(Message::Asking(vec![mine, row("chat-2", Some(Waiting::Approval))]));
+    assert_eq!(session.model.notices_said, said);
+    // A list shows all, and the threads that retry ask nobody.
+    session.keys("ctrl-t").effects();
+    session.tell(Message::ThreadsChanged);
+    assert_eq!(session.effects(), [Effect::LoadThreads]);
+    session.tell(Message::Threads(vec![row("chat-2", Some(Waiting::RateLimit)), row("chat-3", None)]));
+    assert_eq!(session.model.asks_elsewhere(), 0);
+}
