@@ -543,6 +543,9 @@ fn items_are_listed_and_checked() {
     assert_eq!((code, err.as_str()), (0, ""));
     let items = lines(&out);
     let find = |id: &str| items.iter().find(|item| item["id"] == id).unwrap();
+    assert_eq!((&find("rye/bash")["kind"], &find("rye/bash")["path"]), (&"tool".into(), &"built in".into()));
+    let (code, _, err) = output(&mut home.levain(&["items", "bash"]));
+    assert_eq!((code, err.as_str()), (0, "built-in tools that fit: rye/bash\n"));
     assert_eq!(
         (&find("greet")["schema"], &find("greet")["problems"]),
         (&"levain.item/1".into(), &serde_json::json!([]))

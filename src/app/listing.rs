@@ -1,7 +1,7 @@
 //! What the screen lists of items and files. Everything here reads files, so it runs off the loop.
 
-use super::Setup;
-use crate::domain::Problem;
+use super::{Setup, built_in};
+use crate::domain::{Problem, ToolSpec};
 use crate::items::{Directive, Found, Item, Items, Kind, Place, check};
 use crate::workbench::{DirectiveChoice, ItemRow};
 use ignore::WalkBuilder;
@@ -60,7 +60,26 @@ fn choice(setup: &Setup, items: &Items, item: &Item) -> DirectiveChoice {
 /// Every item that can be named, by kind and id.
 pub(super) fn items(setup: &Setup) -> Vec<ItemRow> {
     let items = setup.items();
-    items.iter().map(|found| row(setup, &items, found)).collect()
+    let mut rows: Vec<ItemRow> = items.iter().map(|found| row(setup, &items, found)).collect();
+    rows.extend(built_in(&items).into_iter().map(|tool| ItemRow {
+        kind: Kind::Tool.word(),
+        id: tool.item,
+        space: "system".to_owned(),
+        place: "built in".to_owned(),
+        file: None,
+        shadows: Vec::new(),
+        signature: None,
+        problems: Vec::new(),
+        directive: None,
+    }));
+    rows
+}
+
+/// What a model is told of a built-in tool.
+fn tool_text(items: &Items, id: &str) -> Option<String> {
+    let tool = built_in(items).into_iter().find(|tool| tool.item == id)?;
+    let ToolSpec { name, description, schema } = tool.spec;
+    Some(format!("{description}\n\nCalled {name}, with:\n\n{schema:#}\n"))
 }
 
 fn row(setup: &Setup, items: &Items, Found { item, shadows }: Found<'_>) -> ItemRow {
@@ -89,6 +108,9 @@ fn row(setup: &Setup, items: &Items, Found { item, shadows }: Found<'_>) -> Item
 pub(super) fn text(setup: &Setup, kind: &str, id: &str) -> Result<String, String> {
     let kind = Kind::ALL.into_iter().find(|known| known.word() == kind).ok_or("there is no such kind of item")?;
     let items = Items::list_kinds(&setup.spaces, &[kind]);
+    if let Some(text) = (kind == Kind::Tool).then(|| tool_text(&items, id)).flatten() {
+        return Ok(text);
+    }
     let found = items.find(kind, id).map_err(|missing| missing.to_string())?;
     let text = items.look(found.item).map_err(|Problem { message, .. }| message)?;
     let end = text.floor_char_boundary(PREVIEW);

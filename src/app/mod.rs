@@ -38,4 +38,4 @@ pub use run::{Opening, Recording, looks, run};
 pub use setup::{Chosen, Setup};
 pub use shutdown::Shutdown;
 pub use theme::ThemeSource;
-pub use toolbox::capability;
+pub use toolbox::{built_in, capability};

@@ -64,6 +64,12 @@ pub(super) fn known(items: &Items, permissions: &Permissions, trusted: impl FnMu
     tools::known(&shadowed(items), &files(items, permissions, trusted))
 }
 
+/// The built-in tools whose place no item has taken.
+#[must_use]
+pub fn built_in(items: &Items) -> Vec<KnownTool> {
+    tools::known(&shadowed(items), &[]).into_iter().filter(|tool| tool.absent.is_none()).collect()
+}
+
 /// Built-in tools whose place an item has taken.
 fn shadowed(items: &Items) -> BTreeMap<String, String> {
     tools::ids().filter_map(|id| Some((id.to_owned(), shadow(items, id)?))).collect()

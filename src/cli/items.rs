@@ -4,8 +4,8 @@ use super::Common;
 use super::check::Told;
 use super::failure::{Failure, written};
 use super::text::{harmless, json_line, plain};
-use crate::app::Setup;
-use crate::domain::{Problem, Severity};
+use crate::app::{Setup, built_in};
+use crate::domain::{KnownTool, Problem, Severity};
 use crate::items::search::{Card, Hit, Query, Scope, search};
 use crate::items::signature::Verdict;
 use crate::items::{Found, Item, Items, Kind, check};
@@ -118,6 +118,9 @@ fn look(items: &Items, item: &Item) -> (Option<Verdict>, Vec<Problem>) {
     }
 }
 
+/// Where a tool lies that is no file.
+const BUILT_IN: &str = "built in";
+
 /// Where a file lies.
 #[derive(Serialize)]
 struct Where<'a> {
@@ -166,6 +169,14 @@ fn write_all(output: &mut impl Write, items: &Items, json: bool) -> io::Result<(
             write_row(output, items, found, None)?;
         }
     }
+    for tool in built_in(items) {
+        if json {
+            json_line(output, &built_in_line(&tool))?;
+        } else {
+            let (kind, space) = (Kind::Tool.word(), "system".to_owned());
+            writeln!(output, "{kind:<9}  {:<36}  {space:<8}  {BUILT_IN}", tool.item)?;
+        }
+    }
     Ok(())
 }
 
@@ -201,12 +212,40 @@ fn write_results(
         }
     }
     output.flush()?;
-    if hits.is_empty() {
+    let fits = |tool: &KnownTool| query.score(&card(tool)).is_some();
+    let tools: Vec<String> = built_in(items).into_iter().filter(fits).map(|tool| tool.item).collect();
+    if !tools.is_empty() && arguments.scope.is_none() {
+        let _closed = writeln!(io::stderr(), "built-in tools that fit: {}", tools.join(", "));
+    } else if hits.is_empty() {
         let _closed = writeln!(io::stderr(), "no item fits `{}`", plain(asked));
     } else if end < hits.len() {
         let _closed = writeln!(io::stderr(), "{} items fit; --offset {end} shows the next", hits.len());
     }
     Ok(())
+}
+
+fn card(tool: &KnownTool) -> Card {
+    let (category, name) = tool.item.rsplit_once('/').unwrap_or(("", &tool.item));
+    Card {
+        id: tool.item.clone(),
+        name: name.to_owned(),
+        title: String::new(),
+        description: tool.spec.description.clone(),
+        category: category.to_owned(),
+        preview: String::new(),
+    }
+}
+
+fn built_in_line(tool: &KnownTool) -> ItemLine<'_> {
+    ItemLine {
+        schema: "levain.item/1",
+        kind: Kind::Tool,
+        id: &tool.item,
+        place: Where { space: "system".to_owned(), path: BUILT_IN },
+        shadows: Vec::new(),
+        signature: None,
+        problems: Vec::new(),
+    }
 }
 
 fn result<'a>(items: &Items, hit: &'a Hit<'_>) -> ResultLine<'a> {

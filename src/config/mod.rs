@@ -15,7 +15,7 @@ pub use crate::domain::Problem;
 pub use paths::{Dirs, FoundBy, Project};
 pub use trust::Trust;
 
-use crate::domain::{ModelRef, Policies};
+use crate::domain::{ModelRef, Policies, USUAL_DIRECTIVE};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -110,7 +110,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             model: None,
-            directive: Sourced::built_in("levain/chat".to_owned()),
+            directive: Sourced::built_in(USUAL_DIRECTIVE.to_owned()),
             theme: Sourced::built_in(ThemeChoice::Auto),
             mouse: Sourced::built_in(true),
             links: None,

@@ -42,3 +42,6 @@ pub use request::{MessageRef, RequestRecord, ToolRef};
 pub use rules::{ErrorPattern, Pause, Retry, Rules, WindowRules};
 pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};
 pub use tool::KnownTool;
+
+/// The directive of a thread where nobody names another.
+pub const USUAL_DIRECTIVE: &str = "levain/chat";

@@ -237,10 +237,16 @@ impl Picker {
         self.shown.get(self.chosen).and_then(|index| self.entries.get(*index))
     }
 
-    /// Finds what matches the filter, best first; everything in its own order without one.
+    /// Finds what matches the filter, best first; everything in its own order without one. A name goes before whatever
+    /// is only said of another entry.
     pub(super) fn refilter(&mut self) {
+        self.shown = best(&self.filter, self.entries.iter().map(|entry| &entry.label));
+        let mut named = vec![false; self.entries.len()];
+        for place in &self.shown {
+            named[*place] = true;
+        }
         let texts = self.entries.iter().map(|entry| format!("{} {}", entry.label, entry.detail));
-        self.shown = best(&self.filter, texts);
+        self.shown.extend(best(&self.filter, texts).into_iter().filter(|place| !named[*place]));
         self.chosen = 0;
     }
 

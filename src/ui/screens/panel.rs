@@ -1,6 +1,6 @@
 //! Threads as rows: in the column at the left, and in the list over the transcript.
 
-use crate::domain::{Status, Timestamp, Waiting};
+use crate::domain::{Status, Timestamp, USUAL_DIRECTIVE, Waiting};
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
@@ -53,11 +53,15 @@ pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool
     let x = canvas.put_short(area.x, area.y, right, mark, status_role);
     let x = canvas.put_short(x + 1, area.y, right, row.status.told(row.waiting), status_role);
     let x = x.max(area.x + 12);
-    let summary = summary(row, now);
+    // What most threads run is not worth a word.
+    let runs =
+        row.directive.rsplit('/').next().filter(|_| row.directive != USUAL_DIRECTIVE).map(|name| format!("{name} · "));
+    let summary = format!("{}{}", runs.unwrap_or_default(), summary(row, now));
     let wide = u16::try_from(columns(&summary)).unwrap_or(0);
-    let end = if area.width > 50 { right - wide - 1 } else { right };
-    canvas.put_short(x, area.y, end.saturating_sub(1), name_of(row), role);
-    if area.width > 50 {
+    let end = right.saturating_sub(wide + 1);
+    let fits = area.width > 50 && end > x + 12;
+    canvas.put_short(x, area.y, if fits { end.saturating_sub(1) } else { right.saturating_sub(1) }, name_of(row), role);
+    if fits {
         canvas.put(end, area.y, right, &summary, detail);
     }
 }

@@ -172,10 +172,11 @@ fn rows_of_threads() -> Vec<ThreadRow> {
         spend: Money(i64::from(turns) * 12_000),
         updated_at: Timestamp(NOW - minutes * 60_000),
     };
+    let other = |row: ThreadRow| ThreadRow { directive: "team/release".into(), ..row };
     vec![
         row(1_772_758_807_565, Status::Running, "ship it to staging", 3, 0),
         row(2, Status::Waiting, "why is the build slow on the small machines, and what would it take", 1, 25),
-        row(3, Status::Completed, "tag the release", 12, 60 * 30),
+        other(row(3, Status::Completed, "tag the release", 12, 60 * 30)),
         row(4, Status::Error, "", 0, 60 * 24 * 9),
     ]
 }

@@ -172,6 +172,25 @@ fn a_directive_brings_its_model_and_the_next_one_the_usual_again() {
 }
 
 #[test]
+fn a_name_goes_before_what_is_said_of_another() {
+    let mut session = session();
+    let directive = |id: &str, description: &str| DirectiveChoice {
+        id: id.into(),
+        description: description.into(),
+        ..DirectiveChoice::default()
+    };
+    session.tell(Message::Directives(vec![
+        directive("team/notes", "ship it, ship it, ship ships"),
+        directive("team/fleet/warship-builder", "Builds"),
+        directive("ship", "Deploys"),
+    ]));
+    session.keys("alt-s").write("ship");
+    let listed = session.picker();
+    let shown: Vec<&str> = listed.shown.iter().map(|place| listed.entries[*place].label.as_str()).collect();
+    assert_eq!(shown, ["ship", "team/fleet/warship-builder", "team/notes"]);
+}
+
+#[test]
 fn a_thread_that_is_opened_has_its_own_inputs() {
     let mut session = session();
     session.asked().write("moon").keys("enter");
