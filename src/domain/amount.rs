@@ -22,6 +22,14 @@ impl Tokens {
     pub fn of_bytes(bytes: usize) -> Self {
         Self((bytes as u64).div_ceil(4))
     }
+
+    /// How much of `whole` it is, to the nearest percent, and at least one where it is anything. None of nothing.
+    #[must_use]
+    pub fn percent_of(self, whole: Self) -> Option<u64> {
+        let half = whole.0.checked_sub(1)? / 2;
+        let nearest = self.0.saturating_mul(100).saturating_add(half) / whole.0;
+        Some(nearest.max(u64::from(self.0 > 0)))
+    }
 }
 
 impl Add for Tokens {
@@ -148,6 +156,20 @@ impl AddAssign for Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_are_to_the_nearest_percent_and_never_nothing() {
+        let share = |part, whole| Tokens(part).percent_of(Tokens(whole));
+        assert_eq!(
+            (share(0, 200), share(1, 200_000), share(149, 10_000), share(151, 10_000)),
+            (Some(0), Some(1), Some(1), Some(2))
+        );
+        assert_eq!(
+            (share(996, 1_000), share(250, 100), share(1, 1), share(5, 0)),
+            (Some(100), Some(250), Some(100), None)
+        );
+        assert!(share(u64::MAX, 3).is_some());
+    }
 
     #[test]
     fn prices_round_up_to_a_millionth() {

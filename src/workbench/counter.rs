@@ -87,8 +87,10 @@ impl Counter {
     #[must_use]
     pub fn words(&self) -> [String; 3] {
         let Self { draft, total, window, cost } = self;
-        let percent = window.filter(|window| window.0 > 0).map(|window| total.0.saturating_mul(100) / window.0);
-        let share = percent.map(|percent| format!(" · {percent}%")).unwrap_or_default();
+        let share = window
+            .and_then(|window| total.percent_of(window))
+            .map(|percent| format!(" · {percent}%"))
+            .unwrap_or_default();
         let of = window.map(|window| format!(" of {window}")).unwrap_or_default();
         let cost = cost.map(|cost| format!(" · ~{cost}")).unwrap_or_default();
         let own = format!("~+{draft} tok");

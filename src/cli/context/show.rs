@@ -213,8 +213,8 @@ fn write_layers(output: &mut impl Write, shown: &ContextShown<'_>, whole: bool) 
     let size = shown.size();
     let about = if shown.counted.is_some() { "" } else { "~" };
     write!(output, "{name} · {} · {about}{} tokens", shown.model, size.0)?;
-    if let Some(window) = shown.window.filter(|window| window.0 > 0) {
-        write!(output, " of {window}, {} %", size.0.saturating_mul(100).div_ceil(window.0))?;
+    if let Some((window, percent)) = shown.window.and_then(|window| Some((window, size.percent_of(window)?))) {
+        write!(output, " of {window}, {percent} %")?;
     }
     match (shown.counted, shown.gauge) {
         (Some(_), _) => write!(output, " (counted by the provider; estimated ~{})", shown.tokens.0)?,

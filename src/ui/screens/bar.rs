@@ -112,13 +112,12 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
     if let Some(state) = &model.state {
         if state.context.0 > 0 {
             let about = if state.context_exact { "" } else { "~" };
-            let share = match state.window {
-                Some(window) if window.0 > 0 => {
-                    let percent = state.context.0.saturating_mul(100) / window.0;
+            let share = match state.window.and_then(|window| Some((window, state.context.percent_of(window)?))) {
+                Some((window, percent)) => {
                     let window = window.to_string().replace(".0", "");
                     format!("{about}{}/{window} · {percent}%", state.context)
                 }
-                _ => format!("{about}{} tokens", state.context),
+                None => format!("{about}{} tokens", state.context),
             };
             parts.push((share, Role::BarWord));
         }
