@@ -155,7 +155,13 @@ fn answer_foot(answer: &Answer, width: usize, lines: &mut Lines) {
         let spend = summary.spend.map_or_else(|| "no price known".to_owned(), |spend| spend.to_string());
         let seconds = summary.elapsed_ms / 1_000;
         let tenth = summary.elapsed_ms % 1_000 / 100;
-        let text = format!("{} · {seconds}.{tenth} s · {} tokens · {spend}", summary.model.model, summary.output);
+        // An answer that was stopped may never have been told what it took.
+        let took = if summary.output == Tokens(0) && !answer.text.is_empty() {
+            format!("~{} tokens, not reported", Tokens::estimate(&answer.text))
+        } else {
+            format!("{} tokens · {spend}", summary.output)
+        };
+        let text = format!("{} · {seconds}.{tenth} s · {took}", summary.model.model);
         end(Role::TextMuted, &text);
     }
 }

@@ -126,8 +126,9 @@ impl Session {
             text: text.into(),
             model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
             request,
+            // One that is stopped says nothing of what it took.
+            usage: Usage { output: Tokens(if stop == StopReason::Cancelled { 0 } else { 412 }), ..Usage::default() },
             stop,
-            usage: Usage { output: Tokens(412), ..Usage::default() },
             spend: Some(Money(3_100)),
             message: Said::assistant(text),
             elapsed_ms: 2_130,
