@@ -263,7 +263,7 @@ commands! {
     ReadLast "read.last" "Last block" "Choose the last block." [hidden];
     ReadPromptUp "read.prompt_up" "Prompt before" "Choose the prompt before." [hidden];
     ReadPromptDown "read.prompt_down" "Prompt after" "Choose the prompt after." [hidden];
-    ReadFold "read.fold" "Unfold or fold" "Show the chosen block in full, or fold it." [hidden];
+    ReadFold "read.fold" "Unfold or fold" "Show the chosen block in full, or fold it; a line on the context leads to its request." [hidden];
     ReadMark "read.mark" "Begin a range" "Choose several blocks: from here to where you go." [hidden];
     ReadCopy "read.copy" "Copy" "Put the chosen block or range on the clipboard." [hidden];
     ReadRequest "read.request" "Its request" "Show the request that led to the chosen block, layer by layer." [hidden];

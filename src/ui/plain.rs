@@ -10,7 +10,7 @@ use crate::workbench::form::Form;
 use crate::workbench::help::COMMANDS;
 use crate::workbench::line::ANSWERS;
 use crate::workbench::overlay::{Overlay, Pager, PagerLine, Picker, PickerKind};
-use crate::workbench::sheet::{SheetLine, Sort};
+use crate::workbench::sheet::SheetLine;
 use crate::workbench::transcript::{Answer, Block, BlockId, Kind, MarkerSort, Tool, ToolState};
 use crate::workbench::{Level, Link, Model, Phase};
 use std::collections::BTreeMap;
@@ -208,14 +208,9 @@ impl Narrator {
             Some(Overlay::Form(form)) => field(form, &mut said),
             Some(Overlay::Sheet(sheet)) => {
                 heading(&sheet.page.title, &mut said);
-                for SheetLine { text, sort, .. } in &sheet.page.lines {
-                    let mark = match sort {
-                        Sort::Added => "+ ",
-                        Sort::Removed => "- ",
-                        Sort::Changed => "~ ",
-                        Sort::Plain | Sort::Muted | Sort::Heading => "",
-                    };
-                    let _ = writeln!(said, "{mark}{}", line(text));
+                // Their own words tell what was added and what is gone: colours do not reach everybody on a screen either.
+                for SheetLine { text, .. } in &sheet.page.lines {
+                    let _ = writeln!(said, "{}", line(text));
                 }
                 said.push_str("\nAn empty line goes back to the layers.\n\n");
             }

@@ -5,7 +5,7 @@ use super::model::{Link, Model};
 use super::overlay::{Choice, Entry, Overlay, Picker, PickerKind};
 use super::perform::slash;
 use super::shelf::{Preview, Wanted};
-use super::transcript::Kind;
+use super::transcript::{Block, Kind};
 use crate::domain::Held;
 use crate::domain::event::PromptMode;
 use crate::domain::image::named_in;
@@ -140,11 +140,14 @@ impl Model {
             Some(Kind::Thinking(thinking)) => Some(thinking.request),
             Some(Kind::Prompt(_) | Kind::Tool(_) | Kind::Marker(_)) | None => None,
         };
-        // A prompt led to the request of the answer behind it; a call is part of the answer before it.
-        let is_prompt = matches!(self.transcript.get(at).map(|block| &block.kind), Some(Kind::Prompt(_)));
+        // A prompt led to the request of the answer behind it, as what is told of the context did; a call is part of the
+        // answer before it.
+        let begins = |block: &Block| matches!(block.kind, Kind::Prompt(_)) || block.tells_context();
+        let begins = self.transcript.get(at).is_some_and(begins);
         let number =
-            if is_prompt { (at..self.transcript.len()).find_map(request) } else { (0..=at).rev().find_map(request) };
-        if number.is_none() {
+            if begins { (at..self.transcript.len()).find_map(request) } else { (0..=at).rev().find_map(request) };
+        // The newest one was not answered, or not yet.
+        if number.is_none() && !(begins && self.thread.is_some()) {
             self.say(Level::Info, "no request belongs to this");
             return Vec::new();
         }

@@ -76,7 +76,7 @@ impl Model {
             CommandId::ReadLast => self.read_on(layout, isize::MAX),
             CommandId::ReadPromptUp => self.read_prompt(layout, false),
             CommandId::ReadPromptDown => self.read_prompt(layout, true),
-            CommandId::ReadFold => self.fold(layout),
+            CommandId::ReadFold => return self.fold(layout),
             CommandId::ReadMark => self.mark_range(),
             CommandId::ReadCopy => return self.copy_chosen(),
             CommandId::ReadRequest => return self.show_request_of_block(),

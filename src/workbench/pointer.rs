@@ -169,12 +169,11 @@ impl Model {
             && let Some(spot) = self.spot(layout, regions.transcript, at)
         {
             if self.reading.as_ref().is_some_and(|reading| reading.block == spot.block) {
-                self.fold(layout);
-            } else {
-                self.read(layout);
-                self.choose(layout, self.transcript.index_of(spot.block), None);
-                self.say(Level::Info, "another click shows it in full or folds it; Esc goes back to writing");
+                return self.fold(layout);
             }
+            self.read(layout);
+            self.choose(layout, self.transcript.index_of(spot.block), None);
+            self.say(Level::Info, "another click shows it in full or folds it; Esc goes back to writing");
         }
         Vec::new()
     }

@@ -146,14 +146,25 @@ impl Model {
         self.show(layout, index, line);
     }
 
-    /// Shows or folds the chosen block.
-    pub(super) fn fold(&mut self, layout: &mut dyn Layout) {
-        let Some(reading) = &self.reading else { return };
+    /// Shows or folds the chosen block; of a line on the context, the whole request.
+    pub(super) fn fold(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
+        let Some(reading) = &self.reading else { return Vec::new() };
         let id = reading.block;
         if let Some(block) = self.transcript.block_mut(id) {
+            if block.tells_context() {
+                return self.show_request_of_block();
+            }
             block.set_open(!block.open);
             self.show(layout, self.transcript.index_of(id), None);
         }
+        Vec::new()
+    }
+
+    /// Whether the chosen block may show more than it does, or less.
+    #[must_use]
+    pub fn chosen_folds(&self) -> bool {
+        let block = self.reading.as_ref().map(|reading| self.transcript.index_of(reading.block));
+        block.and_then(|at| self.transcript.get(at)).is_some_and(Block::folds)
     }
 
     /// Begins a range at the chosen block, or gives it up.

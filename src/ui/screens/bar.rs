@@ -313,8 +313,11 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             .filter(|key| model.keymap.command(*key, &contexts) == Some(command));
         key.or_else(|| model.keymap.key_for(command, &contexts))
     };
-    // What would send nothing is not offered.
-    let helps = |command: CommandId| command != CommandId::RequestSend || model.can_send_shown();
-    let commands = commands.iter().filter(|(command, _)| helps(*command));
+    // What would do nothing is not offered.
+    let idle = |command: CommandId| {
+        (command == CommandId::RequestSend && !model.can_send_shown())
+            || (command == CommandId::ReadFold && !model.chosen_folds())
+    };
+    let commands = commands.iter().filter(|(command, _)| !idle(*command));
     commands.filter_map(|(command, word)| Some((key(*command)?.to_string(), *word))).collect()
 }

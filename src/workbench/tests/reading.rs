@@ -168,3 +168,29 @@ fn an_answer_that_is_not_laid_out_whole_is_reached_at_its_end() {
     let _effects = update(&mut session.model, &mut Slowly(300), Message::Wheel { lines: 10 });
     assert!(matches!(session.model.position, Position::At { .. }), "from within it stays where it is");
 }
+
+#[test]
+fn what_is_told_of_the_context_leads_to_the_request_behind_it() {
+    let mut session = talked();
+    session.event(Event::CognitionIn {
+        text: "and then".into(),
+        role: "user".into(),
+        prompt: Some(11),
+        images: Vec::new(),
+    });
+    session.event(Event::ContextInjected { before: vec!["rules".into()], after: Vec::new(), layers: Vec::new() });
+    let asked = |session: &mut Session| {
+        session
+            .effects()
+            .into_iter()
+            .find_map(|effect| if let Effect::LoadRequest { number, .. } = effect { Some(number) } else { None })
+    };
+    // Nothing was answered yet: the newest request is meant.
+    session.keys("tab G enter");
+    assert_eq!(asked(&mut session), Some(None));
+    session.keys("esc esc").answer(11, "later", StopReason::EndTurn).state(Status::Waiting, Vec::new());
+    session.keys("tab G k");
+    assert!(session.chosen().contains("rules") && !session.model.chosen_folds());
+    session.keys("enter");
+    assert_eq!(asked(&mut session), Some(Some(11)));
+}

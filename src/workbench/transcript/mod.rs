@@ -28,6 +28,21 @@ pub struct Block {
 }
 
 impl Block {
+    /// Whether it may show more than it does, or less. A short prompt never does.
+    #[must_use]
+    pub fn folds(&self) -> bool {
+        match &self.kind {
+            Kind::Tool(_) | Kind::Thinking(_) => true,
+            Kind::Prompt(prompt) => prompt.text.len() > 2_000 || prompt.text.lines().nth(24).is_some(),
+            Kind::Answer(_) | Kind::Marker(_) => false,
+        }
+    }
+
+    /// Whether it tells what the context of the answer below was made from.
+    pub(super) fn tells_context(&self) -> bool {
+        matches!(&self.kind, Kind::Marker(marker) if marker.sort == MarkerSort::Context)
+    }
+
     /// Shows it in full or folds it; an answer is always shown in full.
     pub(super) fn set_open(&mut self, open: bool) {
         if self.open != open && !matches!(self.kind, Kind::Answer(_)) {
