@@ -135,7 +135,6 @@ fn every_dependency_has_its_reason() {
     assert!(gone.is_empty(), "docs/dependencies.md explains {gone:?}, which Cargo.toml does not name");
 }
 
-/// The settings that the README shows are real, and no more than it shows.
 /// The blocks of one language on a page.
 fn blocks(page: &str, language: &str) -> Vec<String> {
     let begins = format!("```{language}\n");
@@ -159,6 +158,7 @@ fn keys_and_themes_are_described() {
     assert_eq!(Theme::from_toml(&examples[1], Path::new("theme.toml")).1, []);
 }
 
+/// The settings that the README shows are real, and no more than it shows.
 #[test]
 fn the_settings_in_the_readme_are_good() {
     let readme = text("README.md");

@@ -543,9 +543,11 @@ fn items_are_listed_and_checked() {
     assert_eq!((code, err.as_str()), (0, ""));
     let items = lines(&out);
     let find = |id: &str| items.iter().find(|item| item["id"] == id).unwrap();
-    assert_eq!((&find("rye/bash")["kind"], &find("rye/bash")["path"]), (&"tool".into(), &"built in".into()));
+    assert_eq!((&find("rye/bash")["kind"], &find("rye/bash")["path"]), (&"tool".into(), &Value::Null));
     let (code, _, err) = output(&mut home.levain(&["items", "bash"]));
     assert_eq!((code, err.as_str()), (0, "built-in tools that fit: rye/bash\n"));
+    assert_eq!(output(&mut home.levain(&["items", "--scope", "tool.rye.*", "bash"])).2, err);
+    assert!(output(&mut home.levain(&["items", "--scope", "knowledge", "bash"])).2.starts_with("no item fits"));
     assert_eq!(
         (&find("greet")["schema"], &find("greet")["problems"]),
         (&"levain.item/1".into(), &serde_json::json!([]))

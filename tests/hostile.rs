@@ -203,7 +203,7 @@ fn from_a_call() {
     wait(&terminal, "As you wish.");
     // All of what it wanted to write.
     terminal.send_keys("\t");
-    wait(&terminal, "enter fold");
+    wait(&terminal, "reading ·");
     terminal.send_keys("k");
     terminal.send_keys("\r");
     wait(&terminal, "\"content\":");

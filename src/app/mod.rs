@@ -34,7 +34,7 @@ mod toolbox;
 pub use briefing::{Briefing, BriefingError};
 pub use outside::Models;
 pub use plain::run_plain;
-pub use run::{Opening, Recording, looks, run};
+pub use run::{Opening, Recording, look_problems, looks, run};
 pub use setup::{Chosen, Setup};
 pub use shutdown::Shutdown;
 pub use theme::ThemeSource;

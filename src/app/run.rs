@@ -230,6 +230,14 @@ pub fn looks(setup: &Setup) -> (Keymap, ThemeSource, Vec<Problem>) {
     (keymap, theme, mistakes)
 }
 
+/// What is wrong with the keymap and with every theme of the person's own.
+#[must_use]
+pub fn look_problems(setup: &Setup) -> Vec<Problem> {
+    let (_, mut problems) = keymap(setup);
+    problems.extend(ThemeSource::new(setup).all_problems());
+    problems
+}
+
 /// The model that the settings name.
 fn usual(setup: &Setup) -> Option<ModelRef> {
     setup.config.model.as_ref().map(|model| model.value.clone())

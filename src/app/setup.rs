@@ -164,8 +164,9 @@ impl Setup {
         let usual = self.config.model.as_ref().map(|model| model.value.provider.as_str());
         let error = self.models.wished(&wish, usual).err()?;
         let named = matches!(error, ResolveError::UnknownModel { .. } | ResolveError::UnknownProvider { .. });
-        let remedy = "mend tier, id or provider; levain models lists what there is";
-        named.then(|| Problem::at(&file, wish.lines.0, Severity::Error, error.to_string(), remedy))
+        let said = error.to_string();
+        let (message, remedy) = said.split_once("; ").unwrap_or((&said, "levain models lists what there is"));
+        named.then(|| Problem::at(&file, wish.lines.0, Severity::Error, message, remedy))
     }
 
     /// The limits of a thread that nobody watches, where neither directive nor command line says more.

@@ -71,6 +71,16 @@ impl ThemeSource {
         }
     }
 
+    /// What is wrong with the theme that the settings name, and with each file of the person's own.
+    #[must_use]
+    pub fn all_problems(&self) -> Vec<Problem> {
+        let mut problems = self.problems();
+        for name in self.names().iter().filter(|name| Some(*name) != self.chosen.as_ref()) {
+            problems.extend(self.read(name).err().into_iter().flatten());
+        }
+        problems
+    }
+
     /// Has the theme read again when next asked for.
     pub(super) fn forget(&mut self) {
         self.current = None;

@@ -3,7 +3,7 @@
 use super::Common;
 use super::failure::{Failure, code, written};
 use super::text::{harmless, json_line, several};
-use crate::app::{Setup, looks};
+use crate::app::{Setup, look_problems};
 use crate::domain::{Problem, Severity};
 use crate::items::{Hooks, check};
 use clap::Args;
@@ -94,7 +94,7 @@ fn problems(setup: &Setup, path: Option<&Path>) -> (Vec<Problem>, usize) {
     let items = setup.items();
     let hooks = Hooks::read(&items);
     let concerns = |file: &Path| path.is_none_or(|path| file.starts_with(path));
-    let (_, _, mistakes) = looks(setup);
+    let mistakes = look_problems(setup);
     let mut problems: Vec<Problem> = setup
         .problems
         .iter()

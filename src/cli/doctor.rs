@@ -3,7 +3,7 @@
 use super::Common;
 use super::failure::{Failure, code, written};
 use super::text::json_line;
-use crate::app::{Setup, looks};
+use crate::app::{Setup, ThemeSource, look_problems};
 use crate::config::{FoundBy, ThemeChoice, Trust};
 use crate::domain::Severity;
 use crate::engine::driver::Outside;
@@ -229,7 +229,7 @@ fn project(setup: &Setup, findings: &mut Findings) {
 
 fn settings(setup: &Setup, findings: &mut Findings) {
     const AREA: &str = "settings";
-    let (_, theme, mistakes) = looks(setup);
+    let (theme, mistakes) = (ThemeSource::new(setup), look_problems(setup));
     for problem in setup.problems.iter().chain(&mistakes) {
         let health = match problem.severity {
             Severity::Warning => Health::Warning,

@@ -125,11 +125,12 @@ const BUILT_IN: &str = "built in";
 #[derive(Serialize)]
 struct Where<'a> {
     space: String,
-    path: &'a str,
+    /// Null for what is no file.
+    path: Option<&'a str>,
 }
 
 fn place<'a>(items: &Items, item: &'a Item) -> Where<'a> {
-    Where { space: items.root(item).map(ToString::to_string).unwrap_or_default(), path: &item.path }
+    Where { space: items.root(item).map(ToString::to_string).unwrap_or_default(), path: Some(&item.path) }
 }
 
 pub(super) fn run(common: &Common, arguments: &ItemsArguments) -> Result<ExitCode, Failure> {
@@ -212,14 +213,16 @@ fn write_results(
         }
     }
     output.flush()?;
-    let fits = |tool: &KnownTool| query.score(&card(tool)).is_some();
+    let fits = |tool: &KnownTool| scope.holds(Kind::Tool, &tool.item) && query.score(&card(tool)).is_some();
     let tools: Vec<String> = built_in(items).into_iter().filter(fits).map(|tool| tool.item).collect();
-    if !tools.is_empty() && arguments.scope.is_none() {
-        let _closed = writeln!(io::stderr(), "built-in tools that fit: {}", tools.join(", "));
+    let mut note = io::stderr().lock();
+    if end < hits.len() {
+        let _closed = writeln!(note, "{} items fit; --offset {end} shows the next", hits.len());
+    }
+    if !tools.is_empty() {
+        let _closed = writeln!(note, "built-in tools that fit: {}", tools.join(", "));
     } else if hits.is_empty() {
-        let _closed = writeln!(io::stderr(), "no item fits `{}`", plain(asked));
-    } else if end < hits.len() {
-        let _closed = writeln!(io::stderr(), "{} items fit; --offset {end} shows the next", hits.len());
+        let _closed = writeln!(note, "no item fits `{}`", plain(asked));
     }
     Ok(())
 }
@@ -241,7 +244,7 @@ fn built_in_line(tool: &KnownTool) -> ItemLine<'_> {
         schema: "levain.item/1",
         kind: Kind::Tool,
         id: &tool.item,
-        place: Where { space: "system".to_owned(), path: BUILT_IN },
+        place: Where { space: "system".to_owned(), path: None },
         shadows: Vec::new(),
         signature: None,
         problems: Vec::new(),
@@ -277,6 +280,7 @@ fn line<'a>(items: &Items, found: Found<'a>) -> ItemLine<'a> {
 
 fn write_row(output: &mut impl Write, items: &Items, found: Found<'_>, shadowed_by: Option<&Item>) -> io::Result<()> {
     let Where { space, path } = place(items, found.item);
+    let path = path.unwrap_or(BUILT_IN);
     let (kind, id) = (found.item.kind.word(), harmless(found.item.id.as_str()));
     write!(output, "{kind:<9}  {id:<36}  {space:<8}  {}", harmless(path))?;
     let shadows: Vec<String> = found.shadows.iter().map(|item| place(items, item).space).collect();

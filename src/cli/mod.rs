@@ -70,11 +70,11 @@ struct Open {
 }
 
 impl Open {
-    /// What was said about the workbench, as it was written.
-    fn given(&self) -> Option<String> {
+    /// What was said about the workbench, as it was written; the recording may be opened line by line, too.
+    fn given(&self, may_be_plain: bool) -> Option<String> {
         let directive = self.directive.as_ref().map(|directive| format!("`{directive}`"));
         let resume = self.resume.as_ref().map(|_| "--continue".to_owned());
-        directive.or(resume).or_else(|| self.plain.then(|| "--plain".to_owned()))
+        directive.or(resume).or_else(|| (self.plain && !may_be_plain).then(|| "--plain".to_owned()))
     }
 }
 
@@ -127,24 +127,21 @@ enum Subcommands {
 pub fn main() -> ExitCode {
     let Cli { common, open, command } = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let may_be_command = matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand);
-            let first = std::env::args_os().nth(1).filter(|_| may_be_command);
-            match first.and_then(|word| misspelt(&word.to_string_lossy())).or_else(|| strange(&error)) {
-                Some(failure) => return failure.report(),
-                None => error.exit(),
-            }
-        }
+        Err(error) => match misunderstood(&error) {
+            Some(failure) => return failure.report(),
+            None => error.exit(),
+        },
     };
+    let is_demo = matches!(command, Some(Subcommands::Demo));
     if command.is_some()
-        && let Some(given) = open.given()
+        && let Some(given) = open.given(is_demo)
     {
         let failure = Failure::usage(format!("{given} opens the workbench, and a command does something else"));
         return failure.hint("leave one of the two out; levain --help lists commands").report();
     }
     let result = match command {
         None => screen::open(&common, open),
-        Some(Subcommands::Demo) => screen::demo(&common, false),
+        Some(Subcommands::Demo) => screen::demo(&common, open.plain),
         Some(Subcommands::Run(arguments)) => run::run(&common, &arguments),
         Some(Subcommands::Threads(arguments)) => threads::run(&common, &arguments),
         Some(Subcommands::Transcript(arguments)) => transcript::run(&common, &arguments),
@@ -167,22 +164,50 @@ pub fn main() -> ExitCode {
     result.unwrap_or_else(|failure| failure.report())
 }
 
-/// What to say of a first word with more behind it, which no directive has: the command that may be meant.
-fn misspelt(word: &str) -> Option<Failure> {
-    let near = near_command(word)?;
-    Some(Failure::usage(format!("there is no command `{word}`; near is `{near}`")).hint("levain --help lists all"))
+/// What to say of words that clap takes for a directive with too much behind it.
+fn misunderstood(error: &clap::Error) -> Option<Failure> {
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()).collect();
+    let strange =
+        [ContextKind::InvalidArg, ContextKind::InvalidSubcommand].into_iter().find_map(|kind| error.get(kind));
+    let Some(ContextValue::String(strange)) = strange else { return None };
+    let about_words = matches!(error.kind(), ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand);
+    if !about_words {
+        return None;
+    }
+    too_much(&words, strange)
 }
 
-/// What to say of a word behind a directive: only a command may stand there.
-fn strange(error: &clap::Error) -> Option<Failure> {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+/// The same for the words of a command line, of which `strange` was not understood.
+fn too_much(words: &[String], strange: &str) -> Option<Failure> {
+    let first = first_word(words)?;
     let commands = Cli::command();
-    if std::env::args_os().skip(1).any(|argument| commands.find_subcommand(argument).is_some()) {
+    if commands.find_subcommand(first).is_some() {
         // A word of theirs, which clap knows better.
         return None;
     }
-    let failure = Failure::usage(format!("there is no command `{word}`"));
+    if let Some(near) = near_command(first) {
+        let failure = Failure::usage(format!("there is no command `{first}`; near is `{near}`"));
+        return Some(failure.hint("levain --help lists all"));
+    }
+    if strange.starts_with('-') {
+        return None;
+    }
+    let failure =
+        Failure::usage(format!("`{strange}` means nothing here: levain opens one directive, or runs a command"));
     Some(failure.hint("a prompt goes with levain run, also to a directive: levain run --directive ID \"…\""))
+}
+
+/// The first word that is neither an option nor an option's value.
+fn first_word(words: &[String]) -> Option<&str> {
+    let mut words = words.iter();
+    loop {
+        match words.next()?.as_str() {
+            "--model" | "--project" => drop(words.next()),
+            option if option.starts_with('-') => {}
+            word => return Some(word),
+        }
+    }
 }
 
 /// The command whose name is like `word`.
@@ -240,10 +265,18 @@ mod tests {
 
     #[test]
     fn a_command_that_is_misspelt_is_named() {
-        let meant = |word: &str| misspelt(word).map(|it| it.message().to_owned());
-        assert_eq!(meant("contxt").as_deref(), Some("there is no command `contxt`; near is `context`"));
-        for other in ["team/ship", "--modle", "frobnicate", "run"] {
-            assert_eq!(meant(other), None, "{other}");
+        let meant = |line: &str, strange: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            too_much(&words, strange).map(|failure| failure.message().to_owned())
+        };
+        let near = Some("there is no command `contxt`; near is `context`".to_owned());
+        assert_eq!(meant("contxt show", "show"), near);
+        assert_eq!(meant("--model a/b contxt show", "show"), near);
+        assert_eq!(meant("contxt --json", "--json"), near);
+        assert_eq!(meant("--models x", "--models"), None, "clap has the option that is meant");
+        assert_eq!(meant("run --frob", "--frob"), None);
+        for line in ["team/ship why", "hello why", "--model=a/b team/ship why"] {
+            assert!(meant(line, "why").unwrap().starts_with("`why` means nothing here"), "{line}");
         }
     }
 

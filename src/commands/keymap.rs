@@ -71,7 +71,8 @@ impl Keymap {
         self.bindings.iter().filter(move |binding| binding.context == context)
     }
 
-    /// All keys as a file of their own, with what each command does, and the commands that have no key behind them.
+    /// All keys as a person's own file, with what each command does, the keys that were taken away, and the commands
+    /// that have none.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let mut text = "bind = [\n".to_owned();
@@ -97,6 +98,13 @@ impl Keymap {
                     row.help
                 );
             }
+        }
+        let free = Self::embedded().bindings.into_iter().filter(|binding| {
+            !self.bindings.iter().any(|own| (own.key, own.context) == (binding.key, binding.context))
+        });
+        for Binding { key, context, .. } in free {
+            let (key, word) = (quoted(&key.to_string()), context.word());
+            let _ = writeln!(text, "  {{ keys = [{key}], command = \"{NOTHING}\", context = \"{word}\" }},");
         }
         let unbound = TABLE.iter().filter(|row| !self.bindings.iter().any(|binding| binding.command == row.id));
         text.push_str("  # Without a key\n");
@@ -302,8 +310,8 @@ colour = "red"
         let (keymap, problems) = Keymap::with_user(own, Path::new("mine.toml"));
         assert_eq!(problems, []);
         let text = keymap.to_toml();
-        let mut again = Keymap::default();
-        assert_eq!(again.lay_over(&text, Path::new("listed.toml")), []);
+        let (again, problems) = Keymap::with_user(&text, Path::new("listed.toml"));
+        assert_eq!(problems, []);
         assert_eq!(again.bindings.len(), keymap.bindings.len());
         assert!(keymap.bindings.iter().all(|binding| again.bindings.contains(binding)));
         assert!(TABLE.iter().all(|row| text.contains(&format!("command = \"{}\"", row.name))), "{text}");

@@ -11,7 +11,7 @@ pub enum Context {
     Empty,
     /// The thread is at work.
     Working,
-    /// The transcript does not show its end.
+    /// The transcript does not show its end, and nothing is written.
     Scrolled,
     /// The transcript is read block by block.
     Reading,

@@ -129,7 +129,7 @@ fn unknown_remedy(name: &str) -> String {
     meant(name, names)
 }
 
-/// The bytes of the line that byte `offset` lies on, without its end; the meant written one above when that line is
+/// The bytes of the line that byte `offset` lies on, without its end; the nearest written one above when that line is
 /// blank, as it is when the parser only finds out at the end of the file.
 fn broken_line(text: &str, offset: usize) -> Option<Range<usize>> {
     let before = text.get(..offset)?;

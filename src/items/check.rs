@@ -67,7 +67,11 @@ fn mentions(directive: &Directive, items: &Items, id: Option<&ItemId>, file: &Pa
                 problems.push(Problem::at(file, extends.lines.0, Severity::Error, message, remedy));
             }
             Ok(found) => {
-                if let Some(circle) = id.and_then(|id| circle(items, id, found.item)) {
+                // A file that another hides extends nothing where it is hidden.
+                let counts = |id: &&ItemId| {
+                    items.find(Kind::Directive, id.as_str()).is_ok_and(|found| items.file(found.item) == file)
+                };
+                if let Some(circle) = id.filter(counts).and_then(|id| circle(items, id, found.item)) {
                     let message = format!("`extends` goes round in a circle: {}", circle.join(" → "));
                     let remedy = "remove it from one of them";
                     problems.push(Problem::at(file, extends.lines.0, Severity::Error, message, remedy));

@@ -13,7 +13,6 @@ pub(super) type LeftDrafts = Vec<(Option<ThreadId>, Composer)>;
 impl Model {
     /// Puts the draft aside, which was written for thread `from`, and takes up what was begun in the thread to come.
     pub(super) fn exchange_draft(&mut self, from: Option<ThreadId>, to: Option<&ThreadId>) {
-        self.back_from_history();
         let taken = self.take_left(to);
         let left = std::mem::replace(&mut self.composer, taken);
         if !left.is_empty() {

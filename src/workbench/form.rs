@@ -143,6 +143,7 @@ impl Model {
 
     fn begin_with(&mut self, directive: DirectiveChoice, inputs: Values) {
         self.new_thread();
+        self.draft_for_new();
         self.directive.clone_from(&directive.id);
         self.model = directive.model.clone().unwrap_or_else(|| self.usual.clone());
         self.model_is_scripted = self.model.provider == "scripted";

@@ -198,6 +198,8 @@ pub struct Model {
     pub(super) threads_loaded: bool,
     /// The threads that wait for the person's word on a call, the one on the screen too.
     pub(super) asking: Vec<ThreadId>,
+    /// Those of them that were told.
+    pub(super) asking_told: Vec<ThreadId>,
     pub(super) models_loaded: bool,
     pub(super) changed: bool,
     /// The last block a held view shows.
@@ -274,6 +276,7 @@ impl Model {
             loading_older: false,
             threads_loaded: false,
             asking: Vec::new(),
+            asking_told: Vec::new(),
             models_loaded: false,
             changed: true,
             shown_through: None,

@@ -4,7 +4,6 @@ use super::geometry;
 use super::message::{Effect, Level, ThreadRow};
 use super::model::Model;
 use super::overlay::PickerKind;
-use crate::commands::CommandId;
 
 impl Model {
     /// Asks for as much of the threads as is shown: all rows for a list, else those that ask.
@@ -13,15 +12,26 @@ impl Model {
         vec![if listed { Effect::LoadThreads } else { Effect::LookForAsking }]
     }
 
-    /// Takes over who asks, and tells of whoever did not before.
+    /// Takes over who asks, and tells of whoever did not before. The title says it too, so that nothing which was told
+    /// as a mistake gives way to it.
     pub(super) fn told_asking<'a>(&mut self, rows: impl Iterator<Item = &'a ThreadRow>) {
         let rows: Vec<&ThreadRow> = rows.collect();
-        let news = rows.iter().find(|row| !self.asking.contains(&row.thread_id) && !self.shows(row));
-        if let Some(row) = news {
-            let key = self.keymap.key_for(CommandId::ThreadsShow, &self.composer_contexts());
-            let way = key.map_or_else(|| "/threads".to_owned(), |key| key.to_string());
-            let name = if row.title.is_empty() { row.thread_id.as_str() } else { &row.title };
-            self.say(Level::Warning, format!("another thread asks you: {name} ({way} lists threads)"));
+        let untold: Vec<&&ThreadRow> =
+            rows.iter().filter(|row| !self.asking_told.contains(&row.thread_id) && !self.shows(row)).collect();
+        let stands = self.notice().is_some_and(|notice| notice.level != Level::Info);
+        if !stands {
+            let text = match untold.as_slice() {
+                [] => None,
+                [row] => {
+                    let name = if row.title.is_empty() { row.thread_id.as_str() } else { &row.title };
+                    Some(format!("another thread asks you: {name} (/threads lists them)"))
+                }
+                several => Some(format!("{} other threads ask you (/threads lists them)", several.len())),
+            };
+            if let Some(text) = text {
+                self.say(Level::Info, text);
+            }
+            self.asking_told = rows.iter().map(|row| row.thread_id.clone()).collect();
         }
         let asking: Vec<_> = rows.iter().map(|row| row.thread_id.clone()).collect();
         self.changed |= self.asking != asking;

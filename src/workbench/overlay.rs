@@ -237,16 +237,19 @@ impl Picker {
         self.shown.get(self.chosen).and_then(|index| self.entries.get(*index))
     }
 
-    /// Finds what matches the filter, best first; everything in its own order without one. A name goes before whatever
-    /// is only said of another entry.
+    /// Finds what matches the filter, best first; everything in its own order without one. What holds it in its name or
+    /// its `/` word goes before what is only said of another entry, or holds its letters here and there.
     pub(super) fn refilter(&mut self) {
-        self.shown = best(&self.filter, self.entries.iter().map(|entry| &entry.label));
-        let mut named = vec![false; self.entries.len()];
-        for place in &self.shown {
-            named[*place] = true;
-        }
         let texts = self.entries.iter().map(|entry| format!("{} {}", entry.label, entry.detail));
-        self.shown.extend(best(&self.filter, texts).into_iter().filter(|place| !named[*place]));
+        let found = best(&self.filter, texts);
+        let wanted = self.filter.trim().to_lowercase();
+        let named = |place: &usize| {
+            let Entry { label, detail, .. } = &self.entries[*place];
+            let mut commands = detail.split_whitespace().filter_map(|word| word.strip_prefix('/'));
+            label.to_lowercase().contains(&wanted) || commands.any(|word| word.starts_with(&wanted))
+        };
+        let (first, rest): (Vec<usize>, Vec<usize>) = found.into_iter().partition(named);
+        self.shown = first.into_iter().chain(rest).collect();
         self.chosen = 0;
     }
 

@@ -481,6 +481,8 @@ impl Model {
             return Vec::new();
         }
         let left = self.thread.clone();
+        // Before what was not handed over comes back into the draft.
+        self.back_from_history();
         self.new_thread();
         self.exchange_draft(left, Some(&thread_id));
         self.inputs.clear();

@@ -54,7 +54,9 @@ pub(super) fn inputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Input>
             reading.warn(child.lines.0, message, "remove one of the two");
         }
         let (kind, description) = (kind(child, reading), child.text.clone());
-        if let Some(wanted) = default.as_deref().and_then(|default| unfit(&kind, default)) {
+        if let Some(wanted) =
+            default.as_deref().filter(|text| !text.trim().is_empty()).and_then(|text| unfit(&kind, text))
+        {
             let message = format!("the default of the input `{name}` must be {wanted}");
             reading.warn(child.lines.0, message, "mend default or type");
         }

@@ -171,7 +171,9 @@ impl Context {
                 reading.error(child.lines.0, message, "write the id of a knowledge item, such as team/rules");
                 continue;
             }
-            reading.attributes(child, &["optional", "id"]);
+            // In front matter an entry with attributes names itself by one.
+            let named = child.attribute("id").is_some_and(|named| named.trim() == id);
+            reading.attributes(child, if named { &["optional", "id"] } else { &["optional"] });
             let optional = super::fields::truth("optional", child, reading);
             list.push(Mention { id: id.to_owned(), optional, lines: child.lines });
         }

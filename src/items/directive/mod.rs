@@ -94,6 +94,11 @@ impl Reading<'_> {
 
     /// Tells of an element that may have any name, if it is one letter or two off a name that means something.
     fn slip(&mut self, element: &Element, known: &[&str]) {
+        /// Words of their own that are near a name.
+        const FREE: [&str; 4] = ["mode", "content", "contents", "contact"];
+        if FREE.contains(&element.tag.as_str()) {
+            return;
+        }
         if let Some(near) = nearest(&element.tag, known.iter().copied()) {
             self.warn(element.lines.0, format!("<{}> has no effect", element.tag), format!("did you mean <{near}>?"));
         }

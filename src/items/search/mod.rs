@@ -89,9 +89,11 @@ impl fmt::Display for Scope {
 }
 
 impl Scope {
-    fn holds(&self, item: &Item) -> bool {
-        let below = item.id.as_str().strip_prefix(&self.category);
-        self.kind.is_none_or(|kind| kind == item.kind)
+    /// Whether an item of that kind and id is in it.
+    #[must_use]
+    pub fn holds(&self, of: Kind, id: &str) -> bool {
+        let below = id.strip_prefix(&self.category);
+        self.kind.is_none_or(|kind| kind == of)
             && (self.category.is_empty() || below.is_some_and(|rest| rest.starts_with('/')))
     }
 }
@@ -101,7 +103,7 @@ impl Scope {
 #[must_use]
 pub fn search<'a>(items: &'a Items, query: &Query, scope: &Scope) -> Vec<Hit<'a>> {
     let mut hits = Vec::new();
-    for found in items.iter().filter(|found| scope.holds(found.item)) {
+    for found in items.iter().filter(|found| scope.holds(found.item.kind, found.item.id.as_str())) {
         let mut rest = Some((found.item, found.shadows));
         while let Some((item, shadows)) = rest {
             let text = items.look(item).unwrap_or_default();

@@ -89,10 +89,25 @@ fn who_asks_elsewhere_is_told_once() {
     assert_eq!((session.model.asks_elsewhere(), session.model.notice().is_none()), (0, true));
     session.tell(Message::Asking(vec![mine.clone(), row("chat-2", Some(Waiting::Approval))]));
     assert_eq!(session.model.asks_elsewhere(), 1);
-    assert_eq!(session.model.notice().unwrap().text, "another thread asks you: about chat-2 (ctrl-t lists threads)");
+    assert_eq!(session.model.notice().unwrap().text, "another thread asks you: about chat-2 (/threads lists them)");
     let said = session.model.notices_said;
     session.tell(Message::Asking(vec![mine, row("chat-2", Some(Waiting::Approval))]));
     assert_eq!(session.model.notices_said, said);
+    // What was told as a mistake stays, and the next look tells.
+    session.tell(Message::Notice { level: Level::Warning, text: "no key".into() });
+    let (second, third, fourth) = (
+        row("chat-2", Some(Waiting::Approval)),
+        row("chat-3", Some(Waiting::Approval)),
+        row("chat-4", Some(Waiting::Approval)),
+    );
+    let all = vec![second, third, fourth];
+    session.tell(Message::Asking(all.clone()));
+    assert_eq!((session.model.notice().unwrap().text.as_str(), session.model.asks_elsewhere()), ("no key", 3));
+    for _ in 0..20 {
+        session.tell(Message::Second);
+    }
+    session.tell(Message::Asking(all));
+    assert_eq!(session.model.notice().unwrap().text, "2 other threads ask you (/threads lists them)");
     // A list shows all, and the threads that retry ask nobody.
     session.keys("ctrl-t").effects();
     session.tell(Message::ThreadsChanged);
