@@ -66,6 +66,12 @@ impl Models {
         }
     }
 
+    /// Why `model` cannot be asked now, as far as that is told without asking anybody.
+    #[must_use]
+    pub fn missing(&self, model: &ModelRef) -> Option<ResolveError> {
+        self.providers.missing(model)
+    }
+
     /// What a new thread uses when nobody chose: a model of a server on this machine rather than the demo. Takes 0.4 s at
     /// most.
     pub async fn default_found(&self) -> ModelRef {

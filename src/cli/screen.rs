@@ -7,7 +7,6 @@ use crate::app::setup::SetupError;
 use crate::app::{self, Briefing, BriefingError, Opening, Recording, Setup, logging, recording};
 use crate::config::Dirs;
 use crate::domain::ThreadId;
-use crate::engine::driver::Outside;
 use crate::providers::is_scripted;
 use crate::terminal::{Tty, guard};
 use std::io::{self, IsTerminal, Write as _};
@@ -69,7 +68,7 @@ fn open_with(common: &Common, open: Open, recording: Option<Recording>) -> Resul
     let mut chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
     // Before a prompt is written for it. A thread that is reopened has its own.
     if thread.is_none() && chosen.notice.is_none() {
-        let missing = setup.models.provider(&chosen.model).err();
+        let missing = setup.models.missing(&chosen.model);
         chosen.notice = missing.map(|missing| format!("{} cannot be asked: {missing}", chosen.model));
     }
     // What is piped in is meant for the project at hand.

@@ -153,7 +153,21 @@ impl Providers {
             Some(seconds) => Arc::new(self.http.with_silence(Duration::from_secs(seconds))),
             None => Arc::clone(&self.http),
         };
-        let (form, site) = match (known::known(&model.provider), part) {
+        let (form, site) = self.place(model)?;
+        let provider = speak(form, http, site);
+        Ok(if self.calls_in_words(model) { Arc::new(TextCalls::new(provider)) } else { provider })
+    }
+
+    /// Why `model` cannot be asked now, as far as that is told without asking or reading anything.
+    #[must_use]
+    pub fn missing(&self, model: &ModelRef) -> Option<ResolveError> {
+        if model.provider == SCRIPTED { None } else { self.place(model).err() }
+    }
+
+    /// Where `model` answers, and in which form.
+    fn place(&self, model: &ModelRef) -> Result<(Form, Site), ResolveError> {
+        let part = self.own_file(&model.provider).map(|file| file.part(&model.model));
+        Ok(match (known::known(&model.provider), part) {
             (Some(known), part) => {
                 let mut site = self.site(known)?;
                 let form = part.and_then(|part| part.form).unwrap_or(known.form);
@@ -169,9 +183,7 @@ impl Providers {
                 return Err(ResolveError::BadFile { provider: model.provider.clone(), what: what.to_owned() });
             }
             (None, None) => return Err(self.unknown(&model.provider)),
-        };
-        let provider = speak(form, http, site);
-        Ok(if self.calls_in_words(model) { Arc::new(TextCalls::new(provider)) } else { provider })
+        })
     }
 
     /// Whether `model` is told of tools in words.
