@@ -158,10 +158,12 @@ impl Providers {
         Ok(if self.calls_in_words(model) { Arc::new(TextCalls::new(provider)) } else { provider })
     }
 
-    /// Why `model` cannot be asked now, as far as that is told without asking or reading anything.
+    /// Why `model` cannot be asked now, as far as that is told without asking or reading anything. Whoever has the key of
+    /// a provider that is known is believed: looking at addresses costs a screen 300 kB of code that it never runs else.
     #[must_use]
     pub fn missing(&self, model: &ModelRef) -> Option<ResolveError> {
-        if model.provider == SCRIPTED { None } else { self.place(model).err() }
+        let has_key = || known::known(&model.provider).is_some() && self.settings.keys.get(&model.provider).is_some();
+        if model.provider == SCRIPTED || has_key() { None } else { self.place(model).err() }
     }
 
     /// Where `model` answers, and in which form.
