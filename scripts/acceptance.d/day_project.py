@@ -203,7 +203,7 @@ def live(day, tmux, levain, project, folder):
     step("search-accepted", "<Enter>")
     step("search-next", "n")
     step("reading-top", "g")
-    step("reading-unfolded", "j", "j", "j", "j", "<Enter>")
+    step("reading-folded", "j", "j", "j", "j", "<Enter>")
     step("reading-range", "v", "j")
     step("copied", "y", notice="copied")
     step("writing-again", "<Escape>", writing=True)
