@@ -346,23 +346,20 @@ impl Performer {
     }
 
     fn load_threads(&mut self) {
-        let layout = self.layout();
-        self.answer(move || {
-            let list = || {
-                if !layout.registry().exists() {
-                    return Ok(Vec::new());
-                }
-                recover::reap(&layout, SystemClock.now(), FOLD)?;
-                Registry::open(&layout.registry())?.list(MOST_THREADS)
-            };
-            match list() {
-                Ok(rows) => Message::Threads(rows.into_iter().map(row).collect()),
-                Err(error) => failed(&error),
-            }
-        });
+        self.look_at_registry(|registry| registry.list(MOST_THREADS), Message::Threads);
     }
 
     fn look_for_asking(&mut self) {
+        let asking = |rows: Vec<ThreadRow>| Message::Asking(rows.into_iter().filter(ThreadRow::asks).collect());
+        self.look_at_registry(Registry::with_process, asking);
+    }
+
+    /// Reads rows of the registry, after threads whose process is gone were ended.
+    fn look_at_registry(
+        &mut self,
+        read: impl FnOnce(&Registry) -> Result<Vec<ThreadEntry>, StoreError> + Send + 'static,
+        message: impl FnOnce(Vec<ThreadRow>) -> Message + Send + 'static,
+    ) {
         let layout = self.layout();
         self.answer(move || {
             let look = || {
@@ -370,10 +367,10 @@ impl Performer {
                     return Ok(Vec::new());
                 }
                 recover::reap(&layout, SystemClock.now(), FOLD)?;
-                Registry::open(&layout.registry())?.with_process()
+                read(&Registry::open(&layout.registry())?)
             };
             match look() {
-                Ok(rows) => Message::Asking(rows.into_iter().map(row).filter(ThreadRow::asks).collect()),
+                Ok(rows) => message(rows.into_iter().map(row).collect()),
                 Err(error) => failed(&error),
             }
         });

@@ -207,8 +207,9 @@ fn saved_items(setup: &Setup, changed: &BTreeSet<PathBuf>) -> Vec<Problem> {
 }
 
 /// The keymap and what is wrong with the person's part of it.
-pub(super) fn keymap(setup: &Setup) -> (Keymap, Vec<Problem>) {
-    let path = setup.config.keymap.as_ref().map_or_else(|| setup.dirs.keymap_file(), |path| path.value.clone());
+#[must_use]
+pub fn keymap(setup: &Setup) -> (Keymap, Vec<Problem>) {
+    let path = setup.keymap_file();
     match std::fs::read_to_string(&path) {
         Ok(text) => Keymap::with_user(&text, &path),
         Err(error) if error.kind() == io::ErrorKind::NotFound && setup.config.keymap.is_none() => {

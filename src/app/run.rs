@@ -223,8 +223,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
 }
 
 /// Keys and colours, and what is wrong with what the person wrote of them.
-#[must_use]
-pub fn looks(setup: &Setup) -> (Keymap, ThemeSource, Vec<Problem>) {
+fn looks(setup: &Setup) -> (Keymap, ThemeSource, Vec<Problem>) {
     let ((keymap, mut mistakes), theme) = (keymap(setup), ThemeSource::new(setup));
     mistakes.extend(theme.problems());
     (keymap, theme, mistakes)

@@ -190,6 +190,12 @@ impl Setup {
         preload(&self.cascade)
     }
 
+    /// The person's keymap, which need not be there.
+    #[must_use]
+    pub fn keymap_file(&self) -> PathBuf {
+        self.config.keymap.as_ref().map_or_else(|| self.dirs.keymap_file(), |path| path.value.clone())
+    }
+
     /// The person's own `.ai`: below `$USER_SPACE`, else below the home folder.
     #[must_use]
     pub fn user_space(&self) -> PathBuf {

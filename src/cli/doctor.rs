@@ -237,7 +237,7 @@ fn settings(setup: &Setup, findings: &mut Findings) {
         };
         findings.add(AREA, health, problem.without_remedy(), Some(&problem.remedy));
     }
-    let path = setup.config.keymap.as_ref().map_or_else(|| setup.dirs.keymap_file(), |path| path.value.clone());
+    let path = setup.keymap_file();
     if !path.exists() && setup.config.keymap.is_none() {
         findings.ok(AREA, "keymap: built in");
     } else if !mistakes.iter().any(|problem| problem.file.as_ref() == Some(&path)) {

@@ -3,7 +3,7 @@
 use super::Common;
 use super::failure::{Failure, written};
 use super::text::harmless;
-use crate::app::{Setup, ThemeSource, looks};
+use crate::app::{self, Setup, ThemeSource};
 use crate::config::ThemeChoice;
 use crate::ui::Theme;
 use clap::Args;
@@ -21,12 +21,11 @@ pub(super) struct ThemeArguments {
 /// Prints the keys that hold.
 pub(super) fn keymap(common: &Common) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
-    let (keymap, _, mistakes) = looks(&setup);
-    let own = setup.config.keymap.as_ref().map_or_else(|| setup.dirs.keymap_file(), |path| path.value.clone());
-    for problem in mistakes.iter().filter(|problem| problem.file.as_ref() == Some(&own)) {
+    let (keymap, mistakes) = app::keymap(&setup);
+    for problem in &mistakes {
         let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
     }
-    let own = harmless(&own.display().to_string()).into_owned();
+    let own = harmless(&setup.keymap_file().display().to_string()).into_owned();
     written(write!(
         io::stdout().lock(),
         "# The keys that hold, in the form of {own}.\n# What stands in that file goes before what is built in; \

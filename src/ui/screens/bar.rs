@@ -27,19 +27,16 @@ pub(super) fn title(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
         1 => "another thread asks you".to_owned(),
         more => format!("{more} other threads ask you"),
     };
-    let asked = columns(&asks) + usize::from(!asks.is_empty()) * 3;
-    if !asks.is_empty() && directive + asked + 2 <= room {
-        // Nobody else tells of it where the column of threads has no room.
-        let rest = if directive + asked + columns(&left) + 5 <= room { &left } else { "" };
-        let gap = if rest.is_empty() { "" } else { " · " };
-        let wide = columns(&asks) + columns(gap) + columns(rest);
-        let start = right - 1 - u16::try_from(wide).unwrap_or(0);
-        let x = canvas.put(start, area.y, right, &asks, Role::StatusWarning);
+    // Nobody else tells of it where the column of threads has no room.
+    let forms = [(asks.as_str(), " · ", left.as_str()), (&asks, "", ""), ("", "", &left)];
+    let wide = |(asks, gap, rest): &(&str, &str, &str)| columns(asks) + columns(gap) + columns(rest);
+    let skipped = if asks.is_empty() { 2 } else { 0 };
+    let fitting = forms.into_iter().skip(skipped).find(|form| directive + wide(form) + 5 <= room);
+    if let Some(form @ (asks, gap, rest)) = fitting {
+        let start = right - 1 - u16::try_from(wide(&form)).unwrap_or(0);
+        let x = canvas.put(start, area.y, right, asks, Role::StatusWarning);
         let x = canvas.put(x, area.y, right, gap, Role::TitleDetail);
         canvas.put(x, area.y, right, rest, Role::TitleDetail);
-    } else if directive + columns(&left) + 5 <= room {
-        let start = right - 1 - u16::try_from(columns(&left)).unwrap_or(0);
-        canvas.put(start, area.y, right, &left, Role::TitleDetail);
     } else if x + 6 < right {
         canvas.put_short(x + 2, area.y, right.saturating_sub(1), thread, Role::TitleDetail);
     }

@@ -198,6 +198,17 @@ fn an_empty_draft() {
 }
 
 #[test]
+fn another_thread_asks() {
+    check("asked_elsewhere", |columns, rows| {
+        let mut session = Session::new(columns, rows);
+        let asks = |row| ThreadRow { status: Status::Waiting, waiting: Some(Waiting::Approval), ..row };
+        let rows = rows_of_threads().into_iter().take(1).map(asks).collect();
+        session.tell(Message::Asking(rows));
+        session
+    });
+}
+
+#[test]
 fn an_answer_streams() {
     check("streaming", |columns, rows| {
         let mut session = Session::started(columns, rows);
