@@ -41,7 +41,12 @@ pub(super) fn draw(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     }
     let bottom = inner.y + inner.height - rows;
     call(panel, Area { y, height: bottom.saturating_sub(y), ..inner }, canvas);
-    put_keys(&keys, Area { y: bottom, height: rows, ..inner }, canvas);
+    let mut left = inner.x;
+    if area.height < 5 {
+        // Without a frame there is no title that names the tool.
+        left = canvas.put_short(left, bottom, left + inner.width / 2, panel.tool(), Role::StatusWarning) + 1;
+    }
+    put_keys(&keys, Area { x: left, y: bottom, width: right.saturating_sub(left), height: rows }, canvas);
 }
 
 /// The arguments from the line on that is at the top.
