@@ -288,6 +288,29 @@ fn an_interrupted_run_closes_its_connection() {
 }
 
 #[test]
+fn who_attaches_is_asked_what_waits() {
+    let home = Home::new();
+    let piped = |command: &mut Command| {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut plain = piped(&mut home.levain(&["--plain", "--model", "scripted/tools"]));
+    plain.stdin.as_mut().unwrap().write_all(b"write\n").unwrap();
+    let mut read = std::io::BufRead::lines(std::io::BufReader::new(plain.stdout.take().unwrap()));
+    assert!(read.any(|line| line.unwrap().contains("May it run?")));
+    let mut attach = piped(&mut home.levain(&["attach", "chat-"]));
+    let mut asked = std::io::BufRead::lines(std::io::BufReader::new(attach.stdout.take().unwrap()));
+    assert!(asked.any(|line| line.unwrap().starts_with("? approval 1: rye/file-system/write")));
+    attach.stdin.take().unwrap().write_all(b"/help\n/approve 7 once\n/approve 1 deny\n").unwrap();
+    let Output { status, stderr, .. } = attach.wait_with_output().unwrap();
+    let told = String::from_utf8(stderr).unwrap();
+    assert!(status.success() && told.contains("no command /help") && told.contains("; 1 does"), "{told}");
+    drop(plain.stdin.take());
+    assert!(plain.wait().unwrap().success());
+    assert!(!home.project().join("hello.txt").exists());
+    home.wait_until_quiet();
+}
+
+#[test]
 fn a_run_can_be_watched_and_steered_from_elsewhere() {
     let (home, server) = (Home::new(), ModelServer::start());
     let mut run =

@@ -3,17 +3,17 @@
 
 use super::failure::{Failure, code};
 use super::find;
-use super::text::{harmless, json_line, write_event};
+use super::text::{harmless, json_line, plain, write_event, write_question};
 use super::{Common, runtime};
 use crate::app::plain::read_lines;
 use crate::app::{Setup, Shutdown};
-use crate::domain::event::{Approve, Delta, PromptMode};
+use crate::domain::event::{Approve, CancelScope, Delta, PromptMode};
 use crate::domain::image::named_in;
 use crate::domain::{Event, Status, ThreadKind, Waiting};
 use crate::store::log;
 use crate::store::thread::Summary;
 use crate::worker::client::{Client, Sender};
-use crate::worker::protocol::{Command, FromWorker, State, ToWorker};
+use crate::worker::protocol::{Approval, Command, FromWorker, State, ToWorker};
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -126,7 +126,9 @@ impl Attached {
             }
         } else if line.trim() == "/compact" {
             Command::Compact
-        } else if let Some(answer) = line.trim().strip_prefix("/approve ") {
+        } else if line.trim() == "/cancel" {
+            Command::Cancel { scope: CancelScope::Turn }
+        } else if let Some(answer) = line.trim().strip_prefix("/approve") {
             match self.approve(answer) {
                 Ok(command) => command,
                 Err(problem) => {
@@ -134,6 +136,11 @@ impl Attached {
                     return Ok(false);
                 }
             }
+        } else if let Some(word) = misspelt(line) {
+            let hint =
+                "the commands here are /approve, /cancel and /compact; a blank before the line sends it as it is";
+            let _closed = writeln!(io::stderr(), "error: there is no command {}\nhint: {hint}", plain(word));
+            return Ok(false);
         } else {
             Command::Submit { text: line.to_owned(), mode: PromptMode::Steer, images: named_in(line) }
         };
@@ -149,20 +156,38 @@ impl Attached {
         let decision = words.next().and_then(Approve::from_word).ok_or("say once, thread, always or deny")?;
         let mut waiting = self.state.iter().flat_map(|state| &state.approvals);
         let approval = waiting.find(|approval| Some(approval.id) == id);
-        let approval = approval.ok_or("no call of that number waits")?;
+        let approval = approval.ok_or_else(|| {
+            let ids = self.state.iter().flat_map(|state| &state.approvals).map(|approval| approval.id.to_string());
+            match ids.collect::<Vec<_>>().as_slice() {
+                [] => "no call waits".to_owned(),
+                [id] => format!("no call of that number waits; {id} does"),
+                ids => format!("no call of that number waits; {} do", ids.join(", ")),
+            }
+        })?;
         Ok(Command::Approve { id: approval.id, args_hash: approval.args_hash.clone(), decision })
     }
 
     /// Prints a message; false when nobody reads any more.
     fn show(&mut self, message: &FromWorker) -> bool {
-        if let FromWorker::State(state) = message {
-            self.state = Some(state.clone());
+        // What waited before is told here, what comes later by its event.
+        let mut waiting = Vec::new();
+        if let FromWorker::State(state) = message
+            && self.state.replace(state.clone()).is_none()
+        {
+            waiting.clone_from(&state.approvals);
         }
         let mut output = io::stdout().lock();
         let result = if self.json {
             json_line(&mut output, &MessageLine { schema: "levain.worker/1", message })
         } else {
-            self.print(&mut output, message)
+            waiting
+                .into_iter()
+                .try_for_each(|approval| {
+                    let Approval { id, item, input, capability, preview, .. } = approval;
+                    writeln!(output, "▸ {} {}", harmless(&item), harmless(&input.to_string()))?;
+                    write_question(&mut output, id, &item, &capability, preview.as_deref())
+                })
+                .and_then(|()| self.print(&mut output, message))
         };
         result.and_then(|()| output.flush()).is_ok()
     }
@@ -209,6 +234,13 @@ impl Attached {
             _ => ExitCode::SUCCESS,
         }
     }
+}
+
+/// The `/` command that a line begins with, when there is none of that name here. A path is none.
+fn misspelt(line: &str) -> Option<&str> {
+    let word = line.split_whitespace().next()?;
+    let name = word.strip_prefix('/').filter(|_| line.starts_with('/'))?;
+    name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-').then_some(word)
 }
 
 fn rests(state: &State) -> bool {

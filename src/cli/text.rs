@@ -60,11 +60,7 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
             writeln!(output, "▸ {} {}", harmless(item.as_ref().unwrap_or(tool)), harmless(&input.to_string()))
         }
         Event::ApprovalRequested { id, item, capability, preview, .. } => {
-            if let Some(preview) = preview {
-                writeln!(output, "{}", harmless(preview))?;
-            }
-            writeln!(output, "? approval {id}: {} (needs {})", harmless(item), harmless(capability))?;
-            writeln!(output, "  answer with /approve {id} once, thread, always or deny\n")
+            write_question(output, *id, item, capability, preview.as_deref())
         }
         Event::ApprovalGiven { id, decision } => writeln!(output, "· approval {id}: {decision:?}\n"),
         Event::ShellStarted { command, shared, .. } => {
@@ -130,6 +126,21 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
         | Event::ThreadKilled { .. }
         | Event::Unknown { .. } => Ok(()),
     }
+}
+
+/// Asks for a person's word on a call.
+pub(super) fn write_question(
+    output: &mut impl Write,
+    id: u64,
+    item: &str,
+    capability: &str,
+    preview: Option<&str>,
+) -> io::Result<()> {
+    if let Some(preview) = preview {
+        writeln!(output, "{}", harmless(preview))?;
+    }
+    writeln!(output, "? approval {id}: {} (needs {})", harmless(item), harmless(capability))?;
+    writeln!(output, "  answer with /approve {id} once, thread, always or deny\n")
 }
 
 /// What to say behind an answer that is not whole.
