@@ -527,6 +527,19 @@ fn lint_ends_with_a_code() {
 }
 
 #[test]
+fn a_directive_that_wants_to_be_told_something_is_linted_with_something() {
+    let home = Home::new();
+    let inputs = "<inputs><input name=\"target\" required=\"true\"/><input name=\"n\" type=\"integer\" required=\"true\"/></inputs>";
+    let text = format!("```xml\n<directive name=\"ship\" version=\"1.0.0\"><metadata/>{inputs}</directive>\n```\n");
+    write(&home, ".ai/directives/team/ship.md", &format!("{text}Ship {{input:n}} to {{input:target}}.\n"));
+    let (code, out, _) = output(&mut home.levain(&["context", "lint"]));
+    assert_eq!((code, out.as_str()), (0, "1 directive: 0 errors, 0 warnings\n"));
+    write(&home, ".ai/directives/team/ship.md", &format!("{text}Ship {{input:where}} to {{input:target}}.\n"));
+    let (code, out, _) = output(&mut home.levain(&["context", "lint"]));
+    assert!(code == 1 && out.contains("`{input:where}`"), "{out}");
+}
+
+#[test]
 fn hooks_answer_for_any_event() {
     let home = Home::new();
     let asked = ["context", "hooks", "--event", "error", "--field", "classification.retryable=true"];
@@ -765,7 +778,7 @@ fn a_case_tells_who_changed_its_request() {
     assert_eq!(test(&["--update"]).0, 0);
     let snapshot = fs::read_to_string(home.project().join(".ai/context-tests/ship.snapshot.json")).unwrap();
     assert!(snapshot.contains("Wear a helmet") && !snapshot.contains(home.project().to_str().unwrap()), "{snapshot}");
-    assert_eq!(test(&[]), (0, "same     ship\n1 cases, 0 of them not as they were\n".to_owned()));
+    assert_eq!(test(&[]), (0, "same     ship\n1 case, 0 not as before\n".to_owned()));
     // What is the person's own changes nothing.
     let theirs = home.home().join(".ai/config/agent/hooks.yaml");
     fs::create_dir_all(theirs.parent().unwrap()).unwrap();

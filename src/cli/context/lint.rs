@@ -8,8 +8,9 @@ use crate::cli::text::{harmless, json_line, several};
 use crate::cli::{Common, find};
 use crate::context::Start;
 use crate::context::lint::{Finding, lint, sent, unused};
-use crate::domain::{Event, Severity, Space, ThreadId};
-use crate::items::Kind;
+use crate::domain::input::unfit;
+use crate::domain::{Event, Input, Severity, Space, ThreadId};
+use crate::items::{Directive, Kind};
 use crate::store::log;
 use clap::Args;
 use serde::Serialize;
@@ -91,11 +92,12 @@ pub(super) fn run(common: &Common, arguments: &LintArguments) -> Result<ExitCode
     Ok(if failed { ExitCode::from(code::ERROR) } else { ExitCode::SUCCESS })
 }
 
-/// What is found in one directive. Among many, one that cannot run without inputs or at all is a finding itself.
+/// What is found in one directive. Among many, one that cannot run is a finding itself, and what it has to be told is made
+/// up.
 fn findings(setup: &Setup, directive: &str, draft: &Draft, among_many: bool) -> Result<Vec<Finding>, Failure> {
+    let draft = &if among_many { stood_in(setup, directive, draft) } else { draft.clone() };
     let first = match planned(setup, directive, draft, Commands::Unasked) {
         Ok(first) => first,
-        Err(_needs_inputs) if among_many && only_wants_inputs(setup, directive) => return Ok(Vec::new()),
         Err(failure) if among_many => {
             return Ok(vec![Finding {
                 rule: "plan",
@@ -133,9 +135,30 @@ fn in_thread(setup: &Setup, thread: &str, least: u32) -> Result<Vec<Finding>, Fa
     Ok(findings)
 }
 
-/// Whether a directive can be planned as soon as its inputs are given.
-fn only_wants_inputs(setup: &Setup, directive: &str) -> bool {
-    Briefing::prepare(setup, directive, None).is_ok()
+/// The same with something for each input that has to be given: many directives are looked at without a word about any.
+fn stood_in(setup: &Setup, directive: &str, draft: &Draft) -> Draft {
+    let mut draft = draft.clone();
+    let items = setup.items();
+    let Ok(found) = items.find(Kind::Directive, directive) else { return draft };
+    let Ok(text) = items.read(found.item) else { return draft };
+    let (directive, _told_elsewhere) = Directive::parse(&text, &items.file(found.item));
+    let known = |name: &str| directive.inputs.iter().any(|input| input.name == name);
+    // What was given for one is not refused by the others.
+    draft.input.retain(|(name, _)| directive.inputs.is_empty() || known(name));
+    for input in directive.inputs.iter().filter(|input| input.required && input.default.is_none()) {
+        if !draft.input.iter().any(|(name, _)| *name == input.name) {
+            draft.input.push((input.name.clone(), stand_in(input).to_owned()));
+        }
+    }
+    draft
+}
+
+/// A value that fits an input.
+fn stand_in(input: &Input) -> &str {
+    ["true", "1"]
+        .into_iter()
+        .find(|text| unfit(&input.kind, &input.name).is_some() && unfit(&input.kind, text).is_none())
+        .unwrap_or(&input.name)
 }
 
 fn write_finding(output: &mut impl Write, directive: &str, finding: &Finding) -> io::Result<()> {

@@ -5,7 +5,7 @@ use crate::app::Setup;
 use crate::app::cases::{self, Case};
 use crate::cli::Common;
 use crate::cli::failure::{Failure, code, written};
-use crate::cli::text::{harmless, json_line};
+use crate::cli::text::{harmless, json_line, several};
 use crate::context::diff::{Difference, Side, difference};
 use crate::context::words::{kind, origin};
 use crate::domain::{Decision, Layer, Message, ModelRef};
@@ -105,7 +105,7 @@ pub(super) fn run(common: &Common, arguments: &TestArguments) -> Result<ExitCode
         })?;
     }
     if !arguments.json {
-        written(writeln!(output, "{count} cases, {wrong} of them not as they were"))?;
+        written(writeln!(output, "{}, {wrong} not as before", several(count, "case")))?;
     }
     written(output.flush())?;
     Ok(if wrong > 0 { ExitCode::from(code::ERROR) } else { ExitCode::SUCCESS })
