@@ -3,7 +3,7 @@
 use super::Audience;
 use super::run::Driver;
 use crate::context::control::decide;
-use crate::domain::{Event, Values};
+use crate::domain::{Event, Saw, Values};
 use crate::engine::thread::Effect;
 use serde_json::Value;
 
@@ -29,7 +29,11 @@ impl<A: Audience> Driver<A> {
         let why = match saw {
             None => "no hook had an answer".to_owned(),
             Some(saw) if saw.is_empty() => "it has no condition".to_owned(),
-            Some(saw) => saw.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+            // A condition may hold because of a test that does not.
+            Some(saw) => {
+                let told = |saw: &Saw| if saw.holds { saw.to_string() } else { format!("not so: {saw}") };
+                saw.iter().map(told).collect::<Vec<_>>().join("; ")
+            }
         };
         let event = event.to_owned();
         let answer = Event::HookDecided { event, hook: decided.by, action: decided.answer, why };

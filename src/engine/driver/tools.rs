@@ -196,10 +196,25 @@ fn is_whole(schema: &Value, outputs: &Value) -> Result<(), String> {
     };
     let asked = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let missing: Vec<String> = asked.filter(|name| !given(name)).map(|name| format!("`{name}`")).collect();
-    if missing.is_empty() {
-        return Ok(());
+    if !missing.is_empty() {
+        return Err(format!("Nothing was taken: {} missing. Call it again with everything.", missing.join(", ")));
     }
-    Err(format!("Nothing was taken: {} missing. Call it again with everything.", missing.join(", ")))
+    let unfit = outputs.iter().find_map(|(name, value)| {
+        let kind = schema.get("properties")?.get(name)?.get("type")?.as_str()?;
+        let fits = match kind {
+            "integer" => value.is_i64() || value.is_u64(),
+            "number" => value.is_number(),
+            "boolean" => value.is_boolean(),
+            "array" => value.is_array(),
+            "object" => value.is_object(),
+            _ => true,
+        };
+        (!fits && !value.is_null()).then(|| format!("`{name}` is not of type {kind}"))
+    });
+    match unfit {
+        Some(unfit) => Err(format!("Nothing was taken: {unfit}. Call it again with everything.")),
+        None => Ok(()),
+    }
 }
 
 /// The next news of `tool`; waits for ever without one.
@@ -207,5 +222,22 @@ pub(super) async fn news(tool: &mut Option<RunningTool>) -> News {
     match tool {
         Some(tool) => tool.next().await,
         None => pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn outputs_are_of_the_types_that_were_promised() {
+        let schema = json!({"required": ["n"], "properties": {"n": {"type": "integer"}, "all": {"type": "array"},
+            "text": {"type": "string"}}});
+        let taken = |outputs: Value| is_whole(&schema, &outputs).is_ok();
+        assert!(taken(json!({"n": 3, "all": ["a"], "text": "t", "more": 1})) && taken(json!({"n": 0, "all": null})));
+        for refused in [json!({"n": "three"}), json!({"n": [1]}), json!({"n": 1.5}), json!({"n": 1, "all": "a, b"})] {
+            assert!(!taken(refused.clone()), "{refused}");
+        }
     }
 }
