@@ -274,7 +274,7 @@ fn a_strangers_directive_allows_nothing_until_the_project_is_trusted() {
     for name in ["team/own", "team/base"] {
         let (code, _, err) = run(&home, &model, &["--directive", name, "run"]);
         assert_eq!(code, 4, "{name}: {err}");
-        assert!(err.contains("asked for each time") && err.contains("levain trust"), "{err}");
+        assert!(err.contains("asked for until you trust") && err.contains("levain trust"), "{err}");
     }
     assert!(home.levain(&["trust"]).status().unwrap().success());
     for name in ["team/own", "team/base"] {

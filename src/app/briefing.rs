@@ -135,9 +135,7 @@ impl Briefing {
                 file: None,
                 line: None,
                 severity: Severity::Warning,
-                message: format!(
-                    "what `{id}` allows is asked for each time, because you have not trusted this project"
-                ),
+                message: format!("what `{id}` allows is asked for until you trust this project"),
                 remedy: "look at its directives, then: levain trust".to_owned(),
             });
         }

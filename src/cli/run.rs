@@ -351,6 +351,10 @@ fn finish(result: &RunResult, json: bool, live: bool, interrupted: bool) -> Resu
     }
     if let (false, Some(error)) = (json, &result.error) {
         let _closed = writeln!(io::stderr(), "error: {error}");
+        if result.status == Status::Suspended {
+            let _closed =
+                writeln!(io::stderr(), "hint: levain attach {} is where it takes a message", result.thread_id);
+        }
     }
     for capability in &result.approvals {
         let _closed = writeln!(
