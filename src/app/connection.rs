@@ -113,7 +113,10 @@ impl Link {
     async fn run(self, reach: Reach, ready: watch::Sender<Option<Sender>>) {
         let mut client = match self.connect(&reach).await {
             Ok(Some(client)) => client,
-            Ok(None) => return,
+            Ok(None) => {
+                self.tell(Message::Alone { thread_id: self.thread_id.clone() }).await;
+                return;
+            }
             Err(detail) => {
                 self.disconnected(false, detail).await;
                 return;

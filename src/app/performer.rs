@@ -103,7 +103,7 @@ impl Performer {
             Effect::Send(command) => self.send(command),
             Effect::LoadOlder { thread_id, before } => self.load_older(thread_id, before),
             Effect::LoadThreads => self.load_threads(),
-            Effect::LookForAsking => self.look_for_asking(),
+            Effect::LookForRunning => self.look_for_running(),
             Effect::LoadHistory => self.load_history(),
             Effect::LoadModels => {
                 let (models, messages) = (self.models.clone(), self.messages.clone());
@@ -349,9 +349,8 @@ impl Performer {
         self.look_at_registry(|registry| registry.list(MOST_THREADS), Message::Threads);
     }
 
-    fn look_for_asking(&mut self) {
-        let asking = |rows: Vec<ThreadRow>| Message::Asking(rows.into_iter().filter(ThreadRow::asks).collect());
-        self.look_at_registry(Registry::with_process, asking);
+    fn look_for_running(&mut self) {
+        self.look_at_registry(Registry::with_process, Message::Running);
     }
 
     /// Reads rows of the registry, after threads whose process is gone were ended.
@@ -462,5 +461,6 @@ fn row(entry: ThreadEntry) -> ThreadRow {
         turns: entry.cost.turns,
         spend: entry.cost.spend,
         updated_at: entry.updated_at,
+        runs: entry.pid.is_some(),
     }
 }

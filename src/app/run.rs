@@ -478,7 +478,7 @@ impl App {
             | Effect::Send(_)
             | Effect::LoadOlder { .. }
             | Effect::LoadThreads
-            | Effect::LookForAsking
+            | Effect::LookForRunning
             | Effect::LoadHistory
             | Effect::LoadModels
             | Effect::Remember(_)

@@ -357,7 +357,7 @@ fn question(panel: &Panel, waiting: usize, text: &mut String) {
     if waiting > 1 {
         let _ = writeln!(text, "{} more wait behind it.", waiting - 1);
     }
-    let _ = writeln!(text, "May it run? Type a whole word: {ANSWERS}.\n");
+    let _ = writeln!(text, "May it run? Type {ANSWERS}.\n");
 }
 
 fn list(model: &Model, picker: &Picker, text: &mut String) {

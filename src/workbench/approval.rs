@@ -3,6 +3,7 @@
 //! An answer by a single letter counts only when the call has been on the screen, with the keyboard on it, for a moment:
 //! a key that was on its way to something else approves nothing. What is typed before goes into the draft.
 
+use super::geometry;
 use super::message::{Effect, Level};
 use super::model::{Link, Model, Sent};
 use crate::domain::Timestamp;
@@ -261,6 +262,9 @@ impl Model {
     }
 
     pub(super) fn scroll_approval(&mut self, step: isize) {
+        if geometry::approval_fits(self) {
+            return;
+        }
         if let Some(panel) = self.approvals.queue.front_mut() {
             let last = panel.lines.len().saturating_sub(1);
             panel.top = panel.top.saturating_add_signed(step).min(last);

@@ -127,6 +127,13 @@ impl Model {
         places.into_iter().map(|place| Completed::Command(commands[place].1)).collect()
     }
 
+    /// Whether the chosen entry begins with the word.
+    #[must_use]
+    pub fn completes(&self) -> bool {
+        let entry = self.completion.chosen().map(Completed::word);
+        self.begun().zip(entry).is_some_and(|(word, entry)| entry.starts_with(&word))
+    }
+
     /// Puts the chosen entry in place of the word; a blank behind it ends the word.
     pub(super) fn insert_completion(&mut self) {
         let (Some(entry), Some(word)) = (self.completion.chosen(), self.begun()) else { return };

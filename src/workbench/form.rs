@@ -5,6 +5,7 @@ use super::geometry;
 use super::message::{DirectiveChoice, Effect, Level};
 use super::model::{Link, Model};
 use super::overlay::Overlay;
+use crate::domain::USUAL_DIRECTIVE;
 use crate::domain::input::{self, BadInput, Input, Values};
 
 /// The inputs of a directive while they are given.
@@ -142,6 +143,10 @@ impl Model {
     }
 
     fn begin_with(&mut self, directive: DirectiveChoice, inputs: Values) {
+        // The model of a chat is what the person works with; that of another directive may be its own.
+        if self.thread.is_some() && self.directive == USUAL_DIRECTIVE {
+            self.usual.clone_from(&self.model);
+        }
         self.new_thread();
         self.draft_for_new();
         self.directive.clone_from(&directive.id);

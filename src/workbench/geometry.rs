@@ -115,21 +115,36 @@ pub fn regions(model: &Model) -> Regions {
 /// Rows of the panel around a waiting call: its lines, what it is about, its keys and a frame; three fifths of the
 /// screen at most.
 fn approval_rows(model: &Model, width: u16, rows: u16) -> u16 {
-    const AROUND: usize = 4;
-    let Some(panel) = model.approvals.shown() else { return 0 };
     let most = usize::from((rows * 3 / 5).max(3));
+    u16::try_from(approval_wants(model, width, most).min(most)).unwrap_or(rows)
+}
+
+/// Whether a waiting call is seen whole.
+pub(super) fn approval_fits(model: &Model) -> bool {
+    let area = regions(model).approval;
+    let rows = usize::from(area.height);
+    approval_wants(model, area.width, rows) <= rows
+}
+
+/// Rows that would show a waiting call whole, as far as it takes no more than `most`.
+fn approval_wants(model: &Model, width: u16, most: usize) -> usize {
+    const AROUND: usize = 4;
+    // The keys take a second row below this.
+    const KEYS: u16 = 80;
+    let Some(panel) = model.approvals.shown() else { return 0 };
+    let keys = usize::from(width < KEYS);
     // Inside the frame, and behind the indent of what is no name.
     let width = usize::from(width.max(8)) - 6;
     let (wants, needs) = panel.who(&model.directive);
     // Both in one row where they fit.
-    let mut wanted = AROUND + usize::from(wants.width() + 2 + needs.width() > width + 2);
+    let mut wanted = AROUND + keys + usize::from(wants.width() + 2 + needs.width() > width + 2);
     for line in &panel.lines {
         wanted += row_ends(&line.text, width).len();
-        if wanted >= most {
+        if wanted > most {
             break;
         }
     }
-    u16::try_from(wanted.min(most)).unwrap_or(rows)
+    wanted
 }
 
 fn notice_rows(model: &Model, width: u16) -> u16 {

@@ -11,7 +11,7 @@ use crate::commands::{CommandId, Need};
 use crate::domain::event::Approve;
 
 /// The words that answer a waiting call, as they are read out.
-pub const ANSWERS: &str = "yes (this once), thread (for this thread), always (in this project) or no";
+pub const ANSWERS: &str = "yes or y (this once), thread (for this thread), always (in this project), no or n";
 
 fn answer_of(line: &str) -> Option<Approve> {
     Some(match line.trim().to_lowercase().as_str() {

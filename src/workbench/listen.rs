@@ -69,6 +69,7 @@ impl Model {
             return Vec::new();
         }
         self.link = Link::Connected;
+        self.alone = false;
         self.changed = true;
         self.send_held()
     }
@@ -80,6 +81,7 @@ impl Model {
         }
         let was_working = self.is_working();
         self.link = if self.thread.is_some() { Link::Resting } else { Link::Draft };
+        self.alone = self.thread.is_some();
         self.transcript.end_live(&StopReason::Lost);
         if !expected {
             let was_running = self.state.as_ref().is_some_and(|state| state.status == Status::Running);
@@ -252,7 +254,15 @@ impl Model {
         {
             self.enter(phase);
         }
+        let answered = matches!(record.event, Event::CognitionOut { .. });
         self.growing(|transcript| transcript.apply(record));
+        // An answer ends, and a command of the person's goes on.
+        if answered
+            && self.activity.phase == Phase::Idle
+            && let Some(tool) = self.transcript.runs().map(str::to_owned)
+        {
+            self.enter(Phase::Tool(tool));
+        }
         Vec::new()
     }
 
@@ -322,7 +332,7 @@ impl Model {
         self.answers(&state.model);
         self.follows(&state.directive);
         if working && !self.is_working() {
-            self.enter(Phase::Asking);
+            self.enter(self.transcript.runs().map_or(Phase::Asking, |tool| Phase::Tool(tool.to_owned())));
         } else if !working
             && self.is_working()
             && !self.sent.iter().any(|sent| matches!(sent, Sent::Prompt(_) | Sent::Held(_)))

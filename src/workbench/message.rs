@@ -67,10 +67,14 @@ pub enum Message {
     },
     /// All threads of the project, newest first.
     Threads(Vec<ThreadRow>),
+    /// Nobody runs the thread that was opened.
+    Alone {
+        thread_id: ThreadId,
+    },
     /// Some thread of the project changed, whoever runs it.
     ThreadsChanged,
     /// The threads that wait for the person's word on a call.
-    Asking(Vec<ThreadRow>),
+    Running(Vec<ThreadRow>),
     /// Earlier prompts of this person in this project, oldest first.
     History(Vec<String>),
     /// The models that can be chosen.
@@ -159,7 +163,8 @@ impl Message {
             Self::Disconnected { .. } => "disconnected",
             Self::Threads(_) => "threads",
             Self::ThreadsChanged => "threads changed",
-            Self::Asking(_) => "asking",
+            Self::Alone { .. } => "alone",
+            Self::Running(_) => "running",
             Self::History(_) => "history",
             Self::Models(_) => "models",
             Self::ModelFound(_) => "model_found",
@@ -292,6 +297,8 @@ pub struct ThreadRow {
     pub spend: crate::domain::Money,
     /// Milliseconds since the epoch.
     pub updated_at: crate::domain::Timestamp,
+    /// Whether a process runs it now.
+    pub runs: bool,
 }
 
 impl ThreadRow {
@@ -376,8 +383,8 @@ pub enum Effect {
         before: u64,
     },
     LoadThreads,
-    /// Look which threads wait for the person's word on a call.
-    LookForAsking,
+    /// Look which threads run, and whether they wait for the person's word on a call.
+    LookForRunning,
     LoadHistory,
     LoadModels,
     /// Add a prompt to the person's history.

@@ -200,6 +200,10 @@ pub struct Model {
     pub(super) asking: Vec<ThreadId>,
     /// Those of them that were told.
     pub(super) asking_told: Vec<ThreadId>,
+    /// Whether it is known that nobody runs the shown thread, as far as this screen has heard.
+    pub(super) alone: bool,
+    /// How old the row of the shown thread was when it was last found running all the same.
+    pub(super) rejoined: Option<Timestamp>,
     pub(super) models_loaded: bool,
     pub(super) changed: bool,
     /// The last block a held view shows.
@@ -277,6 +281,8 @@ impl Model {
             threads_loaded: false,
             asking: Vec::new(),
             asking_told: Vec::new(),
+            alone: false,
+            rejoined: None,
             models_loaded: false,
             changed: true,
             shown_through: None,
@@ -320,6 +326,12 @@ impl Model {
     #[must_use]
     pub fn is_working(&self) -> bool {
         self.activity.phase != Phase::Idle
+    }
+
+    /// Whether nothing but a command of the person's is at work: a prompt need not wait for its end.
+    #[must_use]
+    pub fn runs_command_alone(&self) -> bool {
+        matches!(&self.activity.phase, Phase::Tool(name) if matches!(name.as_str(), "!" | "!!"))
     }
 
     /// What waits to be used, oldest first: confirmed by the worker, then not yet.

@@ -2,14 +2,14 @@
 
 use super::geometry;
 use super::message::{Effect, Level, ThreadRow};
-use super::model::Model;
+use super::model::{Link, Model};
 use super::overlay::PickerKind;
 
 impl Model {
     /// Asks for as much of the threads as is shown: all rows for a list, else those that ask.
     pub(super) fn look_at_threads(&mut self) -> Vec<Effect> {
         let listed = geometry::shows_panel(self) || self.list(PickerKind::Threads).is_some();
-        vec![if listed { Effect::LoadThreads } else { Effect::LookForAsking }]
+        vec![if listed { Effect::LoadThreads } else { Effect::LookForRunning }]
     }
 
     /// Takes over who asks, and tells of whoever did not before. The title says it too, so that nothing which was told
@@ -36,6 +36,27 @@ impl Model {
         let asking: Vec<_> = rows.iter().map(|row| row.thread_id.clone()).collect();
         self.changed |= self.asking != asking;
         self.asking = asking;
+    }
+
+    /// Reads the shown thread again and follows it when somebody else runs it: another window, or a run.
+    pub(super) fn rejoin(&mut self, rows: &[ThreadRow]) -> Vec<Effect> {
+        let apart = self.link == Link::Resting && self.alone;
+        let row = rows.iter().find(|row| row.runs && self.shows(row)).filter(|_| apart);
+        // Where nobody answered at that time, it is not tried twice.
+        match row.filter(|row| self.rejoined.replace(row.updated_at) != Some(row.updated_at)) {
+            Some(_) => self.read_again(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Reads the shown thread again, and follows it if somebody runs it.
+    pub(super) fn read_again(&mut self) -> Vec<Effect> {
+        let Some(thread_id) = self.thread.clone().filter(|_| self.link == Link::Resting) else { return Vec::new() };
+        self.reading = None;
+        self.alone = false;
+        self.log_end = 0;
+        self.link = Link::Opening;
+        vec![Effect::Open { thread_id }]
     }
 
     fn shows(&self, row: &ThreadRow) -> bool {

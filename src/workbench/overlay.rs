@@ -10,6 +10,9 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 use unicode_width::UnicodeWidthStr as _;
 
+/// The theme that the background of the terminal chooses.
+pub(super) const AUTO: &str = "auto";
+
 #[derive(Clone, Debug)]
 pub enum Overlay {
     Picker(Picker),
@@ -117,7 +120,7 @@ pub enum Choice {
     Command(CommandId),
     Model(ModelChoice),
     Thread(ThreadRow),
-    Theme(String),
+    Theme(Option<String>),
     Prompt(String),
     Directive(Box<DirectiveChoice>),
     Item(Box<ItemRow>),
@@ -340,14 +343,14 @@ impl Model {
     }
 
     pub(super) fn theme_entries(&self) -> Vec<Entry> {
-        let entry = |name: &String| Entry {
-            choice: Choice::Theme(name.clone()),
-            label: name.clone(),
-            detail: String::new(),
+        let entry = |theme: Option<&String>| Entry {
+            choice: Choice::Theme(theme.cloned()),
+            label: theme.cloned().unwrap_or_else(|| AUTO.to_owned()),
+            detail: if theme.is_none() { "by the terminal's background".to_owned() } else { String::new() },
             usable: true,
-            current: self.theme.as_ref() == Some(name),
+            current: self.theme.as_ref() == theme,
         };
-        self.themes.iter().map(entry).collect()
+        std::iter::once(None).chain(self.themes.iter().map(Some)).map(entry).collect()
     }
 
     pub(super) fn history_entries(&self) -> Vec<Entry> {

@@ -5,7 +5,7 @@ use super::composer::Composer;
 use super::geometry;
 use super::message::{Effect, ExportForm, Level};
 use super::model::{Link, Model, Sent};
-use super::overlay::{Choice, Entry, Overlay, Pager, Picker, PickerKind};
+use super::overlay::{AUTO, Choice, Entry, Overlay, Pager, Picker, PickerKind};
 use super::scroll::Layout;
 use crate::commands::CommandId;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
@@ -327,6 +327,11 @@ impl Model {
                 self.insert_completion();
                 return Vec::new();
             };
+            // What only resembles the word is put in its place first: it may not be what was meant.
+            if !self.completes() {
+                self.insert_completion();
+                return Vec::new();
+            }
             self.composer.take();
             self.complete();
             return self.run(layout, command);
@@ -353,7 +358,10 @@ impl Model {
                 self.say(Level::Warning, format!("{} cannot be used now: {}", choice.model, choice.note));
             }
             Choice::Thread(row) => return self.open_thread(row.thread_id),
-            Choice::Theme(name) => self.theme = Some(name),
+            Choice::Theme(theme) => {
+                self.theme = theme;
+                self.say(Level::Info, "until you leave; `theme` in the settings keeps it");
+            }
             Choice::Directive(directive) => return self.begin(*directive),
             Choice::Layer(_) if picker.filtering => {
                 // What was found is looked at beside the list; the keys are those of the layers again.
@@ -399,7 +407,7 @@ impl Model {
             return Ok(self.set_model(model));
         }
         if command == CommandId::ThemeChoose {
-            let follows = argument == "auto";
+            let follows = argument == AUTO;
             if !follows && !self.themes.iter().any(|name| name == argument) {
                 return Err(format!("there is no theme `{argument}`; use auto, {}", self.themes.join(", ")));
             }
@@ -478,7 +486,7 @@ impl Model {
 
     pub(super) fn open_thread(&mut self, thread_id: ThreadId) -> Vec<Effect> {
         if Some(&thread_id) == self.thread.as_ref() {
-            return Vec::new();
+            return self.read_again();
         }
         let left = self.thread.clone();
         // Before what was not handed over comes back into the draft.
@@ -499,6 +507,7 @@ impl Model {
         self.reading = None;
         self.thread = None;
         self.link = Link::Draft;
+        self.alone = false;
         self.state = None;
         self.transcript = self.transcript.successor();
         self.activity.phase = super::model::Phase::Idle;

@@ -45,7 +45,7 @@ fn session() -> Session {
         draft: None,
         by_name: false,
     });
-    assert_eq!(effects, [Effect::LoadHistory, Effect::LookForAsking]);
+    assert_eq!(effects, [Effect::LoadHistory, Effect::LookForRunning]);
     Session { model, effects: Vec::new(), reckoned: Vec::new(), offset: 0 }
 }
 
@@ -501,17 +501,8 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     let said = |text: &str| {
         record(Event::CognitionIn { text: text.into(), role: "user".into(), prompt: None, images: Vec::new() })
     };
-    session.tell(Message::Threads(vec![ThreadRow {
-        waiting: None,
-        thread_id: id(),
-        directive: "levain/chat".into(),
-        status: Status::Completed,
-        title: "t".into(),
-        model: ModelRef::new("a", "b"),
-        turns: 1,
-        spend: crate::domain::Money(1),
-        updated_at: Timestamp(1),
-    }]));
+    let status = Status::Completed;
+    session.tell(Message::Threads(vec![ThreadRow { thread_id: id(), status, ..others::row("chat-1", None) }]));
     session.keys("enter");
     assert_eq!(session.effects(), [Effect::LoadThreads, Effect::Open { thread_id: id() }]);
     let newest: Vec<_> = (0..40).map(|index| said(&format!("new {index}"))).collect();

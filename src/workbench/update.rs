@@ -35,13 +35,18 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
         Message::Connected { thread_id } => model.connected(&thread_id),
         Message::Worker(thread_id, message) => model.heard(&thread_id, message),
         Message::Disconnected { thread_id, expected, detail } => model.disconnected(&thread_id, expected, &detail),
-        Message::ThreadsChanged => model.look_at_threads(),
-        Message::Asking(rows) => {
-            model.told_asking(rows.iter());
+        Message::Alone { thread_id } => {
+            model.alone |= model.link == Link::Resting && model.thread.as_ref() == Some(&thread_id);
             Vec::new()
+        }
+        Message::ThreadsChanged => model.look_at_threads(),
+        Message::Running(rows) => {
+            model.told_asking(rows.iter().filter(|row| row.asks()));
+            model.rejoin(&rows)
         }
         Message::Threads(rows) => {
             model.told_asking(rows.iter().filter(|row| row.asks()));
+            let effects = model.rejoin(&rows);
             model.threads = rows;
             model.threads_loaded = true;
             model.refill(PickerKind::Threads);
@@ -49,7 +54,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
                 model.complete();
                 model.changed = true;
             }
-            Vec::new()
+            effects
         }
         Message::History(prompts) => {
             model.history.load(prompts);

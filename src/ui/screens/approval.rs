@@ -9,6 +9,8 @@ use crate::workbench::Model;
 use crate::workbench::approval::{LineSort, Panel};
 use crate::workbench::geometry::Area;
 
+const SCROLL: &str = "scroll";
+
 /// Draws the panel, if a call waits.
 pub(super) fn draw(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     let Some(panel) = model.approvals.shown().filter(|_| area.height > 0 && area.width > 2) else { return };
@@ -40,19 +42,21 @@ pub(super) fn draw(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
         y += 1;
     }
     let bottom = inner.y + inner.height - rows;
-    call(panel, Area { y, height: bottom.saturating_sub(y), ..inner }, canvas);
+    let whole = call(panel, Area { y, height: bottom.saturating_sub(y), ..inner }, canvas);
     let mut left = inner.x;
     if area.height < 5 {
         // Without a frame there is no title that names the tool.
         left = canvas.put_short(left, bottom, left + inner.width / 2, panel.tool(), Role::StatusWarning) + 1;
     }
-    put_keys(&keys, Area { x: left, y: bottom, width: right.saturating_sub(left), height: rows }, canvas);
+    // A key that would do nothing is not offered.
+    let offered: Vec<_> = keys.into_iter().filter(|(_, word)| !whole || *word != SCROLL).collect();
+    put_keys(&offered, Area { x: left, y: bottom, width: right.saturating_sub(left), height: rows }, canvas);
 }
 
-/// The arguments from the line on that is at the top.
-fn call(panel: &Panel, area: Area, canvas: &mut Canvas<'_>) {
+/// The arguments from the line on that is at the top. Whether they are all seen.
+fn call(panel: &Panel, area: Area, canvas: &mut Canvas<'_>) -> bool {
     if area.height == 0 {
-        return;
+        return false;
     }
     let right = area.x + area.width;
     let mut y = area.y;
@@ -73,12 +77,13 @@ fn call(panel: &Panel, area: Area, canvas: &mut Canvas<'_>) {
         for row in 0..rows.len() {
             if y >= bottom {
                 more(panel.lines.len() - index, Area { y: bottom.saturating_sub(1), height: 1, ..area }, canvas);
-                return;
+                return false;
             }
             canvas.put_row(area.x + indent, y, right, &rows, row);
             y += 1;
         }
     }
+    panel.top == 0
 }
 
 /// Says at the right of the last row that there is more.
@@ -101,7 +106,7 @@ fn keys(model: &Model) -> Vec<(String, &'static str)> {
                 (CommandId::ApprovalDeny, "deny"),
                 (CommandId::ApprovalThread, "in this thread"),
                 (CommandId::ApprovalAlways, "always here"),
-                (CommandId::ListDown, "scroll"),
+                (CommandId::ListDown, SCROLL),
             ],
         )
     } else {

@@ -217,6 +217,21 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
     }
 }
 
+/// The keys that matter while a word can be completed.
+fn completion_hints(model: &Model) -> &'static [(CommandId, &'static str)] {
+    match model.completion.chosen() {
+        Some(Completed::File(_) | Completed::Thread { .. }) => {
+            &[(CommandId::ListAccept, "insert"), (CommandId::ListClose, "close")]
+        }
+        Some(Completed::Command(_)) if model.completes() => &[
+            (CommandId::ListAccept, "run"),
+            (CommandId::CompletionAccept, "complete"),
+            (CommandId::ListClose, "close"),
+        ],
+        Some(Completed::Command(_)) | None => &[(CommandId::ListAccept, "complete"), (CommandId::ListClose, "close")],
+    }
+}
+
 /// The keys that matter now, by what holds now.
 fn hints(model: &Model) -> Vec<(String, &'static str)> {
     let contexts = model.contexts();
@@ -272,19 +287,15 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::ReadPromptUp, "prompt before"),
             (CommandId::ReadStop, "back"),
         ],
-        None if matches!(model.completion.chosen(), Some(Completed::File(_) | Completed::Thread { .. })) => {
-            &[(CommandId::ListAccept, "insert"), (CommandId::ListClose, "close")]
-        }
-        None if !model.completion.entries.is_empty() => &[
-            (CommandId::ListAccept, "run"),
-            (CommandId::CompletionAccept, "complete"),
-            (CommandId::ListClose, "close"),
-        ],
+        None if !model.completion.entries.is_empty() => completion_hints(model),
         None if model.is_armed() => {
             &[(CommandId::ApprovalOnce, "allow"), (CommandId::ApprovalDeny, "deny"), (CommandId::HelpShow, "help")]
         }
         None if !model.approvals.is_empty() => {
             &[(CommandId::ApprovalTake, "answer"), (CommandId::ApprovalDeny, "deny"), (CommandId::PromptSend, "steer")]
+        }
+        None if model.runs_command_alone() => {
+            &[(CommandId::TurnInterrupt, "interrupt"), (CommandId::PromptSend, "send"), (CommandId::HelpShow, "help")]
         }
         None if model.is_working() => &[
             (CommandId::TurnInterrupt, "interrupt"),

@@ -82,7 +82,7 @@ fn searched(search: &Search, area: Area, canvas: &mut Canvas<'_>) -> (u16, u16) 
 fn hint(model: &Model) -> Cow<'static, str> {
     if model.is_answering() {
         "the keys above answer; anything else is a draft".into()
-    } else if model.is_working() {
+    } else if model.is_working() && !model.runs_command_alone() {
         "write to steer the next turn".into()
     } else if model.starts_alone() {
         let key = model.keymap.key_for(CommandId::PromptSend, &model.composer_contexts());

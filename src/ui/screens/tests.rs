@@ -172,6 +172,7 @@ fn rows_of_threads() -> Vec<ThreadRow> {
         turns,
         spend: Money(i64::from(turns) * 12_000),
         updated_at: Timestamp(NOW - minutes * 60_000),
+        runs: false,
     };
     let other = |row: ThreadRow| ThreadRow { directive: "team/release".into(), ..row };
     vec![
@@ -203,7 +204,7 @@ fn another_thread_asks() {
         let mut session = Session::new(columns, rows);
         let asks = |row| ThreadRow { status: Status::Waiting, waiting: Some(Waiting::Approval), ..row };
         let rows = rows_of_threads().into_iter().take(1).map(asks).collect();
-        session.tell(Message::Asking(rows));
+        session.tell(Message::Running(rows));
         session
     });
 }

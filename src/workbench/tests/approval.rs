@@ -170,8 +170,21 @@ fn a_call_says_that_it_can_be_answered_whatever_came_at_that_moment() {
     session.drawn(600);
     session.model.take_changed();
     // Its time is over before the clock that waits for it is heard.
-    session.tell(Message::Asking(Vec::new()));
+    session.tell(Message::Running(Vec::new()));
     assert!(session.model.is_armed() && session.model.take_changed());
     session.tell(Message::ApprovalArmed);
     assert!(!session.model.take_changed());
+}
+
+#[test]
+fn a_call_that_is_seen_whole_does_not_scroll() {
+    let mut session = connected();
+    asking(&mut session, &[(1, "ls")]);
+    session.drawn(600).keys("down down");
+    assert_eq!(session.model.approvals.shown().map(|panel| panel.top), Some(0));
+    let long: Vec<String> = (0..60).map(|line| format!("echo {line}")).collect();
+    let mut session = connected();
+    asking(&mut session, &[(1, &long.join("\n"))]);
+    session.drawn(600).keys("down down");
+    assert_eq!(session.model.approvals.shown().map(|panel| panel.top), Some(2));
 }

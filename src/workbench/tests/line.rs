@@ -36,8 +36,8 @@ fn a_line_that_goes_on_is_no_command() {
 fn a_number_takes_an_entry_and_words_narrow_the_list() {
     let mut session = session();
     line(&mut session, "/theme");
-    line(&mut session, "3");
-    assert!(session.model.overlay.is_some(), "there are two");
+    line(&mut session, "4");
+    assert!(session.model.overlay.is_some(), "there are three");
     line(&mut session, "lig");
     line(&mut session, "1");
     assert_eq!(session.model.theme.as_deref(), Some("light"));

@@ -80,3 +80,15 @@ fn a_message_that_begins_like_a_command_is_not_lost() {
         assert_eq!(session.draft(), "", "with a blank before it is sent");
     }
 }
+
+#[test]
+fn what_only_resembles_a_command_is_completed_before_it_runs() {
+    let mut session = session();
+    session.write("/qit").keys("enter");
+    assert_eq!((session.model.quitting, session.draft().as_str()), (false, "/quit "));
+    session.keys("enter");
+    assert!(session.model.quitting);
+    let mut session = self::session();
+    session.write("/qu").keys("enter");
+    assert!(session.model.quitting, "the beginning of a name is enough");
+}

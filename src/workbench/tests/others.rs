@@ -4,7 +4,7 @@ use super::*;
 use crate::domain::Money;
 use crate::workbench::message::ThreadRow;
 
-fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
+pub(super) fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
     ThreadRow {
         thread_id: id.parse().unwrap(),
         directive: "levain/chat".into(),
@@ -15,6 +15,7 @@ fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
         turns: 1,
         spend: Money::ZERO,
         updated_at: Timestamp(1),
+        runs: false,
     }
 }
 
@@ -83,15 +84,15 @@ fn who_asks_elsewhere_is_told_once() {
     let mut session = connected();
     session.effects();
     session.tell(Message::ThreadsChanged);
-    assert_eq!(session.effects(), [Effect::LookForAsking]);
+    assert_eq!(session.effects(), [Effect::LookForRunning]);
     let mine = ThreadRow { thread_id: id(), ..row("chat-1", Some(Waiting::Approval)) };
-    session.tell(Message::Asking(vec![mine.clone()]));
+    session.tell(Message::Running(vec![mine.clone()]));
     assert_eq!((session.model.asks_elsewhere(), session.model.notice().is_none()), (0, true));
-    session.tell(Message::Asking(vec![mine.clone(), row("chat-2", Some(Waiting::Approval))]));
+    session.tell(Message::Running(vec![mine.clone(), row("chat-2", Some(Waiting::Approval))]));
     assert_eq!(session.model.asks_elsewhere(), 1);
     assert_eq!(session.model.notice().unwrap().text, "another thread asks you: about chat-2 (/threads lists them)");
     let said = session.model.notices_said;
-    session.tell(Message::Asking(vec![mine, row("chat-2", Some(Waiting::Approval))]));
+    session.tell(Message::Running(vec![mine, row("chat-2", Some(Waiting::Approval))]));
     assert_eq!(session.model.notices_said, said);
     // What was told as a mistake stays, and the next look tells.
     session.tell(Message::Notice { level: Level::Warning, text: "no key".into() });
@@ -101,12 +102,12 @@ fn who_asks_elsewhere_is_told_once() {
         row("chat-4", Some(Waiting::Approval)),
     );
     let all = vec![second, third, fourth];
-    session.tell(Message::Asking(all.clone()));
+    session.tell(Message::Running(all.clone()));
     assert_eq!((session.model.notice().unwrap().text.as_str(), session.model.asks_elsewhere()), ("no key", 3));
     for _ in 0..20 {
         session.tell(Message::Second);
     }
-    session.tell(Message::Asking(all));
+    session.tell(Message::Running(all));
     assert_eq!(session.model.notice().unwrap().text, "2 other threads ask you (/threads lists them)");
     // A list shows all, and the threads that retry ask nobody.
     session.keys("ctrl-t").effects();
@@ -114,4 +115,68 @@ fn who_asks_elsewhere_is_told_once() {
     assert_eq!(session.effects(), [Effect::LoadThreads]);
     session.tell(Message::Threads(vec![row("chat-2", Some(Waiting::RateLimit)), row("chat-3", None)]));
     assert_eq!(session.model.asks_elsewhere(), 0);
+}
+
+#[test]
+fn a_thread_that_somebody_else_runs_again_is_followed() {
+    let mut session = connected();
+    let running = |time| ThreadRow { thread_id: id(), runs: true, updated_at: Timestamp(time), ..row("chat-1", None) };
+    session.tell(Message::Running(vec![running(1)]));
+    assert_eq!(session.effects(), [], "it is followed already");
+    session.tell(Message::Disconnected { thread_id: id(), expected: false, detail: String::new() });
+    session.tell(Message::Running(vec![ThreadRow { runs: false, ..running(2) }]));
+    session.effects();
+    session.write("a draft").tell(Message::Running(vec![running(3)]));
+    assert_eq!(session.effects(), [Effect::Open { thread_id: id() }]);
+    // Nobody answers there: it is tried again only when something changed.
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
+    session.tell(Message::Running(vec![running(4)]));
+    assert_eq!(session.effects(), [], "it is being connected");
+    session.tell(Message::Alone { thread_id: id() }).tell(Message::Running(vec![running(3)]));
+    assert_eq!(session.effects(), []);
+    session.tell(Message::Threads(vec![running(5)]));
+    assert_eq!(session.effects(), [Effect::Open { thread_id: id() }]);
+    assert_eq!(session.draft(), "a draft");
+}
+
+#[test]
+fn the_prompt_that_wakes_a_thread_stands_behind_what_the_log_has_before_it() {
+    let mut session = connected();
+    session.answer(1, "half", StopReason::EndTurn);
+    session.tell(Message::Disconnected { thread_id: id(), expected: false, detail: String::new() });
+    session.write("resume now").keys("enter").tell(Message::Connected { thread_id: id() });
+    let said = |session: &mut Session, text: &str| {
+        let (text, role) = (text.into(), "user".into());
+        session.event(Event::CognitionIn { text, role, prompt: None, images: Vec::new() });
+    };
+    said(&mut session, "queued before");
+    session.answer(2, "to the first", StopReason::EndTurn);
+    said(&mut session, "resume now");
+    session.answer(3, "to the second", StopReason::EndTurn);
+    let story = session.story();
+    let newest: Vec<_> = story.iter().rev().take(4).rev().map(String::as_str).collect();
+    assert_eq!(newest, ["prompt queued before", "answer to the first", "prompt resume now", "answer to the second"]);
+    assert_eq!(story.iter().filter(|block| block.ends_with("resume now")).count(), 1, "{story:?}");
+}
+
+#[test]
+fn who_comes_back_is_told_what_runs() {
+    let mut session = connected();
+    let call = |call_id: &str| Event::ToolCallStart {
+        tool: "rye_bash".into(),
+        call_id: CallId(call_id.into()),
+        item: Some("rye/bash/bash".into()),
+        input: serde_json::json!({"command": "sleep 9"}),
+    };
+    session.event(call("c1"));
+    session.model.activity.phase = Phase::Idle;
+    session.state(Status::Running, Vec::new());
+    assert_eq!(session.model.activity.phase, Phase::Tool("bash".into()));
+    // A command of the person's goes on when an answer ends.
+    let mut session = connected();
+    session.answer(1, "done", StopReason::EndTurn);
+    session.event(Event::ShellStarted { call_id: CallId("s1".into()), command: "sleep 9".into(), shared: true });
+    assert!(session.model.runs_command_alone());
+    session.answer(2, "done again", StopReason::EndTurn);
+    assert_eq!(session.model.activity.phase, Phase::Tool("!".into()));
 }

@@ -45,9 +45,9 @@ fn a_list_is_chosen_from_by_two_clicks() {
     let mut session = session();
     session.write("/theme").keys("enter");
     let list = geometry::list(&session.model);
-    click(&mut session, list.x + 3, list.y + 1);
+    click(&mut session, list.x + 3, list.y + 2);
     assert_eq!(session.model.theme, None);
-    click(&mut session, list.x + 3, list.y + 1);
+    click(&mut session, list.x + 3, list.y + 2);
     assert_eq!(session.model.theme.as_deref(), Some("light"));
     assert!(session.model.overlay.is_none());
     session.write("/theme").keys("enter");

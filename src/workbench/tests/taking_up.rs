@@ -46,6 +46,7 @@ fn row(number: u64, title: &str) -> ThreadRow {
         turns: 1,
         spend: Money(0),
         updated_at: Timestamp(1),
+        runs: false,
     }
 }
 

@@ -155,20 +155,26 @@ impl Transcript {
         }
     }
 
-    /// A pending prompt of the same text becomes the said one in its place when nothing came after it.
+    /// A pending prompt of the same text becomes the said one: in its place when nothing was said after it, else at the
+    /// end, where the log has it.
     fn said(&mut self, text: String, role: String, images: Vec<Image>) {
-        let pending =
-            self.blocks.iter_mut().enumerate().rev().take(8).find(
-                |(_, block)| matches!(&block.kind, Kind::Prompt(prompt) if prompt.pending && prompt.text == text),
-            );
-        if let Some((_, Block { kind: Kind::Prompt(prompt), revision, .. })) = pending {
-            prompt.pending = false;
-            prompt.role = role;
-            prompt.images = images;
-            *revision += 1;
-        } else {
-            self.push(Kind::Prompt(Prompt { text, role, pending: false, images }));
+        let is_pending =
+            |block: &&Block| matches!(&block.kind, Kind::Prompt(prompt) if prompt.pending && prompt.text == text);
+        let last = self.blocks.iter().rev().find(|block| !matches!(block.kind, Kind::Marker(_))).map(|block| block.id);
+        let pending = self.blocks.iter().rev().find(is_pending).map(|block| block.id);
+        if let Some(id) = pending {
+            if pending == last
+                && let Some(Block { kind: Kind::Prompt(prompt), revision, .. }) = self.block_mut(id)
+            {
+                prompt.pending = false;
+                prompt.role = role;
+                prompt.images = images;
+                *revision += 1;
+                return;
+            }
+            self.remove(id);
         }
+        self.push(Kind::Prompt(Prompt { text, role, pending: false, images }));
     }
 
     /// Thinking is in the log: what was streamed of it is replaced, in place when both say the same.

@@ -305,6 +305,15 @@ impl Transcript {
         self.blocks.iter_mut().rev().find(|block| matches!(&block.kind, Kind::Tool(tool) if tool.call_id == *call_id))
     }
 
+    /// The name of the tool or command that runs, among the newest blocks.
+    pub(super) fn runs(&self) -> Option<&str> {
+        const NEWEST: usize = 64;
+        self.blocks.iter().rev().take(NEWEST).find_map(|block| match &block.kind {
+            Kind::Tool(tool) if tool.state == ToolState::Running => Some(tool.name.as_str()),
+            Kind::Tool(_) | Kind::Prompt(_) | Kind::Answer(_) | Kind::Thinking(_) | Kind::Marker(_) => None,
+        })
+    }
+
     /// The text of the newest answer, all its parts together.
     #[must_use]
     pub fn last_answer(&self) -> Option<String> {
