@@ -358,10 +358,7 @@ impl Model {
                 self.say(Level::Warning, format!("{} cannot be used now: {}", choice.model, choice.note));
             }
             Choice::Thread(row) => return self.open_thread(row.thread_id),
-            Choice::Theme(theme) => {
-                self.theme = theme;
-                self.say(Level::Info, "until you leave; `theme` in the settings keeps it");
-            }
+            Choice::Theme(theme) => self.theme = theme,
             Choice::Directive(directive) => return self.begin(*directive),
             Choice::Layer(_) if picker.filtering => {
                 // What was found is looked at beside the list; the keys are those of the layers again.
