@@ -97,7 +97,8 @@ struct Helper {
 impl Helper {
     fn start(program: &Path) -> io::Result<Self> {
         let mut command = Command::new(program);
-        command.arg("highlight").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // It needs nothing of the environment.
+        command.arg("highlight").env_clear().stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.kill_on_drop(true).spawn()?;
         let ends = child.stdin.take().zip(child.stdout.take());
         let (input, output) = ends.ok_or(io::ErrorKind::BrokenPipe)?;

@@ -1,5 +1,6 @@
 //! The person's own editor.
 
+use super::secrets;
 use crate::workbench::Source;
 use std::ffi::OsString;
 use std::io;
@@ -42,6 +43,9 @@ async fn start(path: &Path, line: Option<u32>) -> Result<(), String> {
         .arg(format!("{editor} \"$@\""))
         .arg("sh")
         .args(arguments(&editor, path, line))
+        // Their editor finds everything that they have.
+        .env_clear()
+        .envs(secrets::all())
         .status()
         .await
         .map_err(|error| format!("the editor could not be started: {error}"))?;

@@ -25,6 +25,7 @@ pub mod recording;
 mod reload;
 pub mod requests;
 mod run;
+pub mod secrets;
 pub mod setup;
 mod shutdown;
 mod surroundings;

@@ -2,6 +2,7 @@
 
 use super::briefing::BriefingError;
 use super::outside::Models;
+use super::secrets::{self, Handover};
 use crate::config::paths::{BadProject, RuntimeError};
 use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced, Trust};
 use crate::context::Preload;
@@ -12,7 +13,7 @@ use crate::items::signature::TrustStore;
 use crate::items::{Cascade, Directive, Item, Items, Kind, Place, Spaces};
 use crate::ports::{Clock, Forgetful, SystemClock};
 use crate::providers::{
-    Catalog, Keys, KeysError, Preference, ProviderFile, Providers, ResolveError, Settings, is_scripted,
+    Catalog, Keys, KeysError, Preference, ProviderFile, Providers, Proxies, ResolveError, Settings, is_scripted,
 };
 use crate::store::Layout;
 use crate::tools::NoTools;
@@ -38,6 +39,8 @@ pub struct Setup {
     /// What is wrong with the settings and the providers' files; each cost only itself.
     pub problems: Vec<Problem>,
     pub models: Models,
+    /// Variables that hold providers' keys, those that the person's own provider files name included.
+    pub key_variables: Vec<String>,
     /// What the command line said.
     pub(super) arguments: Arguments,
 }
@@ -75,7 +78,7 @@ impl Setup {
     /// # Errors
     /// [`SetupError`], whose sentence names the next step.
     pub fn gather(named: Option<&Path>, arguments: Arguments) -> Result<Self, SetupError> {
-        let environment = |name: &str| std::env::var_os(name);
+        let environment = |name: &str| secrets::var_os(name);
         let dirs = Dirs::new(&environment);
         let project = Project::find(&std::env::current_dir()?, named, &dirs.home)?;
         let (tier, told) = (arguments.tier.clone(), arguments.clone());
@@ -90,10 +93,15 @@ impl Setup {
         let tools = Items::list_kinds(&spaces, &[Kind::Tool]).judged(believed.clone(), config.signatures.value);
         let (files, mut mistakes) = provider_files(&tools, &spaces);
         problems.append(&mut mistakes);
-        let text = |name: &str| std::env::var(name).ok();
+        let text = secrets::var;
         let keys = Keys::load(text, Some(&dirs.credentials_file()))?;
         let mut settings = Settings::from_env(text, keys);
         settings.lay_over(files, text);
+        let key_variables = settings.key_variables();
+        // The HTTP client finds those of the environment by itself.
+        if Proxies::variables().any(secrets::is_withheld) {
+            settings.proxies = Proxies::from_env(text);
+        }
         settings.preference = Preference {
             provider: cascade.text("agent.provider.default").map(ToOwned::to_owned),
             tiers: cascade.texts("agent.tier_mapping"),
@@ -108,7 +116,25 @@ impl Setup {
         }
         let models = Models::new(providers, catalog);
         let layout = Layout::new(&project.root);
-        Ok(Self { dirs, project, layout, config, spaces, cascade, believed, problems, models, arguments: told })
+        Ok(Self {
+            dirs,
+            project,
+            layout,
+            config,
+            spaces,
+            cascade,
+            believed,
+            problems,
+            models,
+            key_variables,
+            arguments: told,
+        })
+    }
+
+    /// Starts the program again if a provider file of the person's names a variable for its key that is still in the
+    /// environment. To be called before anything is read from standard input.
+    pub fn withdraw_keys(&self) {
+        secrets::withdraw(&self.key_variables);
     }
 
     /// The model a new thread uses when its directive wishes for none.
@@ -226,11 +252,14 @@ impl Setup {
     /// # Errors
     /// [`SetupError::Runtime`], and when this program does not know where it lies.
     pub fn launcher(&self) -> Result<Launcher, SetupError> {
+        let Handover { environment, line: secrets } = secrets::hand_over(&self.key_variables);
         Ok(Launcher {
             program: program()?,
             runtime: self.dirs.runtime()?.to_owned(),
             layout: self.layout.clone(),
             arguments: Vec::new(),
+            environment,
+            secrets,
         })
     }
 
@@ -280,7 +309,7 @@ pub(super) fn preload(cascade: &Cascade) -> Preload {
 
 /// The folder that holds the person's own `.ai`.
 fn user_root(dirs: &Dirs) -> PathBuf {
-    let named = std::env::var_os("USER_SPACE").map(PathBuf::from).filter(|path| path.is_absolute());
+    let named = secrets::var_os("USER_SPACE").map(PathBuf::from).filter(|path| path.is_absolute());
     named.unwrap_or_else(|| dirs.home.clone())
 }
 

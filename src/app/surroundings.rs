@@ -6,7 +6,6 @@ use crate::config::{Dirs, Trust};
 use crate::context::{ContextCommand, State, Surroundings};
 use crate::domain::Space;
 use crate::ports::process;
-use crate::providers::keys::VARIABLES;
 use crate::store::Layout;
 use crate::tools::{self, Environment};
 use rustix::process::Signal;
@@ -49,11 +48,9 @@ impl Outlook {
         Self { folder: folder.to_owned(), dirs: None, environment: Environment::default(), said: Arc::default() }
     }
 
-    /// Somebody who trusts whom the person trusts, and gives commands the person's environment without secrets.
+    /// Somebody who trusts whom the person trusts, and gives commands what of the environment tools get too.
     pub(super) fn trusting(setup: &Setup) -> Self {
-        let hidden: Vec<&str> = VARIABLES.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        let environment = Environment::scrubbed(std::env::vars_os(), &hidden);
-        Self { dirs: Some(setup.dirs.clone()), environment, ..Self::new(&setup.project.root) }
+        Self { dirs: Some(setup.dirs.clone()), environment: setup.environment(), ..Self::new(&setup.project.root) }
     }
 
     /// What is around now, as far as `state` wants to know.
@@ -241,7 +238,7 @@ mod tests {
 
     fn outlook(folder: &Path) -> Outlook {
         let variables = [("PATH".into(), std::env::var_os("PATH").unwrap()), ("MY_API_KEY".into(), "s3cret".into())];
-        Outlook { environment: Environment::scrubbed(variables, &[]), ..Outlook::new(folder) }
+        Outlook { environment: Environment::allowed(variables, &[], &[]), ..Outlook::new(folder) }
     }
 
     #[tokio::test]

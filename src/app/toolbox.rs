@@ -1,11 +1,11 @@
 //! What a thread's tools work with, and what the thread may do with them.
 
 use super::approvals::ApprovalsFile;
+use super::secrets;
 use super::setup::Setup;
 use crate::domain::capability::{flattened, to_execute};
 use crate::domain::{Absence, Grant, KnownTool, Origin, Permissions, Severity, Space, ToolSpec, Verdict};
 use crate::items::{Found, Items, Kind, Tool};
-use crate::providers::keys::VARIABLES;
 use crate::tools::{self, Environment, Reach, Root, Toolbox, Workshop};
 use crate::worker::host::Hosting;
 use std::collections::BTreeMap;
@@ -37,15 +37,20 @@ impl Setup {
         Permissions { grants, allowed: known }
     }
 
+    /// What commands of tools and of the context find in their environment.
+    #[must_use]
+    pub fn environment(&self) -> Environment {
+        Environment::allowed(secrets::all(), &self.config.tool_environment.value, &self.key_variables)
+    }
+
     /// The tools that work in this project, and of those that do not the ones that are granted. Results that are too long
     /// are kept whole in `output`. Reads the files of granted tools.
     #[must_use]
     pub fn toolbox(&self, items: &Items, permissions: &Permissions, output: Option<PathBuf>) -> Toolbox {
-        let hidden: Vec<&str> = VARIABLES.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        let private = std::env::var_os(PRIVATE).is_some_and(|value| !value.is_empty());
+        let private = secrets::var_os(PRIVATE).is_some_and(|value| !value.is_empty());
         Toolbox::new(Workshop {
             root: Root::new(&self.project.root),
-            environment: Environment::scrubbed(std::env::vars_os(), &hidden),
+            environment: self.environment(),
             spill: output,
             shadowed: shadowed(items),
             memory: self.layout.memory(),

@@ -39,6 +39,7 @@ struct MessageLine<'a> {
 
 pub(super) fn run(common: &Common, arguments: &AttachArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
+    setup.withdraw_keys();
     let id = find::thread(&setup, &arguments.id)?;
     let summary = Summary::read(&setup.layout.thread(&id), &id)?;
     let end = log::read_backward(&setup.layout.thread(&id).log(), None, 1)?.end;

@@ -22,6 +22,7 @@ mod transcript;
 mod trust;
 mod worker;
 
+use crate::app::secrets;
 use crate::config::Arguments;
 use crate::domain::{ModelRef, nearest};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -122,9 +123,17 @@ enum Subcommands {
     Highlight,
 }
 
+impl Subcommands {
+    /// Whether it may start a program that others say how to use, or a worker.
+    fn starts_processes(&self) -> bool {
+        matches!(self, Self::Run(_) | Self::Attach(_) | Self::Demo | Self::Context(_))
+    }
+}
+
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
+    secrets::begin();
     let Cli { common, open, command } = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => match misunderstood(&error) {
@@ -138,6 +147,9 @@ pub fn main() -> ExitCode {
     {
         let failure = Failure::usage(format!("{given} opens the workbench, and a command does something else"));
         return failure.hint("leave one of the two out; levain --help lists commands").report();
+    }
+    if command.as_ref().is_none_or(Subcommands::starts_processes) {
+        secrets::withdraw(&[]);
     }
     let result = match command {
         None => screen::open(&common, open),
@@ -158,7 +170,7 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Theme(arguments)) => look::theme(&common, &arguments),
         Some(Subcommands::Trust(arguments)) => trust::run(&common, &arguments),
         Some(Subcommands::Context(arguments)) => context::run(&common, &arguments),
-        Some(Subcommands::Worker(arguments)) => worker::run(&common, &arguments),
+        Some(Subcommands::Worker(arguments)) => Ok(worker::run(&common, &arguments)),
         Some(Subcommands::Highlight) => Ok(highlight::run()),
     };
     result.unwrap_or_else(|failure| failure.report())

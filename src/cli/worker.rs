@@ -1,15 +1,14 @@
 //! `levain worker`: runs one thread for screens to connect to. Started by levain itself, detached.
 
-use super::failure::Failure;
 use super::{Common, runtime};
-use crate::app::{Briefing, Setup, logging};
+use crate::app::{Briefing, Setup, logging, secrets};
 use crate::domain::ThreadId;
 use crate::domain::event::EndReason;
 use crate::store::thread::Summary;
 use crate::worker::host::{self, HostError};
 use crate::worker::launch::FirstLine;
 use clap::Args;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
@@ -21,16 +20,20 @@ pub(super) struct WorkerArguments {
     thread: ThreadId,
 }
 
-pub(super) fn run(common: &Common, arguments: &WorkerArguments) -> Result<ExitCode, Failure> {
+pub(super) fn run(common: &Common, arguments: &WorkerArguments) -> ExitCode {
     // A session of its own: what happens to the terminal does not happen to the worker. Fails only when this process
     // leads a group already, as it does when a person starts it by hand.
     let _leads_already = rustix::process::setsid();
     logging::to_stderr();
-    let result = runtime()?.block_on(work(common, arguments));
+    // Who starts it by hand has it in the environment.
+    let input = io::stdin();
+    let received = if input.is_terminal() { Ok(()) } else { secrets::receive(input.lock()) };
+    let result = received.and_then(|()| runtime().map_err(|failure| failure.message().to_owned()));
+    let result = result.and_then(|runtime| runtime.block_on(work(common, arguments)));
     if let Err(failure) = &result {
         say(&FirstLine::Failed(failure.clone()));
     }
-    Ok(if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String> {

@@ -100,6 +100,8 @@ pub struct Config {
     pub local_servers: Sourced<bool>,
     /// Folders with a `.ai` that belong to the system space, behind what the program brings.
     pub bundles: Option<Sourced<Vec<PathBuf>>>,
+    /// Variables that commands get beside those that are known to be harmless.
+    pub tool_environment: Sourced<Vec<String>>,
     /// What missing and bad signatures mean in each space.
     pub signatures: Sourced<Policies>,
     /// A keymap laid over the default one. `None`: `keymap.toml` beside the user's `config.toml`, if there is one.
@@ -118,6 +120,7 @@ impl Default for Config {
             orphan_seconds: Sourced::built_in(30),
             local_servers: Sourced::built_in(true),
             bundles: None,
+            tool_environment: Sourced::built_in(Vec::new()),
             signatures: Sourced::built_in(Policies::default()),
             keymap: None,
         }
@@ -153,6 +156,7 @@ impl Config {
             ("orphan_seconds", (self.orphan_seconds.value.to_string(), &self.orphan_seconds.source)),
             ("local_servers", (self.local_servers.value.to_string(), &self.local_servers.source)),
             ("bundles", bundles.unwrap_or_else(|| unset.clone())),
+            ("tool_environment", (self.tool_environment.value.join(","), &self.tool_environment.source)),
             ("signatures", (self.signatures.value.to_string(), &self.signatures.source)),
             ("keymap", keymap.unwrap_or(unset)),
         ];

@@ -148,6 +148,16 @@ pub(super) const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "tool_environment",
+        variable: "LEVAIN_TOOL_ENVIRONMENT",
+        in_project: false,
+        expects: "names of variables, for example [\"DOCKER_HOST\"]",
+        read: |config, given, source| {
+            config.tool_environment = Sourced { value: given.names()?, source };
+            Ok(())
+        },
+    },
+    Setting {
         name: "signatures",
         variable: "LEVAIN_SIGNATURES",
         in_project: false,
@@ -215,6 +225,21 @@ impl Given<'_> {
                 Some(below) => self.home.join(below),
                 None => self.folder.join(text),
             }),
+        }
+    }
+
+    /// Names of variables; in a variable they stand with commas between them.
+    fn names(&self) -> Result<Vec<String>, Wrong> {
+        let checked = |name: &str| {
+            let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+            if name.is_empty() || !name.chars().all(plain) { Err(Wrong) } else { Ok(name.to_owned()) }
+        };
+        match &self.written {
+            Written::Toml(value) => {
+                let all = value.as_array().ok_or(Wrong)?.iter();
+                all.map(|name| checked(name.get_ref().as_str().ok_or(Wrong)?)).collect()
+            }
+            Written::Variable(text) => text.split(',').map(|name| checked(name.trim())).collect(),
         }
     }
 

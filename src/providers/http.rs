@@ -8,6 +8,7 @@ use super::classify::category;
 use super::error_body::{self, Told};
 use super::network::{Batches, Network};
 use super::pause;
+use super::proxy::Proxies;
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::ports::{Clock, SystemClock};
 use futures_util::stream::{Stream, StreamExt, unfold};
@@ -34,6 +35,7 @@ const LARGEST_ERROR: usize = 64 * 1024;
 #[derive(Clone, Debug)]
 pub struct Http {
     silence: Duration,
+    proxies: Proxies,
     line: Arc<OnceLock<Line>>,
 }
 
@@ -55,20 +57,29 @@ pub(crate) struct Post {
 impl Http {
     #[must_use]
     pub fn new(silence: Duration) -> Self {
-        Self { silence, line: Arc::default() }
+        Self { silence, proxies: Proxies::default(), line: Arc::default() }
+    }
+
+    /// A client that goes through `proxies`.
+    #[must_use]
+    pub fn through(self, proxies: Proxies) -> Self {
+        Self { proxies, ..self }
     }
 
     /// The same client with another limit on silence.
     #[must_use]
     pub fn with_silence(&self, silence: Duration) -> Self {
-        Self { silence, line: Arc::clone(&self.line) }
+        Self { silence, proxies: self.proxies.clone(), line: Arc::clone(&self.line) }
     }
 
     fn line(&self) -> Result<&Line, CallError> {
         if let Some(line) = self.line.get() {
             return Ok(line);
         }
-        let client = Client::builder()
+        let client = self
+            .proxies
+            .lay_over(Client::builder())
+            .map_err(|error| no_client(&root_cause(&error)))?
             .connect_timeout(CONNECT_TIMEOUT)
             .redirect(reqwest::redirect::Policy::none())
             .tcp_nodelay(true)

@@ -9,6 +9,7 @@ use super::known::{self, Form, KNOWN, Known, Place};
 use super::openai_chat::OpenAiChat;
 use super::openai_responses::OpenAiResponses;
 use super::preview;
+use super::proxy::Proxies;
 use super::scripted::{self, LoadError, Scripted};
 use super::site::{Auth, Site};
 use super::text_calls::{TextCalls, in_words};
@@ -39,6 +40,8 @@ pub struct Settings {
     pub scenario_dir: PathBuf,
     /// How long a provider may send nothing.
     pub silence: Duration,
+    /// Proxies to go through, where the environment of this process does not say them all.
+    pub proxies: Proxies,
 }
 
 impl Settings {
@@ -59,11 +62,20 @@ impl Settings {
             preference: Preference::default(),
             scenario_dir: PathBuf::new(),
             silence: http::SILENCE,
+            proxies: Proxies::default(),
         }
     }
 }
 
 impl Settings {
+    /// Every variable that a key is or could be read from.
+    #[must_use]
+    pub fn key_variables(&self) -> Vec<String> {
+        let usual = VARIABLES.iter().flat_map(|(_, names)| names.iter().map(|name| (*name).to_owned()));
+        let filed = self.files.iter().filter(|file| file.space != Space::Project).flat_map(ProviderFile::key_variables);
+        usual.chain(filed).collect()
+    }
+
     /// Lays provider files of people over the bundled ones, nearest space first, and takes the keys from the variables
     /// they name. A project's file says nothing of keys and addresses: whoever wrote the project would get the key.
     /// Further bundles come after the bundled ones, as their items do.
@@ -135,7 +147,7 @@ pub fn is_scripted(model: &ModelRef) -> bool {
 impl Providers {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        let http = Arc::new(Http::new(settings.silence));
+        let http = Arc::new(Http::new(settings.silence).through(settings.proxies.clone()));
         Self { settings: Arc::new(settings), http }
     }
 

@@ -108,6 +108,12 @@ impl ProviderFile {
         any
     }
 
+    /// Every variable that the file names for a key.
+    pub fn key_variables(&self) -> impl Iterator<Item = String> {
+        let parts = std::iter::once(&self.base).chain(self.profiles.iter().map(|profile| &profile.part));
+        parts.filter_map(|part| part.key_variable.clone()).chain(self.env.iter().cloned())
+    }
+
     /// What holds for `model`: the first profile that matches, else the file itself.
     #[must_use]
     pub fn part(&self, model: &str) -> &Part {

@@ -6,7 +6,7 @@
 
 mod bash;
 mod builtin;
-mod environment;
+pub mod environment;
 mod fetch;
 mod files;
 mod kept;

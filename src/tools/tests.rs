@@ -45,7 +45,7 @@ impl Bench {
         let shadowed = shadowed.iter().map(|(id, file)| ((*id).to_owned(), (*file).to_owned())).collect();
         let toolbox = Toolbox::new(Workshop {
             root: Root::new(folder.path()),
-            environment: Environment::scrubbed(variables, &[]),
+            environment: Environment::allowed(variables, &[], &[]),
             spill: Some(folder.path().join("spill")),
             shadowed,
             memory: folder.path().join("memory.json"),

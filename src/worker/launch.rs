@@ -1,18 +1,21 @@
 //! Finding the worker of a thread, and starting one when there is none.
 //!
-//! A worker is this same program, started with its own session, without the terminal. It says on its standard output,
+//! A worker is this same program, started with its own session, without the terminal. It gets what is secret in the
+//! environment as the first line of its input. It says on its standard output,
 //! in one line, that it listens; everything else it has to say goes into `worker.log` in the thread's folder.
 
 use super::client::{Client, ConnectError};
 use super::host::socket_path;
 use crate::domain::ThreadId;
 use crate::store::Layout;
+use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
 /// A worker that has said nothing by then is given up.
@@ -49,6 +52,10 @@ pub struct Launcher {
     pub layout: Layout,
     /// Arguments for the worker besides project and thread.
     pub arguments: Vec<String>,
+    /// The whole environment of the worker. Others can read it, so it holds no secret.
+    pub environment: Vec<(OsString, OsString)>,
+    /// What of the environment is secret: one line, which the worker finds on its input.
+    pub secrets: SecretString,
 }
 
 impl Launcher {
@@ -93,10 +100,16 @@ impl Launcher {
             .arg("--thread")
             .arg(id.as_str())
             .args(&self.arguments)
-            .stdin(Stdio::null())
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn()?;
+        if let Some(mut input) = child.stdin.take() {
+            // A worker that has ended already says why on its output.
+            let _gone = input.write_all(format!("{}\n", self.secrets.expose_secret()).as_bytes()).await;
+        }
         let Some(output) = child.stdout.take() else { return Err(LaunchError::Failed("no output".into())) };
         let mut line = String::new();
         let mut reader = BufReader::new(output);

@@ -126,7 +126,8 @@ impl Home {
         Launch { command, columns: 100, rows: 30, answers: Answers::default() }
     }
 
-    /// The processes that were started here and still run, workers too: those whose environment names this folder.
+    /// The processes that were started here and still run, workers and tools too: those whose environment names this
+    /// folder, or that work in it. Where a process is closed to its own user, its command line or its parent tells.
     pub fn processes(&self) -> Vec<Pid> {
         let mark = [b"LEVAIN_TEST_HOME=", self.path().as_os_str().as_encoded_bytes()].concat();
         let mut found = Vec::new();
@@ -136,12 +137,31 @@ impl Home {
                 continue;
             };
             // Empty for a process that has ended and only waits to be reaped.
-            let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
-            if environment.split(|byte| *byte == 0).any(|variable| variable == mark) {
+            let environment = fs::read(entry.path().join("environ"));
+            let works_here = || fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd.starts_with(self.path()));
+            let ours = match &environment {
+                Ok(environment) => {
+                    environment.split(|byte| *byte == 0).any(|variable| variable == mark) || works_here()
+                }
+                Err(_) => self.is_told(&entry.path()),
+            };
+            if ours {
                 found.push(pid);
             }
         }
         found
+    }
+
+    /// Whether a process that shows nothing else is one of ours by its command line, or a child of this test.
+    fn is_told(&self, process: &Path) -> bool {
+        let line = fs::read(process.join("cmdline")).unwrap_or_default();
+        let named = String::from_utf8_lossy(&line).contains(self.path().to_string_lossy().as_ref());
+        let stat = fs::read_to_string(process.join("stat")).unwrap_or_default();
+        let parent = stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
+        let is_levain = stat.contains("(levain)");
+        // Tests run in processes of their own, so that no other test's child is meant.
+        let alone = std::env::var_os("NEXTEST").is_some();
+        !line.is_empty() && is_levain && (named || (alone && parent == Some(std::process::id())))
     }
 
     /// Waits until nothing that was started here runs any more.
