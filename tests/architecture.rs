@@ -443,3 +443,57 @@ fn allowed_paths_are_left_alone() {
     // The same behind all of that is still found.
     assert_found("src/domain/id.rs", &format!("{words}use crate::store;"), &[5]);
 }
+
+// ------------------------------------------------------------------------------------- one writer for people
+
+/// Where standard output and standard error may be named: the writer for people, the terminal that the screen draws on,
+/// and the log of workers. Everywhere else text would reach a terminal as it is.
+const WRITERS: &[&str] = &["src/app/people.rs", "src/terminal/tty.rs", "src/app/logging.rs"];
+
+/// Lines that write to standard output or standard error by themselves, tests left out.
+fn own_writers(source: &str) -> Vec<usize> {
+    let source = source.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
+    let tokens = tokens(source);
+    let word = |index: usize| match tokens.get(index) {
+        Some((Token::Word(word), _)) => word.as_str(),
+        _ => "",
+    };
+    let named = |index: usize| {
+        let bang = matches!(tokens.get(index + 1), Some((Token::Sign('!'), _)));
+        match word(index) {
+            "stdout" | "stderr" => {
+                let called = matches!(tokens.get(index + 1), Some((Token::Sign('('), _)));
+                let path = index > 0 && matches!(tokens.get(index - 1), Some((Token::Path, _)));
+                // A child's are its own: `.stdout(…)`.
+                path || (called && !matches!(tokens.get(index.wrapping_sub(1)), Some((Token::Sign('.'), _))))
+            }
+            "println" | "eprintln" | "eprint" | "dbg" => bang,
+            // Not `a.print != b`.
+            "print" => bang && matches!(tokens.get(index + 2), Some((Token::Sign('('), _))),
+            _ => false,
+        }
+    };
+    let mut lines: Vec<usize> = (0..tokens.len()).filter(|index| named(*index)).map(|index| tokens[index].1).collect();
+    lines.dedup();
+    lines
+}
+
+#[test]
+fn s06_people_are_written_to_in_one_place() {
+    let mut wrong = Vec::new();
+    for path in sources() {
+        let file = path.strip_prefix(root()).unwrap().to_str().unwrap();
+        if !WRITERS.contains(&file) {
+            let lines = own_writers(&fs::read_to_string(&path).unwrap());
+            wrong.extend(lines.into_iter().map(|line| format!("{file}:{line}")));
+        }
+    }
+    assert!(wrong.is_empty(), "these write past app::people, so that text could steer the terminal: {wrong:#?}");
+}
+
+#[test]
+fn s06_a_writer_is_found() {
+    let source = "use std::io::{self, stdout};\nfn a(c: &mut Command) {\n    c.stdout(x);\n    io::stdout().lock();\n    \
+                  std::io::stderr();\n    println!(\"x\");\n    stdout();\n}\n// stdout()\n";
+    assert_eq!(own_writers(source), [4, 5, 6, 7]);
+}

@@ -19,6 +19,7 @@ pub mod models;
 mod outside;
 mod pacer;
 mod pages;
+pub mod people;
 mod performer;
 pub mod plain;
 pub mod recording;

@@ -1,6 +1,7 @@
 //! The workbench without a screen: lines in, lines out. The same model, effects and workers; what is new is told by
 //! [`Narrator`], and nothing that was written is written over.
 
+use super::people;
 use super::performer::Performer;
 use super::reload::keymap;
 use super::run::{AppError, Opening, options};
@@ -147,7 +148,7 @@ fn print(text: &str) -> io::Result<()> {
     if text.is_empty() {
         return Ok(());
     }
-    let mut output = io::stdout().lock();
+    let mut output = people::out();
     output.write_all(text.as_bytes())?;
     output.flush()
 }

@@ -3,8 +3,9 @@
 
 use super::failure::{Failure, code};
 use super::find;
-use super::text::{harmless, json_line, plain, write_event, write_question};
+use super::text::{write_event, write_question};
 use super::{Common, runtime};
+use crate::app::people::{err, json_line, out};
 use crate::app::plain::read_lines;
 use crate::app::{Setup, Shutdown};
 use crate::domain::event::{Approve, CancelScope, Delta, PromptMode};
@@ -121,7 +122,7 @@ impl Attached {
                 Ok(command) => command,
                 Err(error) => {
                     let example = r#"{"name":"submit","text":"hello","mode":"steer"}"#;
-                    let _closed = writeln!(io::stderr(), "error: not a command: {error}\nhint: for example {example}");
+                    let _closed = writeln!(err(), "error: not a command: {error}\nhint: for example {example}");
                     return Ok(false);
                 }
             }
@@ -133,14 +134,14 @@ impl Attached {
             match self.approve(answer) {
                 Ok(command) => command,
                 Err(problem) => {
-                    let _closed = writeln!(io::stderr(), "error: {problem}\nhint: for example /approve 1 once");
+                    let _closed = writeln!(err(), "error: {problem}\nhint: for example /approve 1 once");
                     return Ok(false);
                 }
             }
         } else if let Some(word) = misspelt(line) {
             let hint =
                 "the commands here are /approve, /cancel and /compact; a blank before the line sends it as it is";
-            let _closed = writeln!(io::stderr(), "error: there is no command {}\nhint: {hint}", plain(word));
+            let _closed = writeln!(err(), "error: there is no command {word}\nhint: {hint}");
             return Ok(false);
         } else {
             Command::Submit { text: line.to_owned(), mode: PromptMode::Steer, images: named_in(line) }
@@ -177,7 +178,7 @@ impl Attached {
         {
             waiting.clone_from(&state.approvals);
         }
-        let mut output = io::stdout().lock();
+        let mut output = out();
         let result = if self.json {
             json_line(&mut output, &MessageLine { schema: "levain.worker/1", message })
         } else {
@@ -185,7 +186,7 @@ impl Attached {
                 .into_iter()
                 .try_for_each(|approval| {
                     let Approval { id, item, input, capability, preview, .. } = approval;
-                    writeln!(output, "▸ {} {}", harmless(&item), harmless(&input.to_string()))?;
+                    writeln!(output, "▸ {} {}", &item, &input.to_string())?;
                     write_question(&mut output, id, &item, &capability, preview.as_deref())
                 })
                 .and_then(|()| self.print(&mut output, message))
@@ -205,20 +206,20 @@ impl Attached {
             }
             FromWorker::Delta { delta: Delta::Text { text }, .. } => {
                 self.streamed = true;
-                output.write_all(harmless(text).as_bytes())
+                output.write_all(text.as_bytes())
             }
-            FromWorker::ToolOutput { text, .. } => output.write_all(harmless(text).as_bytes()),
+            FromWorker::ToolOutput { text, .. } => output.write_all(text.as_bytes()),
             FromWorker::Inflight { deltas, .. } => {
                 for delta in deltas {
                     if let Delta::Text { text } = delta {
                         self.streamed = true;
-                        output.write_all(harmless(text).as_bytes())?;
+                        output.write_all(text.as_bytes())?;
                     }
                 }
                 Ok(())
             }
-            FromWorker::Error { message, .. } => writeln!(output, "✗ {}", harmless(message)),
-            FromWorker::Refused { reason } => writeln!(output, "✗ {}", harmless(reason)),
+            FromWorker::Error { message, .. } => writeln!(output, "✗ {message}"),
+            FromWorker::Refused { reason } => writeln!(output, "✗ {reason}"),
             FromWorker::Hello { .. }
             | FromWorker::Ack { .. }
             | FromWorker::Delta { .. }

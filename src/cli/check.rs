@@ -2,7 +2,8 @@
 
 use super::Common;
 use super::failure::{Failure, code, written};
-use super::text::{harmless, json_line, several};
+use super::text::several;
+use crate::app::people::{json_line, out};
 use crate::app::{Setup, look_problems};
 use crate::domain::{Problem, Severity};
 use crate::items::{Hooks, check};
@@ -63,7 +64,7 @@ pub(super) fn run(common: &Common, arguments: &CheckArguments) -> Result<ExitCod
         return Err(Failure::usage(format!("there is no item at {}", path.display()))
             .hint("items lie in .ai/directives, .ai/knowledge and .ai/tools, settings of agents in .ai/config/agent"));
     }
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(out());
     let mut write = || -> io::Result<()> {
         let count = |severity| problems.iter().filter(|problem| problem.severity == severity).count();
         let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
@@ -73,7 +74,7 @@ pub(super) fn run(common: &Common, arguments: &CheckArguments) -> Result<ExitCod
             }
         } else {
             for problem in &problems {
-                writeln!(output, "{}: {}", problem.severity.word(), harmless(&problem.to_string()))?;
+                writeln!(output, "{}: {}", problem.severity.word(), &problem.to_string())?;
             }
             let (errors, warnings) = (several(errors, "error"), several(warnings, "warning"));
             writeln!(output, "{}: {errors}, {warnings}", several(looked, "item"))?;

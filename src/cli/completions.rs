@@ -2,9 +2,10 @@
 
 use super::Cli;
 use super::failure::{Failure, written};
+use crate::app::people::out;
 use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 #[derive(Debug, Args)]
@@ -17,6 +18,6 @@ pub(super) struct CompletionsArguments {
 pub(super) fn run(arguments: &CompletionsArguments) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     generate(arguments.shell, &mut Cli::command(), "levain", &mut script);
-    written(io::stdout().lock().write_all(&script))?;
+    written(out().write_all(&script))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -5,8 +5,8 @@
 
 use super::Common;
 use super::failure::{Failure, written};
-use super::text::{harmless, json_line};
 use crate::app::Setup;
+use crate::app::people::{err, json_line, out};
 use crate::config::Source;
 use crate::domain::{Space, nearest};
 use clap::Args;
@@ -59,17 +59,17 @@ pub(super) fn run(common: &Common, arguments: &ConfigArguments) -> Result<ExitCo
         return Err(Failure::usage(format!("there is no setting `{asked}`")).hint(hint));
     }
     for problem in &setup.problems {
-        let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
+        let _closed = writeln!(err(), "{}: {problem}", problem.severity.word());
     }
     let width = shown.iter().map(|line| line.key.chars().count()).max().unwrap_or_default();
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(out());
     let mut write = || -> io::Result<()> {
         for line in &shown {
             if arguments.json {
                 json_line(&mut output, line)?;
             } else {
                 let value = line.value.as_str().map_or_else(|| line.value.to_string(), ToOwned::to_owned);
-                writeln!(output, "{:<width$}  {}  ({})", line.key, harmless(&value), harmless(&line.origin))?;
+                writeln!(output, "{:<width$}  {}  ({})", line.key, &value, &line.origin)?;
             }
         }
         output.flush()

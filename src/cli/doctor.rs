@@ -2,7 +2,7 @@
 
 use super::Common;
 use super::failure::{Failure, code, written};
-use super::text::json_line;
+use crate::app::people::{json_line, out};
 use crate::app::{Setup, ThemeSource, look_problems};
 use crate::config::{FoundBy, ThemeChoice, Trust};
 use crate::domain::Severity;
@@ -74,7 +74,7 @@ pub(super) fn run(common: &Common, arguments: &DoctorArguments) -> Result<ExitCo
         }
         Err(error) => findings.add("settings", Health::Error, error.to_string(), None),
     }
-    let mut output = io::stdout().lock();
+    let mut output = out();
     for finding in &findings.0 {
         written(if arguments.json { json_line(&mut output, finding) } else { write_finding(&mut output, finding) })?;
     }

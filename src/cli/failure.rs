@@ -1,6 +1,7 @@
 //! The edge: an error becomes a sentence, a hint where there is one, and an exit code.
 
 use crate::app::BriefingError;
+use crate::app::people::err;
 use crate::app::setup::SetupError;
 use crate::ports::StoreError;
 use std::io::{self, Write};
@@ -45,7 +46,7 @@ impl Failure {
 
     /// Prints what went wrong.
     pub(super) fn report(&self) -> ExitCode {
-        let mut output = io::stderr().lock();
+        let mut output = err();
         // Without a standard error there is nobody to tell.
         let _closed = writeln!(output, "error: {}", self.message);
         if let Some(hint) = &self.hint {

@@ -3,8 +3,9 @@
 use super::Common;
 use super::check::Told;
 use super::failure::{Failure, written};
-use super::text::{harmless, json_line, plain};
+use crate::app::people::{err, json_line, out};
 use crate::app::{Setup, built_in};
+use crate::domain::letters::visible;
 use crate::domain::{KnownTool, Problem, Severity};
 use crate::items::search::{Card, Hit, Query, Scope, search};
 use crate::items::signature::Verdict;
@@ -138,7 +139,7 @@ pub(super) fn run(common: &Common, arguments: &ItemsArguments) -> Result<ExitCod
     let query = if arguments.query.is_empty() { None } else { Some(read(&asked)?) };
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     let items = setup.items();
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(out());
     let mut write = || -> io::Result<()> {
         match &query {
             Some(query) => write_results(&mut output, &items, &asked, query, arguments)?,
@@ -148,7 +149,7 @@ pub(super) fn run(common: &Common, arguments: &ItemsArguments) -> Result<ExitCod
     };
     written(write())?;
     for problem in items.problems() {
-        let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
+        let _closed = writeln!(err(), "{}: {problem}", problem.severity.word());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -157,7 +158,7 @@ fn read(query: &str) -> Result<Query, Failure> {
     Query::parse(query).map_err(|bad| {
         let arrow = " ".repeat(bad.letter.saturating_sub(1));
         // A line of its own, so that the place can be seen.
-        let place = format!("{}\n      {arrow}^", plain(query).replace(char::is_whitespace, " "));
+        let place = format!("{}\n      {arrow}^", visible(query).replace(char::is_whitespace, " "));
         Failure::usage(bad.to_string()).hint(place)
     })
 }
@@ -209,20 +210,20 @@ fn write_results(
             let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
             let cut: String = words.chars().take(SHOWN).collect();
             let more = if cut.len() < words.len() { "…" } else { "" };
-            writeln!(output, "           {}{more}", harmless(&cut))?;
+            writeln!(output, "           {}{more}", &cut)?;
         }
     }
     output.flush()?;
     let fits = |tool: &KnownTool| scope.holds(Kind::Tool, &tool.item) && query.score(&card(tool)).is_some();
     let tools: Vec<String> = built_in(items).into_iter().filter(fits).map(|tool| tool.item).collect();
-    let mut note = io::stderr().lock();
+    let mut note = err();
     if end < hits.len() {
         let _closed = writeln!(note, "{} items fit; --offset {end} shows the next", hits.len());
     }
     if !tools.is_empty() {
         let _closed = writeln!(note, "built-in tools that fit: {}", tools.join(", "));
     } else if hits.is_empty() {
-        let _closed = writeln!(note, "no item fits `{}`", plain(asked));
+        let _closed = writeln!(note, "no item fits `{}`", visible(asked));
     }
     Ok(())
 }
@@ -281,8 +282,8 @@ fn line<'a>(items: &Items, found: Found<'a>) -> ItemLine<'a> {
 fn write_row(output: &mut impl Write, items: &Items, found: Found<'_>, shadowed_by: Option<&Item>) -> io::Result<()> {
     let Where { space, path } = place(items, found.item);
     let path = path.unwrap_or(BUILT_IN);
-    let (kind, id) = (found.item.kind.word(), harmless(found.item.id.as_str()));
-    write!(output, "{kind:<9}  {id:<36}  {space:<8}  {}", harmless(path))?;
+    let (kind, id) = (found.item.kind.word(), found.item.id.as_str());
+    write!(output, "{kind:<9}  {id:<36}  {space:<8}  {path}")?;
     let shadows: Vec<String> = found.shadows.iter().map(|item| place(items, item).space).collect();
     if !shadows.is_empty() {
         write!(output, "  (hides {})", shadows.join(", "))?;

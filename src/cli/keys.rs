@@ -2,12 +2,12 @@
 
 use super::Common;
 use super::failure::{Failure, written};
-use super::text::json_line;
 use crate::app::Setup;
+use crate::app::people::{err, json_line, out};
 use crate::items::signature::{KeyError, SigningKey, TrustStore, fingerprint, read_public};
 use clap::{Args, Subcommand};
 use serde::Serialize;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -83,9 +83,9 @@ pub(super) fn run(common: &Common, arguments: &KeysArguments) -> Result<ExitCode
             let pem = read_public(file).map_err(failed)?;
             let space = if *here { project_space(&setup) } else { space };
             let path = TrustStore::trust(&space, &pem, owner).map_err(failed)?;
-            written(writeln!(io::stdout(), "trusting {} of {owner}: {}", fingerprint(&pem), path.display()))?;
+            written(writeln!(out(), "trusting {} of {owner}: {}", fingerprint(&pem), path.display()))?;
             if *here && !setup.trust().allows() {
-                let _closed = writeln!(io::stderr(), "it counts once you trust the project: levain trust");
+                let _closed = writeln!(err(), "it counts once you trust the project: levain trust");
             }
         }
         KeysCommand::List { json } => list(&setup, &space, *json)?,
@@ -97,17 +97,17 @@ pub(super) fn run(common: &Common, arguments: &KeysArguments) -> Result<ExitCode
 fn own(key: &SigningKey, space: &Path, owner: &str, done: &str) -> Result<(), Failure> {
     TrustStore::trust(space, key.public_pem(), owner).map_err(|error| Failure::new(error.to_string()))?;
     let folder = space.join("config/keys/signing");
-    written(writeln!(io::stdout(), "{done} the key {} in {}", key.fingerprint(), folder.display()))
+    written(writeln!(out(), "{done} the key {} in {}", key.fingerprint(), folder.display()))
 }
 
 fn list(setup: &Setup, user: &Path, json: bool) -> Result<(), Failure> {
     let own = SigningKey::load(user).ok().map(|key| key.fingerprint());
-    let mut output = io::stdout().lock();
+    let mut output = out();
     let mut any = false;
     for (space, folder) in [("project", project_space(setup)), ("user", user.to_owned())] {
         let (store, errors) = TrustStore::read(&[folder]);
         for error in errors {
-            let _closed = writeln!(io::stderr(), "warning: {error}");
+            let _closed = writeln!(err(), "warning: {error}");
         }
         for key in store.iter() {
             any = true;
@@ -129,7 +129,7 @@ fn list(setup: &Setup, user: &Path, json: bool) -> Result<(), Failure> {
         }
     }
     if !any && !json {
-        let _closed = writeln!(io::stderr(), "no keys yet; make one with: levain keys generate");
+        let _closed = writeln!(err(), "no keys yet; make one with: levain keys generate");
     }
     Ok(())
 }

@@ -2,13 +2,13 @@
 
 use super::Common;
 use super::failure::{Failure, written};
-use super::text::harmless;
+use crate::app::people::{err, out};
 use crate::app::{self, Setup, ThemeSource};
 use crate::config::ThemeChoice;
 use crate::ui::Theme;
 use clap::Args;
 use std::fs;
-use std::io::{self, Write};
+use std::io::Write;
 use std::process::ExitCode;
 
 #[derive(Debug, Args)]
@@ -23,11 +23,11 @@ pub(super) fn keymap(common: &Common) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     let (keymap, mistakes) = app::keymap(&setup);
     for problem in &mistakes {
-        let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
+        let _closed = writeln!(err(), "{}: {problem}", problem.severity.word());
     }
-    let own = harmless(&setup.keymap_file().display().to_string()).into_owned();
+    let own = setup.keymap_file().display().to_string();
     written(write!(
-        io::stdout().lock(),
+        out(),
         "# The keys that hold, in the form of {own}.\n# What stands in that file goes before what is built in; \
          `command = \"none\"` takes a key away.\n{}",
         keymap.to_toml()
@@ -40,13 +40,13 @@ pub(super) fn theme(common: &Common, arguments: &ThemeArguments) -> Result<ExitC
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     let themes = ThemeSource::new(&setup);
     let Some(name) = &arguments.name else {
-        let mut output = io::stdout().lock();
+        let mut output = out();
         for name in themes.names() {
             let used = setup.config.theme.value == ThemeChoice::Named(name.clone());
             let file = themes.file(&name);
             let place = if file.exists() { file.display().to_string() } else { "built in".to_owned() };
             let line = format!("{name:<16} {place}{}", if used { ", used" } else { "" });
-            written(writeln!(output, "{}", harmless(&line)))?;
+            written(writeln!(output, "{}", &line))?;
         }
         return Ok(ExitCode::SUCCESS);
     };
@@ -54,6 +54,6 @@ pub(super) fn theme(common: &Common, arguments: &ThemeArguments) -> Result<ExitC
     let text = own.as_deref().or_else(|| Theme::text(name)).ok_or_else(|| {
         Failure::usage(format!("there is no theme `{name}`")).hint(format!("there are {}", themes.names().join(", ")))
     })?;
-    written(write!(io::stdout().lock(), "{}", harmless(text)))?;
+    written(write!(out(), "{text}"))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -22,12 +22,13 @@ mod transcript;
 mod trust;
 mod worker;
 
-use crate::app::secrets;
+use crate::app::{people, secrets};
 use crate::config::Arguments;
 use crate::domain::{ModelRef, nearest};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
-use failure::Failure;
+use failure::{Failure, code};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -134,11 +135,12 @@ impl Subcommands {
 #[must_use]
 pub fn main() -> ExitCode {
     secrets::begin();
+    people::tell_panics();
     let Cli { common, open, command } = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => match misunderstood(&error) {
             Some(failure) => return failure.report(),
-            None => error.exit(),
+            None => return told(&error),
         },
     };
     let is_demo = matches!(command, Some(Subcommands::Demo));
@@ -174,6 +176,15 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Highlight) => Ok(highlight::run()),
     };
     result.unwrap_or_else(|failure| failure.report())
+}
+
+/// Prints what clap says: help, or what is wrong with the command line, whose words may be anything.
+fn told(error: &clap::Error) -> ExitCode {
+    let text = error.render();
+    let is_help = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+    // A reader that went away is told nothing.
+    let _gone = if is_help { people::out().help(&text) } else { write!(people::err(), "{text}") };
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(code::USAGE))
 }
 
 /// What to say of words that clap takes for a directive with too much behind it.

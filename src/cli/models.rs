@@ -1,10 +1,10 @@
 //! `levain models`: what can be asked, and what is missing where it cannot.
 
 use super::failure::{Failure, written};
-use super::text::{harmless, json_line};
 use super::{Common, runtime};
 use crate::app::Setup;
 use crate::app::models::Row;
+use crate::app::people::{json_line, out};
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ pub(super) fn run(common: &Common, arguments: &ModelsArguments) -> Result<ExitCo
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     let rows = runtime()?.block_on(setup.models.rows());
     let width = rows.iter().map(|row| row.model.to_string().chars().count()).max().unwrap_or_default();
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(out());
     let mut write = || -> io::Result<()> {
         for row in &rows {
             if arguments.json {
@@ -56,10 +56,10 @@ fn write_row(output: &mut impl Write, row: &Row, width: usize) -> io::Result<()>
     writeln!(
         output,
         "{:<width$}  {:>7}  {:>13}  {:<24} {}",
-        harmless(&row.model.to_string()),
+        &row.model.to_string(),
         window,
         price,
         row.tiers.join(", "),
-        harmless(missing)
+        missing
     )
 }

@@ -3,6 +3,7 @@
 use super::failure::{Failure, code, written};
 use super::text;
 use super::{Common, runtime};
+use crate::app::people::{err, is_watched, json_line, out};
 use crate::app::setup::SetupError;
 use crate::app::{Briefing, Setup, Shutdown, capability, logging};
 use crate::domain::event::{CancelScope, Delta, Denial, PromptMode};
@@ -118,20 +119,20 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
     let setup = Setup::gather(common.project.as_deref(), common.arguments(arguments.directive.clone()))?;
     setup.withdraw_keys();
     for problem in &setup.problems {
-        let _closed = writeln!(io::stderr(), "warning: {problem}");
+        let _closed = writeln!(err(), "warning: {problem}");
     }
     let directive = setup.directive().to_owned();
     let items = setup.items();
     let briefing = Briefing::prepare(&setup, &directive, Some(arguments.inputs()))?;
     for problem in &briefing.problems {
-        let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
+        let _closed = writeln!(err(), "{}: {problem}", problem.severity.word());
     }
     let prompt = arguments.prompt()?;
     logging::to_file(setup.dirs.state.join("levain.log"));
     runtime()?.block_on(async {
         let chosen = setup.choose_found(&items, &directive).await.map_err(SetupError::from)?;
         if let Some(notice) = &chosen.notice {
-            let _closed = writeln!(io::stderr(), "warning: {notice}");
+            let _closed = writeln!(err(), "warning: {notice}");
         }
         hosted(&setup, arguments, (directive, &items), briefing, prompt, chosen.model).await
     })
@@ -183,7 +184,7 @@ async fn hosted(
         limit: None,
         approvals: Vec::new(),
     };
-    let live = !arguments.json && io::stdout().is_terminal();
+    let live = !arguments.json && is_watched();
     let images = arguments.image.iter().map(|file| absolute(file)).collect();
     let submit = Command::Submit { text: prompt, mode: PromptMode::FollowUp, images };
     let watch = watch(&mut client, submit, live, &mut result);
@@ -238,8 +239,8 @@ async fn watch(client: &mut Client, submit: Command, live: bool, result: &mut Ru
         match message {
             Some(FromWorker::Event { record, .. }) => heard(&record.event, live, result),
             Some(FromWorker::Delta { delta: Delta::Text { text }, .. }) if live => {
-                let mut output = io::stdout().lock();
-                let _reader_gone = output.write_all(text::harmless(&text).as_bytes()).and_then(|()| output.flush());
+                let mut output = out();
+                let _reader_gone = output.write_all(text.as_bytes()).and_then(|()| output.flush());
             }
             Some(FromWorker::State(state)) => (result.status, result.cost) = (state.status, state.cost),
             Some(FromWorker::Error { id, message }) => {
@@ -269,14 +270,14 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         Event::CognitionOut { text, stop, .. } => {
             result.result.clone_from(text);
             if let (true, Some(mark)) = (live, text::stop_mark(stop)) {
-                let _closed = writeln!(io::stderr(), "\n[{mark}]");
+                let _closed = writeln!(err(), "\n[{mark}]");
             }
         }
         Event::ErrorClassified { error, .. } => result.error = Some(error.message.clone()),
         Event::RetryScheduled { attempt, delay_ms, .. } if live => {
             let seconds = delay_ms.div_ceil(1_000);
             let reason = result.error.as_deref().unwrap_or("the answer was cut off");
-            let _closed = writeln!(io::stderr(), "\n{reason}: attempt {attempt} in {seconds} s");
+            let _closed = writeln!(err(), "\n{reason}: attempt {attempt} in {seconds} s");
         }
         Event::PermissionDenied { capability, reason: Denial::Unattended, .. } => {
             if !result.approvals.contains(capability) {
@@ -339,27 +340,26 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
 }
 
 fn finish(result: &RunResult, json: bool, live: bool, interrupted: bool) -> Result<ExitCode, Failure> {
-    let mut output = io::stdout().lock();
+    let mut output = out();
     if json {
-        written(text::json_line(&mut output, result))?;
+        written(json_line(&mut output, result))?;
     } else if live {
         written(writeln!(output))?;
     } else if result.status == Status::Completed && (result.outputs.is_none() || !result.result.trim().is_empty()) {
         written(writeln!(output, "{}", result.result))?;
     }
     if let (false, Some(outputs)) = (json, &result.outputs) {
-        written(writeln!(output, "{}", text::harmless(&format!("{outputs:#}"))))?;
+        written(writeln!(output, "{}", &format!("{outputs:#}")))?;
     }
     if let (false, Some(error)) = (json, &result.error) {
-        let _closed = writeln!(io::stderr(), "error: {error}");
+        let _closed = writeln!(err(), "error: {error}");
         if result.status == Status::Suspended {
-            let _closed =
-                writeln!(io::stderr(), "hint: levain attach {} is where it takes a message", result.thread_id);
+            let _closed = writeln!(err(), "hint: levain attach {} is where it takes a message", result.thread_id);
         }
     }
     for capability in &result.approvals {
         let _closed = writeln!(
-            io::stderr(),
+            err(),
             "error: `{capability}` needs an approval, and nobody could be asked\nhint: levain run --allow {capability} …"
         );
     }

@@ -1,12 +1,13 @@
 //! `levain [DIRECTIVE]`: the workbench.
 
 use super::failure::Failure;
-use super::text::plain;
 use super::{Common, Open, find, near_command, runtime, until_left};
+use crate::app::people::out;
 use crate::app::setup::SetupError;
 use crate::app::{self, Briefing, BriefingError, Opening, Recording, Setup, logging, recording};
 use crate::config::Dirs;
 use crate::domain::ThreadId;
+use crate::domain::letters::visible;
 use crate::providers::is_scripted;
 use crate::terminal::{Tty, guard};
 use std::io::{self, IsTerminal, Write as _};
@@ -102,7 +103,7 @@ fn open_with(common: &Common, open: Open, recording: Option<Recording>) -> Resul
 /// `text` as one word of a shell's.
 fn quoted(text: &str) -> String {
     let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | '+' | ',' | '~');
-    let text = plain(text);
+    let text = visible(text);
     if text.chars().all(is_plain) { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
@@ -123,7 +124,7 @@ fn tell_way_back(setup: &Setup, common: &Common, thread: Option<(ThreadId, bool)
     };
     let goes_on = if works { " goes on without you" } else { "" };
     // Who closed the terminal needs no way back.
-    let _gone = writeln!(io::stdout(), "{thread}{goes_on}. Back to it: levain{project} --continue {thread}");
+    let _gone = writeln!(out(), "{thread}{goes_on}. Back to it: levain{project} --continue {thread}");
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 
 use super::Common;
 use super::failure::{Failure, code, written};
-use super::text::json_line;
 use crate::app::Setup;
+use crate::app::people::{err, json_line, out};
 use crate::items::signature::{self, Signature, SigningKey};
 use clap::Args;
 use serde::Serialize;
@@ -51,7 +51,7 @@ pub(super) fn run(common: &Common, arguments: &SignArguments) -> Result<ExitCode
 }
 
 fn tell(path: &Path, signed: &Result<Signature, String>, json: bool) -> io::Result<()> {
-    let mut output = io::stdout().lock();
+    let mut output = out();
     match (signed, json) {
         (_, true) => {
             let signature = signed.as_ref().ok();
@@ -67,6 +67,6 @@ fn tell(path: &Path, signed: &Result<Signature, String>, json: bool) -> io::Resu
             json_line(&mut output, &line)
         }
         (Ok(signature), false) => writeln!(output, "signed {} by {}", path.display(), signature.fingerprint),
-        (Err(error), false) => writeln!(io::stderr(), "error: {error}"),
+        (Err(error), false) => writeln!(err(), "error: {error}"),
     }
 }

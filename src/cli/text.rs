@@ -3,8 +3,7 @@
 use crate::domain::event::StopReason;
 use crate::domain::{Event, Record};
 use serde::Serialize;
-use std::borrow::Cow;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
 /// A line of `--json` output about an event.
 #[derive(Serialize)]
@@ -20,44 +19,21 @@ impl EventLine<'_> {
     pub(super) const SCHEMA: &'static str = "levain.event/1";
 }
 
-/// Writes one JSON value a line.
-pub(super) fn json_line(output: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *output, value)?;
-    output.write_all(b"\n")
-}
-
-/// Text for the terminal: what a model, a tool or a file wrote cannot steer it. Pipes get the text as it is.
-pub(super) fn harmless(text: &str) -> Cow<'_, str> {
-    if io::stdout().is_terminal() { plain(text) } else { Cow::Borrowed(text) }
-}
-
-/// `text` with its control characters made visible.
-pub(super) fn plain(text: &str) -> Cow<'_, str> {
-    let steers = |letter: char| {
-        (letter.is_control() && !matches!(letter, '\n' | '\t'))
-            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
-    };
-    if !text.contains(steers) {
-        return Cow::Borrowed(text);
-    }
-    Cow::Owned(text.chars().map(|letter| if steers(letter) { '\u{fffd}' } else { letter }).collect())
-}
-
 /// Writes what a person wants to read of an event; most events are bookkeeping and write nothing.
 pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<()> {
     match event {
         Event::CognitionIn { text, .. } => {
-            writeln!(output, "› {}\n", harmless(text).replace('\n', "\n  "))
+            writeln!(output, "› {}\n", text.replace('\n', "\n  "))
         }
         Event::CognitionOut { text, stop, .. } => {
-            writeln!(output, "{}", harmless(text.trim_end()))?;
+            writeln!(output, "{}", text.trim_end())?;
             if let Some(mark) = stop_mark(stop) {
-                writeln!(output, "[{}]", harmless(&mark))?;
+                writeln!(output, "[{}]", &mark)?;
             }
             writeln!(output)
         }
         Event::ToolCallStart { tool, item, input, .. } => {
-            writeln!(output, "▸ {} {}", harmless(item.as_ref().unwrap_or(tool)), harmless(&input.to_string()))
+            writeln!(output, "▸ {} {}", item.as_ref().unwrap_or(tool), &input.to_string())
         }
         Event::ApprovalRequested { id, item, capability, preview, .. } => {
             write_question(output, *id, item, capability, preview.as_deref())
@@ -65,14 +41,14 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
         Event::ApprovalGiven { id, decision } => writeln!(output, "· approval {id}: {decision:?}\n"),
         Event::ShellStarted { command, shared, .. } => {
             let sign = if *shared { "!" } else { "!!" };
-            writeln!(output, "▸ {sign} {}", harmless(command))
+            writeln!(output, "▸ {sign} {command}")
         }
         Event::ToolCallResult { output: result, error, .. } | Event::ShellEnded { output: result, error, .. } => {
             let mark = if error.is_some() { "✗" } else { "✓" };
-            writeln!(output, "{mark} {}\n", harmless(result).replace('\n', "\n  "))
+            writeln!(output, "{mark} {}\n", result.replace('\n', "\n  "))
         }
         Event::ErrorClassified { error, .. } => {
-            writeln!(output, "✗ {} ({})", harmless(&error.message), harmless(&error.code))
+            writeln!(output, "✗ {} ({})", &error.message, &error.code)
         }
         Event::RetryScheduled { attempt, delay_ms, .. } => {
             writeln!(output, "  attempt {attempt} in {} s\n", delay_ms.div_ceil(1_000))
@@ -80,22 +56,22 @@ pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<
         Event::Limit { code, current, maximum } => {
             writeln!(output, "✗ limit reached: {} ({current}/{maximum})\n", code.code())
         }
-        Event::ThreadSuspended { reason, .. } => writeln!(output, "○ suspended: {}\n", harmless(reason)),
+        Event::ThreadSuspended { reason, .. } => writeln!(output, "○ suspended: {reason}\n"),
         Event::ContextCompacted { summarised, dropped, reason, .. } => {
-            let why = reason.as_ref().map(|reason| format!(": {}", harmless(reason))).unwrap_or_default();
+            let why = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
             writeln!(output, "· room was made: {summarised} messages summarised, {dropped} left out{why}\n")
         }
         Event::TurnCancelled { .. } => writeln!(output, "[stopped]\n"),
-        Event::ThreadError { error, .. } => writeln!(output, "✗ {}\n", harmless(error)),
+        Event::ThreadError { error, .. } => writeln!(output, "✗ {error}\n"),
         Event::LogRepaired { cut_bytes, at_offset } => {
             writeln!(output, "! a torn last line was cut off the log ({cut_bytes} bytes at {at_offset})\n")
         }
         Event::ModelChanged { model } => writeln!(output, "· model is now {model}\n"),
         Event::PersonaChanged { persona: Some(persona) } => {
-            writeln!(output, "· persona is now {}\n", harmless(&persona.name))
+            writeln!(output, "· persona is now {}\n", &persona.name)
         }
         Event::PersonaChanged { persona: None } => writeln!(output, "· no persona any more\n"),
-        Event::Notice { text } => writeln!(output, "! {}\n", harmless(text)),
+        Event::Notice { text } => writeln!(output, "! {text}\n"),
         Event::ThreadStarted { .. }
         | Event::ClockJumped { .. }
         | Event::WorkerStarted { .. }
@@ -137,9 +113,9 @@ pub(super) fn write_question(
     preview: Option<&str>,
 ) -> io::Result<()> {
     if let Some(preview) = preview {
-        writeln!(output, "{}", harmless(preview))?;
+        writeln!(output, "{preview}")?;
     }
-    writeln!(output, "? approval {id}: {} (needs {})", harmless(item), harmless(capability))?;
+    writeln!(output, "? approval {id}: {item} (needs {capability})")?;
     writeln!(output, "  answer with /approve {id} once, thread, always or deny\n")
 }
 
@@ -158,15 +134,4 @@ pub(super) fn stop_mark(stop: &StopReason) -> Option<String> {
 /// `1 error`, `2 errors`.
 pub(super) fn several(count: usize, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_cannot_steer_the_terminal() {
-        assert_eq!(plain("a\x1b[2Jb\u{202e}c\td\n\u{9b}1m"), "a\u{fffd}[2Jb\u{fffd}c\td\n\u{fffd}1m");
-        assert!(matches!(plain("plain é 漢字"), Cow::Borrowed(_)));
-    }
 }

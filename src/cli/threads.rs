@@ -3,8 +3,8 @@
 use super::Common;
 use super::failure::{Failure, written};
 use super::find;
-use super::text::{harmless, json_line};
 use crate::app::Setup;
+use crate::app::people::{err, json_line, out};
 use crate::domain::{Cost, ModelRef, Status, ThreadId, ThreadKind, Timestamp, Waiting};
 use crate::store::registry::ThreadEntry;
 use clap::Args;
@@ -44,7 +44,7 @@ struct ThreadLine<'a> {
 pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     let threads = find::threads(&setup, arguments.most)?;
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(out());
     let mut write = || -> io::Result<()> {
         for entry in &threads {
             if arguments.json {
@@ -57,7 +57,7 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
     };
     written(write())?;
     if threads.is_empty() && !arguments.json {
-        let _closed = writeln!(io::stderr(), "no threads in {} yet", setup.layout.project().display());
+        let _closed = writeln!(err(), "no threads in {} yet", setup.layout.project().display());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -90,7 +90,7 @@ fn write_row(output: &mut impl Write, entry: &ThreadEntry, now: Timestamp) -> io
         turns,
         if turns == 1 { "turn " } else { "turns" },
         entry.cost.spend.to_string(),
-        harmless(&entry.title)
+        &entry.title
     )
 }
 

@@ -2,10 +2,11 @@
 
 use super::failure::{Failure, written};
 use super::find;
-use super::text::{EventLine, json_line, write_event};
+use super::text::{EventLine, write_event};
 use super::{Common, runtime};
 use crate::app::Setup;
 use crate::app::export::{self, ExportError};
+use crate::app::people::{json_line, out};
 use crate::domain::Record;
 use crate::store::log;
 use crate::workbench::ExportForm;
@@ -55,7 +56,7 @@ pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<Ex
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     let id = find::thread(&setup, &arguments.id)?;
     if let Some(form) = arguments.export {
-        return match export::write(&setup.layout, &id, form.into(), &mut io::stdout().lock()) {
+        return match export::write(&setup.layout, &id, form.into(), &mut out()) {
             Ok(()) => Ok(ExitCode::SUCCESS),
             Err(ExportError::Io(error)) => written(Err(error)).map(|()| ExitCode::SUCCESS),
             Err(ExportError::Store(error)) => Err(error.into()),
@@ -93,7 +94,7 @@ pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<Ex
 
 /// Prints one event; false when nobody reads any more.
 fn print(record: &Record, offset: u64, json: bool) -> Result<bool, Failure> {
-    let mut output = io::stdout().lock();
+    let mut output = out();
     let result = if json {
         json_line(&mut output, &EventLine { schema: EventLine::SCHEMA, offset, record })
     } else {

@@ -2,8 +2,8 @@
 
 use super::Common;
 use super::failure::{Failure, written};
-use super::text::{harmless, json_line};
 use crate::app::Setup;
+use crate::app::people::{json_line, out};
 use crate::config::{Trust, trust::Runnable};
 use clap::Args;
 use serde::Serialize;
@@ -80,16 +80,16 @@ fn tell(root: &Path, trust: &Trust, given: bool, json: bool) -> io::Result<()> {
         Trust::Unreadable { reason } => ("unreadable", &[], reason.clone()),
     };
     let differs: &[String] = if let Trust::Changed(_, differs) = trust { differs } else { &[] };
-    let mut output = io::stdout().lock();
+    let mut output = out();
     if json {
         return json_line(&mut output, &TrustLine { schema: "levain.trust/1", project: root, status, files, differs });
     }
     writeln!(output, "{} {sentence}", root.display())?;
     for file in files {
-        writeln!(output, "  .ai/{}", harmless(file))?;
+        writeln!(output, "  .ai/{file}")?;
     }
     for different in differs {
-        writeln!(output, "  {}", harmless(different))?;
+        writeln!(output, "  {different}")?;
     }
     Ok(())
 }

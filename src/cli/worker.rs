@@ -1,6 +1,7 @@
 //! `levain worker`: runs one thread for screens to connect to. Started by levain itself, detached.
 
 use super::{Common, runtime};
+use crate::app::people;
 use crate::app::{Briefing, Setup, logging, secrets};
 use crate::domain::ThreadId;
 use crate::domain::event::EndReason;
@@ -80,7 +81,7 @@ async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String
 
 /// Tells the one who started this process.
 fn say(line: &FirstLine) {
-    let mut output = io::stdout().lock();
+    let mut output = people::wire();
     let json = serde_json::to_string(line).unwrap_or_default();
     // Whoever started this may be gone already.
     let _gone = writeln!(output, "{json}").and_then(|()| output.flush());

@@ -13,6 +13,7 @@ pub mod held;
 pub mod id;
 pub mod image;
 pub mod input;
+pub mod letters;
 pub mod message;
 pub mod persona;
 pub mod policy;

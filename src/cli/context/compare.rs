@@ -3,9 +3,9 @@
 use super::Draft;
 use super::subject::named;
 use crate::app::Setup;
+use crate::app::people::{json_line, out};
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
-use crate::cli::text::{harmless, json_line};
 use crate::context::diff::{Change, Difference, LayerChange, Word, difference, near};
 use crate::context::words::kind;
 use crate::domain::LayerKind;
@@ -45,7 +45,7 @@ pub(super) fn run(common: &Common, arguments: &DiffArguments) -> Result<ExitCode
     let (before, old) = named(&setup, &arguments.before, &arguments.draft)?;
     let (after, new) = named(&setup, &arguments.after, &arguments.draft)?;
     let difference = difference(&old, &new);
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(out());
     let mut write = || -> io::Result<()> {
         if arguments.json {
             let shown = ContextDiff {
@@ -74,18 +74,18 @@ pub(super) fn write_difference(
     for change in &difference.layers {
         write_change(output, change)?;
         if let Some(owner) = owner(&change.id, change.kind) {
-            writeln!(output, "    by {}", harmless(&owner))?;
+            writeln!(output, "    by {}", &owner)?;
         }
     }
     match &difference.leaves {
         None if difference.layers.is_empty() => writeln!(output, "nothing differs"),
         None => writeln!(output, "the second goes on from the end of the first: a cached beginning stays valid"),
-        Some(leaving) => writeln!(output, "{}", harmless(&leaving.told())),
+        Some(leaving) => writeln!(output, "{}", &leaving.told()),
     }
 }
 
 fn write_change(output: &mut impl Write, change: &LayerChange) -> io::Result<()> {
-    let name = format!("{:<13} {}", kind(change.kind), harmless(&change.id));
+    let name = format!("{:<13} {}", kind(change.kind), &change.id);
     match &change.change {
         Change::Added { tokens } => writeln!(output, "+ {name}  ~{}", tokens.0),
         Change::Removed { tokens } => writeln!(output, "- {name}  ~{}", tokens.0),
@@ -94,7 +94,7 @@ fn write_change(output: &mut impl Write, change: &LayerChange) -> io::Result<()>
         }
         Change::Moved { before, after } => writeln!(output, "> {name}  from place {before} to {after}"),
         Change::Reason { before, after } => {
-            writeln!(output, "~ {name}  left out: {} → {}", harmless(before), harmless(after))
+            writeln!(output, "~ {name}  left out: {before} → {after}")
         }
         Change::Words { words } => {
             writeln!(output, "~ {name}")?;
@@ -102,10 +102,10 @@ fn write_change(output: &mut impl Write, change: &LayerChange) -> io::Result<()>
             for (number, word) in words.iter().enumerate() {
                 match word {
                     Word::Same(text) => {
-                        write!(output, "{}", harmless(&near(text, number > 0, number + 1 < words.len())))?;
+                        write!(output, "{}", &near(text, number > 0, number + 1 < words.len()))?;
                     }
-                    Word::Gone(text) => write!(output, "[-{}-]", harmless(text))?,
-                    Word::New(text) => write!(output, "{{+{}+}}", harmless(text))?,
+                    Word::Gone(text) => write!(output, "[-{text}-]")?,
+                    Word::New(text) => write!(output, "{{+{text}+}}")?,
                 }
             }
             writeln!(output)

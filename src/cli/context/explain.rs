@@ -3,9 +3,9 @@
 use super::Draft;
 use super::subject::{Commands, planned};
 use crate::app::Setup;
+use crate::app::people::{json_line, out};
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
-use crate::cli::text::{harmless, json_line};
 use crate::context::diff::Side;
 use crate::context::words::{kind, origin};
 use crate::domain::capability::to_execute;
@@ -62,7 +62,7 @@ pub(super) fn run(common: &Common, arguments: &ExplainArguments) -> Result<ExitC
         layers,
         absent,
     };
-    let mut output = io::stdout().lock();
+    let mut output = out();
     written(if arguments.json {
         json_line(&mut output, &explanation)
     } else {
@@ -100,23 +100,23 @@ fn absent(items: &Items, name: &str, directive: &str) -> String {
 }
 
 fn write_words(output: &mut impl Write, explanation: &Explanation<'_>) -> io::Result<()> {
-    let item = harmless(explanation.item);
+    let item = explanation.item;
     let word = if explanation.included { "is in" } else { "is not in" };
-    writeln!(output, "{item} {word} the context of {}", harmless(explanation.directive))?;
+    writeln!(output, "{item} {word} the context of {}", explanation.directive)?;
     for layer in &explanation.layers {
         let origin = origin(&layer.origin);
-        let origin = harmless(&origin);
+        let origin = &origin;
         match &layer.decision {
             Decision::Included => {
                 writeln!(output, "  + {:<13} ~{} tokens, from {origin}", kind(layer.kind), layer.tokens.count.0)?;
             }
             Decision::Skipped { absence } => {
-                writeln!(output, "  – {:<13} {}; from {origin}", kind(layer.kind), harmless(&absence.to_string()))?;
+                writeln!(output, "  – {:<13} {}; from {origin}", kind(layer.kind), &absence.to_string())?;
             }
         }
     }
     if let Some(absent) = &explanation.absent {
-        writeln!(output, "  {}", harmless(absent))?;
+        writeln!(output, "  {absent}")?;
     }
     Ok(())
 }

@@ -2,10 +2,10 @@
 
 use super::Draft;
 use super::subject::{chosen, start};
+use crate::app::people::{json_line, out};
 use crate::app::{Briefing, Setup};
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
-use crate::cli::text::{harmless, json_line};
 use crate::context::condition::judge;
 use crate::context::control::decide;
 use crate::domain::Saw;
@@ -68,7 +68,7 @@ pub(super) fn run(common: &Common, arguments: &HooksArguments) -> Result<ExitCod
     for (path, value) in &arguments.field {
         put(&mut fields, path, serde_json::from_str(value).unwrap_or_else(|_error| value.as_str().into()));
     }
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(out());
     let wanted = |hook: &&Hook| arguments.event.as_ref().is_none_or(|event| *event == hook.event);
     for hook in plan.hooks.iter().filter(wanted) {
         let decided = decide(&plan.hooks, &hook.event, &fields, &inputs);
@@ -90,7 +90,7 @@ pub(super) fn run(common: &Common, arguments: &HooksArguments) -> Result<ExitCod
     if let (false, Some(event)) = (arguments.json, &arguments.event) {
         let decided = decide(&plan.hooks, event, &fields, &inputs);
         if let (Some(answer), Some(by)) = (decided.answer, decided.by) {
-            written(writeln!(output, "answer: {}, from {}", answer.word(), harmless(&by)))?;
+            written(writeln!(output, "answer: {}, from {}", answer.word(), &by))?;
         }
     }
     written(output.flush())?;
@@ -135,11 +135,11 @@ fn write_hook(output: &mut impl Write, line: &HookLine<'_>) -> io::Result<()> {
     } else {
         "·"
     };
-    let (id, action) = (harmless(line.id), harmless(&line.action));
+    let (id, action) = (line.id, &line.action);
     writeln!(output, "{mark} {:<20} {:>3}  {id}: {action}  ({}:{})", line.event, line.layer, line.file, line.line)?;
     for saw in &line.saw {
         let sign = if saw.holds { "✓" } else { "✗" };
-        writeln!(output, "      {sign} {}", harmless(&saw.to_string()))?;
+        writeln!(output, "      {sign} {}", &saw.to_string())?;
     }
     Ok(())
 }

@@ -2,9 +2,10 @@
 
 use super::Draft;
 use super::subject::{Commands, planned, start, stored};
+use crate::app::people::{json_line, out};
 use crate::app::{Briefing, Setup};
 use crate::cli::failure::{Failure, code, written};
-use crate::cli::text::{harmless, json_line, several};
+use crate::cli::text::several;
 use crate::cli::{Common, find};
 use crate::context::Start;
 use crate::context::lint::{Finding, lint, sent, unused};
@@ -61,7 +62,7 @@ pub(super) fn run(common: &Common, arguments: &LintArguments) -> Result<ExitCode
             .filter(|found| found.item.kind == Kind::Directive && items.space(found.item) == Space::Project);
         directives = own.map(|found| found.item.id.to_string()).collect();
     }
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(out());
     let (mut errors, mut warnings) = (0, 0);
     for directive in &directives {
         let findings = match &arguments.thread {
@@ -165,6 +166,5 @@ fn stand_in(input: &Input) -> &str {
 fn write_finding(output: &mut impl Write, directive: &str, finding: &Finding) -> io::Result<()> {
     let Finding { rule, severity, layer, message, remedy } = finding;
     let severity = severity.word();
-    let layer = harmless(layer);
-    writeln!(output, "{severity}: {}: {layer}: {}; {remedy} [{rule}]", harmless(directive), harmless(message))
+    writeln!(output, "{severity}: {directive}: {layer}: {message}; {remedy} [{rule}]")
 }

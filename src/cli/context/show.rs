@@ -2,10 +2,10 @@
 
 use super::Draft;
 use super::subject::{Commands, planned, side, stored, tokens};
+use crate::app::people::{err, json_line, out};
 use crate::app::{Setup, requests};
 use crate::cli::check::Told;
 use crate::cli::failure::{Failure, written};
-use crate::cli::text::{harmless, json_line};
 use crate::cli::{Common, find, runtime};
 use crate::context::diff::Side;
 use crate::context::gauge::Gauge;
@@ -140,7 +140,7 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
     };
     print(&setup, arguments, &mut shown, &side, setup.models.max_output(&planned.model))?;
     for problem in &planned.problems {
-        let _closed = writeln!(io::stderr(), "{}: {problem}", problem.severity.word());
+        let _closed = writeln!(err(), "{}: {problem}", problem.severity.word());
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -196,7 +196,7 @@ fn print(
         shown.counted = Some(count(setup, call, shown.model)?);
     }
     shown.spend = setup.models.spend(shown.model, &Usage { input: shown.size(), ..Usage::default() });
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(out());
     if let Some(wire) = arguments.wire {
         let call = requests::call(setup, side, shown.model, most)?;
         let body = preview::body(wire.into(), &call).map_err(|error| Failure::new(error.message))?;
@@ -236,7 +236,7 @@ fn write_layers(output: &mut impl Write, shown: &ContextShown<'_>, whole: bool) 
         writeln!(output)?;
     }
     for (number, line) in shown.capability_tree.iter().enumerate() {
-        writeln!(output, "{}{}", if number == 0 { "may " } else { "    " }, harmless(line))?;
+        writeln!(output, "{}{}", if number == 0 { "may " } else { "    " }, line)?;
     }
     let mut part = String::new();
     for LayerShown { layer, text } in &shown.layers {
@@ -247,22 +247,17 @@ fn write_layers(output: &mut impl Write, shown: &ContextShown<'_>, whole: bool) 
         }
         let origin = origin(&layer.origin);
         let name = renamed(layer, text).map(|name| format!(" as {name}")).unwrap_or_default();
-        let (kind, id) = (kind(layer.kind), format!("{}{}", harmless(&layer.id), harmless(&name)));
+        let (kind, id) = (kind(layer.kind), format!("{}{}", &layer.id, &name));
         match &layer.decision {
             Decision::Included => {
-                writeln!(
-                    output,
-                    "{:>8}  {kind:<13} {id}  {}",
-                    format!("~{}", layer.tokens.count.0),
-                    harmless(&origin)
-                )?;
+                writeln!(output, "{:>8}  {kind:<13} {id}  {}", format!("~{}", layer.tokens.count.0), &origin)?;
                 if whole {
                     let said = conversation(layer, shown.messages.iter());
-                    writeln!(output, "{}\n", harmless(said.as_deref().unwrap_or(text)))?;
+                    writeln!(output, "{}\n", said.as_deref().unwrap_or(text))?;
                 }
             }
             Decision::Skipped { absence } => {
-                writeln!(output, "{:>8}  {kind:<13} {id}  left out: {}", "–", harmless(&absence.to_string()))?;
+                writeln!(output, "{:>8}  {kind:<13} {id}  left out: {}", "–", &absence.to_string())?;
             }
         }
     }

@@ -3,9 +3,10 @@
 use super::compare::write_difference;
 use crate::app::Setup;
 use crate::app::cases::{self, Case};
+use crate::app::people::{json_line, out};
 use crate::cli::Common;
 use crate::cli::failure::{Failure, code, written};
-use crate::cli::text::{harmless, json_line, several};
+use crate::cli::text::several;
 use crate::context::diff::{Difference, Side, difference};
 use crate::context::words::{kind, origin};
 use crate::domain::{Decision, Layer, Message, ModelRef};
@@ -94,7 +95,7 @@ pub(super) fn run(common: &Common, arguments: &TestArguments) -> Result<ExitCode
         let hint = "write one, such as chat.yaml with the line `directive: levain/chat`";
         return Err(Failure::usage(format!("there are no cases in {}", cases::FOLDER)).hint(hint));
     }
-    let mut output = io::BufWriter::new(io::stdout().lock());
+    let mut output = io::BufWriter::new(out());
     let (count, mut wrong) = (found.len(), 0);
     for (name, path) in found {
         let outcome = outcome(&setup, &path, arguments.update).unwrap_or_else(|message| Outcome::Failed { message });
@@ -169,12 +170,11 @@ fn left_out(old: &Side, new: &Side) -> Vec<String> {
 }
 
 fn write_outcome(output: &mut impl Write, name: &str, outcome: &Outcome) -> io::Result<()> {
-    let name = harmless(name);
     match outcome {
         Outcome::Same => writeln!(output, "same     {name}"),
         Outcome::Updated => writeln!(output, "written  {name}"),
         Outcome::New => writeln!(output, "new      {name}: nothing to compare with; `--update` writes it"),
-        Outcome::Failed { message } => writeln!(output, "failed   {name}: {}", harmless(message)),
+        Outcome::Failed { message } => writeln!(output, "failed   {name}: {message}"),
         Outcome::Changed { difference, left_out, sides } => {
             writeln!(output, "changed  {name}")?;
             let (old, new) = sides.as_ref();
@@ -185,7 +185,7 @@ fn write_outcome(output: &mut impl Write, name: &str, outcome: &Outcome) -> io::
             };
             write_difference(output, difference, &owner)?;
             for line in left_out {
-                writeln!(output, "  left out {}", harmless(line))?;
+                writeln!(output, "  left out {line}")?;
             }
             Ok(())
         }
