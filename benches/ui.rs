@@ -78,7 +78,7 @@ impl Session {
                 },
             });
         }
-        session.tell(Message::Opened { thread_id: thread(), newest, older: None, state: None });
+        session.tell(Message::Opened { thread_id: thread(), newest, older: None, state: None, elsewhere: false });
         session.tell(Message::Connected { thread_id: thread() });
         session.draw();
         session

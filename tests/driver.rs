@@ -6,7 +6,7 @@
 
 use futures_util::stream;
 use levain::context::{Parts, Plan, assemble};
-use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, PromptMode, StopReason};
+use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, Process, PromptMode, StopReason};
 use levain::domain::{
     Assembly, CallId, Command, ContentHash, Control, Decision, Entry, Event, Grant, Held, Image, LayerKind, Lifetime,
     Limits, Message, ModelRef, Money, Origin, Piece, Record, RequestRecord, Rules, State, Status, ThreadId, ThreadKind,
@@ -28,6 +28,9 @@ use tokio::sync::mpsc;
 #[derive(Clone, Default)]
 struct Disk {
     full: Arc<Mutex<bool>>,
+    /// How many times it was written to, and which of these fails.
+    writes: Arc<AtomicU64>,
+    fails: Option<u64>,
     log: Arc<Mutex<Vec<Event>>>,
     requests: Arc<Mutex<Vec<RequestRecord>>>,
     inflight: Arc<Mutex<Vec<Delta>>>,
@@ -35,7 +38,8 @@ struct Disk {
 
 impl Disk {
     fn room(&self) -> Result<(), StoreError> {
-        if *self.full.lock().unwrap() {
+        let number = self.writes.fetch_add(1, Ordering::Relaxed);
+        if *self.full.lock().unwrap() || self.fails == Some(number) {
             let source = std::io::Error::from(std::io::ErrorKind::StorageFull);
             return Err(StoreError::Io { doing: "append to", path: "log".into(), source });
         }
@@ -56,6 +60,16 @@ impl ThreadStore for Disk {
         let result = self.room();
         Box::new(move || result)
     }
+
+    fn take_back(&mut self, offset: u64) {
+        self.log.lock().unwrap().truncate(usize::try_from(offset).unwrap());
+    }
+
+    fn note_process(&self, _process: &Process) -> Box<dyn FnOnce() -> Result<(), StoreError> + Send> {
+        self.sync()
+    }
+
+    fn forget_process(&self, _process: &Process) {}
 
     fn keep_inflight(&mut self, _request: u32, deltas: &[Delta]) -> Result<(), StoreError> {
         self.room()?;
@@ -89,9 +103,7 @@ impl ThreadStore for Disk {
         )
     }
 
-    fn save(&mut self, _snapshot: &Snapshot) -> Result<(), StoreError> {
-        self.room()
-    }
+    fn save(&mut self, _snapshot: &Snapshot) {}
 
     fn close(&mut self) {}
 }
@@ -105,6 +117,8 @@ struct Script {
     /// Of every model.
     window: Option<Tokens>,
     asked: Arc<Mutex<Vec<CallRequest>>>,
+    /// The log, to look whether what is asked is in it.
+    log: Arc<Mutex<Vec<Event>>>,
 }
 
 impl Provider for Script {
@@ -118,7 +132,12 @@ impl Provider for Script {
 
     fn call(&self, request: CallRequest) -> ProviderStream {
         use futures_util::StreamExt;
-        self.asked.lock().unwrap().push(request);
+        let recorded =
+            self.log.lock().unwrap().iter().filter(|event| matches!(event, Event::RequestRecorded { .. })).count();
+        let mut asked = self.asked.lock().unwrap();
+        asked.push(request);
+        assert!(recorded >= asked.len(), "a request was sent that is in no log");
+        drop(asked);
         let play = self.plays.lock().unwrap().pop_front().unwrap();
         let ends = play.iter().any(|piece| matches!(piece, Ok(ProviderEvent::Finished(_)) | Err(_)));
         let pieces = stream::iter(play);
@@ -202,7 +221,11 @@ impl Bench {
 
     /// With rules: hooks of `plan` are asked, and a window of this size may fill up.
     fn with(kind: ThreadKind, plays: Vec<Play>, plan: Plan, window: Option<Tokens>) -> Self {
-        let (disk, script) = (Disk::default(), Script { window, ..Script::default() });
+        Self::on(Disk::default(), kind, plays, plan, window)
+    }
+
+    fn on(disk: Disk, kind: ThreadKind, plays: Vec<Play>, plan: Plan, window: Option<Tokens>) -> Self {
+        let script = Script { window, log: Arc::clone(&disk.log), ..Script::default() };
         let clock = Arc::new(AtomicU64::new(1_000));
         let rules = Rules { asks: plan.asks(), window: window.map(|_| WindowRules::default()), ..Rules::default() };
         let opening = if rules == Rules::default() { Vec::new() } else { vec![Event::RulesSet { rules }] };
@@ -270,21 +293,85 @@ fn failure(category: ErrorCategory) -> Result<ProviderEvent, CallError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_disk_is_told_once_and_the_thread_goes_on() {
+async fn s12_a_full_disk_takes_no_prompt_and_sends_nothing() {
     let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("one"), end()], vec![text("two"), end()]]);
     bench.until_idle().await;
     *bench.disk.full.lock().unwrap() = true;
-    bench.ask("first").await;
-    let events = bench.until_answer().await;
-    let told =
-        events.iter().filter(|(_, event)| matches!(event, Event::Notice { text } if text.contains("not being saved")));
-    assert_eq!(told.count(), 1);
-    assert!(events.iter().all(|(stored, _)| !stored));
+    let submit = || Command::Submit { text: "first".into(), mode: PromptMode::FollowUp, images: Vec::new() };
+    for _ in 0..3 {
+        let refused = bench.handle.ask(submit()).await.unwrap_err();
+        assert!(refused.contains("nothing was done: could not append to log"), "{refused}");
+    }
+    assert!(bench.disk.log.lock().unwrap().is_empty() && bench.script.asked.lock().unwrap().is_empty());
     *bench.disk.full.lock().unwrap() = false;
+    bench.ask("first").await;
+    bench.until_answer().await;
+    // It fills up while nothing is done, and again while something is.
+    bench.until_idle().await;
     bench.ask("second").await;
-    let events = bench.until_answer().await;
-    assert!(matches!(events.last(), Some((true, Event::CognitionOut { text, .. })) if text == "two"));
+    bench.until_answer().await;
     assert_eq!(bench.script.asked.lock().unwrap()[1].messages.len(), 3, "the first answer was not forgotten");
+}
+
+#[tokio::test(start_paused = true)]
+async fn s12_a_thread_waits_for_room_and_can_be_stopped_meanwhile() {
+    let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("one")], vec![text("two"), end()]]);
+    bench.ask("first").await;
+    bench.until(|heard| matches!(heard, Heard::Text)).await;
+    *bench.disk.full.lock().unwrap() = true;
+    bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
+    let events =
+        bench.until(|heard| matches!(heard, Heard::State(state) if state.waiting == Some(Waiting::Storage))).await;
+    assert!(events.iter().any(|(stored, event)| {
+        !stored && matches!(event, Event::Notice { text } if text.contains("Nothing goes on"))
+    }));
+    let recorded = bench.disk.log.lock().unwrap().len();
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    assert_eq!(bench.disk.log.lock().unwrap().len(), recorded);
+    *bench.disk.full.lock().unwrap() = false;
+    let events = bench.until_idle().await;
+    let kept = events.iter().any(|(stored, event)| {
+        *stored && matches!(event, Event::CognitionOut { text, stop: StopReason::Cancelled, .. } if text == "one")
+    });
+    assert!(kept, "what had arrived was lost: {events:?}");
+    bench.ask("second").await;
+    bench.until_answer().await;
+}
+
+/// A question, a call that a person is asked about, and the answer: with every write to the store failing once, in turn.
+#[tokio::test(start_paused = true)]
+async fn s12_whichever_write_fails_nothing_is_lost_or_done_twice() {
+    let plays = || {
+        let call = |partial_json: &str| ProviderEvent::ToolInput { index: 0, partial_json: partial_json.into() };
+        let started = ProviderEvent::ToolCallStarted { index: 0, call_id: CallId("c".into()), tool: "t".into() };
+        let stop = ProviderEvent::Finished(StopReason::ToolUse);
+        vec![vec![text("let me"), Ok(started), Ok(call("{}")), Ok(stop)], vec![text("done"), end()]]
+    };
+    let run = async |fails: Option<u64>| {
+        let disk = Disk { fails, ..Disk::default() };
+        let mut bench = Bench::on(disk, ThreadKind::Interactive, plays(), Plan::default(), None);
+        let submit = || Command::Submit { text: "go".into(), mode: PromptMode::FollowUp, images: Vec::new() };
+        while bench.handle.ask(submit()).await.is_err() {}
+        let asks = |heard: &Heard| matches!(heard, Heard::State(state) if !state.approvals.is_empty());
+        bench.until(asks).await;
+        let asked = bench.disk.log.lock().unwrap().iter().find_map(|event| {
+            let Event::ApprovalRequested { id, args_hash, .. } = event else { return None };
+            Some((*id, args_hash.clone()))
+        });
+        let (id, args_hash) = asked.unwrap();
+        let approve = || Command::Approve { id, args_hash: args_hash.clone(), decision: Approve::Once };
+        while bench.handle.ask(approve()).await.is_err() {}
+        bench.until(|heard| matches!(heard, Heard::Event { stored: true, event: Event::CognitionOut { text, .. } } if text == "done")).await;
+        let words: Vec<_> =
+            bench.disk.log.lock().unwrap().iter().map(|event| format!("{:?}", std::mem::discriminant(event))).collect();
+        assert_eq!(bench.script.asked.lock().unwrap().len(), 2, "write {fails:?}");
+        (words, bench.disk.writes.load(Ordering::Relaxed))
+    };
+    let (undisturbed, writes) = run(None).await;
+    assert!(writes > 15, "{writes}");
+    for number in 0..writes {
+        assert_eq!(run(Some(number)).await.0, undisturbed, "write {number}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

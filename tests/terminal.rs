@@ -13,6 +13,9 @@ mod terminal;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use levain::domain::{Event, Record, ThreadId};
+use levain::store::Layout;
+use levain::store::log::{self, LogWriter};
 use model_server::{Call, KEY, ModelServer};
 use rustix::process::Signal;
 use std::collections::BTreeMap;
@@ -24,7 +27,7 @@ use terminal::{Answers, Home, Launch, Terminal, key, kill, poll};
 /// The program, with the thread it had before.
 fn levain(home: &Home, server: &ModelServer) -> Launch {
     let mut arguments = vec!["--model", "anthropic/test-model"];
-    if home.project().join(".ai/agent/threads/registry.db").exists() {
+    if home.project().join(".ai/agent/threads").exists() {
         arguments.push("--continue");
     }
     let launch = home.levain_in_terminal(&arguments);
@@ -840,21 +843,23 @@ fn t30_a_log_of_ten_thousand_events_opens_and_scrolls() {
     terminal.wait_for("First answer.");
     leave(terminal);
     home.wait_until_quiet();
-    let path = log_of(&home);
-    let log = fs::read_to_string(&path).unwrap();
-    let said: Vec<&str> = log.lines().filter(|line| line.contains("\"cognition_")).collect();
+    let layout = Layout::new(&home.project(), &home.path().join("state/levain"));
+    let id: ThreadId = log_of(&home).parent().unwrap().file_name().unwrap().to_str().unwrap().parse().unwrap();
+    let records = log::read_forward(&layout.log(&id).unwrap(), 0, 1 << 20).unwrap().into_records();
+    let said: Vec<Record> = records
+        .filter(|record| matches!(record.event, Event::CognitionIn { .. } | Event::CognitionOut { .. }))
+        .collect();
     assert!(said.len() >= 2);
-    let mut whole = log.clone();
+    let (mut writer, _) = LogWriter::open(layout.thread(&id).log(), &id, layout.own_key().unwrap()).unwrap();
     for number in 0..5_000 {
-        for line in &said {
-            let text = line
-                .replace("First answer.", &format!("Answer number {number}."))
-                .replace("first prompt of all", "again");
-            whole.push_str(&text);
-            whole.push('\n');
+        for record in &said {
+            let mut record = record.clone();
+            if let Event::CognitionOut { text, .. } = &mut record.event {
+                *text = format!("Answer number {number}.");
+            }
+            writer.append(&record).unwrap();
         }
     }
-    fs::write(&path, whole).unwrap();
     let terminal = start(levain(&home, &server));
     terminal.wait_for("Answer number 4999.");
     for _ in 0..20 {

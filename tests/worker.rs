@@ -6,12 +6,13 @@
 use levain::app::Models;
 use levain::context::Plan;
 use levain::domain::event::{CancelScope, Delta, PromptMode, StopReason};
-use levain::domain::{Cost, Event, Limits, ModelRef, Permissions, Record, Status, ThreadKind, Timestamp, Waiting};
+use levain::domain::{Event, Limits, ModelRef, Permissions, Record, Status, ThreadKind, Timestamp, Waiting};
 use levain::engine::driver::Ended;
 use levain::ports::{Forgetful, SystemClock};
 use levain::providers::{Catalog, Keys, Providers, Settings};
+use levain::store::log::{self, ThreadLog};
 use levain::store::thread::Summary;
-use levain::store::{Layout, log, recover};
+use levain::store::{Layout, recover};
 use levain::tools::NoTools;
 use levain::worker::client::{Client, ConnectError};
 use levain::worker::host::{HostError, Hosted, Hosting, host};
@@ -62,30 +63,19 @@ impl Bench {
         let folder = tempfile::tempdir().unwrap();
         let scenario = folder.path().join("test.yaml");
         std::fs::write(&scenario, SCENARIO).unwrap();
-        let layout = Layout::new(&folder.path().join("project"));
+        let project = folder.path().join("project");
+        std::fs::create_dir(&project).unwrap();
+        let layout = Layout::new(&project, &folder.path().join("state"));
         let thread_id = layout.claim("levain/chat", Timestamp(1)).unwrap();
-        let summary = Summary {
-            thread_id: thread_id.clone(),
-            directive: "levain/chat".into(),
-            kind: ThreadKind::Interactive,
-            status: Status::Created,
-            waiting: None,
-            model: ModelRef::new("scripted", scenario.to_str().unwrap()),
-            title: String::new(),
-            created_at: Timestamp(1),
-            updated_at: Timestamp(1),
-            cost: Cost::default(),
-            limits: Limits::default(),
-            inputs: levain::domain::Values::new(),
-            capabilities: Vec::new(),
-        };
+        let model = ModelRef::new("scripted", scenario.to_str().unwrap());
+        let summary = Summary::new(thread_id, "levain/chat".into(), ThreadKind::Interactive, model, Timestamp(1));
         recover::create(&layout, &summary).unwrap();
         let hosted = host(hosting(&folder, &layout, &summary, idle, orphaned)).await.unwrap();
         Self { folder, layout, hosted, form }
     }
 
-    fn log(&self) -> std::path::PathBuf {
-        self.layout.thread(&"chat-1".parse().unwrap()).log()
+    fn log(&self) -> ThreadLog {
+        self.layout.log(&"chat-1".parse().unwrap()).unwrap()
     }
 
     async fn raw(&self) -> Client {
@@ -332,7 +322,7 @@ async fn an_idle_worker_ends_after_goodbye_and_lets_the_thread_be_taken_up_again
         let ended = tokio::time::timeout(Duration::from_secs(10), hosted.finished()).await.expect("it ended");
         assert_eq!(ended.unwrap(), Ended::Asked, "{form:?}");
         let id = "chat-1".parse().unwrap();
-        let summary = Summary::read(&layout.thread(&id), &id).unwrap();
+        let summary = Summary::look(&layout, &id, |_, _| None).unwrap();
         assert_eq!((summary.status, summary.cost.turns, summary.title.as_str()), (Status::Waiting, 1, "hello"));
         let long = Duration::from_mins(1);
         let again = host(hosting(&folder, &layout, &summary, long, long)).await.unwrap();
@@ -370,9 +360,9 @@ async fn work_goes_on_when_nobody_looks() {
         until_event(&mut client, |event| matches!(event, Event::RequestRecorded { .. })).await;
         client.sender().send(ToWorker::Goodbye).await.unwrap();
         drop(client);
-        let path = bench.log();
+        let own = bench.log();
         tokio::time::timeout(Duration::from_secs(10), bench.hosted.finished()).await.expect("it ended").unwrap();
-        let page = log::read_forward(&path, 0, 1 << 20).unwrap();
+        let page = log::read_forward(&own, 0, 1 << 20).unwrap();
         assert!(page.into_records().any(|record| is_answer(&record.event)), "{form:?}");
     }
 }
@@ -397,7 +387,7 @@ async fn a_shutdown_says_goodbye_to_everyone() {
 async fn a_thread_has_one_host() {
     let bench = Bench::new(Form::Channel).await;
     let id = "chat-1".parse().unwrap();
-    let summary = Summary::read(&bench.layout.thread(&id), &id).unwrap();
+    let summary = Summary::look(&bench.layout, &id, |_, _| None).unwrap();
     let second = host(hosting(&bench.folder, &bench.layout, &summary, Duration::ZERO, Duration::ZERO)).await;
     assert!(matches!(second, Err(HostError::Busy)));
     let nobody = Client::connect(&bench.folder.path().join("none.sock")).await;

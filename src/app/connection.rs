@@ -6,7 +6,7 @@ use crate::ports::{Clock, SystemClock};
 use crate::store::{Layout, log, recover};
 use crate::workbench::Message;
 use crate::worker::client::{Client, Sender};
-use crate::worker::host::FOLD;
+use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
 use crate::worker::protocol::{Command, FromWorker, ToWorker};
 use std::sync::Arc;
@@ -188,7 +188,7 @@ impl Link {
                 // The lock of a dying process is let go a moment after its socket.
                 let held = recover::is_held(&layout, &id)?;
                 if !held {
-                    recover::reap_thread(&layout, &id, SystemClock.now(), FOLD)?;
+                    recover::reap_thread(&layout, &id, SystemClock.now(), REPLAY)?;
                 }
                 Ok::<_, crate::ports::StoreError>(!held)
             });
@@ -209,8 +209,9 @@ impl Link {
     }
 
     async fn read_on(&self, layout: &Layout) {
-        let (path, from) = (layout.thread(&self.thread_id).log(), self.offset.load(Ordering::Relaxed));
-        let Ok(Ok(page)) = tokio::task::spawn_blocking(move || log::read_forward(&path, from, 8 << 20)).await else {
+        let (layout, id, from) = (layout.clone(), self.thread_id.clone(), self.offset.load(Ordering::Relaxed));
+        let read = move || layout.log(&id).and_then(|own| log::read_forward(&own, from, 8 << 20));
+        let Ok(Ok(page)) = tokio::task::spawn_blocking(read).await else {
             return;
         };
         self.offset.store(page.end, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use crate::store::thread::Summary;
 use crate::store::{Layout, log};
 use crate::workbench::transcript::Transcript;
 use crate::workbench::{ExportForm, export};
-use std::fs::File;
+use crate::worker::host::REPLAY;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -24,16 +24,17 @@ pub enum ExportError {
 /// # Errors
 /// [`ExportError`].
 pub fn write(layout: &Layout, id: &ThreadId, form: ExportForm, output: &mut dyn Write) -> Result<(), ExportError> {
-    let path = layout.thread(id).log();
+    let log = layout.log(id)?;
     if form == ExportForm::JsonLines {
-        io::copy(&mut File::open(path)?, output)?;
+        let bytes = log.bytes()?.ok_or_else(|| StoreError::NoSuchThread { id: id.to_string() })?;
+        io::copy(&mut { bytes }, output)?;
         return Ok(output.flush()?);
     }
     let mut transcript = Transcript::default();
-    for page in log::pages(&path) {
+    for page in log::pages(&log) {
         page?.into_records().for_each(|record| transcript.apply(record));
     }
-    let Summary { directive, model, capabilities, .. } = Summary::read(&layout.thread(id), id)?;
+    let Summary { directive, model, capabilities, .. } = Summary::look(layout, id, REPLAY.summary)?;
     let about = export::about(&directive, &model, &capabilities);
     let text = match form {
         ExportForm::Html => export::html(&transcript, id.as_str(), &about),
@@ -50,8 +51,8 @@ pub fn write(layout: &Layout, id: &ThreadId, form: ExportForm, output: &mut dyn 
 /// # Errors
 /// [`ExportError`].
 pub fn to_project(layout: &Layout, id: &ThreadId, form: ExportForm) -> Result<PathBuf, ExportError> {
-    let path = layout.root().join(format!("{id}.{}", form.word()));
-    let mut file = tempfile::NamedTempFile::new_in(layout.root())?;
+    let path = layout.project().join(format!("{id}.{}", form.word()));
+    let mut file = tempfile::NamedTempFile::new_in(layout.project())?;
     write(layout, id, form, &mut file)?;
     file.persist(&path).map_err(io::Error::from)?;
     Ok(path)

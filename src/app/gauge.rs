@@ -22,7 +22,8 @@ impl Setup {
         }
         let threads = Registry::open(&path).and_then(|registry| registry.list(MOST_THREADS)).ok()?;
         let mut pairs = Vec::new();
-        for thread in threads {
+        // What a log from elsewhere says was reported nobody reported to us.
+        for thread in threads.into_iter().filter(|thread| !thread.elsewhere) {
             measured(&self.layout, &thread.thread_id, model, &mut pairs);
             if pairs.len() >= MOST_REQUESTS {
                 break;
@@ -34,7 +35,8 @@ impl Setup {
 
 /// Adds what was estimated and reported for each request of a thread.
 fn measured(layout: &Layout, thread: &ThreadId, model: &ModelRef, pairs: &mut Vec<(Tokens, Tokens)>) {
-    for page in log::pages(&layout.thread(thread).log()) {
+    let Ok(log) = layout.log(thread) else { return };
+    for page in log::pages(&log) {
         let Ok(page) = page else { return };
         for record in page.into_records() {
             let Event::CognitionOut { model: answered, request, usage, .. } = record.event else { continue };

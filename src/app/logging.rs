@@ -1,7 +1,8 @@
 //! What the program writes about itself: to a file, never to the screen.
 //!
 //! `LEVAIN_LOG` sets how much, in the form of `tracing`'s filters (`levain=debug`); warnings are always kept. No text of
-//! a conversation and no key is logged.
+//! a conversation and no key is logged. A log that cannot be written is nobody's failure: what fails to go into it is lost,
+//! and nothing is said, since standard error may be that very file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -46,12 +47,20 @@ fn filter() -> EnvFilter {
 /// Logs of a screen or a headless command go to `path`.
 pub fn to_file(path: PathBuf) {
     let lazy: &'static Lazy = Box::leak(Box::new(Lazy { path, file: Mutex::new(None) }));
-    let _already_set =
-        tracing_subscriber::fmt().with_env_filter(filter()).with_ansi(false).with_writer(move || lazy).try_init();
+    let _already_set = tracing_subscriber::fmt()
+        .with_env_filter(filter())
+        .with_ansi(false)
+        .with_writer(move || lazy)
+        .log_internal_errors(false)
+        .try_init();
 }
 
 /// Logs of a worker go to its standard error, which is `worker.log`.
 pub fn to_stderr() {
-    let _already_set =
-        tracing_subscriber::fmt().with_env_filter(filter()).with_ansi(false).with_writer(io::stderr).try_init();
+    let _already_set = tracing_subscriber::fmt()
+        .with_env_filter(filter())
+        .with_ansi(false)
+        .with_writer(io::stderr)
+        .log_internal_errors(false)
+        .try_init();
 }

@@ -11,6 +11,7 @@ mod connection;
 mod editor;
 pub mod export;
 mod fault;
+mod forking;
 mod gauge;
 mod library;
 pub mod listing;
@@ -34,6 +35,7 @@ mod theme;
 mod toolbox;
 
 pub use briefing::{Briefing, BriefingError};
+pub use forking::fork;
 pub use outside::Models;
 pub use plain::run_plain;
 pub use reload::keymap;

@@ -2,18 +2,20 @@
 
 use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
+use super::forking::fork;
 use super::outside::Models;
 use super::setup::Setup;
 use super::{Briefing, export, listing, pages, requests};
 use crate::config::Trust;
-use crate::domain::{Cost, Event, Limits, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values};
+use crate::domain::{Event, ModelRef, Record, State, ThreadId, ThreadKind, Tokens, Values};
 use crate::engine::driver::Outside;
 use crate::ports::{Clock, StoreError, SystemClock};
-use crate::store::registry::{Registry, ThreadEntry};
+use crate::store::registry::ThreadEntry;
 use crate::store::thread::Summary;
+use crate::store::threads::{Threads, is_elsewhere};
 use crate::store::{Layout, log, recover};
 use crate::workbench::{Effect, Level, Message, ThreadRow};
-use crate::worker::host::FOLD;
+use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
 use crate::worker::protocol::Command;
 use serde::{Deserialize, Serialize};
@@ -43,9 +45,15 @@ pub(super) struct Performer {
     looks: JoinSet<()>,
     /// What was begun for good: written, sent. The program waits for it before it ends.
     deeds: JoinSet<()>,
-    pages: mpsc::Receiver<(ThreadId, u64)>,
-    page_sender: mpsc::Sender<(ThreadId, u64)>,
+    pages: mpsc::Receiver<PageRead>,
+    page_sender: mpsc::Sender<PageRead>,
 }
+
+/// The largest history of prompts that is read, in bytes.
+const LARGEST_HISTORY: u64 = 16 << 20;
+
+/// The newest page of a thread was read: where it ends, and what is to be asked of the thread's worker then.
+type PageRead = (ThreadId, u64, Option<Command>);
 
 /// A line of the prompt history.
 #[derive(Serialize, Deserialize)]
@@ -79,16 +87,16 @@ impl Performer {
 
     /// Waits until a thread's page has been read, after which its worker can be looked for. Losing this future loses
     /// nothing.
-    pub(super) async fn page_read(&mut self) -> (ThreadId, u64) {
+    pub(super) async fn page_read(&mut self) -> PageRead {
         match self.pages.recv().await {
             Some(page) => page,
             None => std::future::pending().await,
         }
     }
 
-    /// The page of `thread_id` up to `end` is on its way to the screen: what follows comes from its worker.
-    pub(super) fn follow(&mut self, thread_id: ThreadId, end: u64) {
-        self.connect(thread_id, end, Reach::Find);
+    /// The page of a thread is on its way to the screen: what follows comes from its worker.
+    pub(super) fn follow(&mut self, (thread_id, end, command): PageRead) {
+        self.connect(thread_id, end, command.map_or(Reach::Find, Reach::Start));
     }
 
     /// Carries out one effect; those that need the terminal come back.
@@ -98,7 +106,7 @@ impl Performer {
             Effect::Open { thread_id } => self.open(thread_id),
             Effect::Revive { thread_id, command } => {
                 let from = self.connection.as_ref().and_then(|link| link.offset(&thread_id)).unwrap_or(0);
-                self.connect(thread_id, from, Reach::Start(command));
+                self.revive((thread_id, from, Some(command)));
             }
             Effect::Send(command) => self.send(command),
             Effect::LoadOlder { thread_id, before } => self.load_older(thread_id, before),
@@ -259,28 +267,16 @@ impl Performer {
             layout.claim(&directive, now)
         };
         let made = claimed.and_then(|thread_id| {
-            let summary = Summary {
-                thread_id: thread_id.clone(),
-                directive,
-                kind: ThreadKind::Interactive,
-                status: Status::Created,
-                waiting: None,
-                model,
-                title: String::new(),
-                created_at: now,
-                updated_at: now,
-                cost: Cost::default(),
-                limits: Limits::default(),
-                inputs,
-                capabilities: Vec::new(),
-            };
+            let begun = Summary::new(thread_id.clone(), directive, ThreadKind::Interactive, model, now);
+            let summary = Summary { inputs, ..begun };
             recover::create(&layout, &summary)?;
             Ok(thread_id)
         });
         match made {
             Ok(thread_id) => {
                 let id = thread_id.clone();
-                let opened = Message::Opened { thread_id: id, newest: Vec::new(), older: None, state: None };
+                let opened =
+                    Message::Opened { thread_id: id, newest: Vec::new(), older: None, state: None, elsewhere: false };
                 self.tell(opened);
                 self.connect(thread_id, 0, Reach::Start(first));
             }
@@ -294,28 +290,52 @@ impl Performer {
         self.looks.spawn(async move {
             let id = thread_id.clone();
             let read = tokio::task::spawn_blocking(move || {
-                let folder = layout.thread(&id);
-                Summary::read(&folder, &id)?;
-                if !recover::is_held(&layout, &id)? {
-                    recover::reap_thread(&layout, &id, SystemClock.now(), FOLD)?;
-                }
-                let page = log::read_backward(&folder.log(), None, PAGE)?;
-                Ok::<_, StoreError>((page, Summary::read(&folder, &id)?))
+                recover::mend(&layout, &id, SystemClock.now(), REPLAY);
+                newest(&layout, &id)
             });
             match read.await {
-                Ok(Ok((page, summary))) => {
-                    let (end, older) = (page.end, (page.start > 0).then_some(page.start));
-                    let newest: Vec<Record> = page.into_records().collect();
-                    let state = Some(state_of(summary, &newest, &models));
+                Ok(Ok(newest)) => {
                     // The loop hears of the page's end first: whoever acts on the page must know where the log goes on.
-                    let _ending = pages.send((thread_id.clone(), end)).await;
-                    let _ending = messages.send(Message::Opened { thread_id, newest, older, state }).await;
+                    let _ending = pages.send((thread_id.clone(), newest.page.end, None)).await;
+                    let _ending = messages.send(newest.opened(thread_id, &models)).await;
                 }
                 Ok(Err(error)) => {
                     let _ending = messages.send(failed(&error)).await;
                 }
                 Err(error) => tracing::error!(%error, "opening a thread"),
             }
+        });
+    }
+
+    /// Goes on with a thread whose worker is gone: one from elsewhere in a thread of one's own.
+    fn revive(&mut self, (thread_id, from, command): PageRead) {
+        let (setup, layout) = (Arc::clone(&self.setup), self.layout());
+        let (messages, pages) = (self.messages.clone(), self.page_sender.clone());
+        self.deeds.spawn(async move {
+            let id = thread_id.clone();
+            let forked = tokio::task::spawn_blocking(move || {
+                if !is_elsewhere(&layout, &id) {
+                    return Ok(None);
+                }
+                let fork = fork(&setup, &id)?;
+                let end = layout.log(&fork).and_then(|log| log::read_backward(&log, None, 1));
+                Ok(Some((end.map_err(|error: StoreError| error.to_string())?.end, fork)))
+            });
+            let read = match forked.await {
+                Ok(Ok(None)) => (thread_id, from, command),
+                Ok(Ok(Some((end, fork)))) => {
+                    // First the screen knows which thread this is, then what comes from it.
+                    let told = Message::Forked { from: thread_id, thread_id: fork.clone() };
+                    let _ending = messages.send(told).await;
+                    (fork, end, command)
+                }
+                Ok(Err(detail)) => {
+                    let _ending = messages.send(Message::Disconnected { thread_id, expected: false, detail }).await;
+                    return;
+                }
+                Err(error) => return tracing::error!(%error, "going on with a thread"),
+            };
+            let _ending = pages.send(read).await;
         });
     }
 
@@ -336,7 +356,8 @@ impl Performer {
 
     fn load_older(&mut self, thread_id: ThreadId, before: u64) {
         let layout = self.layout();
-        self.answer(move || match log::read_backward(&layout.thread(&thread_id).log(), Some(before), PAGE) {
+        let read = move |id: &ThreadId| log::read_backward(&layout.log(id)?, Some(before), PAGE);
+        self.answer(move || match read(&thread_id) {
             Ok(page) => {
                 let older = (page.start > 0).then_some(page.start);
                 Message::Older { thread_id, records: page.into_records().collect(), older }
@@ -346,29 +367,22 @@ impl Performer {
     }
 
     fn load_threads(&mut self) {
-        self.look_at_registry(|registry| registry.list(MOST_THREADS), Message::Threads);
+        self.look_at_threads(|threads| threads.list(MOST_THREADS), Message::Threads);
     }
 
     fn look_for_running(&mut self) {
-        self.look_at_registry(Registry::with_process, Message::Running);
+        self.look_at_threads(Threads::running, Message::Running);
     }
 
     /// Reads rows of the registry, after threads whose process is gone were ended.
-    fn look_at_registry(
+    fn look_at_threads(
         &mut self,
-        read: impl FnOnce(&Registry) -> Result<Vec<ThreadEntry>, StoreError> + Send + 'static,
+        read: impl FnOnce(&Threads) -> Result<Vec<ThreadEntry>, StoreError> + Send + 'static,
         message: impl FnOnce(Vec<ThreadRow>) -> Message + Send + 'static,
     ) {
         let layout = self.layout();
         self.answer(move || {
-            let look = || {
-                if !layout.registry().exists() {
-                    return Ok(Vec::new());
-                }
-                recover::reap(&layout, SystemClock.now(), FOLD)?;
-                read(&Registry::open(&layout.registry())?)
-            };
-            match look() {
+            match Threads::look(&layout, SystemClock.now(), REPLAY).and_then(|threads| read(&threads)) {
                 Ok(rows) => message(rows.into_iter().map(row).collect()),
                 Err(error) => failed(&error),
             }
@@ -378,7 +392,8 @@ impl Performer {
     fn load_history(&mut self) {
         let path = self.layout().prompt_history();
         self.answer(move || {
-            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let bytes = path.read(LARGEST_HISTORY).ok().flatten().unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
             let newest_first = text.lines().rev().filter_map(|line| serde_json::from_str::<Remembered>(line).ok());
             let mut prompts: Vec<String> = newest_first.map(|line| line.text).take(MOST_PROMPTS).collect();
             prompts.reverse();
@@ -393,8 +408,7 @@ impl Performer {
                 let mut line = serde_json::to_vec(&Remembered { text }).unwrap_or_default();
                 line.push(b'\n');
                 layout.prepare().map_err(std::io::Error::other)?;
-                let path = layout.prompt_history();
-                std::fs::OpenOptions::new().create(true).append(true).open(path)?.write_all(&line)
+                layout.prompt_history().open_append()?.write_all(&line)
             });
             if let Ok(Err(error)) = write.await {
                 tracing::warn!(%error, "a prompt was not remembered");
@@ -409,6 +423,27 @@ impl Performer {
                 let _ending = messages.send(message).await;
             });
         }
+    }
+}
+
+/// The end of a thread's log, and how the thread stands.
+struct Newest {
+    page: log::Page,
+    summary: Summary,
+    elsewhere: bool,
+}
+
+fn newest(layout: &Layout, id: &ThreadId) -> Result<Newest, StoreError> {
+    let page = log::read_backward(&layout.log(id)?, None, PAGE)?;
+    Ok(Newest { page, summary: Summary::look(layout, id, REPLAY.summary)?, elsewhere: is_elsewhere(layout, id) })
+}
+
+impl Newest {
+    fn opened(self, thread_id: ThreadId, models: &Models) -> Message {
+        let older = (self.page.start > 0).then_some(self.page.start);
+        let newest: Vec<Record> = self.page.into_records().collect();
+        let state = Some(state_of(self.summary, &newest, models));
+        Message::Opened { thread_id, newest, older, state, elsewhere: self.elsewhere }
     }
 }
 
@@ -462,5 +497,6 @@ fn row(entry: ThreadEntry) -> ThreadRow {
         spend: entry.cost.spend,
         updated_at: entry.updated_at,
         runs: entry.pid.is_some(),
+        elsewhere: entry.elsewhere,
     }
 }

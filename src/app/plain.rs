@@ -82,7 +82,7 @@ pub async fn run_plain(setup: Arc<Setup>, opening: Opening) -> Result<ExitCode, 
                     break;
                 }
             }
-            (thread_id, end) = plain.performer.page_read() => plain.performer.follow(thread_id, end),
+            page = plain.performer.page_read() => plain.performer.follow(page),
             Some(message) = messages.recv() => {
                 plain.update(message)?;
                 while let Ok(message) = messages.try_recv() {

@@ -5,8 +5,8 @@
 
 use crate::config::{Dirs, Trust, trust::Runnable};
 use crate::store::Layout;
-use crate::store::registry::Registry;
-use crate::store::thread::Summary;
+use crate::store::thread;
+use crate::worker::host::REPLAY;
 use include_dir::{Dir, DirEntry, include_dir};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,8 @@ fn put(dirs: &Dirs, folder: &Path) -> io::Result<()> {
             write(part, part.path(), &unpacking.path().join(to))?;
         }
     }
-    register(&Layout::new(unpacking.path()))?;
+
+    adopt(&Layout::new(unpacking.path(), &dirs.state))?;
     match std::fs::rename(unpacking.path(), folder) {
         // What would be removed now is there no more.
         Ok(()) => drop(unpacking.keep()),
@@ -76,15 +77,12 @@ fn write(part: &Dir<'_>, base: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Lists the recorded threads where threads are listed.
-fn register(layout: &Layout) -> io::Result<()> {
+/// Makes the recorded threads the person's own: they were not written by a stranger, but by us.
+fn adopt(layout: &Layout) -> io::Result<()> {
     layout.prepare().map_err(io::Error::other)?;
-    let mut registry = Registry::open(&layout.registry()).map_err(io::Error::other)?;
-    for entry in std::fs::read_dir(layout.threads())? {
-        let Ok(id) = entry?.file_name().to_string_lossy().parse() else { continue };
-        if let Ok(summary) = Summary::read(&layout.thread(&id), &id) {
-            registry.put(&summary.entry(None)).map_err(io::Error::other)?;
-        }
+    for name in layout.threads().entries()? {
+        let Ok(id) = name.parse() else { continue };
+        thread::adopt(layout, &id, REPLAY.summary).map_err(io::Error::other)?;
     }
     Ok(())
 }
@@ -93,17 +91,25 @@ fn register(layout: &Layout) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::store::log;
+    use crate::store::threads::Threads;
+
+    /// Folders of recordings, whole or begun.
+    fn recordings(dirs: &Dirs) -> usize {
+        let names = std::fs::read_dir(&dirs.state).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().starts_with("bakery")).count()
+    }
 
     #[test]
     fn the_recording_is_a_project_with_threads_whose_logs_read() {
         let home = tempfile::tempdir().unwrap();
         let dirs = Dirs::below(home.path());
         let folder = unpack(&dirs).unwrap();
-        let layout = Layout::new(&folder);
-        let threads = Registry::open(&layout.registry()).unwrap().list(100).unwrap();
+        let layout = Layout::new(&folder, &dirs.state);
+        let threads = Threads::look(&layout, crate::domain::Timestamp(1), REPLAY).unwrap().list(100).unwrap();
         assert!(threads.len() >= 3, "{threads:?}");
         for thread in threads {
-            let page = log::read_forward(&layout.thread(&thread.thread_id).log(), 0, 1 << 20).unwrap();
+            assert!(!thread.elsewhere);
+            let page = log::read_forward(&layout.log(&thread.thread_id).unwrap(), 0, 1 << 20).unwrap();
             assert!(page.lines.iter().all(|line| line.record.is_some()));
         }
         // What was said in it since stays.
@@ -120,7 +126,7 @@ mod tests {
         let folder = unpack(&dirs).unwrap();
         // Two at once: the second finds the first one's, and leaves nothing of its own.
         put(&dirs, &folder).unwrap();
-        assert_eq!(std::fs::read_dir(&dirs.state).unwrap().count(), 1);
+        assert_eq!(recordings(&dirs), 1);
         // Trust that could not be written is made up for the next time.
         assert!(Trust::revoke(&dirs, &folder).unwrap());
         unpack(&dirs).unwrap();
@@ -129,6 +135,6 @@ mod tests {
         let other = home.path().join("other");
         std::fs::write(&other, "a file").unwrap();
         assert!(put(&dirs, &other).is_err());
-        assert_eq!(std::fs::read_dir(&dirs.state).unwrap().count(), 1);
+        assert_eq!(recordings(&dirs), 1);
     }
 }

@@ -19,6 +19,7 @@ use crate::store::thread::Summary;
 use crate::store::{log, recover, request};
 use crate::workbench::counter::{Basis, Coming};
 use crate::workbench::{LayerRow, RequestShown, Source, Whole};
+use crate::worker::host::REPLAY;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -79,7 +80,7 @@ pub(super) async fn next(
         return Err(why);
     }
     off_loop(setup, move |setup| {
-        let mut content = ContentStore::new(&setup.layout.objects());
+        let mut content = ContentStore::new(setup.layout.objects());
         let images = images.into_iter().map(|name| take_in(setup.layout.project(), &mut content, name));
         let images = images.collect::<Result<Vec<Image>, String>>()?;
         let said = Message::said(&prompt, &images);
@@ -204,7 +205,7 @@ pub fn assembled(
 /// # Errors
 /// [`StoreError`] when an image is kept and does not read.
 pub fn call(setup: &Setup, side: &Side, model: &ModelRef, max_output_tokens: u64) -> Result<CallRequest, StoreError> {
-    let content = ContentStore::new(&setup.layout.objects());
+    let content = ContentStore::new(setup.layout.objects());
     let mut images = BTreeMap::new();
     for block in side.messages.iter().flat_map(|message| &message.blocks) {
         let Block::Image { hash, .. } = block else { continue };
@@ -246,11 +247,11 @@ pub struct Folded {
 /// # Errors
 /// The sentence a person should read.
 pub fn fold(setup: &Setup, id: &ThreadId) -> Result<Folded, String> {
-    let folder = setup.layout.thread(id);
-    let summary = Summary::read(&folder, id).map_err(|error| error.to_string())?;
+    let summary = Summary::look(&setup.layout, id, REPLAY.summary).map_err(|error| error.to_string())?;
+    let log = setup.layout.log(id).map_err(|error| error.to_string())?;
     let mut thread = Thread::new(id.clone(), &summary.directive, summary.kind, summary.model, summary.limits);
     let mut planned = None;
-    for page in log::pages(&folder.log()) {
+    for page in log::pages(&log) {
         for record in page.map_err(|error| error.to_string())?.into_records() {
             let _done_already = apply(&mut thread, &record);
             if matches!(record.event, Event::WorkerStarted { .. }) {

@@ -158,7 +158,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
                 code = ExitCode::from(u8::try_from(128 + number).unwrap_or(1));
                 break;
             }
-            (thread_id, end) = app.performer.page_read() => app.performer.follow(thread_id, end),
+            page = app.performer.page_read() => app.performer.follow(page),
             event = next(&mut input) => {
                 let Some(event) = event else { break };
                 let _front = Foreground::enter();

@@ -115,7 +115,7 @@ impl Setup {
             catalog = catalog.with_usual_max_output(tokens.max(1));
         }
         let models = Models::new(providers, catalog);
-        let layout = Layout::new(&project.root);
+        let layout = Layout::new(&project.root, &dirs.state);
         Ok(Self {
             dirs,
             project,

@@ -75,7 +75,7 @@ impl Outlook {
         if !state.iter().any(State::needs_memory) {
             return Ok(Vec::new());
         }
-        let path = Layout::new(&self.folder).memory();
+        let path = Layout::memory_of(&self.folder);
         let notes = tokio::task::spawn_blocking(move || tools::notes(&path)).await;
         let notes = notes.unwrap_or_else(|error| Err(error.to_string()))?;
         Ok(notes.into_iter().map(|note| (note.id, note.text)).collect())

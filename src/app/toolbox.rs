@@ -6,10 +6,11 @@ use super::setup::Setup;
 use crate::domain::capability::{flattened, to_execute};
 use crate::domain::{Absence, Grant, KnownTool, Origin, Permissions, Severity, Space, ToolSpec, Verdict};
 use crate::items::{Found, Items, Kind, Tool};
+use crate::ports::Beneath;
+use crate::store::Layout;
 use crate::tools::{self, Environment, Reach, Root, Toolbox, Workshop};
 use crate::worker::host::Hosting;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Lets `fetch` ask private addresses too.
@@ -21,7 +22,7 @@ impl Setup {
     pub fn equip(&self, hosting: &mut Hosting, items: &Items, grants: Vec<Grant>, allowed: Vec<String>) {
         let permissions = self.permissions(grants, allowed);
         hosting.approvals = Box::new(ApprovalsFile::new(&self.dirs.config, &self.project.root));
-        let output = self.layout.thread(&hosting.thread_id).path().join("output");
+        let output = self.layout.thread(&hosting.thread_id).output();
         hosting.tools = Arc::new(self.toolbox(items, &permissions, Some(output)));
         hosting.permissions = permissions;
     }
@@ -46,14 +47,14 @@ impl Setup {
     /// The tools that work in this project, and of those that do not the ones that are granted. Results that are too long
     /// are kept whole in `output`. Reads the files of granted tools.
     #[must_use]
-    pub fn toolbox(&self, items: &Items, permissions: &Permissions, output: Option<PathBuf>) -> Toolbox {
+    pub fn toolbox(&self, items: &Items, permissions: &Permissions, output: Option<Beneath>) -> Toolbox {
         let private = secrets::var_os(PRIVATE).is_some_and(|value| !value.is_empty());
         Toolbox::new(Workshop {
             root: Root::new(&self.project.root),
             environment: self.environment(),
             spill: output,
             shadowed: shadowed(items),
-            memory: self.layout.memory(),
+            memory: Layout::memory_of(&self.project.root),
             personas: self.layout.personas(),
             files: files(items, permissions, || self.trust().allows()),
             reach: if private { Reach::Private } else { Reach::Public },

@@ -14,6 +14,7 @@ use crate::domain::{Event, Status, ThreadKind, Waiting};
 use crate::store::log;
 use crate::store::thread::Summary;
 use crate::worker::client::{Client, Sender};
+use crate::worker::host::REPLAY;
 use crate::worker::protocol::{Approval, Command, FromWorker, State, ToWorker};
 use clap::Args;
 use serde::Serialize;
@@ -42,8 +43,8 @@ pub(super) fn run(common: &Common, arguments: &AttachArguments) -> Result<ExitCo
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     setup.withdraw_keys();
     let id = find::thread(&setup, &arguments.id)?;
-    let summary = Summary::read(&setup.layout.thread(&id), &id)?;
-    let end = log::read_backward(&setup.layout.thread(&id).log(), None, 1)?.end;
+    let summary = Summary::look(&setup.layout, &id, REPLAY.summary)?;
+    let end = log::read_backward(&setup.layout.log(&id)?, None, 1)?.end;
     let launcher = setup.launcher()?;
     runtime()?.block_on(async {
         let from = if arguments.json { 0 } else { end };

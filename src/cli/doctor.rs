@@ -9,8 +9,7 @@ use crate::domain::Severity;
 use crate::engine::driver::Outside;
 use crate::items::signature::SigningKey;
 use crate::providers::is_scripted;
-use crate::store::recover;
-use crate::store::registry::Registry;
+use crate::store::threads::Threads;
 use crate::terminal::{Guard, Input, InputEvent, Tty};
 use clap::Args;
 use serde::Serialize;
@@ -281,22 +280,21 @@ fn models(setup: &Setup, findings: &mut Findings) {
 
 fn threads(setup: &Setup, findings: &mut Findings) {
     const AREA: &str = "threads";
-    let path = setup.layout.registry();
-    if !path.exists() {
-        findings.ok(AREA, "none yet");
-        return;
+    let threads = match Threads::look(&setup.layout, setup.now(), crate::worker::host::REPLAY) {
+        Ok(threads) => threads,
+        Err(error) => return findings.add(AREA, Health::Error, error.to_string(), None),
+    };
+    if !threads.reaped.is_empty() {
+        let message = format!("{} had lost their process and were ended", threads.reaped.len());
+        findings.add(AREA, Health::Warning, message, Some("levain threads lists them; a message resumes one"));
     }
-    match recover::reap(&setup.layout, setup.now(), crate::worker::host::FOLD) {
-        Ok(reaped) if reaped.is_empty() => {}
-        Ok(reaped) => {
-            let message = format!("{} had lost their process and were ended", reaped.len());
-            findings.add(AREA, Health::Warning, message, Some("levain threads lists them; a message resumes one"));
+    match threads.list(usize::MAX).and_then(|all| Ok((all, threads.running()?))) {
+        Ok((all, _)) if all.is_empty() => findings.ok(AREA, "none yet"),
+        Ok((all, running)) => {
+            let elsewhere = all.iter().filter(|thread| thread.elsewhere).count();
+            let more = if elsewhere > 0 { format!(", {elsewhere} from elsewhere") } else { String::new() };
+            findings.ok(AREA, format!("{} kept{more}, {} with a process", all.len(), running.len()));
         }
-        Err(error) => findings.add(AREA, Health::Error, error.to_string(), None),
-    }
-    let count = Registry::open(&path).and_then(|registry| Ok((registry.list(usize::MAX)?, registry.with_process()?)));
-    match count {
-        Ok((all, running)) => findings.ok(AREA, format!("{} kept, {} with a process", all.len(), running.len())),
         Err(error) => findings.add(AREA, Health::Error, error.to_string(), None),
     }
 }

@@ -3,21 +3,16 @@
 use super::failure::Failure;
 use crate::app::Setup;
 use crate::domain::ThreadId;
-use crate::store::recover;
-use crate::store::registry::{Registry, ThreadEntry};
-use crate::worker::host::FOLD;
+use crate::store::registry::ThreadEntry;
+use crate::store::threads::Threads;
+use crate::worker::host::REPLAY;
 
 /// As many threads are looked through.
 const MOST: usize = 100_000;
 
 /// The threads of the project, newest first, after those whose process died were reaped.
 pub(super) fn threads(setup: &Setup, most: usize) -> Result<Vec<ThreadEntry>, Failure> {
-    let path = setup.layout.registry();
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    recover::reap(&setup.layout, setup.now(), FOLD)?;
-    Ok(Registry::open(&path)?.list(most)?)
+    Ok(Threads::look(&setup.layout, setup.now(), REPLAY)?.list(most)?)
 }
 
 /// The thread that was changed last.
@@ -30,7 +25,8 @@ pub(super) fn newest(setup: &Setup) -> Result<ThreadId, Failure> {
 pub(super) fn thread(setup: &Setup, text: &str) -> Result<ThreadId, Failure> {
     let id: ThreadId =
         text.parse().map_err(|error: crate::domain::id::BadThreadId| Failure::usage(error.to_string()))?;
-    if setup.layout.thread(&id).summary().exists() {
+    let folder = setup.layout.thread(&id);
+    if folder.summary().exists() || folder.log().exists() {
         return Ok(id);
     }
     let mut found: Vec<ThreadId> = threads(setup, MOST)?

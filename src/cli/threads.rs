@@ -3,23 +3,47 @@
 use super::Common;
 use super::failure::{Failure, written};
 use super::find;
-use crate::app::Setup;
 use crate::app::people::{err, json_line, out};
+use crate::app::{self, Setup};
 use crate::domain::{Cost, ModelRef, Status, ThreadId, ThreadKind, Timestamp, Waiting};
 use crate::store::registry::ThreadEntry;
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct ThreadsArguments {
+    #[command(subcommand)]
+    command: Option<ThreadsCommand>,
     /// Show at most this many
     #[arg(long, value_name = "N", default_value_t = 100)]
     most: usize,
     /// One JSON object a line
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum ThreadsCommand {
+    /// Make a thread of your own that begins with what was said in another, without what that one was allowed
+    Fork {
+        /// The thread, or a part of its id that only it has
+        #[arg(value_name = "ID")]
+        id: String,
+        /// One JSON object
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `--json` of `fork`.
+#[derive(Serialize)]
+struct ForkLine<'a> {
+    schema: &'static str,
+    thread_id: &'a ThreadId,
+    from: &'a ThreadId,
 }
 
 /// A line of `--json`.
@@ -39,10 +63,15 @@ struct ThreadLine<'a> {
     updated_at: Timestamp,
     cost: Cost,
     pid: Option<u32>,
+    /// Whether somebody else wrote its log: then all of this is what its files say of themselves.
+    elsewhere: bool,
 }
 
 pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
+    if let Some(ThreadsCommand::Fork { id, json }) = &arguments.command {
+        return fork(&setup, id, *json);
+    }
     let threads = find::threads(&setup, arguments.most)?;
     let mut output = io::BufWriter::new(out());
     let mut write = || -> io::Result<()> {
@@ -62,6 +91,19 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
+fn fork(setup: &Setup, id: &str, json: bool) -> Result<ExitCode, Failure> {
+    let from = find::thread(setup, id)?;
+    let thread_id = app::fork(setup, &from).map_err(Failure::new)?;
+    let mut output = out();
+    if json {
+        written(json_line(&mut output, &ForkLine { schema: "levain.fork/1", thread_id: &thread_id, from: &from }))?;
+    } else {
+        written(writeln!(output, "{thread_id} begins with what was said in {from}"))?;
+        let _closed = writeln!(err(), "hint: levain --continue {thread_id}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 fn line(entry: &ThreadEntry) -> ThreadLine<'_> {
     ThreadLine {
         schema: "levain.thread/1",
@@ -76,6 +118,7 @@ fn line(entry: &ThreadEntry) -> ThreadLine<'_> {
         updated_at: entry.updated_at,
         cost: entry.cost,
         pid: entry.pid,
+        elsewhere: entry.elsewhere,
     }
 }
 
@@ -84,7 +127,7 @@ fn write_row(output: &mut impl Write, entry: &ThreadEntry, now: Timestamp) -> io
     writeln!(
         output,
         "{:<10} {:<24} {:>9} {:>4} {} {:>8}  {}",
-        entry.status.told(entry.waiting),
+        if entry.elsewhere { "elsewhere" } else { entry.status.told(entry.waiting) },
         entry.thread_id.as_str(),
         age(now.since(entry.updated_at)),
         turns,

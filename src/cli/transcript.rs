@@ -62,9 +62,9 @@ pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<Ex
             Err(ExportError::Store(error)) => Err(error.into()),
         };
     }
-    let path = setup.layout.thread(&id).log();
+    let own = setup.layout.log(&id)?;
     let mut from = 0;
-    for page in log::pages(&path) {
+    for page in log::pages(&own) {
         let page = page?;
         from = page.end;
         for line in page.lines {

@@ -5,7 +5,7 @@ use crate::app::people;
 use crate::app::{Briefing, Setup, logging, secrets};
 use crate::domain::ThreadId;
 use crate::domain::event::EndReason;
-use crate::store::thread::Summary;
+use crate::store::thread;
 use crate::worker::host::{self, HostError};
 use crate::worker::launch::FirstLine;
 use clap::Args;
@@ -40,15 +40,15 @@ pub(super) fn run(common: &Common, arguments: &WorkerArguments) -> ExitCode {
 async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None)).map_err(|error| text(&error))?;
-    let thread = &arguments.thread;
-    let summary = Summary::read(&setup.layout.thread(thread), thread).map_err(|error| text(&error))?;
+    let id = &arguments.thread;
+    let begun = thread::specification(&setup.layout, id).map_err(|error| text(&error))?;
     let items = setup.items();
-    let briefing = Briefing::prepare(&setup, &summary.directive, Some(summary.inputs)).map_err(|error| text(&error))?;
+    let briefing = Briefing::prepare(&setup, &begun.directive, Some(begun.inputs)).map_err(|error| text(&error))?;
     for problem in &briefing.problems {
         tracing::warn!(%problem, "in the directive");
     }
     let (grants, limits) = (briefing.grants.clone(), briefing.limits);
-    let mut hosting = setup.hosting(thread.clone(), Arc::new(briefing)).map_err(|error| text(&error))?;
+    let mut hosting = setup.hosting(id.clone(), Arc::new(briefing)).map_err(|error| text(&error))?;
     hosting.limits = limits;
     setup.equip(&mut hosting, &items, grants, Vec::new());
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| text(&error))?;

@@ -382,12 +382,19 @@ impl Event {
     }
 
     /// Whether the log is synced to disk before the event's effects are carried out: after it comes something that
-    /// costs money or cannot be taken back.
+    /// costs money or cannot be taken back, or somebody is told that what they asked for is done.
     #[must_use]
     pub fn is_critical(&self) -> bool {
         matches!(
             self,
-            Self::RequestRecorded { .. }
+            Self::PromptQueued { .. }
+                | Self::PromptWithdrawn { .. }
+                | Self::QueueArranged { .. }
+                | Self::ModelChanged { .. }
+                | Self::LimitsChanged { .. }
+                | Self::ApprovalGiven { .. }
+                | Self::CompactRequested {}
+                | Self::RequestRecorded { .. }
                 | Self::CognitionOut { .. }
                 | Self::ToolCallStart { .. }
                 | Self::ShellStarted { .. }

@@ -9,8 +9,10 @@ use std::str::FromStr;
 ///
 /// Letters, digits and pictures of every script stay, since a folder can be named by them; of ASCII what no shell wants
 /// quoted. What separates, steers or cannot be seen becomes `_`.
+///
+/// What is read as an id follows the same rules: it becomes a path, and words of a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "String", into = "String")]
 pub struct ThreadId(String);
 
 /// As many bytes of a directive's name are in an id: with the rest of a name the folder stays well within the 255 that
@@ -50,19 +52,45 @@ fn stays(letter: char) -> bool {
     seen.escape_debug().count() == 2 && !letter.is_whitespace()
 }
 
-/// An id that could leave the threads folder.
+/// Text that cannot be the id of a thread.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("`{0}` is not a thread id: it must be a relative path without `..`")]
+#[error(
+    "`{}` is not a thread id: it is made of letters, digits, `_`, `-` and `.`, and begins with none of the last two",
+    .0.escape_debug()
+)]
 pub struct BadThreadId(String);
+
+/// The longest part of an id between slashes, in bytes, and the most parts.
+const LONGEST_PART: usize = 200;
+const MOST_PARTS: usize = 8;
 
 impl FromStr for ThreadId {
     type Err = BadThreadId;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let plain = !text.is_empty()
-            && text.split('/').all(|part| !part.is_empty() && part != "." && part != "..")
-            && !text.contains(['\\', '\0', '\n']);
-        if plain { Ok(Self(text.to_owned())) } else { Err(BadThreadId(text.to_owned())) }
+        let plain = |part: &str| {
+            !part.is_empty() && part.len() <= LONGEST_PART && !part.starts_with(['.', '-']) && part.chars().all(stays)
+        };
+        if text.split('/').count() <= MOST_PARTS && text.split('/').all(plain) {
+            Ok(Self(text.to_owned()))
+        } else {
+            let end = text.floor_char_boundary(LONGEST_PART);
+            Err(BadThreadId(text.get(..end).unwrap_or_default().to_owned()))
+        }
+    }
+}
+
+impl TryFrom<String> for ThreadId {
+    type Error = BadThreadId;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+impl From<ThreadId> for String {
+    fn from(id: ThreadId) -> Self {
+        id.0
     }
 }
 

@@ -73,6 +73,7 @@ impl Status {
         match (self, waiting) {
             (Self::Waiting, Some(Waiting::Approval)) => "asks you",
             (Self::Waiting, Some(Waiting::RateLimit)) => "retrying",
+            (Self::Waiting, Some(Waiting::Storage)) => "cannot save",
             (Self::Waiting, Some(Waiting::User) | None) => "resting",
             _ => self.word(),
         }
@@ -102,6 +103,8 @@ pub enum Waiting {
     /// A provider asked for a pause, or a failed call is about to be tried again.
     RateLimit,
     Hook,
+    /// The store takes nothing: the disk is full, or cannot be written.
+    Storage,
 }
 
 impl Waiting {
@@ -114,13 +117,14 @@ impl Waiting {
             Self::Child => "child",
             Self::RateLimit => "rate_limit",
             Self::Hook => "hook",
+            Self::Storage => "storage",
         }
     }
 
     /// What `word` names.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
-        let all = [Self::User, Self::Approval, Self::Child, Self::RateLimit, Self::Hook];
+        let all = [Self::User, Self::Approval, Self::Child, Self::RateLimit, Self::Hook, Self::Storage];
         all.into_iter().find(|waiting| waiting.word() == word)
     }
 }

@@ -1,6 +1,7 @@
 //! The traits that wait: what the driver asks of the outside world. Each has a real form and one for tests.
 
 pub mod approvals;
+pub mod beneath;
 pub mod clock;
 pub mod process;
 pub mod provider;
@@ -8,6 +9,7 @@ pub mod store;
 pub mod tools;
 
 pub use approvals::{Approvals, Forgetful};
+pub use beneath::Beneath;
 pub use clock::{Clock, SystemClock};
 pub use provider::{CallRequest, Counting, Provider, ProviderEvent, ProviderStream};
 pub use store::{StoreError, ThreadStore};

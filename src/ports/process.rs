@@ -18,27 +18,31 @@ fn started(id: u32) -> Option<u64> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Sends `signal` to everyone in the group that `process` leads or led. A group that is gone is no failure.
+/// The kernel's name for the time since it came up; empty where it has none. Start times count from then.
+#[must_use]
+pub fn boot() -> String {
+    let read = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    read.map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+/// Sends `signal` to everyone in the group that `process` leads or led. A group that is gone is no failure. Groups 0 and 1
+/// are no tool's: the system takes them for the sender's own and for everybody's.
 pub fn signal(process: &Process, signal: Signal) {
-    if let Some(group) = i32::try_from(process.group).ok().and_then(Pid::from_raw) {
-        let _gone = rustix::process::kill_process_group(group, signal);
+    let group = i32::try_from(process.group).ok().filter(|group| *group > 1).and_then(Pid::from_raw);
+    match group {
+        Some(group) => {
+            let _gone = rustix::process::kill_process_group(group, signal);
+        }
+        None => tracing::warn!(group = process.group, "this is no process group of a tool"),
     }
 }
 
-/// Ends a group that another process left behind. A number that has been given to somebody else meanwhile is left
-/// alone: its leader was started at another time.
-///
-/// Where the system does not tell when a process was started nothing is ended.
+/// Ends a group that another process left behind, if its leader is still there and was started when `process` says. A
+/// number that was given to somebody else meanwhile is left alone, and so is a group whose leader is gone: nothing tells
+/// any more whose it is. Where the system does not say when a process was started nothing is ended.
 pub fn end_left_behind(process: &Process) {
-    if process.started.is_none() {
-        return;
-    }
-    match started(process.group) {
-        // The leader is gone. Its number is given to nobody while others are in its group, so this group is ours or
-        // there is none.
-        None => signal(process, Signal::KILL),
-        now if now == process.started => signal(process, Signal::KILL),
-        Some(_) => {}
+    if process.started.is_some() && started(process.group) == process.started {
+        signal(process, Signal::KILL);
     }
 }
 
@@ -54,8 +58,17 @@ mod tests {
         let process = identify(child.id());
         assert!(process.started.is_some());
         end_left_behind(&Process { started: Some(1), ..process });
-        assert!(child.try_wait().unwrap().is_none(), "a stranger was killed");
+        end_left_behind(&Process { started: None, ..process });
+        assert!(child.try_wait().unwrap().is_none(), "another process was killed");
         end_left_behind(&process);
         assert!(!child.wait().unwrap().success());
+    }
+
+    /// Sent for real: were one of these numbers taken, the test's own processes would end.
+    #[test]
+    fn s01_no_signal_goes_to_everybody() {
+        for group in [0, 1, u32::MAX] {
+            signal(&Process { group, started: None }, Signal::TERM);
+        }
     }
 }

@@ -3,11 +3,11 @@
 //! One owner (the driver) writes, in order. Calls are short file operations; [`ThreadStore::sync`] is the slow one and
 //! is called off the loop.
 
-use crate::domain::event::Delta;
+use crate::domain::event::{Delta, Process};
 use crate::domain::{Assembly, ContentHash, Cost, Image, Limits, ModelRef, Record, RequestRecord, Status, Waiting};
 use std::path::PathBuf;
 
-/// A failure to keep something. The thread goes on in memory; the person is told.
+/// A failure to keep or to read something. Nothing follows from what could not be kept.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("could not {doing} {}: {source}", path.display())]
@@ -20,6 +20,11 @@ pub enum StoreError {
     Malformed { what: &'static str, path: PathBuf, detail: String },
     #[error("thread {id} is not here; `levain threads` lists those that are")]
     NoSuchThread { id: String },
+    #[error(
+        "thread {id} is from elsewhere: this program did not write its log for you, so it can be read and not gone on \
+         with; `levain threads fork {id}` makes a thread of your own that begins with what was said in it"
+    )]
+    Elsewhere { id: String },
 }
 
 /// What `thread.json` and the registry row say of a thread now.
@@ -39,6 +44,9 @@ pub struct Snapshot {
 /// Reads an image; `None` when it is not there.
 pub type Fetch = Box<dyn FnOnce() -> Result<Option<Vec<u8>>, StoreError> + Send>;
 
+/// Waits until something is on disk.
+pub type SyncJob = Box<dyn FnOnce() -> Result<(), StoreError> + Send>;
+
 /// Takes an image into the store.
 pub type Attach = Box<dyn FnOnce() -> Result<Image, String> + Send>;
 
@@ -50,8 +58,18 @@ pub trait ThreadStore: Send {
     /// [`StoreError::Io`] when the line could not be written whole.
     fn append(&mut self, record: &Record) -> Result<(u64, u64), StoreError>;
 
-    /// A function that waits until everything appended so far is on disk. It is run off the loop.
-    fn sync(&self) -> Box<dyn FnOnce() -> Result<(), StoreError> + Send>;
+    /// Takes back the line at `offset`, which was appended last, because it did not come on disk.
+    fn take_back(&mut self, offset: u64);
+
+    /// A function that waits until everything appended and recorded so far is on disk. It is run off the loop.
+    fn sync(&self) -> SyncJob;
+
+    /// A function that notes that a tool runs as `process`, so that it can be ended should this process die. It is run off
+    /// the loop, before the tool begins.
+    fn note_process(&self, process: &Process) -> SyncJob;
+
+    /// The tool's process has ended.
+    fn forget_process(&self, process: &Process);
 
     /// Keeps pieces of the answer in flight, so that a killed worker loses little.
     ///
@@ -78,12 +96,9 @@ pub trait ThreadStore: Send {
     /// does not begin at the root or home. It is run off the loop, and fails with a sentence for the person.
     fn attach(&self, name: &str) -> Attach;
 
-    /// Brings `thread.json` and the registry row up to date.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`], [`StoreError::Database`].
-    fn save(&mut self, snapshot: &Snapshot) -> Result<(), StoreError>;
+    /// Brings `thread.json` and the registry row up to date, some time soon: both can be made again from the log.
+    fn save(&mut self, snapshot: &Snapshot);
 
-    /// Says in the registry that no process runs the thread any more.
+    /// Says in the registry that no process runs the thread any more, and waits until that is written.
     fn close(&mut self);
 }

@@ -31,9 +31,9 @@ pub trait ToolListener: Send + Sync {
     /// More of its output, for people who watch. What comes faster than it can be shown may be left out.
     fn said(&self, text: String);
 
-    /// A process has been made and waits. It may begin once this is over: then it is in the log and can be ended
+    /// A process has been made and waits. It may begin where this answers true: then it is in the log and can be ended
     /// whatever happens to us.
-    fn started(&self, process: Process) -> Waiting<'_, ()>;
+    fn started(&self, process: Process) -> Waiting<'_, bool>;
 
     /// The thread takes on a persona, or puts its own off. In the log once this is over.
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()>;

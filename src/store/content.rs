@@ -1,32 +1,80 @@
 //! The content store: texts under their hash, written once. `objects/ab/cdef…` holds the text whose hash is `abcdef…`.
 
-use super::files;
+use super::layout::{Folder, failed};
 use crate::domain::ContentHash;
 use crate::domain::image::LARGEST_IMAGE;
-use crate::ports::StoreError;
+use crate::ports::{Beneath, StoreError};
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Texts by hash.
 #[derive(Debug)]
 pub struct ContentStore {
-    folder: PathBuf,
+    folder: Beneath,
     /// What this process has seen there: asked for again with every request of a thread.
     known: HashSet<ContentHash>,
+    unsynced: Unsynced,
+}
+
+/// The largest text that is read back, in bytes.
+const LARGEST_TEXT: u64 = 64 << 20;
+
+/// Files that were written and are not known to be on disk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unsynced(Arc<Mutex<Vec<(File, Beneath)>>>);
+
+impl Unsynced {
+    pub(super) fn push(&self, file: File, path: Beneath) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((file, path));
+    }
+
+    /// Takes note of a thread's files that may have been made just now.
+    pub(super) fn push_new(&self, folder: &Folder) -> Result<(), StoreError> {
+        for path in [folder.log(), folder.summary()] {
+            if let Some(file) = path.open().map_err(failed("open", &path))? {
+                self.push(file, path);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until all of them are on disk, with their names and the folders above; those that could not be brought there
+    /// are tried again the next time.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`] of the first.
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
+        let files = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let folders: HashSet<Beneath> = files.iter().filter_map(|(_, path)| path.folder()).collect();
+        let synced = files.iter().try_for_each(|(file, path)| file.sync_all().map_err(failed("sync", path)));
+        let named = || folders.iter().try_for_each(|folder| folder.sync_folders().map_err(failed("sync", folder)));
+        let result = synced.and_then(|()| named());
+        if result.is_err() {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(files);
+        }
+        result
+    }
 }
 
 impl ContentStore {
     #[must_use]
-    pub fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), known: HashSet::new() }
+    pub fn new(folder: Beneath) -> Self {
+        Self { folder, known: HashSet::new(), unsynced: Unsynced::default() }
     }
 
-    fn path(&self, hash: &ContentHash) -> PathBuf {
+    /// Files that [`ContentStore::keep`] has written.
+    pub(super) fn unsynced(&self) -> &Unsynced {
+        &self.unsynced
+    }
+
+    fn path(&self, hash: &ContentHash) -> Beneath {
         let (front, rest) = hash.as_str().split_at_checked(2).unwrap_or((hash.as_str(), ""));
         self.folder.join(front).join(rest)
     }
 
-    /// Keeps what `hash` names; `content` is only called when it is not there yet.
+    /// Keeps what `hash` names; `content` is only called when it is not there yet, or is something else. It is on disk
+    /// after [`ContentStore::sync`].
     ///
     /// # Errors
     /// [`StoreError::Io`].
@@ -35,14 +83,23 @@ impl ContentStore {
             return Ok(());
         }
         let path = self.path(hash);
-        if !path.exists() {
-            if let Some(folder) = path.parent() {
-                files::make_folder(folder)?;
-            }
-            files::replace(&path, content().as_ref())?;
+        let there = path.read(LARGEST_TEXT);
+        if !there.is_ok_and(|bytes| bytes.is_some_and(|bytes| ContentHash::of(&bytes) == *hash)) {
+            let folder = self.folder.join(hash.as_str().get(..2).unwrap_or_default());
+            folder.make_folder().map_err(failed("make the folder", &folder))?;
+            let file = path.put(content().as_ref()).map_err(failed("write", &path))?;
+            self.unsynced.push(file, path);
         }
         self.known.insert(hash.clone());
         Ok(())
+    }
+
+    /// Waits until everything kept is on disk.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn sync(&self) -> Result<(), StoreError> {
+        self.unsynced.sync()
     }
 
     /// The bytes of the image under `hash`; `None` when there are none, others than the name says, or more than an
@@ -51,8 +108,12 @@ impl ContentStore {
     /// # Errors
     /// [`StoreError::Io`].
     pub fn image(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
-        let bytes = files::read_bytes(&self.path(hash), LARGEST_IMAGE)?;
-        Ok(bytes.filter(|bytes| ContentHash::of(bytes) == *hash))
+        let path = self.path(hash);
+        match path.read(LARGEST_IMAGE) {
+            Ok(bytes) => Ok(bytes.filter(|bytes| ContentHash::of(bytes) == *hash)),
+            Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => Ok(None),
+            Err(error) => Err(failed("read", &path)(error)),
+        }
     }
 
     /// The text under `hash`.
@@ -61,16 +122,14 @@ impl ContentStore {
     /// [`StoreError::Io`], and [`StoreError::Malformed`] when the text is not there or is not what its name says.
     pub fn text(&self, hash: &ContentHash) -> Result<String, StoreError> {
         let path = self.path(hash);
-        let text = files::read(&path)?;
-        match text {
-            Some(text) if ContentHash::of(text.as_bytes()) == *hash => Ok(text),
-            Some(_) => Err(StoreError::Malformed {
-                what: "the text its name stands for",
-                path,
-                detail: "the file was changed after it was written".into(),
-            }),
-            None => Err(StoreError::Malformed { what: "a stored text", path, detail: "there is no such file".into() }),
+        let malformed = |what, detail: &str| StoreError::Malformed { what, path: path.path(), detail: detail.into() };
+        let bytes = path.read(LARGEST_TEXT).map_err(failed("read", &path))?;
+        let bytes = bytes.ok_or_else(|| malformed("a stored text", "there is no such file"))?;
+        let changed = || malformed("the text its name stands for", "the file was changed after it was written");
+        if ContentHash::of(&bytes) != *hash {
+            return Err(changed());
         }
+        String::from_utf8(bytes).map_err(|_bytes| changed())
     }
 }
 
@@ -81,17 +140,23 @@ mod tests {
     #[test]
     fn a_text_is_written_once_and_checked_when_read() {
         let folder = tempfile::tempdir().unwrap();
-        let mut store = ContentStore::new(folder.path());
+        let mut store = ContentStore::new(Beneath::new(folder.path(), "objects"));
         let hash = ContentHash::of(b"hello");
         store.keep(&hash, || "hello").unwrap();
         store.keep(&hash, || -> String { panic!("it is known") }).unwrap();
-        ContentStore::new(folder.path()).keep(&hash, || -> String { panic!("it is there") }).unwrap();
+        ContentStore::new(Beneath::new(folder.path(), "objects"))
+            .keep(&hash, || -> String { panic!("it is there") })
+            .unwrap();
         assert_eq!(store.text(&hash).unwrap(), "hello");
         assert_eq!(store.image(&hash).unwrap(), Some(b"hello".to_vec()));
-        std::fs::write(store.path(&hash), "other").unwrap();
+        store.sync().unwrap();
+        std::fs::write(store.path(&hash).path(), "other").unwrap();
         assert!(store.text(&hash).unwrap_err().to_string().contains("changed after"));
         assert_eq!(store.image(&hash).unwrap(), None);
         assert_eq!(store.image(&ContentHash::of(b"x")).unwrap(), None);
         assert!(store.text(&ContentHash::of(b"x")).unwrap_err().to_string().contains("no such file"));
+        // Whoever keeps it again finds that it is something else.
+        ContentStore::new(Beneath::new(folder.path(), "objects")).keep(&hash, || "hello").unwrap();
+        assert_eq!(store.text(&hash).unwrap(), "hello");
     }
 }

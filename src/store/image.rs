@@ -3,8 +3,10 @@
 use super::content::ContentStore;
 use crate::domain::image::{LARGEST_IMAGE, media_type};
 use crate::domain::{ContentHash, Image};
-use std::fs::File;
+use rustix::fs::OFlags;
+use std::fs::OpenOptions;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Reads the file `name`, looks that it is an image and keeps it. Any file that the person can read will do: it was
@@ -15,7 +17,10 @@ use std::path::{Path, PathBuf};
 pub fn take_in(project: &Path, content: &mut ContentStore, name: String) -> Result<Image, String> {
     let failed = |error: &dyn std::fmt::Display| format!("the image `{name}` was not attached: {error}");
     let path = path(project, &name);
-    let file = File::open(&path).map_err(|error| failed(&error))?;
+    // A pipe without another end would hold us up.
+    let mut options = OpenOptions::new();
+    let options = options.read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed());
+    let file = options.open(&path).map_err(|error| failed(&error))?;
     if !file.metadata().is_ok_and(|metadata| metadata.is_file()) {
         return Err(failed(&"it is not a file"));
     }
@@ -27,7 +32,7 @@ pub fn take_in(project: &Path, content: &mut ContentStore, name: String) -> Resu
     let media_type = media_type(&bytes).ok_or_else(|| failed(&"it is not a PNG, JPEG, GIF or WebP image"))?.to_owned();
     let hash = ContentHash::of(&bytes);
     let size = bytes.len() as u64;
-    content.keep(&hash, || bytes).map_err(|error| failed(&error))?;
+    content.keep(&hash, || bytes).and_then(|()| content.sync()).map_err(|error| failed(&error))?;
     Ok(Image { name, media_type, hash, bytes: size })
 }
 
@@ -45,8 +50,7 @@ mod tests {
     #[test]
     fn images_are_kept_and_others_are_refused_with_their_name() {
         let project = tempfile::tempdir().unwrap();
-        let objects = project.path().join("objects");
-        let mut content = ContentStore::new(&objects);
+        let mut content = ContentStore::new(crate::ports::Beneath::new(project.path(), "objects"));
         let png = b"\x89PNG\r\n\x1a\nrest";
         std::fs::write(project.path().join("a.png"), png).unwrap();
         let image = take_in(project.path(), &mut content, "a.png".into()).unwrap();

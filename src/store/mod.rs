@@ -1,17 +1,21 @@
 //! What is kept on disk: the log of each thread, its request records, the content store, the registry of threads.
 //!
-//! Everything lies under the project's `.ai/`: `agent/threads/ID/` for a thread, `agent/threads/registry.db` for the
-//! list of them, `objects/` for texts by hash. The log is the truth; the rest can be made again from it.
+//! A thread lies under the project's `.ai/`: `agent/threads/ID/` for its files, `objects/` for texts by hash. The log is
+//! the truth; the rest can be made again from it. In the person's state folder lie the list of threads, the key that tells
+//! their own logs from others, and which processes of tools run: see [`layout`] and [`authentic`].
 
+pub mod authentic;
 pub mod content;
-pub mod files;
+pub mod fork;
 pub mod image;
 pub mod layout;
 pub mod log;
+pub mod processes;
 pub mod recover;
 pub mod registry;
 pub mod request;
 pub mod thread;
+pub mod threads;
 
 pub use layout::Layout;
 pub use thread::FileStore;

@@ -1,52 +1,55 @@
 //! Reaping: what a process left behind that died while it ran a thread.
 //!
-//! Whoever opens the registry does it. A thread whose row names a process but whose lock is free has lost that process:
+//! Whoever lists the threads does it. A thread whose row names a process but whose lock is free has lost that process:
 //! the answer it had in flight goes into the log as `lost`, the thread ends in `error` with the reason, its row is
-//! freed. The lock is held throughout, so two reapers cannot meet.
+//! freed. The lock is held throughout, so two reapers cannot meet. A thread from elsewhere is never touched.
 
 use super::layout::Layout;
-use super::registry::Registry;
-use super::thread::{FileStore, Inflight, Lock, Opened, Summary};
-use crate::domain::event::{Delta, Process, StopReason};
+use super::processes;
+use super::registry::ThreadEntry;
+use super::thread::{FileStore, Inflight, Lock, Opened, Summarise, Summary};
+use crate::domain::event::{Delta, StopReason};
 use crate::domain::{CallId, Event, Message, Record, Status, ThreadId, Timestamp, Usage};
-use crate::ports::{StoreError, ThreadStore, process};
+use crate::ports::{StoreError, ThreadStore};
 
 /// Turns kept deltas into text, thinking and the message that goes back to the provider.
 pub type Fold = fn(Vec<Delta>) -> (String, String, Message);
 
-/// Ends every thread of the project whose process is gone, and returns their ids.
-///
-/// # Errors
-/// [`StoreError::Database`] when the registry cannot be read. A thread that cannot be mended is logged and skipped.
-pub fn reap(layout: &Layout, now: Timestamp, fold: Fold) -> Result<Vec<ThreadId>, StoreError> {
-    if !layout.registry().exists() {
-        return Ok(Vec::new());
-    }
-    let registry = Registry::open(&layout.registry())?;
+/// What the engine makes of what is kept: the store knows files, not what follows from events.
+#[derive(Clone, Copy, Debug)]
+pub struct Replay {
+    pub answer: Fold,
+    pub summary: Summarise,
+}
+
+/// Ends every thread among `rows` whose process is gone, and returns their ids. One that cannot be mended is logged and
+/// skipped.
+pub(super) fn reap(layout: &Layout, rows: Vec<ThreadEntry>, now: Timestamp, replay: Replay) -> Vec<ThreadId> {
     let mut reaped = Vec::new();
-    for row in registry.with_process()? {
-        match reap_thread(layout, &row.thread_id, now, fold) {
+    for row in rows {
+        match reap_thread(layout, &row.thread_id, now, replay) {
             Ok(true) => reaped.push(row.thread_id),
             Ok(false) => {}
             Err(error) => tracing::warn!(thread = %row.thread_id, %error, "could not be reaped"),
         }
     }
-    Ok(reaped)
+    reaped
 }
 
 /// Mends one thread if its process is gone; false when it is alive or had ended in order.
 ///
 /// # Errors
-/// Any [`StoreError`].
-pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, fold: Fold) -> Result<bool, StoreError> {
-    let Some(opened) = FileStore::open(layout, id, None)? else { return Ok(false) };
-    end_processes(&opened.records);
-    let events = epilogue(&opened, fold);
+/// Any [`StoreError`]; [`StoreError::Elsewhere`] for a thread of somebody else's, which is left as it is.
+pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Replay) -> Result<bool, StoreError> {
+    let Some(opened) = FileStore::open(layout, id, None, replay.summary)? else { return Ok(false) };
+    processes::end_left_behind(layout, id);
+    let events = epilogue(&opened, replay.answer);
     let Opened { mut store, summary, .. } = opened;
     let failed = events.iter().any(|event| matches!(event, Event::ThreadError { .. }));
     for event in events {
         store.append(&Record { timestamp: now, thread_id: id.clone(), event })?;
     }
+    store.sync()()?;
     store.clear_inflight()?;
     let status = if failed { Status::Error } else { summary.status };
     let snapshot = crate::ports::store::Snapshot {
@@ -58,25 +61,16 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, fold: Fold) -
         title: Some(summary.title),
         capabilities: None,
     };
-    store.save(&snapshot)?;
+    store.save(&snapshot);
     store.close();
     Ok(failed)
 }
 
-/// Ends the processes of tool calls that have no result: whoever waited for one is dead. Only the holder of the
-/// thread's lock may do this.
-pub fn end_processes(records: &[Record]) {
-    let mut running: Vec<(&CallId, &Process)> = Vec::new();
-    for record in records {
-        if let Event::ToolProcess { call_id, process } = &record.event {
-            running.push((call_id, process));
-        } else if let Event::ToolCallResult { call_id, .. } | Event::ShellEnded { call_id, .. } = &record.event {
-            running.retain(|(own, _)| *own != call_id);
-        }
-    }
-    for (call_id, process) in running {
-        tracing::info!(?call_id, group = process.group, "ending what a tool left behind");
-        process::end_left_behind(process);
+/// As [`reap_thread`], where a thread is about to be looked at: what cannot be mended can still be read.
+pub fn mend(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Replay) {
+    match reap_thread(layout, id, now, replay) {
+        Ok(_) | Err(StoreError::Elsewhere { .. }) => {}
+        Err(error) => tracing::warn!(thread = %id, %error, "could not be reaped"),
     }
 }
 
@@ -178,7 +172,7 @@ fn lost_answer(opened: &Opened, inflight: &Inflight, fold: Fold) -> Option<Vec<E
 /// [`StoreError::Io`].
 pub fn is_held(layout: &Layout, id: &ThreadId) -> Result<bool, StoreError> {
     let folder = layout.thread(id);
-    if !folder.path().exists() {
+    if !folder.lock().exists() {
         return Ok(false);
     }
     Ok(Lock::take(&folder)?.is_none())
@@ -189,13 +183,15 @@ pub fn is_held(layout: &Layout, id: &ThreadId) -> Result<bool, StoreError> {
 /// # Errors
 /// [`StoreError::Io`].
 pub fn create(layout: &Layout, summary: &Summary) -> Result<(), StoreError> {
-    summary.write(&layout.thread(&summary.thread_id))
+    summary.write(layout)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Cost, Limits, ModelRef, ThreadKind};
+    use crate::domain::event::Process;
+    use crate::domain::{ModelRef, ThreadKind};
+    use crate::ports::process;
     use crate::store::log;
     use crate::store::log::LogWriter;
 
@@ -207,31 +203,20 @@ mod tests {
         (text.clone(), String::new(), Message::assistant(text))
     }
 
+    const REPLAY: Replay = Replay { answer: fold, summary: |_, _| None };
+
     fn thread() -> (tempfile::TempDir, Layout, ThreadId) {
         let project = tempfile::tempdir().unwrap();
-        let layout = Layout::new(project.path());
+        let layout = Layout::new(project.path(), &project.path().join("state"));
         let id = layout.claim("levain/chat", Timestamp(1)).unwrap();
-        let summary = Summary {
-            thread_id: id.clone(),
-            directive: "levain/chat".into(),
-            kind: ThreadKind::Interactive,
-            status: Status::Running,
-            waiting: None,
-            model: ModelRef::new("scripted", "demo"),
-            title: String::new(),
-            created_at: Timestamp(1),
-            updated_at: Timestamp(1),
-            cost: Cost::default(),
-            limits: Limits::default(),
-            inputs: crate::domain::Values::new(),
-            capabilities: Vec::new(),
-        };
+        let model = ModelRef::new("scripted", "demo");
+        let summary = Summary::new(id.clone(), "levain/chat".into(), ThreadKind::Interactive, model, Timestamp(1));
         create(&layout, &summary).unwrap();
         (project, layout, id)
     }
 
     fn write(layout: &Layout, id: &ThreadId, events: Vec<Event>) {
-        let mut log = LogWriter::open(&layout.thread(id).log()).unwrap().0;
+        let mut log = LogWriter::open(layout.thread(id).log(), id, layout.own_key().unwrap()).unwrap().0;
         for event in events {
             log.append(&Record { timestamp: Timestamp(2), thread_id: id.clone(), event }).unwrap();
         }
@@ -246,7 +231,7 @@ mod tests {
     }
 
     fn events(layout: &Layout, id: &ThreadId) -> Vec<Event> {
-        let page = log::read_forward(&layout.thread(id).log(), 0, 1 << 20).unwrap();
+        let page = log::read_forward(&layout.log(id).unwrap(), 0, 1 << 20).unwrap();
         page.into_records().map(|record| record.event).collect()
     }
 
@@ -256,16 +241,16 @@ mod tests {
         write(&layout, &id, started());
         let kept = "{\"request\":1,\"deltas\":[{\"type\":\"text\",\"text\":\"half an \"}]}\n\
                     {\"request\":1,\"deltas\":[{\"type\":\"text\",\"text\":\"answer\"}]}\n{\"request\":1,\"del";
-        std::fs::write(layout.thread(&id).inflight(), kept).unwrap();
-        assert!(reap_thread(&layout, &id, Timestamp(9), fold).unwrap());
+        std::fs::write(layout.thread(&id).inflight().path(), kept).unwrap();
+        assert!(reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap());
         let events = events(&layout, &id);
         assert!(
             matches!(&events[2], Event::CognitionOut { text, stop: StopReason::Lost, .. } if text == "half an answer")
         );
         assert!(matches!(&events[3], Event::ThreadError { .. }));
         assert!(!layout.thread(&id).inflight().exists());
-        assert_eq!(Summary::read(&layout.thread(&id), &id).unwrap().status, Status::Error);
-        assert!(!reap_thread(&layout, &id, Timestamp(9), fold).unwrap(), "a second time there is nothing to mend");
+        assert_eq!(Summary::look(&layout, &id, |_, _| None).unwrap().status, Status::Error);
+        assert!(!reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap(), "a second time there is nothing to mend");
     }
 
     #[test]
@@ -296,7 +281,8 @@ mod tests {
             Event::ToolProcess { call_id: CallId("b".into()), process: process::identify(left.id()) },
         ]);
         write(&layout, &id, events_before);
-        assert!(reap_thread(&layout, &id, Timestamp(9), fold).unwrap());
+        processes::note(&layout, &id, &process::identify(left.id()))().unwrap();
+        assert!(reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap());
         assert!(!left.wait().unwrap().success());
         let events = events(&layout, &id);
         let interrupted: Vec<_> = events
@@ -310,16 +296,47 @@ mod tests {
         assert!(matches!(events.last(), Some(Event::ThreadError { .. })));
     }
 
+    /// What the log says is not believed, nor is a note of another boot or of another process that got the number.
+    #[test]
+    fn s01_only_a_noted_process_of_this_boot_is_ended() {
+        use std::os::unix::process::CommandExt;
+        let (_project, layout, id) = thread();
+        let mut other = std::process::Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+        let theirs = process::identify(other.id());
+        let mut before = started();
+        before.push(Event::ToolProcess { call_id: CallId("b".into()), process: theirs });
+        before
+            .push(Event::ToolProcess { call_id: CallId("c".into()), process: Process { group: 1, started: Some(1) } });
+        write(&layout, &id, before);
+        let noted = |process: Process, boot: &str| {
+            processes::note(&layout, &id, &process)().unwrap();
+            let path = layout.processes().join(format!("{}.json", process.group));
+            let text = std::fs::read_to_string(&path).unwrap().replace(&process::boot(), boot);
+            std::fs::write(path, text).unwrap();
+        };
+        noted(theirs, "another-boot");
+        reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap();
+        assert!(!layout.processes().join(format!("{}.json", theirs.group)).exists(), "it is forgotten all the same");
+        noted(Process { started: Some(1), ..theirs }, &process::boot());
+        reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap();
+        processes::note(&layout, &ThreadId::new("other", 1), &theirs)().unwrap();
+        reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap();
+        assert!(other.try_wait().unwrap().is_none(), "another process was ended");
+        processes::note(&layout, &id, &theirs)().unwrap();
+        reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap();
+        assert!(!other.wait().unwrap().success());
+    }
+
     #[test]
     fn a_thread_that_is_held_or_has_ended_is_left_alone() {
         let (_project, layout, id) = thread();
         write(&layout, &id, started());
         let held = Lock::take(&layout.thread(&id)).unwrap();
         assert!(held.is_some() && is_held(&layout, &id).unwrap());
-        assert!(!reap_thread(&layout, &id, Timestamp(9), fold).unwrap());
+        assert!(!reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap());
         drop(held);
         write(&layout, &id, vec![Event::WorkerEnded { reason: crate::domain::event::EndReason::Idle }]);
-        assert!(!reap_thread(&layout, &id, Timestamp(9), fold).unwrap());
+        assert!(!reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap());
         assert_eq!(events(&layout, &id).len(), 3);
     }
 }

@@ -1,4 +1,5 @@
-//! The registry: one `SQLite` file that lists the threads of a project, for lists and for reaping.
+//! The registry: one `SQLite` file that lists the threads of a project, for lists and for reaping. It lies in the person's
+//! state folder, so no project brings one along, and is made again from the threads' files where it is lost.
 //!
 //! WAL mode, one writer per process, every change an immediate transaction. The schema grows by numbered migrations; a
 //! file of a newer schema is refused in words.
@@ -6,6 +7,7 @@
 use crate::domain::{Cost, ModelRef, Money, Status, ThreadId, ThreadKind, Timestamp, Tokens, Usage, Waiting};
 use crate::ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -34,6 +36,7 @@ const MIGRATIONS: &[&str] = &[
     CREATE INDEX threads_by_status ON threads (status);
 ",
     "ALTER TABLE threads ADD COLUMN waiting TEXT",
+    "ALTER TABLE threads ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0",
 ];
 
 /// The registry of one project.
@@ -60,6 +63,8 @@ pub struct ThreadEntry {
     /// The process that runs the thread, while one does.
     pub pid: Option<u32>,
     pub socket: Option<String>,
+    /// Whether another person or program wrote its log: then all of this is what its files say of themselves.
+    pub elsewhere: bool,
 }
 
 impl Registry {
@@ -78,6 +83,57 @@ impl Registry {
         set_up(&connection).map_err(failed("set up the registry", path))?;
         migrate(&mut connection, path)?;
         Ok(Self { path: path.to_owned(), connection })
+    }
+
+    /// As [`Registry::open`]; a file that is no registry any more is replaced by an empty one.
+    ///
+    /// # Errors
+    /// As [`Registry::open`].
+    pub fn open_or_renew(path: &Path) -> Result<Self, StoreError> {
+        match Self::open(path) {
+            Err(StoreError::Database { source, .. }) if is_broken(&source) => {
+                tracing::warn!(path = %path.display(), error = %source, "the registry is broken and is made again");
+                for ending in ["", "-wal", "-shm"] {
+                    let mut file = path.as_os_str().to_owned();
+                    file.push(ending);
+                    let _not_there = std::fs::remove_file(&file);
+                }
+                Self::open(path)
+            }
+            result => result,
+        }
+    }
+
+    /// A registry in memory alone, for where none can be kept.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn in_memory() -> Result<Self, StoreError> {
+        let path = PathBuf::from(":memory:");
+        let mut connection = Connection::open_in_memory().map_err(failed("make a registry", &path))?;
+        migrate(&mut connection, &path)?;
+        Ok(Self { path, connection })
+    }
+
+    /// The ids of all threads.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn ids(&self) -> Result<HashSet<String>, StoreError> {
+        let read = || -> rusqlite::Result<HashSet<String>> {
+            let mut statement = self.connection.prepare_cached("SELECT thread_id FROM threads")?;
+            statement.query_map([], |row| row.get(0))?.collect()
+        };
+        read().map_err(failed("list the threads", &self.path))
+    }
+
+    /// Takes a thread out of the list.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn remove(&self, id: &str) -> Result<(), StoreError> {
+        let removed = self.connection.execute("DELETE FROM threads WHERE thread_id = ?1", [id]);
+        removed.map(drop).map_err(failed("remove a thread", &self.path))
     }
 
     /// The threads, newest change first.
@@ -125,13 +181,13 @@ impl Registry {
         let kind = kind_word(row.kind);
         let ended = row.status.is_terminal().then_some(row.updated_at.0);
         let sql = "INSERT INTO threads (thread_id, directive, kind, status, title, model, created_at, updated_at,
-                completed_at, turns, input_tokens, output_tokens, spend, pid, socket, waiting)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+                completed_at, turns, input_tokens, output_tokens, spend, pid, socket, waiting, elsewhere)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
             ON CONFLICT (thread_id) DO UPDATE SET status = excluded.status, title = excluded.title,
                 model = excluded.model, updated_at = excluded.updated_at, completed_at = excluded.completed_at,
                 turns = excluded.turns, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
                 spend = excluded.spend, pid = excluded.pid, socket = excluded.socket,
-                waiting = excluded.waiting";
+                waiting = excluded.waiting, elsewhere = excluded.elsewhere";
         let path = self.path.clone();
         let mut write = || -> rusqlite::Result<()> {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -152,6 +208,7 @@ impl Registry {
                 row.pid,
                 row.socket,
                 row.waiting.map(Waiting::word),
+                row.elsewhere,
             ])?;
             transaction.commit()
         };
@@ -160,10 +217,21 @@ impl Registry {
 }
 
 const COLUMNS: &str = "thread_id, directive, kind, status, title, model, created_at, updated_at, turns, input_tokens,
-    output_tokens, spend, pid, socket, waiting";
+    output_tokens, spend, pid, socket, waiting, elsewhere";
 
 fn failed(doing: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
     move |source| StoreError::Database { doing, path: path.to_owned(), source }
+}
+
+/// Whether the file is no database, or one that cannot be read any more.
+fn is_broken(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    match error {
+        rusqlite::Error::SqliteFailure(failure, _) => matches!(failure.code, DatabaseCorrupt | NotADatabase),
+        // Another table of that name, or one without its columns.
+        rusqlite::Error::SqlInputError { .. } => true,
+        _ => false,
+    }
 }
 
 fn whole(number: u64) -> i64 {
@@ -198,6 +266,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
         cost: Cost { turns: row.get(8)?, usage, spend: Money(row.get(11)?), ..Cost::default() },
         pid: row.get(12)?,
         socket: row.get(13)?,
+        elsewhere: row.get(15)?,
     }))
 }
 
@@ -240,6 +309,7 @@ mod tests {
             cost: Cost { turns: 2, spend: Money(5), ..Cost::default() },
             pid: Some(7),
             socket: Some("/run/x".into()),
+            elsewhere: false,
         }
     }
 
@@ -266,6 +336,23 @@ mod tests {
         Connection::open(&path).unwrap().pragma_update(None, "user_version", 99).unwrap();
         let error = Registry::open(&path).unwrap_err().to_string();
         assert!(error.contains("newer levain (schema 99"), "{error}");
+    }
+
+    #[test]
+    fn s14_a_broken_file_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("registry.db");
+        std::fs::write(&path, vec![b'x'; 10_000]).unwrap();
+        let mut registry = Registry::open_or_renew(&path).unwrap();
+        registry.put(&row("a-1", 10)).unwrap();
+        drop(registry);
+        // A hole in the middle of it.
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes.truncate(4096);
+        bytes.iter_mut().skip(100).for_each(|byte| *byte = 0xff);
+        std::fs::write(&path, bytes).unwrap();
+        let registry = Registry::open_or_renew(&path).unwrap();
+        assert!(registry.ids().unwrap().is_empty());
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! Reading requests back: the record, and the texts it names.
 
 use super::content::ContentStore;
-use super::files;
-use super::layout::Layout;
+use super::layout::{Layout, failed};
 use crate::domain::{Message, RequestRecord, ThreadId};
 use crate::ports::StoreError;
+
+/// The largest record that is read, in bytes.
+const LARGEST_RECORD: u64 = 16 << 20;
 
 /// A request as it was sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,11 +25,11 @@ pub struct Stored {
 pub fn read(layout: &Layout, thread: &ThreadId, number: u32) -> Result<Stored, StoreError> {
     let record = record(layout, thread, number)?;
     let path = layout.thread(thread).request(number);
-    let store = ContentStore::new(&layout.objects());
+    let store = ContentStore::new(layout.objects());
     let message = |json: String| {
         serde_json::from_str(&json).map_err(|error| StoreError::Malformed {
             what: "a message",
-            path: path.clone(),
+            path: path.path(),
             detail: error.to_string(),
         })
     };
@@ -42,9 +44,10 @@ pub fn read(layout: &Layout, thread: &ThreadId, number: u32) -> Result<Stored, S
 /// [`StoreError::Malformed`] when it is not there or does not read.
 pub fn record(layout: &Layout, thread: &ThreadId, number: u32) -> Result<RequestRecord, StoreError> {
     let path = layout.thread(thread).request(number);
-    let malformed = |detail: String| StoreError::Malformed { what: "a request", path: path.clone(), detail };
-    let text = files::read(&path)?.ok_or_else(|| malformed("there is no such request".to_owned()))?;
-    serde_json::from_str(&text).map_err(|error| malformed(error.to_string()))
+    let malformed = |detail: String| StoreError::Malformed { what: "a request", path: path.path(), detail };
+    let bytes = path.read(LARGEST_RECORD).map_err(failed("read", &path))?;
+    let bytes = bytes.ok_or_else(|| malformed("there is no such request".to_owned()))?;
+    serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))
 }
 
 /// The numbers of a thread's requests with their turns, in order. A record that does not read is left out.
@@ -53,11 +56,12 @@ pub fn record(layout: &Layout, thread: &ThreadId, number: u32) -> Result<Request
 /// [`StoreError::NoSuchThread`] for a thread without a folder.
 pub fn numbers(layout: &Layout, thread: &ThreadId) -> Result<Vec<(u32, u32)>, StoreError> {
     let folder = layout.thread(thread);
-    if !folder.path().is_dir() {
+    if !folder.path().exists() {
         return Err(StoreError::NoSuchThread { id: thread.to_string() });
     }
-    let names = std::fs::read_dir(folder.path().join("requests")).into_iter().flatten().flatten();
-    let numbers = names.filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".json")?.parse::<u32>().ok());
+    let requests = folder.requests();
+    let names = requests.entries().map_err(failed("list", &requests))?;
+    let numbers = names.iter().filter_map(|name| name.strip_suffix(".json")?.parse::<u32>().ok());
     let mut found: Vec<(u32, u32)> =
         numbers.filter_map(|number| Some((number, record(layout, thread, number).ok()?.turn))).collect();
     found.sort_unstable();

@@ -1,21 +1,21 @@
 //! The files of one thread behind the [`ThreadStore`] port, and opening a thread from them.
 
+use super::authentic::{self, LogKey};
 use super::content::ContentStore;
-use super::layout::{Folder, Layout};
+use super::layout::{Folder, Layout, failed};
 use super::log::{LogWriter, Repair};
 use super::registry::{Registry, ThreadEntry};
-use super::{files, image, log};
-use crate::domain::event::Delta;
+use super::{image, log, processes};
+use crate::domain::event::{Delta, Process};
 use crate::domain::{
-    Assembly, ContentHash, Cost, Limits, ModelRef, Record, RequestRecord, Status, ThreadId, ThreadKind, Timestamp,
-    Values, Waiting,
+    Assembly, ContentHash, Cost, Event, Limits, ModelRef, Record, RequestRecord, Status, ThreadId, ThreadKind,
+    Timestamp, Values, Waiting as WaitingFor,
 };
-use crate::ports::store::{Attach, Fetch, Snapshot};
+use crate::ports::store::{Attach, Fetch, Snapshot, SyncJob};
 use crate::ports::{StoreError, ThreadStore};
 use serde::{Deserialize, Serialize};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
@@ -28,7 +28,7 @@ pub struct Summary {
     pub status: Status,
     /// What for, while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<Waiting>,
+    pub waiting: Option<WaitingFor>,
     pub model: ModelRef,
     #[serde(default)]
     pub title: String,
@@ -46,28 +46,121 @@ pub struct Summary {
     pub capabilities: Vec<String>,
 }
 
+/// The largest `thread.json` and the largest `inflight.jsonl` that are read, in bytes.
+const LARGEST_SUMMARY: u64 = 4 << 20;
+const LARGEST_INFLIGHT: u64 = 256 << 20;
+
+/// Makes a thread's summary of its whole log; `None` where that does not say how the thread began.
+pub type Summarise = fn(&ThreadId, &[Record]) -> Option<Summary>;
+
+/// How a thread begins: what has to be known before it can be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Specification {
+    pub directive: String,
+    pub inputs: Values,
+}
+
+/// How the thread `id` begins, by its log, or by its `thread.json` where nothing has happened in it yet.
+///
+/// # Errors
+/// [`StoreError::NoSuchThread`]; [`StoreError::Elsewhere`] where this person's program did not write that.
+pub fn specification(layout: &Layout, id: &ThreadId) -> Result<Specification, StoreError> {
+    let log = layout.log(id)?;
+    if log.is_elsewhere() {
+        return Err(StoreError::Elsewhere { id: id.to_string() });
+    }
+    for page in log::pages(&log) {
+        for record in page?.into_records() {
+            if let Event::ThreadStarted { directive, inputs, .. } = record.event {
+                return Ok(Specification { directive, inputs });
+            }
+        }
+    }
+    let Summary { directive, inputs, .. } = Summary::read_own(layout, id)?;
+    Ok(Specification { directive, inputs })
+}
+
 impl Summary {
-    /// Reads the `thread.json` of `folder`.
+    /// How the thread `id` stands, as its `thread.json` says; made from the log by `summarise` where that is lost or
+    /// broken. To show to people: nobody vouches for it.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchThread`] without the file, [`StoreError::Malformed`] when it does not read.
-    pub fn read(folder: &Folder, id: &ThreadId) -> Result<Self, StoreError> {
-        let path = folder.summary();
-        let text = files::read(&path)?.ok_or_else(|| StoreError::NoSuchThread { id: id.to_string() })?;
-        serde_json::from_str(&text).map_err(|error| StoreError::Malformed {
-            what: "a thread",
-            path,
-            detail: error.to_string(),
-        })
+    /// [`StoreError::NoSuchThread`] where nothing tells of it, [`StoreError::Malformed`] where what there is does not read.
+    pub fn look(layout: &Layout, id: &ThreadId, summarise: Summarise) -> Result<Self, StoreError> {
+        let lost = match Self::read(layout, id) {
+            Ok((summary, _)) => return Ok(summary),
+            Err(error @ StoreError::Io { .. }) => return Err(error),
+            Err(error) => error,
+        };
+        let mut records = Vec::new();
+        for page in log::pages(&layout.log(id)?) {
+            records.extend(page?.into_records());
+        }
+        summarise(id, &records).ok_or(lost)
     }
 
-    /// Writes it.
+    /// As this person's program wrote it.
+    fn read_own(layout: &Layout, id: &ThreadId) -> Result<Self, StoreError> {
+        match Self::read(layout, id)? {
+            (summary, true) => Ok(summary),
+            (_, false) => Err(StoreError::Elsewhere { id: id.to_string() }),
+        }
+    }
+
+    /// What `thread.json` says, and whether this person's program wrote it.
+    fn read(layout: &Layout, id: &ThreadId) -> Result<(Self, bool), StoreError> {
+        let path = layout.thread(id).summary();
+        let malformed = |detail: String| StoreError::Malformed { what: "a thread", path: path.path(), detail };
+        let bytes = match path.read(LARGEST_SUMMARY) {
+            Ok(bytes) => bytes.ok_or_else(|| StoreError::NoSuchThread { id: id.to_string() })?,
+            // Something else lies under its name: what it would say is lost, and nothing else.
+            Err(error) => return Err(malformed(error.to_string())),
+        };
+        let parted = authentic::part(&bytes);
+        let fits = |key: &LogKey| parted.as_ref().is_some_and(|(object, code)| key.fits(id, WHOLE, (object, code)));
+        let own = layout.key().is_some_and(fits);
+        let object = parted.as_ref().map_or(bytes.as_slice(), |(object, _)| object);
+        let summary: Self = serde_json::from_slice(object).map_err(|error| malformed(error.to_string()))?;
+        if summary.thread_id != *id {
+            return Err(malformed(format!("it is of the thread {}", summary.thread_id)));
+        }
+        Ok((summary, own))
+    }
+
+    /// Writes it, on disk when this returns.
     ///
     /// # Errors
     /// [`StoreError::Io`].
-    pub fn write(&self, folder: &Folder) -> Result<(), StoreError> {
-        let json = serde_json::to_vec_pretty(self).unwrap_or_default();
-        files::replace(&folder.summary(), &json)
+    pub fn write(&self, layout: &Layout) -> Result<(), StoreError> {
+        let path = layout.thread(&self.thread_id).summary();
+        let mut json = serde_json::to_vec_pretty(self).unwrap_or_default();
+        // A code begins behind the last value.
+        if let Some(b"\n}") = json.last_chunk::<2>() {
+            json.truncate(json.len() - 2);
+            json.push(b'}');
+        }
+        layout.own_key()?.seal(&self.thread_id, WHOLE, &mut json);
+        path.replace(&json).map_err(failed("write", &path))
+    }
+
+    /// What `thread.json` and the registry say of a thread that begins at `now` and has not run.
+    #[must_use]
+    pub fn new(id: ThreadId, directive: String, kind: ThreadKind, model: ModelRef, now: Timestamp) -> Self {
+        Self {
+            thread_id: id,
+            directive,
+            kind,
+            status: Status::Created,
+            waiting: None,
+            model,
+            title: String::new(),
+            created_at: now,
+            updated_at: now,
+            cost: Cost::default(),
+            limits: Limits::default(),
+            inputs: Values::new(),
+            capabilities: Vec::new(),
+        }
     }
 
     /// The row of the registry that says the same.
@@ -87,8 +180,29 @@ impl Summary {
             cost: self.cost,
             pid,
             socket,
+            elsewhere: false,
         }
     }
+}
+
+/// The place under which `thread.json` is sealed: no line of a log begins there.
+const WHOLE: u64 = u64::MAX;
+
+/// Makes a thread this person's own whose files this program brought along: each line of its log gets its code.
+///
+/// # Errors
+/// [`StoreError`]; the thread may be broken then.
+pub fn adopt(layout: &Layout, id: &ThreadId, summarise: Summarise) -> Result<(), StoreError> {
+    let summary = Summary::look(layout, id, summarise)?;
+    let mut records = Vec::new();
+    for page in log::pages(&layout.log(id)?) {
+        records.extend(page?.into_records());
+    }
+    let path = layout.thread(id).log();
+    path.remove().map_err(failed("remove", &path))?;
+    let (mut writer, _) = LogWriter::open(path, id, layout.own_key()?)?;
+    records.iter().try_for_each(|record| writer.append(record).map(drop))?;
+    summary.write(layout)
 }
 
 /// Holds a thread for this process; released when dropped or when the process dies.
@@ -104,8 +218,11 @@ impl Lock {
     /// [`StoreError::Io`].
     pub fn take(folder: &Folder) -> Result<Option<Self>, StoreError> {
         let path = folder.lock();
-        let failed = |source| StoreError::Io { doing: "lock", path: path.clone(), source };
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        let failed = failed("lock", &path);
+        let file = match path.open_append() {
+            Ok(file) => file,
+            Err(error) => return Err(failed(error)),
+        };
         match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Self { _file: file })),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
@@ -117,15 +234,14 @@ impl Lock {
 /// The files of one thread, held by the process that runs it.
 #[derive(Debug)]
 pub struct FileStore {
+    layout: Layout,
     folder: Folder,
     writer: LogWriter,
     content: ContentStore,
-    project: PathBuf,
-    objects: PathBuf,
     inflight: Option<File>,
     summary: Summary,
     process: Option<(u32, String)>,
-    registry: RegistryWriter,
+    summaries: SummaryWriter,
     _lock: Lock,
 }
 
@@ -137,6 +253,8 @@ pub struct Opened {
     /// The whole log.
     pub records: Vec<Record>,
     pub repair: Option<Repair>,
+    /// Lines of the log that are no event of this person's program, and were passed over.
+    pub passed_over: usize,
     /// What was kept of an answer that a dead process had in flight.
     pub inflight: Option<Inflight>,
 }
@@ -159,30 +277,46 @@ impl FileStore {
     /// Opens a thread for this process, whose socket is `process`; `None` when another process runs it.
     ///
     /// # Errors
-    /// Any [`StoreError`].
-    pub fn open(layout: &Layout, id: &ThreadId, process: Option<(u32, String)>) -> Result<Option<Opened>, StoreError> {
+    /// Any [`StoreError`]; [`StoreError::Elsewhere`] for a thread of somebody else's.
+    pub fn open(
+        layout: &Layout,
+        id: &ThreadId,
+        process: Option<(u32, String)>,
+        summarise: Summarise,
+    ) -> Result<Option<Opened>, StoreError> {
         let folder = layout.thread(id);
-        let summary = Summary::read(&folder, id)?;
+        let begun = specification(layout, id)?;
         let Some(lock) = Lock::take(&folder)? else { return Ok(None) };
-        let (writer, repair) = LogWriter::open(&folder.log())?;
-        let mut records = Vec::new();
-        for page in log::pages(&folder.log()) {
-            records.extend(page?.into_records());
+        let (writer, repair) = LogWriter::open(folder.log(), id, layout.own_key()?)?;
+        let (mut records, mut passed_over) = (Vec::new(), 0);
+        for page in log::pages(&layout.log(id)?) {
+            let page = page?;
+            passed_over += page.lines.iter().filter(|line| line.record.is_none()).count();
+            records.extend(page.into_records());
         }
-        let inflight = read_inflight(&folder)?;
+        // What the log tells is believed before what lies beside it.
+        let summary = match summarise(id, &records) {
+            Some(told) => match Summary::read_own(layout, id) {
+                Ok(kept) => Summary { capabilities: kept.capabilities, ..told },
+                Err(_lost) => told,
+            },
+            None => Summary::read_own(layout, id)?,
+        };
+        let summary = Summary { directive: begun.directive, inputs: begun.inputs, ..summary };
+        let inflight = read_inflight(&folder);
         let store = Self {
-            content: ContentStore::new(&layout.objects()),
-            project: layout.project().to_owned(),
-            objects: layout.objects(),
-            registry: RegistryWriter::start(layout),
+            content: ContentStore::new(layout.objects()),
+            summaries: SummaryWriter::start(layout),
             inflight: None,
             summary: summary.clone(),
+            layout: layout.clone(),
             folder,
             writer,
             process,
             _lock: lock,
         };
-        Ok(Some(Opened { store, summary, records, repair, inflight }))
+        store.content.unsynced().push_new(&store.folder)?;
+        Ok(Some(Opened { store, summary, records, repair, passed_over, inflight }))
     }
 
     /// Where the log ends.
@@ -192,8 +326,11 @@ impl FileStore {
     }
 }
 
-fn read_inflight(folder: &Folder) -> Result<Option<Inflight>, StoreError> {
-    let Some(text) = files::read(&folder.inflight())? else { return Ok(None) };
+/// What is kept of an answer in flight; what does not read is lost, and nothing else.
+fn read_inflight(folder: &Folder) -> Option<Inflight> {
+    let read = folder.inflight().read(LARGEST_INFLIGHT);
+    let bytes = read.inspect_err(|error| tracing::warn!(%error, "the answer in flight is lost")).ok()??;
+    let text = String::from_utf8_lossy(&bytes);
     let mut whole: Option<Inflight> = None;
     // A torn last line is not parsed and so not missed.
     for kept in text.lines().filter_map(|line| serde_json::from_str::<Kept>(line).ok()) {
@@ -202,7 +339,7 @@ fn read_inflight(folder: &Folder) -> Result<Option<Inflight>, StoreError> {
             _ => whole = Some(Inflight { request: kept.request, deltas: kept.deltas }),
         }
     }
-    Ok(whole)
+    whole
 }
 
 impl ThreadStore for FileStore {
@@ -211,25 +348,38 @@ impl ThreadStore for FileStore {
         self.writer.append(record)
     }
 
-    fn sync(&self) -> Box<dyn FnOnce() -> Result<(), StoreError> + Send> {
-        self.writer.sync()
+    fn take_back(&mut self, offset: u64) {
+        self.writer.take_back(offset);
+    }
+
+    fn sync(&self) -> SyncJob {
+        let (log, files) = (self.writer.sync(), self.content.unsynced().clone());
+        Box::new(move || files.sync().and_then(|()| log()))
+    }
+
+    fn note_process(&self, process: &Process) -> SyncJob {
+        Box::new(processes::note(&self.layout, &self.summary.thread_id, process))
+    }
+
+    fn forget_process(&self, process: &Process) {
+        processes::forget(&self.layout, process);
     }
 
     fn keep_inflight(&mut self, request: u32, deltas: &[Delta]) -> Result<(), StoreError> {
         let path = self.folder.inflight();
-        let failed = |source| StoreError::Io { doing: "write", path: path.clone(), source };
         let file = match &mut self.inflight {
             Some(file) => file,
-            None => self.inflight.insert(OpenOptions::new().create(true).append(true).open(&path).map_err(failed)?),
+            None => self.inflight.insert(path.open_append().map_err(failed("write", &path))?),
         };
         let mut line = serde_json::to_vec(&Kept { request, deltas: deltas.to_vec() }).unwrap_or_default();
         line.push(b'\n');
-        file.write_all(&line).map_err(failed)
+        file.write_all(&line).map_err(failed("write", &path))
     }
 
     fn clear_inflight(&mut self) -> Result<(), StoreError> {
         self.inflight = None;
-        files::remove(&self.folder.inflight())
+        let path = self.folder.inflight();
+        path.remove().map_err(failed("remove", &path))
     }
 
     fn record_request(&mut self, record: &RequestRecord, assembly: &Assembly) -> Result<(), StoreError> {
@@ -240,25 +390,25 @@ impl ThreadStore for FileStore {
         for (layer, text) in assembly.layers.iter().zip(&assembly.texts) {
             self.content.keep(&layer.hash, || text.to_string())?;
         }
-        let path = self.folder.request(record.number);
-        if let Some(folder) = path.parent() {
-            files::make_folder(folder)?;
-        }
-        files::replace(&path, &serde_json::to_vec(record).unwrap_or_default())
+        let (folder, path) = (self.folder.requests(), self.folder.request(record.number));
+        folder.make_folder().map_err(failed("make the folder", &folder))?;
+        let file = path.put(&serde_json::to_vec(record).unwrap_or_default()).map_err(failed("write", &path))?;
+        self.content.unsynced().push(file, path);
+        Ok(())
     }
 
     fn fetch(&self, hash: &ContentHash) -> Fetch {
-        let (objects, hash) = (self.objects.clone(), hash.clone());
-        Box::new(move || ContentStore::new(&objects).image(&hash))
+        let (objects, hash) = (self.layout.objects(), hash.clone());
+        Box::new(move || ContentStore::new(objects).image(&hash))
     }
 
     fn attach(&self, name: &str) -> Attach {
-        let (project, objects, name) = (self.project.clone(), self.objects.clone(), name.to_owned());
-        Box::new(move || image::take_in(&project, &mut ContentStore::new(&objects), name))
+        let (layout, name) = (self.layout.clone(), name.to_owned());
+        Box::new(move || image::take_in(layout.project(), &mut ContentStore::new(layout.objects()), name))
     }
 
-    fn save(&mut self, snapshot: &Snapshot) -> Result<(), StoreError> {
-        let summary = Summary {
+    fn save(&mut self, snapshot: &Snapshot) {
+        self.summary = Summary {
             status: snapshot.status,
             waiting: snapshot.waiting,
             model: snapshot.model.clone(),
@@ -268,62 +418,72 @@ impl ThreadStore for FileStore {
             capabilities: snapshot.capabilities.clone().unwrap_or_else(|| self.summary.capabilities.clone()),
             ..self.summary.clone()
         };
-        self.registry.put(summary.entry(self.process.clone()));
-        summary.write(&self.folder)?;
-        self.summary = summary;
-        Ok(())
+        self.summaries.put(&self.summary, self.process.clone());
     }
 
     fn close(&mut self) {
         self.process = None;
-        self.registry.put(self.summary.entry(None));
+        self.summaries.put(&self.summary, None);
+        self.summaries.finish();
     }
 }
 
-/// Writes rows to the registry on a thread of its own, so that a busy database never holds up a turn. Of rows that
-/// wait, only the newest is written.
+/// A summary to be written, and the process that runs its thread.
+type Waiting = (Summary, Option<(u32, String)>);
+
+/// Writes `thread.json` and the registry's row on a thread of its own, so that neither a busy database nor a slow disk
+/// holds up a turn. Of what waits only the newest is written. Both can be made again from the log, so a failure is logged.
 #[derive(Debug)]
-struct RegistryWriter {
-    sender: Option<mpsc::Sender<ThreadEntry>>,
+struct SummaryWriter {
+    sender: Option<mpsc::Sender<Waiting>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl RegistryWriter {
+impl SummaryWriter {
     fn start(layout: &Layout) -> Self {
-        let (sender, receiver) = mpsc::channel::<ThreadEntry>();
-        let path = layout.registry();
+        let (sender, receiver) = mpsc::channel::<Waiting>();
+        let layout = layout.clone();
         let write = move || {
             let mut registry = None;
-            while let Ok(mut row) = receiver.recv() {
+            while let Ok(mut newest) = receiver.recv() {
                 while let Ok(newer) = receiver.try_recv() {
-                    row = newer;
+                    newest = newer;
+                }
+                let (summary, process) = newest;
+                if let Err(error) = summary.write(&layout) {
+                    tracing::error!(%error, "the summary of the thread");
                 }
                 if registry.is_none() {
-                    registry = Registry::open(&path)
-                        .inspect_err(|error| tracing::error!(%error, "the registry does not open"))
-                        .ok();
+                    let opened = layout.prepare_own().and_then(|()| Registry::open_or_renew(&layout.registry()));
+                    registry = opened.inspect_err(|error| tracing::error!(%error, "the registry does not open")).ok();
                 }
-                if let Some(Err(error)) = registry.as_mut().map(|registry| registry.put(&row)) {
+                if let Some(Err(error)) = registry.as_mut().map(|registry| registry.put(&summary.entry(process))) {
                     tracing::error!(%error, "the registry does not take a row");
+                    registry = None;
                 }
             }
         };
-        let thread = std::thread::Builder::new().name("registry".into()).spawn(write).ok();
+        let thread = std::thread::Builder::new().name("summary".into()).spawn(write).ok();
         Self { sender: Some(sender), thread }
     }
 
-    fn put(&self, row: ThreadEntry) {
+    fn put(&self, summary: &Summary, process: Option<(u32, String)>) {
         if let Some(sender) = &self.sender {
-            let _writer_gone = sender.send(row);
+            let _writer_gone = sender.send((summary.clone(), process));
         }
     }
-}
 
-impl Drop for RegistryWriter {
-    fn drop(&mut self) {
+    /// Waits until all that waits is written. Nothing is taken any more.
+    fn finish(&mut self) {
         drop(self.sender.take());
         if let Some(thread) = self.thread.take() {
             let _panicked = thread.join();
         }
+    }
+}
+
+impl Drop for SummaryWriter {
+    fn drop(&mut self) {
+        self.finish();
     }
 }

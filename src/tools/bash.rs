@@ -9,10 +9,9 @@ use super::output::Output;
 use super::root::Root;
 use super::{Answer, Failed};
 use crate::domain::event::Process;
-use crate::ports::{ToolListener, process};
+use crate::ports::{Beneath, ToolListener, process};
 use rustix::process::Signal;
 use serde::Deserialize;
-use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -72,7 +71,7 @@ enum Ended {
 pub(super) async fn bash(
     root: &Root,
     environment: &Environment,
-    spill: Option<PathBuf>,
+    spill: Option<Beneath>,
     arguments: &Bash,
     stop: impl Future<Output = ()>,
     listener: &dyn ToolListener,
@@ -100,7 +99,11 @@ pub(super) async fn bash(
     // It holds the writing end of the pipe, which must close with the command.
     drop(command);
     let group = Group(process::identify(child.id().unwrap_or_default()));
-    listener.started(group.0).await;
+    if !listener.started(group.0).await {
+        return Err(Failed(
+            "The command was not started: what runs has to be on record, and nothing can be saved.".into(),
+        ));
+    }
     let begun = Instant::now();
     if let Some(mut gate) = child.stdin.take() {
         gate.write_all(b"go\n").await.map_err(not_started)?;
@@ -111,7 +114,7 @@ pub(super) async fn bash(
     let ended = watch(&mut child, &mut reader, &mut output, listener, (begun + longest, stop), &group).await;
     drop(group);
     let _somebody_holds_it = timeout(LAST_WORDS, drain(&mut reader, &mut output)).await;
-    let text = output.finish(|path| root.told(path));
+    let text = output.finish(|path| root.told(&path.path()));
     match ended {
         Ok(Ended::Itself(status)) => told(&text, status),
         Ok(Ended::Stopped) => Err(Failed(format!("{text}\n(stopped)"))),

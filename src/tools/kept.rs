@@ -3,11 +3,10 @@
 
 use super::{Answer, Failed};
 use crate::domain::Persona;
+use crate::ports::Beneath;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::path::Path;
+use std::io;
 
 /// Longest file that is read, in bytes.
 const LONGEST: u64 = 4 << 20;
@@ -85,11 +84,11 @@ pub(super) struct Switch {
 ///
 /// # Errors
 /// The sentence a person should read.
-pub fn notes(path: &Path) -> Result<Vec<Note>, String> {
+pub fn notes(path: &Beneath) -> Result<Vec<Note>, String> {
     read::<Notes>(path).map(|notes| notes.notes).map_err(|Failed(message)| message)
 }
 
-pub(super) fn add(path: &Path, Add { text }: Add) -> Answer {
+pub(super) fn add(path: &Beneath, Add { text }: Add) -> Answer {
     let text = checked(&text)?;
     change(path, |notes: &mut Notes| {
         if notes.notes.len() >= MOST {
@@ -102,7 +101,7 @@ pub(super) fn add(path: &Path, Add { text }: Add) -> Answer {
 }
 
 /// Notes with most of the words first, of those with equally many the newest.
-pub(super) fn search(path: &Path, Search { query }: &Search) -> Answer {
+pub(super) fn search(path: &Beneath, Search { query }: &Search) -> Answer {
     let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
     let mut found: Vec<(usize, Note)> = read::<Notes>(path)?
         .notes
@@ -126,7 +125,7 @@ pub(super) fn search(path: &Path, Search { query }: &Search) -> Answer {
     Ok(lines.join("\n"))
 }
 
-pub(super) fn update(path: &Path, Update { id, text }: Update) -> Answer {
+pub(super) fn update(path: &Beneath, Update { id, text }: Update) -> Answer {
     let text = checked(&text)?;
     change(path, |notes: &mut Notes| {
         let note = notes.notes.iter_mut().find(|note| note.id == id).ok_or_else(|| unknown(id))?;
@@ -135,7 +134,7 @@ pub(super) fn update(path: &Path, Update { id, text }: Update) -> Answer {
     })
 }
 
-pub(super) fn remove(path: &Path, Remove { id }: &Remove) -> Answer {
+pub(super) fn remove(path: &Beneath, Remove { id }: &Remove) -> Answer {
     change(path, |notes: &mut Notes| {
         let place = notes.notes.iter().position(|note| note.id == *id).ok_or_else(|| unknown(*id))?;
         notes.notes.remove(place);
@@ -143,7 +142,7 @@ pub(super) fn remove(path: &Path, Remove { id }: &Remove) -> Answer {
     })
 }
 
-pub(super) fn create(path: &Path, Create { name, text }: Create) -> Answer {
+pub(super) fn create(path: &Beneath, Create { name, text }: Create) -> Answer {
     let (name, text) = (named(&name)?, checked(&text)?);
     change(path, |kept: &mut Personas| {
         kept.personas.retain(|persona| persona.name != name);
@@ -157,7 +156,7 @@ pub(super) fn create(path: &Path, Create { name, text }: Create) -> Answer {
 }
 
 /// The persona of this name; none for `none`.
-pub(super) fn persona(path: &Path, Switch { name }: &Switch) -> Result<Option<Persona>, Failed> {
+pub(super) fn persona(path: &Beneath, Switch { name }: &Switch) -> Result<Option<Persona>, Failed> {
     if name.trim() == "none" {
         return Ok(None);
     }
@@ -194,22 +193,14 @@ fn named(name: &str) -> Result<String, Failed> {
     Ok(name.to_owned())
 }
 
-fn lost(path: &Path, error: &io::Error) -> Failed {
-    Failed(format!("{} could not be used: {error}.", path.display()))
+fn lost(path: &Beneath, error: &io::Error) -> Failed {
+    Failed(format!("{} could not be used: {error}.", path.path().display()))
 }
 
-fn read<T: DeserializeOwned + Default>(path: &Path) -> Result<T, Failed> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(T::default()),
-        Err(error) => return Err(lost(path, &error)),
-    };
-    let mut bytes = Vec::new();
-    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| lost(path, &error))?;
-    if bytes.len() as u64 > LONGEST {
-        return Err(Failed(format!("{} is longer than {LONGEST} bytes.", path.display())));
-    }
-    let broken = |why: String| Failed(format!("{} does not read: {why}. Mend it or move it away.", path.display()));
+fn read<T: DeserializeOwned + Default>(path: &Beneath) -> Result<T, Failed> {
+    let Some(bytes) = path.read(LONGEST).map_err(|error| lost(path, &error))? else { return Ok(T::default()) };
+    let broken =
+        |why: String| Failed(format!("{} does not read: {why}. Mend it or move it away.", path.path().display()));
     let found: Versioned<T> = serde_json::from_slice(&bytes).map_err(|error| broken(error.to_string()))?;
     if found.version > VERSION {
         return Err(broken("a newer levain wrote it".to_owned()));
@@ -218,18 +209,16 @@ fn read<T: DeserializeOwned + Default>(path: &Path) -> Result<T, Failed> {
 }
 
 /// Changes the file at `path`. Nothing is written when `change` fails.
-fn change<T: DeserializeOwned + Default + Serialize>(path: &Path, change: impl FnOnce(&mut T) -> Answer) -> Answer {
+fn change<T: DeserializeOwned + Default + Serialize>(path: &Beneath, change: impl FnOnce(&mut T) -> Answer) -> Answer {
     let lost = |error: io::Error| lost(path, &error);
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).map_err(lost)?;
-    let lock = File::options().create(true).append(true).open(path.with_extension("lock")).map_err(lost)?;
+    path.folder().map_or(Ok(false), |folder| folder.make_folder()).map_err(lost)?;
+    let lock = path.with_ending("lock").open_append().map_err(lost)?;
     lock.lock().map_err(lost)?;
     let mut content = read::<T>(path)?;
     let answer = change(&mut content)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(lost)?;
-    serde_json::to_writer_pretty(&mut file, &Versioned { version: VERSION, content })
-        .map_err(|error| lost(error.into()))?;
-    file.persist(path).map_err(|error| lost(error.error))?;
+    let text =
+        serde_json::to_vec_pretty(&Versioned { version: VERSION, content }).map_err(|error| lost(error.into()))?;
+    path.replace(&text).map_err(lost)?;
     Ok(answer)
 }
 
@@ -246,7 +235,7 @@ mod tests {
     #[test]
     fn notes_are_kept_found_changed_and_forgotten() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("agent/memory.json");
+        let path = Beneath::new(folder.path(), "agent/memory.json");
         assert_eq!(notes(&path), Ok(Vec::new()));
         for text in ["The build needs clang", "Ada owns the build", "Tests run at night"] {
             said(add(&path, Add { text: text.to_owned() }));
@@ -267,7 +256,7 @@ mod tests {
     #[test]
     fn threads_that_write_at_once_lose_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("memory.json");
+        let path = Beneath::new(folder.path(), "memory.json");
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| (0..10).for_each(|number| drop(said(add(&path, Add { text: format!("n{number}") })))));
@@ -280,19 +269,19 @@ mod tests {
     #[test]
     fn a_file_that_does_not_read_is_left_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("memory.json");
+        let path = Beneath::new(folder.path(), "memory.json");
         for (text, why) in [("{", "does not read"), ("{\"version\": 2, \"last\": 0, \"notes\": []}", "a newer levain")]
         {
-            fs::write(&path, text).unwrap();
+            std::fs::write(path.path(), text).unwrap();
             assert!(said(add(&path, Add { text: "a".to_owned() })).contains(why));
-            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(std::fs::read_to_string(path.path()).unwrap(), text);
         }
     }
 
     #[test]
     fn a_persona_is_made_and_found() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("personas.json");
+        let path = Beneath::new(folder.path(), "personas.json");
         let switch = |name: &str| persona(&path, &Switch { name: name.to_owned() });
         let Err(Failed(message)) = switch("cook") else { panic!("nobody made it") };
         assert!(message.contains("none yet"), "{message}");

@@ -27,7 +27,7 @@ use crate::domain::capability::to_execute;
 use crate::domain::{Absence, CallId, KnownTool, ToolCall};
 use crate::items::Items;
 use crate::ports::tools::Waiting;
-use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
+use crate::ports::{Beneath, ToolListener, ToolOutcome, ToolRunner};
 use bash::Bash;
 use builtin::{BUILTIN, Which};
 use lines::LineNames;
@@ -56,13 +56,13 @@ pub struct Workshop {
     pub root: Root,
     pub environment: Environment,
     /// The folder for output that is too long for an answer.
-    pub spill: Option<PathBuf>,
+    pub spill: Option<Beneath>,
     /// Ids of built-in tools that an item of the project or the person has taken, with its file.
     pub shadowed: BTreeMap<String, String>,
     /// The file of the project's memory.
-    pub memory: PathBuf,
+    pub memory: Beneath,
     /// The file of the project's personas.
-    pub personas: PathBuf,
+    pub personas: Beneath,
     /// Tools that are files: they are told of and cannot be run.
     pub files: Vec<KnownTool>,
     /// Which addresses `fetch` may ask.

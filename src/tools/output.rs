@@ -1,9 +1,9 @@
 //! What a command prints: shown while it comes, kept within limits, whole in a file when it is more.
 
+use crate::ports::Beneath;
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Write as _;
-use std::path::PathBuf;
 
 /// Most bytes that a model gets: the first half and the last.
 const MOST: usize = 51_200;
@@ -20,14 +20,14 @@ pub(super) struct Output {
     head: Vec<u8>,
     tail: Vec<u8>,
     total: u64,
-    spill: Option<PathBuf>,
+    spill: Option<Beneath>,
     file: Option<File>,
     fresh: Vec<u8>,
 }
 
 impl Output {
     /// Output that goes into the file `spill` as well once it gets too long.
-    pub(super) fn new(spill: Option<PathBuf>) -> Self {
+    pub(super) fn new(spill: Option<Beneath>) -> Self {
         Self { head: Vec::new(), tail: Vec::new(), total: 0, spill, file: None, fresh: Vec::new() }
     }
 
@@ -53,11 +53,11 @@ impl Output {
     /// Makes the file and puts into it what has come so far.
     fn open(&mut self) {
         let Some(path) = &self.spill else { return };
-        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| File::create(path));
+        let made = path.folder().map_or(Ok(false), |folder| folder.make_folder()).and_then(|_| path.create());
         match made {
             Ok(file) => self.file = Some(file),
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "output is not kept");
+                tracing::warn!(path = %path.path().display(), %error, "output is not kept");
                 self.spill = None;
             }
         }
@@ -96,7 +96,7 @@ impl Output {
     }
 
     /// What the model gets. `told` is the file's name for it.
-    pub(super) fn finish(mut self, told: impl Fn(&std::path::Path) -> String) -> String {
+    pub(super) fn finish(mut self, told: impl Fn(&Beneath) -> String) -> String {
         let cut = if self.total > MOST as u64 {
             self.tail.drain(..self.tail.len().saturating_sub(MOST / 2));
             self.total - (self.head.len() + self.tail.len()) as u64
@@ -125,11 +125,11 @@ mod tests {
     #[test]
     fn short_output_is_whole() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out/1.txt");
+        let path = Beneath::new(folder.path(), "out/1.txt");
         let mut output = Output::new(Some(path.clone()));
         output.push(b"one\n");
         output.push(&vec![b'x'; 40_000]);
-        let text = output.finish(|path| path.display().to_string());
+        let text = output.finish(|path| path.path().display().to_string());
         assert_eq!(text.len(), 40_004);
         assert!(!path.exists());
     }
@@ -137,14 +137,14 @@ mod tests {
     #[test]
     fn long_output_keeps_both_ends_and_says_where_the_rest_is() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("out/1.txt");
+        let path = Beneath::new(folder.path(), "out/1.txt");
         let mut output = Output::new(Some(path.clone()));
         output.push(b"first\n");
         for number in 0..20_000 {
             output.push(format!("{number}\n").as_bytes());
         }
         output.push(b"last\n");
-        let all = std::fs::read(&path).unwrap();
+        let all = std::fs::read(path.path()).unwrap();
         let text = output.finish(|_| "out/1.txt".into());
         assert!(text.starts_with("first\n0\n") && text.ends_with("19999\nlast\n"));
         assert!(text.contains("bytes left out here; all of it is in `out/1.txt`"));

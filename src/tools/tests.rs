@@ -4,6 +4,7 @@ use super::*;
 use crate::domain::event::Process;
 use crate::domain::{CallId, Persona};
 use crate::items::{Items, Spaces};
+use crate::ports::Beneath;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ struct Ears {
     persona: Mutex<Option<Persona>>,
     /// Holds the process back.
     never: bool,
+    /// Lets none begin.
+    refused: bool,
 }
 
 impl ToolListener for Ears {
@@ -21,9 +24,9 @@ impl ToolListener for Ears {
         self.said.lock().unwrap().push_str(&text);
     }
 
-    fn started(&self, process: Process) -> Waiting<'_, ()> {
+    fn started(&self, process: Process) -> Waiting<'_, bool> {
         *self.process.lock().unwrap() = Some(process);
-        if self.never { Box::pin(std::future::pending()) } else { Box::pin(std::future::ready(())) }
+        if self.never { Box::pin(std::future::pending()) } else { Box::pin(std::future::ready(!self.refused)) }
     }
 
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()> {
@@ -46,10 +49,10 @@ impl Bench {
         let toolbox = Toolbox::new(Workshop {
             root: Root::new(folder.path()),
             environment: Environment::allowed(variables, &[], &[]),
-            spill: Some(folder.path().join("spill")),
+            spill: Some(Beneath::new(folder.path(), "spill")),
             shadowed,
-            memory: folder.path().join("memory.json"),
-            personas: folder.path().join("personas.json"),
+            memory: Beneath::new(folder.path(), "memory.json"),
+            personas: Beneath::new(folder.path(), "personas.json"),
             files: Vec::new(),
             reach: Reach::Public,
             items: Items::list(&Spaces::new(folder.path(), &folder.path().join("home"), [])),

@@ -43,6 +43,17 @@ impl Model {
         self.revive_held()
     }
 
+    /// What waits goes into a thread of the person's own, which says the same so far.
+    pub(super) fn forked(&mut self, from: &ThreadId, thread_id: ThreadId) {
+        if self.thread.as_ref() == Some(from) {
+            let text = format!("{from} is from elsewhere: this goes on in {thread_id}, without its permissions.");
+            // Pages of the other log are none of this one's.
+            (self.thread, self.elsewhere, self.older) = (Some(thread_id), false, None);
+            self.told(Level::Info, text);
+            self.changed = true;
+        }
+    }
+
     /// Starts a worker for prompts that were sent while the log was read.
     fn revive_held(&mut self) -> Vec<Effect> {
         let Some(thread_id) = self.thread.clone().filter(|_| self.link == Link::Resting) else { return Vec::new() };

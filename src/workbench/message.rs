@@ -46,6 +46,13 @@ pub enum Message {
         older: Option<u64>,
         /// How the thread stood when it was last saved; none for a new one.
         state: Option<State>,
+        /// Whether somebody else wrote its log: it can be read, and is gone on with in a thread of one's own.
+        elsewhere: bool,
+    },
+    /// What was sent to a thread from elsewhere goes into this one, which begins with the same words.
+    Forked {
+        from: ThreadId,
+        thread_id: ThreadId,
     },
     /// An older page of the log (answer to [`Effect::LoadOlder`]).
     Older {
@@ -157,6 +164,7 @@ impl Message {
             Self::Focus(_) => "focus",
             Self::Background { .. } => "background",
             Self::Opened { .. } => "opened",
+            Self::Forked { .. } => "forked",
             Self::Older { .. } => "older",
             Self::Connected { .. } => "connected",
             Self::Worker(..) => "worker",
@@ -299,9 +307,17 @@ pub struct ThreadRow {
     pub updated_at: crate::domain::Timestamp,
     /// Whether a process runs it now.
     pub runs: bool,
+    /// Whether somebody else wrote its log.
+    pub elsewhere: bool,
 }
 
 impl ThreadRow {
+    /// How it stands, in a word.
+    #[must_use]
+    pub fn told(&self) -> &'static str {
+        if self.elsewhere { "elsewhere" } else { self.status.told(self.waiting) }
+    }
+
     /// Whether it waits for the person's word on a call.
     #[must_use]
     pub fn asks(&self) -> bool {

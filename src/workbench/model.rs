@@ -148,6 +148,8 @@ pub struct Model {
     pub now: Timestamp,
     pub keymap: Keymap,
     pub thread: Option<ThreadId>,
+    /// Whether somebody else wrote the log of the thread that is shown.
+    pub elsewhere: bool,
     pub link: Link,
     /// What the worker last told.
     pub state: Option<State>,
@@ -230,6 +232,7 @@ impl Model {
     pub fn new(options: Options) -> (Self, Vec<Effect>) {
         let mut model = Self {
             inputs: Values::new(),
+            elsewhere: false,
             draft: options.draft,
             by_name: options.by_name,
             shelf: Shelf::default(),

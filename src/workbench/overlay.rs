@@ -334,7 +334,7 @@ impl Model {
     pub(super) fn thread_entries(&self) -> Vec<Entry> {
         let entry = |row: &ThreadRow| Entry {
             label: if row.title.is_empty() { row.thread_id.to_string() } else { row.title.clone() },
-            detail: format!("{} {} {}", row.directive, row.status.told(row.waiting), row.thread_id),
+            detail: format!("{} {} {}", row.directive, row.told(), row.thread_id),
             usable: true,
             current: Some(&row.thread_id) == self.thread.as_ref(),
             choice: Choice::Thread(row.clone()),

@@ -52,7 +52,7 @@ fn session() -> Session {
 fn connected() -> Session {
     let mut session = session();
     session.write("hello").keys("enter");
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
+    session.tell(opened(id()));
     session.tell(Message::Connected { thread_id: id() });
     session.tell(Message::Worker(id(), FromWorker::Ack { id: 0 }));
     session.event(Event::CognitionIn {
@@ -64,6 +64,10 @@ fn connected() -> Session {
     session.state(Status::Running, Vec::new());
     session.effects.clear();
     session
+}
+
+fn opened(thread_id: ThreadId) -> Message {
+    Message::Opened { thread_id, newest: Vec::new(), older: None, state: None, elsewhere: false }
 }
 
 fn id() -> ThreadId {
@@ -194,7 +198,7 @@ fn the_first_prompt_makes_the_thread() {
     assert_eq!(session.story(), ["pending hello"]);
     assert_eq!(session.draft(), "");
     assert!(session.model.shows_time());
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
+    session.tell(opened(id()));
     session.tell(Message::Connected { thread_id: id() });
     session.event(Event::CognitionIn {
         text: "hello".into(),
@@ -252,7 +256,7 @@ fn what_is_typed_ahead_is_sent_when_the_worker_listens() {
     let mut session = session();
     session.write("one").keys("enter").write("two").keys("enter");
     assert_eq!(session.model.queued().collect::<Vec<_>>(), [("two", PromptMode::Steer)]);
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
+    session.tell(opened(id()));
     session.effects();
     session.tell(Message::Connected { thread_id: id() });
     let send = Effect::Send(Command::Submit { text: "two".into(), mode: PromptMode::Steer, images: Vec::new() });
@@ -439,7 +443,7 @@ fn a_refused_command_gives_its_text_back() {
 fn a_queued_prompt_of_a_dead_worker_is_not_doubled() {
     let mut session = session();
     session.write("one").keys("enter");
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
+    session.tell(opened(id()));
     session.tell(Message::Connected { thread_id: id() });
     session.event(Event::PromptQueued {
         prompt: 1,
@@ -506,7 +510,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     session.keys("enter");
     assert_eq!(session.effects(), [Effect::LoadThreads, Effect::Open { thread_id: id() }]);
     let newest: Vec<_> = (0..40).map(|index| said(&format!("new {index}"))).collect();
-    session.tell(Message::Opened { thread_id: id(), newest, older: Some(500), state: None });
+    session.tell(Message::Opened { thread_id: id(), newest, older: Some(500), state: None, elsewhere: false });
     assert_eq!(session.effects(), []);
     session.keys("ctrl-home ctrl-home");
     assert_eq!(session.effects(), [Effect::LoadOlder { thread_id: id(), before: 500 }]);
@@ -527,7 +531,13 @@ fn a_short_page_asks_for_the_one_before_at_once() {
     let mut session = session();
     session.write("a").keys("enter");
     session.effects();
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: Some(9), state: None });
+    session.tell(Message::Opened {
+        thread_id: id(),
+        newest: Vec::new(),
+        older: Some(9),
+        state: None,
+        elsewhere: false,
+    });
     assert_eq!(session.effects(), [Effect::LoadOlder { thread_id: id(), before: 9 }]);
 }
 
@@ -671,21 +681,4 @@ fn carriage_returns_are_left_out_however_a_text_arrives() {
     assert_eq!(session.story()[1], "writing one\ntwo");
     session.answer(1, "one\r\ntwo\r\r", StopReason::EndTurn);
     assert_eq!(session.story()[1], "answer one\ntwo");
-}
-
-#[test]
-fn a_worker_that_is_late_says_nothing_into_the_next_thread() {
-    let mut session = connected();
-    session.keys("alt-n").write("next").keys("enter");
-    let next = ThreadId::new("chat", 2);
-    session.tell(Message::Opened { thread_id: next.clone(), newest: Vec::new(), older: None, state: None });
-    session.tell(Message::Connected { thread_id: next.clone() });
-    let blocks = session.model.transcript.len();
-    session.offset = 9_000;
-    session.answer(1, "late", StopReason::EndTurn);
-    assert_eq!((session.model.transcript.len(), session.model.log_end), (blocks, 0));
-    let event = Event::CognitionIn { text: "next".into(), role: "user".into(), prompt: Some(1), images: Vec::new() };
-    let record = Record { timestamp: Timestamp(5), thread_id: next.clone(), event };
-    session.tell(Message::Worker(next, FromWorker::Event { offset: 0, next_offset: 10, record }));
-    assert_eq!(session.model.log_end, 10, "what the next thread says counts from its own beginning");
 }

@@ -30,7 +30,15 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             model.changed |= model.light.replace(light) != Some(light);
             Vec::new()
         }
-        Message::Opened { thread_id, newest, older, state } => model.opened(thread_id, newest, older, state),
+        Message::Opened { thread_id, newest, older, state, elsewhere } => {
+            let effects = model.opened(thread_id, newest, older, state);
+            model.elsewhere = elsewhere;
+            effects
+        }
+        Message::Forked { from, thread_id } => {
+            model.forked(&from, thread_id);
+            Vec::new()
+        }
         Message::Older { thread_id, records, older } => model.older_page(&thread_id, records, older),
         Message::Connected { thread_id } => model.connected(&thread_id),
         Message::Worker(thread_id, message) => model.heard(&thread_id, message),

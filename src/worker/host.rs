@@ -12,9 +12,9 @@ use crate::engine::answer::Answer;
 use crate::engine::driver::{Driver, Ended, Handle, Outside, Planner, Settings};
 use crate::engine::thread::{Thread, apply};
 use crate::ports::{Approvals, Clock, StoreError, ToolRunner};
-use crate::store::recover::{self, Fold};
-use crate::store::thread::Opened;
-use crate::store::{FileStore, Layout};
+use crate::store::recover::{self, Replay};
+use crate::store::thread::{Opened, Summarise, Summary};
+use crate::store::{FileStore, Layout, processes};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -69,10 +69,39 @@ pub struct Hosted {
     tasks: Vec<JoinHandle<()>>,
 }
 
-/// Text, thinking and message of an answer that was in flight when its process died.
-pub const FOLD: Fold = |deltas| {
-    let answer = Answer::from_deltas(deltas);
-    (answer.text(), answer.thinking(), answer.message())
+/// What the engine makes of what the store keeps.
+pub const REPLAY: Replay = Replay {
+    answer: |deltas| {
+        let answer = Answer::from_deltas(deltas);
+        (answer.text(), answer.thinking(), answer.message())
+    },
+    summary: SUMMARISE,
+};
+
+/// How a thread stands after everything in its log.
+const SUMMARISE: Summarise = |id, records| {
+    let (directive, kind, model, limits, inputs) = records.iter().find_map(|record| match &record.event {
+        Event::ThreadStarted { directive, kind, model, limits, inputs, .. } => {
+            Some((directive.clone(), *kind, model.clone(), *limits, inputs.clone()))
+        }
+        _ => None,
+    })?;
+    let mut thread = Thread::new(id.clone(), &directive, kind, model.clone(), limits);
+    for record in records {
+        let _done_already = apply(&mut thread, record);
+    }
+    let created_at = records.first()?.timestamp;
+    Some(Summary {
+        status: thread.status(),
+        waiting: thread.waiting(),
+        model: thread.model,
+        title: thread.title.unwrap_or_default(),
+        updated_at: records.last()?.timestamp,
+        cost: thread.cost,
+        limits: thread.limits,
+        inputs,
+        ..Summary::new(id.clone(), directive, kind, model, created_at)
+    })
 };
 
 /// Where the socket of a thread lies.
@@ -91,12 +120,12 @@ pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
     let process = Some((std::process::id(), path.display().to_string()));
     let opened = {
         let (layout, id) = (layout.clone(), thread_id.clone());
-        tokio::task::spawn_blocking(move || FileStore::open(&layout, &id, process)).await??
+        tokio::task::spawn_blocking(move || FileStore::open(&layout, &id, process, SUMMARISE)).await??
     };
     let opened = opened.ok_or(HostError::Busy)?;
     let listener = listen(&path).map_err(|source| HostError::Listen { path: path.clone(), source })?;
 
-    recover::end_processes(&opened.records);
+    processes::end_left_behind(layout, thread_id);
     let mut opening = opening(&opened, layout, hosting.limits);
     let Opened { store, summary, records, .. } = opened;
     let mut thread =
@@ -109,7 +138,7 @@ pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
     let rules = hosting.rules.clone().map(|rules| Rules { asks: hosting.planner.asks(), ..rules });
     opening.extend(rules.filter(|rules| *thread.rules != *rules).map(|rules| Event::RulesSet { rules }));
 
-    let hub = Hub::new(thread_id.clone(), layout.thread(thread_id).log(), store.log_end());
+    let hub = Hub::new(thread_id.clone(), layout.log(thread_id)?, store.log_end());
     let settings = Settings {
         store: Box::new(store),
         outside: hosting.outside,
@@ -181,7 +210,14 @@ fn opening(opened: &Opened, layout: &Layout, limits: Limits) -> Vec<Event> {
             inputs: summary.inputs.clone(),
         });
     }
-    events.extend(recover::epilogue(opened, FOLD));
+    events.extend(recover::epilogue(opened, REPLAY.answer));
+    if opened.passed_over > 0 {
+        let lines = if opened.passed_over == 1 { "1 line".to_owned() } else { format!("{} lines", opened.passed_over) };
+        let text = format!(
+            "{lines} of this thread's log are broken or were not written by this program, and count for nothing."
+        );
+        events.push(Event::Notice { text });
+    }
     events.push(Event::WorkerStarted { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() });
     events
 }

@@ -11,7 +11,6 @@ use crate::store::Layout;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::fs::OpenOptions;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
@@ -92,7 +91,7 @@ impl Launcher {
     }
 
     async fn start(&self, id: &ThreadId) -> Result<FirstLine, LaunchError> {
-        let log = OpenOptions::new().create(true).append(true).open(self.layout.thread(id).worker_log())?;
+        let log = self.layout.thread(id).worker_log().open_append()?;
         let mut child = Command::new(&self.program)
             .arg("worker")
             .arg("--project")
@@ -121,7 +120,7 @@ impl Launcher {
                 } else {
                     let status = child.wait().await.map(|status| status.to_string()).unwrap_or_default();
                     let path = self.layout.thread(id).worker_log();
-                    Err(LaunchError::Failed(format!("it ended with {status}; see {}", path.display())))
+                    Err(LaunchError::Failed(format!("it ended with {status}; see {}", path.path().display())))
                 }
             }
             Ok(Err(error)) => Err(LaunchError::Start(error)),

@@ -9,9 +9,8 @@ use super::socket::{self, LineReader, LineWriter};
 use crate::domain::event::Delta;
 use crate::domain::{CallId, Event, Record, State, ThreadId};
 use crate::engine::driver::{Audience, Handle};
-use crate::store::log;
+use crate::store::log::{self, ThreadLog};
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
@@ -32,7 +31,7 @@ pub struct Hub {
 #[derive(Debug)]
 struct Shared {
     thread_id: ThreadId,
-    log: PathBuf,
+    log: ThreadLog,
     presence: watch::Sender<Presence>,
     state: watch::Sender<Option<State>>,
     live: Mutex<Live>,
@@ -61,9 +60,9 @@ struct Live {
 }
 
 impl Hub {
-    /// A hub for the thread whose log lies at `log` and ends at `end`.
+    /// A hub for the thread whose log is `log` and ends at `end`.
     #[must_use]
-    pub fn new(thread_id: ThreadId, log: PathBuf, end: u64) -> Self {
+    pub fn new(thread_id: ThreadId, log: ThreadLog, end: u64) -> Self {
         let live = Mutex::new(Live { end, ..Live::default() });
         let (presence, _) = watch::channel(Presence::default());
         let (state, _) = watch::channel(None);
@@ -244,8 +243,8 @@ impl Hub {
                     return Some(number);
                 }
             }
-            let path = self.shared.log.clone();
-            let read = tokio::task::spawn_blocking(move || log::read_forward(&path, from, PAGE)).await;
+            let own = self.shared.log.clone();
+            let read = tokio::task::spawn_blocking(move || log::read_forward(&own, from, PAGE)).await;
             let page = match read {
                 Ok(Ok(page)) if !page.lines.is_empty() => page,
                 Ok(Ok(_)) => {
@@ -391,7 +390,9 @@ mod tests {
     #[tokio::test]
     async fn what_a_tool_and_a_command_print_side_by_side_is_told_apart() {
         let id = ThreadId::new("chat", 1);
-        let hub = Hub::new(id.clone(), PathBuf::new(), 0);
+        let folder = tempfile::tempdir().unwrap();
+        let empty = crate::store::Layout::new(folder.path(), folder.path());
+        let hub = Hub::new(id.clone(), empty.log(&id).unwrap(), 0);
         let (tool, shell) = (CallId("call".into()), CallId("shell-1".into()));
         for (call, text) in [(&tool, "a"), (&shell, "b"), (&tool, "c")] {
             hub.tool_said(call, text.into());

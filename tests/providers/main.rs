@@ -40,6 +40,7 @@ fn settings(server: &Server, silence: Duration) -> Settings {
     Settings {
         keys,
         bases: bases.into(),
+        proxies: levain::providers::Proxies::default(),
         files: Vec::new(),
         preference: levain::providers::Preference::default(),
         scenario_dir: folder,

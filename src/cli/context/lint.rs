@@ -125,7 +125,7 @@ fn in_thread(setup: &Setup, thread: &str, least: u32) -> Result<Vec<Finding>, Fa
     let thread = find::thread(setup, thread)?;
     let newest = stored(setup, &thread, None, None)?.record;
     let mut called = BTreeSet::new();
-    for page in log::pages(&setup.layout.thread(&thread).log()) {
+    for page in log::pages(&setup.layout.log(&thread)?) {
         for record in page?.into_records() {
             if let Event::ToolCallStart { item, tool, .. } = record.event {
                 called.insert(item.unwrap_or(tool));

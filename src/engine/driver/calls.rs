@@ -71,6 +71,11 @@ impl Call {
         }
     }
 
+    /// Closes the connection; what has arrived stays.
+    pub(super) fn hang_up(&mut self) {
+        self.stream = Box::pin(futures_util::stream::pending());
+    }
+
     /// How long ago it was sent, in milliseconds.
     pub(super) fn elapsed_ms(&self) -> u64 {
         u64::try_from(self.sent_at.elapsed().as_millis()).unwrap_or(u64::MAX)
@@ -137,7 +142,7 @@ impl Call {
 }
 
 impl<A: Audience> Driver<A> {
-    /// Writes the record of a request that is about to be sent. `recorded` is its assembly, with the layers of the
+    /// Writes the record of a request that is about to be sent; false where that failed. `recorded` is its assembly, with the layers of the
     /// tools that `tools` names.
     pub(super) fn keep_request(
         &mut self,
@@ -146,7 +151,7 @@ impl<A: Audience> Driver<A> {
         endpoint: String,
         recorded: &Assembly,
         tools: Vec<ToolRef>,
-    ) {
+    ) -> bool {
         let record = RequestRecord {
             schema: RequestRecord::SCHEMA.to_owned(),
             thread_id: self.thread.id.clone(),
@@ -166,9 +171,8 @@ impl<A: Audience> Driver<A> {
             tools,
             layers: recorded.layers.clone(),
         };
-        if let Err(error) = self.settings.store.record_request(&record, recorded) {
-            self.complain(&error);
-        }
+        let kept = self.settings.store.record_request(&record, recorded);
+        kept.inspect_err(|error| self.block(error)).is_ok()
     }
 }
 

@@ -68,7 +68,11 @@ impl<A: Audience> Driver<A> {
         let plan = self.as_seen(plan);
         if self.thread.opening.is_none() {
             let (before, after) = plan.injected();
-            self.record(Event::ContextInjected { before, after, layers: plan.opening.clone() }).await;
+            let injected = Event::ContextInjected { before, after, layers: plan.opening.clone() };
+            if self.record(injected).await.is_err() {
+                self.todo.push_front(Effect::Prepare { request, attempt });
+                return;
+            }
         }
         if let Some(seen) = self.seen() {
             let assembly = self.with_what_was_said(&plan.system, &seen.state);

@@ -7,6 +7,7 @@ mod calls;
 mod context;
 mod hooks;
 mod person;
+mod record;
 mod room;
 mod run;
 mod steady;

@@ -59,8 +59,7 @@ impl<A: Audience> Driver<A> {
             return Err(format!("`{}` still runs; esc stops it", running.command));
         }
         let call_id = CallId(format!("shell-{}", self.thread.shells + 1));
-        self.emit(Event::ShellStarted { call_id, command, shared }).await;
-        Ok(())
+        self.accept(Event::ShellStarted { call_id, command, shared }).await
     }
 
     pub(super) async fn shell_told(&mut self, news: News) {
@@ -68,13 +67,15 @@ impl<A: Audience> Driver<A> {
         match news {
             News::Said(text) => self.settings.audience.tool_said(&call_id, text),
             News::Started(process, recorded) => {
-                self.emit(Event::ToolProcess { call_id, process }).await;
-                let _shell_gone = recorded.send(());
+                self.shell.iter_mut().for_each(|shell| shell.process = Some(process));
+                let begins = self.may_begin(call_id, process).await;
+                let _shell_gone = recorded.send(begins);
             }
             // Only tools make somebody else of a thread.
             News::Became(..) => {}
             News::Ended(outcome) => {
-                self.shell = None;
+                let process = self.shell.take().and_then(|shell| shell.process);
+                process.iter().for_each(|process| self.settings.store.forget_process(process));
                 self.emit(Event::ShellEnded { call_id, output: outcome.output, error: outcome.error }).await;
             }
         }

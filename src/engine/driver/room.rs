@@ -112,10 +112,12 @@ impl<A: Audience> Driver<A> {
         };
         let (tools, purpose) = (Vec::new(), Purpose::Summary);
         let ready = Ready { assembly, tools, model: model.clone(), attempt, max_output_tokens, purpose };
-        self.keep_request(request, &ready, provider.endpoint(), &ready.assembly, Vec::new());
+        let kept = self.keep_request(request, &ready, provider.endpoint(), &ready.assembly, Vec::new());
         self.ready = Some(ready);
         let turn = self.thread.turn();
-        self.record(Event::RequestRecorded { request, turn, attempt, model }).await;
+        if !kept || self.record(Event::RequestRecorded { request, turn, attempt, model }).await.is_err() {
+            self.todo.push_front(Effect::MakeRoom { request });
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use super::Audience;
 use super::calls::{Call, Progress, Purpose};
 use super::context::{Looking, Planner, found};
 use super::person::attached;
+use super::record::{Blocked, Unrecorded};
 use super::room::Giving;
 use super::steady::Steady;
 use super::tools::{Cut, News, RunningTool, news};
@@ -11,13 +12,12 @@ use crate::context::{Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Assembly, Command, ContentHash, Event, Held, ModelRef, Money, Record, Status, ThreadKind, Timestamp, Tokens,
-    ToolCall, ToolSpec, Usage,
+    Assembly, Command, ContentHash, Event, Held, ModelRef, Money, Record, Status, ThreadKind, Tokens, ToolCall,
+    ToolSpec, Usage,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase, Thread, apply};
-use crate::ports::store::Snapshot;
-use crate::ports::{Approvals, CallRequest, Clock, Provider, StoreError, ThreadStore, ToolRunner};
+use crate::ports::{Approvals, CallRequest, Clock, Provider, ThreadStore, ToolRunner};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
@@ -115,7 +115,7 @@ pub struct Driver<A> {
     /// Made before the first request.
     pub(super) plan: Option<Arc<Plan>>,
     /// What the thread may do, as a tree with the tools of the newest request.
-    capabilities: Option<Vec<String>>,
+    pub(super) capabilities: Option<Vec<String>>,
     /// The system text of the requests so far that asked for an answer: it stays.
     pub(super) fixed: Option<String>,
     commands: mpsc::Receiver<Asked>,
@@ -134,12 +134,16 @@ pub struct Driver<A> {
     cut: Cut,
     pub(super) shell: Option<RunningTool>,
     pub(super) todo: VecDeque<Effect>,
-    ended: Option<Ended>,
+    pub(super) ended: Option<Ended>,
     /// Images that could not be read, of which the person knows.
     pub(super) lost_images: HashSet<ContentHash>,
-    /// The store failed and has not worked since.
-    unsaved: bool,
-    steady: Steady,
+    /// The store has failed, and what is to be done waits for it.
+    pub(super) blocked: Option<Blocked>,
+    /// The same while it is tried again.
+    pub(super) tried: Option<Blocked>,
+    /// People know that something beside the log could not be saved.
+    pub(super) complained: bool,
+    pub(super) steady: Steady,
 }
 
 impl<A: Audience> Driver<A> {
@@ -165,7 +169,9 @@ impl<A: Audience> Driver<A> {
             todo: VecDeque::new(),
             ended: None,
             lost_images: HashSet::new(),
-            unsaved: false,
+            blocked: None,
+            tried: None,
+            complained: false,
             steady: Steady::default(),
         };
         (driver, Handle { sender })
@@ -185,6 +191,7 @@ impl<A: Audience> Driver<A> {
             }
             let due = self.call.as_ref().and_then(Call::next_due);
             let retry = self.retry.map(|(_, at)| at);
+            let store = self.blocked.as_ref().map(|blocked| blocked.try_at);
             tokio::select! {
                 biased;
                 command = self.commands.recv() => match command {
@@ -198,6 +205,7 @@ impl<A: Audience> Driver<A> {
                 surroundings = found(&mut self.looking) => self.looked(surroundings).await,
                 progress = read(&mut self.call) => self.progressed(progress).await,
                 () = until(due) => self.show_and_keep(false),
+                () = until(store) => self.try_again().await,
                 () = until(retry) => {
                     if let Some((attempt, _)) = self.retry.take() {
                         self.emit(Event::RetryDue { attempt }).await;
@@ -219,7 +227,7 @@ impl<A: Audience> Driver<A> {
                 let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
                 let images = attached(attach).await?;
                 let prompt = self.thread.prompts + 1;
-                self.emit(Event::PromptQueued { prompt, text, mode, images }).await;
+                self.accept(Event::PromptQueued { prompt, text, mode, images }).await?;
             }
             Command::Shell { command, shared } => self.begin_shell(command, shared).await?,
             Command::SubmitHeld { text, held } => {
@@ -227,15 +235,20 @@ impl<A: Audience> Driver<A> {
                 let images = held.images.clone();
                 self.seen = Some((held, self.thread.history.len() + self.thread.notes().len() + 1));
                 let (prompt, mode) = (self.thread.prompts + 1, PromptMode::FollowUp);
-                self.emit(Event::PromptQueued { prompt, text, mode, images }).await;
+                self.accept(Event::PromptQueued { prompt, text, mode, images }).await?;
             }
             Command::Withdraw { prompt } => {
                 if !self.thread.queue.iter().any(|queued| queued.prompt == prompt) {
                     return Err("that message has been sent already".into());
                 }
-                self.emit(Event::PromptWithdrawn { prompt }).await;
+                self.accept(Event::PromptWithdrawn { prompt }).await?;
             }
-            Command::Cancel { scope } => self.emit(Event::CancelRequested { scope }).await,
+            Command::Cancel { scope } => {
+                if self.blocked.is_some() {
+                    self.hang_up();
+                }
+                self.emit(Event::CancelRequested { scope }).await;
+            }
             Command::Approve { id, args_hash, decision } => {
                 let Some(asked) = self.thread.approval().filter(|asked| asked.id == id) else {
                     return Err("that call no longer waits: it was answered or stopped".into());
@@ -243,11 +256,11 @@ impl<A: Audience> Driver<A> {
                 if asked.args_hash != args_hash {
                     return Err("nothing was allowed: the arguments that were seen are not those of the call".into());
                 }
-                self.emit(Event::ApprovalGiven { id, decision }).await;
+                self.accept(Event::ApprovalGiven { id, decision }).await?;
             }
             Command::SetModel { model } => {
                 let _usable = self.settings.outside.provider(&model)?;
-                self.emit(Event::ModelChanged { model }).await;
+                self.accept(Event::ModelChanged { model }).await?;
             }
             Command::Compact => {
                 if !self.thread.can_take() || self.thread.kind != ThreadKind::Interactive {
@@ -256,15 +269,15 @@ impl<A: Audience> Driver<A> {
                 if self.thread.history.is_empty() {
                     return Err("nothing has been said that could give way".into());
                 }
-                self.emit(Event::CompactRequested {}).await;
+                self.accept(Event::CompactRequested {}).await?;
             }
-            Command::SetLimits { limits } => self.emit(Event::LimitsChanged { limits }).await,
+            Command::SetLimits { limits } => self.accept(Event::LimitsChanged { limits }).await?,
             Command::Shutdown => self.leave(EndReason::Asked).await,
             Command::Arrange { prompts } => {
                 if !self.thread.queue.iter().any(|queued| prompts.contains(&queued.prompt)) {
                     return Err("those messages have been sent already".into());
                 }
-                self.emit(Event::QueueArranged { prompts }).await;
+                self.accept(Event::QueueArranged { prompts }).await?;
             }
         }
         Ok(())
@@ -277,7 +290,28 @@ impl<A: Audience> Driver<A> {
         }
         if self.ended.is_none() {
             self.emit(Event::WorkerEnded { reason }).await;
+            if let Some(blocked) = &self.blocked {
+                tracing::error!(
+                    why = blocked.refusal(),
+                    events = self.todo.len(),
+                    "ended with events that could not be saved"
+                );
+            }
             self.ended = Some(Ended::Asked);
+        }
+    }
+
+    /// Stops what runs, though it cannot be recorded now: that follows.
+    fn hang_up(&mut self) {
+        self.call.iter_mut().for_each(Call::hang_up);
+        self.stop_tool();
+        self.shell.iter_mut().for_each(RunningTool::stop);
+    }
+
+    fn stop_tool(&mut self) {
+        if let Some(tool) = self.tool.take() {
+            tool.process.iter().for_each(|process| self.settings.store.forget_process(process));
+            self.cut = Cut::of(tool);
         }
     }
 
@@ -289,11 +323,15 @@ impl<A: Audience> Driver<A> {
 
     /// Does what is to be done until nothing is left, and tells how the thread stands then.
     pub(super) async fn carry_out(&mut self) {
-        while let Some(effect) = self.todo.pop_front() {
+        while self.blocked.is_none()
+            && let Some(effect) = self.todo.pop_front()
+        {
             match effect {
                 Effect::Emit(mut event) => {
                     self.cut.put_back(&mut event);
-                    self.record(event).await;
+                    if let Err(Unrecorded(event)) = self.record(event).await {
+                        self.todo.push_front(Effect::Emit(*event));
+                    }
                 }
                 Effect::Prepare { request, attempt } => self.begin(request, attempt).await,
                 Effect::AskHooks { event, fields } => self.ask_hooks(event, fields).await,
@@ -315,7 +353,7 @@ impl<A: Audience> Driver<A> {
                 Effect::RunTool { call, item, preview } => {
                     self.tool = Some(RunningTool::start(self.settings.tools.clone(), call, item, preview));
                 }
-                Effect::StopTool => self.cut = Cut::of(self.tool.take()),
+                Effect::StopTool => self.stop_tool(),
                 Effect::RunShell { call_id, command } => {
                     self.shell = Some(RunningTool::shell(self.settings.tools.clone(), call_id, command));
                 }
@@ -333,38 +371,18 @@ impl<A: Audience> Driver<A> {
             return;
         }
         if status == Status::Suspended {
-            self.record(Event::WorkerEnded { reason: EndReason::Finished }).await;
+            let ended = self.record(Event::WorkerEnded { reason: EndReason::Finished }).await;
+            if ended.is_err() {
+                self.todo.push_front(Effect::End(status));
+                return;
+            }
         }
         self.ended = Some(Ended::Thread(status));
     }
 
-    pub(super) async fn record(&mut self, event: Event) {
-        let now = self.settings.clock.now();
-        let jump = self.steady.jump(now, Instant::now());
-        if let Some(by_ms) = jump.filter(|_| self.thread.is_timed()) {
-            self.record_at(now, Event::ClockJumped { by_ms }).await;
-        }
-        self.record_at(now, event).await;
-    }
-
-    async fn record_at(&mut self, timestamp: Timestamp, event: Event) {
-        let record = Record { timestamp, thread_id: self.thread.id.clone(), event };
-        if record.event.is_durable() {
-            match self.settings.store.append(&record) {
-                Ok((offset, next_offset)) => {
-                    self.unsaved = false;
-                    self.settings.audience.recorded(Some((offset, next_offset)), &record);
-                }
-                Err(error) => {
-                    self.complain(&error);
-                    self.settings.audience.recorded(None, &record);
-                }
-            }
-            if record.event.is_critical() {
-                self.sync().await;
-            }
-        }
-        let effects = apply(&mut self.thread, &record);
+    /// What a recorded event means for the thread.
+    pub(super) fn applied(&mut self, record: &Record) {
+        let effects = apply(&mut self.thread, record);
         if ends_what_was_seen(&record.event) {
             self.seen = None;
         }
@@ -372,50 +390,6 @@ impl<A: Audience> Driver<A> {
         for effect in effects.into_iter().rev() {
             self.todo.push_front(effect);
         }
-    }
-
-    /// Waits until the log is on disk, off the loop.
-    async fn sync(&mut self) {
-        let sync = self.settings.store.sync();
-        if let Ok(Err(error)) = tokio::task::spawn_blocking(sync).await {
-            self.complain(&error);
-        }
-    }
-
-    /// A store that fails does not stop the thread: people are told, once until it works again, and the thread goes on
-    /// in memory.
-    pub(super) fn complain(&mut self, error: &StoreError) {
-        tracing::error!(%error, "store");
-        if std::mem::replace(&mut self.unsaved, true) {
-            return;
-        }
-        let record = Record {
-            timestamp: self.settings.clock.now(),
-            thread_id: self.thread.id.clone(),
-            event: Event::Notice { text: format!("This thread is not being saved: {error}") },
-        };
-        self.settings.audience.recorded(None, &record);
-    }
-
-    fn save(&mut self) {
-        let thread = &self.thread;
-        let snapshot = Snapshot {
-            status: thread.status(),
-            waiting: thread.waiting(),
-            model: thread.model.clone(),
-            cost: thread.cost,
-            limits: thread.limits,
-            title: thread.title.clone(),
-            capabilities: self.capabilities.clone(),
-        };
-        if let Err(error) = self.settings.store.save(&snapshot) {
-            self.complain(&error);
-        }
-    }
-
-    fn tell_state(&self) {
-        let window = self.settings.outside.window(&self.thread.model);
-        self.settings.audience.changed(self.thread.state(window));
     }
 
     pub(super) async fn prepare(&mut self, plan: &Plan, request: u32, attempt: u32, assembly: Assembly) {
@@ -451,17 +425,25 @@ impl<A: Audience> Driver<A> {
         let max_output_tokens = self.settings.outside.max_output(&model);
         let purpose = Purpose::Answer;
         let ready = Ready { assembly, tools: specs, model: model.clone(), attempt, max_output_tokens, purpose };
-        self.keep_request(request, &ready, provider.endpoint(), &recorded, tools);
+        if !self.keep_request(request, &ready, provider.endpoint(), &recorded, tools) {
+            self.todo.push_front(Effect::Prepare { request, attempt });
+            return;
+        }
         let assembly = &ready.assembly;
         if self.thread.system.as_deref() != Some(assembly.system.as_str()) {
             let layers =
                 assembly.included().filter(|layer| is_told(layer.kind)).map(|layer| layer.id.clone()).collect();
-            self.record(Event::SystemPrompt { text: assembly.system.clone(), layers }).await;
+            if self.record(Event::SystemPrompt { text: assembly.system.clone(), layers }).await.is_err() {
+                self.todo.push_front(Effect::Prepare { request, attempt });
+                return;
+            }
         }
         self.fixed = Some(assembly.system.clone());
         self.ready = Some(ready);
         let turn = self.thread.turn();
-        self.record(Event::RequestRecorded { request, turn, attempt, model }).await;
+        if self.record(Event::RequestRecorded { request, turn, attempt, model }).await.is_err() {
+            self.todo.push_front(Effect::Prepare { request, attempt });
+        }
     }
 
     async fn send(&mut self, request: u32) {
@@ -534,9 +516,12 @@ impl<A: Audience> Driver<A> {
             elapsed_ms,
         };
         self.emit(event).await;
-        self.settings.audience.settled(request);
-        if let Err(error) = self.settings.store.clear_inflight() {
-            self.complain(&error);
+        // What is not in the log yet is kept beside it.
+        if self.blocked.is_none() {
+            self.settings.audience.settled(request);
+            if let Err(error) = self.settings.store.clear_inflight() {
+                self.complain(&error);
+            }
         }
     }
 
@@ -645,15 +630,17 @@ impl<A: Audience> Driver<A> {
                 self.settings.audience.tool_said(&call_id, text);
             }
             News::Started(process, recorded) => {
-                self.emit(Event::ToolProcess { call_id, process }).await;
-                let _tool_gone = recorded.send(());
+                self.tool.iter_mut().for_each(|tool| tool.process = Some(process));
+                let begins = self.may_begin(call_id, process).await;
+                let _tool_gone = recorded.send(begins);
             }
             News::Became(persona, recorded) => {
                 self.emit(Event::PersonaChanged { persona }).await;
                 let _tool_gone = recorded.send(());
             }
             News::Ended(outcome) => {
-                self.tool = None;
+                self.stop_tool();
+                self.cut = Cut::default();
                 self.emit(Event::ToolCallResult { call_id, output: outcome.output, error: outcome.error }).await;
             }
         }

@@ -1,6 +1,7 @@
 //! The tool call under way: running it, and hearing what it says meanwhile.
 
 use super::Audience;
+use super::record::on_disk;
 use super::run::Driver;
 use crate::context::STATUS;
 use crate::domain::event::Process;
@@ -20,8 +21,8 @@ const PIECES: usize = 64;
 /// What a tool tells while it runs.
 pub(super) enum News {
     Said(String),
-    /// Answered once it is in the log.
-    Started(Process, oneshot::Sender<()>),
+    /// Answered once it is in the log, with whether it is: else it must not begin.
+    Started(Process, oneshot::Sender<bool>),
     /// Answered once it is in the log.
     Became(Option<Persona>, oneshot::Sender<()>),
     /// The last.
@@ -34,6 +35,8 @@ pub(super) struct RunningTool {
     job: Pin<Box<dyn Future<Output = ToolOutcome> + Send>>,
     news: mpsc::Receiver<News>,
     stop: Option<oneshot::Sender<()>>,
+    /// What runs for it.
+    pub(super) process: Option<Process>,
     /// The end of what it has printed.
     said: String,
 }
@@ -44,14 +47,12 @@ pub(super) struct Cut(Option<(CallId, String)>);
 
 impl Cut {
     /// Stops the call.
-    pub(super) fn of(tool: Option<RunningTool>) -> Self {
-        Self(tool.map(|mut tool| {
-            // What is on its way was printed too.
-            while let Ok(News::Said(text)) = tool.news.try_recv() {
-                tool.heard(&text);
-            }
-            (tool.call_id, tool.said)
-        }))
+    pub(super) fn of(mut tool: RunningTool) -> Self {
+        // What is on its way was printed too.
+        while let Ok(News::Said(text)) = tool.news.try_recv() {
+            tool.heard(&text);
+        }
+        Self(Some((tool.call_id, tool.said)))
     }
 
     pub(super) fn put_back(&mut self, event: &mut Event) {
@@ -70,12 +71,10 @@ impl ToolListener for Line {
         let _nobody_keeps_up = self.0.try_send(News::Said(text));
     }
 
-    fn started(&self, process: Process) -> Waiting<'_, ()> {
+    fn started(&self, process: Process) -> Waiting<'_, bool> {
         Box::pin(async move {
             let (done, recorded) = oneshot::channel();
-            if self.0.send(News::Started(process, done)).await.is_ok() {
-                let _driver_gone = recorded.await;
-            }
+            self.0.send(News::Started(process, done)).await.is_ok() && recorded.await.unwrap_or(false)
         })
     }
 
@@ -115,7 +114,7 @@ impl RunningTool {
             }
             tools.run(&item, &call, &Line(sender)).await
         });
-        Self { call_id, job, news, stop: None, said: String::new() }
+        Self { call_id, job, news, stop: None, process: None, said: String::new() }
     }
 
     /// Runs a person's own command.
@@ -127,7 +126,7 @@ impl RunningTool {
             let _by_word_or_with_the_driver = stopped.await;
         });
         let job = Box::pin(async move { tools.shell(&id, &command, stopped, &Line(sender)).await });
-        Self { call_id, job, news, stop: Some(stop), said: String::new() }
+        Self { call_id, job, news, stop: Some(stop), process: None, said: String::new() }
     }
 
     /// Asks a person's command to end; what it printed is still told.
@@ -148,6 +147,17 @@ impl RunningTool {
 }
 
 impl<A: Audience> Driver<A> {
+    /// Notes that a call runs as `process`, and returns whether it may begin: only what could be found and ended after a
+    /// crash does.
+    pub(super) async fn may_begin(&mut self, call_id: CallId, process: Process) -> bool {
+        if let Err(error) = on_disk(self.settings.store.note_process(&process)).await {
+            self.complain(&error);
+            return false;
+        }
+        self.emit(Event::ToolProcess { call_id, process }).await;
+        self.blocked.is_none()
+    }
+
     /// Takes what the directive hands back, if nothing of it is missing, and answers the call.
     pub(super) async fn hand_back(&mut self, call: ToolCall) {
         let ToolCall { call_id, input, .. } = call;

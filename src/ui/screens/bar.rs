@@ -18,7 +18,8 @@ pub(super) fn title(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     }
     let right = area.x + area.width;
     let thread = model.thread.as_ref().map_or("new thread", |thread| thread.as_str());
-    let left = format!("{} · {}", model.project, thread);
+    let elsewhere = if model.elsewhere { " · from elsewhere" } else { "" };
+    let left = format!("{} · {thread}{elsewhere}", model.project);
     let room = usize::from(area.width);
     let directive = columns(&model.directive);
     let x = canvas.put_short(area.x + 1, area.y, right, &model.directive, Role::Title);

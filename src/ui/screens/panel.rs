@@ -30,12 +30,12 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
         canvas.put(area.x, y, edge, if current { "›" } else { " " }, Role::PromptMark);
         canvas.put(area.x + 1, y, edge, mark, role);
         canvas.put_short(area.x + 3, y, edge, name_of(row), title);
-        let whole = format!("{} · {}", row.status.told(row.waiting), summary(row, model.now));
+        let whole = format!("{} · {}", row.told(), summary(row, model.now));
         let room = usize::from(edge.saturating_sub(area.x + 3));
         let detail = if columns(&whole) <= room {
             whole
         } else {
-            format!("{} · {} · {}", row.status.told(row.waiting), row.spend, age(model.now.since(row.updated_at)))
+            format!("{} · {} · {}", row.told(), row.spend, age(model.now.since(row.updated_at)))
         };
         canvas.put_short(area.x + 3, y + 1, edge, &detail, Role::TextMuted);
     }
@@ -51,7 +51,7 @@ pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool
         (Role::List, Role::ListDetail, status_role)
     };
     let x = canvas.put_short(area.x, area.y, right, mark, status_role);
-    let x = canvas.put_short(x + 1, area.y, right, row.status.told(row.waiting), status_role);
+    let x = canvas.put_short(x + 1, area.y, right, row.told(), status_role);
     let x = x.max(area.x + 12);
     // What most threads run is not worth a word.
     let runs =

@@ -102,7 +102,13 @@ impl Session {
     fn started(columns: u16, rows: u16) -> Self {
         let mut session = Self::new(columns, rows);
         session.type_in("ship it to staging").keys("enter");
-        session.tell(Message::Opened { thread_id: thread(), newest: Vec::new(), older: None, state: None });
+        session.tell(Message::Opened {
+            thread_id: thread(),
+            newest: Vec::new(),
+            older: None,
+            state: None,
+            elsewhere: false,
+        });
         session.tell(Message::Connected { thread_id: thread() });
         session.event(Event::SystemPrompt { text: "x".repeat(4_560), layers: vec!["a".into(); 7] });
         session.event(Event::CognitionIn {
@@ -173,6 +179,7 @@ fn rows_of_threads() -> Vec<ThreadRow> {
         spend: Money(i64::from(turns) * 12_000),
         updated_at: Timestamp(NOW - minutes * 60_000),
         runs: false,
+        elsewhere: false,
     };
     let other = |row: ThreadRow| ThreadRow { directive: "team/release".into(), ..row };
     vec![

@@ -176,7 +176,7 @@ fn enter_in_a_preview_sends_what_it_shows() {
     assert_eq!(session.effects(), [Effect::Remember("go".into()), start]);
     assert!(session.model.overlay.is_none() && session.draft().is_empty());
     // Nothing has changed until the worker says so; then it is looked at again.
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None, elsewhere: false });
     session.tell(Message::Connected { thread_id: id() });
     session.tell(Message::Worker(id(), FromWorker::Error { id: 0, message: "not as it was".into() }));
     assert!(matches!(&session.effects()[..], [Effect::PreviewRequest { prompt, .. }] if prompt == "go"));

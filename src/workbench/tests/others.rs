@@ -16,6 +16,7 @@ pub(super) fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
         spend: Money::ZERO,
         updated_at: Timestamp(1),
         runs: false,
+        elsewhere: false,
     }
 }
 
@@ -27,7 +28,7 @@ fn a_draft_stays_with_its_thread() {
     session.tell(Message::Threads(vec![row("chat-2", None), row("chat-3", None)]));
     session.keys("ctrl-t /").write("chat-2").keys("enter");
     assert_eq!((session.model.thread.as_ref(), session.draft()), (Some(&other), String::new()));
-    session.tell(Message::Opened { thread_id: other, newest: Vec::new(), older: None, state: None });
+    session.tell(Message::Opened { thread_id: other, newest: Vec::new(), older: None, state: None, elsewhere: false });
     session.write("for the second");
     session.keys("ctrl-t /").write("chat-3").keys("enter");
     assert_eq!(session.draft(), "");
@@ -129,7 +130,7 @@ fn a_thread_that_somebody_else_runs_again_is_followed() {
     session.write("a draft").tell(Message::Running(vec![running(3)]));
     assert_eq!(session.effects(), [Effect::Open { thread_id: id() }]);
     // Nobody answers there: it is tried again only when something changed.
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None, elsewhere: false });
     session.tell(Message::Running(vec![running(4)]));
     assert_eq!(session.effects(), [], "it is being connected");
     session.tell(Message::Alone { thread_id: id() }).tell(Message::Running(vec![running(3)]));
@@ -179,4 +180,42 @@ fn who_comes_back_is_told_what_runs() {
     assert!(session.model.runs_command_alone());
     session.answer(2, "done again", StopReason::EndTurn);
     assert_eq!(session.model.activity.phase, Phase::Tool("!".into()));
+}
+
+#[test]
+fn a_worker_that_is_late_says_nothing_into_the_next_thread() {
+    let mut session = connected();
+    session.keys("alt-n").write("next").keys("enter");
+    let next = ThreadId::new("chat", 2);
+    session.tell(opened(next.clone()));
+    session.tell(Message::Connected { thread_id: next.clone() });
+    let blocks = session.model.transcript.len();
+    session.offset = 9_000;
+    session.answer(1, "late", StopReason::EndTurn);
+    assert_eq!((session.model.transcript.len(), session.model.log_end), (blocks, 0));
+    let event = Event::CognitionIn { text: "next".into(), role: "user".into(), prompt: Some(1), images: Vec::new() };
+    let record = Record { timestamp: Timestamp(5), thread_id: next.clone(), event };
+    session.tell(Message::Worker(next, FromWorker::Event { offset: 0, next_offset: 10, record }));
+    assert_eq!(session.model.log_end, 10, "what the next thread says counts from its own beginning");
+}
+
+#[test]
+fn s04_what_is_sent_to_a_thread_from_elsewhere_goes_into_one_of_our_own() {
+    let mut session = session();
+    session.keys("ctrl-t");
+    session.model.threads = vec![ThreadRow { elsewhere: true, ..row("chat-1", None) }];
+    assert_eq!(session.model.threads[0].told(), "elsewhere");
+    let (newest, state) = (Vec::new(), None);
+    session.model.thread = Some(id());
+    session.model.link = super::Link::Opening;
+    session.tell(Message::Opened { thread_id: id(), newest, older: Some(9), state, elsewhere: true });
+    assert!(session.model.elsewhere);
+    session.keys("esc").write("go on").keys("enter");
+    let fork = ThreadId::new("chat", 9);
+    session.tell(Message::Forked { from: ThreadId::new("other", 1), thread_id: fork.clone() });
+    assert!(session.model.elsewhere, "that was another thread");
+    session.tell(Message::Forked { from: id(), thread_id: fork.clone() });
+    session.tell(Message::Connected { thread_id: fork.clone() });
+    assert_eq!((session.model.thread.as_ref(), session.model.elsewhere), (Some(&fork), false));
+    assert_eq!(session.model.link, super::Link::Connected);
 }

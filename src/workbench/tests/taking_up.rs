@@ -47,6 +47,7 @@ fn row(number: u64, title: &str) -> ThreadRow {
         spend: Money(0),
         updated_at: Timestamp(1),
         runs: false,
+        elsewhere: false,
     }
 }
 
@@ -94,7 +95,7 @@ fn a_directive_with_inputs_is_asked_for_them_and_they_go_with_the_first_prompt()
     let start = Effect::Start { directive, model, inputs: inputs.clone(), first };
     assert_eq!(session.effects(), [Effect::Remember("half a thought".into()), start]);
     // The next one of the same directive is told the same.
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None, elsewhere: false });
     session.keys("alt-n").write("again").keys("enter");
     assert!(
         session.effects().iter().any(|effect| matches!(effect, Effect::Start { inputs: same, .. } if *same == inputs))
@@ -118,7 +119,7 @@ fn a_directive_that_was_chosen_starts_without_a_prompt() {
     // What was not there is not found again as an earlier prompt.
     session.keys("up");
     assert_eq!(session.draft(), "");
-    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None });
+    session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None, elsewhere: false });
     assert!(!session.model.starts_alone(), "it has begun");
 }
 
@@ -208,7 +209,7 @@ fn a_thread_that_is_opened_has_its_own_inputs() {
     };
     let thread_id = ThreadId::new("chat", 7);
     let newest = vec![Record { timestamp: Timestamp(1), thread_id: thread_id.clone(), event }];
-    session.tell(Message::Opened { thread_id, newest, older: None, state: None });
+    session.tell(Message::Opened { thread_id, newest, older: None, state: None, elsewhere: false });
     assert_eq!((session.model.directive.as_str(), &session.model.inputs), ("greet", &inputs));
 }
 

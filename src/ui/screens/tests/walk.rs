@@ -176,7 +176,9 @@ impl Session {
             event: Event::CognitionIn { text: text.into(), role: "user".into(), prompt: None, images: Vec::new() },
         };
         let message = match sort {
-            0..=2 => Message::Opened { thread_id, newest: vec![said("old")], older: Some(7), state: None },
+            0..=2 => {
+                Message::Opened { thread_id, newest: vec![said("old")], older: Some(7), state: None, elsewhere: false }
+            }
             3..=6 => Message::Connected { thread_id },
             7 => Message::Disconnected { thread_id, expected: false, detail: "gone".into() },
             8 => Message::Disconnected { thread_id, expected: true, detail: String::new() },

@@ -1,0 +1,183 @@
+//! Putting events into the log, and waiting while the store cannot take them.
+//!
+//! Nothing follows from an event that is not in the log: it is not applied, not told and not acknowledged, and one after
+//! which something costs money or cannot be taken back has to be on disk first. Where that fails, the thread stands still
+//! with what it was about to do, tries again from time to time, and goes on by itself once it works.
+
+use super::Audience;
+use super::run::{Driver, Ended};
+use crate::domain::{Event, Record, Status, ThreadKind, Timestamp, Waiting};
+use crate::ports::StoreError;
+use crate::ports::store::{Snapshot, SyncJob};
+use std::time::{Duration, Instant};
+
+/// How long the thread waits before it tries the store again.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+
+/// How long a thread that nobody talks to waits for the store in all.
+const GIVE_UP: Duration = Duration::from_mins(1);
+
+/// An event that is in no log, and so did not happen.
+pub(super) struct Unrecorded(pub(super) Box<Event>);
+
+/// Why the thread stands still.
+pub(super) struct Blocked {
+    since: Instant,
+    pub(super) try_at: Instant,
+    why: String,
+}
+
+impl Blocked {
+    /// For whoever asks something of the thread meanwhile.
+    pub(super) fn refusal(&self) -> String {
+        format!("nothing was done: {}; the thread goes on by itself once that works", self.why)
+    }
+}
+
+/// Waits off the loop until something is on disk.
+pub(super) async fn on_disk(sync: SyncJob) -> Result<(), StoreError> {
+    tokio::task::spawn_blocking(sync).await.unwrap_or_else(|failed| {
+        let source = std::io::Error::other(failed.to_string());
+        Err(StoreError::Io { doing: "write", path: std::path::PathBuf::from("the log"), source })
+    })
+}
+
+impl<A: Audience> Driver<A> {
+    /// Records one event, then what it means for the thread.
+    ///
+    /// # Errors
+    /// The event, where it could not be recorded: then the thread is blocked.
+    pub(super) async fn record(&mut self, event: Event) -> Result<(), Unrecorded> {
+        let now = self.settings.clock.now();
+        let jump = self.steady.jump(now, Instant::now());
+        if let Some(by_ms) = jump.filter(|_| self.thread.is_timed())
+            && self.record_at(now, Event::ClockJumped { by_ms }).await.is_err()
+        {
+            return Err(Unrecorded(Box::new(event)));
+        }
+        self.record_at(now, event).await
+    }
+
+    async fn record_at(&mut self, timestamp: Timestamp, event: Event) -> Result<(), Unrecorded> {
+        let record = Record { timestamp, thread_id: self.thread.id.clone(), event };
+        if record.event.is_durable() {
+            let place = match self.settings.store.append(&record) {
+                Ok(place) => place,
+                Err(error) => {
+                    self.block(&error);
+                    return Err(Unrecorded(Box::new(record.event)));
+                }
+            };
+            if record.event.is_critical()
+                && let Err(error) = on_disk(self.settings.store.sync()).await
+            {
+                self.settings.store.take_back(place.0);
+                self.block(&error);
+                return Err(Unrecorded(Box::new(record.event)));
+            }
+            self.unblock();
+            self.settings.audience.recorded(Some(place), &record);
+        }
+        self.applied(&record);
+        Ok(())
+    }
+
+    /// The store has failed: the thread stands still, and people are told why, once.
+    pub(super) fn block(&mut self, error: &StoreError) {
+        let now = Instant::now();
+        let since = self.blocked.as_ref().or(self.tried.as_ref()).map(|before| before.since);
+        if since.is_none() {
+            tracing::error!(%error, "the thread stands still");
+            let text = format!("Nothing goes on, because nothing can be saved: {error}. It goes on once that works.");
+            self.tell_live(text);
+        }
+        let why = error.to_string();
+        self.blocked = Some(Blocked { since: since.unwrap_or(now), try_at: now + TRY_AGAIN, why });
+    }
+
+    fn unblock(&mut self) {
+        self.blocked = None;
+        if self.tried.take().is_some() {
+            tracing::info!("the thread goes on");
+            self.tell_live("It can be saved again: the thread goes on.".to_owned());
+        }
+    }
+
+    /// Tries what could not be done before. Somebody who waits is not kept waiting for ever where nobody is there to make
+    /// room.
+    pub(super) async fn try_again(&mut self) {
+        if self.blocked.is_some() {
+            self.tried = self.blocked.take();
+        }
+        self.carry_out().await;
+        match (&self.blocked, self.thread.kind) {
+            (None, _) => self.unblock(),
+            (Some(blocked), ThreadKind::OneShot) if blocked.since.elapsed() > GIVE_UP => {
+                tracing::error!(why = blocked.why, "given up");
+                self.ended = Some(Ended::Thread(Status::Error));
+            }
+            (Some(_), _) => {}
+        }
+    }
+
+    /// Records what somebody asked for and does what follows.
+    ///
+    /// # Errors
+    /// The sentence for them where it could not be recorded: then it is as if they had not asked.
+    pub(super) async fn accept(&mut self, event: Event) -> Result<(), String> {
+        if self.blocked.is_some() {
+            self.try_again().await;
+        }
+        if let Some(blocked) = &self.blocked {
+            return Err(blocked.refusal());
+        }
+        let Err(Unrecorded(_never_asked)) = self.record(event).await else {
+            self.carry_out().await;
+            return Ok(());
+        };
+        let refusal = self.blocked.as_ref().map(Blocked::refusal).unwrap_or_default();
+        if self.todo.is_empty() {
+            // Nothing waits for the store: it is tried again when somebody asks again.
+            (self.blocked, self.tried) = (None, None);
+        }
+        Err(refusal)
+    }
+
+    /// A failure that stops nothing is told once.
+    pub(super) fn complain(&mut self, error: &StoreError) {
+        tracing::error!(%error, "store");
+        if !std::mem::replace(&mut self.complained, true) {
+            self.tell_live(format!("Not all of this is saved: {error}"));
+        }
+    }
+
+    /// Tells those who look now.
+    fn tell_live(&self, text: String) {
+        let (timestamp, thread_id) = (self.settings.clock.now(), self.thread.id.clone());
+        let record = Record { timestamp, thread_id, event: Event::Notice { text } };
+        self.settings.audience.recorded(None, &record);
+    }
+
+    pub(super) fn save(&mut self) {
+        let thread = &self.thread;
+        let snapshot = Snapshot {
+            status: thread.status(),
+            waiting: thread.waiting(),
+            model: thread.model.clone(),
+            cost: thread.cost,
+            limits: thread.limits,
+            title: thread.title.clone(),
+            capabilities: self.capabilities.clone(),
+        };
+        self.settings.store.save(&snapshot);
+    }
+
+    pub(super) fn tell_state(&self) {
+        let window = self.settings.outside.window(&self.thread.model);
+        let mut state = self.thread.state(window);
+        if self.blocked.is_some() {
+            (state.status, state.waiting) = (Status::Waiting, Some(Waiting::Storage));
+        }
+        self.settings.audience.changed(state);
+    }
+}

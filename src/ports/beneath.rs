@@ -1,0 +1,400 @@
+//! Files below a project that this program keeps for itself, opened without following a link.
+//!
+//! A project's folder may come from somebody else: below it anything can lie under the name of a log, a lock or a stored
+//! text, also a link to a file of the person's own, or a pipe that holds up whoever opens it. So these files are named by
+//! a root and a path below it, each folder on the way is opened by itself, and neither it nor the file may be a link.
+
+use rustix::fs::{self as system, AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// Mode of the folders made here: nobody but their owner looks into them.
+const FOLDER: u32 = 0o700;
+/// Mode of the files made here.
+const FILE: u32 = 0o600;
+/// Mode of `.ai` itself, which holds what people write and share; the umask takes from it.
+const SHARED_FOLDER: u32 = 0o777;
+
+/// As many names of a folder are read at most.
+const MOST_ENTRIES: usize = 200_000;
+
+/// What lies at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lies {
+    File,
+    Folder,
+    /// A link, a pipe, a socket or a device.
+    Else,
+}
+
+/// A path below a root. Whatever is done through it stays below that root.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Beneath {
+    root: Arc<Path>,
+    below: PathBuf,
+}
+
+impl Beneath {
+    /// The path `below` the folder `root`, which is taken as it is, links included.
+    #[must_use]
+    pub fn new(root: &Path, below: impl AsRef<Path>) -> Self {
+        Self { root: root.into(), below: below.as_ref().to_owned() }
+    }
+
+    #[must_use]
+    pub fn join(&self, name: impl AsRef<Path>) -> Self {
+        Self { root: Arc::clone(&self.root), below: self.below.join(name) }
+    }
+
+    /// The file beside this one with `ending` in place of its own.
+    #[must_use]
+    pub fn with_ending(&self, ending: &str) -> Self {
+        Self { root: Arc::clone(&self.root), below: self.below.with_extension(ending) }
+    }
+
+    /// The whole path: to tell it to people and to watch it, not to open it.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.root.join(&self.below)
+    }
+
+    /// What lies there; `None` when nothing does, or when the way there does not exist.
+    ///
+    /// # Errors
+    /// When the way leads over a link, or cannot be looked at.
+    pub fn lies(&self) -> io::Result<Option<Lies>> {
+        let result = self.in_folder(|folder, name| {
+            let meta = system::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            Ok(match FileType::from_raw_mode(meta.st_mode) {
+                FileType::RegularFile => Lies::File,
+                FileType::Directory => Lies::Folder,
+                _ => Lies::Else,
+            })
+        });
+        missing(result)
+    }
+
+    /// Whether a file or folder lies there that may be used.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        matches!(self.lies(), Ok(Some(Lies::File | Lies::Folder)))
+    }
+
+    /// The file, to read it; `None` when there is none.
+    ///
+    /// # Errors
+    /// When it is no regular file, or the way leads over a link.
+    pub fn open(&self) -> io::Result<Option<File>> {
+        missing(self.regular(OFlags::RDONLY))
+    }
+
+    /// The file, to read it and to write at its end; made where there is none.
+    ///
+    /// # Errors
+    /// As [`Beneath::open`].
+    pub fn open_append(&self) -> io::Result<File> {
+        let file = self.regular(OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
+        // An older program, or somebody who copied it, may have left it open to others.
+        if system::fstat(&file)?.st_mode & 0o077 != 0 {
+            let _of_another_user = system::fchmod(&file, Mode::from_raw_mode(FILE));
+        }
+        Ok(file)
+    }
+
+    /// The file, empty; made where there is none.
+    ///
+    /// # Errors
+    /// As [`Beneath::open`].
+    pub fn create(&self) -> io::Result<File> {
+        let file = self.open_append()?;
+        file.set_len(0)?;
+        Ok(file)
+    }
+
+    /// The bytes of the file, or `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`Beneath::open`]; [`io::ErrorKind::FileTooLarge`] for more than `most` bytes.
+    pub fn read(&self, most: u64) -> io::Result<Option<Vec<u8>>> {
+        let Some(file) = self.open()? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > most {
+            let text = format!("it is larger than the {most} bytes that are read");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Puts `bytes` there by a temporary file and a rename: readers see the old text or the new one, never a part. The
+    /// file is on disk when this returns; that its folder names it is so after [`Beneath::sync_folders`].
+    ///
+    /// # Errors
+    /// When it cannot be written, or the way leads over a link.
+    pub fn replace(&self, bytes: &[u8]) -> io::Result<()> {
+        self.put(bytes)?.sync_all()
+    }
+
+    /// As [`Beneath::replace`]; whoever gets the file sees to it that it comes on disk.
+    ///
+    /// # Errors
+    /// As [`Beneath::replace`].
+    pub fn put(&self, bytes: &[u8]) -> io::Result<File> {
+        self.in_folder(|folder, name| {
+            let new = format!(".new-{}", random()?);
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let mut file = File::from(system::openat(folder, &new, flags, Mode::from_raw_mode(FILE))?);
+            let written = file.write_all(bytes).and_then(|()| Ok(system::renameat(folder, &new, folder, name)?));
+            if let Err(error) = written {
+                let _gone_with_the_disk = system::unlinkat(folder, &new, AtFlags::empty());
+                return Err(error);
+            }
+            Ok(file)
+        })
+    }
+
+    /// The folder that this lies in; `None` where that is the root.
+    #[must_use]
+    pub fn folder(&self) -> Option<Self> {
+        let below = self.below.parent().filter(|below| !below.as_os_str().is_empty())?;
+        Some(Self { root: Arc::clone(&self.root), below: below.to_owned() })
+    }
+
+    /// Waits until this folder and those above it, up to the root, are on disk, with the names in them.
+    ///
+    /// # Errors
+    /// When the system cannot.
+    pub fn sync_folders(&self) -> io::Result<()> {
+        let mut folder = self.base()?;
+        for name in self.names()? {
+            system::fsync(&folder)?;
+            folder = enter(&folder, name)?;
+        }
+        Ok(system::fsync(&folder)?)
+    }
+
+    /// Removes a file that may not be there.
+    ///
+    /// # Errors
+    /// When it is there and stays.
+    pub fn remove(&self) -> io::Result<()> {
+        let removed = self.in_folder(|folder, name| Ok(system::unlinkat(folder, name, AtFlags::empty())?));
+        missing(removed).map(drop)
+    }
+
+    /// Makes this folder and those above it, below the root. False when it was there.
+    ///
+    /// # Errors
+    /// When something else lies there or on the way.
+    pub fn make_folder(&self) -> io::Result<bool> {
+        let mut folder = self.base()?;
+        let mut made = false;
+        for (depth, name) in self.names()?.into_iter().enumerate() {
+            let mode = if depth == 0 { SHARED_FOLDER } else { FOLDER };
+            made = match system::mkdirat(&folder, name, Mode::from_raw_mode(mode)) {
+                Ok(()) => true,
+                Err(Errno::EXIST) => false,
+                Err(error) => return Err(error.into()),
+            };
+            folder = enter(&folder, name)?;
+        }
+        Ok(made)
+    }
+
+    /// Closes this folder to everybody but its owner, where it belongs to this user.
+    pub fn close_to_others(&self) {
+        let _of_another_user = self.in_folder(|folder, name| {
+            let inner = enter(folder, name)?;
+            let meta = system::fstat(&inner)?;
+            if meta.st_uid == rustix::process::geteuid().as_raw() && meta.st_mode & 0o077 != 0 {
+                system::fchmod(&inner, Mode::from_raw_mode(FOLDER))?;
+            }
+            Ok(())
+        });
+    }
+
+    /// The names in this folder that are text, in no order; none where there is no folder.
+    ///
+    /// # Errors
+    /// When it cannot be listed, or the way leads over a link.
+    pub fn entries(&self) -> io::Result<Vec<String>> {
+        let list = || -> io::Result<Vec<String>> {
+            let mut folder = self.base()?;
+            for name in self.names()? {
+                folder = enter(&folder, name)?;
+            }
+            let mut names = Vec::new();
+            for entry in system::Dir::new(folder)?.take(MOST_ENTRIES) {
+                if let Ok(name) = entry?.file_name().to_str()
+                    && !matches!(name, "." | "..")
+                {
+                    names.push(name.to_owned());
+                }
+            }
+            Ok(names)
+        };
+        Ok(missing(list())?.unwrap_or_default())
+    }
+
+    fn regular(&self, flags: OFlags) -> io::Result<File> {
+        // A pipe without another end would hold up whoever opens it.
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let opened =
+            self.in_folder(|folder, name| match system::openat(folder, name, flags, Mode::from_raw_mode(FILE)) {
+                Err(Errno::LOOP | Errno::MLINK) => Err(is_link()),
+                result => Ok(File::from(result?)),
+            })?;
+        if FileType::from_raw_mode(system::fstat(&opened)?.st_mode) != FileType::RegularFile {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        Ok(opened)
+    }
+
+    fn in_folder<T>(&self, work: impl FnOnce(&OwnedFd, &Path) -> io::Result<T>) -> io::Result<T> {
+        let names = self.names()?;
+        let Some((last, above)) = names.split_last() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it names the root itself"));
+        };
+        let mut folder = self.base()?;
+        for name in above {
+            folder = enter(&folder, name)?;
+        }
+        work(&folder, last)
+    }
+
+    fn base(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(system::open(&*self.root, flags, Mode::empty())?)
+    }
+
+    fn names(&self) -> io::Result<Vec<&Path>> {
+        let name = |part| match part {
+            Component::Normal(name) => Ok(Path::new(name)),
+            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it leaves its folder")),
+        };
+        self.below.components().map(name).collect()
+    }
+}
+
+/// Opens the folder `name` in `folder`, unless it is a link.
+fn enter(folder: &OwnedFd, name: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match system::openat(folder, name, flags, Mode::empty()) {
+        Ok(inner) => Ok(inner),
+        Err(error @ (Errno::LOOP | Errno::MLINK | Errno::NOTDIR)) => {
+            let meta = system::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+            let link = FileType::from_raw_mode(meta.st_mode) == FileType::Symlink;
+            Err(if link { is_link() } else { error.into() })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_link() -> io::Error {
+    io::Error::other(
+        "a symbolic link lies there or on the way, and links are not followed here; replace it by what it names",
+    )
+}
+
+fn missing<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn random() -> io::Result<String> {
+    use std::fmt::Write as _;
+    let mut bytes = [0_u8; 8];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a text does not fail.
+        let _written = write!(text, "{byte:02x}");
+        text
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn s02_no_link_is_followed_whatever_is_done() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, outside) = (folder.path().join("project"), folder.path().join("outside"));
+        fs::create_dir_all(root.join(".ai/agent")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("secret"), "untouched\n").unwrap();
+        symlink(&outside, root.join(".ai/agent/threads")).unwrap();
+        symlink(outside.join("secret"), root.join(".ai/agent/history.jsonl")).unwrap();
+        symlink(outside.join("new"), root.join(".ai/agent/memory.json")).unwrap();
+        for below in ["threads/secret", "history.jsonl", "memory.json"] {
+            let file = Beneath::new(&root, ".ai/agent").join(below);
+            assert!(file.open().is_err() || below == "memory.json", "{below} was read");
+            assert!(file.open_append().is_err(), "{below} was opened for writing");
+            assert!(file.create().is_err(), "{below} was emptied");
+            assert!(!file.exists());
+        }
+        assert!(Beneath::new(&root, ".ai/agent/threads").entries().is_err());
+        assert!(Beneath::new(&root, ".ai/agent/threads/t").make_folder().is_err());
+        // A rename replaces the link itself.
+        Beneath::new(&root, ".ai/agent/memory.json").replace(b"ours").unwrap();
+        assert_eq!(fs::read_to_string(root.join(".ai/agent/memory.json")).unwrap(), "ours");
+        assert_eq!(fs::read_to_string(outside.join("secret")).unwrap(), "untouched\n");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+        assert!(Beneath::new(&root, "../outside/secret").open().is_err());
+        assert!(Beneath::new(&root, outside.join("secret")).open().is_err());
+    }
+
+    #[test]
+    fn s02_a_pipe_holds_nobody_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let pipe = Beneath::new(folder.path(), "pipe");
+        assert!(pipe.open().is_err() && pipe.open_append().is_err() && pipe.read(10).is_err());
+        assert_eq!(pipe.lies().unwrap(), Some(Lies::Else));
+    }
+
+    #[test]
+    fn s07_what_is_made_is_closed_to_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let thread = Beneath::new(folder.path(), ".ai/agent/threads/t");
+        assert!(thread.make_folder().unwrap() && !thread.make_folder().unwrap());
+        drop(thread.join("transcript.jsonl").open_append().unwrap());
+        thread.join("thread.json").replace(b"{}").unwrap();
+        assert_eq!(mode(&folder.path().join(".ai/agent")), 0o700);
+        assert_eq!(mode(&folder.path().join(".ai/agent/threads/t")), 0o700);
+        for name in ["transcript.jsonl", "thread.json"] {
+            assert_eq!(mode(&thread.join(name).path()), 0o600, "{name}");
+        }
+        fs::set_permissions(thread.join("transcript.jsonl").path(), fs::Permissions::from_mode(0o644)).unwrap();
+        drop(thread.join("transcript.jsonl").open_append().unwrap());
+        assert_eq!(mode(&thread.join("transcript.jsonl").path()), 0o600);
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Beneath::new(folder.path(), "a/b");
+        assert!(file.open().unwrap().is_none() && file.lies().unwrap().is_none());
+        assert!(file.read(1).unwrap().is_none() && file.remove().is_ok());
+        assert!(Beneath::new(folder.path(), "a").entries().unwrap().is_empty());
+        fs::create_dir(folder.path().join("a")).unwrap();
+        file.replace(b"12345").unwrap();
+        assert_eq!(file.read(5).unwrap().unwrap(), b"12345");
+        assert_eq!(file.read(4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(Beneath::new(folder.path(), "a").entries().unwrap(), ["b"]);
+    }
+}

@@ -1,0 +1,188 @@
+//! A thread of one's own that begins with what was said in another.
+//!
+//! Words are taken over, power is not: what the other thread was allowed, its limits, what it cost, and messages that wait
+//! in it stay behind. What surrounded the conversation is planned anew, since where it came from is the other's word.
+
+use super::authentic::LogKey;
+use super::layout::Layout;
+use super::log::{self, LogWriter};
+use super::thread::Summary;
+use crate::domain::{Event, Limits, ModelRef, Record, ThreadId, ThreadKind, Timestamp, Usage, Values};
+use crate::ports::StoreError;
+
+/// What a fork is made of, beside the words of the other thread.
+#[derive(Clone, Debug)]
+pub struct Fork {
+    pub directive: String,
+    pub inputs: Values,
+    pub model: ModelRef,
+    pub limits: Limits,
+}
+
+/// Makes the fork of `from`, which is left as it is, and returns its id. It is on disk then.
+///
+/// # Errors
+/// [`StoreError`]; of what was begun an empty thread may stay.
+pub fn make(layout: &Layout, from: &ThreadId, fork: Fork, now: Timestamp) -> Result<ThreadId, StoreError> {
+    let said = layout.log(from)?;
+    let id = layout.claim(&fork.directive, now)?;
+    let key: &LogKey = layout.own_key()?;
+    let (mut writer, _) = LogWriter::open(layout.thread(&id).log(), &id, key)?;
+    let summary = Summary {
+        inputs: fork.inputs.clone(),
+        limits: fork.limits,
+        ..Summary::new(id.clone(), fork.directive.clone(), ThreadKind::Interactive, fork.model.clone(), now)
+    };
+    summary.write(layout)?;
+    let mut write = |timestamp, event| {
+        let record = Record { timestamp, thread_id: id.clone(), event };
+        writer.append(&record).map(drop)
+    };
+    let started = Event::ThreadStarted {
+        directive: fork.directive,
+        kind: ThreadKind::Interactive,
+        model: fork.model,
+        limits: fork.limits,
+        project: layout.project().display().to_string(),
+        inputs: fork.inputs,
+    };
+    write(now, started)?;
+    let text = format!(
+        "This thread begins with what was said in {from}. What that one was allowed, its limits and messages that waited \
+         there were left behind."
+    );
+    write(now, Event::Notice { text })?;
+    for page in log::pages(&said) {
+        for record in page?.into_records() {
+            if let Some(event) = words(record.event) {
+                write(now, event)?;
+            }
+        }
+    }
+    writer.sync()()?;
+    let folder = layout.thread(&id);
+    folder.path().sync_folders().map_err(super::layout::failed("sync", folder.path()))?;
+    Ok(id)
+}
+
+/// What an event says that belongs to the conversation; `None` for one that is about how the thread was run.
+fn words(event: Event) -> Option<Event> {
+    match event {
+        Event::CognitionIn { text, role, images, .. } => Some(Event::CognitionIn { text, role, images, prompt: None }),
+        Event::CognitionOut { text, model, stop, message, .. } => Some(Event::CognitionOut {
+            text,
+            model,
+            stop,
+            message,
+            // Of no request of this thread, and paid by somebody else.
+            request: 0,
+            usage: Usage::default(),
+            spend: None,
+            elapsed_ms: 0,
+        }),
+        Event::CognitionReasoning { .. }
+        | Event::ToolCallStart { .. }
+        | Event::ToolCallResult { .. }
+        | Event::ShellStarted { .. }
+        | Event::ShellEnded { .. } => Some(event),
+        Event::ThreadStarted { .. }
+        | Event::WorkerStarted { .. }
+        | Event::WorkerEnded { .. }
+        | Event::LogRepaired { .. }
+        | Event::PromptQueued { .. }
+        | Event::PromptWithdrawn { .. }
+        | Event::QueueArranged { .. }
+        | Event::ModelChanged { .. }
+        | Event::LimitsChanged { .. }
+        | Event::SystemPrompt { .. }
+        | Event::ContextInjected { .. }
+        | Event::RequestRecorded { .. }
+        | Event::TokenDelta { .. }
+        | Event::ErrorClassified { .. }
+        | Event::RetryScheduled { .. }
+        | Event::RetryDue { .. }
+        | Event::RulesSet { .. }
+        | Event::HookDecided { .. }
+        | Event::ContextWindowPressure { .. }
+        | Event::ContextLimitReached { .. }
+        | Event::CompactRequested {}
+        | Event::ContextCompacted { .. }
+        | Event::DirectiveReturn { .. }
+        | Event::ThreadSuspended { .. }
+        | Event::PermissionsSet { .. }
+        | Event::PersonaChanged { .. }
+        | Event::ApprovalRequested { .. }
+        | Event::ApprovalGiven { .. }
+        | Event::PermissionDenied { .. }
+        | Event::ToolProcess { .. }
+        | Event::Limit { .. }
+        | Event::CancelRequested { .. }
+        | Event::TurnCancelled { .. }
+        | Event::CallCharged { .. }
+        | Event::ThreadCompleted { .. }
+        | Event::ThreadError { .. }
+        | Event::ThreadCancelled { .. }
+        | Event::ThreadKilled { .. }
+        | Event::ClockJumped { .. }
+        | Event::Notice { .. }
+        | Event::Unknown { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::event::PromptMode;
+    use crate::domain::{Grant, Message};
+
+    fn forged(event: Event) -> String {
+        let record = Record { timestamp: Timestamp(5), thread_id: ThreadId::new("evil", 1), event };
+        format!("{}\n", serde_json::to_string(&record).unwrap())
+    }
+
+    #[test]
+    fn s04_words_are_taken_over_and_power_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = Layout::new(folder.path(), &folder.path().join("state"));
+        let from = layout.claim_as(&ThreadId::new("evil", 1)).unwrap();
+        let model = ModelRef::new("scripted", "demo");
+        let lines = [
+            Event::PermissionsSet {
+                grants: vec![Grant { capability: "*".into(), ask: false }],
+                allowed: vec!["*".into()],
+            },
+            Event::CognitionIn { text: "hello".into(), role: "user".into(), prompt: Some(1), images: Vec::new() },
+            Event::CognitionOut {
+                text: "hi".into(),
+                model: model.clone(),
+                request: 7,
+                stop: crate::domain::event::StopReason::EndTurn,
+                usage: Usage::default(),
+                spend: None,
+                message: Message::assistant("hi"),
+                elapsed_ms: 1,
+            },
+            Event::PromptQueued { prompt: 2, text: "rm".into(), mode: PromptMode::FollowUp, images: Vec::new() },
+        ];
+        let log: String = lines.into_iter().map(forged).collect();
+        std::fs::write(layout.thread(&from).log().path(), &log).unwrap();
+        let (directive, inputs, limits) = ("levain/chat".to_owned(), Values::new(), Limits::default());
+        let fork = Fork { directive, inputs, model, limits };
+        let id = make(&layout, &from, fork, Timestamp(9)).unwrap();
+        let own = layout.log(&id).unwrap();
+        assert!(!own.is_elsewhere() && layout.log(&from).unwrap().is_elsewhere());
+        let events: Vec<Event> = log::pages(&own)
+            .flat_map(|page| page.unwrap().into_records().map(|record| record.event).collect::<Vec<_>>())
+            .collect();
+        assert!(matches!(
+            events.as_slice(),
+            [
+                Event::ThreadStarted { .. },
+                Event::Notice { .. },
+                Event::CognitionIn { prompt: None, .. },
+                Event::CognitionOut { request: 0, .. }
+            ]
+        ));
+        assert_eq!(std::fs::read_to_string(layout.thread(&from).log().path()).unwrap(), log, "it is left as it was");
+    }
+}

@@ -1,0 +1,103 @@
+//! Which threads a project has.
+//!
+//! The registry is only the quick answer: the folders below `.ai/agent/threads` are the threads. One that the registry
+//! does not know is looked at and taken in, as this person's or as one from elsewhere; one whose folder is gone is left
+//! out. So a lost registry costs one longer look, and a project that was cloned or moved shows its threads.
+
+use super::layout::Layout;
+use super::recover::{self, Replay};
+use super::registry::{Registry, ThreadEntry};
+use super::thread::Summary;
+use crate::domain::{ThreadId, Timestamp};
+use crate::ports::StoreError;
+use crate::ports::beneath::Lies;
+use std::collections::HashSet;
+
+/// As many threads are taken in at once that the registry does not know; the rest the next time.
+const MOST_NEW: usize = 10_000;
+
+/// The threads of a project, after those whose process died were ended.
+#[derive(Debug)]
+pub struct Threads {
+    registry: Registry,
+    /// Threads that were found to have lost their process.
+    pub reaped: Vec<ThreadId>,
+}
+
+impl Threads {
+    /// Brings the registry up to date with the folders there are.
+    ///
+    /// # Errors
+    /// [`StoreError::NewerSchema`], and [`StoreError::Database`] where nothing helps. A state folder that cannot be
+    /// written costs nothing but the memory of what was found.
+    pub fn look(layout: &Layout, now: Timestamp, replay: Replay) -> Result<Self, StoreError> {
+        let folder = layout.threads();
+        let names = folder.entries().unwrap_or_else(|error| {
+            tracing::warn!(path = %folder.path().display(), %error, "threads cannot be listed");
+            Vec::new()
+        });
+        let nothing = names.is_empty() && !layout.registry().exists();
+        let opened = if nothing {
+            Registry::in_memory()
+        } else {
+            layout.prepare_own().and_then(|()| Registry::open_or_renew(&layout.registry()))
+        };
+        let mut registry = match opened {
+            Err(error @ StoreError::NewerSchema { .. }) => return Err(error),
+            Err(error) => {
+                tracing::warn!(%error, "the registry cannot be used");
+                Registry::in_memory()?
+            }
+            Ok(registry) => registry,
+        };
+        let known = registry.ids()?;
+        let here: HashSet<&str> = names.iter().map(String::as_str).collect();
+        for gone in known.iter().filter(|id| !here.contains(id.as_str()) && !id.contains('/')) {
+            registry.remove(gone)?;
+        }
+        let fresh = names.iter().filter(|name| !known.contains(*name)).filter_map(|name| name.parse::<ThreadId>().ok());
+        for id in fresh.take(MOST_NEW) {
+            if let Some(entry) = entry(layout, &id, replay) {
+                registry.put(&entry)?;
+            }
+        }
+        let reaped = recover::reap(layout, registry.with_process()?, now, replay);
+        Ok(Self { registry, reaped })
+    }
+
+    /// The threads, newest change first, at most so many.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn list(&self, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
+        self.registry.list(most)
+    }
+
+    /// Those that a process runs.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn running(&self) -> Result<Vec<ThreadEntry>, StoreError> {
+        self.registry.with_process()
+    }
+}
+
+/// What is told of a thread by its files; `None` for a folder that is no thread.
+fn entry(layout: &Layout, id: &ThreadId, replay: Replay) -> Option<ThreadEntry> {
+    if !matches!(layout.thread(id).path().lies(), Ok(Some(Lies::Folder))) {
+        return None;
+    }
+    match Summary::look(layout, id, replay.summary) {
+        Ok(summary) => Some(ThreadEntry { elsewhere: is_elsewhere(layout, id), ..summary.entry(None) }),
+        Err(error) => {
+            tracing::debug!(thread = %id, %error, "is no thread");
+            None
+        }
+    }
+}
+
+/// Whether a thread is from elsewhere: it can be read, and not gone on with.
+#[must_use]
+pub fn is_elsewhere(layout: &Layout, id: &ThreadId) -> bool {
+    !matches!(super::thread::specification(layout, id), Ok(_) | Err(StoreError::NoSuchThread { .. }))
+}
