@@ -3,7 +3,7 @@
 use super::Setup;
 use super::library::Shelf;
 use super::surroundings::Outlook;
-use crate::config::Trust;
+use crate::config::{Authorities, Authority, Trust};
 use crate::context::{Ask, Plan, PlanError, Preload, Start, State, Surroundings, plan};
 use crate::domain::{Grant, Limits, Problem, Severity, ThreadKind};
 use crate::engine::driver::Planner;
@@ -22,8 +22,8 @@ pub struct Briefing {
     pub problems: Vec<Problem>,
     /// What the directive, or the nearest of those it extends, allows.
     pub grants: Vec<Grant>,
-    /// Whether a directive of the project has a part in that.
-    by_project: bool,
+    /// The directives of the project that have a part in that.
+    authorities: Authorities,
     /// Whether the project may decide what costs the person money.
     trusted: bool,
     /// The events at which hooks say how to go on.
@@ -64,9 +64,8 @@ impl Briefing {
         let mut briefing = Self::of(setup.items(), setup.project.root.clone(), id, inputs, &start)?;
         briefing.preload = setup.preload();
         briefing.outlook = Outlook::trusting(setup);
-        if !Trust::is_given(&setup.dirs, &setup.project.root) {
-            briefing.distrust(id);
-        }
+        let authority = Trust::authority(&setup.dirs, &setup.project.root, &briefing.authorities);
+        briefing.distrust(id, &authority);
         Ok(briefing)
     }
 
@@ -91,7 +90,7 @@ impl Briefing {
             limits,
             problems,
             grants: Vec::new(),
-            by_project: false,
+            authorities: Authorities::new(),
             trusted: true,
             asks: Vec::new(),
             directive: id.to_owned(),
@@ -105,15 +104,16 @@ impl Briefing {
         briefing.asks = plan.asks();
         briefing.problems.extend(plan.problems);
         briefing.grants = plan.capabilities;
-        briefing.by_project = plan.by_project;
+        briefing.authorities = plan.authorities;
         Ok(briefing)
     }
 
-    /// Takes a project that nobody has looked at as a stranger's.
-    fn distrust(&mut self, id: &str) {
-        self.trusted = false;
-        if self.by_project {
-            self.ask_for_everything(id);
+    /// Takes what nobody has looked at as a stranger's: a whole project, or a directive that decides something else than
+    /// when the project was trusted.
+    fn distrust(&mut self, id: &str, authority: &Authority) {
+        self.trusted = *authority == Authority::Given;
+        if !self.trusted && !self.authorities.is_empty() {
+            self.ask_for_everything(id, authority);
         }
     }
 
@@ -128,14 +128,21 @@ impl Briefing {
     }
 
     /// A stranger's directive allows nothing without a question: who opens a project has not read it yet.
-    fn ask_for_everything(&mut self, id: &str) {
+    fn ask_for_everything(&mut self, id: &str, authority: &Authority) {
         let free = self.grants.iter_mut().filter(|grant| !grant.ask);
         if free.map(|grant| grant.ask = true).count() > 0 {
             self.problems.push(Problem {
                 file: None,
                 line: None,
                 severity: Severity::Warning,
-                message: format!("what `{id}` allows is asked for until you trust this project"),
+                message: match authority {
+                    Authority::Changed(path) => format!(
+                        "what `{id}` allows is asked for: {path} decides something else than when you trusted this project"
+                    ),
+                    Authority::Given | Authority::Never => {
+                        format!("what `{id}` allows is asked for until you trust this project")
+                    }
+                },
                 remedy: "look at its directives, then: levain trust".to_owned(),
             });
         }
@@ -290,7 +297,7 @@ mod tests {
             ours.map(|hook| hook.id).filter(|id| !id.starts_with("default")).collect::<Vec<_>>()
         };
         assert_eq!(mine(&briefing), ["my_limit", "my_step", "own_limit", "their_limit", "their_step"]);
-        briefing.distrust("a");
+        briefing.distrust("a", &Authority::Never);
         assert_eq!(mine(&briefing), ["my_limit", "my_step", "their_step"]);
     }
 

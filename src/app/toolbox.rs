@@ -50,7 +50,7 @@ impl Setup {
     pub fn toolbox(&self, items: &Items, permissions: &Permissions, output: Option<Beneath>) -> Toolbox {
         let private = secrets::var_os(PRIVATE).is_some_and(|value| !value.is_empty());
         Toolbox::new(Workshop {
-            root: Root::new(&self.project.root),
+            root: Root::new(&self.project.root).without(&[&self.dirs.config, &self.dirs.state]),
             environment: self.environment(),
             spill: output,
             shadowed: shadowed(items),

@@ -4,9 +4,10 @@ use super::Common;
 use super::failure::{Failure, written};
 use crate::app::Setup;
 use crate::app::people::{json_line, out};
-use crate::config::{Trust, trust::Runnable};
+use crate::config::{Authorities, Authority, Trust, authority, trust::Runnable};
 use clap::Args;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -35,6 +36,10 @@ struct TrustLine<'a> {
     files: &'a [String],
     /// What is different from what was trusted, in words.
     differs: &'a [String],
+    /// Commands of context providers, by the files that hold them.
+    commands: &'a BTreeMap<String, Vec<String>>,
+    /// Directives whose permissions are asked for, because nobody trusted them as they are.
+    asked: &'a [String],
 }
 
 pub(super) fn run(common: &Common, arguments: &TrustArguments) -> Result<ExitCode, Failure> {
@@ -58,11 +63,17 @@ pub(super) fn run(common: &Common, arguments: &TrustArguments) -> Result<ExitCod
     if let Trust::Unreadable { reason } = &trust {
         return Err(Failure::new(format!("{} cannot be trusted: {reason}", root.display())));
     }
-    written(tell(root, &trust, Trust::is_given(&setup.dirs, root), arguments.json))?;
+    let asked: Vec<String> = authority::of_project(root)
+        .into_iter()
+        .map(|(path, decides)| (path.clone(), Authorities::from([(path, decides)])))
+        .filter(|(_, one)| Trust::authority(&setup.dirs, root, one) != Authority::Given)
+        .map(|(path, _)| path)
+        .collect();
+    written(tell(root, &trust, &asked, Trust::is_given(&setup.dirs, root), arguments.json))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(root: &Path, trust: &Trust, given: bool, json: bool) -> io::Result<()> {
+fn tell(root: &Path, trust: &Trust, asked: &[String], given: bool, json: bool) -> io::Result<()> {
     let (status, files, sentence): (_, &[String], _) = match trust {
         Trust::Nothing if given => {
             ("trusted", &[], "is trusted: what its directives allow counts; nothing else could run".to_owned())
@@ -80,9 +91,15 @@ fn tell(root: &Path, trust: &Trust, given: bool, json: bool) -> io::Result<()> {
         Trust::Unreadable { reason } => ("unreadable", &[], reason.clone()),
     };
     let differs: &[String] = if let Trust::Changed(_, differs) = trust { differs } else { &[] };
+    let none = BTreeMap::new();
+    let commands = match trust {
+        Trust::Trusted(runnable) | Trust::Unknown(runnable) | Trust::Changed(runnable, _) => &runnable.commands,
+        Trust::Nothing | Trust::Unreadable { .. } => &none,
+    };
     let mut output = out();
     if json {
-        return json_line(&mut output, &TrustLine { schema: "levain.trust/1", project: root, status, files, differs });
+        let schema = "levain.trust/1";
+        return json_line(&mut output, &TrustLine { schema, project: root, status, files, differs, commands, asked });
     }
     writeln!(output, "{} {sentence}", root.display())?;
     for file in files {
@@ -90,6 +107,19 @@ fn tell(root: &Path, trust: &Trust, given: bool, json: bool) -> io::Result<()> {
     }
     for different in differs {
         writeln!(output, "  {different}")?;
+    }
+    for (file, command) in commands {
+        writeln!(output, "  {file} runs: {}", command.join(" "))?;
+    }
+    if !files.is_empty() {
+        writeln!(
+            output,
+            "Only these files are looked at. What they start in turn (scripts that scripts call, Makefiles, programs on \
+             your PATH) is not: a change there is not noticed."
+        )?;
+    }
+    for path in asked {
+        writeln!(output, "  {path}: each call that it allows is asked for")?;
     }
     Ok(())
 }

@@ -6,12 +6,14 @@
 //!
 //! Keys and base URLs are no settings: a project's file must never be able to say where a key is sent.
 
+pub mod authority;
 mod file;
 pub mod paths;
 mod settings;
 pub mod trust;
 
 pub use crate::domain::Problem;
+pub use authority::{Authorities, Authority};
 pub use paths::{Dirs, FoundBy, Project};
 pub use trust::Trust;
 

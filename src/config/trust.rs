@@ -6,6 +6,7 @@
 //! those files changes, the project is not trusted any more until the person looked again.
 
 use super::Dirs;
+use super::authority::{self, Authorities};
 use crate::domain::{ContentHash, Space};
 use crate::items::{Items, Kind, Knowledge, Spaces};
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,7 @@ pub struct Runnable {
     /// What each of them is: the hash of its content, and where it leads if it is a link.
     states: BTreeMap<String, String>,
     /// Knowledge that holds a command, by its path below the project, and the command where it is one.
-    commands: BTreeMap<String, Vec<String>>,
+    pub commands: BTreeMap<String, Vec<String>>,
 }
 
 /// The record of a decision.
@@ -65,6 +66,14 @@ struct Decision {
     /// As in [`Runnable`], to name what has changed; records of before have none.
     #[serde(default)]
     files: BTreeMap<String, String>,
+    /// What its directives decided then.
+    #[serde(default)]
+    directives: Authorities,
+}
+
+/// What the directives of the project at `root` decided when the person trusted it; `None` if they never did.
+pub(super) fn directives(dirs: &Dirs, root: &Path) -> Option<Authorities> {
+    decision(dirs, root).filter(|decision| decision.project == root).map(|decision| decision.directives)
 }
 
 impl Trust {
@@ -94,9 +103,7 @@ impl Trust {
         }
     }
 
-    /// Whether the person ever said that they trust the project at `root`, whatever has changed there since. What its
-    /// directives allow counts from then on; before, a person is asked. Directives are written and changed all the time
-    /// and run nothing by themselves, so their content is not what is trusted.
+    /// Whether the person ever said that they trust the project at `root`, whatever has changed there since.
     #[must_use]
     pub fn is_given(dirs: &Dirs, root: &Path) -> bool {
         decision(dirs, root).is_some_and(|decision| decision.project == root)
@@ -153,7 +160,8 @@ impl Trust {
         let folder = dirs.config.join("trusted");
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let (project, hash) = (root.to_owned(), runnable.hash.clone());
-        let decision = Decision { project, hash, files: runnable.states.clone() };
+        let directives = authority::of_project(root);
+        let decision = Decision { project, hash, files: runnable.states.clone(), directives };
         let text = toml::to_string(&decision).map_err(io::Error::other)?;
         let mut file = tempfile::NamedTempFile::new_in(&folder)?;
         file.write_all(text.as_bytes())?;
@@ -263,7 +271,11 @@ impl Look {
             let words = command.as_array().into_iter().flatten().filter_map(Value::as_str);
             let words: Vec<String> = words.map(str::to_owned).collect();
             self.entry(item.path.strip_prefix(".ai/").unwrap_or(&item.path), &root.join(&item.path))?;
-            for word in &words {
+            // A file may also stand inside of a word: `sh -c "sh scripts/x.sh"`.
+            let parts = words.iter().flat_map(|word| {
+                word.split(|letter: char| letter.is_whitespace() || ";&|()<>'\"`$={}".contains(letter))
+            });
+            for word in words.iter().map(String::as_str).chain(parts).filter(|word| !word.is_empty()) {
                 self.named(root, word)?;
             }
             self.commands.insert(item.path.clone(), words);

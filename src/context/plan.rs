@@ -18,6 +18,7 @@ use crate::items::directive::{BuiltInProvider, Mention, Values};
 use crate::items::hook::{Action, CONTROL_EVENTS, Call, Condition, Hooks, MOST, Position, Primary, ROUTING_EVENT};
 use crate::items::{Hook, Kind, Knowledge};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -52,8 +53,9 @@ pub struct Plan {
     pub routed_by: Option<String>,
     /// What the thread may do, as capability strings.
     pub capabilities: Vec<Grant>,
-    /// Whether a directive of the project has a part in that.
-    pub by_project: bool,
+    /// The directives of the project that have a part in that, by their paths, and what each decides
+    /// ([`Directive::authority`]).
+    pub authorities: BTreeMap<String, String>,
     /// Candidates for the system text, in its order.
     pub system: Vec<Piece>,
     /// Candidates for the beginning of the first message, in its order.
@@ -213,13 +215,14 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     let mut problems = ask.hooks.problems.clone();
     problems.append(&mut planning.problems);
     let ids = chain.iter().map(|link| link.id.clone()).collect();
-    let by_project = chain.iter().any(|link| link.loaded.space == Space::Project);
+    let own = chain.iter().filter(|link| link.loaded.space == Space::Project);
+    let authorities = own.map(|link| (link.loaded.path.clone(), link.loaded.value.authority())).collect();
     Ok(Plan {
         directive: ask.directive.to_owned(),
         chain: ids,
         routed_by,
         capabilities,
-        by_project,
+        authorities,
         system,
         opening,
         state,

@@ -50,6 +50,22 @@ impl Permissions {
     }
 }
 
+/// What a call needs, beside its tool's own capability, that changes what a project's directives, tools and settings are:
+/// files below `.ai`.
+pub const WRITE_ITEMS: &str = "rye.execute.tool.levain.write-items";
+
+impl Permissions {
+    /// As [`Permissions::verdict`] for a capability that only its own name grants: no wildcard implies it, and whoever is
+    /// not granted it has to ask.
+    #[must_use]
+    pub fn verdict_by_name(&self, capability: &str) -> Verdict {
+        let asked_for = |grant: &&Grant| grant.capability == capability;
+        let free = self.grants.iter().filter(asked_for).all(|grant| !grant.ask)
+            && self.grants.iter().any(|grant| grant.capability == capability);
+        if free || self.allowed.iter().any(|one| one == capability) { Verdict::Allowed } else { Verdict::Ask }
+    }
+}
+
 /// The grant that counts for an item that goes by `names`: the one that names it most exactly.
 #[must_use]
 pub fn counting<'a>(grants: &'a [Grant], names: &[String]) -> Option<&'a Grant> {
@@ -245,6 +261,16 @@ mod tests {
         assert_eq!(permissions(&[(one, false), (one, true)], &[]).verdict(&bash), Verdict::Ask);
         assert_eq!(permissions(&[(one, true)], &[one]).verdict(&bash), Verdict::Allowed);
         assert_eq!(permissions(&[(one, true)], &["rye.execute.tool.rye.web.*"]).verdict(&bash), Verdict::Ask);
+    }
+
+    #[test]
+    fn s05_writing_below_ai_is_implied_by_no_wildcard() {
+        for all in ["*", "rye.*", "rye.execute.*", "rye.execute.tool.levain.*", "rye.execute.tool.levain.write-item?"] {
+            assert_eq!(permissions(&[(all, false)], &[all]).verdict_by_name(WRITE_ITEMS), Verdict::Ask, "{all}");
+        }
+        assert_eq!(permissions(&[(WRITE_ITEMS, false)], &[]).verdict_by_name(WRITE_ITEMS), Verdict::Allowed);
+        assert_eq!(permissions(&[(WRITE_ITEMS, true)], &[]).verdict_by_name(WRITE_ITEMS), Verdict::Ask);
+        assert_eq!(permissions(&[("*", false)], &[WRITE_ITEMS]).verdict_by_name(WRITE_ITEMS), Verdict::Allowed);
     }
 
     #[test]

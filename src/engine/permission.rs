@@ -11,6 +11,8 @@ pub struct Meant {
     pub item: String,
     /// What it needs: each of these. Every one goes by several names, the item's own first.
     pub needs: Vec<Vec<String>>,
+    /// What it needs besides that only its own name grants.
+    pub guarded: Vec<String>,
 }
 
 /// What `call` means among the tools there are: it has the name a tool is offered by, its id or another id of its own. A
@@ -26,10 +28,10 @@ pub fn meant(tools: &[KnownTool], call: &ToolCall) -> Meant {
     match offered.or_else(|| tools.iter().find(|tool| goes_by(tool))) {
         Some(tool) if verb(&tool.item).is_some() => {
             let needs = to_reach(&tool.item, &call.input).into_iter().map(|one| vec![one]).collect();
-            Meant { item: tool.item.clone(), needs }
+            Meant { item: tool.item.clone(), needs, guarded: Vec::new() }
         }
-        Some(tool) => Meant { item: tool.item.clone(), needs: vec![tool.capabilities()] },
-        None => Meant { item: name.to_owned(), needs: vec![vec![to_execute(name)]] },
+        Some(tool) => Meant { item: tool.item.clone(), needs: vec![tool.capabilities()], guarded: Vec::new() },
+        None => Meant { item: name.to_owned(), needs: vec![vec![to_execute(name)]], guarded: Vec::new() },
     }
 }
 
@@ -43,10 +45,12 @@ pub fn args_hash(call: &ToolCall) -> ContentHash {
 /// The event that follows from a call that is next: it starts, waits for a person or is denied.
 #[must_use]
 pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
-    let Meant { item, needs } = meant;
+    let Meant { item, needs, guarded } = meant;
     // The strictest counts.
     let judged = needs.into_iter().map(|names| (thread.permissions.verdict(&names), names));
-    let (verdict, names) = judged.max_by_key(|(verdict, _)| *verdict).unwrap_or((Verdict::Denied, Vec::new()));
+    let by_name = guarded.into_iter().map(|one| (thread.permissions.verdict_by_name(&one), vec![one]));
+    let (verdict, names) =
+        judged.chain(by_name).max_by_key(|(verdict, _)| *verdict).unwrap_or((Verdict::Denied, Vec::new()));
     let capability = names.into_iter().next().unwrap_or_default();
     // What a directive promises it may hand back.
     let verdict = if item == RETURN { Verdict::Allowed } else { verdict };

@@ -47,6 +47,11 @@ pub trait ToolRunner: Send + Sync {
         Vec::new()
     }
 
+    /// Capabilities that this call of `item` needs beside the tool's own, each granted by its own name only.
+    fn guarded<'a>(&'a self, _item: &'a str, _call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
+        Box::pin(ready(Vec::new()))
+    }
+
     /// What a person should see before they allow this call of `item`, where the arguments do not say it: how a file
     /// would change.
     fn preview<'a>(&'a self, _item: &'a str, _call: &'a ToolCall) -> Waiting<'a, Option<String>> {

@@ -93,6 +93,14 @@ pub(super) fn read(root: &Root, names: &mut LineNames, arguments: &Read) -> Answ
     Ok(output)
 }
 
+/// Whether a call with these arguments writes below `.ai`, wherever the paths it names lead. One that cannot be told will
+/// fail.
+pub(super) fn writes_items(root: &Root, input: &serde_json::Value) -> bool {
+    let files = input.get("files").and_then(|files| files.as_array()).into_iter().flatten();
+    let paths = files.chain([input]).filter_map(|file| file.get("path").and_then(|path| path.as_str()));
+    paths.into_iter().any(|path| root.is_item(path))
+}
+
 /// Writes whole files.
 pub(super) fn write(root: &Root, names: &mut LineNames, arguments: Write) -> Answer {
     let files = new_files(arguments)?;

@@ -74,7 +74,7 @@ pub(super) fn glob(root: &Root, arguments: &Glob, stop: &AtomicBool) -> Answer {
     let fits = matcher(&arguments.pattern)?;
     let mut found = Vec::new();
     let mut more = false;
-    for entry in files(&base) {
+    for entry in files(root, &base) {
         if stop.load(Ordering::Relaxed) {
             break;
         }
@@ -104,7 +104,7 @@ pub(super) fn grep(root: &Root, arguments: &Grep, stop: &AtomicBool) -> Answer {
         .map_err(|error| Failed(format!("the pattern is no regular expression: {error}")))?;
     let mut searcher = SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build();
     let mut found: Vec<String> = Vec::new();
-    for entry in files(&base) {
+    for entry in files(root, &base) {
         if stop.load(Ordering::Relaxed) || found.len() > MATCHES {
             break;
         }
@@ -141,14 +141,15 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, Failed> {
 }
 
 /// Files below `base` in order, hidden ones too; without git's own and what the project ignores.
-fn files(base: &Path) -> impl Iterator<Item = DirEntry> {
+fn files(root: &Root, base: &Path) -> impl Iterator<Item = DirEntry> + use<> {
+    let root = root.clone();
     let is_git = |entry: &DirEntry| entry.depth() > 0 && entry.file_name() == ".git";
     WalkBuilder::new(base)
         .hidden(false)
         .require_git(false)
         .follow_links(false)
         .sort_by_file_path(Path::cmp)
-        .filter_entry(move |entry| !is_git(entry))
+        .filter_entry(move |entry| !is_git(entry) && !root.is_kept(entry.path()))
         .build()
         .filter_map(Result::ok)
         .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))

@@ -23,7 +23,7 @@ pub use fetch::Reach;
 pub use kept::{Note, notes};
 pub use root::Root;
 
-use crate::domain::capability::to_execute;
+use crate::domain::capability::{WRITE_ITEMS, to_execute};
 use crate::domain::{Absence, CallId, KnownTool, ToolCall};
 use crate::items::Items;
 use crate::ports::tools::Waiting;
@@ -130,6 +130,19 @@ pub fn capabilities(item: &str) -> Vec<String> {
 impl ToolRunner for Toolbox {
     fn tools(&self) -> Vec<KnownTool> {
         known(&self.shared.workshop.shadowed, &self.shared.workshop.files)
+    }
+
+    fn guarded<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
+        Box::pin(async move {
+            let writes = |which| matches!(which, Which::Write | Which::EditLines);
+            if !BUILTIN.iter().any(|tool| tool.item == item && writes(tool.which)) {
+                return Vec::new();
+            }
+            let (shared, input) = (Arc::clone(&self.shared), call.input.clone());
+            let look = tokio::task::spawn_blocking(move || files::writes_items(&shared.workshop.root, &input));
+            // What could not be looked at could be anything.
+            if look.await.unwrap_or(true) { vec![WRITE_ITEMS.to_owned()] } else { Vec::new() }
+        })
     }
 
     fn preview<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Option<String>> {

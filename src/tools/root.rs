@@ -18,6 +18,8 @@ pub(super) const LARGEST: u64 = 16 << 20;
 #[derive(Clone, Debug)]
 pub struct Root {
     path: PathBuf,
+    /// Folders below it that no tool reads or writes.
+    kept: Vec<PathBuf>,
 }
 
 /// A path below the root.
@@ -32,7 +34,7 @@ pub(super) struct Place {
 pub(super) enum PathError {
     #[error("`{0}` is outside the project; only files below the project's folder can be used")]
     Outside(String),
-    #[error("`{0}` belongs to {1} and is not written by tools")]
+    #[error("`{0}` belongs to {1} and is left alone by tools")]
     Reserved(String, &'static str),
     #[error("there is no file or folder `{0}`")]
     Missing(String),
@@ -52,7 +54,26 @@ impl Root {
     /// The folder at `path`.
     #[must_use]
     pub fn new(path: &Path) -> Self {
-        Self { path: std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()) }
+        Self { path: std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()), kept: Vec::new() }
+    }
+
+    /// Keeps tools out of `folders`, where these lie below the root: levain's own, which hold keys.
+    #[must_use]
+    pub fn without(mut self, folders: &[&Path]) -> Self {
+        let real = folders.iter().map(|folder| std::fs::canonicalize(folder).unwrap_or_else(|_| (*folder).to_owned()));
+        self.kept = real.filter(|folder| folder.starts_with(&self.path) && *folder != self.path).collect();
+        self
+    }
+
+    /// Whether `path`, which is whole and without links, lies where no tool reads or writes.
+    pub(super) fn is_kept(&self, path: &Path) -> bool {
+        self.kept.iter().any(|folder| path.starts_with(folder))
+    }
+
+    /// Whether `asked` leads to the project's items or settings.
+    pub(super) fn is_item(&self, asked: &str) -> bool {
+        let Ok(place) = self.resolve(asked) else { return false };
+        place.path.strip_prefix(&self.path).is_ok_and(|below| below.starts_with(".ai"))
     }
 
     #[must_use]
@@ -94,6 +115,9 @@ impl Root {
         };
         if !real.starts_with(&self.path) {
             return Err(outside());
+        }
+        if self.is_kept(&real) {
+            return Err(PathError::Reserved(asked.to_owned(), "levain"));
         }
         let exists = missing.is_empty();
         let path = missing.into_iter().rev().fold(real, |path, name| path.join(name));

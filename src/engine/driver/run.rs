@@ -613,8 +613,9 @@ impl<A: Audience> Driver<A> {
     async fn authorise(&mut self, call: &ToolCall) {
         let tools = self.settings.tools.tools();
         let known = if let Some(plan) = &self.plan { plan.tools(tools) } else { tools };
-        let meant = permission::meant(&known, call);
+        let mut meant = permission::meant(&known, call);
         let item = meant.item.clone();
+        meant.guarded = self.settings.tools.guarded(&item, call).await;
         let mut event = permission::decide(&self.thread, meant, call);
         if let Event::ApprovalRequested { preview, .. } = &mut event {
             *preview = self.settings.tools.preview(&item, call).await;

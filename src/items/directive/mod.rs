@@ -25,7 +25,7 @@ use super::fence::{self, Parts};
 use super::hook::Hook;
 use super::id::ItemId;
 use super::markup::{self, Attribute, Element, Lines};
-use crate::domain::{Problem, Severity, meant, nearest};
+use crate::domain::{ContentHash, Problem, Severity, meant, nearest};
 use std::path::Path;
 
 /// A value and the lines it was written on.
@@ -62,6 +62,22 @@ pub struct Directive {
     /// What the model follows.
     pub body: String,
     pub body_lines: Lines,
+}
+
+impl Directive {
+    /// What it decides about what a thread may do and how it goes on, as a hash to compare: what it grants, what it
+    /// extends, and its hooks. Its words, and where things stand in the file, do not count.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        let grants: Vec<_> = self.permissions.capabilities.iter().map(|one| &one.value).collect();
+        let extends = self.extends.as_ref().map(|extends| &extends.value);
+        let hook = |hook: &Hook| {
+            format!("{:?}", (&hook.event, hook.position, hook.wrap, hook.optional, &hook.condition, &hook.action))
+        };
+        let hooks: Vec<String> = self.hooks.iter().map(hook).collect();
+        let said = format!("{:?}", (self.permissions.declared, grants, extends, hooks));
+        ContentHash::of(said.as_bytes()).as_str().to_owned()
+    }
 }
 
 /// What reading needs to know and where mistakes go.
