@@ -52,6 +52,7 @@ impl Bench {
             personas: folder.path().join("personas.json"),
             files: Vec::new(),
             reach: Reach::Public,
+            reader: Reader::Here,
             items: Items::list(&Spaces::new(folder.path(), &folder.path().join("home"), [])),
             user_space: folder.path().join("home"),
         });
