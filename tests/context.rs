@@ -225,8 +225,8 @@ fn enter_in_the_preview_sends_what_it_showed() {
             terminal.send_keys("y");
             terminal.wait_for("copied");
             let shown = copied(&terminal).unwrap();
-            // Put together anew, it would tell of one more changed file.
-            write(&home, &format!("new-{}.txt", number.get()), "x");
+            // Put together anew, it would tell of another branch.
+            write(&home, ".git/HEAD", &format!("ref: refs/heads/other-{}\n", number.get()));
             terminal.send_keys("\r");
             let call = server.call();
             let sent = String::from_utf8(call.bytes.clone()).unwrap();

@@ -246,6 +246,34 @@ fn t28_every_way_out_leaves_the_terminal_as_it_was() {
 }
 
 #[test]
+fn s18_quit_and_abort_leave_the_terminal_as_it_was() {
+    for signal in [Signal::QUIT, Signal::ABORT] {
+        let (home, server) = (Home::new(), ModelServer::start());
+        let terminal = open(&home, &server);
+        terminal.signal(signal);
+        let ended = terminal.wait_exit();
+        ended.assert_code(u32::try_from(128 + signal.as_raw()).unwrap());
+        ended.assert_restored();
+    }
+}
+
+#[test]
+fn s18_a_terminal_that_only_prints_gets_lines() {
+    for term in ["dumb", ""] {
+        let (home, server) = (Home::new(), ModelServer::start());
+        let terminal = levain(&home, &server, &[]).env("TERM", term).start();
+        terminal.wait_for("goes line by line (--plain)");
+        terminal.send_keys("hello\r");
+        server.call().answer("Line by line.");
+        terminal.wait_for("Line by line.");
+        terminal.send_keys(key::CTRL_D);
+        let ended = terminal.wait_exit();
+        ended.assert_code(0).assert_restored();
+        assert!(!ended.bytes.contains(&0x1b), "a sequence is written to a terminal that knows none");
+    }
+}
+
+#[test]
 fn t28_a_closed_terminal_ends_the_screen_and_not_the_worker() {
     let (home, server) = (Home::new(), ModelServer::start());
     let terminal = open(&home, &server);

@@ -46,11 +46,9 @@ pub struct Case {
     /// What the clock says.
     #[serde(default = "noon")]
     now: String,
-    /// The git branch, and how many files differ from its last commit.
+    /// The git branch.
     #[serde(default)]
     branch: Option<String>,
-    #[serde(default)]
-    changed: Option<u32>,
     /// What is remembered.
     #[serde(default)]
     memory: Vec<String>,
@@ -132,7 +130,6 @@ impl Case {
             now: Some(self.now.clone()),
             folder: PROJECT.to_owned(),
             branch: self.branch.clone(),
-            changed: self.changed,
             memory: Ok((1..).zip(self.memory.iter().cloned()).collect()),
             persona: self.persona.clone(),
             commands: self.commands.iter().map(|(name, said)| (name.clone(), Ok(said.clone()))).collect(),

@@ -4,6 +4,7 @@
 //! settings, providers and paths for screens, workers and headless commands alike.
 
 mod approvals;
+mod branch;
 mod briefing;
 pub mod cases;
 pub mod colouring;

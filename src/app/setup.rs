@@ -364,6 +364,6 @@ fn wish(items: &Items, directive: &str) -> Option<ModelWish> {
 }
 
 /// This program's own file.
-fn program() -> std::io::Result<PathBuf> {
+pub(super) fn program() -> std::io::Result<PathBuf> {
     std::env::current_exe()
 }

@@ -1,6 +1,7 @@
-//! Looking what is around a thread just before a call: the time, the project's folder, how its branch stands, what is
+//! Looking what is around a thread just before a call: the time, the project's folder, the branch it is on, what is
 //! remembered, and what commands of context providers say.
 
+use super::branch;
 use super::setup::Setup;
 use crate::config::{Dirs, Trust};
 use crate::context::{ContextCommand, State, Surroundings};
@@ -17,7 +18,7 @@ use std::time::Duration;
 use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
-/// A git that takes longer is not waited for.
+/// A file system that takes longer to tell the branch is not waited for.
 const PATIENCE: Duration = Duration::from_millis(250);
 
 /// What a command may say, in bytes; the rest is left out.
@@ -59,12 +60,10 @@ impl Outlook {
         let commands: Vec<&ContextCommand> = state.iter().filter_map(State::command).collect();
         let (branch, memory, commands) =
             tokio::join!(branch(&self.folder), self.memory(state), self.commands(&commands));
-        let (branch, changed) = branch.unzip();
         Surroundings {
             now: Some(now.strftime("%A, %Y-%m-%d %H:%M %:z").to_string()),
             folder: self.folder.display().to_string(),
-            branch: branch.flatten(),
-            changed,
+            branch,
             memory,
             commands,
             persona: None,
@@ -197,26 +196,11 @@ async fn beginning(pipe: Option<impl tokio::io::AsyncRead + Unpin>) -> String {
     if whole { text.to_owned() } else { format!("{text}\n(the rest is left out)") }
 }
 
-/// The branch and the number of changed files; none where git does not answer.
-async fn branch(folder: &Path) -> Option<(Option<String>, u32)> {
-    let output = Command::new("git")
-        // A project's settings must not make git run a program.
-        .args(["-c", "core.fsmonitor=false", "--no-optional-locks", "-C"])
-        .arg(folder)
-        .args(["status", "--porcelain=v2", "--branch"])
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    let output = tokio::time::timeout(PATIENCE, output).await.ok()?.ok()?;
-    output.status.success().then(|| read(&String::from_utf8_lossy(&output.stdout)))
-}
-
-/// Reads what git said.
-fn read(said: &str) -> (Option<String>, u32) {
-    let head = said.lines().find_map(|line| line.strip_prefix("# branch.head "));
-    let changed = said.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).count();
-    (head.map(str::to_owned), u32::try_from(changed).unwrap_or(u32::MAX))
+/// The branch; none where it is not known at once.
+async fn branch(folder: &Path) -> Option<String> {
+    let folder = folder.to_owned();
+    let looked = tokio::task::spawn_blocking(move || branch::of(&folder));
+    tokio::time::timeout(PATIENCE, looked).await.ok()?.ok()?
 }
 
 #[cfg(test)]
@@ -318,12 +302,5 @@ mod tests {
         assert!(!ran().await, "it changed, and it ran");
         grant();
         assert!(ran().await);
-    }
-
-    #[test]
-    fn a_status_has_a_branch_and_changed_files() {
-        let said = "# branch.oid 1f2\n# branch.head main\n1 .M N... 100644 100644 100644 a b src/x.rs\n? new.txt\n";
-        assert_eq!(read(said), (Some("main".to_owned()), 2));
-        assert_eq!(read(""), (None, 0));
     }
 }

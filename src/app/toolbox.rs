@@ -2,12 +2,13 @@
 
 use super::approvals::ApprovalsFile;
 use super::secrets;
-use super::setup::Setup;
+use super::setup::{Setup, program};
 use crate::domain::capability::{flattened, to_execute};
 use crate::domain::{Absence, Grant, KnownTool, Origin, Permissions, Severity, Space, ToolSpec, Verdict};
 use crate::items::{Found, Items, Kind, Tool};
 use crate::ports::Beneath;
 use crate::store::Layout;
+use crate::tools::page::Reader;
 use crate::tools::{self, Environment, Reach, Root, Toolbox, Workshop};
 use crate::worker::host::Hosting;
 use std::collections::BTreeMap;
@@ -58,6 +59,7 @@ impl Setup {
             personas: self.layout.personas(),
             files: files(items, permissions, || self.trust().allows()),
             reach: if private { Reach::Private } else { Reach::Public },
+            reader: Reader::Process(program().unwrap_or_else(|_| "levain".into())),
             items: items.clone(),
             user_space: self.user_space(),
         })

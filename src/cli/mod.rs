@@ -13,6 +13,7 @@ mod items;
 mod keys;
 mod look;
 mod models;
+mod page;
 mod run;
 mod screen;
 mod sign;
@@ -122,6 +123,9 @@ enum Subcommands {
     /// Work out the colours of code for a screen (started by levain itself)
     #[command(hide = true)]
     Highlight,
+    /// Make text of a page of the web (started by levain itself)
+    #[command(hide = true)]
+    Page(page::PageArguments),
 }
 
 impl Subcommands {
@@ -174,6 +178,7 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Context(arguments)) => context::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => Ok(worker::run(&common, &arguments)),
         Some(Subcommands::Highlight) => Ok(highlight::run()),
+        Some(Subcommands::Page(arguments)) => Ok(page::run(&arguments)),
     };
     result.unwrap_or_else(|failure| failure.report())
 }

@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::{Common, Open, find, near_command, runtime, until_left};
-use crate::app::people::out;
+use crate::app::people::{err, out};
 use crate::app::setup::SetupError;
 use crate::app::{self, Briefing, BriefingError, Opening, Recording, Setup, logging, recording};
 use crate::config::Dirs;
@@ -45,7 +45,13 @@ pub(super) fn open(common: &Common, open: Open) -> Result<ExitCode, Failure> {
 }
 
 /// Opens the workbench, on a recording if one is given.
-fn open_with(common: &Common, open: Open, recording: Option<Recording>) -> Result<ExitCode, Failure> {
+fn open_with(common: &Common, mut open: Open, recording: Option<Recording>) -> Result<ExitCode, Failure> {
+    if !open.plain && only_prints() && Tty::open().is_ok() {
+        open.plain = true;
+        // Without a standard error there is nobody to tell.
+        let _closed =
+            writeln!(err(), "TERM names no terminal that can be drawn on, so this goes line by line (--plain)");
+    }
     let asked = open.directive.is_some() || open.resume.is_some() || common.project.is_some();
     let by_name = open.directive.is_some();
     let mut setup = Setup::gather(common.project.as_deref(), common.arguments(open.directive))?;
@@ -91,6 +97,7 @@ fn open_with(common: &Common, open: Open, recording: Option<Recording>) -> Resul
     })?;
     logging::to_file(setup.dirs.state.join("levain.log"));
     guard::install_panic_hook();
+    guard::restore_on_quit().map_err(|error| Failure::new(error.to_string()))?;
     let setup = Arc::new(setup);
     let screen = app::run(Arc::clone(&setup), tty, opening);
     let left = until_left(screen)?.map_err(|error| Failure::new(error.to_string()))?;
@@ -98,6 +105,11 @@ fn open_with(common: &Common, open: Open, recording: Option<Recording>) -> Resul
         tell_way_back(&setup, common, left.thread);
     }
     Ok(left.code)
+}
+
+/// Whether the terminal can do nothing but print, as far as its name tells.
+fn only_prints() -> bool {
+    std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }
 
 /// `text` as one word of a shell's.

@@ -20,8 +20,6 @@ pub struct Surroundings {
     pub folder: String,
     /// The branch that is checked out, where git manages the folder.
     pub branch: Option<String>,
-    /// How many files differ from the last commit.
-    pub changed: Option<u32>,
     /// What the project's threads remember, the oldest first: number and text. In words why, where that does not read.
     pub memory: Result<Vec<(u64, String)>, String>,
     /// Who the thread speaks and works as.
@@ -37,7 +35,6 @@ impl Default for Surroundings {
             now: None,
             folder: String::new(),
             branch: None,
-            changed: None,
             memory: Ok(Vec::new()),
             persona: None,
             commands: BTreeMap::new(),
@@ -99,7 +96,7 @@ pub(super) fn built_in(provider: BuiltInProvider) -> Option<(&'static str, State
             Says::Time,
         ),
         BuiltInProvider::Project => (
-            "Under \"Current context\" you are also told the project's folder and how its git branch stands. It is \
+            "Under \"Current context\" you are also told the project's folder and the git branch it is on. It is \
              true now and may differ from what was true earlier in the conversation.",
             Says::Project,
         ),
@@ -240,13 +237,6 @@ fn project(surroundings: &Surroundings) -> String {
     if let Some(branch) = &surroundings.branch {
         text.push_str(", git branch ");
         text.push_str(branch);
-        let count = match surroundings.changed {
-            None => return text,
-            Some(0) => "nothing".to_owned(),
-            Some(1) => "1 file".to_owned(),
-            Some(count) => format!("{count} files"),
-        };
-        text = format!("{text}, {count} changed since the last commit");
     }
     text
 }

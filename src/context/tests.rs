@@ -477,12 +477,11 @@ fn providers_explain_themselves_and_say_how_it_stands() {
         now: Some("noon".into()),
         folder: "/srv/moon".into(),
         branch: Some("main".into()),
-        changed: Some(2),
         ..Surroundings::default()
     };
     let state = plan.state(&surroundings);
     let texts: Vec<_> = state.iter().map(|piece| &*piece.text).collect();
-    let project = "Project: /srv/moon, git branch main, 2 files changed since the last commit";
+    let project = "Project: /srv/moon, git branch main";
     assert_eq!(texts, [project, "Now: noon", "On call is Ada."]);
     assert_eq!(&*plan.state(&Surroundings::default())[0].text, "Project: ");
 }

@@ -11,10 +11,12 @@ use crossterm::event::{
 };
 use crossterm::terminal::{EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen};
 use crossterm::{Command, queue};
+use rustix::process::Signal;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::cell::Cell;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
+use tokio::signal::unix::{SignalKind, signal};
 
 /// What must be undone.
 struct Entered {
@@ -170,6 +172,33 @@ pub fn restore() {
     // The terminal may be gone: then there is nothing to give back.
     let _gone = (&*entered.tty.output()).write_all(&bytes);
     let _gone = tcsetattr(&*entered.tty.input(), OptionalActions::Now, &entered.cooked);
+}
+
+/// Has SIGQUIT and SIGABRT give the terminal back before they end the program. A thread of its own waits for them, because
+/// they are sent to a program that no longer hears anything else. What a program does to itself by `abort` cannot be waited
+/// for.
+///
+/// # Errors
+/// When the system gives no thread, or refuses the signals.
+pub fn restore_on_quit() -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+    let kinds = [SignalKind::quit(), SignalKind::from_raw(Signal::ABORT.as_raw())];
+    let [mut quit, mut abort] = {
+        let _within = runtime.enter();
+        [signal(kinds[0])?, signal(kinds[1])?]
+    };
+    let wait = move || {
+        let number = runtime.block_on(async {
+            tokio::select! {
+                _ = quit.recv() => kinds[0].as_raw_value(),
+                _ = abort.recv() => kinds[1].as_raw_value(),
+            }
+        });
+        restore();
+        std::process::exit(128 + number);
+    };
+    drop(std::thread::Builder::new().name("levain-signals".to_owned()).stack_size(128 << 10).spawn(wait)?);
+    Ok(())
 }
 
 thread_local! {

@@ -4,6 +4,7 @@
 //! the connection goes to the address that was looked at. Redirects are followed by hand, each checked the same way.
 //! Proxies are not used, since what they reach cannot be checked. No cookie, key or header of the person is sent.
 
+use super::page::Reader;
 use super::{Answer, Failed};
 use futures_util::StreamExt;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
@@ -20,9 +21,6 @@ const HOPS: usize = 5;
 
 const USUAL: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_mins(2);
-
-/// Columns of the text made from a page.
-const WIDTH: usize = 100;
 
 /// Which addresses may be asked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,9 +41,9 @@ pub(super) struct Fetch {
     timeout: Option<f64>,
 }
 
-#[derive(Clone, Copy, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Format {
+pub(super) enum Format {
     #[default]
     Markdown,
     Text,
@@ -53,16 +51,16 @@ enum Format {
 }
 
 /// Gets the page.
-pub(super) async fn fetch(reach: Reach, arguments: Fetch) -> Answer {
+pub(super) async fn fetch(reach: Reach, reader: &Reader, arguments: Fetch) -> Answer {
     let longest = arguments.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let longest = longest.unwrap_or(USUAL).clamp(Duration::from_secs(1), LONGEST);
-    match tokio::time::timeout(longest, get(reach, &arguments.url, arguments.format)).await {
+    match tokio::time::timeout(longest, get(reach, reader, &arguments.url, arguments.format)).await {
         Ok(answer) => answer,
         Err(_) => Err(Failed(format!("nothing came within {} s", longest.as_secs()))),
     }
 }
 
-async fn get(reach: Reach, asked: &str, format: Format) -> Answer {
+async fn get(reach: Reach, reader: &Reader, asked: &str, format: Format) -> Answer {
     let mut url = Url::parse(asked).map_err(|error| Failed(format!("`{asked}` is no address: {error}")))?;
     for _ in 0..=HOPS {
         let response = ask(reach, &url).await?;
@@ -79,7 +77,7 @@ async fn get(reach: Reach, asked: &str, format: Format) -> Answer {
         if !status.is_success() {
             return Err(Failed(format!("the server answered {status}")));
         }
-        return page(response, &url, format).await;
+        return page(response, reader, &url, format).await;
     }
     Err(Failed(format!("it redirects more than {HOPS} times")))
 }
@@ -119,7 +117,7 @@ async fn ask(reach: Reach, url: &Url) -> Result<Response, Failed> {
     })
 }
 
-async fn page(response: Response, url: &Url, format: Format) -> Answer {
+async fn page(response: Response, reader: &Reader, url: &Url, format: Format) -> Answer {
     let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("text/plain");
     let kind = kind.split(';').next().unwrap_or_default().trim().to_lowercase();
     let is_text =
@@ -140,24 +138,11 @@ async fn page(response: Response, url: &Url, format: Format) -> Answer {
         }
     }
     let text = match format {
-        Format::Markdown | Format::Text if kind.contains("html") => readable(bytes, format).await?,
+        Format::Markdown | Format::Text if kind.contains("html") => reader.read(bytes, format).await?,
         Format::Markdown | Format::Text | Format::Html => String::from_utf8_lossy(&bytes).into_owned(),
     };
     let more = if cut { format!("\n(only the first {MOST} bytes were read)") } else { String::new() };
     Ok(format!("{url}\n\n{}{more}", text.trim()))
-}
-
-/// The text of a page, off the loop: pages can be deep and long.
-async fn readable(bytes: Vec<u8>, format: Format) -> Answer {
-    let made = tokio::task::spawn_blocking(move || match format {
-        Format::Text => html2text::config::plain_no_decorate().string_from_read(bytes.as_slice(), WIDTH),
-        Format::Markdown | Format::Html => html2text::config::plain().string_from_read(bytes.as_slice(), WIDTH),
-    });
-    match made.await {
-        Ok(Ok(text)) => Ok(text),
-        Ok(Err(error)) => Err(Failed(format!("the page could not be read: {error}"))),
-        Err(_) => Err(Failed("the page could not be read".to_owned())),
-    }
 }
 
 /// Whether everybody can reach the address: not this machine, not its network, nothing set aside for other uses.
@@ -246,7 +231,7 @@ mod tests {
 
     async fn ask(url: &str, reach: Reach) -> Result<String, String> {
         let arguments = Fetch { url: url.into(), format: Format::Markdown, timeout: None };
-        fetch(reach, arguments).await.map_err(|failed| failed.0)
+        fetch(reach, &Reader::Here, arguments).await.map_err(|failed| failed.0)
     }
 
     #[tokio::test]

@@ -13,6 +13,7 @@ mod kept;
 mod lines;
 mod list;
 mod output;
+pub mod page;
 mod primary;
 mod root;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use crate::ports::{Beneath, ToolListener, ToolOutcome, ToolRunner};
 use bash::Bash;
 use builtin::{BUILTIN, Which};
 use lines::LineNames;
+use page::Reader;
 use root::PathError;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -67,6 +69,8 @@ pub struct Workshop {
     pub files: Vec<KnownTool>,
     /// Which addresses `fetch` may ask.
     pub reach: Reach,
+    /// Who makes text of the pages it gets.
+    pub reader: Reader,
     /// The items there were when the thread began, and how they are judged.
     pub items: Items,
     /// The folder that holds the person's `.ai`, with their keys.
@@ -251,7 +255,10 @@ impl Toolbox {
                 let never = std::future::pending();
                 bash::bash(&workshop.root, &workshop.environment, spill, &arguments(input)?, never, listener).await
             }
-            Which::Fetch => fetch::fetch(self.shared.workshop.reach, arguments(input)?).await,
+            Which::Fetch => {
+                let Workshop { reach, reader, .. } = &self.shared.workshop;
+                fetch::fetch(*reach, reader, arguments(input)?).await
+            }
             Which::MemoryAdd => off_loop(move |_| kept::add(&shared.workshop.memory, arguments(input)?)).await,
             Which::MemorySearch => off_loop(move |_| kept::search(&shared.workshop.memory, &arguments(input)?)).await,
             Which::MemoryUpdate => off_loop(move |_| kept::update(&shared.workshop.memory, arguments(input)?)).await,

@@ -55,6 +55,7 @@ impl Bench {
             personas: Beneath::new(folder.path(), "personas.json"),
             files: Vec::new(),
             reach: Reach::Public,
+            reader: Reader::Here,
             items: Items::list(&Spaces::new(folder.path(), &folder.path().join("home"), [])),
             user_space: folder.path().join("home"),
         });

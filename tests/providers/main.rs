@@ -38,6 +38,7 @@ fn settings(server: &Server, silence: Duration) -> Settings {
         below("gemini", "/v1beta/"),
     ];
     Settings {
+        proxies: levain::providers::Proxies::default(),
         keys,
         bases: bases.into(),
         proxies: levain::providers::Proxies::default(),
