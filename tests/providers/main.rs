@@ -38,7 +38,6 @@ fn settings(server: &Server, silence: Duration) -> Settings {
         below("gemini", "/v1beta/"),
     ];
     Settings {
-        proxies: levain::providers::Proxies::default(),
         keys,
         bases: bases.into(),
         proxies: levain::providers::Proxies::default(),
