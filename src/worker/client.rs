@@ -2,6 +2,7 @@
 
 use super::protocol::{Command, FromWorker, ToWorker, VERSION};
 use super::socket::{self, LineReader, LineWriter};
+use secrecy::{ExposeSecret, SecretString};
 use std::path::Path;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
@@ -12,6 +13,8 @@ use tokio::sync::mpsc;
 pub struct Client {
     sender: Sender,
     from_worker: mpsc::Receiver<FromWorker>,
+    /// What the worker was given when this process started it.
+    secret: Option<SecretString>,
 }
 
 /// The sending half of a client, which can be kept elsewhere.
@@ -54,7 +57,19 @@ impl Sender {
 
 impl Client {
     pub(super) fn new(to_worker: mpsc::Sender<ToWorker>, from_worker: mpsc::Receiver<FromWorker>) -> Self {
-        Self { sender: Sender { to_worker }, from_worker }
+        Self { sender: Sender { to_worker }, from_worker, secret: None }
+    }
+
+    /// The same, of a worker that was started with `secret`: calls can be approved through it.
+    #[must_use]
+    pub fn with_secret(self, secret: Option<SecretString>) -> Self {
+        Self { secret, ..self }
+    }
+
+    /// Whether this client says with its hello that it may approve calls.
+    #[must_use]
+    pub fn may_approve(&self) -> bool {
+        self.secret.is_some()
     }
 
     /// Connects to the worker that listens at `path`.
@@ -102,7 +117,8 @@ impl Client {
     /// [`ConnectError::Refused`] with the worker's reason.
     pub async fn greet(&mut self, from_offset: u64) -> Result<(), ConnectError> {
         let gone = |_gone: Gone| ConnectError::Refused("the worker ended before it answered".into());
-        self.sender.send(ToWorker::Hello { version: VERSION }).await.map_err(gone)?;
+        let secret = self.secret.as_ref().map(|secret| secret.expose_secret().to_owned());
+        self.sender.send(ToWorker::Hello { version: VERSION, secret }).await.map_err(gone)?;
         self.sender.send(ToWorker::Subscribe { from_offset }).await.map_err(gone)?;
         match self.from_worker.recv().await {
             Some(FromWorker::Hello { .. }) => Ok(()),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::domain::command::{Approval, Command, QueuedPrompt, State};
 
 /// Raised whenever a message changes its meaning. Both sides refuse another version in words.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// From client to worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +19,10 @@ pub const VERSION: u32 = 2;
 pub enum ToWorker {
     Hello {
         version: u32,
+        /// What the worker was given by the one who started it. Only who knows it may approve calls: a command that a tool
+        /// runs can reach the socket as well.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secret: Option<String>,
     },
     /// Log events from this byte offset on, then live ones. Offset 0 is the whole log.
     Subscribe {

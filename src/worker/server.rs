@@ -4,12 +4,13 @@
 //! log. A client in the socket form and one in the channel form run through the same [`Hub::serve`].
 
 use super::outbox::Outbox;
-use super::protocol::{FromWorker, ToWorker, VERSION};
+use super::protocol::{Command, FromWorker, ToWorker, VERSION};
 use super::socket::{self, LineReader, LineWriter};
 use crate::domain::event::Delta;
-use crate::domain::{CallId, Event, Record, State, ThreadId};
+use crate::domain::{CallId, ContentHash, Event, Record, State, ThreadId};
 use crate::engine::driver::{Audience, Handle};
 use crate::store::log::{self, ThreadLog};
+use secrecy::{ExposeSecret, SecretString};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -22,6 +23,10 @@ const PAGE: u64 = 256 * 1024;
 /// How much of a running tool's output is kept for those who come in the middle of it.
 const TOOL_TAIL: usize = 16 << 10;
 
+/// What a client is told that may not approve calls.
+const NOT_APPROVED: &str =
+    "nothing was allowed: only the screen that started this thread's worker may approve its calls";
+
 /// Who listens to a thread.
 #[derive(Clone, Debug)]
 pub struct Hub {
@@ -32,6 +37,8 @@ pub struct Hub {
 struct Shared {
     thread_id: ThreadId,
     log: ThreadLog,
+    /// What a client has to say to approve calls; without it nobody may over the socket.
+    secret: Option<SecretString>,
     presence: watch::Sender<Presence>,
     state: watch::Sender<Option<State>>,
     live: Mutex<Live>,
@@ -62,11 +69,11 @@ struct Live {
 impl Hub {
     /// A hub for the thread whose log is `log` and ends at `end`.
     #[must_use]
-    pub fn new(thread_id: ThreadId, log: ThreadLog, end: u64) -> Self {
+    pub fn new(thread_id: ThreadId, log: ThreadLog, end: u64, secret: Option<SecretString>) -> Self {
         let live = Mutex::new(Live { end, ..Live::default() });
         let (presence, _) = watch::channel(Presence::default());
         let (state, _) = watch::channel(None);
-        Self { shared: Arc::new(Shared { thread_id, log, presence, state, live }) }
+        Self { shared: Arc::new(Shared { thread_id, log, secret, presence, state, live }) }
     }
 
     fn live(&self) -> MutexGuard<'_, Live> {
@@ -131,7 +138,7 @@ impl Hub {
                 }
             }
         });
-        self.serve(messages, outbox.clone(), handle).await;
+        self.serve(messages, outbox.clone(), handle, false).await;
         read.abort();
         outbox.close();
         // What is queued goes out, unless the client no longer reads.
@@ -148,7 +155,7 @@ impl Hub {
         let outbox = Outbox::default();
         let (hub, drain) = (self.clone(), outbox.clone());
         drop(tokio::spawn(async move {
-            hub.serve(messages, outbox.clone(), handle).await;
+            hub.serve(messages, outbox.clone(), handle, true).await;
             outbox.close();
         }));
         drop(tokio::spawn(async move {
@@ -163,11 +170,19 @@ impl Hub {
         super::client::Client::new(to_worker, from_worker)
     }
 
-    /// Talks with one client until it leaves.
-    async fn serve(&self, mut messages: mpsc::Receiver<ToWorker>, outbox: Outbox, handle: Handle) {
-        match messages.recv().await {
-            Some(ToWorker::Hello { version: VERSION }) => {}
-            Some(ToWorker::Hello { version }) => {
+    /// Whether a client that says `secret` was told it by whoever started this worker. Compared by hash, so that time tells
+    /// nothing of it.
+    fn knows(&self, secret: Option<&str>) -> bool {
+        let hash = |text: &str| ContentHash::of(text.as_bytes());
+        let own = self.shared.secret.as_ref().map(|own| hash(own.expose_secret()));
+        own.is_some() && own == secret.map(hash)
+    }
+
+    /// Talks with one client until it leaves. One of `this_process` needs no secret.
+    async fn serve(&self, mut messages: mpsc::Receiver<ToWorker>, outbox: Outbox, handle: Handle, this_process: bool) {
+        let may_approve = match messages.recv().await {
+            Some(ToWorker::Hello { version: VERSION, secret }) => this_process || self.knows(secret.as_deref()),
+            Some(ToWorker::Hello { version, .. }) => {
                 let reason = format!(
                     "this thread is run by levain {} (protocol {VERSION}), the client speaks protocol {version}; \
                      use the same version for both",
@@ -181,7 +196,7 @@ impl Hub {
                 return;
             }
             None => return,
-        }
+        };
         outbox.push(FromWorker::Hello {
             version: VERSION,
             thread_id: self.shared.thread_id.clone(),
@@ -199,6 +214,9 @@ impl Hub {
                 ToWorker::Subscribe { from_offset } => {
                     self.leave(client.take());
                     client = self.subscribe(from_offset, &outbox).await;
+                }
+                ToWorker::Command { id, command: Command::Approve { .. } } if !may_approve => {
+                    outbox.push(FromWorker::Error { id, message: NOT_APPROVED.to_owned() });
                 }
                 ToWorker::Command { id, command } => {
                     // Commands are taken one after another; the driver answers as soon as it has recorded them.
@@ -392,7 +410,7 @@ mod tests {
         let id = ThreadId::new("chat", 1);
         let folder = tempfile::tempdir().unwrap();
         let empty = crate::store::Layout::new(folder.path(), folder.path());
-        let hub = Hub::new(id.clone(), empty.log(&id).unwrap(), 0);
+        let hub = Hub::new(id.clone(), empty.log(&id).unwrap(), 0, None);
         let (tool, shell) = (CallId("call".into()), CallId("shell-1".into()));
         for (call, text) in [(&tool, "a"), (&shell, "b"), (&tool, "c")] {
             hub.tool_said(call, text.into());

@@ -285,7 +285,8 @@ impl<A: Audience> Driver<A> {
 
     /// Ends in order: running work is cancelled and its partial answer kept.
     async fn leave(&mut self, reason: EndReason) {
-        if self.thread.is_working() && self.ended.is_none() {
+        // Where a person is asked about a call nothing runs: the question stands when the thread is opened again.
+        if self.thread.is_working() && self.thread.approval().is_none() && self.ended.is_none() {
             self.emit(Event::CancelRequested { scope: crate::domain::event::CancelScope::Turn }).await;
         }
         if self.ended.is_none() {
