@@ -1,5 +1,6 @@
 //! What a project's git settings say is not run: levain reads the branch by itself.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[path = "support/model_server.rs"]

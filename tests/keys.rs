@@ -216,3 +216,51 @@ fn s08_other_processes_of_the_same_user_cannot_look_in() {
     drop(helper.stdin.take());
     assert!(helper.wait().unwrap().success());
 }
+
+/// Letters of the key.
+fn cut(from: usize, length: usize) -> String {
+    KEY.chars().skip(from).take(length).collect()
+}
+
+#[test]
+fn s09_a_key_that_its_server_echoes_in_pieces_reaches_nobody() {
+    let (home, server) = (home(), ModelServer::start());
+    let terminal = with_keys(home.levain_in_terminal(&["--model", "anthropic/test-model"]), &server).start();
+    terminal.wait_for("test-model · ");
+    terminal.send_keys("who am I?\r");
+    let call = server.call();
+    call.begin();
+    let echoed = KEY.to_uppercase();
+    call.text("You are ");
+    for letter in echoed.chars() {
+        call.text(&letter.to_string());
+    }
+    call.text(&format!(", {}***", cut(0, 9)));
+    call.text(&format!(" and {}", cut(0, 12)));
+    call.text(&format!("{}.", cut(12, KEY.len())));
+    call.end();
+    // Of letters that come one by one the first are no sign of it yet.
+    terminal.wait_for("You are TES[key], [key] and [key].");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_for("again");
+    terminal.send_keys(key::CTRL_C);
+    let written = terminal.wait_exit();
+    home.wait_until_quiet();
+    // Not even a run of eight letters, in any case.
+    let runs: Vec<String> = (0..=KEY.len() - 8).map(|at| cut(at, 8)).collect();
+    let shows = |text: &[u8]| {
+        let text = String::from_utf8_lossy(text).to_lowercase();
+        runs.iter().any(|run| text.contains(run.as_str()))
+    };
+    assert!(!shows(&written.bytes), "the key is on the screen");
+    let mut folders = vec![home.project()];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                assert!(!shows(&fs::read(&path).unwrap_or_default()), "the key is in {}", path.display());
+            }
+        }
+    }
+}

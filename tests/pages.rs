@@ -43,7 +43,8 @@ fn readers(home: &Home) -> usize {
 #[test]
 fn s18_a_page_that_takes_too_long_is_given_up() {
     let (home, server) = (Home::new(), ModelServer::start());
-    let mut command = home.levain(&["run", "--model", "anthropic/test-model", "--allow", "rye/web/fetch/fetch", "look"]);
+    let mut command =
+        home.levain(&["run", "--model", "anthropic/test-model", "--allow", "rye/web/fetch/fetch", "look"]);
     command.env("ANTHROPIC_BASE_URL", server.base()).env("ANTHROPIC_API_KEY", KEY).env("LEVAIN_FETCH_PRIVATE", "1");
     let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap();
     server.call().tool("rye_web_fetch_fetch", &json!({"url": nesting()}));

@@ -3,14 +3,12 @@
 //! Bodies are JSON of several shapes, pages of HTML from gateways, or nothing. Text from a server is never trusted:
 //! control characters go, length is bounded, and key text that a server echoes is blotted out.
 
-use secrecy::{ExposeSecret, SecretString};
+use super::blot::{BLOT, Blot, RUN};
+use secrecy::SecretString;
 use serde_json::Value;
 
 /// Longest text taken from a server, in letters.
 const LONGEST: usize = 300;
-
-/// What stands where a key was.
-const BLOT: &str = "[key]";
 
 /// The provider's word for the failure and its sentence; either may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,21 +68,21 @@ fn is_invisible(letter: char) -> bool {
     matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// `text` with `key`, any longer beginning of it, and everything of the form `sk-…` blotted out.
+/// `text` with `key`, any run of it, and everything of the form `sk-…` blotted out.
 fn without_key(text: &str, key: Option<&SecretString>) -> String {
-    /// A shorter common beginning says nothing, and a shorter key (`none`, for a local server) is no secret.
-    const TELLING: usize = 8;
-    let key = key.map_or("", ExposeSecret::expose_secret).trim();
+    let text = match key.and_then(Blot::new) {
+        Some(blot) => blot.clean(text.to_owned()),
+        None => text.to_owned(),
+    };
     let mut kept = String::with_capacity(text.len());
-    let mut rest = text;
+    let mut rest = text.as_str();
     while let Some(letter) = rest.chars().next() {
-        let common: usize = rest.chars().zip(key.chars()).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum();
         let starts_word = !kept.ends_with(|before: char| before.is_ascii_alphanumeric());
-        let word = if starts_word && rest.starts_with("sk-") { word_length(rest) } else { 0 };
-        let blotted = if common >= TELLING { common.max(word_length(rest)) } else { word };
-        if blotted >= TELLING {
+        let looks_so = rest.get(..3).is_some_and(|start| start.eq_ignore_ascii_case("sk-"));
+        let word = if starts_word && looks_so { word_length(rest) } else { 0 };
+        if word >= RUN {
             kept.push_str(BLOT);
-            rest = rest.get(blotted..).unwrap_or_default();
+            rest = rest.get(word..).unwrap_or_default();
         } else {
             kept.push(letter);
             rest = rest.get(letter.len_utf8()..).unwrap_or_default();
@@ -172,6 +170,8 @@ mod tests {
     fn keys_are_blotted_out() {
         check("you sent topsecretkey123!", "", "you sent [key]!");
         check("you sent topsecretk***, no", "", "you sent [key], no");
+        check("you sent TopSecretKey123!", "", "you sent [key]!");
+        check("ends in cretkey123", "", "ends in [key]");
         check("Incorrect API key provided: sk-proj-****wxyz. Visit", "", "Incorrect API key provided: [key]. Visit");
         check("the task-oriented topic of sk-1", "", "the task-oriented topic of sk-1");
     }

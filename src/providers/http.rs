@@ -281,7 +281,8 @@ async fn refusal(response: Response, place: &str, key: Option<&SecretString>) ->
     let message = if status.is_success() {
         format!("{place} answered with something other than an event stream{said}")
     } else if let Some(target) = target.as_ref().filter(|_| status.is_redirection()) {
-        format!("{place} points to {}; set the base address to where the service is", self::place(target))
+        let target = error_body::clean(&self::place(target), key);
+        format!("{place} points to {target}; set the base address to where the service is")
     } else {
         format!("{place} refused with {number}{reason}{said}{}", hint(number))
     };

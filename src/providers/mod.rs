@@ -6,6 +6,7 @@
 
 mod answer;
 pub mod anthropic;
+mod blot;
 mod calls;
 pub mod catalog;
 pub mod classify;

@@ -1,6 +1,7 @@
 //! From `provider/model` to the provider that answers, and what there is to choose from.
 
 use super::anthropic::Anthropic;
+use super::blot::{Blot, Blotted};
 use super::catalog::Catalog;
 use super::gemini::Gemini;
 use super::http::{self, Http};
@@ -166,7 +167,12 @@ impl Providers {
             None => Arc::clone(&self.http),
         };
         let (form, site) = self.place(model)?;
+        let blot = site.key.as_ref().and_then(Blot::of_answers);
         let provider = speak(form, http, site);
+        let provider = match blot {
+            Some(blot) => Arc::new(Blotted::new(provider, blot)),
+            None => provider,
+        };
         Ok(if self.calls_in_words(model) { Arc::new(TextCalls::new(provider)) } else { provider })
     }
 
