@@ -129,11 +129,8 @@ fn screen(home: &Home, project: &Project) {
         seen.get() || text.contains("error") || text.contains("levain")
     });
     if seen.get() {
-        terminal.send_keys(key::F4);
-        terminal.send_keys("\x1b");
-        terminal.send_keys("\x14");
-        terminal.send_keys("\x1b");
         terminal.send_keys(key::CTRL_C);
+        terminal.wait_for("again");
         terminal.send_keys(key::CTRL_C);
     }
     let bytes = terminal.wait_exit().bytes;
