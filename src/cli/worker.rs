@@ -27,6 +27,7 @@ pub(super) fn run(common: &Common, arguments: &WorkerArguments) -> ExitCode {
     // leads a group already, as it does when a person starts it by hand.
     let _leads_already = rustix::process::setsid();
     logging::to_stderr();
+    crate::ports::faults::from_environment();
     // Who starts it by hand has it in the environment.
     let input = io::stdin();
     let received = if input.is_terminal() { Ok(None) } else { secrets::receive(input.lock()) };

@@ -35,6 +35,8 @@ pub enum ConnectError {
     NotThere(#[from] std::io::Error),
     #[error("{0}")]
     Refused(String),
+    #[error("the worker ended before it answered")]
+    Ended,
 }
 
 impl Sender {
@@ -116,7 +118,7 @@ impl Client {
     /// # Errors
     /// [`ConnectError::Refused`] with the worker's reason.
     pub async fn greet(&mut self, from_offset: u64) -> Result<(), ConnectError> {
-        let gone = |_gone: Gone| ConnectError::Refused("the worker ended before it answered".into());
+        let gone = |_gone: Gone| ConnectError::Ended;
         let secret = self.secret.as_ref().map(|secret| secret.expose_secret().to_owned());
         self.sender.send(ToWorker::Hello { version: VERSION, secret }).await.map_err(gone)?;
         self.sender.send(ToWorker::Subscribe { from_offset }).await.map_err(gone)?;
@@ -124,7 +126,7 @@ impl Client {
             Some(FromWorker::Hello { .. }) => Ok(()),
             Some(FromWorker::Refused { reason }) => Err(ConnectError::Refused(reason)),
             Some(other) => Err(ConnectError::Refused(format!("the worker answered hello with {other:?}"))),
-            None => Err(ConnectError::Refused("the worker ended before it answered".into())),
+            None => Err(ConnectError::Ended),
         }
     }
 

@@ -99,7 +99,8 @@ impl Launcher {
             match self.find_with(id, from_offset, known.clone()).await {
                 Ok(client) => return Ok(client),
                 Err(ConnectError::Refused(reason)) => return Err(LaunchError::Failed(reason)),
-                Err(ConnectError::NotThere(_)) => {}
+                // It may have been dying when it was connected to.
+                Err(ConnectError::NotThere(_) | ConnectError::Ended) => {}
             }
             let secret = secret()?;
             match self.start(id, &secret).await? {

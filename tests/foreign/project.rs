@@ -14,6 +14,9 @@ pub(crate) const THREAD: &str = "theirs-1700000000000";
 /// As many projects are made at least: each path with each trap.
 pub(crate) const COUNT: usize = PATHS.len() * TRAPS.len();
 
+/// So many projects in a row have the same trap.
+pub(crate) const PATHS_OF_A_TRAP: usize = PATHS.len();
+
 /// What this program looks for below a project.
 const PATHS: [&str; 30] = [
     ".ai",
