@@ -75,7 +75,12 @@ impl Beneath {
             Ok(match FileType::from_raw_mode(meta.st_mode) {
                 FileType::RegularFile => Lies::File,
                 FileType::Directory => Lies::Folder,
-                _ => Lies::Else,
+                FileType::Symlink
+                | FileType::Fifo
+                | FileType::Socket
+                | FileType::CharacterDevice
+                | FileType::BlockDevice
+                | FileType::Unknown => Lies::Else,
             })
         });
         missing(result)
@@ -214,8 +219,8 @@ impl Beneath {
         let mut folder = self.base()?;
         let mut made = false;
         for (depth, name) in self.names()?.into_iter().enumerate() {
-            let mode = if depth == 0 { SHARED_FOLDER } else { FOLDER };
-            made = match system::mkdirat(&folder, name, Mode::from_raw_mode(mode)) {
+            let open_to = if depth == 0 { SHARED_FOLDER } else { FOLDER };
+            made = match system::mkdirat(&folder, name, Mode::from_raw_mode(open_to)) {
                 Ok(()) => true,
                 Err(Errno::EXIST) => false,
                 Err(error) => return Err(error.into()),
@@ -294,7 +299,9 @@ impl Beneath {
     fn names(&self) -> io::Result<Vec<&Path>> {
         let name = |part| match part {
             Component::Normal(name) => Ok(Path::new(name)),
-            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it leaves its folder")),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
+                Err(io::Error::new(io::ErrorKind::InvalidInput, "it leaves its folder"))
+            }
         };
         self.below.components().map(name).collect()
     }

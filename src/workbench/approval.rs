@@ -35,10 +35,8 @@ pub struct Panel {
     pub lines: Vec<PanelLine>,
     /// The first line shown.
     pub top: usize,
-    /// It was on the screen.
-    drawn: bool,
-    /// Its end was on the screen.
-    read: bool,
+    /// What of it was on the screen.
+    seen: Seen,
     /// "Always" was asked for once; it counts the second time.
     confirms: bool,
     /// The person gave it the keyboard although there is a draft.
@@ -47,6 +45,14 @@ pub struct Panel {
     ready_since: Option<Timestamp>,
     /// Whether the screen says that a letter answers.
     armed: bool,
+}
+
+/// What of a call was on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Seen {
+    Not,
+    Begun,
+    ToItsEnd,
 }
 
 /// A line of a panel.
@@ -123,8 +129,7 @@ impl Panel {
             approval,
             lines,
             top: 0,
-            drawn: false,
-            read: false,
+            seen: Seen::Not,
             confirms: false,
             taken: false,
             ready_since: None,
@@ -200,7 +205,7 @@ fn seen(line: &str) -> String {
         // What a line begins with is its indent, which shows where it ends.
         let most = if begun { MOST_BLANKS } else { 4 * MOST_BLANKS };
         if blanks > most {
-            shown.push_str(&format!("‹{blanks} blanks›"));
+            shown.extend(["‹", &blanks.to_string(), " blanks›"]);
         } else {
             shown.extend(std::iter::repeat_n(' ', blanks));
         }
@@ -208,7 +213,7 @@ fn seen(line: &str) -> String {
         if letter == '\t' {
             shown.push('\t');
         } else if letter.is_whitespace() || letter == NO_DOT || is_hidden_behind(before, letter) {
-            shown.push_str(&format!("‹U+{:04X}›", u32::from(letter)));
+            shown.extend(["‹U+", &format!("{:04X}", u32::from(letter)), "›"]);
         } else {
             shown.push(letter);
         }
@@ -217,7 +222,7 @@ fn seen(line: &str) -> String {
     match blanks {
         0 => {}
         1 => shown.push_str("‹blank›"),
-        more => shown.push_str(&format!("‹{more} blanks›")),
+        more => shown.extend(["‹", &more.to_string(), " blanks›"]),
     }
     shown
 }
@@ -280,33 +285,36 @@ impl Model {
     #[must_use]
     pub fn approval_in_view(&self) -> Option<u64> {
         let visible = geometry::regions(self).approval.height >= 3 && self.overlay.is_none();
-        let news = |panel: &&Panel| !panel.drawn || (!panel.read && geometry::approval_ends(self));
+        let news = |panel: &&Panel| match panel.seen {
+            Seen::Not => true,
+            Seen::Begun => geometry::approval_ends(self),
+            Seen::ToItsEnd => false,
+        };
         self.approvals.shown().filter(|_| visible).filter(news).map(|panel| panel.approval.id)
     }
 
     /// Whether the end of the waiting call has not been on the screen yet.
     #[must_use]
     pub fn approval_goes_on(&self) -> bool {
-        self.approvals.shown().is_some_and(|panel| panel.drawn && !panel.read)
+        self.approvals.shown().is_some_and(|panel| panel.seen == Seen::Begun)
     }
 
     /// Whether the waiting call has been on the screen.
     pub(super) fn has_seen_call(&self) -> bool {
-        self.approvals.shown().is_some_and(|panel| panel.drawn)
+        self.approvals.shown().is_some_and(|panel| panel.seen > Seen::Not)
     }
 
     pub(super) fn approval_drawn(&mut self, id: u64) {
         let ends = geometry::approval_ends(self);
         if let Some(panel) = self.approvals.queue.front_mut().filter(|panel| panel.approval.id == id) {
-            panel.drawn = true;
-            panel.read |= ends;
+            panel.seen = panel.seen.max(if ends { Seen::ToItsEnd } else { Seen::Begun });
         }
     }
 
     /// All of the waiting call was read out.
     pub(super) fn approval_told(&mut self, id: u64) {
         if let Some(panel) = self.approvals.queue.front_mut().filter(|panel| panel.approval.id == id) {
-            (panel.drawn, panel.read) = (true, true);
+            panel.seen = Seen::ToItsEnd;
         }
     }
 
@@ -331,7 +339,7 @@ impl Model {
     pub(super) fn settle_approval(&mut self) {
         let (now, answering) = (self.now, self.is_answering());
         for (place, panel) in self.approvals.queue.iter_mut().enumerate() {
-            if place == 0 && panel.drawn && panel.read && answering {
+            if place == 0 && panel.seen == Seen::ToItsEnd && answering {
                 panel.ready_since.get_or_insert(now);
             } else {
                 panel.ready_since = None;
@@ -367,11 +375,11 @@ impl Model {
             self.say(Level::Info, "no call waits for you");
             return Vec::new();
         };
-        if decision != Approve::Deny && !panel.drawn {
+        if decision != Approve::Deny && panel.seen == Seen::Not {
             self.say(Level::Warning, "the call that waits has not been on the screen yet");
             return Vec::new();
         }
-        if decision != Approve::Deny && !panel.read {
+        if decision != Approve::Deny && panel.seen < Seen::ToItsEnd {
             self.say(Level::Warning, "the call that waits goes on below: it is answered where its end was seen (end)");
             return Vec::new();
         }

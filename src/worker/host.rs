@@ -85,11 +85,9 @@ pub const REPLAY: Replay = Replay {
 
 /// How a thread stands after everything in its log.
 const SUMMARISE: Summarise = |id, records| {
-    let (directive, kind, model, limits, inputs) = records.iter().find_map(|record| match &record.event {
-        Event::ThreadStarted { directive, kind, model, limits, inputs, .. } => {
-            Some((directive.clone(), *kind, model.clone(), *limits, inputs.clone()))
-        }
-        _ => None,
+    let (directive, kind, model, limits, inputs) = records.iter().find_map(|record| {
+        let Event::ThreadStarted { directive, kind, model, limits, inputs, .. } = &record.event else { return None };
+        Some((directive.clone(), *kind, model.clone(), *limits, inputs.clone()))
     })?;
     let mut thread = Thread::new(id.clone(), &directive, kind, model.clone(), limits);
     for record in records {

@@ -53,7 +53,7 @@ const WRITES: &[&[&str]] =
     &[&["threads", "fork", THREAD], &["run", "--model", "scripted/demo", "--directive", "levain/chat", "hello"]];
 
 /// No command takes longer; a debug build beside others is slow.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// Runs a command to its end and returns all it printed.
 fn run(home: &Home, arguments: &[&str], about: &str) -> String {

@@ -126,7 +126,7 @@ impl Project {
         let more: Vec<_> = more.collect();
         for (path, trap) in more.into_iter().chain([own]) {
             lay(&root, path, trap, canaries);
-            about += &format!(" {trap:?} at {path},");
+            about.extend([" ", &format!("{trap:?}"), " at ", path, ","]);
         }
         Self { about }
     }

@@ -311,7 +311,9 @@ impl<A: Audience> Driver<A> {
 
     fn stop_tool(&mut self) {
         if let Some(tool) = self.tool.take() {
-            tool.process.iter().for_each(|process| self.settings.store.forget_process(process));
+            if let Some(process) = &tool.process {
+                self.settings.store.forget_process(process);
+            }
             self.cut = Cut::of(tool);
         }
     }
