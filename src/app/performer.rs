@@ -7,7 +7,7 @@ use super::outside::Models;
 use super::setup::Setup;
 use super::{Briefing, export, listing, pages, requests};
 use crate::config::Trust;
-use crate::domain::{Event, ModelRef, Record, State, ThreadId, ThreadKind, Tokens, Values, Waiting};
+use crate::domain::{Event, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values, Waiting};
 use crate::engine::driver::Outside;
 use crate::ports::{Clock, StoreError, SystemClock};
 use crate::store::registry::ThreadEntry;
@@ -458,7 +458,9 @@ impl Newest {
     fn opened(self, thread_id: ThreadId, models: &Models) -> Message {
         let older = (self.page.start > 0).then_some(self.page.start);
         let newest: Vec<Record> = self.page.into_records().collect();
-        let state = Some(state_of(self.summary, &newest, models));
+        // What somebody else was doing nobody does here.
+        let status = if self.elsewhere { Status::Waiting } else { self.summary.status };
+        let state = Some(state_of(Summary { status, ..self.summary }, &newest, models));
         Message::Opened { thread_id, newest, older, state, elsewhere: self.elsewhere }
     }
 }

@@ -11,8 +11,10 @@ use crate::app::{Setup, Shutdown};
 use crate::domain::event::{Approve, CancelScope, Delta, PromptMode};
 use crate::domain::image::named_in;
 use crate::domain::{Event, Status, ThreadId, ThreadKind, Waiting};
+use crate::ports::StoreError;
 use crate::store::log;
 use crate::store::thread::Summary;
+use crate::store::threads::is_elsewhere;
 use crate::worker::client::Client;
 use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
@@ -44,6 +46,9 @@ pub(super) fn run(common: &Common, arguments: &AttachArguments) -> Result<ExitCo
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     setup.withdraw_keys();
     let id = find::thread(&setup, &arguments.id)?;
+    if is_elsewhere(&setup.layout, &id) {
+        return Err(StoreError::Elsewhere { id: id.to_string() }.into());
+    }
     let summary = Summary::look(&setup.layout, &id, REPLAY.summary)?;
     let end = log::read_backward(&setup.layout.log(&id)?, None, 1)?.end;
     let launcher = setup.launcher()?;
