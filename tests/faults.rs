@@ -341,3 +341,117 @@ async fn s12_a_worker_may_be_killed_at_every_operation() {
         number += 1;
     }
 }
+
+/// Every file but the log may vanish or be garbage: the thread is opened, goes on, and is listed.
+#[tokio::test]
+async fn s14_every_file_but_the_log_may_vanish_or_be_garbage() {
+    let garbage: &[u8] = b"\xff\xfe{\"half\": [1, 2\0\n{}\n";
+    for spoil in [None, Some(garbage), Some(&[][..])] {
+        let folder = tempfile::tempdir().unwrap();
+        let layout = thread(folder.path(), ModelRef::new("script", "x"));
+        let script = Script { layout: layout.clone(), asked: Arc::default() };
+        let first = hosted(folder.path(), &layout, &script).await;
+        let mut client = first.client();
+        client.greet(0).await.unwrap();
+        let told = acknowledged(&mut client, &prompt()).await;
+        let asking = until_state(&mut client, told, |state| !state.approvals.is_empty()).await;
+        let (id_of_call, hash) = (asking.approvals[0].id, asking.approvals[0].args_hash.clone());
+        let deny = Command::Approve { id: id_of_call, args_hash: hash, decision: Approve::Deny };
+        let told = acknowledged(&mut client, &deny).await;
+        until_state(&mut client, told, |state| state.waiting == Some(Waiting::User)).await;
+        client.sender().command(1, Command::Shutdown).await.unwrap();
+        first.finished().await.unwrap();
+
+        let thread = layout.thread(&id());
+        let mut files =
+            vec![thread.summary().path(), thread.inflight().path(), thread.lock().path(), thread.worker_log().path()];
+        files.extend([layout.registry(), layout.prompt_history().path()]);
+        files.extend(std::fs::read_dir(thread.requests().path()).unwrap().map(|entry| entry.unwrap().path()));
+        for entry in std::fs::read_dir(layout.objects().path()).unwrap().flatten().filter(|entry| entry.path().is_dir())
+        {
+            files.extend(std::fs::read_dir(entry.path()).unwrap().map(|entry| entry.unwrap().path()));
+        }
+        assert!(files.len() > 8, "{files:?}");
+        for file in &files {
+            match spoil {
+                Some(bytes) => std::fs::write(file, bytes).unwrap(),
+                None => drop(std::fs::remove_file(file)),
+            }
+        }
+        let replay = levain::worker::host::REPLAY;
+        let listed = levain::store::threads::Threads::look(&layout, Timestamp(9), replay).unwrap().list(10).unwrap();
+        let [one] = listed.as_slice() else { panic!("{listed:?}") };
+        assert_eq!((one.title.as_str(), one.cost.turns, one.elsewhere), ("the question", 2, false));
+        let again = hosted(folder.path(), &layout, &script).await;
+        let mut client = again.client();
+        client.greet(0).await.unwrap();
+        let told = acknowledged(&mut client, &prompt()).await;
+        until_state(&mut client, told, |state| state.waiting == Some(Waiting::User) && state.cost.turns == 3).await;
+        client.sender().command(1, Command::Shutdown).await.unwrap();
+        again.finished().await.unwrap();
+        assert_eq!(Summary::look(&layout, &id(), |_, _| None).unwrap().cost.turns, 3, "it was made again");
+        // What was kept of a request is told apart from what was not.
+        let newest = u32::try_from(script.asked.load(Ordering::SeqCst)).unwrap();
+        levain::store::request::read(&layout, &id(), newest).unwrap();
+    }
+}
+
+/// A project that cannot be written can be listed and read.
+#[test]
+fn s14_a_read_only_project_can_be_listed_and_read() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65_534;
+    let folder = tempfile::tempdir().unwrap();
+    let project = folder.path().join("project");
+    std::fs::create_dir_all(project.join(".ai")).unwrap();
+    let is_root = rustix::process::geteuid().is_root();
+    let levain = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_levain"));
+        command.args(arguments).current_dir(&project).env_clear().env("HOME", folder.path());
+        command.env("XDG_RUNTIME_DIR", folder.path().join("run")).env("LEVAIN_LOCAL_SERVERS", "false");
+        if is_root {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        let output = command.stdin(std::process::Stdio::null()).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let everything = |change: &dyn Fn(&Path)| {
+        let mut folders = vec![folder.path().to_owned()];
+        while let Some(one) = folders.pop() {
+            for entry in std::fs::read_dir(&one).unwrap().flatten() {
+                if entry.file_type().unwrap().is_dir() {
+                    folders.push(entry.path());
+                }
+                change(&entry.path());
+            }
+            change(&one);
+        }
+    };
+    std::fs::create_dir(folder.path().join("run")).unwrap();
+    std::fs::set_permissions(folder.path().join("run"), std::fs::Permissions::from_mode(0o700)).unwrap();
+    if is_root {
+        everything(&|path| chown(path, Some(NOBODY), Some(NOBODY)).unwrap());
+    }
+    let (done, said) = levain(&["run", "--model", "scripted/demo", "hello"]);
+    assert!(done, "{said}");
+    let read_only = |mode_of_folders: u32| {
+        everything(&|path| {
+            if path.starts_with(&project) {
+                let mode = if path.is_dir() { mode_of_folders } else { 0o400 };
+                std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+            }
+        });
+    };
+    read_only(0o500);
+    // Also where the list has to be made again.
+    std::fs::remove_dir_all(folder.path().join(".local/state/levain/projects")).unwrap();
+    let (listed, threads) = levain(&["threads"]);
+    let id = threads.split_whitespace().find(|word| word.starts_with("chat-")).unwrap_or_default();
+    let (read, transcript) = levain(&["transcript", id]);
+    let (shown, context) = levain(&["context", "show", "--thread", id]);
+    read_only(0o700);
+    assert!(listed && threads.contains("hello"), "{threads}");
+    assert!(read && transcript.contains("hello"), "{transcript}");
+    assert!(shown, "{context}");
+}
