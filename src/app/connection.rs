@@ -129,9 +129,9 @@ impl Link {
         {
             tracing::debug!("the worker was gone before the first command");
         }
-        ready.send_replace(Some(sender.clone()));
+        ready.send_replace(Some(sender));
         self.tell(Message::Connected { thread_id: self.thread_id.clone() }).await;
-        let expected = self.pass_on(&mut client, &sender).await || self.leaving.load(Ordering::Relaxed);
+        let expected = self.pass_on(&mut client).await || self.leaving.load(Ordering::Relaxed);
         ready.send_replace(None);
         if !expected {
             self.find_out().await;
@@ -150,20 +150,16 @@ impl Link {
     }
 
     /// Passes messages on until the worker is gone; returns whether it had said goodbye.
-    async fn pass_on(&self, client: &mut Client, sender: &Sender) -> bool {
+    async fn pass_on(&self, client: &mut Client) -> bool {
         let mut expected = false;
         while let Some(message) = client.next().await {
             match &message {
                 FromWorker::Event { next_offset, .. } => {
                     self.offset.store(*next_offset, Ordering::Relaxed);
                 }
-                FromWorker::Lagged { from_offset } => {
-                    if sender.send(ToWorker::Subscribe { from_offset: *from_offset }).await.is_err() {
-                        return expected;
-                    }
-                }
                 FromWorker::Bye { .. } => expected = true,
                 FromWorker::Hello { .. }
+                | FromWorker::Lagged { .. }
                 | FromWorker::Refused { .. }
                 | FromWorker::Ack { .. }
                 | FromWorker::Error { .. }
