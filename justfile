@@ -36,6 +36,10 @@ order:
 docs:
     cargo doc --no-deps --locked --open
 
+# What is known against what we depend on; needs a network (and `cargo install cargo-deny`)
+advisories:
+    cargo deny check advisories
+
 # Licences, banned crates, sources (needs `cargo install cargo-deny`)
 deny:
     cargo deny check licenses bans sources

@@ -195,6 +195,8 @@ fn from_a_call() {
     let content = format!("one {ESCAPES} {BIDI} {}\n{}", zero_width(), long_line());
     let call = json!({"path": format!("a{BIDI}.md"), "content": content});
     server.call().tool("rye_file_system_write", &call);
+    wait(&terminal, "to its end");
+    terminal.send_keys(key::END);
     wait(&terminal, "y allow");
     terminal.send_keys("n");
     wait(&terminal, "denied");

@@ -5,8 +5,8 @@
 
 use levain::app::Models;
 use levain::context::Plan;
-use levain::domain::event::{CancelScope, Delta, PromptMode, StopReason};
-use levain::domain::{Event, Limits, ModelRef, Permissions, Record, Status, ThreadKind, Timestamp, Waiting};
+use levain::domain::event::{Approve, CancelScope, Delta, PromptMode, StopReason};
+use levain::domain::{Event, Grant, Limits, ModelRef, Permissions, Record, Status, ThreadKind, Timestamp, Waiting};
 use levain::engine::driver::Ended;
 use levain::ports::{Forgetful, SystemClock};
 use levain::providers::{Catalog, Keys, Providers, Settings};
@@ -33,6 +33,9 @@ replies:
     steps:
       - text: 'a b c d e f g h i j k l m n o p q r s t'
         rate: 100
+  - when: { contains: deploy }
+    steps:
+      - tool_call: { name: deploy, input: { to: staging } }
   - steps:
       - thinking: Hm.
       - text: An answer.
@@ -108,13 +111,18 @@ fn hosting(
         outside: Box::new(Models::new(providers, Catalog::embedded())),
         limits: Limits::default(),
         tools: Arc::new(NoTools),
-        permissions: Permissions::default(),
+        permissions: Permissions {
+            grants: vec![Grant { capability: "rye.execute.tool.deploy".into(), ask: true }],
+            allowed: Vec::new(),
+        },
         approvals: Box::new(Forgetful),
         rules: None,
         clock: Arc::new(SystemClock),
         planner: Arc::new(Plan::default()),
         idle,
         orphaned,
+        unanswered: Duration::from_millis(200),
+        secret: Some("open sesame".into()),
     }
 }
 
@@ -161,7 +169,7 @@ async fn another_version_is_refused_in_words() {
     for form in FORMS {
         let bench = Bench::new(form).await;
         let mut client = bench.raw().await;
-        client.sender().send(ToWorker::Hello { version: VERSION + 1 }).await.unwrap();
+        client.sender().send(ToWorker::Hello { version: VERSION + 1, secret: None }).await.unwrap();
         let reason = until(&mut client, |message| match message {
             FromWorker::Refused { reason } => Some(reason),
             _ => None,
@@ -392,4 +400,68 @@ async fn a_thread_has_one_host() {
     assert!(matches!(second, Err(HostError::Busy)));
     let nobody = Client::connect(&bench.folder.path().join("none.sock")).await;
     assert!(matches!(nobody, Err(ConnectError::NotThere(_))));
+}
+
+/// The call that waits, once it does.
+async fn until_asked(client: &mut Client) -> levain::worker::protocol::Approval {
+    until(client, |message| match message {
+        FromWorker::State(state) => state.approvals.first().cloned(),
+        _ => None,
+    })
+    .await
+}
+
+/// A command that a tool runs can reach the socket as well, and approves nothing through it.
+#[tokio::test]
+async fn s10_only_who_started_the_worker_approves() {
+    let bench = Bench::new(Form::Socket).await;
+    let mut guest = bench.connect(0).await;
+    submit(&guest, 1, "deploy").await;
+    let asked = until_asked(&mut guest).await;
+    let approve = Command::Approve { id: asked.id, args_hash: asked.args_hash, decision: Approve::Always };
+    let guessed = bench.raw().await.with_secret(Some("open".into()));
+    for (mut client, id) in [(guest, 2), (guessed, 3)] {
+        if id == 3 {
+            client.greet(0).await.unwrap();
+        }
+        client.sender().command(id, approve.clone()).await.unwrap();
+        let refused = until(&mut client, |message| match message {
+            FromWorker::Error { id: own, message } if own == id => Some(message),
+            _ => None,
+        });
+        assert!(refused.await.contains("only the screen that started"), "{id}");
+    }
+    let given = |page: log::Page| page.into_records().any(|record| matches!(record.event, Event::ApprovalGiven { .. }));
+    assert!(!given(log::read_forward(&bench.log(), 0, 1 << 20).unwrap()));
+    let mut own = bench.raw().await.with_secret(Some("open sesame".into()));
+    assert!(own.may_approve());
+    own.greet(0).await.unwrap();
+    own.sender().command(4, approve).await.unwrap();
+    until_event(&mut own, |event| matches!(event, Event::ApprovalGiven { .. })).await;
+}
+
+#[tokio::test]
+async fn s17_a_question_ends_the_worker_in_time_and_stands_when_it_is_opened_again() {
+    let bench = Bench::new(Form::Socket).await;
+    let mut client = bench.connect(0).await;
+    submit(&client, 1, "deploy").await;
+    let asked = until_asked(&mut client).await;
+    client.sender().send(ToWorker::Goodbye).await.unwrap();
+    drop(client);
+    // Nobody looks: it ends in order, without an answer.
+    let ended = tokio::time::timeout(Duration::from_secs(20), bench.hosted.finished()).await.expect("it ended");
+    assert_eq!(ended.unwrap(), Ended::Asked);
+    let (folder, layout) = (&bench.folder, &bench.layout);
+    let id = "chat-1".parse().unwrap();
+    let summary = Summary::look(layout, &id, |_, _| None).unwrap();
+    assert_eq!((summary.status, summary.waiting), (Status::Waiting, Some(Waiting::Approval)));
+    let long = Duration::from_mins(1);
+    let again = host(hosting(folder, layout, &summary, long, long)).await.unwrap();
+    let mut client = Client::connect(again.socket()).await.unwrap().with_secret(Some("open sesame".into()));
+    client.greet(0).await.unwrap();
+    let stands = until_asked(&mut client).await;
+    assert_eq!(stands, asked);
+    let deny = Command::Approve { id: stands.id, args_hash: stands.args_hash, decision: Approve::Deny };
+    client.sender().command(1, deny).await.unwrap();
+    until_event(&mut client, is_answer).await;
 }

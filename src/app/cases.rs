@@ -12,10 +12,10 @@ use crate::domain::{Assembly, Entry, Limits, Message, ModelRef, Permissions, Per
 use crate::items::directive::Values;
 use crate::items::signature::TrustStore;
 use crate::items::{Cascade, Directive, Hooks, Items, Kind, Spaces};
+use crate::ports::Beneath;
 use serde::Deserialize;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The folder of cases, below a project.
 pub const FOLDER: &str = ".ai/context-tests";
@@ -65,26 +65,25 @@ fn noon() -> String {
 
 /// Names and files of a project's cases, in the order of names.
 #[must_use]
-pub fn list(project: &Path) -> Vec<(String, PathBuf)> {
-    let entries = fs::read_dir(project.join(FOLDER)).into_iter().flatten().flatten();
-    let mut cases: Vec<(String, PathBuf)> = entries
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml"))
-        .filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path)))
-        .collect();
-    cases.sort();
+pub fn list(project: &Path) -> Vec<(String, Beneath)> {
+    let folder = Beneath::new(project, FOLDER);
+    let names = folder.entries().unwrap_or_default();
+    let case = |name: String| {
+        let stem = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml"))?.to_owned();
+        Some((stem, folder.join(name)))
+    };
+    let mut cases: Vec<(String, Beneath)> = names.into_iter().filter_map(case).collect();
+    cases.sort_by(|one, other| one.0.cmp(&other.0));
     cases
 }
 
 impl Case {
     /// # Errors
     /// The sentence a person should read.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-        if fs::metadata(path).map_err(|error| unreadable(&error))?.len() > LONGEST {
-            return Err(unreadable(&"is longer than a case can be"));
-        }
-        let text = fs::read_to_string(path).map_err(|error| unreadable(&error))?;
+    pub fn read(file: &Beneath) -> Result<Self, String> {
+        let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", file.path().display());
+        let bytes = file.read(LONGEST).map_err(|error| unreadable(&error))?;
+        let text = String::from_utf8(bytes.unwrap_or_default()).map_err(|error| unreadable(&error))?;
         serde_yaml::from_str(&text).map_err(|error| unreadable(&error))
     }
 

@@ -20,6 +20,9 @@ use tokio::task::JoinHandle;
 pub(super) struct Connection {
     thread_id: ThreadId,
     sender: watch::Receiver<Option<Sender>>,
+    /// Takes an approval, and its number, that this side may only send to a worker of its own.
+    approvals: mpsc::Sender<(u64, Command)>,
+    may_approve: Arc<AtomicBool>,
     /// Where the log goes on behind what has been passed on.
     offset: Arc<AtomicU64>,
     task: JoinHandle<()>,
@@ -37,6 +40,8 @@ const FIRST: u64 = 0;
 pub(super) enum Reach {
     /// Only if one runs.
     Find,
+    /// Starting one if need be: a call waits there for the person.
+    Host,
     /// Starting one if need be, then sending this command. The workbench hears the answer.
     Start(Command),
 }
@@ -55,11 +60,19 @@ impl Connection {
         let (shared, starts) = (Arc::clone(&offset), !matches!(reach, Reach::Find));
         let leaving = Arc::new(AtomicBool::new(false));
         let left = Arc::clone(&leaving);
+        let (approvals, asked) = mpsc::channel(4);
+        let may_approve = Arc::new(AtomicBool::new(false));
+        let own = Arc::clone(&may_approve);
         let task = tokio::spawn(async move {
-            let link = Link { launcher, thread_id: id, messages, offset: shared, leaving: left };
-            link.run(reach, ready).await;
+            let link = Link { launcher, thread_id: id, messages, offset: shared, leaving: left, may_approve: own };
+            link.run(reach, ready, asked).await;
         });
-        Self { thread_id, sender, offset, task, starts, leaving }
+        Self { thread_id, sender, approvals, may_approve, offset, task, starts, leaving }
+    }
+
+    /// Where to put an approval that the worker would not take from this side; `None` where it takes it.
+    pub(super) fn approvals(&self) -> Option<mpsc::Sender<(u64, Command)>> {
+        (!self.may_approve.load(Ordering::Relaxed)).then(|| self.approvals.clone())
     }
 
     /// Where the log of `thread_id` goes on behind what the screen has of it, if this link is to that thread.
@@ -107,10 +120,19 @@ struct Link {
     messages: mpsc::Sender<Message>,
     offset: Arc<AtomicU64>,
     leaving: Arc<AtomicBool>,
+    may_approve: Arc<AtomicBool>,
+}
+
+/// Why no more is passed on.
+enum Passed {
+    /// The worker is gone; whether it had said goodbye.
+    Ended { expected: bool },
+    /// An approval is to go to a worker of this side's own.
+    Approve(u64, Command),
 }
 
 impl Link {
-    async fn run(self, reach: Reach, ready: watch::Sender<Option<Sender>>) {
+    async fn run(self, reach: Reach, ready: watch::Sender<Option<Sender>>, mut asked: mpsc::Receiver<(u64, Command)>) {
         let mut client = match self.connect(&reach).await {
             Ok(Some(client)) => client,
             Ok(None) => {
@@ -122,16 +144,36 @@ impl Link {
                 return;
             }
         };
-        let sender = client.sender();
+        let mut sender = client.sender();
+        self.may_approve.store(client.may_approve(), Ordering::Relaxed);
         // The command goes first: whoever may talk from here on may also say goodbye.
         if let Reach::Start(command) = reach
             && sender.command(FIRST, command).await.is_err()
         {
             tracing::debug!("the worker was gone before the first command");
         }
-        ready.send_replace(Some(sender));
+        ready.send_replace(Some(sender.clone()));
         self.tell(Message::Connected { thread_id: self.thread_id.clone() }).await;
-        let expected = self.pass_on(&mut client).await || self.leaving.load(Ordering::Relaxed);
+        let expected = loop {
+            match self.pass_on(&mut client, &mut asked).await {
+                Passed::Ended { expected } => break expected || self.leaving.load(Ordering::Relaxed),
+                Passed::Approve(id, command) => {
+                    let offset = self.offset.load(Ordering::Relaxed);
+                    match self.launcher.take_over(&mut client, &self.thread_id, offset).await {
+                        Ok(own) => client = own,
+                        Err(error) => {
+                            ready.send_replace(None);
+                            self.disconnected(false, error.to_string()).await;
+                            return;
+                        }
+                    }
+                    sender = client.sender();
+                    self.may_approve.store(true, Ordering::Relaxed);
+                    ready.send_replace(Some(sender.clone()));
+                    let _gone = sender.command(id, command).await;
+                }
+            }
+        };
         ready.send_replace(None);
         if !expected {
             self.find_out().await;
@@ -142,17 +184,28 @@ impl Link {
     async fn connect(&self, reach: &Reach) -> Result<Option<Client>, String> {
         match reach {
             Reach::Find => Ok(self.launcher.find(&self.thread_id, self.offset.load(Ordering::Relaxed)).await.ok()),
-            Reach::Start(_) => {
+            Reach::Host | Reach::Start(_) => {
                 let client = self.launcher.reach(&self.thread_id, self.offset.load(Ordering::Relaxed)).await;
                 client.map(Some).map_err(|error| error.to_string())
             }
         }
     }
 
-    /// Passes messages on until the worker is gone; returns whether it had said goodbye.
-    async fn pass_on(&self, client: &mut Client) -> bool {
+    /// Passes messages on until the worker is gone, or has to make room for one of this side's own.
+    async fn pass_on(
+        &self,
+        client: &mut Client,
+        asked: &mut mpsc::Receiver<(u64, Command)>,
+    ) -> Passed {
         let mut expected = false;
-        while let Some(message) = client.next().await {
+        loop {
+            let message = tokio::select! {
+                message = client.next() => match message {
+                    Some(message) => message,
+                    None => return Passed::Ended { expected },
+                },
+                Some((id, command)) = asked.recv() => return Passed::Approve(id, command),
+            };
             match &message {
                 FromWorker::Event { next_offset, .. } => {
                     self.offset.store(*next_offset, Ordering::Relaxed);
@@ -171,7 +224,6 @@ impl Link {
             }
             self.tell(Message::Worker(self.thread_id.clone(), message)).await;
         }
-        expected
     }
 
     /// Mends what a dead worker left behind and passes on what the log then says.

@@ -7,7 +7,7 @@ use super::outside::Models;
 use super::setup::Setup;
 use super::{Briefing, export, listing, pages, requests};
 use crate::config::Trust;
-use crate::domain::{Event, ModelRef, Record, State, ThreadId, ThreadKind, Tokens, Values};
+use crate::domain::{Event, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values, Waiting};
 use crate::engine::driver::Outside;
 use crate::ports::{Clock, StoreError, SystemClock};
 use crate::store::registry::ThreadEntry;
@@ -52,8 +52,8 @@ pub(super) struct Performer {
 /// The largest history of prompts that is read, in bytes.
 const LARGEST_HISTORY: u64 = 16 << 20;
 
-/// The newest page of a thread was read: where it ends, and what is to be asked of the thread's worker then.
-type PageRead = (ThreadId, u64, Option<Command>);
+/// The newest page of a thread was read: where it ends, and how its worker is to be reached then.
+type PageRead = (ThreadId, u64, Reach);
 
 /// A line of the prompt history.
 #[derive(Serialize, Deserialize)]
@@ -95,8 +95,8 @@ impl Performer {
     }
 
     /// The page of a thread is on its way to the screen: what follows comes from its worker.
-    pub(super) fn follow(&mut self, (thread_id, end, command): PageRead) {
-        self.connect(thread_id, end, command.map_or(Reach::Find, Reach::Start));
+    pub(super) fn follow(&mut self, (thread_id, end, reach): PageRead) {
+        self.connect(thread_id, end, reach);
     }
 
     /// Carries out one effect; those that need the terminal come back.
@@ -106,7 +106,7 @@ impl Performer {
             Effect::Open { thread_id } => self.open(thread_id),
             Effect::Revive { thread_id, command } => {
                 let from = self.connection.as_ref().and_then(|link| link.offset(&thread_id)).unwrap_or(0);
-                self.revive((thread_id, from, Some(command)));
+                self.revive(thread_id, from, Reach::Start(command));
             }
             Effect::Send(command) => self.send(command),
             Effect::LoadOlder { thread_id, before } => self.load_older(thread_id, before),
@@ -296,7 +296,8 @@ impl Performer {
             match read.await {
                 Ok(Ok(newest)) => {
                     // The loop hears of the page's end first: whoever acts on the page must know where the log goes on.
-                    let _ending = pages.send((thread_id.clone(), newest.page.end, None)).await;
+                    let reach = if newest.asks() { Reach::Host } else { Reach::Find };
+                    let _ending = pages.send((thread_id.clone(), newest.page.end, reach)).await;
                     let _ending = messages.send(newest.opened(thread_id, &models)).await;
                 }
                 Ok(Err(error)) => {
@@ -308,7 +309,7 @@ impl Performer {
     }
 
     /// Goes on with a thread whose worker is gone: one from elsewhere in a thread of one's own.
-    fn revive(&mut self, (thread_id, from, command): PageRead) {
+    fn revive(&mut self, thread_id: ThreadId, from: u64, reach: Reach) {
         let (setup, layout) = (Arc::clone(&self.setup), self.layout());
         let (messages, pages) = (self.messages.clone(), self.page_sender.clone());
         self.deeds.spawn(async move {
@@ -322,12 +323,12 @@ impl Performer {
                 Ok(Some((end.map_err(|error: StoreError| error.to_string())?.end, fork)))
             });
             let read = match forked.await {
-                Ok(Ok(None)) => (thread_id, from, command),
+                Ok(Ok(None)) => (thread_id, from, reach),
                 Ok(Ok(Some((end, fork)))) => {
                     // First the screen knows which thread this is, then what comes from it.
                     let told = Message::Forked { from: thread_id, thread_id: fork.clone() };
                     let _ending = messages.send(told).await;
-                    (fork, end, command)
+                    (fork, end, reach)
                 }
                 Ok(Err(detail)) => {
                     let _ending = messages.send(Message::Disconnected { thread_id, expected: false, detail }).await;
@@ -347,6 +348,16 @@ impl Performer {
             return;
         };
         let messages = self.messages.clone();
+        let own = self.connection.as_ref().and_then(Connection::approvals);
+        if let (Some(own), Command::Approve { .. }) = (own, &command) {
+            self.deeds.spawn(async move {
+                if own.send((id, command)).await.is_err() {
+                    let text = "nothing was allowed: the worker is gone".to_owned();
+                    let _ending = messages.send(notice(Level::Error, text)).await;
+                }
+            });
+            return;
+        }
         self.deeds.spawn(async move {
             if let Err(error) = sender.command(id, command).await {
                 let _ending = messages.send(notice(Level::Error, error.to_string())).await;
@@ -439,10 +450,17 @@ fn newest(layout: &Layout, id: &ThreadId) -> Result<Newest, StoreError> {
 }
 
 impl Newest {
+    /// Whether a call waits for the person, of a thread of their own.
+    fn asks(&self) -> bool {
+        self.summary.waiting == Some(Waiting::Approval) && !self.elsewhere
+    }
+
     fn opened(self, thread_id: ThreadId, models: &Models) -> Message {
         let older = (self.page.start > 0).then_some(self.page.start);
         let newest: Vec<Record> = self.page.into_records().collect();
-        let state = Some(state_of(self.summary, &newest, models));
+        // What somebody else was doing nobody does here.
+        let status = if self.elsewhere { Status::Waiting } else { self.summary.status };
+        let state = Some(state_of(Summary { status, ..self.summary }, &newest, models));
         Message::Opened { thread_id, newest, older, state, elsewhere: self.elsewhere }
     }
 }

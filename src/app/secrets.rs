@@ -78,20 +78,24 @@ pub fn hand_over(hidden: &[String]) -> Handover {
     Handover { environment, line: written(&secret) }
 }
 
-/// Takes the secrets that the one who started this worker wrote as the first line of `input`.
+/// Takes the secrets that the one who started this worker wrote as the first line of `input`, and returns what they have to
+/// say to approve calls, which is the second.
 ///
 /// # Errors
 /// What is wrong with the line; it is not quoted.
-pub fn receive(input: impl std::io::BufRead) -> Result<(), String> {
+pub fn receive(input: impl std::io::BufRead) -> Result<Option<SecretString>, String> {
     use std::io::BufRead as _;
-    let mut line = String::new();
-    input.take(LONGEST).read_line(&mut line).map_err(|error| format!("the secrets could not be read: {error}"))?;
+    let (mut line, mut second) = (String::new(), String::new());
+    let mut input = input.take(LONGEST);
+    let read_both = input.read_line(&mut line).and_then(|_| input.read_line(&mut second));
+    read_both.map_err(|error| format!("the secrets could not be read: {error}"))?;
+    let approver = Some(second.trim()).filter(|secret| !secret.is_empty()).map(SecretString::from);
     if line.trim().is_empty() {
-        return Ok(());
+        return Ok(approver);
     }
     let secrets = read(&line).ok_or("the line of secrets could not be read")?;
     let _set_once = HELD.set(secrets);
-    Ok(())
+    Ok(approver)
 }
 
 fn held() -> &'static BTreeMap<String, SecretString> {
@@ -219,6 +223,8 @@ mod tests {
         assert!(read("hush").is_none());
         let error = receive(b"hush-hush\n".as_slice()).unwrap_err();
         assert!(!error.contains("hush"), "{error}");
-        assert_eq!(receive(b"".as_slice()), Ok(()));
+        assert!(receive(b"".as_slice()).unwrap().is_none());
+        let second = receive(b"\n s3cret \n".as_slice()).unwrap().unwrap();
+        assert_eq!(second.expose_secret(), "s3cret");
     }
 }

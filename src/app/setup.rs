@@ -283,6 +283,8 @@ impl Setup {
             planner,
             idle: Duration::from_secs(self.config.idle_seconds.value),
             orphaned: Duration::from_secs(self.config.orphan_seconds.value),
+            unanswered: Duration::from_secs(self.config.unanswered_seconds.value),
+            secret: None,
         })
     }
 

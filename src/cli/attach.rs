@@ -10,11 +10,14 @@ use crate::app::plain::read_lines;
 use crate::app::{Setup, Shutdown};
 use crate::domain::event::{Approve, CancelScope, Delta, PromptMode};
 use crate::domain::image::named_in;
-use crate::domain::{Event, Status, ThreadKind, Waiting};
+use crate::domain::{Event, Status, ThreadId, ThreadKind, Waiting};
+use crate::ports::StoreError;
 use crate::store::log;
 use crate::store::thread::Summary;
-use crate::worker::client::{Client, Sender};
+use crate::store::threads::is_elsewhere;
+use crate::worker::client::Client;
 use crate::worker::host::REPLAY;
+use crate::worker::launch::Launcher;
 use crate::worker::protocol::{Approval, Command, FromWorker, State, ToWorker};
 use clap::Args;
 use serde::Serialize;
@@ -43,6 +46,9 @@ pub(super) fn run(common: &Common, arguments: &AttachArguments) -> Result<ExitCo
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
     setup.withdraw_keys();
     let id = find::thread(&setup, &arguments.id)?;
+    if is_elsewhere(&setup.layout, &id) {
+        return Err(StoreError::Elsewhere { id: id.to_string() }.into());
+    }
     let summary = Summary::look(&setup.layout, &id, REPLAY.summary)?;
     let end = log::read_backward(&setup.layout.log(&id)?, None, 1)?.end;
     let launcher = setup.launcher()?;
@@ -59,12 +65,17 @@ pub(super) fn run(common: &Common, arguments: &AttachArguments) -> Result<ExitCo
             }
             Err(_) => launcher.reach(&id, from).await.map_err(|error| Failure::new(error.to_string()))?,
         };
-        Attached { client, json: arguments.json, streamed: false, commands: 0, state: None }.talk().await
+        let (json, offset) = (arguments.json, from);
+        Attached { client, launcher, id, offset, json, streamed: false, commands: 0, state: None }.talk().await
     })
 }
 
 struct Attached {
     client: Client,
+    launcher: Launcher,
+    id: ThreadId,
+    /// Where the log goes on behind what was printed.
+    offset: u64,
     json: bool,
     /// Whether the answer under way is on the screen already.
     streamed: bool,
@@ -76,10 +87,10 @@ impl Attached {
     async fn talk(mut self) -> Result<ExitCode, Failure> {
         let mut lines = read_lines();
         let mut shutdown = Shutdown::listen().map_err(|error| Failure::new(error.to_string()))?;
-        let sender = self.client.sender();
         let mut typing = true;
         let mut unanswered = 0_u32;
         loop {
+            let sender = self.client.sender();
             let rests = self.state.as_ref().is_some_and(rests) && unanswered == 0;
             if !typing && rests {
                 let _ending = sender.send(ToWorker::Goodbye).await;
@@ -99,7 +110,7 @@ impl Attached {
                     None => return Err(Failure::new("the worker ended unexpectedly")),
                 },
                 line = lines.recv(), if typing => match line {
-                    Some(line) => unanswered += u32::from(self.say(&sender, &line).await?),
+                    Some(line) => unanswered += u32::from(self.say(&line).await?),
                     None => typing = false,
                 },
                 _ = shutdown.signalled() => {
@@ -112,7 +123,7 @@ impl Attached {
     }
 
     /// Sends what was typed; whether there was something to send.
-    async fn say(&mut self, sender: &Sender, line: &str) -> Result<bool, Failure> {
+    async fn say(&mut self, line: &str) -> Result<bool, Failure> {
         if line.trim().is_empty() {
             return Ok(false);
         }
@@ -145,8 +156,13 @@ impl Attached {
         } else {
             Command::Submit { text: line.to_owned(), mode: PromptMode::Steer, images: named_in(line) }
         };
+        if matches!(command, Command::Approve { .. }) && !self.client.may_approve() {
+            // Only who started a worker may approve its calls: this becomes one of ours.
+            let own = self.launcher.take_over(&mut self.client, &self.id, self.offset).await;
+            self.client = own.map_err(|error| Failure::new(error.to_string()))?;
+        }
         self.commands += 1;
-        sender.command(self.commands, command).await.map_err(|error| Failure::new(error.to_string()))?;
+        self.client.sender().command(self.commands, command).await.map_err(|error| Failure::new(error.to_string()))?;
         Ok(true)
     }
 
@@ -170,6 +186,9 @@ impl Attached {
 
     /// Prints a message; false when nobody reads any more.
     fn show(&mut self, message: &FromWorker) -> bool {
+        if let FromWorker::Event { next_offset, .. } = message {
+            self.offset = *next_offset;
+        }
         // What waited before is told here, what comes later by its event.
         let mut waiting = Vec::new();
         if let FromWorker::State(state) = message

@@ -9,6 +9,7 @@ use crate::store::thread;
 use crate::worker::host::{self, HostError};
 use crate::worker::launch::FirstLine;
 use clap::Args;
+use secrecy::SecretString;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -26,18 +27,21 @@ pub(super) fn run(common: &Common, arguments: &WorkerArguments) -> ExitCode {
     // leads a group already, as it does when a person starts it by hand.
     let _leads_already = rustix::process::setsid();
     logging::to_stderr();
+    crate::ports::faults::from_environment();
     // Who starts it by hand has it in the environment.
     let input = io::stdin();
-    let received = if input.is_terminal() { Ok(()) } else { secrets::receive(input.lock()) };
-    let result = received.and_then(|()| runtime().map_err(|failure| failure.message().to_owned()));
-    let result = result.and_then(|runtime| runtime.block_on(work(common, arguments)));
+    let received = if input.is_terminal() { Ok(None) } else { secrets::receive(input.lock()) };
+    let result = received.and_then(|secret| {
+        let runtime = runtime().map_err(|failure| failure.message().to_owned())?;
+        runtime.block_on(work(common, arguments, secret))
+    });
     if let Err(failure) = &result {
         say(&FirstLine::Failed(failure.clone()));
     }
     if result.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String> {
+async fn work(common: &Common, arguments: &WorkerArguments, secret: Option<SecretString>) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None)).map_err(|error| text(&error))?;
     let id = &arguments.thread;
@@ -49,7 +53,7 @@ async fn work(common: &Common, arguments: &WorkerArguments) -> Result<(), String
     }
     let (grants, limits) = (briefing.grants.clone(), briefing.limits);
     let mut hosting = setup.hosting(id.clone(), Arc::new(briefing)).map_err(|error| text(&error))?;
-    hosting.limits = limits;
+    (hosting.limits, hosting.secret) = (limits, secret);
     setup.equip(&mut hosting, &items, grants, Vec::new());
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| text(&error))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| text(&error))?;

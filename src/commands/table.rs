@@ -19,7 +19,9 @@ pub enum Context {
     Search,
     /// A call waits until it is allowed or denied.
     Approval,
-    /// It has the keyboard.
+    /// It has the keyboard, and may be scrolled.
+    Waiting,
+    /// It has the keyboard, and its end was seen.
     Answering,
     /// Completions of what is being written are shown.
     Completion,
@@ -60,6 +62,7 @@ impl Context {
             Self::Reading => "reading",
             Self::Search => "search",
             Self::Approval => "approval",
+            Self::Waiting => "waiting",
             Self::Answering => "answering",
             Self::Completion => "completion",
             Self::Picker => "picker",
@@ -77,7 +80,7 @@ impl Context {
     }
 
     /// All contexts, in the order in which help lists them.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Composer,
         Self::Text,
         Self::Empty,
@@ -85,6 +88,7 @@ impl Context {
         Self::Scrolled,
         Self::Approval,
         Self::Answering,
+        Self::Waiting,
         Self::Anywhere,
         Self::Reading,
         Self::Search,
@@ -113,6 +117,7 @@ impl Context {
             Self::Reading => "Reading the transcript",
             Self::Search => "Writing what to look for",
             Self::Approval => "While a call waits for you",
+            Self::Waiting => "Reading it",
             Self::Answering => "Answering it",
             Self::Completion => "Completing a / command or an @ name",
             Self::Picker => "Writing the filter of a list",

@@ -83,12 +83,14 @@ mod tests {
         for grown in [
             "<permissions>*</permissions>",
             "<permissions><execute><tool>rye/file-system/read</tool><tool>rye/bash</tool></execute></permissions>",
-            &format!("{read}<extends>team/b</extends>"),
             "",
         ] {
             write("a", grown, "Read.");
             assert_eq!(judged(), Authority::Changed(path.clone()), "{grown}");
         }
+        let path_of_a = root.join(".ai/directives/team/a.md");
+        fs::write(&path_of_a, directive(read, "Read.").replace("name=", "extends=\"team/b\" name=")).unwrap();
+        assert_eq!(judged(), Authority::Changed(path));
         write("a", read, "Read.");
         assert_eq!(judged(), Authority::Given);
         write("new", read, "New.");

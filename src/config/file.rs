@@ -3,7 +3,7 @@
 use super::settings::{Given, SETTINGS, Written};
 use super::{Config, Dirs, Source};
 use crate::domain::{Problem, Severity, meant};
-use std::fs;
+use crate::items::regular;
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
@@ -16,6 +16,9 @@ pub(super) enum Owner {
     Project,
 }
 
+/// More than this, in bytes, are no settings.
+const LONGEST: u64 = 1 << 20;
+
 /// After so many broken lines the file is taken for something else, and the rest of it is left alone.
 const MOST_BROKEN_LINES: usize = 20;
 
@@ -26,7 +29,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
 ];
 
 pub(super) fn apply(config: &mut Config, path: &Path, owner: Owner, dirs: &Dirs, problems: &mut Vec<Problem>) {
-    let bytes = match fs::read(path) {
+    let bytes = match regular::read(path, LONGEST) {
         Ok(bytes) => bytes,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return,
         Err(error) => {

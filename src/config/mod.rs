@@ -99,6 +99,8 @@ pub struct Config {
     pub idle_seconds: Sourced<u64>,
     /// The same after a screen vanished without a word.
     pub orphan_seconds: Sourced<u64>,
+    /// The same where the thread waits for a person's word on a call.
+    pub unanswered_seconds: Sourced<u64>,
     /// Whether model servers on this machine are looked for when nothing else says which model to ask.
     pub local_servers: Sourced<bool>,
     /// Folders with a `.ai` that belong to the system space, behind what the program brings.
@@ -125,6 +127,7 @@ impl Default for Config {
             links: None,
             idle_seconds: Sourced::built_in(0),
             orphan_seconds: Sourced::built_in(30),
+            unanswered_seconds: Sourced::built_in(3_600),
             local_servers: Sourced::built_in(true),
             bundles: None,
             tool_environment: Sourced::built_in(Vec::new()),
@@ -163,6 +166,7 @@ impl Config {
             ("links", links),
             ("idle_seconds", (self.idle_seconds.value.to_string(), &self.idle_seconds.source)),
             ("orphan_seconds", (self.orphan_seconds.value.to_string(), &self.orphan_seconds.source)),
+            ("unanswered_seconds", (self.unanswered_seconds.value.to_string(), &self.unanswered_seconds.source)),
             ("local_servers", (self.local_servers.value.to_string(), &self.local_servers.source)),
             ("bundles", bundles.unwrap_or_else(|| unset.clone())),
             ("tool_environment", (self.tool_environment.value.join(","), &self.tool_environment.source)),

@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
 /// Longest time that can be set, so that no deadline overflows: one year.
+/// A question that nobody answers keeps a process for so long at most.
+const DAY: u64 = 24 * 60 * 60;
+
 const MAX_SECONDS: u64 = 365 * 24 * 3_600;
 
 /// One setting.
@@ -124,6 +127,18 @@ pub(super) const SETTINGS: &[Setting] = &[
         expects: "a whole number of seconds, at most a year",
         read: |config, given, source| {
             config.orphan_seconds = Sourced { value: given.seconds()?, source };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "unanswered_seconds",
+        variable: "LEVAIN_UNANSWERED_SECONDS",
+        in_project: false,
+        expects: "a whole number of seconds, at most a day (86400)",
+        read: |config, given, source| {
+            let value = given.seconds()?;
+            config.unanswered_seconds =
+                Sourced { value: Some(value).filter(|value| *value <= DAY).ok_or(Wrong)?, source };
             Ok(())
         },
     },

@@ -4,6 +4,7 @@
 //! text, also a link to a file of the person's own, or a pipe that holds up whoever opens it. So these files are named by
 //! a root and a path below it, each folder on the way is opened by itself, and neither it nor the file may be a link.
 
+use super::faults;
 use rustix::fs::{self as system, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
@@ -18,6 +19,8 @@ const FOLDER: u32 = 0o700;
 const FILE: u32 = 0o600;
 /// Mode of `.ai` itself, which holds what people write and share; the umask takes from it.
 const SHARED_FOLDER: u32 = 0o777;
+
+const SHARED_FILE: u32 = 0o644;
 
 /// As many names of a folder are read at most.
 const MOST_ENTRIES: usize = 200_000;
@@ -72,7 +75,12 @@ impl Beneath {
             Ok(match FileType::from_raw_mode(meta.st_mode) {
                 FileType::RegularFile => Lies::File,
                 FileType::Directory => Lies::Folder,
-                _ => Lies::Else,
+                FileType::Symlink
+                | FileType::Fifo
+                | FileType::Socket
+                | FileType::CharacterDevice
+                | FileType::BlockDevice
+                | FileType::Unknown => Lies::Else,
             })
         });
         missing(result)
@@ -97,6 +105,7 @@ impl Beneath {
     /// # Errors
     /// As [`Beneath::open`].
     pub fn open_append(&self) -> io::Result<File> {
+        faults::point()?;
         let file = self.regular(OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)?;
         // An older program, or somebody who copied it, may have left it open to others.
         if system::fstat(&file)?.st_mode & 0o077 != 0 {
@@ -139,6 +148,16 @@ impl Beneath {
         self.put(bytes)?.sync_all()
     }
 
+    /// As [`Beneath::replace`], for what people share: others may read it.
+    ///
+    /// # Errors
+    /// As [`Beneath::replace`].
+    pub fn replace_shared(&self, bytes: &[u8]) -> io::Result<()> {
+        let file = self.put(bytes)?;
+        system::fchmod(&file, Mode::from_raw_mode(SHARED_FILE))?;
+        file.sync_all()
+    }
+
     /// As [`Beneath::replace`]; whoever gets the file sees to it that it comes on disk.
     ///
     /// # Errors
@@ -148,7 +167,11 @@ impl Beneath {
             let new = format!(".new-{}", random()?);
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let mut file = File::from(system::openat(folder, &new, flags, Mode::from_raw_mode(FILE))?);
-            let written = file.write_all(bytes).and_then(|()| Ok(system::renameat(folder, &new, folder, name)?));
+            let rename = || {
+                faults::point()?;
+                Ok(system::renameat(folder, &new, folder, name)?)
+            };
+            let written = faults::point().and_then(|()| file.write_all(bytes)).and_then(|()| rename());
             if let Err(error) = written {
                 let _gone_with_the_disk = system::unlinkat(folder, &new, AtFlags::empty());
                 return Err(error);
@@ -182,6 +205,7 @@ impl Beneath {
     /// # Errors
     /// When it is there and stays.
     pub fn remove(&self) -> io::Result<()> {
+        faults::point()?;
         let removed = self.in_folder(|folder, name| Ok(system::unlinkat(folder, name, AtFlags::empty())?));
         missing(removed).map(drop)
     }
@@ -191,11 +215,12 @@ impl Beneath {
     /// # Errors
     /// When something else lies there or on the way.
     pub fn make_folder(&self) -> io::Result<bool> {
+        faults::point()?;
         let mut folder = self.base()?;
         let mut made = false;
         for (depth, name) in self.names()?.into_iter().enumerate() {
-            let mode = if depth == 0 { SHARED_FOLDER } else { FOLDER };
-            made = match system::mkdirat(&folder, name, Mode::from_raw_mode(mode)) {
+            let open_to = if depth == 0 { SHARED_FOLDER } else { FOLDER };
+            made = match system::mkdirat(&folder, name, Mode::from_raw_mode(open_to)) {
                 Ok(()) => true,
                 Err(Errno::EXIST) => false,
                 Err(error) => return Err(error.into()),
@@ -274,7 +299,9 @@ impl Beneath {
     fn names(&self) -> io::Result<Vec<&Path>> {
         let name = |part| match part {
             Component::Normal(name) => Ok(Path::new(name)),
-            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it leaves its folder")),
+            Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
+                Err(io::Error::new(io::ErrorKind::InvalidInput, "it leaves its folder"))
+            }
         };
         self.below.components().map(name).collect()
     }

@@ -3,6 +3,7 @@
 pub mod approvals;
 pub mod beneath;
 pub mod clock;
+pub mod faults;
 pub mod process;
 pub mod provider;
 pub mod store;

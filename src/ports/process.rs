@@ -29,11 +29,10 @@ pub fn boot() -> String {
 /// are no tool's: the system takes them for the sender's own and for everybody's.
 pub fn signal(process: &Process, signal: Signal) {
     let group = i32::try_from(process.group).ok().filter(|group| *group > 1).and_then(Pid::from_raw);
-    match group {
-        Some(group) => {
-            let _gone = rustix::process::kill_process_group(group, signal);
-        }
-        None => tracing::warn!(group = process.group, "this is no process group of a tool"),
+    if let Some(group) = group {
+        let _gone = rustix::process::kill_process_group(group, signal);
+    } else {
+        tracing::warn!(group = process.group, "this is no process group of a tool");
     }
 }
 

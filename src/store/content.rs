@@ -3,7 +3,7 @@
 use super::layout::{Folder, failed};
 use crate::domain::ContentHash;
 use crate::domain::image::LARGEST_IMAGE;
-use crate::ports::{Beneath, StoreError};
+use crate::ports::{Beneath, StoreError, faults};
 use std::collections::HashSet;
 use std::fs::File;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,7 +47,9 @@ impl Unsynced {
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         let files = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let folders: HashSet<Beneath> = files.iter().filter_map(|(_, path)| path.folder()).collect();
-        let synced = files.iter().try_for_each(|(file, path)| file.sync_all().map_err(failed("sync", path)));
+        let synced = files
+            .iter()
+            .try_for_each(|(file, path)| faults::point().and_then(|()| file.sync_all()).map_err(failed("sync", path)));
         let named = || folders.iter().try_for_each(|folder| folder.sync_folders().map_err(failed("sync", folder)));
         let result = synced.and_then(|()| named());
         if result.is_err() {

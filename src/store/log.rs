@@ -7,7 +7,7 @@
 use super::authentic::{self, LogKey};
 use super::layout::failed;
 use crate::domain::{Record, ThreadId};
-use crate::ports::{Beneath, StoreError};
+use crate::ports::{Beneath, StoreError, faults};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 
@@ -147,7 +147,7 @@ impl LogWriter {
         if there.is_ok_and(|length| length > self.end) {
             self.file.set_len(self.end).map_err(failed("mend", &self.path))?;
         }
-        if let Err(source) = self.file.write_all(&line) {
+        if let Err(source) = faults::point().and_then(|()| self.file.write_all(&line)) {
             // A full disk may have taken half of it.
             let _tried_again_with_the_next = self.file.set_len(self.end);
             return Err(failed("append to", &self.path)(source));
@@ -172,9 +172,13 @@ impl LogWriter {
     /// A function that waits until the log is on disk.
     #[must_use]
     pub fn sync(&self) -> Box<dyn FnOnce() -> Result<(), StoreError> + Send> {
-        let path = self.path.clone();
+        let (path, end) = (self.path.clone(), self.end);
         match self.file.try_clone() {
-            Ok(file) => Box::new(move || file.sync_data().map_err(failed("sync", &path))),
+            Ok(file) => Box::new(move || {
+                faults::point().and_then(|()| file.sync_data()).map_err(failed("sync", &path))?;
+                faults::log_synced(end);
+                Ok(())
+            }),
             Err(error) => Box::new(move || Err(failed("sync", &path)(error))),
         }
     }

@@ -7,7 +7,7 @@
 use super::layout::{Layout, private_folder};
 use crate::domain::ThreadId;
 use crate::domain::event::Process;
-use crate::ports::{StoreError, process};
+use crate::ports::{StoreError, faults, process};
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io::{self, Write};
@@ -40,6 +40,7 @@ pub(super) fn note(
         let note = Note { thread_id, boot: process::boot(), process };
         let write = || -> io::Result<()> {
             let folder = layout.processes();
+            faults::point()?;
             private_folder(&folder)?;
             let mut file = tempfile::NamedTempFile::new_in(&folder)?;
             file.write_all(&serde_json::to_vec(&note)?)?;

@@ -226,12 +226,8 @@ fn failed(doing: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> S
 /// Whether the file is no database, or one that cannot be read any more.
 fn is_broken(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    match error {
-        rusqlite::Error::SqliteFailure(failure, _) => matches!(failure.code, DatabaseCorrupt | NotADatabase),
-        // Another table of that name, or one without its columns.
-        rusqlite::Error::SqlInputError { .. } => true,
-        _ => false,
-    }
+    let of_another_form = matches!(error, rusqlite::Error::SqlInputError { .. });
+    of_another_form || matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
 }
 
 fn whole(number: u64) -> i64 {

@@ -15,7 +15,8 @@ use rustix::process::Signal;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::cell::Cell;
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 
 /// What must be undone.
@@ -149,9 +150,36 @@ fn send(tty: &Tty, command: &impl Command) -> io::Result<()> {
     (&*tty.output()).write_all(&bytes)
 }
 
+/// Writes a frame, unless the terminal was given back meanwhile: another thread may do that at any time.
+pub(super) fn write_frame(tty: &Tty, bytes: &[u8]) -> io::Result<()> {
+    let entered = ENTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    if entered.is_some() { (&*tty.output()).write_all(bytes) } else { Ok(()) }
+}
+
 /// Undoes what [`Guard::enter`] did, in reverse order. The second call does nothing.
 pub fn restore() {
-    let Some(entered) = ENTERED.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+    let entered = ENTERED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(entered) = entered {
+        give_back(&entered);
+    }
+}
+
+/// As [`restore`], and does not wait longer than a moment for a frame that a stopped terminal does not take.
+fn restore_soon() {
+    const MOMENT: Duration = Duration::from_millis(500);
+    const BETWEEN: Duration = Duration::from_millis(5);
+    let deadline = Instant::now() + MOMENT;
+    loop {
+        match ENTERED.try_lock() {
+            Ok(mut entered) => return entered.take().iter().for_each(give_back),
+            Err(TryLockError::Poisoned(_)) => return restore(),
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => std::thread::sleep(BETWEEN),
+            Err(TryLockError::WouldBlock) => return,
+        }
+    }
+}
+
+fn give_back(entered: &Entered) {
     let mut bytes = Vec::new();
     if entered.mouse {
         bytes.extend_from_slice(MOUSE_OFF.as_bytes());
@@ -194,7 +222,7 @@ pub fn restore_on_quit() -> io::Result<()> {
                 _ = abort.recv() => kinds[1].as_raw_value(),
             }
         });
-        restore();
+        restore_soon();
         std::process::exit(128 + number);
     };
     drop(std::thread::Builder::new().name("levain-signals".to_owned()).stack_size(128 << 10).spawn(wait)?);

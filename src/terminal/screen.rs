@@ -1,12 +1,13 @@
 //! Frames to the terminal: ratatui's difference, one write each.
 
 use super::backend::{FrameBackend, Gathered};
+use super::guard;
 use super::tty::Tty;
 use ratatui::style::Modifier;
 use ratatui::{Frame, Terminal};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::rc::Rc;
 
 const BEGIN: &[u8] = b"\x1b[?2026h";
@@ -54,7 +55,7 @@ impl Screen {
         } else {
             BEGIN.len()
         };
-        let written = (&*self.tty.output()).write_all(bytes.get(from..).unwrap_or_default());
+        let written = guard::write_frame(&self.tty, bytes.get(from..).unwrap_or_default());
         // The next frame is gathered behind its opening.
         bytes.truncate(BEGIN.len());
         bytes.shrink_to(1 << 16);

@@ -1,13 +1,15 @@
 //! Calls that wait for the person: shown one after the other, never exchanged for another under their hands.
 //!
-//! An answer by a single letter counts only when the call has been on the screen, with the keyboard on it, for a moment:
-//! a key that was on its way to something else approves nothing. What is typed before goes into the draft.
+//! An answer by a single letter counts only when the call has been on the screen to its end, with the keyboard on it, for a
+//! moment: a key that was on its way to something else approves nothing, and what was pushed out of sight is not approved
+//! unread. What is typed before goes into the draft. What of a call cannot be seen is written out.
 
 use super::geometry;
 use super::message::{Effect, Level};
 use super::model::{Link, Model, Sent};
 use crate::domain::Timestamp;
 use crate::domain::event::Approve;
+use crate::domain::letters::is_hidden_behind;
 use crate::worker::protocol::{Approval, Command};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -33,14 +35,24 @@ pub struct Panel {
     pub lines: Vec<PanelLine>,
     /// The first line shown.
     pub top: usize,
-    /// It was on the screen.
-    drawn: bool,
+    /// What of it was on the screen.
+    seen: Seen,
+    /// "Always" was asked for once; it counts the second time.
+    confirms: bool,
     /// The person gave it the keyboard although there is a draft.
     taken: bool,
     /// Since when it is on the screen and has the keyboard.
     ready_since: Option<Timestamp>,
     /// Whether the screen says that a letter answers.
     armed: bool,
+}
+
+/// What of a call was on the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Seen {
+    Not,
+    Begun,
+    ToItsEnd,
 }
 
 /// A line of a panel.
@@ -113,7 +125,16 @@ impl Panel {
                 argument("arguments", other, &mut lines);
             }
         }
-        Self { approval, lines, top: 0, drawn: false, taken: false, ready_since: None, armed: false }
+        Self {
+            approval,
+            lines,
+            top: 0,
+            seen: Seen::Not,
+            confirms: false,
+            taken: false,
+            ready_since: None,
+            armed: false,
+        }
     }
 
     /// Whose thread wants what, and what it needs for that.
@@ -147,10 +168,67 @@ fn argument(name: &str, value: &Value, lines: &mut Vec<PanelLine>) {
         }
     };
     heading(name, lines);
+    let mut empty = 0;
     for line in text.lines() {
+        if line.is_empty() {
+            empty += 1;
+            continue;
+        }
+        put_empty(&mut empty, lines);
         put(LineSort::Text, line, lines);
     }
+    put_empty(&mut empty, lines);
 }
+
+/// Adds empty lines: a few as they are, more as a count, so that nothing hides behind them.
+fn put_empty(empty: &mut usize, lines: &mut Vec<PanelLine>) {
+    const MOST: usize = 2;
+    let count = std::mem::take(empty);
+    if count > MOST {
+        lines.push(PanelLine { sort: LineSort::Place, text: format!("‹{count} empty lines›") });
+    } else {
+        lines.extend((0..count).map(|_| PanelLine { sort: LineSort::Text, text: String::new() }));
+    }
+}
+
+/// `line` with what cannot be seen written out: letters without a width, blanks of other kinds, long runs of blanks, and
+/// blanks at the end.
+fn seen(line: &str) -> String {
+    const MOST_BLANKS: usize = 16;
+    let mut shown = String::with_capacity(line.len());
+    let (mut blanks, mut before, mut begun) = (0, '\0', false);
+    for letter in line.chars() {
+        if letter == ' ' {
+            blanks += 1;
+            continue;
+        }
+        // What a line begins with is its indent, which shows where it ends.
+        let most = if begun { MOST_BLANKS } else { 4 * MOST_BLANKS };
+        if blanks > most {
+            shown.extend(["‹", &blanks.to_string(), " blanks›"]);
+        } else {
+            shown.extend(std::iter::repeat_n(' ', blanks));
+        }
+        (blanks, begun) = (0, true);
+        if letter == '\t' {
+            shown.push('\t');
+        } else if letter.is_whitespace() || letter == NO_DOT || is_hidden_behind(before, letter) {
+            shown.extend(["‹U+", &format!("{:04X}", u32::from(letter)), "›"]);
+        } else {
+            shown.push(letter);
+        }
+        before = letter;
+    }
+    match blanks {
+        0 => {}
+        1 => shown.push_str("‹blank›"),
+        more => shown.extend(["‹", &more.to_string(), " blanks›"]),
+    }
+    shown
+}
+
+/// The letter of braille without a dot, which looks like a blank and is none.
+const NO_DOT: char = '\u{2800}';
 
 fn difference(text: &str, lines: &mut Vec<PanelLine>) {
     for line in text.lines() {
@@ -167,7 +245,8 @@ fn difference(text: &str, lines: &mut Vec<PanelLine>) {
 /// Adds a line, in pieces where it is long, so that only what is on the screen is ever looked at. A piece ends behind a
 /// blank where there is one.
 fn put(sort: LineSort, line: &str, lines: &mut Vec<PanelLine>) {
-    let mut rest = line;
+    let line = &seen(line);
+    let mut rest = line.as_str();
     while let Some((end, _)) = rest.char_indices().nth(LINE) {
         let most = rest.get(..end).unwrap_or_default();
         let end = most.rfind(' ').map_or(end, |blank| blank + 1);
@@ -202,21 +281,40 @@ impl Model {
         (self.is_answering() && !self.is_armed()).then_some(Timestamp(since.0 + ARMING))
     }
 
-    /// The waiting call that has not been on the screen before and is there now, if a frame was drawn.
+    /// The waiting call that has not been on the screen before, or not to its end, and is there now, if a frame was drawn.
     #[must_use]
     pub fn approval_in_view(&self) -> Option<u64> {
-        let visible = super::geometry::regions(self).approval.height >= 3 && self.overlay.is_none();
-        self.approvals.shown().filter(|panel| visible && !panel.drawn).map(|panel| panel.approval.id)
+        let visible = geometry::regions(self).approval.height >= 3 && self.overlay.is_none();
+        let news = |panel: &&Panel| match panel.seen {
+            Seen::Not => true,
+            Seen::Begun => geometry::approval_ends(self),
+            Seen::ToItsEnd => false,
+        };
+        self.approvals.shown().filter(|_| visible).filter(news).map(|panel| panel.approval.id)
+    }
+
+    /// Whether the end of the waiting call has not been on the screen yet.
+    #[must_use]
+    pub fn approval_goes_on(&self) -> bool {
+        self.approvals.shown().is_some_and(|panel| panel.seen == Seen::Begun)
     }
 
     /// Whether the waiting call has been on the screen.
     pub(super) fn has_seen_call(&self) -> bool {
-        self.approvals.shown().is_some_and(|panel| panel.drawn)
+        self.approvals.shown().is_some_and(|panel| panel.seen > Seen::Not)
     }
 
     pub(super) fn approval_drawn(&mut self, id: u64) {
+        let ends = geometry::approval_ends(self);
         if let Some(panel) = self.approvals.queue.front_mut().filter(|panel| panel.approval.id == id) {
-            panel.drawn = true;
+            panel.seen = panel.seen.max(if ends { Seen::ToItsEnd } else { Seen::Begun });
+        }
+    }
+
+    /// All of the waiting call was read out.
+    pub(super) fn approval_told(&mut self, id: u64) {
+        if let Some(panel) = self.approvals.queue.front_mut().filter(|panel| panel.approval.id == id) {
+            panel.seen = Seen::ToItsEnd;
         }
     }
 
@@ -241,7 +339,7 @@ impl Model {
     pub(super) fn settle_approval(&mut self) {
         let (now, answering) = (self.now, self.is_answering());
         for (place, panel) in self.approvals.queue.iter_mut().enumerate() {
-            if place == 0 && panel.drawn && answering {
+            if place == 0 && panel.seen == Seen::ToItsEnd && answering {
                 panel.ready_since.get_or_insert(now);
             } else {
                 panel.ready_since = None;
@@ -277,11 +375,21 @@ impl Model {
             self.say(Level::Info, "no call waits for you");
             return Vec::new();
         };
-        if decision != Approve::Deny && !panel.drawn {
+        if decision != Approve::Deny && panel.seen == Seen::Not {
             self.say(Level::Warning, "the call that waits has not been on the screen yet");
             return Vec::new();
         }
+        if decision != Approve::Deny && panel.seen < Seen::ToItsEnd {
+            self.say(Level::Warning, "the call that waits goes on below: it is answered where its end was seen (end)");
+            return Vec::new();
+        }
         if self.link != Link::Connected {
+            return Vec::new();
+        }
+        if decision == Approve::Always && !panel.confirms {
+            let text = format!("the same again allows {} in this project for good", panel.approval.capability);
+            self.approvals.queue.iter_mut().take(1).for_each(|panel| panel.confirms = true);
+            self.say(Level::Warning, text);
             return Vec::new();
         }
         let (id, args_hash) = (panel.approval.id, panel.approval.args_hash.clone());
@@ -337,11 +445,30 @@ mod tests {
     }
 
     #[test]
+    fn s11_what_cannot_be_seen_is_written_out() {
+        for (text, shown) in [
+            ("ls -l", "ls -l"),
+            ("    let x", "    let x"),
+            ("ls  ", "ls‹2 blanks›"),
+            ("ls ", "ls‹blank›"),
+            (&format!("ls{}; rm -rf ~", " ".repeat(300)), "ls‹300 blanks›; rm -rf ~"),
+            ("a\u{a0}b\u{3000}c\u{2800}d\u{3164}e", "a‹U+00A0›b‹U+3000›c‹U+2800›d‹U+3164›e"),
+            ("a\u{200b}b\u{202e}c\u{e0041}d\u{7}", "a‹U+200B›b‹U+202E›c‹U+E0041›d‹U+0007›"),
+        ] {
+            assert_eq!(seen(text), shown, "{text:?}");
+        }
+        let hidden = format!("ls\n{}rm -rf ~", "\n".repeat(200));
+        let panel = panel(json!({ "command": hidden }), None);
+        let lines: Vec<_> = panel.lines.iter().map(|line| line.text.as_str()).collect();
+        assert_eq!(lines, ["command", "ls", "‹200 empty lines›", "rm -rf ~"]);
+    }
+
+    #[test]
     fn a_long_line_goes_on_behind_a_blank() {
         let text = "many short words, ".repeat(60);
         let panel = panel(json!({ "command": text }), None);
         let pieces: Vec<_> = panel.lines.iter().skip(1).map(|line| line.text.as_str()).collect();
-        assert!(pieces.len() > 2 && pieces.iter().all(|piece| piece.ends_with(' ')), "{pieces:?}");
-        assert_eq!(pieces.concat(), text);
+        assert!(pieces.len() > 2 && pieces.iter().rev().skip(1).all(|piece| piece.ends_with(' ')), "{pieces:?}");
+        assert_eq!(pieces.concat(), format!("{}‹blank›", text.trim_end()));
     }
 }

@@ -126,11 +126,34 @@ pub(super) fn approval_fits(model: &Model) -> bool {
     approval_wants(model, area.width, rows) <= rows
 }
 
+/// Whether the end of a waiting call is in view, from the line on that is at the top.
+pub(super) fn approval_ends(model: &Model) -> bool {
+    let Some(panel) = model.approvals.shown() else { return false };
+    let area = regions(model).approval;
+    if panel.top == 0 && approval_fits(model) {
+        return true;
+    }
+    let keys = if area.width < KEYS { 2 } else { 1 };
+    let room = match usize::from(area.height) {
+        // Without a frame one row is for the keys.
+        height @ 0..5 => height.saturating_sub(1),
+        // Two are the frame, and two say who wants what.
+        height => height.saturating_sub(2).saturating_sub(if height < 6 { 1 } else { keys + 2 }),
+    };
+    let width = usize::from(area.width.max(8)) - 6;
+    let mut rows = 0;
+    panel.lines.iter().skip(panel.top).all(|line| {
+        rows += row_ends(&line.text, width).len();
+        rows <= room.max(1)
+    })
+}
+
+/// The keys of a waiting call take a second row below this width.
+const KEYS: u16 = 80;
+
 /// Rows that would show a waiting call whole, as far as it takes no more than `most`.
 fn approval_wants(model: &Model, width: u16, most: usize) -> usize {
     const AROUND: usize = 4;
-    // The keys take a second row below this.
-    const KEYS: u16 = 80;
     let Some(panel) = model.approvals.shown() else { return 0 };
     let keys = usize::from(width < KEYS);
     // Inside the frame, and behind the indent of what is no name.

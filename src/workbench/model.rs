@@ -392,6 +392,9 @@ impl Model {
         if self.is_armed() {
             contexts.push(Context::Answering);
         }
+        if self.is_answering() && self.has_seen_call() {
+            contexts.push(Context::Waiting);
+        }
         if !self.approvals.is_empty() {
             contexts.push(Context::Approval);
         }

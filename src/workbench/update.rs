@@ -99,7 +99,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
             Vec::new()
         }
         Message::ApprovalTold { id } => {
-            model.approval_drawn(id);
+            model.approval_told(id);
             model.take_keyboard(true);
             Vec::new()
         }

@@ -2,6 +2,7 @@
 
 use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION};
 use super::socket::{self, LineReader, LineWriter, Share};
+use secrecy::{ExposeSecret, SecretString};
 use std::path::Path;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
@@ -12,6 +13,8 @@ use tokio::sync::mpsc;
 pub struct Client {
     sender: Sender,
     from_worker: mpsc::Receiver<FromWorker>,
+    /// What the worker was given when this process started it.
+    secret: Option<SecretString>,
 }
 
 /// The sending half of a client, which can be kept elsewhere.
@@ -59,6 +62,8 @@ pub enum ConnectError {
     NotThere(#[from] std::io::Error),
     #[error("{0}")]
     Refused(String),
+    #[error("the worker ended before it answered")]
+    Ended,
 }
 
 impl Sender {
@@ -81,7 +86,19 @@ impl Sender {
 
 impl Client {
     pub(super) fn new(to_worker: mpsc::Sender<Said>, from_worker: mpsc::Receiver<FromWorker>) -> Self {
-        Self { sender: Sender { to_worker }, from_worker }
+        Self { sender: Sender { to_worker }, from_worker, secret: None }
+    }
+
+    /// The same, of a worker that was started with `secret`: calls can be approved through it.
+    #[must_use]
+    pub fn with_secret(self, secret: Option<SecretString>) -> Self {
+        Self { secret, ..self }
+    }
+
+    /// Whether this client says with its hello that it may approve calls.
+    #[must_use]
+    pub fn may_approve(&self) -> bool {
+        self.secret.is_some()
     }
 
     /// Connects to the worker that listens at `path`.
@@ -138,14 +155,15 @@ impl Client {
     /// # Errors
     /// [`ConnectError::Refused`] with the worker's reason.
     pub async fn greet(&mut self, from_offset: u64) -> Result<(), ConnectError> {
-        let gone = |_gone: Gone| ConnectError::Refused("the worker ended before it answered".into());
-        self.sender.send(ToWorker::Hello { version: VERSION }).await.map_err(gone)?;
+        let gone = |_gone: Gone| ConnectError::Ended;
+        let secret = self.secret.as_ref().map(|secret| secret.expose_secret().to_owned());
+        self.sender.send(ToWorker::Hello { version: VERSION, secret }).await.map_err(gone)?;
         self.sender.send(ToWorker::Subscribe { from_offset }).await.map_err(gone)?;
         match self.from_worker.recv().await {
             Some(FromWorker::Hello { .. }) => Ok(()),
             Some(FromWorker::Refused { reason }) => Err(ConnectError::Refused(reason)),
             Some(other) => Err(ConnectError::Refused(format!("the worker answered hello with {other:?}"))),
-            None => Err(ConnectError::Refused("the worker ended before it answered".into())),
+            None => Err(ConnectError::Ended),
         }
     }
 

@@ -15,6 +15,7 @@ use crate::ports::{Approvals, Clock, StoreError, ToolRunner};
 use crate::store::recover::{self, Replay};
 use crate::store::thread::{Opened, Summarise, Summary};
 use crate::store::{FileStore, Layout, processes};
+use secrecy::SecretString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,6 +45,10 @@ pub struct Hosting {
     pub idle: Duration,
     /// The same after the last client vanished without a word.
     pub orphaned: Duration,
+    /// The same where the thread waits for a person's word on a call: the question stands when it is opened again.
+    pub unanswered: Duration,
+    /// What a client has to say to approve calls; without it nobody may over the socket.
+    pub secret: Option<SecretString>,
 }
 
 /// Why a thread could not be hosted.
@@ -80,11 +85,9 @@ pub const REPLAY: Replay = Replay {
 
 /// How a thread stands after everything in its log.
 const SUMMARISE: Summarise = |id, records| {
-    let (directive, kind, model, limits, inputs) = records.iter().find_map(|record| match &record.event {
-        Event::ThreadStarted { directive, kind, model, limits, inputs, .. } => {
-            Some((directive.clone(), *kind, model.clone(), *limits, inputs.clone()))
-        }
-        _ => None,
+    let (directive, kind, model, limits, inputs) = records.iter().find_map(|record| {
+        let Event::ThreadStarted { directive, kind, model, limits, inputs, .. } = &record.event else { return None };
+        Some((directive.clone(), *kind, model.clone(), *limits, inputs.clone()))
     })?;
     let mut thread = Thread::new(id.clone(), &directive, kind, model.clone(), limits);
     for record in records {
@@ -138,7 +141,8 @@ pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
     let rules = hosting.rules.clone().map(|rules| Rules { asks: hosting.planner.asks(), ..rules });
     opening.extend(rules.filter(|rules| *thread.rules != *rules).map(|rules| Event::RulesSet { rules }));
 
-    let hub = Hub::new(thread_id.clone(), layout.log(thread_id)?, store.log_end(), hosting.outside.bounds().clients);
+    let most_clients = hosting.outside.bounds().clients;
+    let hub = Hub::new(thread_id.clone(), layout.log(thread_id)?, store.log_end(), hosting.secret, most_clients);
     let settings = Settings {
         store: Box::new(store),
         outside: hosting.outside,
@@ -153,7 +157,8 @@ pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
     let local = tokio::spawn(driver.run(opening));
     let mut tasks = vec![tokio::spawn(hub.clone().listen(listener, handle.clone()))];
     if kind == ThreadKind::Interactive {
-        tasks.push(tokio::spawn(end_when_idle(hub.clone(), handle.clone(), hosting.idle, hosting.orphaned)));
+        let patience = Patience { idle: hosting.idle, orphaned: hosting.orphaned, unanswered: hosting.unanswered };
+        tasks.push(tokio::spawn(end_when_idle(hub.clone(), handle.clone(), patience)));
     }
     Ok(Hosted { hub, handle, socket: path, driver: local, tasks })
 }
@@ -246,17 +251,32 @@ fn listen(path: &Path) -> std::io::Result<UnixListener> {
     Ok(listener)
 }
 
+/// How long a worker without clients is kept.
+#[derive(Clone, Copy, Debug)]
+struct Patience {
+    idle: Duration,
+    orphaned: Duration,
+    unanswered: Duration,
+}
+
 /// Ends the worker once nothing is to be done and nobody looks.
-async fn end_when_idle(hub: Hub, handle: Handle, idle: Duration, orphaned: Duration) {
+async fn end_when_idle(hub: Hub, handle: Handle, patience: Patience) {
     let (mut presence, mut state) = (hub.presence(), hub.state());
     loop {
         let present: Presence = *presence.borrow_and_update();
-        let rests = state.borrow_and_update().as_ref().is_some_and(is_at_rest);
-        let patience = if present.orderly { idle } else { orphaned };
+        let (rests, asks) = state
+            .borrow_and_update()
+            .as_ref()
+            .map_or((false, false), |state| (is_at_rest(state), state.waiting == Some(Waiting::Approval)));
+        let wait = match present.orderly {
+            _ if asks => patience.unanswered,
+            true => patience.idle,
+            false => patience.orphaned,
+        };
         tokio::select! {
             changed = presence.changed() => if changed.is_err() { return },
             changed = state.changed() => if changed.is_err() { return },
-            () = tokio::time::sleep(patience), if rests && present.clients == 0 => {
+            () = tokio::time::sleep(wait), if (rests || asks) && present.clients == 0 => {
                 handle.leave(EndReason::Idle).await;
                 return;
             }

@@ -6,7 +6,8 @@
 
 use super::client::{Client, ConnectError};
 use super::host::socket_path;
-use crate::domain::ThreadId;
+use super::protocol::Command;
+use crate::domain::{ContentHash, ThreadId};
 use crate::store::Layout;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::process::Command;
+use tokio::process;
 
 /// A worker that has said nothing by then is given up.
 const START_WITHIN: Duration = Duration::from_secs(15);
@@ -40,6 +41,8 @@ pub enum LaunchError {
     Failed(String),
     #[error(transparent)]
     Connect(#[from] ConnectError),
+    #[error("another screen runs this thread; its calls are approved there")]
+    Elsewhere,
 }
 
 /// Starts and finds workers.
@@ -57,13 +60,30 @@ pub struct Launcher {
     pub secrets: SecretString,
 }
 
+/// Something nobody guesses.
+fn secret() -> Result<SecretString, LaunchError> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|error| std::io::Error::other(error.to_string()))?;
+    Ok(ContentHash::of(&bytes).as_str().into())
+}
+
 impl Launcher {
     /// Connects to the worker of a thread, if one runs.
     ///
     /// # Errors
     /// [`ConnectError`].
     pub async fn find(&self, id: &ThreadId, from_offset: u64) -> Result<Client, ConnectError> {
-        let mut client = Client::connect(&socket_path(&self.runtime, &self.layout, id)).await?;
+        self.find_with(id, from_offset, None).await
+    }
+
+    async fn find_with(
+        &self,
+        id: &ThreadId,
+        from_offset: u64,
+        secret: Option<SecretString>,
+    ) -> Result<Client, ConnectError> {
+        let client = Client::connect(&socket_path(&self.runtime, &self.layout, id)).await?;
+        let mut client = client.with_secret(secret);
         client.greet(from_offset).await?;
         Ok(client)
     }
@@ -74,14 +94,17 @@ impl Launcher {
     /// [`LaunchError`].
     pub async fn reach(&self, id: &ThreadId, from_offset: u64) -> Result<Client, LaunchError> {
         const TRIES: u32 = 40;
+        let mut known = None;
         for attempt in 0..TRIES {
-            match self.find(id, from_offset).await {
+            match self.find_with(id, from_offset, known.clone()).await {
                 Ok(client) => return Ok(client),
                 Err(ConnectError::Refused(reason)) => return Err(LaunchError::Failed(reason)),
-                Err(ConnectError::NotThere(_)) => {}
+                // It may have been dying when it was connected to.
+                Err(ConnectError::NotThere(_) | ConnectError::Ended) => {}
             }
-            match self.start(id).await? {
-                FirstLine::Ready(_) => {}
+            let secret = secret()?;
+            match self.start(id, &secret).await? {
+                FirstLine::Ready(_) => known = Some(secret),
                 // It is about to listen, or to end: look again.
                 FirstLine::Busy => tokio::time::sleep(Duration::from_millis(5 * u64::from(attempt + 1))).await,
                 FirstLine::Failed(reason) => return Err(LaunchError::Failed(reason)),
@@ -90,9 +113,26 @@ impl Launcher {
         Err(LaunchError::Failed("another process holds the thread but does not listen".into()))
     }
 
-    async fn start(&self, id: &ThreadId) -> Result<FirstLine, LaunchError> {
+    /// Has the thread run by a worker that this process starts, so that calls can be approved from here: the one that runs
+    /// it now ends in order first. To be asked for only while the thread waits.
+    ///
+    /// # Errors
+    /// [`LaunchError`].
+    pub async fn take_over(&self, from: &mut Client, id: &ThreadId, from_offset: u64) -> Result<Client, LaunchError> {
+        const PATIENCE: Duration = Duration::from_secs(5);
+        let ends = async {
+            if from.sender().command(0, Command::Shutdown).await.is_ok() {
+                while from.next().await.is_some() {}
+            }
+        };
+        let _ended = tokio::time::timeout(PATIENCE, ends).await;
+        let client = self.reach(id, from_offset).await?;
+        if client.may_approve() { Ok(client) } else { Err(LaunchError::Elsewhere) }
+    }
+
+    async fn start(&self, id: &ThreadId, secret: &SecretString) -> Result<FirstLine, LaunchError> {
         let log = self.layout.thread(id).worker_log().open_append()?;
-        let mut child = Command::new(&self.program)
+        let mut child = process::Command::new(&self.program)
             .arg("worker")
             .arg("--project")
             .arg(self.layout.project())
@@ -107,7 +147,8 @@ impl Launcher {
             .spawn()?;
         if let Some(mut input) = child.stdin.take() {
             // A worker that has ended already says why on its output.
-            let _gone = input.write_all(format!("{}\n", self.secrets.expose_secret()).as_bytes()).await;
+            let lines = format!("{}\n{}\n", self.secrets.expose_secret(), secret.expose_secret());
+            let _gone = input.write_all(lines.as_bytes()).await;
         }
         let Some(output) = child.stdout.take() else { return Err(LaunchError::Failed("no output".into())) };
         let mut line = String::new();

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::domain::command::{Approval, Command, QueuedPrompt, State};
 
 /// Raised whenever a message changes its meaning. Both sides refuse another version in words.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The longest message of a client, in bytes of its line. A longer one is refused before it is sent.
 pub const LONGEST_COMMAND: usize = 16 << 20;
@@ -22,6 +22,10 @@ pub const LONGEST_COMMAND: usize = 16 << 20;
 pub enum ToWorker {
     Hello {
         version: u32,
+        /// What the worker was given by the one who started it. Only who knows it may approve calls: a command that a tool
+        /// runs can reach the socket as well.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        secret: Option<String>,
     },
     /// Log events from this byte offset on, then live ones. Offset 0 is the whole log.
     Subscribe {

@@ -8,12 +8,13 @@
 
 use super::client::{Resubscriber, Said};
 use super::outbox::{LARGE, Note, Outbox, Taken, is_large};
-use super::protocol::{FromWorker, LONGEST_COMMAND, ToWorker, VERSION};
+use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION};
 use super::socket::{self, LineReader, LineWriter, Share};
 use crate::domain::event::Delta;
-use crate::domain::{CallId, Event, Record, State, ThreadId};
+use crate::domain::{CallId, ContentHash, Event, Record, State, ThreadId};
 use crate::engine::driver::{Audience, Handle};
 use crate::store::log::{self, ThreadLog};
+use secrecy::{ExposeSecret, SecretString};
 use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,6 +48,10 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// One that takes nothing of a message that cannot be gone on with later is gone.
 const STALLED: Duration = Duration::from_secs(20);
 
+/// What a client is told that may not approve calls.
+const NOT_APPROVED: &str =
+    "nothing was allowed: only the screen that started this thread's worker may approve its calls";
+
 /// Who listens to a thread.
 #[derive(Clone, Debug)]
 pub struct Hub {
@@ -57,6 +62,8 @@ pub struct Hub {
 struct Shared {
     thread_id: ThreadId,
     log: ThreadLog,
+    /// What a client has to say to approve calls; without it nobody may over the socket.
+    secret: Option<SecretString>,
     presence: watch::Sender<Presence>,
     state: watch::Sender<Option<State>>,
     live: Mutex<Live>,
@@ -96,13 +103,14 @@ struct Live {
 impl Hub {
     /// A hub for the thread whose log is `log` and ends at `end`.
     #[must_use]
-    pub fn new(thread_id: ThreadId, log: ThreadLog, end: u64, most_clients: usize) -> Self {
+    pub fn new(thread_id: ThreadId, log: ThreadLog, end: u64, secret: Option<SecretString>, most_clients: usize) -> Self {
         let live = Mutex::new(Live { end, ..Live::default() });
         let (presence, _) = watch::channel(Presence::default());
         let (state, _) = watch::channel(None);
         let shared = Shared {
             thread_id,
             log,
+            secret,
             presence,
             state,
             live,
@@ -200,7 +208,7 @@ impl Hub {
                 }
             }
         });
-        self.serve(messages, outbox.clone(), handle).await;
+        self.serve(messages, outbox.clone(), handle, false).await;
         read.abort();
         outbox.close();
         // What is queued goes out, unless the client no longer reads.
@@ -295,7 +303,7 @@ impl Hub {
         let resubscriber = Resubscriber::of(&to_worker);
         let (hub, drain) = (self.clone(), outbox.clone());
         drop(tokio::spawn(async move {
-            hub.serve(messages, outbox.clone(), handle).await;
+            hub.serve(messages, outbox.clone(), handle, true).await;
             outbox.close();
         }));
         let hub = self.clone();
@@ -327,15 +335,23 @@ impl Hub {
         super::client::Client::new(to_worker, from_worker)
     }
 
-    /// Talks with one client until it leaves.
-    async fn serve(&self, mut messages: mpsc::Receiver<Said>, outbox: Outbox, handle: Handle) {
+    /// Whether a client that says `secret` was told it by whoever started this worker. Compared by hash, so that time tells
+    /// nothing of it.
+    fn knows(&self, secret: Option<&str>) -> bool {
+        let hash = |text: &str| ContentHash::of(text.as_bytes());
+        let own = self.shared.secret.as_ref().map(|own| hash(own.expose_secret()));
+        own.is_some() && own == secret.map(hash)
+    }
+
+    /// Talks with one client until it leaves. One of `this_process` needs no secret.
+    async fn serve(&self, mut messages: mpsc::Receiver<Said>, outbox: Outbox, handle: Handle, this_process: bool) {
         let Ok(first) = timeout(HELLO_WITHIN, messages.recv()).await else {
             outbox.push(FromWorker::Refused { reason: "nothing was said".into() });
             return;
         };
-        match first.map(|said| said.message) {
-            Some(ToWorker::Hello { version: VERSION }) => {}
-            Some(ToWorker::Hello { version }) => {
+        let may_approve = match first.map(|said| said.message) {
+            Some(ToWorker::Hello { version: VERSION, secret }) => this_process || self.knows(secret.as_deref()),
+            Some(ToWorker::Hello { version, .. }) => {
                 let reason = format!(
                     "this thread is run by levain {} (protocol {VERSION}), the client speaks protocol {version}; \
                      use the same version for both",
@@ -349,7 +365,7 @@ impl Hub {
                 return;
             }
             None => return,
-        }
+        };
         let most = self.shared.most_clients;
         let enters = self.shared.presence.send_if_modified(|presence| {
             let enters = presence.clients < most;
@@ -377,6 +393,9 @@ impl Hub {
                 ToWorker::Subscribe { from_offset } => {
                     self.leave(client.take());
                     client = self.subscribe(from_offset, &outbox).await;
+                }
+                ToWorker::Command { id, command: Command::Approve { .. } } if !may_approve => {
+                    outbox.push(FromWorker::Error { id, message: NOT_APPROVED.to_owned() });
                 }
                 ToWorker::Command { id, command } => {
                     // Commands are taken one after another; the driver answers as soon as it has recorded them.
@@ -587,7 +606,7 @@ mod tests {
         let id = ThreadId::new("chat", 1);
         let folder = tempfile::tempdir().unwrap();
         let empty = crate::store::Layout::new(folder.path(), folder.path());
-        let hub = Hub::new(id.clone(), empty.log(&id).unwrap(), 0, 4);
+        let hub = Hub::new(id.clone(), empty.log(&id).unwrap(), 0, None, 4);
         let (tool, shell) = (CallId("call".into()), CallId("shell-1".into()));
         for (call, text) in [(&tool, "a"), (&shell, "b"), (&tool, "c")] {
             hub.tool_said(call, text.into());

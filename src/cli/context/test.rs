@@ -10,11 +10,10 @@ use crate::cli::text::several;
 use crate::context::diff::{Difference, Side, difference};
 use crate::context::words::{kind, origin};
 use crate::domain::{Decision, Layer, Message, ModelRef};
+use crate::ports::Beneath;
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Debug, Args)]
@@ -113,26 +112,25 @@ pub(super) fn run(common: &Common, arguments: &TestArguments) -> Result<ExitCode
     Ok(if wrong > 0 { ExitCode::from(code::ERROR) } else { ExitCode::SUCCESS })
 }
 
-fn snapshot_path(case: &Path) -> PathBuf {
-    case.with_extension("snapshot.json")
+fn snapshot_file(case: &Beneath) -> Beneath {
+    case.with_ending("snapshot.json")
 }
 
-fn outcome(setup: &Setup, path: &Path, update: bool) -> Result<Outcome, String> {
+/// The largest snapshot that is read, in bytes.
+const LARGEST: u64 = 64 << 20;
+
+fn outcome(setup: &Setup, path: &Beneath, update: bool) -> Result<Outcome, String> {
     let (model, assembly) = Case::read(path)?.assembled(setup)?;
     let new = Side::from(&assembly);
-    let kept = snapshot_path(path);
-    let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", kept.display());
+    let kept = snapshot_file(path);
+    let unreadable = |error: &dyn std::fmt::Display| format!("{}: {error}", kept.path().display());
     if update {
-        fs::write(&kept, written_out(setup, model, new).map_err(|error| unreadable(&error))?)
-            .map_err(|error| unreadable(&error))?;
+        let text = written_out(setup, model, new).map_err(|error| unreadable(&error))?;
+        kept.replace_shared(text.as_bytes()).map_err(|error| unreadable(&error))?;
         return Ok(Outcome::Updated);
     }
-    let text = match fs::read_to_string(&kept) {
-        Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Outcome::New),
-        Err(error) => return Err(unreadable(&error)),
-    };
-    let old: Snapshot = serde_json::from_str(&text).map_err(|error| unreadable(&error))?;
+    let Some(bytes) = kept.read(LARGEST).map_err(|error| unreadable(&error))? else { return Ok(Outcome::New) };
+    let old: Snapshot = serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))?;
     if old.schema != SCHEMA {
         return Err(unreadable(&format!("is of the form {}, and this levain knows {SCHEMA}", old.schema)));
     }

@@ -75,7 +75,9 @@ impl<A: Audience> Driver<A> {
             News::Became(..) => {}
             News::Ended(outcome) => {
                 let process = self.shell.take().and_then(|shell| shell.process);
-                process.iter().for_each(|process| self.settings.store.forget_process(process));
+                if let Some(process) = process {
+                    self.settings.store.forget_process(&process);
+                }
                 let outcome = self.short(outcome);
                 self.emit(Event::ShellEnded { call_id, output: outcome.output, error: outcome.error }).await;
             }

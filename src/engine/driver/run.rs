@@ -295,7 +295,8 @@ impl<A: Audience> Driver<A> {
 
     /// Ends in order: running work is cancelled and its partial answer kept.
     async fn leave(&mut self, reason: EndReason) {
-        if self.thread.is_working() && self.ended.is_none() {
+        // Where a person is asked about a call nothing runs: the question stands when the thread is opened again.
+        if self.thread.is_working() && self.thread.approval().is_none() && self.ended.is_none() {
             self.emit(Event::CancelRequested { scope: crate::domain::event::CancelScope::Turn }).await;
         }
         if self.ended.is_none() {
@@ -320,7 +321,9 @@ impl<A: Audience> Driver<A> {
 
     fn stop_tool(&mut self) {
         if let Some(tool) = self.tool.take() {
-            tool.process.iter().for_each(|process| self.settings.store.forget_process(process));
+            if let Some(process) = &tool.process {
+                self.settings.store.forget_process(process);
+            }
             self.cut = Cut::of(tool);
         }
     }

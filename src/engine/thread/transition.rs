@@ -243,6 +243,10 @@ fn go_on(thread: &mut Thread) -> Vec<Effect> {
     if let Some((phase, _)) = thread.before_room.take() {
         thread.phase = phase;
     }
+    if matches!(&thread.phase, Phase::Tools { asked: Some(_), stopping: None, .. }) {
+        // The call was not begun, so nothing was interrupted: the person is still asked.
+        return Vec::new();
+    }
     match std::mem::replace(&mut thread.phase, Phase::Idle) {
         Phase::Tools { pending, results, .. } => {
             let effects = pending.iter().map(|call| Effect::Emit(Event::interrupted(&call.call_id))).collect();

@@ -3,6 +3,7 @@
 //! `config/keys/signing/private_key.pem` (0600) and `public_key.pem` below a space's `.ai`; trusted keys are
 //! `config/keys/trusted/<fingerprint>.toml` in any space.
 
+use crate::items::regular;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
 use ed25519_dalek::pkcs8::{DecodePrivateKey, DecodePublicKey, EncodePrivateKey, EncodePublicKey};
 use ed25519_dalek::{Signer, VerifyingKey};
@@ -11,6 +12,9 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+/// More than this, in bytes, is no key.
+const LONGEST: u64 = 64 << 10;
 
 /// A key that cannot be used, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -95,8 +99,11 @@ impl SigningKey {
     }
 
     fn read(path: &Path) -> Result<Self, KeyError> {
-        let pem =
-            fs::read_to_string(path).map_err(|source| KeyError::Io { doing: "read", path: path.to_owned(), source })?;
+        let pem = regular::read_text(path, LONGEST).map_err(|source| KeyError::Io {
+            doing: "read",
+            path: path.to_owned(),
+            source,
+        })?;
         let key = ed25519_dalek::SigningKey::from_pkcs8_pem(&pem)
             .map_err(|error| KeyError::Malformed { path: path.to_owned(), detail: error.to_string() })?;
         Self::from_dalek(key, path)
@@ -155,8 +162,11 @@ impl SigningKey {
 /// # Errors
 /// [`KeyError::Io`], [`KeyError::Malformed`].
 pub fn read_public(path: &Path) -> Result<String, KeyError> {
-    let text =
-        fs::read_to_string(path).map_err(|source| KeyError::Io { doing: "read", path: path.to_owned(), source })?;
+    let text = regular::read_text(path, LONGEST).map_err(|source| KeyError::Io {
+        doing: "read",
+        path: path.to_owned(),
+        source,
+    })?;
     let bad = |detail: String| KeyError::Malformed { path: path.to_owned(), detail };
     let pem = match toml::from_str::<TrustedFile>(&text) {
         Ok(file) => file.public_key.pem,
@@ -247,8 +257,11 @@ impl TrustStore {
 
 fn read_trusted(path: &Path) -> Result<TrustedKey, KeyError> {
     let bad = |detail: String| KeyError::Malformed { path: path.to_owned(), detail };
-    let text =
-        fs::read_to_string(path).map_err(|source| KeyError::Io { doing: "read", path: path.to_owned(), source })?;
+    let text = regular::read_text(path, LONGEST).map_err(|source| KeyError::Io {
+        doing: "read",
+        path: path.to_owned(),
+        source,
+    })?;
     let file: TrustedFile = toml::from_str(&text).map_err(|error| bad(error.to_string()))?;
     // What the file calls itself proves nothing.
     let real = fingerprint(&file.public_key.pem);

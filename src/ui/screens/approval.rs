@@ -100,7 +100,7 @@ fn more(lines: usize, area: Area, canvas: &mut Canvas<'_>) {
 fn keys(model: &Model) -> Vec<(String, &'static str)> {
     let (contexts, commands): (&[Context], &[(CommandId, &'static str)]) = if model.is_armed() {
         (
-            &[Context::Answering, Context::Approval],
+            &[Context::Answering, Context::Waiting, Context::Approval],
             &[
                 (CommandId::ApprovalOnce, "allow once"),
                 (CommandId::ApprovalDeny, "deny"),
@@ -113,12 +113,18 @@ fn keys(model: &Model) -> Vec<(String, &'static str)> {
         (&[Context::Approval], &[(CommandId::ApprovalTake, "answer"), (CommandId::ApprovalDeny, "deny")])
     };
     let commands = if model.is_answering() && !model.is_armed() { &commands[1..] } else { commands };
+    let goes_on = model.is_answering() && model.approval_goes_on();
     let key = |command: CommandId| model.keymap.key_for(command, contexts).map(|key| key.to_string());
     let mut keys: Vec<_> = commands.iter().filter_map(|(command, word)| Some((key(*command)?, *word))).collect();
+    if goes_on {
+        let scroll = |command| model.keymap.key_for(command, &[Context::Waiting]).map(|key| key.to_string());
+        keys.extend(scroll(CommandId::ListPageDown).map(|key| (key, "read on")));
+        keys.extend(scroll(CommandId::ListLast).map(|key| (key, "to its end")));
+    }
     if !model.is_answering() {
         keys.push((String::new(), "your draft has the keyboard"));
     } else if !model.is_armed() {
-        keys.push((String::new(), "read it first"));
+        keys.push((String::new(), if goes_on { "read to its end first" } else { "read it first" }));
     }
     keys
 }

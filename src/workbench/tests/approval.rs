@@ -48,7 +48,7 @@ fn a_call_that_was_seen_is_allowed_by_a_letter() {
     for (key, decision) in [
         ("y", Approve::Once),
         ("t", Approve::Thread),
-        ("a", Approve::Always),
+        ("a a", Approve::Always),
         ("n", Approve::Deny),
         ("esc", Approve::Deny),
     ] {
@@ -60,6 +60,42 @@ fn a_call_that_was_seen_is_allowed_by_a_letter() {
         asking(&mut session, &[(1, "ls")]);
         assert!(session.model.approvals.is_empty(), "it is not shown again before the worker has heard");
     }
+}
+
+#[test]
+fn s11_a_call_is_allowed_where_its_end_was_seen() {
+    let long: Vec<String> = (0..60).map(|line| format!("echo {line}")).collect();
+    let long = long.join("\n") + "\nrm -rf ~";
+    for keys in ["end", "pagedown pagedown pagedown pagedown pagedown pagedown pagedown pagedown pagedown"] {
+        let mut session = connected();
+        asking(&mut session, &[(1, &long)]);
+        session.drawn(600).keys("y").drawn(600);
+        assert_eq!((session.answers(), session.model.composer.text().as_str()), (vec![], "y"), "its end was not seen");
+        session.keys("backspace").drawn(600);
+        assert!(session.model.approval_goes_on() && !session.model.is_armed());
+        for key in keys.split(' ') {
+            session.keys(key).drawn(10);
+        }
+        assert!(!session.model.approval_goes_on(), "{keys}");
+        session.drawn(600).keys("y");
+        assert_eq!(session.answers(), [(1, Approve::Once)]);
+    }
+    // Nobody has to read what they do not want.
+    let mut session = connected();
+    asking(&mut session, &[(1, &long)]);
+    session.drawn(600).keys("esc");
+    assert_eq!(session.answers(), [(1, Approve::Deny)]);
+}
+
+#[test]
+fn s10_always_is_said_twice() {
+    let mut session = connected();
+    asking(&mut session, &[(1, "ls")]);
+    session.drawn(600).keys("a");
+    assert_eq!(session.answers(), []);
+    assert!(session.model.notice().is_some_and(|notice| notice.text.contains("for good")));
+    session.keys("a");
+    assert_eq!(session.answers(), [(1, Approve::Always)]);
 }
 
 #[test]
