@@ -155,7 +155,7 @@ impl Link {
         ready.send_replace(Some(sender.clone()));
         self.tell(Message::Connected { thread_id: self.thread_id.clone() }).await;
         let expected = loop {
-            match self.pass_on(&mut client, &sender, &mut asked).await {
+            match self.pass_on(&mut client, &mut asked).await {
                 Passed::Ended { expected } => break expected || self.leaving.load(Ordering::Relaxed),
                 Passed::Approve(id, command) => {
                     let offset = self.offset.load(Ordering::Relaxed);
@@ -195,7 +195,6 @@ impl Link {
     async fn pass_on(
         &self,
         client: &mut Client,
-        sender: &Sender,
         asked: &mut mpsc::Receiver<(u64, Command)>,
     ) -> Passed {
         let mut expected = false;
@@ -211,13 +210,9 @@ impl Link {
                 FromWorker::Event { next_offset, .. } => {
                     self.offset.store(*next_offset, Ordering::Relaxed);
                 }
-                FromWorker::Lagged { from_offset } => {
-                    if sender.send(ToWorker::Subscribe { from_offset: *from_offset }).await.is_err() {
-                        return Passed::Ended { expected };
-                    }
-                }
                 FromWorker::Bye { .. } => expected = true,
                 FromWorker::Hello { .. }
+                | FromWorker::Lagged { .. }
                 | FromWorker::Refused { .. }
                 | FromWorker::Ack { .. }
                 | FromWorker::Error { .. }

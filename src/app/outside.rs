@@ -1,6 +1,6 @@
 //! Providers and prices behind the driver's port.
 
-use crate::domain::{ModelRef, Money, Tokens, Usage};
+use crate::domain::{Bounds, ModelRef, Money, Tokens, Usage};
 use crate::engine::driver::Outside;
 use crate::ports::{CallRequest, Provider};
 use crate::providers::preview::Form;
@@ -14,12 +14,19 @@ use std::sync::Arc;
 pub struct Models {
     pub(super) providers: Providers,
     pub(super) catalog: Arc<Catalog>,
+    bounds: Bounds,
 }
 
 impl Models {
     #[must_use]
     pub fn new(providers: Providers, catalog: Catalog) -> Self {
-        Self { providers, catalog: Arc::new(catalog) }
+        Self { providers, catalog: Arc::new(catalog), bounds: Bounds::default() }
+    }
+
+    /// The same with bounds of a person's own.
+    #[must_use]
+    pub fn within(self, bounds: Bounds) -> Self {
+        Self { bounds, ..self }
     }
 
     /// What a new thread uses when nobody chose.
@@ -69,6 +76,10 @@ impl Models {
 }
 
 impl Outside for Models {
+    fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
     fn provider(&self, model: &ModelRef) -> Result<Arc<dyn Provider>, String> {
         self.providers.provider(model).map_err(|error| error.to_string())
     }

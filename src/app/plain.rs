@@ -7,11 +7,12 @@ use super::reload::keymap;
 use super::run::{AppError, Opening, options};
 use super::theme::ThemeSource;
 use super::{Setup, Shutdown};
+use crate::domain::Bounds;
 use crate::ports::{Clock, SystemClock};
 use crate::ui::{ColourDepth, Narrator, Painter, Theme, as_lines, rests};
 use crate::workbench::{self, Effect, Level, Message, Model};
 use rustix::process::Signal;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,6 +79,7 @@ pub async fn run_plain(setup: Arc<Setup>, opening: Opening) -> Result<ExitCode, 
                 if number == Signal::INT.as_raw() && plain.model.is_working() {
                     plain.update(Message::Interrupt)?;
                 } else {
+                    shutdown.leave();
                     code = ExitCode::from(u8::try_from(128 + number).unwrap_or(1));
                     break;
                 }
@@ -153,13 +155,14 @@ fn print(text: &str) -> io::Result<()> {
     output.flush()
 }
 
-/// Lines of standard input, read by a thread that may stay behind: reading cannot be interrupted.
+/// Lines of standard input, read by a thread that may stay behind: reading cannot be interrupted. Of a line that is longer
+/// than anything that could be said there is enough to tell.
 #[must_use]
 pub fn read_lines() -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel(16);
     let read = move || {
-        for line in io::stdin().lock().lines() {
-            let Ok(line) = line else { return };
+        let mut input = io::stdin().lock();
+        while let Ok(Some(line)) = read_line(&mut input, Bounds::MOST.prompt) {
             if sender.blocking_send(line).is_err() {
                 return;
             }
@@ -167,4 +170,38 @@ pub fn read_lines() -> mpsc::Receiver<String> {
     };
     drop(std::thread::Builder::new().name("lines".into()).spawn(read));
     receiver
+}
+
+/// A line without its end, and of a longer one than `most` bytes the beginning.
+fn read_line(input: &mut impl BufRead, most: usize) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    input.by_ref().take(most as u64 + 1).read_until(b'\n', &mut line)?;
+    if line.is_empty() {
+        return Ok(None);
+    }
+    if line.last() == Some(&b'\n') {
+        line.pop();
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+    } else if line.len() > most {
+        input.skip_until(b'\n')?;
+        let letters = String::from_utf8_lossy(&line).into_owned();
+        return Ok(Some(letters));
+    }
+    String::from_utf8(line).map(Some).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s16_a_line_without_end_is_not_kept() {
+        let mut input = io::Cursor::new(format!("one\r\n{}\ntwo\nthree", "x".repeat(1_000)));
+        let mut next = || read_line(&mut input, 10).unwrap();
+        assert_eq!(next().as_deref(), Some("one"));
+        assert_eq!(next().map(|line| line.len()), Some(11), "enough to be refused");
+        assert_eq!((next().as_deref(), next().as_deref(), next()), (Some("two"), Some("three"), None));
+    }
 }

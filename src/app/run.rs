@@ -155,6 +155,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
         tokio::select! {
             biased; // top to bottom: leave, listen, draw, work
             number = shutdown.signalled() => {
+                shutdown.leave();
                 code = ExitCode::from(u8::try_from(128 + number).unwrap_or(1));
                 break;
             }

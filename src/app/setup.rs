@@ -114,7 +114,7 @@ impl Setup {
         if let Some(tokens) = cascade.get("agent.max_output_tokens").and_then(|node| node.value().as_u64()) {
             catalog = catalog.with_usual_max_output(tokens.max(1));
         }
-        let models = Models::new(providers, catalog);
+        let models = Models::new(providers, catalog).within(config.bounds);
         let layout = Layout::new(&project.root, &dirs.state);
         Ok(Self {
             dirs,

@@ -1,11 +1,54 @@
 //! Signals that ask a process to end.
+//!
+//! Whoever takes signals over must end when they come, also while it waits for something that does not come: a terminal
+//! that is held, a pipe that nobody reads, a disk that does not answer. So a thread of its own listens too, and ends a
+//! process that has neither heard nor left in time.
 
+use crate::terminal::guard;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// How long a process may take to end after a signal.
+const PATIENCE: Duration = Duration::from_millis(1_500);
+
+/// How long giving the terminal back may take then: one that is held takes nothing.
+const LAST_WORDS: Duration = Duration::from_millis(200);
 
 /// Waits for the first of SIGTERM, SIGHUP and SIGINT.
 #[derive(Debug)]
 pub struct Shutdown {
-    signals: [(Signal, i32); 3],
+    signals: Signals,
+    taken: Arc<Mutex<Taken>>,
+}
+
+#[derive(Debug)]
+struct Signals([(Signal, i32); 3]);
+
+/// What became of the signals so far.
+#[derive(Debug, Default)]
+struct Taken {
+    heard_at: Option<Instant>,
+    /// The process ends, whatever else it waits for.
+    leaving: bool,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        let listen = |kind: SignalKind| Ok::<_, std::io::Error>((signal(kind)?, kind.as_raw_value()));
+        let kinds = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()];
+        let [terminate, hangup, interrupt] = kinds.map(listen);
+        Ok(Self([terminate?, hangup?, interrupt?]))
+    }
+
+    async fn next(&mut self) -> i32 {
+        let [terminate, hangup, interrupt] = &mut self.0;
+        tokio::select! {
+            _ = terminate.0.recv() => terminate.1,
+            _ = hangup.0.recv() => hangup.1,
+            _ = interrupt.0.recv() => interrupt.1,
+        }
+    }
 }
 
 impl Shutdown {
@@ -14,19 +57,59 @@ impl Shutdown {
     /// # Errors
     /// When the system refuses.
     pub fn listen() -> std::io::Result<Self> {
-        let listen = |kind: SignalKind| Ok::<_, std::io::Error>((signal(kind)?, kind.as_raw_value()));
-        let signals =
-            [listen(SignalKind::terminate())?, listen(SignalKind::hangup())?, listen(SignalKind::interrupt())?];
-        Ok(Self { signals })
+        let taken = Arc::new(Mutex::new(Taken::default()));
+        watch(Arc::clone(&taken))?;
+        Ok(Self { signals: Signals::listen()?, taken })
     }
 
     /// The number of the signal that came. Losing this future loses nothing.
     pub async fn signalled(&mut self) -> i32 {
-        let [terminate, hangup, interrupt] = &mut self.signals;
-        tokio::select! {
-            _ = terminate.0.recv() => terminate.1,
-            _ = hangup.0.recv() => hangup.1,
-            _ = interrupt.0.recv() => interrupt.1,
-        }
+        let number = self.signals.next().await;
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).heard_at = Some(Instant::now());
+        number
     }
+
+    /// The process ends because of the signal that came: if not by itself, then soon.
+    pub fn leave(&self) {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner).leaving = true;
+    }
+}
+
+/// Ends the process when a signal came and is not followed.
+fn watch(taken: Arc<Mutex<Taken>>) -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut signals = {
+        let _within = runtime.enter();
+        Signals::listen()?
+    };
+    let wait = move || {
+        runtime.block_on(async {
+            loop {
+                let number = signals.next().await;
+                let came = Instant::now();
+                tokio::time::sleep(PATIENCE).await;
+                let taken = taken.lock().unwrap_or_else(PoisonError::into_inner);
+                // Whoever listens may have heard a moment before this thread did.
+                let heard = taken.heard_at.is_some_and(|at| at + PATIENCE > came);
+                if taken.leaving || !heard {
+                    drop(taken);
+                    end(128 + number);
+                }
+            }
+        });
+    };
+    drop(std::thread::Builder::new().name("levain-leaving".to_owned()).stack_size(128 << 10).spawn(wait)?);
+    Ok(())
+}
+
+fn end(code: i32) -> ! {
+    let (given, back) = std::sync::mpsc::channel::<()>();
+    let restore = move || {
+        guard::restore();
+        drop(given);
+    };
+    if std::thread::Builder::new().name("levain-restore".to_owned()).spawn(restore).is_ok() {
+        let _held = back.recv_timeout(LAST_WORDS);
+    }
+    std::process::exit(code);
 }

@@ -106,9 +106,6 @@ impl Attached {
                         if !self.show(&message) || over {
                             return Ok(self.exit_code());
                         }
-                        if let FromWorker::Lagged { from_offset } = message {
-                            let _ending = sender.send(ToWorker::Subscribe { from_offset }).await;
-                        }
                     }
                     None => return Err(Failure::new("the worker ended unexpectedly")),
                 },
@@ -117,6 +114,7 @@ impl Attached {
                     None => typing = false,
                 },
                 _ = shutdown.signalled() => {
+                    shutdown.leave();
                     let _ending = sender.send(ToWorker::Goodbye).await;
                     return Ok(ExitCode::from(code::INTERRUPTED));
                 }

@@ -6,7 +6,8 @@ use super::{Common, runtime};
 use crate::app::people::{err, is_watched, json_line, out};
 use crate::app::setup::SetupError;
 use crate::app::{Briefing, Setup, Shutdown, capability, logging};
-use crate::domain::event::{CancelScope, Delta, Denial, PromptMode};
+use crate::domain::bounds::in_words;
+use crate::domain::event::{CancelScope, Delta, Denial, PromptMode, StopReason};
 use crate::domain::{Cost, Event, Limits, ModelRef, Money, Status, ThreadId, ThreadKind, Tokens};
 use crate::items::directive::Values;
 use crate::items::{Directive, Items, Kind};
@@ -20,6 +21,7 @@ use serde::Serialize;
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 #[derive(Debug, Args)]
 pub(super) struct RunArguments {
@@ -100,12 +102,19 @@ impl RunArguments {
         })
     }
 
-    fn prompt(&self) -> Result<String, Failure> {
+    /// What to ask. Of standard input no more than `most` bytes are read.
+    fn prompt(&self, most: usize) -> Result<String, Failure> {
         let mut prompt = self.prompt.join(" ");
         if prompt.is_empty() && !io::stdin().is_terminal() {
-            io::stdin()
-                .read_to_string(&mut prompt)
-                .map_err(|error| Failure::usage(format!("standard input does not read as text: {error}")))?;
+            let mut bytes = Vec::new();
+            let unread = |error: io::Error| Failure::usage(format!("standard input does not read as text: {error}"));
+            io::stdin().lock().take(most as u64 + 1).read_to_end(&mut bytes).map_err(unread)?;
+            if bytes.len() > most {
+                let most = in_words(most);
+                let failure = Failure::usage(format!("standard input has more than {most}, and no prompt may"));
+                return Err(failure.hint("max_prompt_kb in your config.toml sets how much"));
+            }
+            prompt = String::from_utf8(bytes).map_err(|error| unread(io::Error::other(error)))?;
         }
         // A directive that was named may say it all.
         if prompt.trim().is_empty() && self.directive.is_none() {
@@ -127,7 +136,7 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
     for problem in &briefing.problems {
         let _closed = writeln!(err(), "{}: {problem}", problem.severity.word());
     }
-    let prompt = arguments.prompt()?;
+    let prompt = arguments.prompt(setup.config.bounds.prompt)?;
     logging::to_file(setup.dirs.state.join("levain.log"));
     runtime()?.block_on(async {
         let chosen = setup.choose_found(&items, &directive).await.map_err(SetupError::from)?;
@@ -209,6 +218,16 @@ fn promised(items: &Items, directive: &str) -> Vec<String> {
     directive.outputs.into_iter().filter(|output| output.required).map(|output| output.name).collect()
 }
 
+/// A thread that was told to stop and has not by then is let go.
+const CANCELLED_WITHIN: Duration = Duration::from_millis(600);
+
+async fn until(instant: Option<Instant>) {
+    match instant {
+        Some(instant) => tokio::time::sleep_until(instant.into()).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Number of the command that asks.
 const SUBMIT: u64 = 1;
 
@@ -224,6 +243,7 @@ async fn watch(client: &mut Client, submit: Command, live: bool, result: &mut Ru
     let sender = client.sender();
     sender.command(SUBMIT, submit).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut interrupted = false;
+    let mut asked_at: Option<Instant> = None;
     loop {
         let message = tokio::select! {
             message = client.next() => message,
@@ -232,7 +252,15 @@ async fn watch(client: &mut Client, submit: Command, live: bool, result: &mut Ru
                     std::process::exit(i32::from(code::INTERRUPTED));
                 }
                 interrupted = true;
+                shutdown.leave();
                 let _ended = sender.command(2, Command::Cancel { scope: CancelScope::Thread }).await;
+                asked_at = Some(Instant::now());
+                continue;
+            }
+            // What cannot be recorded cannot be cancelled either: then the process leaves the thread as it is.
+            () = until(asked_at.map(|at| at + CANCELLED_WITHIN)) => {
+                asked_at = None;
+                let _ended = sender.command(3, Command::Shutdown).await;
                 continue;
             }
         };
@@ -269,7 +297,9 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
     match event {
         Event::CognitionOut { text, stop, .. } => {
             result.result.clone_from(text);
-            if let (true, Some(mark)) = (live, text::stop_mark(stop)) {
+            // Who reads only the answer must know that it is not all of it.
+            let told = live || matches!(stop, StopReason::TooLarge { .. });
+            if let (true, Some(mark)) = (told, text::stop_mark(stop)) {
                 let _closed = writeln!(err(), "\n[{mark}]");
             }
         }

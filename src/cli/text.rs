@@ -126,6 +126,7 @@ pub(super) fn stop_mark(stop: &StopReason) -> Option<String> {
         StopReason::MaxTokens => Some("the answer reached the model's output limit".into()),
         StopReason::Refusal => Some("the model refused".into()),
         StopReason::Truncated { detail } => Some(format!("truncated: {detail}")),
+        StopReason::TooLarge { detail } => Some(format!("cut off: {detail}")),
         StopReason::Cancelled => Some("stopped".into()),
         StopReason::Lost => Some("the process ended here; this is what had been saved".into()),
     }

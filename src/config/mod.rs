@@ -17,7 +17,8 @@ pub use authority::{Authorities, Authority};
 pub use paths::{Dirs, FoundBy, Project};
 pub use trust::Trust;
 
-use crate::domain::{ModelRef, Policies, USUAL_DIRECTIVE};
+use crate::domain::{Bounds, ModelRef, Policies, USUAL_DIRECTIVE};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -108,6 +109,10 @@ pub struct Config {
     pub tool_environment: Sourced<Vec<String>>,
     /// What missing and bad signatures mean in each space.
     pub signatures: Sourced<Policies>,
+    /// How large what models and people send may be. Each number is set by itself.
+    pub bounds: Bounds,
+    /// Where those are set that are.
+    pub bounded: BTreeMap<&'static str, Source>,
     /// A keymap laid over the default one. `None`: `keymap.toml` beside the user's `config.toml`, if there is one.
     pub keymap: Option<Sourced<PathBuf>>,
 }
@@ -127,6 +132,8 @@ impl Default for Config {
             bundles: None,
             tool_environment: Sourced::built_in(Vec::new()),
             signatures: Sourced::built_in(Policies::default()),
+            bounds: Bounds::USUAL,
+            bounded: BTreeMap::new(),
             keymap: None,
         }
     }
@@ -166,6 +173,17 @@ impl Config {
             ("signatures", (self.signatures.value.to_string(), &self.signatures.source)),
             ("keymap", keymap.unwrap_or(unset)),
         ];
+        let bounds = [
+            ("max_answer_kb", self.bounds.answer >> 10),
+            ("max_arguments_kb", self.bounds.arguments >> 10),
+            ("max_calls", self.bounds.calls),
+            ("max_clients", self.bounds.clients),
+            ("max_prompt_kb", self.bounds.prompt >> 10),
+            ("max_result_kb", self.bounds.result >> 10),
+        ];
+        all.extend(
+            bounds.map(|(name, value)| (name, (value.to_string(), self.bounded.get(name).unwrap_or(&Source::BuiltIn)))),
+        );
         all.sort_by_key(|(name, _)| *name);
         all.into_iter().map(|(name, (value, source))| (name, value, source.clone())).collect()
     }

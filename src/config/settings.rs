@@ -183,6 +183,72 @@ pub(super) const SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "max_answer_kb",
+        variable: "LEVAIN_MAX_ANSWER_KB",
+        in_project: false,
+        expects: "a whole number of kB from 64 to 8192",
+        read: |config, given, source| {
+            config.bounds.answer = given.size(64..=8192)? << 10;
+            config.bounded.insert("max_answer_kb", source);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "max_arguments_kb",
+        variable: "LEVAIN_MAX_ARGUMENTS_KB",
+        in_project: false,
+        expects: "a whole number of kB from 16 to 8192",
+        read: |config, given, source| {
+            config.bounds.arguments = given.size(16..=8192)? << 10;
+            config.bounded.insert("max_arguments_kb", source);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "max_calls",
+        variable: "LEVAIN_MAX_CALLS",
+        in_project: false,
+        expects: "a whole number of calls from 1 to 1024",
+        read: |config, given, source| {
+            config.bounds.calls = given.size(1..=1024)?;
+            config.bounded.insert("max_calls", source);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "max_clients",
+        variable: "LEVAIN_MAX_CLIENTS",
+        in_project: false,
+        expects: "a whole number of clients from 2 to 256",
+        read: |config, given, source| {
+            config.bounds.clients = given.size(2..=256)?;
+            config.bounded.insert("max_clients", source);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "max_prompt_kb",
+        variable: "LEVAIN_MAX_PROMPT_KB",
+        in_project: false,
+        expects: "a whole number of kB from 16 to 8192",
+        read: |config, given, source| {
+            config.bounds.prompt = given.size(16..=8192)? << 10;
+            config.bounded.insert("max_prompt_kb", source);
+            Ok(())
+        },
+    },
+    Setting {
+        name: "max_result_kb",
+        variable: "LEVAIN_MAX_RESULT_KB",
+        in_project: false,
+        expects: "a whole number of kB from 16 to 4096",
+        read: |config, given, source| {
+            config.bounds.result = given.size(16..=4096)? << 10;
+            config.bounded.insert("max_result_kb", source);
+            Ok(())
+        },
+    },
+    Setting {
         name: "keymap",
         variable: "LEVAIN_KEYMAP",
         in_project: false,
@@ -218,14 +284,22 @@ impl Given<'_> {
         }
     }
 
-    fn seconds(&self) -> Result<u64, Wrong> {
-        let number = match &self.written {
+    fn number(&self) -> Option<u64> {
+        match &self.written {
             Written::Toml(value) => {
                 value.as_integer().and_then(|number| u64::from_str_radix(number.as_str(), number.radix()).ok())
             }
             Written::Variable(text) => text.parse().ok(),
-        };
-        number.filter(|seconds| *seconds <= MAX_SECONDS).ok_or(Wrong)
+        }
+    }
+
+    fn seconds(&self) -> Result<u64, Wrong> {
+        self.number().filter(|seconds| *seconds <= MAX_SECONDS).ok_or(Wrong)
+    }
+
+    fn size(&self, range: std::ops::RangeInclusive<usize>) -> Result<usize, Wrong> {
+        let number = self.number().and_then(|number| usize::try_from(number).ok());
+        number.filter(|number| range.contains(number)).ok_or(Wrong)
     }
 
     fn path(&self) -> Result<PathBuf, Wrong> {

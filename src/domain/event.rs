@@ -456,6 +456,10 @@ pub enum StopReason {
     Truncated {
         detail: String,
     },
+    /// It grew larger than an answer may be, and was cut off here.
+    TooLarge {
+        detail: String,
+    },
     /// The user stopped it.
     Cancelled,
     /// The process that received it died; the text is what it had saved.
@@ -556,6 +560,30 @@ pub struct CallError {
     /// How long the provider asked to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+}
+
+impl CallError {
+    /// The code of an answer that is larger, or takes longer, than one may.
+    const OVER_BOUNDS: &str = "over_bounds";
+
+    /// The answer is larger, or takes longer, than one may: another try would, too.
+    #[must_use]
+    pub fn over_bounds(message: String) -> Self {
+        Self {
+            category: ErrorCategory::Permanent,
+            code: Self::OVER_BOUNDS.to_owned(),
+            message,
+            status: None,
+            retry_after_ms: None,
+        }
+    }
+
+    /// How an answer ended that had begun.
+    #[must_use]
+    pub fn cuts(self) -> StopReason {
+        let detail = self.message;
+        if self.code == Self::OVER_BOUNDS { StopReason::TooLarge { detail } } else { StopReason::Truncated { detail } }
+    }
 }
 
 /// What a failure means for the next step.

@@ -5,6 +5,7 @@
 
 pub mod amount;
 pub mod assembly;
+pub mod bounds;
 pub mod capability;
 pub mod command;
 pub mod control;
@@ -27,6 +28,7 @@ pub use amount::{Money, Tokens, Usage};
 pub use assembly::{
     Absence, Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Origin, Piece, Saw, Space, TokenCount, Via,
 };
+pub use bounds::Bounds;
 pub use capability::{Grant, Permissions, Verdict};
 pub use command::{Approval, Command, State};
 pub use control::Control;

@@ -1,5 +1,6 @@
 //! An answer being received: pieces in, live deltas and the finished message out.
 
+use crate::domain::bounds::{Bounds, beginning, in_words, json_size};
 use crate::domain::event::{Delta, StopReason};
 use crate::domain::{Block, CallId, Message, Role, ToolCall, Usage};
 use crate::ports::ProviderEvent;
@@ -10,7 +11,19 @@ pub struct Answer {
     blocks: Vec<Open>,
     usage: Usage,
     stop: Option<StopReason>,
+    bounds: Bounds,
+    /// What it takes of [`Bounds::answer`].
+    size: usize,
+    calls: usize,
+    /// What was reached of [`Bounds`]: nothing more is taken in.
+    full: Option<String>,
 }
+
+/// What a block costs beside its text.
+const BLOCK: usize = 64;
+
+/// The longest name and id of a call.
+const LONGEST_NAME: usize = 4 << 10;
 
 /// A block that may still grow.
 #[derive(Clone, Debug)]
@@ -18,28 +31,84 @@ enum Open {
     Text(String),
     Thinking { text: String, signature: Option<String> },
     Redacted(String),
-    Call { index: u32, call_id: CallId, tool: String, json: String },
+    Call { index: u32, call_id: CallId, tool: String, json: String, size: usize },
 }
 
+/// Text that is no argument.
+const NO_CALL: (usize, usize, &str) = (0, usize::MAX, "");
+
 impl Answer {
-    /// Takes in one piece and returns what a screen should be shown of it.
+    /// An answer that may grow as large as `bounds` say.
+    #[must_use]
+    pub fn within(bounds: Bounds) -> Self {
+        Self { bounds, ..Self::default() }
+    }
+
+    /// Whether nothing more is taken in, because the answer is as large as it may be.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.full.is_some()
+    }
+
+    /// As much of `text` as fits, for a block that has `own` bytes and may have `most`; `setting` is where that is set.
+    fn fitting(&mut self, text: String, (own, most, setting): (usize, usize, &str)) -> String {
+        let size = json_size(&text);
+        let whole = self.bounds.answer.saturating_sub(self.size);
+        let room = whole.min(most.saturating_sub(own));
+        if size <= room {
+            self.size += size;
+            return text;
+        }
+        let (what, most, setting) = if whole < most.saturating_sub(own) {
+            ("the answer", self.bounds.answer, "max_answer_kb")
+        } else {
+            ("the arguments of a call", most, setting)
+        };
+        self.full = Some(format!("{what} grew to {}, and no more is taken ({setting})", in_words(most)));
+        self.size += room;
+        beginning(&text, room).to_owned()
+    }
+
+    /// The same for something that is whole or nothing.
+    fn fits(&mut self, size: usize) -> bool {
+        self.size = self.size.saturating_add(size).saturating_add(BLOCK);
+        if self.size > self.bounds.answer {
+            let most = in_words(self.bounds.answer);
+            self.full = Some(format!("the answer grew to {most}, and no more is taken (max_answer_kb)"));
+        }
+        self.full.is_none()
+    }
+
+    /// Takes in one piece and returns what a screen should be shown of it. Once the answer is full, nothing.
     pub fn take(&mut self, event: ProviderEvent) -> Option<Delta> {
+        if self.full.is_some() {
+            return None;
+        }
         match event {
             ProviderEvent::Text(text) => {
-                match self.blocks.last_mut() {
-                    Some(Open::Text(all)) => all.push_str(&text),
-                    _ => self.blocks.push(Open::Text(text.clone())),
+                let text = self.fitting(text, NO_CALL);
+                if let Some(Open::Text(all)) = self.blocks.last_mut() {
+                    all.push_str(&text);
+                } else {
+                    self.blocks.push(Open::Text(text.clone()));
+                    self.fits(0);
                 }
                 Some(Delta::Text { text })
             }
             ProviderEvent::Thinking(text) => {
-                match self.blocks.last_mut() {
-                    Some(Open::Thinking { text: all, signature: None }) => all.push_str(&text),
-                    _ => self.blocks.push(Open::Thinking { text: text.clone(), signature: None }),
+                let text = self.fitting(text, NO_CALL);
+                if let Some(Open::Thinking { text: all, signature: None }) = self.blocks.last_mut() {
+                    all.push_str(&text);
+                } else {
+                    self.blocks.push(Open::Thinking { text: text.clone(), signature: None });
+                    self.fits(0);
                 }
                 Some(Delta::Thinking { text })
             }
             ProviderEvent::ThinkingSignature(sign) => {
+                if !self.fits(json_size(&sign)) {
+                    return None;
+                }
                 if let Some(Open::Thinking { signature: signature @ None, .. }) = self.blocks.last_mut() {
                     *signature = Some(sign);
                 } else {
@@ -48,20 +117,42 @@ impl Answer {
                 None
             }
             ProviderEvent::RedactedThinking(data) => {
-                self.blocks.push(Open::Redacted(data));
+                if self.fits(json_size(&data)) {
+                    self.blocks.push(Open::Redacted(data));
+                }
                 None
             }
             ProviderEvent::ToolCallStarted { index, call_id, tool } => {
+                if self.calls >= self.bounds.calls {
+                    self.full = Some(format!("it makes more than {} calls (max_calls)", self.bounds.calls));
+                    return None;
+                }
+                if tool.len() + call_id.0.len() > LONGEST_NAME {
+                    self.full = Some("it makes a call whose name or id is no name or id".to_owned());
+                    return None;
+                }
+                if !self.fits(json_size(&tool) + json_size(&call_id.0)) {
+                    return None;
+                }
+                self.calls += 1;
                 let delta = Delta::ToolCallStart { id: call_id.clone(), name: tool.clone() };
-                self.blocks.push(Open::Call { index, call_id, tool, json: String::new() });
+                self.blocks.push(Open::Call { index, call_id, tool, json: String::new(), size: 0 });
                 Some(delta)
             }
             ProviderEvent::ToolInput { index, partial_json } => {
-                let call = self.blocks.iter_mut().rev().find_map(|block| match block {
-                    Open::Call { index: own, json, .. } if *own == index => Some(json),
-                    Open::Call { .. } | Open::Text(_) | Open::Thinking { .. } | Open::Redacted(_) => None,
-                });
-                call?.push_str(&partial_json);
+                let at = self
+                    .blocks
+                    .iter()
+                    .rposition(|block| matches!(block, Open::Call { index: own, .. } if *own == index))?;
+                let Some(Open::Call { size: own, .. }) = self.blocks.get(at) else { return None };
+                let before = self.size;
+                let bound = (*own, self.bounds.arguments, "max_arguments_kb");
+                let partial_json = self.fitting(partial_json, bound);
+                let more = self.size - before;
+                if let Some(Open::Call { json, size, .. }) = self.blocks.get_mut(at) {
+                    json.push_str(&partial_json);
+                    *size += more;
+                }
                 Some(Delta::ToolInputDelta { partial_json })
             }
             ProviderEvent::Usage(usage) => {
@@ -78,7 +169,7 @@ impl Answer {
     /// An answer from deltas that were kept while it was in flight.
     #[must_use]
     pub fn from_deltas(deltas: impl IntoIterator<Item = Delta>) -> Self {
-        let mut answer = Self::default();
+        let mut answer = Self::within(Bounds::MOST);
         let mut calls = 0;
         for delta in deltas {
             let event = match delta {
@@ -98,6 +189,15 @@ impl Answer {
     #[must_use]
     pub fn stop(&self) -> Option<&StopReason> {
         self.stop.as_ref()
+    }
+
+    /// How the answer ended, if it did.
+    #[must_use]
+    pub fn ended(&self) -> StopReason {
+        match (&self.full, &self.stop) {
+            (Some(detail), _) => StopReason::TooLarge { detail: detail.clone() },
+            (None, stop) => stop.clone().unwrap_or(StopReason::EndTurn),
+        }
     }
 
     #[must_use]

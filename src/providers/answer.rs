@@ -11,6 +11,7 @@ use futures_util::stream::{self, Stream, StreamExt, TryStreamExt};
 use serde::Deserialize;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Events read and not yet taken.
 pub(crate) type Events = VecDeque<ProviderEvent>;
@@ -55,8 +56,37 @@ where
     S: Stream<Item = Result<B, CallError>> + Send + Unpin,
     B: AsRef<[u8]> + Send + Unpin,
 {
-    let answer = Answer { source: sse::events(bytes), reader, read: Events::new(), begun: false, over: false };
+    let padding = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&padding);
+    let bytes = bytes.map(move |bytes| {
+        let bytes = bytes?;
+        let length = bytes.as_ref().len();
+        if counted.fetch_add(length, Ordering::Relaxed) + length > MOST_PADDING {
+            let megabytes = MOST_PADDING >> 20;
+            return Err(CallError::over_bounds(format!("the provider sent {megabytes} MB that were no answer")));
+        }
+        Ok(bytes)
+    });
+    let source = sse::events(bytes);
+    let answer = Answer { source, reader, read: Events::new(), begun: false, over: false, padding };
     stream::unfold(answer, Answer::step)
+}
+
+/// Most bytes in a row that bring nothing: comments, pings, empty pieces, blanks between events. The largest event is
+/// smaller.
+const MOST_PADDING: usize = 16 << 20;
+
+/// Whether an answer has more than it had.
+fn brings_something(event: &ProviderEvent) -> bool {
+    match event {
+        ProviderEvent::Text(text)
+        | ProviderEvent::Thinking(text)
+        | ProviderEvent::ThinkingSignature(text)
+        | ProviderEvent::RedactedThinking(text)
+        | ProviderEvent::ToolInput { partial_json: text, .. } => !text.is_empty(),
+        ProviderEvent::ToolCallStarted { .. } | ProviderEvent::Finished(_) => true,
+        ProviderEvent::Usage(_) => false,
+    }
 }
 
 struct Answer<S, R> {
@@ -66,6 +96,8 @@ struct Answer<S, R> {
     /// Whether a piece of the answer has been passed on, so that a retry would say it twice.
     begun: bool,
     over: bool,
+    /// Bytes since something came.
+    padding: Arc<AtomicUsize>,
 }
 
 impl<S, R> Answer<S, R>
@@ -82,6 +114,9 @@ where
         loop {
             if let Some(event) = self.read.pop_front() {
                 self.begun |= !matches!(event, ProviderEvent::Usage(_));
+                if brings_something(&event) {
+                    self.padding.store(0, Ordering::Relaxed);
+                }
                 if matches!(event, ProviderEvent::Finished(_)) {
                     self.over = true;
                     self.read.clear();

@@ -17,8 +17,9 @@ pub(crate) use eventsource_stream::Event as SseEvent;
 /// Bytes handed to the framing at once, where lines are shorter: small enough to copy per line.
 const PIECE: usize = 1024;
 
-/// Most bytes of one event. A provider's largest is an image or a long call in one piece: a few megabytes.
-const LARGEST: usize = 32 << 20;
+/// Most bytes of one event. A provider's largest is a whole answer in one piece: as much as an answer may have, and what
+/// comes with it.
+const LARGEST: usize = 12 << 20;
 
 /// The events of `bytes`. Errors of the source pass through, and the stream ends where the source ends.
 pub(crate) fn events<S, B>(bytes: S) -> impl Stream<Item = Result<SseEvent, CallError>> + Send + Unpin
@@ -68,8 +69,8 @@ where
                 return Poll::Ready(Some(Ok(piece)));
             }
             if this.event + this.batch.len() > this.largest {
-                let detail = format!("more than {} MB without an end", this.largest >> 20);
-                return Poll::Ready(Some(Err(super::http::protocol_error(&detail))));
+                let detail = format!("the provider sent an event of more than {} MB", this.largest >> 20);
+                return Poll::Ready(Some(Err(CallError::over_bounds(detail))));
             }
             match ready!(Pin::new(&mut this.source).poll_next(context)) {
                 Some(Ok(bytes)) => this.take(bytes.as_ref()),

@@ -68,14 +68,18 @@ impl ThreadLog {
 
     /// The event of a line without its end, which begins at `offset`.
     fn record(&self, offset: u64, line: &[u8]) -> Option<Record> {
+        serde_json::from_slice(&self.object(offset, line)?).ok()
+    }
+
+    /// Its JSON without a code, where it counts.
+    fn object(&self, offset: u64, line: &[u8]) -> Option<Vec<u8>> {
         let parted = authentic::part(line);
-        let object = match (&self.whose, &parted) {
-            (Whose::Own(key), Some((object, code))) if key.fits(&self.id, offset, (object, code)) => object,
-            (Whose::Own(_) | Whose::Empty, _) => return None,
-            (Whose::Elsewhere, Some((object, _))) => object,
-            (Whose::Elsewhere, None) => line,
-        };
-        serde_json::from_slice(object).ok()
+        match (&self.whose, parted) {
+            (Whose::Own(key), Some((object, code))) if key.fits(&self.id, offset, (&object, code)) => Some(object),
+            (Whose::Own(_) | Whose::Empty, _) => None,
+            (Whose::Elsewhere, Some((object, _))) => Some(object),
+            (Whose::Elsewhere, None) => Some(line.to_vec()),
+        }
     }
 }
 
@@ -234,6 +238,14 @@ impl Page {
 /// # Errors
 /// [`StoreError::Io`]. A log that is not there is empty.
 pub fn read_forward(log: &ThreadLog, from: u64, most_bytes: u64) -> Result<Page, StoreError> {
+    read_sparing(log, from, most_bytes, usize::MAX)
+}
+
+/// The same; lines of more than `largest` bytes are only measured.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn read_sparing(log: &ThreadLog, from: u64, most_bytes: u64, largest: usize) -> Result<Page, StoreError> {
     let Some(mut file) = log.open()? else { return Ok(Page { start: from, end: from, ..Page::default() }) };
     let mut read = || -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
@@ -259,7 +271,21 @@ pub fn read_forward(log: &ThreadLog, from: u64, most_bytes: u64) -> Result<Page,
         let end = line_end(&mut file, from + bytes.len() as u64).map_err(failed("read", &log.file))?;
         return Ok(Page::of_nothing(from, end));
     }
-    Ok(Page { end: from + bytes.len() as u64, lines: lines(log, &bytes, from), start: from })
+    Ok(Page { end: from + bytes.len() as u64, lines: lines(log, &bytes, from, largest), start: from })
+}
+
+/// The JSON of the event in the line that begins and ends there; `None` where it is none that counts.
+///
+/// # Errors
+/// [`StoreError::Io`].
+pub fn read_line(log: &ThreadLog, offset: u64, next_offset: u64) -> Result<Option<Vec<u8>>, StoreError> {
+    let Some(mut file) = log.open()? else { return Ok(None) };
+    let mut line = Vec::new();
+    file.seek(SeekFrom::Start(offset))
+        .and_then(|_| file.take(next_offset.saturating_sub(offset).min(LONGEST_LINE)).read_to_end(&mut line))
+        .map_err(failed("read", &log.file))?;
+    let Some(line) = line.strip_suffix(b"\n") else { return Ok(None) };
+    Ok(log.object(offset, line))
 }
 
 /// Where the line ends that goes on at `from`; the end of the file where it does not.
@@ -311,7 +337,7 @@ pub fn read_backward(log: &ThreadLog, before: Option<u64>, most_bytes: u64) -> R
                 Some(skip) => {
                     bytes.drain(..skip);
                     let first = start + skip as u64;
-                    return Ok(Page { lines: lines(log, &bytes, first), start: first, end });
+                    return Ok(Page { lines: lines(log, &bytes, first, usize::MAX), start: first, end });
                 }
                 None if start == 0 => return Ok(Page { start: 0, end, ..Page::default() }),
                 None if wanted > LONGEST_LINE => {
@@ -339,18 +365,21 @@ impl ThreadLog {
     }
 }
 
-fn lines(log: &ThreadLog, bytes: &[u8], first_offset: u64) -> Vec<Line> {
+fn lines(log: &ThreadLog, bytes: &[u8], first_offset: u64, largest: usize) -> Vec<Line> {
     let mut offset = first_offset;
     let line = |line: &[u8]| {
         let start = offset;
         offset += line.len() as u64;
-        let record = log.record(start, line.strip_suffix(b"\n").unwrap_or(line));
+        let read = line.len() <= largest;
+        let record = read.then(|| log.record(start, line.strip_suffix(b"\n").unwrap_or(line))).flatten();
         Line { offset: start, next_offset: offset, record }
     };
     let lines: Vec<Line> = bytes.split_inclusive(|byte| *byte == b'\n').map(line).collect();
     // Once for all: a log of garbage must not make another.
-    if let Some(first) = lines.iter().find(|line| line.record.is_none()) {
-        let count = lines.iter().filter(|line| line.record.is_none()).count();
+    let read = |line: &&Line| line.next_offset - line.offset <= largest as u64;
+    let mut bad = lines.iter().filter(read).filter(|line| line.record.is_none());
+    if let Some(first) = bad.next() {
+        let count = bad.count() + 1;
         let (thread, offset) = (&log.id, first.offset);
         tracing::warn!(%thread, offset, count, "lines of the log are no events or were not written by this program");
     }

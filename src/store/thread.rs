@@ -48,7 +48,7 @@ pub struct Summary {
 
 /// The largest `thread.json` and the largest `inflight.jsonl` that are read, in bytes.
 const LARGEST_SUMMARY: u64 = 4 << 20;
-const LARGEST_INFLIGHT: u64 = 256 << 20;
+const LARGEST_INFLIGHT: u64 = 32 << 20;
 
 /// Makes a thread's summary of its whole log; `None` where that does not say how the thread began.
 pub type Summarise = fn(&ThreadId, &[Record]) -> Option<Summary>;

@@ -145,6 +145,7 @@ fn answer_foot(answer: &Answer, width: usize, lines: &mut Lines) {
         StopReason::MaxTokens => end(Role::StatusWarning, "! cut off: the model's output limit was reached"),
         StopReason::Refusal => end(Role::StatusWarning, "! the model refused to go on"),
         StopReason::Truncated { detail } => end(Role::StatusError, &format!("✗ cut short: {detail}")),
+        StopReason::TooLarge { detail } => end(Role::StatusWarning, &format!("! cut off: {detail}")),
         StopReason::Cancelled => end(Role::StatusWarning, "■ interrupted here"),
         StopReason::Lost => {
             end(Role::StatusError, "✗ cut short: the worker died; this is what it had saved");

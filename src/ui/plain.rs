@@ -310,6 +310,7 @@ fn answer_text(answer: &Answer, told: &mut Told, text: &mut String) {
         StopReason::MaxTokens => text.push_str("Cut off: the model's output limit was reached.\n"),
         StopReason::Refusal => text.push_str("The model refused to go on.\n"),
         StopReason::Truncated { detail } => drop(writeln!(text, "Cut short: {}", line(detail))),
+        StopReason::TooLarge { detail } => drop(writeln!(text, "Cut off: {}", line(detail))),
         StopReason::Cancelled => text.push_str("Interrupted here.\n"),
         StopReason::Lost => text.push_str("Cut short: the worker died; this is what it had saved.\n"),
         StopReason::Other { word } => drop(writeln!(text, "Ended: {}", line(word))),

@@ -1,7 +1,7 @@
 //! The client's side: one handle, whether the worker is another process or this one.
 
-use super::protocol::{Command, FromWorker, ToWorker, VERSION};
-use super::socket::{self, LineReader, LineWriter};
+use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION};
+use super::socket::{self, LineReader, LineWriter, Share};
 use secrecy::{ExposeSecret, SecretString};
 use std::path::Path;
 use tokio::net::UnixStream;
@@ -20,7 +20,34 @@ pub struct Client {
 /// The sending half of a client, which can be kept elsewhere.
 #[derive(Clone, Debug)]
 pub struct Sender {
-    to_worker: mpsc::Sender<ToWorker>,
+    to_worker: mpsc::Sender<Said>,
+}
+
+/// What a client said, and what that has of the memory for all of them.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) message: ToWorker,
+    pub(super) _share: Option<Share>,
+}
+
+/// Subscribes again for a client that lagged, for as long as it is there.
+#[derive(Clone, Debug)]
+pub(super) struct Resubscriber(mpsc::WeakSender<Said>);
+
+impl Resubscriber {
+    pub(super) fn of(to_worker: &mpsc::Sender<Said>) -> Self {
+        Self(to_worker.downgrade())
+    }
+
+    /// Looks at a message on its way to the client.
+    pub(super) async fn pass(&self, message: &FromWorker) {
+        if let FromWorker::Lagged { from_offset } = message
+            && let Some(to_worker) = self.0.upgrade()
+        {
+            let message = ToWorker::Subscribe { from_offset: *from_offset };
+            let _worker_gone = to_worker.send(Said { message, _share: None }).await;
+        }
+    }
 }
 
 /// The worker is gone.
@@ -45,7 +72,7 @@ impl Sender {
     /// # Errors
     /// [`Gone`].
     pub async fn send(&self, message: ToWorker) -> Result<(), Gone> {
-        self.to_worker.send(message).await.map_err(|_closed| Gone)
+        self.to_worker.send(Said { message, _share: None }).await.map_err(|_closed| Gone)
     }
 
     /// Asks the thread for something; the answer is the `ack` or `error` with this `id`.
@@ -58,7 +85,7 @@ impl Sender {
 }
 
 impl Client {
-    pub(super) fn new(to_worker: mpsc::Sender<ToWorker>, from_worker: mpsc::Receiver<FromWorker>) -> Self {
+    pub(super) fn new(to_worker: mpsc::Sender<Said>, from_worker: mpsc::Receiver<FromWorker>) -> Self {
         Self { sender: Sender { to_worker }, from_worker, secret: None }
     }
 
@@ -85,10 +112,19 @@ impl Client {
         }
         let (read, write) = stream.into_split();
         let (mut reader, mut writer) = (LineReader::new(read), LineWriter::new(write));
-        let (to_worker, mut outgoing) = mpsc::channel::<ToWorker>(64);
-        let (incoming, from_worker) = mpsc::channel(256);
+        let (to_worker, mut outgoing) = mpsc::channel::<Said>(64);
+        // What the client does not take stays with the worker, which lets it lag.
+        let (incoming, from_worker) = mpsc::channel(16);
+        let resubscriber = Resubscriber::of(&to_worker);
+        let answers = incoming.downgrade();
         drop(tokio::spawn(async move {
-            while let Some(message) = outgoing.recv().await {
+            while let Some(Said { message, .. }) = outgoing.recv().await {
+                if let Some(refusal) = too_long(&message) {
+                    if let Some(incoming) = answers.upgrade() {
+                        let _client_gone = incoming.send(refusal).await;
+                    }
+                    continue;
+                }
                 if writer.send(&[message]).await.is_err() {
                     return;
                 }
@@ -98,6 +134,7 @@ impl Client {
             loop {
                 match reader.next::<FromWorker>().await {
                     Ok(Some(message)) => {
+                        resubscriber.pass(&message).await;
                         if incoming.send(message).await.is_err() {
                             return;
                         }
@@ -135,8 +172,38 @@ impl Client {
         self.sender.clone()
     }
 
-    /// The next message; `None` when the worker is gone. Losing this future loses nothing.
+    /// The next message; `None` when the worker is gone. Losing this future loses nothing. After
+    /// [`FromWorker::Lagged`] the client has subscribed again by itself.
     pub async fn next(&mut self) -> Option<FromWorker> {
         self.from_worker.recv().await
+    }
+}
+
+/// The answer to a message that no worker would read.
+fn too_long(message: &ToWorker) -> Option<FromWorker> {
+    let ToWorker::Command { id, .. } = message else { return None };
+    let mut length = Length(0);
+    serde_json::to_writer(&mut length, message).ok()?;
+    (length.0 >= LONGEST_COMMAND).then(|| FromWorker::Error {
+        id: *id,
+        message: format!(
+            "it is too long: {} MB, and no more than {} MB can be sent",
+            length.0.div_ceil(1 << 20),
+            LONGEST_COMMAND >> 20
+        ),
+    })
+}
+
+/// Counts what is written.
+struct Length(usize);
+
+impl std::io::Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }

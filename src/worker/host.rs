@@ -141,7 +141,8 @@ pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
     let rules = hosting.rules.clone().map(|rules| Rules { asks: hosting.planner.asks(), ..rules });
     opening.extend(rules.filter(|rules| *thread.rules != *rules).map(|rules| Event::RulesSet { rules }));
 
-    let hub = Hub::new(thread_id.clone(), layout.log(thread_id)?, store.log_end(), hosting.secret);
+    let most_clients = hosting.outside.bounds().clients;
+    let hub = Hub::new(thread_id.clone(), layout.log(thread_id)?, store.log_end(), hosting.secret, most_clients);
     let settings = Settings {
         store: Box::new(store),
         outside: hosting.outside,

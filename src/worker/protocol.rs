@@ -13,6 +13,9 @@ pub use crate::domain::command::{Approval, Command, QueuedPrompt, State};
 /// Raised whenever a message changes its meaning. Both sides refuse another version in words.
 pub const VERSION: u32 = 3;
 
+/// The longest message of a client, in bytes of its line. A longer one is refused before it is sent.
+pub const LONGEST_COMMAND: usize = 16 << 20;
+
 /// From client to worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]

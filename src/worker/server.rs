@@ -2,26 +2,51 @@
 //!
 //! One [`Hub`] a thread. It hears everything from the driver and passes it to every client that has caught up with the
 //! log. A client in the socket form and one in the channel form run through the same [`Hub::serve`].
+//!
+//! However many clients there are and whatever they do, they cost bounded memory: small messages wait in an outbox, what is
+//! large is made when it is sent, two at a time.
 
-use super::outbox::Outbox;
-use super::protocol::{Command, FromWorker, ToWorker, VERSION};
-use super::socket::{self, LineReader, LineWriter};
+use super::client::{Resubscriber, Said};
+use super::outbox::{LARGE, Note, Outbox, Taken, is_large};
+use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION};
+use super::socket::{self, LineReader, LineWriter, Share};
 use crate::domain::event::Delta;
 use crate::domain::{CallId, ContentHash, Event, Record, State, ThreadId};
 use crate::engine::driver::{Audience, Handle};
 use crate::store::log::{self, ThreadLog};
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::HashMap;
+use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::timeout;
 
 /// How much of the log is read at a time for a client that catches up.
 const PAGE: u64 = 256 * 1024;
 
 /// How much of a running tool's output is kept for those who come in the middle of it.
 const TOOL_TAIL: usize = 16 << 10;
+
+/// So many connections beyond those of clients may be open: of some that have not said hello yet, and of some that leave.
+const STRANGERS: usize = 32;
+
+/// How long a client may take to say hello, and how long its line is at most.
+const HELLO_WITHIN: Duration = Duration::from_secs(5);
+const LONGEST_HELLO: usize = 4 << 10;
+
+/// What all clients together may be sending at a moment.
+const MOST_INCOMING: usize = 2 * LONGEST_COMMAND;
+
+/// So many large messages are made at a time.
+const AT_ONCE: usize = 2;
+
+/// A client that takes nothing of a large message for so long lets others go first.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// One that takes nothing of a message that cannot be gone on with later is gone.
+const STALLED: Duration = Duration::from_secs(20);
 
 /// What a client is told that may not approve calls.
 const NOT_APPROVED: &str =
@@ -42,6 +67,13 @@ struct Shared {
     presence: watch::Sender<Presence>,
     state: watch::Sender<Option<State>>,
     live: Mutex<Live>,
+    /// Clients that may look at a time.
+    most_clients: usize,
+    connections: Arc<Semaphore>,
+    incoming: Share,
+    /// See [`Outbox::among`].
+    outboxes: Arc<()>,
+    large: Semaphore,
 }
 
 /// Who is looking, and how the last one left.
@@ -64,16 +96,31 @@ struct Live {
     inflight: Option<(u32, Vec<Delta>)>,
     /// The end of what each running call has printed, for the same.
     printed: HashMap<CallId, String>,
+    /// What was said to everybody when the worker ended.
+    over: Option<String>,
 }
 
 impl Hub {
     /// A hub for the thread whose log is `log` and ends at `end`.
     #[must_use]
-    pub fn new(thread_id: ThreadId, log: ThreadLog, end: u64, secret: Option<SecretString>) -> Self {
+    pub fn new(thread_id: ThreadId, log: ThreadLog, end: u64, secret: Option<SecretString>, most_clients: usize) -> Self {
         let live = Mutex::new(Live { end, ..Live::default() });
         let (presence, _) = watch::channel(Presence::default());
         let (state, _) = watch::channel(None);
-        Self { shared: Arc::new(Shared { thread_id, log, secret, presence, state, live }) }
+        let shared = Shared {
+            thread_id,
+            log,
+            secret,
+            presence,
+            state,
+            live,
+            most_clients,
+            connections: Arc::new(Semaphore::new(most_clients + STRANGERS)),
+            incoming: Share::of(MOST_INCOMING),
+            outboxes: Arc::default(),
+            large: Semaphore::new(AT_ONCE),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     fn live(&self) -> MutexGuard<'_, Live> {
@@ -97,7 +144,16 @@ impl Hub {
         loop {
             match listener.accept().await {
                 Ok((stream, _)) if socket::same_user(&stream) => {
-                    drop(tokio::spawn(self.clone().serve_socket(stream, handle.clone())));
+                    match Arc::clone(&self.shared.connections).try_acquire_owned() {
+                        Ok(place) => {
+                            let (hub, handle) = (self.clone(), handle.clone());
+                            drop(tokio::spawn(async move {
+                                hub.serve_socket(stream, handle).await;
+                                drop(place);
+                            }));
+                        }
+                        Err(_) => self.turn_away(&stream),
+                    }
                 }
                 Ok(_) => tracing::warn!("a client of another user was refused"),
                 Err(error) => {
@@ -108,31 +164,45 @@ impl Hub {
         }
     }
 
+    /// Says why to somebody for whom there is no room.
+    fn turn_away(&self, stream: &UnixStream) {
+        let refused = FromWorker::Refused { reason: self.full() };
+        let mut line = serde_json::to_vec(&refused).unwrap_or_default();
+        line.push(b'\n');
+        // A new connection has room for a line.
+        let _gone = stream.try_write(&line);
+    }
+
+    fn full(&self) -> String {
+        format!("{} clients look at this thread, and no more may (most_clients)", self.shared.most_clients)
+    }
+
     async fn serve_socket(self, stream: UnixStream, handle: Handle) {
         let (read, write) = stream.into_split();
-        let (mut reader, mut writer) = (LineReader::new(read), LineWriter::new(write));
-        let (sender, messages) = mpsc::channel(64);
-        let outbox = Outbox::default();
-        let drain = outbox.clone();
-        let write = tokio::spawn(async move {
-            while let Some(waiting) = drain.take().await {
-                if let Err(error) = writer.send(&waiting).await {
-                    tracing::debug!(%error, "a client went away");
-                    return;
-                }
+        let mut reader = LineReader::of_client(read, LONGEST_HELLO, &self.shared.incoming);
+        let (sender, messages) = mpsc::channel(1);
+        let outbox = Outbox::among(&self.shared.outboxes);
+        let (hub, drain) = (self.clone(), outbox.clone());
+        let mut write = tokio::spawn(async move {
+            if let Err(error) = hub.send_all(&drain, LineWriter::new(write)).await {
+                tracing::debug!(%error, "a client went away");
             }
+            drain.close();
         });
+        let refuse = outbox.clone();
         let read = tokio::spawn(async move {
             loop {
                 match reader.next::<ToWorker>().await {
                     Ok(Some(message)) => {
-                        if sender.send(message).await.is_err() {
+                        reader.allow(LONGEST_COMMAND);
+                        if sender.send(Said { message, _share: reader.share() }).await.is_err() {
                             return;
                         }
                     }
                     Ok(None) => return,
                     Err(error) => {
                         tracing::warn!(%error, "a client said something that is no message");
+                        refuse.push(FromWorker::Refused { reason: error.to_string() });
                         return;
                     }
                 }
@@ -142,9 +212,86 @@ impl Hub {
         read.abort();
         outbox.close();
         // What is queued goes out, unless the client no longer reads.
-        if tokio::time::timeout(Duration::from_millis(500), write).await.is_err() {
+        if timeout(Duration::from_millis(500), &mut write).await.is_err() {
             tracing::debug!("a client did not read its last messages");
+            write.abort();
         }
+    }
+
+    /// Sends what waits in `outbox` until it is closed.
+    async fn send_all(&self, outbox: &Outbox, mut writer: LineWriter) -> io::Result<()> {
+        while let Some(taken) = outbox.take().await {
+            match taken {
+                Taken::Messages(messages) => writer.send(&messages).await?,
+                Taken::Note(note @ Note::Line { offset, next_offset }) => {
+                    self.send_line(offset, next_offset, &mut writer).await?;
+                    outbox.made(note);
+                }
+                Taken::Note(note @ (Note::Inflight | Note::State)) => {
+                    let Ok(_turn) = self.shared.large.acquire().await else { return Ok(()) };
+                    let Some(message) = self.make(note, outbox) else { continue };
+                    let mut line = serde_json::to_vec(&message)?;
+                    drop(message);
+                    line.push(b'\n');
+                    if writer.send_some(&line, STALLED).await? < line.len() {
+                        return Err(io::ErrorKind::TimedOut.into());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a line of the log as it is. While the client pauses, nothing of it is held.
+    async fn send_line(&self, offset: u64, next_offset: u64, writer: &mut LineWriter) -> io::Result<()> {
+        let mut sent = 0;
+        loop {
+            {
+                let Ok(_turn) = self.shared.large.acquire().await else { return Ok(()) };
+                let own = self.shared.log.clone();
+                let read = tokio::task::spawn_blocking(move || {
+                    let object = log::read_line(&own, offset, next_offset)?;
+                    Ok::<_, crate::ports::StoreError>(object.map(|object| {
+                        let mut line = format!(
+                            "{{\"type\":\"event\",\"offset\":{offset},\"next_offset\":{next_offset},\"record\":"
+                        )
+                        .into_bytes();
+                        line.reserve_exact(object.len() + 2);
+                        line.extend_from_slice(&object);
+                        line.extend_from_slice(b"}\n");
+                        line
+                    }))
+                });
+                let line = match read.await {
+                    Ok(Ok(Some(line))) => line,
+                    // Nobody's word, or gone.
+                    Ok(Ok(None)) if sent == 0 => return Ok(()),
+                    Ok(Ok(None)) => return Err(io::ErrorKind::InvalidData.into()),
+                    Ok(Err(error)) => return Err(io::Error::other(error)),
+                    Err(error) => return Err(io::Error::other(error)),
+                };
+                sent += writer.send_some(line.get(sent..).unwrap_or_default(), PAUSE).await?;
+                if sent >= line.len() {
+                    return Ok(());
+                }
+            }
+            writer.has_room().await?;
+        }
+    }
+
+    /// Makes what `note` stands for, as it is now. Nothing comes in between: what was queued behind it is newer.
+    fn make(&self, note: Note, outbox: &Outbox) -> Option<FromWorker> {
+        let live = self.live();
+        let message = match note {
+            Note::Inflight => live
+                .inflight
+                .as_ref()
+                .map(|(request, deltas)| FromWorker::Inflight { request: *request, deltas: deltas.clone() }),
+            Note::State => self.shared.state.borrow().clone().map(FromWorker::State),
+            Note::Line { .. } => None,
+        };
+        outbox.made(note);
+        message
     }
 
     /// A client in this process.
@@ -152,16 +299,34 @@ impl Hub {
     pub fn connect(&self, handle: Handle) -> super::client::Client {
         let (to_worker, messages) = mpsc::channel(64);
         let (sender, from_worker) = mpsc::channel(64);
-        let outbox = Outbox::default();
+        let outbox = Outbox::among(&self.shared.outboxes);
+        let resubscriber = Resubscriber::of(&to_worker);
         let (hub, drain) = (self.clone(), outbox.clone());
         drop(tokio::spawn(async move {
             hub.serve(messages, outbox.clone(), handle, true).await;
             outbox.close();
         }));
+        let hub = self.clone();
         drop(tokio::spawn(async move {
-            while let Some(waiting) = drain.take().await {
-                for message in waiting {
+            while let Some(taken) = drain.take().await {
+                let messages = match taken {
+                    Taken::Messages(messages) => messages,
+                    Taken::Note(note @ Note::Line { offset, next_offset }) => {
+                        let own = hub.shared.log.clone();
+                        let read = tokio::task::spawn_blocking(move || {
+                            log::read_forward(&own, offset, next_offset.saturating_sub(offset))
+                        });
+                        let page = read.await.ok().and_then(Result::ok).unwrap_or_default();
+                        drain.made(note);
+                        let first = page.lines.into_iter().next().and_then(|line| line.record);
+                        first.map(|record| FromWorker::Event { offset, next_offset, record }).into_iter().collect()
+                    }
+                    Taken::Note(note) => hub.make(note, &drain).into_iter().collect(),
+                };
+                for message in messages {
+                    resubscriber.pass(&message).await;
                     if sender.send(message).await.is_err() {
+                        drain.close();
                         return;
                     }
                 }
@@ -179,8 +344,12 @@ impl Hub {
     }
 
     /// Talks with one client until it leaves. One of `this_process` needs no secret.
-    async fn serve(&self, mut messages: mpsc::Receiver<ToWorker>, outbox: Outbox, handle: Handle, this_process: bool) {
-        let may_approve = match messages.recv().await {
+    async fn serve(&self, mut messages: mpsc::Receiver<Said>, outbox: Outbox, handle: Handle, this_process: bool) {
+        let Ok(first) = timeout(HELLO_WITHIN, messages.recv()).await else {
+            outbox.push(FromWorker::Refused { reason: "nothing was said".into() });
+            return;
+        };
+        let may_approve = match first.map(|said| said.message) {
             Some(ToWorker::Hello { version: VERSION, secret }) => this_process || self.knows(secret.as_deref()),
             Some(ToWorker::Hello { version, .. }) => {
                 let reason = format!(
@@ -197,18 +366,28 @@ impl Hub {
             }
             None => return,
         };
+        let most = self.shared.most_clients;
+        let enters = self.shared.presence.send_if_modified(|presence| {
+            let enters = presence.clients < most;
+            if enters {
+                presence.clients += 1;
+                presence.ever = true;
+            }
+            enters
+        });
+        if !enters {
+            outbox.push(FromWorker::Refused { reason: self.full() });
+            return;
+        }
         outbox.push(FromWorker::Hello {
             version: VERSION,
             thread_id: self.shared.thread_id.clone(),
             pid: std::process::id(),
         });
-        self.shared.presence.send_modify(|presence| {
-            presence.clients += 1;
-            presence.ever = true;
-        });
         let mut orderly = false;
         let mut client = None;
-        while let Some(message) = messages.recv().await {
+        while let Some(Said { message, _share }) = messages.recv().await {
+            outbox.has_room().await;
             match message {
                 ToWorker::Hello { .. } => {}
                 ToWorker::Subscribe { from_offset } => {
@@ -248,21 +427,27 @@ impl Hub {
                 if from >= live.end {
                     let number = live.next_client;
                     live.next_client += 1;
-                    if let Some((request, deltas)) = &live.inflight {
-                        outbox.push(FromWorker::Inflight { request: *request, deltas: deltas.clone() });
+                    if live.inflight.is_some() {
+                        outbox.push_inflight();
                     }
                     for (call_id, text) in live.printed.clone() {
                         outbox.push(FromWorker::ToolOutputSoFar { call_id, text });
                     }
-                    if let Some(state) = self.shared.state.borrow().clone() {
-                        outbox.push(FromWorker::State(state));
+                    if let Some(state) = self.shared.state.borrow().as_ref() {
+                        outbox.push_state(state);
+                    }
+                    if let Some(reason) = live.over.clone() {
+                        outbox.push(FromWorker::Bye { reason });
                     }
                     live.clients.push((number, outbox.clone()));
                     return Some(number);
                 }
             }
             let own = self.shared.log.clone();
-            let read = tokio::task::spawn_blocking(move || log::read_forward(&own, from, PAGE)).await;
+            let read = {
+                let Ok(_turn) = self.shared.large.acquire().await else { return None };
+                tokio::task::spawn_blocking(move || log::read_sparing(&own, from, PAGE, LARGE)).await
+            };
             let page = match read {
                 Ok(Ok(page)) if !page.lines.is_empty() => page,
                 Ok(Ok(_)) => {
@@ -282,7 +467,9 @@ impl Hub {
             };
             from = page.end;
             for line in page.lines {
-                if let Some(record) = line.record {
+                if is_large(line.next_offset.saturating_sub(line.offset)) {
+                    outbox.push_line(line.offset, line.next_offset);
+                } else if let Some(record) = line.record {
                     outbox.push(FromWorker::Event { offset: line.offset, next_offset: line.next_offset, record });
                 }
             }
@@ -301,7 +488,8 @@ impl Hub {
     /// Tells every client that the worker ends, and waits until they have been sent everything.
     pub async fn bye(&self, reason: &str) {
         const PATIENCE: Duration = Duration::from_millis(500);
-        self.tell(|| FromWorker::Bye { reason: reason.to_owned() });
+        self.live().over = Some(reason.to_owned());
+        self.tell(|outbox| outbox.push(FromWorker::Bye { reason: reason.to_owned() }));
         let outboxes: Vec<Outbox> = self.live().clients.iter().map(|(_, outbox)| outbox.clone()).collect();
         let all = async {
             for outbox in outboxes {
@@ -313,45 +501,49 @@ impl Hub {
         }
     }
 
-    fn tell(&self, message: impl Fn() -> FromWorker) {
-        let mut live = self.live();
-        for (_, outbox) in &live.clients {
-            outbox.push(message());
+    fn tell(&self, push: impl Fn(&Outbox)) {
+        self.live().tell(push);
+    }
+}
+
+impl Live {
+    fn tell(&mut self, push: impl Fn(&Outbox)) {
+        for (_, outbox) in &self.clients {
+            push(outbox);
         }
         // Those who lag hear nothing until they subscribe again.
-        live.clients.retain(|(_, outbox)| !outbox.lags());
+        self.clients.retain(|(_, outbox)| !outbox.lags());
     }
 }
 
 impl Audience for Hub {
     fn recorded(&self, place: Option<(u64, u64)>, record: &Record) {
+        let mut live = self.live();
         // What is not in the log takes no room there.
-        let end = self.live().end;
-        let (offset, next_offset) = place.unwrap_or((end, end));
-        self.live().end = next_offset;
+        let (offset, next_offset) = place.unwrap_or((live.end, live.end));
+        live.end = next_offset;
         if matches!(record.event, Event::CognitionOut { .. }) {
-            self.live().inflight = None;
+            live.inflight = None;
         }
         if let Event::ToolCallResult { call_id, .. } | Event::ShellEnded { call_id, .. } = &record.event {
-            self.live().printed.remove(call_id);
+            live.printed.remove(call_id);
         }
-        self.tell(|| FromWorker::Event { offset, next_offset, record: record.clone() });
+        live.tell(|outbox| outbox.push_event(offset, next_offset, record));
     }
 
     fn streamed(&self, request: u32, deltas: Vec<Delta>) {
-        {
-            let mut live = self.live();
-            match &mut live.inflight {
-                Some((own, all)) if *own == request => {
-                    for delta in &deltas {
-                        delta.clone().join_onto(all);
-                    }
-                }
-                inflight => *inflight = Some((request, deltas.clone())),
-            }
+        // A client that asks for all of it meanwhile waits: it would get a piece twice.
+        let mut live = self.live();
+        for delta in &deltas {
+            live.tell(|outbox| outbox.push_delta(request, delta));
         }
-        for delta in deltas {
-            self.tell(|| FromWorker::Delta { request, delta: delta.clone() });
+        match &mut live.inflight {
+            Some((own, all)) if *own == request => {
+                for delta in deltas {
+                    delta.join_onto(all);
+                }
+            }
+            inflight => *inflight = Some((request, deltas)),
         }
     }
 
@@ -363,27 +555,30 @@ impl Audience for Hub {
     }
 
     fn tool_said(&self, call_id: &CallId, text: String) {
-        {
-            let mut live = self.live();
-            let all = live.printed.entry(call_id.clone()).or_default();
-            all.push_str(&text);
-            if all.len() > 2 * TOOL_TAIL {
-                let cut = all.ceil_char_boundary(all.len() - TOOL_TAIL);
-                all.drain(..cut);
-            }
+        let mut live = self.live();
+        let all = live.printed.entry(call_id.clone()).or_default();
+        all.push_str(&text);
+        if all.len() > 2 * TOOL_TAIL {
+            let cut = all.ceil_char_boundary(all.len() - TOOL_TAIL);
+            all.drain(..cut);
         }
-        self.tell(|| FromWorker::ToolOutput { call_id: call_id.clone(), text: text.clone() });
+        // Of more than that only the end would be looked at.
+        let text = text.get(text.ceil_char_boundary(text.len().saturating_sub(2 * TOOL_TAIL))..).unwrap_or_default();
+        live.tell(|outbox| {
+            outbox.push(FromWorker::ToolOutput { call_id: call_id.clone(), text: text.to_owned() });
+        });
     }
 
     fn changed(&self, state: State) {
-        let news = Some(state.clone());
         let differs = self.shared.state.send_if_modified(|before| {
-            let differs = *before != news;
-            *before = news;
+            let differs = before.as_ref() != Some(&state);
+            if differs {
+                *before = Some(state.clone());
+            }
             differs
         });
         if differs {
-            self.tell(|| FromWorker::State(state.clone()));
+            self.tell(|outbox| outbox.push_state(&state));
         }
     }
 }
@@ -396,7 +591,8 @@ mod tests {
         let outbox = Outbox::default();
         hub.subscribe(0, &outbox).await;
         outbox.close();
-        let told = outbox.take().await.unwrap_or_default().into_iter().filter_map(|message| {
+        let Some(Taken::Messages(messages)) = outbox.take().await else { return Vec::new() };
+        let told = messages.into_iter().filter_map(|message| {
             let FromWorker::ToolOutputSoFar { call_id, text } = message else { return None };
             Some((call_id.0, text))
         });
@@ -410,7 +606,7 @@ mod tests {
         let id = ThreadId::new("chat", 1);
         let folder = tempfile::tempdir().unwrap();
         let empty = crate::store::Layout::new(folder.path(), folder.path());
-        let hub = Hub::new(id.clone(), empty.log(&id).unwrap(), 0, None);
+        let hub = Hub::new(id.clone(), empty.log(&id).unwrap(), 0, None, 4);
         let (tool, shell) = (CallId("call".into()), CallId("shell-1".into()));
         for (call, text) in [(&tool, "a"), (&shell, "b"), (&tool, "c")] {
             hub.tool_said(call, text.into());

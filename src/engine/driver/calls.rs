@@ -3,19 +3,24 @@
 use super::Audience;
 use super::run::{Driver, Ready};
 use crate::domain::event::{CallError, Delta};
-use crate::domain::{Assembly, ContentHash, MessageRef, ModelRef, RequestRecord, ToolRef};
+use crate::domain::{Assembly, Bounds, ContentHash, MessageRef, ModelRef, RequestRecord, ToolRef};
 use crate::engine::answer::Answer;
 use crate::ports::ProviderStream;
 use futures_util::StreamExt;
 use futures_util::future::poll_fn;
+use std::future::Future;
+use std::pin::Pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
+use tokio::time::Sleep;
 
 /// Live text goes to the audience at most this often. Providers read in batches of about a frame already; this is for
 /// those that do not, and short enough to hold none of theirs back.
 const SHOW_EVERY: Duration = Duration::from_millis(8);
 /// Received text is on disk after this time at the latest, so that a killed process loses less than 250 ms of it.
 const KEEP_EVERY: Duration = Duration::from_millis(150);
+/// No answer takes longer, however often its provider says that it is still there.
+const LONGEST: Duration = Duration::from_hours(6);
 /// Pieces taken in before others get a turn.
 const BATCH: usize = 512;
 
@@ -37,6 +42,8 @@ pub(super) struct Call {
     pub(super) purpose: Purpose,
     pub(super) answer: Answer,
     stream: ProviderStream,
+    /// It takes no longer.
+    ends: Pin<Box<Sleep>>,
     /// Not shown yet.
     fresh: Vec<Delta>,
     shown_at: Option<Instant>,
@@ -49,21 +56,22 @@ pub(super) struct Call {
 pub(super) enum Progress {
     /// Something was taken in.
     Going,
-    /// The end marker came.
+    /// The end marker came, or the answer is as large as it may be.
     Finished,
     Failed(CallError),
 }
 
 impl Call {
-    pub(super) fn new(request: u32, ready: &Ready, stream: ProviderStream) -> Self {
+    pub(super) fn new(request: u32, ready: &Ready, stream: ProviderStream, bounds: Bounds) -> Self {
         Self {
             request,
             attempt: ready.attempt,
             model: ready.model.clone(),
             purpose: ready.purpose,
             sent_at: Instant::now(),
-            answer: Answer::default(),
+            answer: Answer::within(bounds),
             stream,
+            ends: Box::pin(tokio::time::sleep(LONGEST)),
             fresh: Vec::new(),
             shown_at: None,
             unkept: Vec::new(),
@@ -87,13 +95,20 @@ impl Call {
         poll_fn(|context| {
             loop {
                 match self.stream.poll_next_unpin(context) {
+                    Poll::Pending if taken == 0 && self.ends.as_mut().poll(context).is_ready() => {
+                        self.hang_up();
+                        return Poll::Ready(Progress::Failed(took_too_long()));
+                    }
                     Poll::Pending if taken == 0 => return Poll::Pending,
                     Poll::Pending => return Poll::Ready(Progress::Going),
                     Poll::Ready(Some(Ok(event))) => {
                         if let Some(delta) = self.answer.take(event) {
                             delta.join_onto(&mut self.fresh);
                         }
-                        if self.answer.stop().is_some() {
+                        if self.answer.is_full() {
+                            self.hang_up();
+                        }
+                        if self.answer.stop().is_some() || self.answer.is_full() {
                             return Poll::Ready(Progress::Finished);
                         }
                         taken += 1;
@@ -174,6 +189,10 @@ impl<A: Audience> Driver<A> {
         let kept = self.settings.store.record_request(&record, recorded);
         kept.inspect_err(|error| self.block(error)).is_ok()
     }
+}
+
+fn took_too_long() -> CallError {
+    CallError::over_bounds(format!("the answer was not there after {} h", LONGEST.as_secs() / 3_600))
 }
 
 fn ended_silently() -> CallError {

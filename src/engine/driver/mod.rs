@@ -3,6 +3,7 @@
 //! It records what happens, lets the machine apply it, carries out the effects and tells the audience. Commands come in
 //! through a [`Handle`]; one thread has one driver.
 
+mod bounds;
 mod calls;
 mod context;
 mod hooks;

@@ -78,6 +78,7 @@ impl<A: Audience> Driver<A> {
                 if let Some(process) = process {
                     self.settings.store.forget_process(&process);
                 }
+                let outcome = self.short(outcome);
                 self.emit(Event::ShellEnded { call_id, output: outcome.output, error: outcome.error }).await;
             }
         }

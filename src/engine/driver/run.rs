@@ -12,7 +12,7 @@ use crate::context::{Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Assembly, Command, ContentHash, Event, Held, ModelRef, Money, Record, Status, ThreadKind, Tokens, ToolCall,
+    Assembly, Bounds, Command, ContentHash, Event, Held, ModelRef, Money, Record, Status, ThreadKind, Tokens, ToolCall,
     ToolSpec, Usage,
 };
 use crate::engine::permission;
@@ -37,6 +37,11 @@ pub trait Outside: Send + Sync {
 
     /// The most a model may answer with.
     fn max_output(&self, model: &ModelRef) -> u64;
+
+    /// How large what models and people send may be.
+    fn bounds(&self) -> Bounds {
+        Bounds::default()
+    }
 
     /// What `usage` cost, where prices are known.
     fn spend(&self, model: &ModelRef, usage: &Usage) -> Option<Money>;
@@ -224,13 +229,18 @@ impl<A: Audience> Driver<A> {
                 if text.trim().is_empty() && self.thread.prompts > 0 {
                     return Err("there is nothing to send".into());
                 }
+                self.may_take(&text)?;
                 let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
                 let images = attached(attach).await?;
                 let prompt = self.thread.prompts + 1;
                 self.accept(Event::PromptQueued { prompt, text, mode, images }).await?;
             }
-            Command::Shell { command, shared } => self.begin_shell(command, shared).await?,
+            Command::Shell { command, shared } => {
+                self.may_take(&command)?;
+                self.begin_shell(command, shared).await?;
+            }
             Command::SubmitHeld { text, held } => {
+                self.may_take(&text)?;
                 self.may_send(&text, &held)?;
                 let images = held.images.clone();
                 self.seen = Some((held, self.thread.history.len() + self.thread.notes().len() + 1));
@@ -465,7 +475,7 @@ impl<A: Audience> Driver<A> {
             attempt: ready.attempt,
         };
         let stream = provider.call(call);
-        self.call = Some(Call::new(request, &ready, stream));
+        self.call = Some(Call::new(request, &ready, stream, self.settings.outside.bounds()));
     }
 
     async fn progressed(&mut self, progress: Progress) {
@@ -477,7 +487,7 @@ impl<A: Audience> Driver<A> {
                     self.summarised(&call);
                     self.carry_out().await;
                 } else if let Some(call) = self.call.take() {
-                    let stop = call.answer.stop().cloned().unwrap_or(StopReason::EndTurn);
+                    let stop = call.answer.ended();
                     self.answered(call, stop).await;
                 }
             }
@@ -493,7 +503,8 @@ impl<A: Audience> Driver<A> {
                     let (request, attempt) = (call.request, call.attempt);
                     self.emit(Event::ErrorClassified { request, attempt, error }).await;
                 } else {
-                    self.answered(call, StopReason::Truncated { detail: error.message }).await;
+                    let stop = error.cuts();
+                    self.answered(call, stop).await;
                 }
             }
         }
@@ -645,6 +656,7 @@ impl<A: Audience> Driver<A> {
             News::Ended(outcome) => {
                 self.stop_tool();
                 self.cut = Cut::default();
+                let outcome = self.short(outcome);
                 self.emit(Event::ToolCallResult { call_id, output: outcome.output, error: outcome.error }).await;
             }
         }

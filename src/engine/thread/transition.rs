@@ -439,7 +439,7 @@ fn charge(thread: &mut Thread, usage: Usage, spend: Option<Money>) {
 
 fn settle(thread: &mut Thread, usage: Usage, spend: Option<Money>, stop: &StopReason) {
     charge(thread, usage, spend);
-    if stop.is_whole() {
+    if stop.is_whole() || matches!(stop, StopReason::TooLarge { .. }) {
         thread.cost.turns += 1;
         thread.made_room = false;
     }
@@ -464,6 +464,11 @@ fn answered(thread: &mut Thread, stop: &StopReason, message: &Message) -> Vec<Ef
         StopReason::Cancelled | StopReason::Lost => {
             thread.push(message.clone());
             Vec::new()
+        }
+        // Another try would grow as large. Of the calls that had begun nobody knows whether they are whole.
+        StopReason::TooLarge { .. } => {
+            thread.push(message.clone());
+            take_prompts(thread, true)
         }
         StopReason::EndTurn
         | StopReason::ToolUse

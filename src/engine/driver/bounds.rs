@@ -1,0 +1,41 @@
+//! What is taken of people and of tools: no more than [`Bounds`](crate::domain::Bounds) say.
+
+use super::Audience;
+use super::run::Driver;
+use crate::domain::bounds::{MOST_QUEUED, beginning, in_words, json_size};
+use crate::ports::ToolOutcome;
+
+impl<A: Audience> Driver<A> {
+    /// Whether `text` is no more than may be said.
+    pub(super) fn may_take(&self, text: &str) -> Result<(), String> {
+        let most = self.settings.outside.bounds().prompt;
+        let size = json_size(text);
+        if size > most {
+            let (size, most) = (in_words(size), in_words(most));
+            return Err(format!(
+                "nothing was sent: the message has {size}, and no more than {most} are taken (max_prompt_kb)"
+            ));
+        }
+        let queue = &self.thread.queue;
+        if queue.len() >= MOST_QUEUED {
+            return Err(format!("nothing was sent: {MOST_QUEUED} messages wait already"));
+        }
+        if queue.iter().map(|queued| json_size(&queued.text)).sum::<usize>() + size > most {
+            return Err(format!("nothing was sent: the messages that wait would have more than {}", in_words(most)));
+        }
+        Ok(())
+    }
+
+    /// `outcome`, cut where it is longer than a result may be.
+    pub(super) fn short(&self, outcome: ToolOutcome) -> ToolOutcome {
+        let most = self.settings.outside.bounds().result;
+        let cut = |text: String| {
+            let kept = beginning(&text, most);
+            if kept.len() == text.len() {
+                return text;
+            }
+            format!("{kept}\n… ({} of {} are left out)", in_words(text.len() - kept.len()), in_words(text.len()))
+        };
+        ToolOutcome { output: cut(outcome.output), error: outcome.error.map(cut) }
+    }
+}
