@@ -35,28 +35,44 @@ pub enum Lies {
 }
 
 /// A path below a root. Whatever is done through it stays below that root.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub struct Beneath {
     root: Arc<Path>,
+    /// The root, opened, where it was reached without a link: then the way there is not gone again.
+    opened: Option<Arc<OwnedFd>>,
     below: PathBuf,
+}
+
+impl PartialEq for Beneath {
+    fn eq(&self, other: &Self) -> bool {
+        self.root == other.root && self.below == other.below
+    }
+}
+
+impl Eq for Beneath {}
+
+impl std::hash::Hash for Beneath {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (&self.root, &self.below).hash(state);
+    }
 }
 
 impl Beneath {
     /// The path `below` the folder `root`, which is taken as it is, links included.
     #[must_use]
     pub fn new(root: &Path, below: impl AsRef<Path>) -> Self {
-        Self { root: root.into(), below: below.as_ref().to_owned() }
+        Self { root: root.into(), opened: None, below: below.as_ref().to_owned() }
     }
 
     #[must_use]
     pub fn join(&self, name: impl AsRef<Path>) -> Self {
-        Self { root: Arc::clone(&self.root), below: self.below.join(name) }
+        Self { below: self.below.join(name), ..self.clone() }
     }
 
     /// The file beside this one with `ending` in place of its own.
     #[must_use]
     pub fn with_ending(&self, ending: &str) -> Self {
-        Self { root: Arc::clone(&self.root), below: self.below.with_extension(ending) }
+        Self { below: self.below.with_extension(ending), ..self.clone() }
     }
 
     /// The whole path: to tell it to people and to watch it, not to open it.
@@ -184,7 +200,25 @@ impl Beneath {
     #[must_use]
     pub fn folder(&self) -> Option<Self> {
         let below = self.below.parent().filter(|below| !below.as_os_str().is_empty())?;
-        Some(Self { root: Arc::clone(&self.root), below: below.to_owned() })
+        Some(Self { below: below.to_owned(), ..self.clone() })
+    }
+
+    /// This folder, opened: what is done below it does not go the way there again.
+    ///
+    /// # Errors
+    /// When there is none, or the way there leads over a link.
+    pub fn opened(&self) -> io::Result<Self> {
+        let mut folder = self.base()?;
+        for name in self.names()? {
+            folder = enter(&folder, name)?;
+        }
+        Ok(Self { root: self.path().into(), opened: Some(Arc::new(folder)), below: PathBuf::new() })
+    }
+
+    /// The folder that this is below.
+    #[must_use]
+    pub fn base_folder(&self) -> Self {
+        Self { below: PathBuf::new(), ..self.clone() }
     }
 
     /// Waits until this folder and those above it, up to the root, are on disk, with the names in them.
@@ -228,6 +262,30 @@ impl Beneath {
             folder = enter(&folder, name)?;
         }
         Ok(made)
+    }
+
+    /// Makes this folder in one that is there already; nobody but its owner enters it.
+    ///
+    /// # Errors
+    /// When something else lies there.
+    pub fn make_private_folder(&self) -> io::Result<()> {
+        faults::point()?;
+        self.in_folder(|folder, name| match system::mkdirat(folder, name, Mode::from_raw_mode(FOLDER)) {
+            Ok(()) | Err(Errno::EXIST) => Ok(()),
+            Err(error) => Err(error.into()),
+        })
+    }
+
+    /// Waits until this folder is on disk, with the names in it.
+    ///
+    /// # Errors
+    /// When the system cannot.
+    pub fn sync_folder(&self) -> io::Result<()> {
+        let mut folder = self.base()?;
+        for name in self.names()? {
+            folder = enter(&folder, name)?;
+        }
+        Ok(system::fsync(&folder)?)
     }
 
     /// Closes this folder to everybody but its owner, where it belongs to this user.
@@ -292,6 +350,9 @@ impl Beneath {
     }
 
     fn base(&self) -> io::Result<OwnedFd> {
+        if let Some(opened) = &self.opened {
+            return opened.try_clone();
+        }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(system::open(&*self.root, flags, Mode::empty())?)
     }

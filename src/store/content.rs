@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug)]
 pub struct ContentStore {
     folder: Beneath,
+    /// The same, once something was kept in it.
+    opened: Option<Beneath>,
     /// What this process has seen there: asked for again with every request of a thread.
     known: HashSet<ContentHash>,
     unsynced: Unsynced,
@@ -19,6 +21,14 @@ pub struct ContentStore {
 
 /// The largest text that is read back, in bytes.
 const LARGEST_TEXT: u64 = 64 << 20;
+
+/// So many files are synced side by side.
+const AT_ONCE: usize = 4;
+
+/// The folder of a text, and its name there.
+fn split(hash: &ContentHash) -> (&str, &str) {
+    hash.as_str().split_at_checked(2).unwrap_or((hash.as_str(), ""))
+}
 
 /// Files that were written and are not known to be on disk.
 #[derive(Clone, Debug, Default)]
@@ -46,11 +56,43 @@ impl Unsynced {
     /// [`StoreError::Io`] of the first.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         let files = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        let folders: HashSet<Beneath> = files.iter().filter_map(|(_, path)| path.folder()).collect();
-        let synced = files
-            .iter()
-            .try_for_each(|(file, path)| faults::point().and_then(|()| file.sync_all()).map_err(failed("sync", path)));
-        let named = || folders.iter().try_for_each(|folder| folder.sync_folders().map_err(failed("sync", folder)));
+        let sync = |files: &[(File, Beneath)]| {
+            let one = |(file, path): &(File, Beneath)| {
+                faults::point().and_then(|()| file.sync_all()).map_err(failed("sync", path))
+            };
+            files.iter().try_for_each(one)
+        };
+        // Side by side: the system brings many of them to disk at once.
+        let synced = std::thread::scope(|scope| {
+            let (first, rest) = files.split_at(files.len().div_ceil(AT_ONCE));
+            let others: Vec<_> =
+                rest.chunks(first.len().max(1)).map(|files| scope.spawn(move || sync(files))).collect();
+            let own = sync(first);
+            let ended = others.into_iter().map(|part| {
+                let lost = || {
+                    Err(failed(
+                        "sync",
+                        &first
+                            .first()
+                            .map_or_else(|| Beneath::new("the content store".as_ref(), ""), |(_, path)| path.clone()),
+                    )(std::io::Error::other("it was not waited for")))
+                };
+                part.join().unwrap_or_else(|_panicked| lost())
+            });
+            // All of them are waited for, whatever the first comes to.
+            ended.collect::<Vec<_>>().into_iter().fold(own, Result::and)
+        });
+        let named = || {
+            let mut done = HashSet::new();
+            let mut folders: Vec<Beneath> = files.iter().filter_map(|(_, path)| path.folder()).collect();
+            while let Some(folder) = folders.pop() {
+                if done.insert(folder.clone()) {
+                    folder.sync_folder().map_err(failed("sync", &folder))?;
+                    folders.push(folder.folder().unwrap_or_else(|| folder.base_folder()));
+                }
+            }
+            Ok(())
+        };
         let result = synced.and_then(|()| named());
         if result.is_err() {
             self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(files);
@@ -62,7 +104,7 @@ impl Unsynced {
 impl ContentStore {
     #[must_use]
     pub fn new(folder: Beneath) -> Self {
-        Self { folder, known: HashSet::new(), unsynced: Unsynced::default() }
+        Self { folder, opened: None, known: HashSet::new(), unsynced: Unsynced::default() }
     }
 
     /// Files that [`ContentStore::keep`] has written.
@@ -71,7 +113,7 @@ impl ContentStore {
     }
 
     fn path(&self, hash: &ContentHash) -> Beneath {
-        let (front, rest) = hash.as_str().split_at_checked(2).unwrap_or((hash.as_str(), ""));
+        let (front, rest) = split(hash);
         self.folder.join(front).join(rest)
     }
 
@@ -84,11 +126,19 @@ impl ContentStore {
         if self.known.contains(hash) {
             return Ok(());
         }
-        let path = self.path(hash);
+        let objects = match &self.opened {
+            Some(objects) => objects.clone(),
+            None => {
+                let make = || self.folder.make_folder().and_then(|_| self.folder.opened());
+                self.opened.insert(make().map_err(failed("make the folder", &self.folder))?).clone()
+            }
+        };
+        let (front, rest) = split(hash);
+        let folder = objects.join(front);
+        let path = folder.join(rest);
         let there = path.read(LARGEST_TEXT);
         if !there.is_ok_and(|bytes| bytes.is_some_and(|bytes| ContentHash::of(&bytes) == *hash)) {
-            let folder = self.folder.join(hash.as_str().get(..2).unwrap_or_default());
-            folder.make_folder().map_err(failed("make the folder", &folder))?;
+            folder.make_private_folder().map_err(failed("make the folder", &folder))?;
             let file = path.put(content().as_ref()).map_err(failed("write", &path))?;
             self.unsynced.push(file, path);
         }

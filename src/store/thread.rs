@@ -18,6 +18,7 @@ use std::fs::File;
 use std::io::Write;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 /// `thread.json`: how a thread stands, for people and programs that do not want to read its log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -428,6 +429,9 @@ impl ThreadStore for FileStore {
     }
 }
 
+/// Changes of a summary within this time are written together.
+const TOGETHER: Duration = Duration::from_millis(100);
+
 /// A summary to be written, and the process that runs its thread.
 type Waiting = (Summary, Option<(u32, String)>);
 
@@ -446,7 +450,9 @@ impl SummaryWriter {
         let write = move || {
             let mut registry = None;
             while let Ok(mut newest) = receiver.recv() {
-                while let Ok(newer) = receiver.try_recv() {
+                // A turn changes it several times, and has better use for the disk meanwhile.
+                let until = Instant::now() + TOGETHER;
+                while let Ok(newer) = receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
                     newest = newer;
                 }
                 let (summary, process) = newest;

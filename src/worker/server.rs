@@ -103,7 +103,13 @@ struct Live {
 impl Hub {
     /// A hub for the thread whose log is `log` and ends at `end`.
     #[must_use]
-    pub fn new(thread_id: ThreadId, log: ThreadLog, end: u64, secret: Option<SecretString>, most_clients: usize) -> Self {
+    pub fn new(
+        thread_id: ThreadId,
+        log: ThreadLog,
+        end: u64,
+        secret: Option<SecretString>,
+        most_clients: usize,
+    ) -> Self {
         let live = Mutex::new(Live { end, ..Live::default() });
         let (presence, _) = watch::channel(Presence::default());
         let (state, _) = watch::channel(None);
