@@ -326,7 +326,7 @@ async fn s12_a_thread_waits_for_room_and_can_be_stopped_meanwhile() {
         !stored && matches!(event, Event::Notice { text } if text.contains("Nothing goes on"))
     }));
     let recorded = bench.disk.log.lock().unwrap().len();
-    tokio::time::sleep(Duration::from_secs(20)).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
     assert_eq!(bench.disk.log.lock().unwrap().len(), recorded);
     *bench.disk.full.lock().unwrap() = false;
     let events = bench.until_idle().await;

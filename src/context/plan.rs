@@ -54,7 +54,7 @@ pub struct Plan {
     /// What the thread may do, as capability strings.
     pub capabilities: Vec<Grant>,
     /// The directives of the project that have a part in that, by their paths, and what each decides
-    /// ([`Directive::authority`]).
+    /// (`Directive::authority`).
     pub authorities: BTreeMap<String, String>,
     /// Candidates for the system text, in its order.
     pub system: Vec<Piece>,

@@ -126,12 +126,11 @@ impl ContentStore {
         if self.known.contains(hash) {
             return Ok(());
         }
-        let objects = match &self.opened {
-            Some(objects) => objects.clone(),
-            None => {
-                let make = || self.folder.make_folder().and_then(|_| self.folder.opened());
-                self.opened.insert(make().map_err(failed("make the folder", &self.folder))?).clone()
-            }
+        let objects = if let Some(objects) = &self.opened {
+            objects.clone()
+        } else {
+            let opened = self.folder.make_folder().and_then(|_| self.folder.opened());
+            self.opened.insert(opened.map_err(failed("make the folder", &self.folder))?).clone()
         };
         let (front, rest) = split(hash);
         let folder = objects.join(front);
