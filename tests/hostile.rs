@@ -39,6 +39,8 @@ fn open(home: &Home, server: &ModelServer) -> Terminal {
         .levain_in_terminal(&["--model", "anthropic/test"])
         .env("ANTHROPIC_BASE_URL", &server.base())
         .env("ANTHROPIC_API_KEY", KEY)
+        // Here it is about what fits.
+        .env("LEVAIN_MAX_ARGUMENTS_KB", "8192")
         .start();
     terminal.wait_for("A new thread");
     terminal

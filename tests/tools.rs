@@ -63,6 +63,11 @@ fn open(home: &Home, model: &str) -> Terminal {
 fn answer(terminal: &Terminal, letter: &str) {
     terminal.wait_for("allow once");
     terminal.send_keys(letter);
+    if letter == "a" {
+        // For good is said twice.
+        terminal.wait_for("for good");
+        terminal.send_keys(letter);
+    }
     terminal.wait_gone("┌ approval");
 }
 

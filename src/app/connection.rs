@@ -95,9 +95,11 @@ impl Connection {
     pub(super) async fn leave(mut self) {
         const STARTING: Duration = Duration::from_secs(5);
         const PATIENCE: Duration = Duration::from_millis(200);
-        if self.starts && !self.is_over() {
+        if !self.is_over() {
+            // A worker that is just being connected to would take this side for lost.
+            let patience = if self.starts { STARTING } else { PATIENCE };
             let connected = self.sender.wait_for(Option::is_some);
-            let _gave_up = tokio::time::timeout(STARTING, connected).await.map(|ready| ready.map(drop));
+            let _gave_up = tokio::time::timeout(patience, connected).await.map(|ready| ready.map(drop));
         }
         let Some(sender) = self.sender() else {
             self.task.abort();

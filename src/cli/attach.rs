@@ -23,6 +23,7 @@ use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(super) struct AttachArguments {
@@ -84,16 +85,24 @@ struct Attached {
 }
 
 impl Attached {
+    /// Leaves in order: the worker closes the connection once it has heard.
+    async fn goodbye(&mut self) {
+        const PATIENCE: Duration = Duration::from_millis(200);
+        if self.client.sender().send(ToWorker::Goodbye).await.is_ok() {
+            let closed = async { while self.client.next().await.is_some() {} };
+            let _gave_up = tokio::time::timeout(PATIENCE, closed).await;
+        }
+    }
+
     async fn talk(mut self) -> Result<ExitCode, Failure> {
         let mut lines = read_lines();
         let mut shutdown = Shutdown::listen().map_err(|error| Failure::new(error.to_string()))?;
         let mut typing = true;
         let mut unanswered = 0_u32;
         loop {
-            let sender = self.client.sender();
             let rests = self.state.as_ref().is_some_and(rests) && unanswered == 0;
             if !typing && rests {
-                let _ending = sender.send(ToWorker::Goodbye).await;
+                self.goodbye().await;
                 return Ok(self.exit_code());
             }
             tokio::select! {
@@ -115,7 +124,7 @@ impl Attached {
                 },
                 _ = shutdown.signalled() => {
                     shutdown.leave();
-                    let _ending = sender.send(ToWorker::Goodbye).await;
+                    self.goodbye().await;
                     return Ok(ExitCode::from(code::INTERRUPTED));
                 }
             }

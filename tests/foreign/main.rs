@@ -129,7 +129,7 @@ fn screen(home: &Home, project: &Project) {
     let seen = Cell::new(false);
     terminal.wait_until("the screen or an end", |screen| {
         let text = screen.contents();
-        seen.set(text.contains("F1 help"));
+        seen.set(text.contains("project · "));
         seen.get() || text.contains("error:") || text.contains("hint:")
     });
     if seen.get() {
