@@ -192,11 +192,7 @@ impl Link {
     }
 
     /// Passes messages on until the worker is gone, or has to make room for one of this side's own.
-    async fn pass_on(
-        &self,
-        client: &mut Client,
-        asked: &mut mpsc::Receiver<(u64, Command)>,
-    ) -> Passed {
+    async fn pass_on(&self, client: &mut Client, asked: &mut mpsc::Receiver<(u64, Command)>) -> Passed {
         let mut expected = false;
         loop {
             let message = tokio::select! {

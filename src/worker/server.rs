@@ -103,7 +103,13 @@ struct Live {
 impl Hub {
     /// A hub for the thread whose log is `log` and ends at `end`.
     #[must_use]
-    pub fn new(thread_id: ThreadId, log: ThreadLog, end: u64, secret: Option<SecretString>, most_clients: usize) -> Self {
+    pub fn new(
+        thread_id: ThreadId,
+        log: ThreadLog,
+        end: u64,
+        secret: Option<SecretString>,
+        most_clients: usize,
+    ) -> Self {
         let live = Mutex::new(Live { end, ..Live::default() });
         let (presence, _) = watch::channel(Presence::default());
         let (state, _) = watch::channel(None);
@@ -174,7 +180,7 @@ impl Hub {
     }
 
     fn full(&self) -> String {
-        format!("{} clients look at this thread, and no more may (most_clients)", self.shared.most_clients)
+        format!("{} clients look at this thread, and no more may (max_clients)", self.shared.most_clients)
     }
 
     async fn serve_socket(self, stream: UnixStream, handle: Handle) {
