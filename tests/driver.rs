@@ -974,3 +974,20 @@ async fn s16_an_answer_that_never_comes_ends() {
     }
     assert!(matches!(stop, Some(StopReason::TooLarge { detail }) if detail.contains("6 h")));
 }
+
+/// A provider that counts next to nothing, or whose window is not known, does not make a thread grow for ever.
+#[tokio::test(start_paused = true)]
+async fn s16_a_conversation_grows_no_longer_than_it_may() {
+    let long = text(&"x".repeat(3 << 20));
+    let one = || Ok(ProviderEvent::Usage(Usage { output: Tokens(1), ..Usage::default() }));
+    let mut bench = Bench::new(ThreadKind::Interactive, (0..6).map(|_| vec![long.clone(), one(), end()]).collect());
+    for _ in 0..6 {
+        bench.ask("go on").await;
+        bench.until_answer().await;
+        bench.until_idle().await;
+    }
+    let asked = bench.script.asked.lock().unwrap();
+    let size = |request: &CallRequest| request.messages.iter().map(|message| message.to_json().len()).sum::<usize>();
+    let most = asked.iter().map(size).max().unwrap();
+    assert!((6 << 20..9 << 20).contains(&most), "{most}");
+}
