@@ -915,3 +915,79 @@ async fn a_refused_summary_takes_no_messages_place_and_all_of_them_are_paid_for(
     assert!(summary.ends_with("half a summary\n\n(The summary was cut off here: it grew too long.)"), "{summary}");
     assert!(summarised > 0);
 }
+
+#[tokio::test(start_paused = true)]
+async fn s16_an_answer_that_is_too_large_is_kept_and_not_asked_for_again() {
+    let call = ProviderEvent::ToolCallStarted { index: 0, call_id: CallId("c".into()), tool: "t".into() };
+    let much = text(&"x".repeat(1 << 20));
+    let endless = [text("begun "), Ok(call)].into_iter().chain((0..20).map(|_| much.clone())).collect();
+    let over = vec![text("half"), Err(CallError::over_bounds("it is too large".into()))];
+    let nothing = vec![Err(CallError::over_bounds("it is too large".into()))];
+    let mut bench = Bench::new(ThreadKind::Interactive, vec![endless, over, nothing]);
+    let mut sizes = Vec::new();
+    for prompt in ["first", "second"] {
+        bench.ask(prompt).await;
+        for (_, event) in bench.until_answer().await {
+            if let Event::CognitionOut { text, stop: StopReason::TooLarge { .. }, message, .. } = event {
+                assert_eq!(message.calls().count(), 0);
+                sizes.push(text.len());
+            }
+        }
+        bench.until_idle().await;
+    }
+    assert!(sizes.len() == 2 && (3 << 20..4 << 20).contains(&sizes[0]) && sizes[1] == 4, "{sizes:?}");
+    bench.ask("third").await;
+    bench.until_idle().await;
+    assert_eq!(bench.script.asked.lock().unwrap().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn s16_prompts_have_a_size_and_a_number() {
+    let bench = Bench::new(ThreadKind::Interactive, vec![vec![text("one")]]);
+    let submit = |text: String| Command::Submit { text, mode: PromptMode::FollowUp, images: Vec::new() };
+    let refused = bench.handle.ask(submit("x".repeat(5 << 20))).await.unwrap_err();
+    assert!(refused.contains("5 MB, and no more than 4 MB"), "{refused}");
+    let shell = Command::Shell { command: "x".repeat(5 << 20), shared: false };
+    assert!(bench.handle.ask(shell).await.is_err());
+    bench.ask("works").await;
+    let mut waiting = 0;
+    while bench.handle.ask(submit("short".into())).await.is_ok() {
+        waiting += 1;
+    }
+    assert_eq!(waiting, 64);
+    bench.handle.ask(Command::Withdraw { prompt: 2 }).await.unwrap();
+    let refused = bench.handle.ask(submit("x".repeat((4 << 20) - 10))).await.unwrap_err();
+    assert!(refused.contains("the messages that wait"), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn s16_an_answer_that_never_comes_ends() {
+    let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("begun")]]);
+    bench.ask("first").await;
+    let answered = bench.heard.recv();
+    drop(answered.await);
+    let mut stop = None;
+    while stop.is_none() {
+        if let Some(Heard::Event { event: Event::CognitionOut { stop: why, .. }, .. }) = bench.heard.recv().await {
+            stop = Some(why);
+        }
+    }
+    assert!(matches!(stop, Some(StopReason::TooLarge { detail }) if detail.contains("6 h")));
+}
+
+/// A provider that counts next to nothing, or whose window is not known, does not make a thread grow for ever.
+#[tokio::test(start_paused = true)]
+async fn s16_a_conversation_grows_no_longer_than_it_may() {
+    let long = text(&"x".repeat(3 << 20));
+    let one = || Ok(ProviderEvent::Usage(Usage { output: Tokens(1), ..Usage::default() }));
+    let mut bench = Bench::new(ThreadKind::Interactive, (0..6).map(|_| vec![long.clone(), one(), end()]).collect());
+    for _ in 0..6 {
+        bench.ask("go on").await;
+        bench.until_answer().await;
+        bench.until_idle().await;
+    }
+    let asked = bench.script.asked.lock().unwrap();
+    let size = |request: &CallRequest| request.messages.iter().map(|message| message.to_json().len()).sum::<usize>();
+    let most = asked.iter().map(size).max().unwrap();
+    assert!((6 << 20..9 << 20).contains(&most), "{most}");
+}

@@ -465,3 +465,81 @@ async fn s17_a_question_ends_the_worker_in_time_and_stands_when_it_is_opened_aga
     client.sender().command(1, deny).await.unwrap();
     until_event(&mut client, is_answer).await;
 }
+
+/// A client that reads late is sent back to the log, by itself, and misses nothing.
+#[tokio::test]
+async fn s15_a_client_that_lagged_hears_on_by_itself() {
+    for form in FORMS {
+        let bench = Bench::new(form).await;
+        let mut late = bench.connect(0).await;
+        let mut client = bench.connect(0).await;
+        let long = "x".repeat(1 << 20);
+        submit(&client, 0, "slow").await;
+        // Some of what is said is too large to wait anywhere, and all of it is more than may wait.
+        for turn in 1..=160 {
+            submit(&client, turn, if turn % 40 == 0 { &long } else { long.get(..60_000).unwrap() }).await;
+            client.sender().command(1_000, Command::Withdraw { prompt: turn + 1 }).await.unwrap();
+            until(&mut client, |message| matches!(message, FromWorker::Ack { id: 1_000 }).then_some(())).await;
+        }
+        let (mut lagged, mut queued, mut said) = (false, 0, 0);
+        while queued < 161 {
+            until(&mut late, |message| {
+                match message {
+                    FromWorker::Lagged { .. } => lagged = true,
+                    FromWorker::Event {
+                        record: Record { event: Event::PromptQueued { prompt, text, .. }, .. },
+                        ..
+                    } => {
+                        queued += 1;
+                        said += text.len();
+                        assert_eq!(prompt, queued);
+                    }
+                    _ => {}
+                }
+                Some(())
+            })
+            .await;
+        }
+        assert_eq!((lagged, said), (true, 4 + 4 * long.len() + 156 * 60_000), "{form:?}");
+    }
+}
+
+#[tokio::test]
+async fn s15_a_message_that_is_too_long_is_refused_in_words() {
+    for form in FORMS {
+        let bench = Bench::new(form).await;
+        let mut client = bench.connect(0).await;
+        for length in [5 << 20, 17 << 20] {
+            submit(&client, 7, &"x".repeat(length)).await;
+            let refused = until(&mut client, |message| match message {
+                FromWorker::Error { id: 7, message } => Some(message),
+                FromWorker::Ack { .. } => panic!("it was accepted"),
+                _ => None,
+            });
+            let refused = refused.await;
+            assert!(refused.contains("no more than"), "{form:?} {refused}");
+        }
+        submit(&client, 8, "hello").await;
+        until_event(&mut client, is_answer).await;
+    }
+}
+
+#[tokio::test]
+async fn s16_only_so_many_clients_may_look() {
+    let bench = Bench::new(Form::Socket).await;
+    let mut clients = Vec::new();
+    for _ in 0..32 {
+        clients.push(bench.connect(0).await);
+    }
+    let mut one_more = bench.raw().await;
+    let Err(ConnectError::Refused(reason)) = one_more.greet(0).await else { panic!("it was let in") };
+    assert!(reason.contains("32 clients look at this thread"), "{reason}");
+    clients.pop();
+    until(&mut clients[0], |_| Some(())).await;
+    loop {
+        let mut next = bench.raw().await;
+        if next.greet(0).await.is_ok() {
+            break;
+        }
+    }
+}

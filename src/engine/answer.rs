@@ -317,4 +317,44 @@ mod tests {
         let answer = Answer::from_deltas(deltas);
         assert_eq!((answer.thinking().as_str(), answer.text().as_str()), ("a", "bc"));
     }
+
+    const SMALL: Bounds = Bounds { answer: 1_000, arguments: 100, calls: 3, ..Bounds::USUAL };
+
+    fn taken(events: impl IntoIterator<Item = ProviderEvent>) -> Answer {
+        let mut answer = Answer::within(SMALL);
+        for event in events {
+            answer.take(event);
+        }
+        answer
+    }
+
+    #[test]
+    fn s16_an_answer_grows_no_larger_than_it_may() {
+        let long = |letter: &str| taken([ProviderEvent::Text("x".into()), ProviderEvent::Text(letter.repeat(5_000))]);
+        let answer = long("x");
+        assert_eq!(answer.text().len(), 1_000 - BLOCK);
+        assert!(matches!(answer.ended(), StopReason::TooLarge { detail } if detail.contains("max_answer_kb")));
+        assert_eq!(long("\u{1}").text().len(), 1 + (1_000 - BLOCK - 1) / 6, "as JSON has it");
+        assert_eq!(long("€").text().len(), 1 + (1_000 - BLOCK - 1) / 3 * 3, "whole letters");
+        let alternating = (0..10_000).flat_map(|_| {
+            ["", "."].map(|text| [ProviderEvent::Text(text.into()), ProviderEvent::Thinking(text.into())]).concat()
+        });
+        assert!(taken(alternating).blocks.len() < 1_000 / BLOCK + 2);
+        let signed = (0..10_000).map(|_| ProviderEvent::ThinkingSignature("s".repeat(50)));
+        assert!(taken(signed).blocks.len() < 1_000 / BLOCK);
+        assert!(taken([ProviderEvent::RedactedThinking("x".repeat(2_000))]).blocks.is_empty());
+    }
+
+    #[test]
+    fn s16_calls_are_as_many_and_as_long_as_they_may_be_and_none_runs() {
+        let calls = taken((0..5_000).map(|index| call(index, "a")));
+        assert_eq!(calls.blocks.len(), 3);
+        assert!(matches!(calls.ended(), StopReason::TooLarge { detail } if detail.contains("max_calls")));
+        let mut long =
+            taken([call(1, "a"), input(1, &"x".repeat(60)), call(2, "b"), input(2, "{}"), input(1, &"x".repeat(60))]);
+        assert!(matches!(long.ended(), StopReason::TooLarge { detail } if detail.contains("max_arguments_kb")));
+        assert_eq!(long.take(ProviderEvent::Finished(StopReason::ToolUse)), None);
+        assert_eq!(long.message().calls().count(), 0);
+        assert!(taken([call(1, &"a".repeat(5_000))]).is_full());
+    }
 }

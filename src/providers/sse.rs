@@ -66,6 +66,9 @@ where
         let this = &mut *self;
         loop {
             if let Some(piece) = this.piece() {
+                if piece.is_empty() {
+                    continue;
+                }
                 return Poll::Ready(Some(Ok(piece)));
             }
             if this.event + this.batch.len() > this.largest {
@@ -111,7 +114,7 @@ impl<S> Texts<S> {
         self.after_return = piece.ends_with('\r');
         let ends = blank || ["\n\n", "\r\n\r\n", "\r\r"].iter().any(|end| piece.contains(end));
         self.event = if ends { 0 } else { self.event + piece.len() };
-        Some(piece)
+        Some(without_padding(piece))
     }
 
     fn take(&mut self, bytes: &[u8]) {
@@ -150,6 +153,19 @@ impl<S> Texts<S> {
             }
         }
     }
+}
+
+/// Whole lines without comments, and one blank line in the place of many: the framing takes long over each line.
+fn without_padding(piece: String) -> String {
+    // However the line before ended, there is a blank line in three ends.
+    if piece.len() > 2 && piece.bytes().all(|byte| matches!(byte, b'\n' | b'\r')) {
+        return "\n\n".to_owned();
+    }
+    if !piece.starts_with(':') && !piece.contains("\n:") {
+        return piece;
+    }
+    let says_something = |line: &&str| !line.starts_with(':') || line.contains('\r');
+    piece.split_inclusive('\n').filter(says_something).collect()
 }
 
 #[cfg(test)]

@@ -190,6 +190,14 @@ impl Model {
                     return Vec::new();
                 }
                 self.log_end = next_offset;
+                if matches!(record.event, Event::RequestRecorded { .. }) {
+                    self.transcript.turn_at(offset);
+                    if self.position == Position::Follow
+                        && let Some(older) = self.transcript.let_go()
+                    {
+                        self.older = Some(older);
+                    }
+                }
                 self.live_event(record)
             }
             FromWorker::Delta { request, delta } => {

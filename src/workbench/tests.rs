@@ -1,5 +1,6 @@
 //! Transitions: messages in, model and effects out. Every block is as high as it has lines of text, plus one.
 
+mod bounds;
 mod code;
 mod counter;
 mod layers;

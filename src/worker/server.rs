@@ -180,7 +180,7 @@ impl Hub {
     }
 
     fn full(&self) -> String {
-        format!("{} clients look at this thread, and no more may (most_clients)", self.shared.most_clients)
+        format!("{} clients look at this thread, and no more may (max_clients)", self.shared.most_clients)
     }
 
     async fn serve_socket(self, stream: UnixStream, handle: Handle) {

@@ -36,6 +36,8 @@ pub struct Call {
     /// The same as it came.
     pub bytes: Vec<u8>,
     pieces: pieces::UnboundedSender<Vec<u8>>,
+    /// Pieces of a flood that have not left.
+    waiting: Arc<std::sync::atomic::AtomicUsize>,
     closed: mpsc::Receiver<Instant>,
 }
 
@@ -105,6 +107,35 @@ impl Call {
         let name = value["type"].as_str().unwrap();
         // The program may have hung up.
         let _gone = self.pieces.send(format!("event: {name}\ndata: {value}\n\n").into_bytes());
+    }
+
+    /// Sends bytes as they are.
+    pub fn raw(&self, bytes: Vec<u8>) {
+        let _gone = self.pieces.send(bytes);
+    }
+
+    /// Whether the program has closed the connection.
+    pub fn is_closed(&self) -> bool {
+        self.pieces.is_closed()
+    }
+
+    /// Sends `piece` again and again, `most` bytes in all, for as long as the program takes it; returns whether that closed
+    /// the connection. What the program does not take waits with the system.
+    pub fn flood(&self, piece: &[u8], most: usize) -> bool {
+        const AHEAD: usize = 256;
+        for _ in 0..=most / piece.len() {
+            let began = Instant::now();
+            while self.waiting.load(std::sync::atomic::Ordering::Relaxed) > AHEAD && !self.is_closed() {
+                assert!(began.elapsed() < PATIENCE, "nothing is read any more, and the connection is open");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            if self.is_closed() {
+                return true;
+            }
+            self.waiting.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            self.raw(piece.to_vec());
+        }
+        self.is_closed()
     }
 
     /// Begins the answer.
@@ -196,11 +227,15 @@ async fn answer(State(shared): State<Shared>, uri: Uri, headers: HeaderMap, byte
     };
     let (sender, receiver) = pieces::unbounded_channel();
     let (close, closed) = mpsc::channel();
-    let call = Call { body, bytes: bytes.to_vec(), pieces: sender, closed };
+    let waiting = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let call = Call { body, bytes: bytes.to_vec(), pieces: sender, waiting: Arc::clone(&waiting), closed };
     shared.calls.send(call).unwrap_or_default();
-    let playing = Playing { receiver, close };
+    let playing = Playing { receiver, waiting, close };
     let body = Body::from_stream(stream::unfold(playing, |mut playing| async move {
         let bytes = playing.receiver.recv().await?;
+        let one_less = |count: usize| Some(count.saturating_sub(1));
+        let relaxed = std::sync::atomic::Ordering::Relaxed;
+        let _was = playing.waiting.fetch_update(relaxed, relaxed, one_less);
         Some((Ok::<_, std::io::Error>(bytes), playing))
     }));
     Response::builder().header("content-type", "text/event-stream").body(body).unwrap()
@@ -233,6 +268,7 @@ fn rules(uri: &Uri, headers: &HeaderMap, body: &[u8]) -> Result<Value, String> {
 
 struct Playing {
     receiver: pieces::UnboundedReceiver<Vec<u8>>,
+    waiting: Arc<std::sync::atomic::AtomicUsize>,
     close: mpsc::Sender<Instant>,
 }
 

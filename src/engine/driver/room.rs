@@ -17,6 +17,9 @@ const LONGEST_SUMMARY: u64 = 4_000;
 /// What is summarised where the window of the model that does it is not known.
 const USUAL_WINDOW: Tokens = Tokens(32_000);
 
+/// No conversation is kept that is longer: about 8 MB of text. The largest windows hold as much.
+const LONGEST_HISTORY: Tokens = Tokens(2_000_000);
+
 /// Which messages are giving way.
 #[derive(Clone, Debug)]
 pub(super) struct Giving {
@@ -31,6 +34,12 @@ impl<A: Audience> Driver<A> {
     /// The event to record instead of the request, when that takes too much of the window. `history` is what it tells of
     /// the conversation.
     pub(super) fn crowded(&self, request: &Assembly, history: &[Entry]) -> Option<Event> {
+        // Whatever the window is, and whatever its provider counts.
+        let tokens_used: Tokens = history.iter().map(|entry| entry.tokens).sum();
+        if tokens_used >= LONGEST_HISTORY && !self.thread.made_room {
+            let (usage_ratio, tokens_limit) = (1.0, LONGEST_HISTORY);
+            return Some(Event::ContextLimitReached { usage_ratio, tokens_used, tokens_limit });
+        }
         let rules = self.thread.rules.window?;
         let limit = self.settings.outside.window(&self.thread.model).filter(|window| window.0 > 0)?;
         let used = self.size(request, history);

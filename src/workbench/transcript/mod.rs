@@ -38,6 +38,17 @@ impl Block {
         }
     }
 
+    /// About how much text it holds.
+    fn bytes(&self) -> usize {
+        64 + match &self.kind {
+            Kind::Prompt(prompt) => prompt.text.len(),
+            Kind::Answer(answer) => answer.text.len(),
+            Kind::Thinking(thinking) => thinking.text.len(),
+            Kind::Tool(tool) => tool.input.len() + tool.output.len(),
+            Kind::Marker(marker) => marker.text.len(),
+        }
+    }
+
     /// Whether it tells what the context of the answer below was made from.
     pub(super) fn tells_context(&self) -> bool {
         matches!(&self.kind, Kind::Marker(marker) if marker.sort == MarkerSort::Context)
@@ -193,7 +204,14 @@ pub struct Transcript {
     permitted: bool,
     /// Whether foldable blocks are born open.
     open: bool,
+    /// No block has had a lower id than this.
+    lowest: i64,
+    /// Where requests begin: in the log, and the id of the block that came next.
+    turns: VecDeque<(u64, BlockId)>,
 }
+
+/// So many bytes of text are held; what is older is let go, and read again when somebody looks for it.
+const MOST: usize = 16 << 20;
 
 /// Text whose lines end with `\n` alone.
 fn plain_lines(text: String) -> String {
@@ -206,7 +224,8 @@ const APART: i64 = 1 << 40;
 impl Transcript {
     /// An empty transcript whose blocks share no id with this one's, so that nothing kept for these is taken for its.
     pub(super) fn successor(&self) -> Self {
-        Self { next_id: self.next_id + APART, open: self.open, ..Self::default() }
+        let next_id = self.next_id + APART;
+        Self { next_id, lowest: next_id, open: self.open, ..Self::default() }
     }
 
     #[must_use]
@@ -276,15 +295,44 @@ impl Transcript {
         }
     }
 
+    /// A request begins in the log at `offset`.
+    pub(super) fn turn_at(&mut self, offset: u64) {
+        self.turns.push_back((offset, BlockId(self.next_id)));
+    }
+
+    /// Lets go of what is older than a request, where more than enough is held; returns where in the log that begins.
+    pub(super) fn let_go(&mut self) -> Option<u64> {
+        let mut held: usize = self.blocks.iter().map(Block::bytes).sum();
+        if held <= MOST {
+            return None;
+        }
+        let pending = |block: &&Block| matches!(&block.kind, Kind::Prompt(prompt) if prompt.pending);
+        let first_pending = self.blocks.iter().find(pending).map(|block| block.id);
+        let mut from = None;
+        while held > MOST / 2
+            && let Some((offset, id)) =
+                self.turns.front().copied().filter(|(_, id)| first_pending.is_none_or(|at| *id <= at))
+        {
+            self.turns.pop_front();
+            while self.blocks.front().is_some_and(|block| block.id < id) {
+                held -= self.blocks.pop_front().map_or(0, |block| block.bytes());
+            }
+            from = Some(offset);
+        }
+        from
+    }
+
     /// Puts an older page of the log before what is loaded.
     pub(super) fn prepend(&mut self, records: Vec<Record>) {
         let mut older = Self { open: self.open, ..Self::default() };
         for record in records {
             older.apply(record);
         }
-        let first = self.blocks.front().map_or(self.next_id, |block| block.id.0);
+        // An id that was let go is not given again: what was drawn of it is still known.
+        let first = self.lowest;
         for (step, mut block) in (1..).zip(older.blocks.into_iter().rev()) {
             block.id = BlockId(first - step);
+            self.lowest = block.id.0;
             if let Kind::Tool(asked) = &block.kind
                 && asked.state == ToolState::Running
                 && let Some(answered) = self.tool_mut(&asked.call_id)
