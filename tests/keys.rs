@@ -196,7 +196,7 @@ fn s08_other_processes_of_the_same_user_cannot_look_in() {
     let nobody = rustix::process::getuid().is_root().then_some(65_534);
     let start = |program: &str, argument: &str| {
         let mut command = Command::new(program);
-        command.arg(argument).env_clear().env("STRANGE", STRANGE).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.arg(argument).env_clear().env("STRANGE_TOKEN", STRANGE).stdin(Stdio::piped()).stdout(Stdio::piped());
         if let Some(nobody) = nobody {
             command.uid(nobody);
         }
@@ -212,6 +212,11 @@ fn s08_other_processes_of_the_same_user_cannot_look_in() {
         let path = format!("/proc/{}/{name}", helper.id());
         let looked = start("/bin/cat", &path).wait_with_output().unwrap();
         assert!(!looked.status.success() && looked.stdout.is_empty(), "{name}: {looked:?}");
+    }
+    // Who may look in all the same finds nothing.
+    if nobody.is_some() {
+        let environment = fs::read(format!("/proc/{}/environ", helper.id())).unwrap();
+        assert!(!environment.is_empty() && !holds(&environment, STRANGE), "{}", String::from_utf8_lossy(&environment));
     }
     drop(helper.stdin.take());
     assert!(helper.wait().unwrap().success());

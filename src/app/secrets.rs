@@ -1,9 +1,9 @@
 //! What of the environment is secret, and how it is kept from other processes.
 //!
 //! Whoever runs as the same user may read the environment that a process was started with, and what a thread's tools
-//! print a model reads. So secrets do not stay in the environment: a process that starts others starts itself again
-//! without them and gets them through memory that it shares with nobody; a worker gets them as the first line of its
-//! input. Here they are looked up by name as if they were still there. None of it is ever in a Debug output.
+//! print a model reads. So secrets do not stay in the environment: each process overwrites the memory that the system
+//! shows as its environment, and a worker gets them as the first line of its input. Here they are looked up by name as if
+//! they were still there. None of it is ever in a Debug output.
 //!
 //! Root may read the memory of any process, so against root none of this helps; nor does it help where the person's
 //! other programs hold the same variables.
@@ -12,16 +12,13 @@ use crate::tools::environment::{is_harmless, looks_secret};
 use secrecy::{ExposeSecret, SecretString};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::sync::OnceLock;
-
-/// Says to a process that was started again where its secrets are.
-const MARK: &str = "LEVAIN_HANDED_OVER";
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 /// Longest line of secrets that is read, in bytes; an environment is at most some megabytes.
 const LONGEST: u64 = 16 << 20;
 
 /// Variables that are not in the environment of this process.
-static HELD: OnceLock<BTreeMap<String, SecretString>> = OnceLock::new();
+static HELD: RwLock<BTreeMap<String, SecretString>> = RwLock::new(BTreeMap::new());
 
 /// The environment of a worker: what may be seen, and the line of its input that brings the rest.
 #[derive(Clone, Debug)]
@@ -51,9 +48,9 @@ pub fn is_withheld(name: &str) -> bool {
 /// The whole environment as the person has it.
 #[must_use]
 pub fn all() -> Vec<(OsString, OsString)> {
-    let seen = std::env::vars_os().filter(|(name, _)| name != MARK);
-    let secret = held().iter().map(|(name, value)| (name.into(), value.expose_secret().into()));
-    seen.chain(secret).collect()
+    let held = held();
+    let secret = held.iter().map(|(name, value)| (name.into(), value.expose_secret().into()));
+    std::env::vars_os().chain(secret).collect()
 }
 
 /// Splits the environment for a worker. Only what is known to be harmless stays where others can see it, and levain's
@@ -94,13 +91,16 @@ pub fn receive(input: impl std::io::BufRead) -> Result<Option<SecretString>, Str
         return Ok(approver);
     }
     let secrets = read(&line).ok_or("the line of secrets could not be read")?;
-    let _set_once = HELD.set(secrets);
+    hold(secrets);
     Ok(approver)
 }
 
-fn held() -> &'static BTreeMap<String, SecretString> {
-    static NONE: BTreeMap<String, SecretString> = BTreeMap::new();
-    HELD.get().unwrap_or(&NONE)
+fn held() -> RwLockReadGuard<'static, BTreeMap<String, SecretString>> {
+    HELD.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn hold(secrets: BTreeMap<String, SecretString>) {
+    HELD.write().unwrap_or_else(PoisonError::into_inner).extend(secrets);
 }
 
 fn written(secrets: &BTreeMap<String, String>) -> SecretString {
@@ -113,7 +113,7 @@ fn read(text: &str) -> Option<BTreeMap<String, SecretString>> {
 }
 
 #[cfg(target_os = "linux")]
-pub use again::{begin, withdraw};
+pub use erase::{begin, withdraw};
 
 /// Closes this process to others, as far as the system can.
 #[cfg(not(target_os = "linux"))]
@@ -121,7 +121,7 @@ pub fn begin() {
     no_core();
 }
 
-/// Secrets stay in the environment where a process cannot be handed memory by name.
+/// Secrets stay in the environment where a process cannot reach the memory that it was started with.
 #[cfg(not(target_os = "linux"))]
 pub fn withdraw(_hidden: &[String]) {}
 
@@ -131,81 +131,100 @@ fn no_core() {
     let _as_it_was = rustix::process::setrlimit(rustix::process::Resource::Core, none);
 }
 
+/// Overwriting the environment where the system keeps it.
+///
+/// `/proc/PID/environ` shows the bytes between two addresses of the process's memory, which the C library's variables
+/// point into. Whole entries become zeros: an entry without a name is passed over by whoever lists the environment, by
+/// the standard library and by the programs that inherit it. The memory is written through `/proc/self/mem`, as a file.
 #[cfg(target_os = "linux")]
-mod again {
-    use super::{HELD, LONGEST, MARK, all, held, looks_secret, no_core, read, written};
-    use rustix::fs::{MemfdFlags, memfd_create};
+mod erase {
+    use super::{hold, looks_secret, no_core};
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
-    use secrecy::ExposeSecret;
+    use secrecy::SecretString;
+    use secrecy::zeroize::Zeroize;
     use std::collections::BTreeMap;
-    use std::ffi::OsString;
+    use std::ffi::OsStr;
     use std::fs::File;
-    use std::io::{self, Read, Write};
-    use std::os::fd::AsRawFd;
-    use std::os::unix::process::CommandExt;
-    use std::process::Command;
+    use std::io;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::FileExt;
+    use std::sync::{Mutex, PoisonError};
 
-    /// The memory's name.
-    const NAME: &str = "levain-secrets";
+    /// This process's memory. Opened before the process is closed: afterwards only root's may open it.
+    static MEMORY: Mutex<Option<File>> = Mutex::new(None);
+
+    /// Which of the fields of `/proc/PID/stat` after the name say where the environment begins; the next says where it
+    /// ends (proc(5): `env_start` is field 50, and the state, 3, is the first one after the name).
+    const ENVIRONMENT_FIELD: usize = 50 - 3;
 
     /// Closes this process to others of the same user: no core file, no tracing, nothing of its environment and memory to
-    /// read. Takes the secrets it was started again with.
+    /// read. Takes what looks like a secret out of its environment.
+    ///
+    /// To be called first of all, before there is a second thread.
     pub fn begin() {
+        let memory = File::options().read(true).write(true).open("/proc/self/mem");
+        *MEMORY.lock().unwrap_or_else(PoisonError::into_inner) = memory.ok();
         let _as_it_was = set_dumpable_behavior(DumpableBehavior::NotDumpable);
         no_core();
-        let Some(mark) = std::env::var(MARK).ok() else { return };
-        if let Some(secrets) = taken(&mark) {
-            let _set_once = HELD.set(secrets);
-        }
+        withdraw(&[]);
     }
 
-    /// The secrets in the memory that `mark` names. They are gone from it afterwards: others get the descriptor too.
-    fn taken(mark: &str) -> Option<BTreeMap<String, secrecy::SecretString>> {
-        let number: u32 = mark.parse().ok()?;
-        let path = format!("/proc/self/fd/{number}");
-        let target = std::fs::read_link(&path).ok()?;
-        if !target.to_str()?.starts_with(&format!("/memfd:{NAME}")) {
-            return None;
-        }
-        let mut file = File::options().read(true).write(true).open(&path).ok()?;
-        let mut text = String::new();
-        let got = (&mut file).take(LONGEST).read_to_string(&mut text);
-        let emptied = file.set_len(0);
-        got.and(emptied).ok()?;
-        read(&text)
-    }
-
-    /// Starts this program again without the secrets of its environment, if there are any: what looks like one, and
-    /// `hidden`. Does nothing else; where it fails, the process goes on as it is, closed to others.
-    ///
-    /// To be called before anything is read from standard input and before there is a second thread.
+    /// Takes what looks like a secret, and `hidden`, out of the environment. Where that fails the process goes on as it is,
+    /// closed to others.
     pub fn withdraw(hidden: &[String]) {
-        let is_secret = |name: &str, value: &str| hidden.iter().any(|other| other == name) || looks_secret(name, value);
-        let secret = |name: &std::ffi::OsStr, value: &std::ffi::OsStr| {
+        let is_secret = |name: &OsStr, value: &OsStr| {
             let (name, value) = (name.to_str()?, value.to_str()?);
-            is_secret(name, value).then(|| (name.to_owned(), value.to_owned()))
+            let is_secret = hidden.iter().any(|other| other == name) || looks_secret(name, value);
+            is_secret.then(|| (name.to_owned(), SecretString::from(value)))
         };
-        let found: BTreeMap<String, String> =
-            std::env::vars_os().filter_map(|(name, value)| secret(&name, &value)).collect();
-        if !found.is_empty() {
-            // It only comes back when it failed.
-            let error = start_again(found).unwrap_or_else(|error| error);
-            tracing::warn!(%error, "secrets stay in the environment");
+        let found: BTreeMap<String, SecretString> =
+            std::env::vars_os().filter_map(|(name, value)| is_secret(&name, &value)).collect();
+        if found.is_empty() {
+            return;
+        }
+        match overwrite(|name| found.keys().any(|secret| OsStr::new(secret).as_bytes() == name)) {
+            Ok(()) => hold(found),
+            Err(error) => tracing::warn!(%error, "secrets stay in the environment"),
         }
     }
 
-    fn start_again(mut secrets: BTreeMap<String, String>) -> io::Result<io::Error> {
-        secrets.extend(held().iter().map(|(name, value)| (name.clone(), value.expose_secret().to_owned())));
-        let is_secret = |name: &OsString| name.to_str().is_some_and(|name| secrets.contains_key(name));
-        let environment: Vec<_> = all().into_iter().filter(|(name, _)| !is_secret(name)).collect();
-        // Without the flag that closes it with the next program: that is who it is for.
-        let mut memory = File::from(memfd_create(NAME, MemfdFlags::empty())?);
-        memory.write_all(written(&secrets).expose_secret().as_bytes())?;
-        let mut arguments = std::env::args_os();
-        let name = arguments.next().unwrap_or_else(|| "levain".into());
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg0(name).args(arguments).env_clear().envs(environment).env(MARK, memory.as_raw_fd().to_string());
-        Ok(command.exec())
+    /// Fills the entries whose names `is_secret` picks with zeros.
+    fn overwrite(is_secret: impl Fn(&[u8]) -> bool) -> io::Result<()> {
+        let memory = MEMORY.lock().unwrap_or_else(PoisonError::into_inner);
+        let memory = memory.as_ref().ok_or_else(|| io::Error::other("the memory of this process cannot be opened"))?;
+        let (start, end) = place(&std::fs::read_to_string("/proc/self/stat")?)
+            .ok_or_else(|| io::Error::other("the system does not say where the environment is"))?;
+        let mut bytes = vec![0; usize::try_from(end - start).map_err(io::Error::other)?];
+        memory.read_exact_at(&mut bytes, start)?;
+        let erased = erased(&bytes, is_secret);
+        bytes.zeroize();
+        for (offset, length) in erased {
+            memory.write_all_at(&vec![0; length], start + offset)?;
+        }
+        Ok(())
+    }
+
+    /// Where the environment begins and ends in memory.
+    pub(super) fn place(status: &str) -> Option<(u64, u64)> {
+        // The name stands in parentheses and may hold some itself.
+        let mut fields = status.get(status.rfind(')')? + 1..)?.split_whitespace().skip(ENVIRONMENT_FIELD);
+        let (start, end) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        (0 < start && start < end).then_some((start, end))
+    }
+
+    /// Offset and length of the entries to erase, in bytes.
+    pub(super) fn erased(bytes: &[u8], is_secret: impl Fn(&[u8]) -> bool) -> Vec<(u64, usize)> {
+        let (mut offset, mut found) = (0, Vec::new());
+        for entry in bytes.split(|&byte| byte == 0) {
+            if let Some(name) = entry.split(|&byte| byte == b'=').next()
+                && name.len() < entry.len()
+                && is_secret(name)
+            {
+                found.push((offset, entry.len()));
+            }
+            offset += entry.len() as u64 + 1;
+        }
+        found
     }
 }
 
@@ -226,5 +245,20 @@ mod tests {
         assert!(receive(b"".as_slice()).unwrap().is_none());
         let second = receive(b"\n s3cret \n".as_slice()).unwrap().unwrap();
         assert_eq!(second.expose_secret(), "s3cret");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn s08_the_entries_of_an_environment_are_found_in_memory() {
+        let bytes = b"A=1\0KEY=hush\0\0KEYS=2\0noname\0KEY=again";
+        let found = erase::erased(bytes, |name| name == b"KEY");
+        assert_eq!(found, [(4, 8), (28, 9)]);
+        let fields: Vec<String> = (3..=52).map(|number| number.to_string()).collect();
+        assert_eq!(erase::place(&format!("7 (a) b) {}", fields.join(" "))), Some((50, 51)));
+        assert_eq!(erase::place("7 (a) S 1"), None);
+        let own = std::fs::read_to_string("/proc/self/stat").unwrap();
+        let (start, end) = erase::place(&own).unwrap();
+        let shown = std::fs::read("/proc/self/environ").unwrap();
+        assert_eq!(end - start, shown.len() as u64);
     }
 }

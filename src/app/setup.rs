@@ -98,6 +98,7 @@ impl Setup {
         let mut settings = Settings::from_env(text, keys);
         settings.lay_over(files, text);
         let key_variables = settings.key_variables();
+        secrets::withdraw(&key_variables);
         // The HTTP client finds those of the environment by itself.
         if Proxies::variables().any(secrets::is_withheld) {
             settings.proxies = Proxies::from_env(text);
@@ -129,12 +130,6 @@ impl Setup {
             key_variables,
             arguments: told,
         })
-    }
-
-    /// Starts the program again if a provider file of the person's names a variable for its key that is still in the
-    /// environment. To be called before anything is read from standard input.
-    pub fn withdraw_keys(&self) {
-        secrets::withdraw(&self.key_variables);
     }
 
     /// The model a new thread uses when its directive wishes for none.

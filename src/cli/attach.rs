@@ -45,7 +45,6 @@ struct MessageLine<'a> {
 
 pub(super) fn run(common: &Common, arguments: &AttachArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
-    setup.withdraw_keys();
     let id = find::thread(&setup, &arguments.id)?;
     if is_elsewhere(&setup.layout, &id) {
         return Err(StoreError::Elsewhere { id: id.to_string() }.into());

@@ -128,13 +128,6 @@ enum Subcommands {
     Page(page::PageArguments),
 }
 
-impl Subcommands {
-    /// Whether it may start a program that others say how to use, or a worker.
-    fn starts_processes(&self) -> bool {
-        matches!(self, Self::Run(_) | Self::Attach(_) | Self::Demo | Self::Context(_))
-    }
-}
-
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -153,9 +146,6 @@ pub fn main() -> ExitCode {
     {
         let failure = Failure::usage(format!("{given} opens the workbench, and a command does something else"));
         return failure.hint("leave one of the two out; levain --help lists commands").report();
-    }
-    if command.as_ref().is_none_or(Subcommands::starts_processes) {
-        secrets::withdraw(&[]);
     }
     let result = match command {
         None => screen::open(&common, open),

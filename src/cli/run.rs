@@ -126,7 +126,6 @@ impl RunArguments {
 
 pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(arguments.directive.clone()))?;
-    setup.withdraw_keys();
     for problem in &setup.problems {
         let _closed = writeln!(err(), "warning: {problem}");
     }

@@ -41,7 +41,6 @@ struct ContextDiff<'a> {
 
 pub(super) fn run(common: &Common, arguments: &DiffArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
-    setup.withdraw_keys();
     let (before, old) = named(&setup, &arguments.before, &arguments.draft)?;
     let (after, new) = named(&setup, &arguments.after, &arguments.draft)?;
     let difference = difference(&old, &new);

@@ -47,7 +47,6 @@ struct Explanation<'a> {
 
 pub(super) fn run(common: &Common, arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(arguments.directive.clone()))?;
-    setup.withdraw_keys();
     let directive = setup.directive().to_owned();
     let planned = planned(&setup, &directive, &arguments.draft, Commands::Unasked)?;
     let side = Side::from(&planned.assembly);

@@ -55,7 +55,6 @@ struct HookLine<'a> {
 
 pub(super) fn run(common: &Common, arguments: &HooksArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(arguments.directive.clone()))?;
-    setup.withdraw_keys();
     if let Some(event) = arguments.event.as_deref().filter(|event| !events().any(|known| known == *event)) {
         let known: Vec<_> = events().collect();
         return Err(Failure::usage(format!("there is no event `{event}`")).hint(known.join(", ")));

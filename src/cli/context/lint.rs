@@ -51,7 +51,6 @@ struct LintLine<'a> {
 
 pub(super) fn run(common: &Common, arguments: &LintArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
-    setup.withdraw_keys();
     let mut directives = arguments.directives.clone();
     if let Some(thread) = &arguments.thread {
         directives = vec![find::thread(&setup, thread)?.to_string()];

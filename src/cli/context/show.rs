@@ -113,7 +113,6 @@ struct LayerShown<'a> {
 
 pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(arguments.directive.clone()))?;
-    setup.withdraw_keys();
     if let Some(thread) = &arguments.thread {
         let thread = find::thread(&setup, thread)?;
         let stored = stored(&setup, &thread, arguments.turn, arguments.request)?;

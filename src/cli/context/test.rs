@@ -81,7 +81,6 @@ struct CaseLine<'a> {
 
 pub(super) fn run(common: &Common, arguments: &TestArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
-    setup.withdraw_keys();
     let mut found = cases::list(&setup.project.root);
     if let Some(unknown) = arguments.cases.iter().find(|name| !found.iter().any(|(own, _)| own == *name)) {
         let names: Vec<_> = found.iter().map(|(name, _)| name.as_str()).collect();
