@@ -286,7 +286,7 @@ fn the_preview_after_room_was_made_shows_the_system_text_of_the_thread() {
 }
 
 /// One directive that loses a layer to each reason there is. Each reason with the words that are told for it.
-fn with_every_absence(home: &Home) -> [(&'static str, &'static str); 10] {
+fn with_every_absence(home: &Home) -> [(&'static str, &'static str); 9] {
     for (id, text) in [("twice", "Twice."), ("rules", "Rules."), ("empty", "")] {
         knowledge(home, &format!("team/{id}"), text);
     }
@@ -298,12 +298,10 @@ fn with_every_absence(home: &Home) -> [(&'static str, &'static str); 10] {
     directive(home, "team/leaf", " extends=\"levain/core/base\"", context, "Do it.");
     let hooks = "hooks:\n\
         - {id: for_web, event: thread_started, condition: {path: directive, op: contains, value: web}, action: {primary: fetch, item_id: team/rules}}\n\
-        - {id: broken, event: thread_started, condition: {path: a, op: like}, action: {primary: fetch, item_id: team/rules}}\n\
         - {id: a_tool, event: thread_started, action: {primary: execute, item_type: tool, item_id: team/x}}\n";
     write(home, ".ai/config/agent/hooks.yaml", hooks);
     [
         ("condition", "does not hold: directive contains \"web\", and is \"team/leaf\""),
-        ("broken_condition", "does not read: there is no operator `like`"),
         ("suppressed", "suppressed by `team/leaf`"),
         ("duplicate", "already there, from `team/leaf`"),
         ("shadowed", "hidden by project .ai/knowledge/levain/core/Identity.md"),
@@ -923,7 +921,7 @@ fn hostile_texts_are_told_soon_and_in_little_memory() {
     directive(&home, "plain", "", "", &format!("{}b", "a".repeat(100_000)));
     assert_eq!(told(&["context", "show", "plain"], "regex"), 0);
     write(&home, ".ai/config/agent/hooks.yaml", &regex.replace("^(a+)+$", "(a{1000}){1000}{1000}"));
-    told(&["context", "show", "plain"], "its condition does not read");
+    assert_eq!(told(&["context", "show", "plain"], "the condition does not read"), 2);
     fs::remove_file(home.project().join(".ai/config/agent/hooks.yaml")).unwrap();
     for id in ["../../etc/passwd", "/etc/passwd", "a/../../b", "a\\..\\b", "team/./x"] {
         directive(&home, "trick", "", &format!("<context><provider>{id}</provider></context>"), "x");
@@ -950,9 +948,7 @@ fn hostile_items_are_refused_in_words() {
     directive(&home, "round", " extends=\"round\"", "", "x");
     refused("round", "round → round");
     directive(&home, "escape", "", "<context><system>../../etc/passwd</system></context>", "x");
-    let (code, out, err) = output(&mut home.levain(&["context", "show", "escape", "--json"]));
-    assert!(code == 0 && !out.contains("etc/passwd\",\"kind"), "{out}");
-    assert!(err.contains("escape.md:") && err.contains("../../etc/passwd"), "a mention that is dropped is told: {err}");
+    refused("escape", "`../../etc/passwd` cannot be an id");
     knowledge(&home, "big", &"x".repeat(1 << 20));
     directive(&home, "large", "", "<context><system>big</system></context>", "x");
     refused("large", "longer than one mebibyte");
@@ -962,9 +958,7 @@ fn hostile_items_are_refused_in_words() {
         "</not>".repeat(5_000)
     );
     directive(&home, "deep", "", &deep, "x");
-    let shown = json(&home, &["context", "show", "deep", "--json"]);
-    let layer = shown["layers"].as_array().unwrap().iter().find(|layer| layer["id"] == "deep").unwrap();
-    assert_eq!(layer["decision"]["reason"], "broken_condition");
+    refused("deep", "elements deep");
     let bomb = "a: &a [x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c]\n\
                 e: &e [*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e]\ng: &g [*f,*f,*f,*f,*f,*f,*f,*f]\nhooks: [*g,*g,*g,*g]\n";
     write(&home, ".ai/config/agent/hooks.yaml", bomb);

@@ -89,8 +89,8 @@ fn settings_of_agents_tell_where_they_are_from() {
     assert!(err.contains("did you mean `max_attempts`?"), "{err}");
     let file = home.project().join(".ai/config/agent/resilience.yaml");
     let (code, out, _) = output(&mut home.levain(&["check", file.to_str().unwrap()]));
-    assert_eq!(code, 0, "a warning is no error");
-    assert!(out.contains("did you mean `max_attempts`?") && out.contains("0 errors, 1 warning"), "{out}");
+    assert_eq!(code, 1, "a slip for a name that decides");
+    assert!(out.contains("did you mean `max_attempts`?") && out.contains("1 error, 0 warnings"), "{out}");
     let (code, _, err) = output(&mut home.levain(&["config", "themes"]));
     assert_eq!(code, 2);
     assert!(err.contains("did you mean `theme`?"), "{err}");

@@ -49,15 +49,22 @@ fn home() -> (Home, String, String) {
     write(&format!("directives/evil{name}.md"), &format!("# {EVIL}\n\n{EVIL}\n"));
     write(
         "directives/known.md",
-        &format!("---\nname: known\ndescription: \"a {} b\"\n{name}: 1\n---\n\nSay {EVIL} to me.\n", escaped(EVIL)),
+        &format!(
+            "---\nname: known\ndescription: \"a {} b\"\n\"{}\": 1\n---\n\nSay {EVIL} to me.\n",
+            escaped(EVIL),
+            escaped(&name)
+        ),
     );
     write(&format!("knowledge/evil{name}.md"), &format!("---\ntitle: {EVIL}\n---\n{EVIL}\n"));
     write("knowledge/plain.md", &format!("# plain {EVIL}\n\nwords {EVIL}\n"));
     write(&format!("tools/evil{name}.py"), &format!("__version__ = \"{}\"\n# {EVIL}\n", escaped(EVIL)));
     write("tools/providers/evil.yaml", &format!("tool_id: \"{}\"\ntool_type: http\nwire: \"{0}\"\n", escaped(EVIL)));
-    write("config/levain.toml", &format!("directive = \"{}\"\nmodel = \"{0}\"\n\"{0}\" = 1\n", toml_escaped(EVIL)));
-    write("config/agent/resilience.yaml", &format!("\"{}\": 1\nretry: \"{0}\"\n", escaped(EVIL)));
-    write("config/agent/hooks.yaml", &format!("hooks:\n  - id: \"{}\"\n    event: \"{0}\"\n", escaped(EVIL)));
+    write("config/levain.toml", &format!("theme = \"{}\"\n\"{0}\" = 1\n", toml_escaped(EVIL)));
+    write("config/agent/resilience.yaml", &format!("\"{}\": 1\n", escaped(EVIL)));
+    let action = "action: {primary: fetch, item_id: plain}";
+    let hook =
+        format!("hooks:\n  - id: \"{}\"\n    event: thread_started\n    \"{0}\": 1\n    {action}\n", escaped(EVIL));
+    write("config/agent/hooks.yaml", &hook);
     write(&format!("context-tests/evil{name}.yaml"), &format!("directive: \"{}\"\n", escaped(EVIL)));
     let scenario = home.path().join("evil.yaml");
     let text = format!(
@@ -72,6 +79,14 @@ fn home() -> (Home, String, String) {
     let output = home.levain(&run).stdin(Stdio::null()).output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     (home, result["thread_id"].as_str().unwrap().to_owned(), model)
+}
+
+/// Writes settings with which no thread starts.
+fn spoil(home: &Home) {
+    let write = |path: &str, text: &str| fs::write(home.project().join(".ai/config").join(path), text).unwrap();
+    write("levain.toml", &format!("directive = \"{}\"\nmodel = \"{0}\"\n\"{0}\" = 1\n", toml_escaped(EVIL)));
+    write("agent/resilience.yaml", &format!("\"{}\": 1\nretry: \"{0}\"\n", escaped(EVIL)));
+    write("agent/hooks.yaml", &format!("hooks:\n  - id: \"{}\"\n    event: \"{0}\"\n", escaped(EVIL)));
 }
 
 /// For a text in double quotes of YAML, which no raw control may stand in.
@@ -166,7 +181,19 @@ fn s06_no_subcommand_lets_a_project_steer_the_terminal() {
         (&["completions", EVIL], true),
     ];
     let mut plain = Vec::new();
-    for (arguments, marked) in commands {
+    let refused: &[(&[&str], bool)] = &[
+        (&["run", "--model", &model, "--directive", "levain/chat", &prompt], true),
+        (&["--plain", "--model", &model], false),
+        (&["config"], true),
+        (&["doctor"], true),
+        (&["check"], true),
+        (&["context", "show", "--model", &model, "known"], false),
+        (&["context", "hooks", "known"], false),
+    ];
+    for (number, (arguments, marked)) in commands.iter().chain(refused).enumerate() {
+        if number == commands.len() {
+            spoil(&home);
+        }
         let what = format!("levain {}", arguments.join(" ").replace(EVIL, "EVIL"));
         let bytes = printed(&home, arguments);
         if !assert_harmless(&what, &bytes) && *marked {

@@ -43,6 +43,10 @@ pub enum BriefingError {
     NotFound(#[from] NotFound),
     #[error("{0}")]
     Unreadable(Problem),
+    #[error("`{directive}` cannot run: {problem}")]
+    Directive { directive: String, problem: Problem },
+    #[error("no thread can start: {0}")]
+    Settings(Problem),
     #[error("`{directive}` cannot run: {}; give it by --input NAME=VALUE", joined(.bad))]
     Inputs { directive: String, bad: Vec<BadInput> },
     #[error("`{directive}` cannot run: {why}")]
@@ -60,6 +64,9 @@ impl Briefing {
     /// # Errors
     /// [`BriefingError`].
     pub fn prepare(setup: &Setup, id: &str, inputs: Option<Values>) -> Result<Self, BriefingError> {
+        if let Some(problem) = Problem::refusal(&setup.problems) {
+            return Err(BriefingError::Settings(problem.clone()));
+        }
         let start = Start::new(setup.model(), Limits::default(), ThreadKind::Interactive);
         let mut briefing = Self::of(setup.items(), setup.project.root.clone(), id, inputs, &start)?;
         briefing.preload = setup.preload();
@@ -79,6 +86,9 @@ impl Briefing {
         let item = items.find(Kind::Directive, id)?.item;
         let text = items.read(item).map_err(BriefingError::Unreadable)?;
         let (directive, problems) = Directive::parse(&text, &items.file(item));
+        if let Some(problem) = Problem::refusal(&problems) {
+            return Err(BriefingError::Directive { directive: id.to_owned(), problem: problem.clone() });
+        }
         let inputs = match inputs {
             Some(given) => {
                 directive.accept(given).map_err(|bad| BriefingError::Inputs { directive: id.to_owned(), bad })?

@@ -1,7 +1,7 @@
 //! Items for plans, read from their files.
 
 use crate::context::{Library, Loaded, Lost, ProjectFile, Skill};
-use crate::domain::Space;
+use crate::domain::{Problem, Space};
 use crate::items::{Directive, Found, Items, Kind, Knowledge, Place, Root};
 use std::fs;
 use std::io::Read;
@@ -23,14 +23,18 @@ impl<'a> Shelf<'a> {
         Self { items }
     }
 
-    fn read<T>(self, kind: Kind, id: &str, parse: impl FnOnce(&str, &Path) -> T) -> Result<Loaded<T>, Lost> {
+    fn read<T>(self, kind: Kind, id: &str, parse: fn(&str, &Path) -> (T, Vec<Problem>)) -> Result<Loaded<T>, Lost> {
         let Found { item, shadows } =
             self.items.find(kind, id).map_err(|missing| Lost::Missing(missing.to_string()))?;
         let text = self.items.read(item).map_err(|problem| Lost::Refused(format!("{problem}")))?;
         let file = self.items.file(item);
         let verdict = self.items.signature(item, &text).map(|verdict| verdict.word().to_owned());
+        let (value, problems) = parse(&text, &file);
+        if let Some(problem) = Problem::refusal(&problems) {
+            return Err(Lost::Refused(problem.to_string()));
+        }
         Ok(Loaded {
-            value: parse(&text, &file),
+            value,
             space: self.items.space(item),
             path: item.path.clone(),
             file: file.display().to_string(),
@@ -51,11 +55,11 @@ impl<'a> Shelf<'a> {
 
 impl Library for Shelf<'_> {
     fn directive(&self, id: &str) -> Result<Loaded<Directive>, Lost> {
-        self.read(Kind::Directive, id, |text, file| Directive::parse(text, file).0)
+        self.read(Kind::Directive, id, Directive::parse)
     }
 
     fn knowledge(&self, id: &str) -> Result<Loaded<Knowledge>, Lost> {
-        self.read(Kind::Knowledge, id, |text, file| Knowledge::parse(text, file).0)
+        self.read(Kind::Knowledge, id, Knowledge::parse)
     }
 
     /// `AGENTS.md`, else `CLAUDE.md`: the person's beside their items, then the project's.

@@ -203,7 +203,7 @@ fn saved_items(setup: &Setup, changed: &BTreeSet<PathBuf>) -> Vec<Problem> {
     let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
     let saved = all.filter(|item| changed.contains(&items.file(item)));
     let problems = saved.flat_map(|item| check::item(&items, item));
-    problems.filter(|problem| problem.severity == Severity::Error).collect()
+    problems.filter(|problem| problem.severity >= Severity::Error).collect()
 }
 
 /// The keymap and what is wrong with the person's part of it.
@@ -233,6 +233,6 @@ impl Fresh {
         !setup
             .problems
             .iter()
-            .any(|problem| problem.severity == Severity::Error && problem.file.as_deref().is_some_and(own))
+            .any(|problem| problem.severity >= Severity::Error && problem.file.as_deref().is_some_and(own))
     }
 }

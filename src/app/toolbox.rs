@@ -139,7 +139,7 @@ fn read(items: &Items, item: &crate::items::Item) -> Result<Option<&'static str>
     let file = items.file(item);
     let text = items.read(item).map_err(|problem| problem.to_string())?;
     let (tool, problems) = Tool::parse(&text, &file);
-    if let Some(problem) = problems.iter().find(|problem| problem.severity == Severity::Error) {
+    if let Some(problem) = problems.iter().find(|problem| problem.severity >= Severity::Error) {
         return Err(problem.to_string());
     }
     if !tool.is_declared() || tool.tool_type.as_deref().is_some_and(|kind| PARTS.contains(&kind)) {

@@ -67,7 +67,8 @@ pub(super) fn run(common: &Common, arguments: &CheckArguments) -> Result<ExitCod
     let mut output = io::BufWriter::new(out());
     let mut write = || -> io::Result<()> {
         let count = |severity| problems.iter().filter(|problem| problem.severity == severity).count();
-        let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+        let errors = count(Severity::Error) + count(Severity::Fatal);
+        let warnings = count(Severity::Warning);
         if arguments.json {
             for problem in problems.clone() {
                 json_line(&mut output, &Told { schema: Some("levain.problem/1"), ..problem.into() })?;
@@ -82,7 +83,7 @@ pub(super) fn run(common: &Common, arguments: &CheckArguments) -> Result<ExitCod
         output.flush()
     };
     written(write())?;
-    Ok(if worst == Some(Severity::Error) { ExitCode::from(code::ERROR) } else { ExitCode::SUCCESS })
+    Ok(if worst >= Some(Severity::Error) { ExitCode::from(code::ERROR) } else { ExitCode::SUCCESS })
 }
 
 /// The project that a path is part of.

@@ -232,7 +232,7 @@ fn settings(setup: &Setup, findings: &mut Findings) {
     for problem in setup.problems.iter().chain(&mistakes) {
         let health = match problem.severity {
             Severity::Warning => Health::Warning,
-            Severity::Error => Health::Error,
+            Severity::Error | Severity::Fatal => Health::Error,
         };
         findings.add(AREA, health, problem.without_remedy(), Some(&problem.remedy));
     }

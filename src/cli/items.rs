@@ -297,7 +297,7 @@ fn write_row(output: &mut impl Write, items: &Items, found: Found<'_>, shadowed_
         write!(output, "  ({})", verdict.word())?;
     }
     match problems.iter().map(|problem| problem.severity).max() {
-        Some(Severity::Error) => write!(output, "  ✗ levain check")?,
+        Some(Severity::Error | Severity::Fatal) => write!(output, "  ✗ levain check")?,
         Some(Severity::Warning) => write!(output, "  ! levain check")?,
         None => {}
     }

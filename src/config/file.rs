@@ -1,8 +1,8 @@
 //! One settings file laid over the settings so far.
 
-use super::settings::{Given, SETTINGS, Written};
+use super::settings::{Given, SETTINGS, Setting, Written};
 use super::{Config, Dirs, Source};
-use crate::domain::{Problem, Severity, meant};
+use crate::domain::{Problem, Severity, meant, nearest};
 use crate::items::regular;
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -36,7 +36,7 @@ pub(super) fn apply(config: &mut Config, path: &Path, owner: Owner, dirs: &Dirs,
             problems.push(Problem {
                 file: Some(path.to_owned()),
                 line: None,
-                severity: Severity::Error,
+                severity: Severity::Fatal,
                 message: format!("could not be read: {error}"),
                 remedy: "make it a file that you may read, or remove it".into(),
             });
@@ -50,7 +50,7 @@ pub(super) fn apply(config: &mut Config, path: &Path, owner: Owner, dirs: &Dirs,
             problems.push(Problem {
                 file: Some(path.to_owned()),
                 line: Some(line),
-                severity: Severity::Error,
+                severity: Severity::Fatal,
                 message: "not UTF-8 text".into(),
                 remedy: "save the file as UTF-8".into(),
             });
@@ -87,9 +87,12 @@ impl Reader<'_> {
                 _ => "write name = value, with text in quotes",
             };
             let line = line_at(text.as_bytes(), broken.start);
-            self.report(line, format!("not TOML: {}", error.message()), remedy.into());
+            let severity = severity_of(text.get(broken.clone()).unwrap_or_default());
+            self.report(severity, line, format!("not TOML: {}", error.message()), remedy.into());
             text.replace_range(broken, "");
         }
+        let message = format!("more than {MOST_BROKEN_LINES} lines are no TOML, and nothing of the file counts");
+        self.report(Severity::Fatal, 1, message, "write name = value, with text in quotes".into());
     }
 
     fn entries(&mut self, text: &str, table: &DeTable<'_>) {
@@ -102,25 +105,33 @@ impl Reader<'_> {
 
     fn entry(&mut self, line: u32, name: &str, value: &DeValue<'_>, written: &str) {
         let Some(setting) = SETTINGS.iter().find(|setting| setting.name == name) else {
-            self.report(line, format!("unknown setting `{name}`"), unknown_remedy(name));
+            let near = nearest(name, SETTINGS.iter().map(|setting| setting.name));
+            let severity = near.map_or(Severity::Error, severity_of);
+            self.report(severity, line, format!("unknown setting `{name}`"), unknown_remedy(name));
             return;
         };
         if self.owner == Owner::Project && !setting.in_project {
             let remedy = format!("move it to {}", self.dirs.config_file().display());
-            self.report(line, format!("a project cannot set `{name}`"), remedy);
+            self.report(Severity::Error, line, format!("a project cannot set `{name}`"), remedy);
             return;
         }
         let folder = self.path.parent().unwrap_or(Path::new(""));
         let given = Given { written: Written::Toml(value), folder, home: &self.dirs.home };
         let source = Source::File { path: self.path.to_owned(), line };
         if let Err(remedy) = setting.set(self.config, &given, source) {
-            self.report(line, format!("`{name}` cannot be {written}"), remedy);
+            self.report(setting.severity(), line, format!("`{name}` cannot be {written}"), remedy);
         }
     }
 
-    fn report(&mut self, line: u32, message: String, remedy: String) {
-        self.problems.push(Problem::at(self.path, line, Severity::Error, message, remedy));
+    fn report(&mut self, severity: Severity, line: u32, message: String, remedy: String) {
+        self.problems.push(Problem::at(self.path, line, severity, message, remedy));
     }
+}
+
+/// How much a mistake costs in the line of a setting, or in what may have been one.
+fn severity_of(line: &str) -> Severity {
+    let name = line.split('=').next().unwrap_or_default().trim();
+    SETTINGS.iter().find(|setting| setting.name == name).map_or(Severity::Fatal, Setting::severity)
 }
 
 fn unknown_remedy(name: &str) -> String {

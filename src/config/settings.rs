@@ -7,10 +7,10 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::de::DeValue;
 
-/// Longest time that can be set, so that no deadline overflows: one year.
 /// A question that nobody answers keeps a process for so long at most.
 const DAY: u64 = 24 * 60 * 60;
 
+/// Longest time that can be set, so that no deadline overflows: one year.
 const MAX_SECONDS: u64 = 365 * 24 * 3_600;
 
 /// One setting.
@@ -19,6 +19,8 @@ pub(super) struct Setting {
     pub(super) variable: &'static str,
     /// Whether a project's file may set it: only what cannot harm the person who opens somebody's project.
     pub(super) in_project: bool,
+    /// Whether a thread without it might do more, spend more or be told less, so that none starts while it does not read.
+    pub(super) decides: bool,
     /// What a good value is, to finish "write …".
     pub(super) expects: &'static str,
     read: fn(&mut Config, &Given<'_>, Source) -> Result<(), Wrong>,
@@ -45,6 +47,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "model",
         variable: "LEVAIN_MODEL",
         in_project: true,
+        decides: true,
         expects: "provider/model as text, for example \"anthropic/claude-sonnet-4-5\"",
         read: |config, given, source| {
             let value = given.text()?.parse().map_err(|_bad| Wrong)?;
@@ -56,6 +59,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "directive",
         variable: "LEVAIN_DIRECTIVE",
         in_project: true,
+        decides: true,
         expects: "the id of a directive, for example \"levain/chat\"",
         read: |config, given, source| {
             let value = given.text()?;
@@ -71,6 +75,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "theme",
         variable: "LEVAIN_THEME",
         in_project: true,
+        decides: false,
         expects: "\"auto\" or the name of a theme (letters, digits, - and _)",
         read: |config, given, source| {
             let name = given.text()?;
@@ -89,6 +94,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "mouse",
         variable: "LEVAIN_MOUSE",
         in_project: false,
+        decides: false,
         expects: "true or false",
         read: |config, given, source| {
             config.mouse = Sourced { value: given.truth()?, source };
@@ -99,6 +105,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "links",
         variable: "LEVAIN_LINKS",
         in_project: false,
+        decides: false,
         expects: "\"auto\", \"on\" or \"off\"",
         read: |config, given, source| {
             config.links = match given.text()? {
@@ -114,6 +121,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "idle_seconds",
         variable: "LEVAIN_IDLE_SECONDS",
         in_project: false,
+        decides: false,
         expects: "a whole number of seconds, at most a year",
         read: |config, given, source| {
             config.idle_seconds = Sourced { value: given.seconds()?, source };
@@ -124,6 +132,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "orphan_seconds",
         variable: "LEVAIN_ORPHAN_SECONDS",
         in_project: false,
+        decides: false,
         expects: "a whole number of seconds, at most a year",
         read: |config, given, source| {
             config.orphan_seconds = Sourced { value: given.seconds()?, source };
@@ -134,6 +143,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "unanswered_seconds",
         variable: "LEVAIN_UNANSWERED_SECONDS",
         in_project: false,
+        decides: false,
         expects: "a whole number of seconds, at most a day (86400)",
         read: |config, given, source| {
             let value = given.seconds()?;
@@ -146,6 +156,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "local_servers",
         variable: "LEVAIN_LOCAL_SERVERS",
         in_project: false,
+        decides: false,
         expects: "true or false",
         read: |config, given, source| {
             config.local_servers = Sourced { value: given.truth()?, source };
@@ -156,6 +167,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "bundles",
         variable: "LEVAIN_SYSTEM_SPACE",
         in_project: false,
+        decides: true,
         expects: "folders that hold a .ai, for example [\"~/team-items\"]",
         read: |config, given, source| {
             config.bundles = Some(Sourced { value: given.paths()?, source });
@@ -166,6 +178,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "tool_environment",
         variable: "LEVAIN_TOOL_ENVIRONMENT",
         in_project: false,
+        decides: false,
         expects: "names of variables, for example [\"DOCKER_HOST\"]",
         read: |config, given, source| {
             config.tool_environment = Sourced { value: given.names()?, source };
@@ -176,6 +189,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "signatures",
         variable: "LEVAIN_SIGNATURES",
         in_project: false,
+        decides: true,
         expects: "\"off\", \"warn\" or \"require\", or one for each space: \"project=require,user=warn\"",
         read: |config, given, source| {
             config.signatures = Sourced { value: policies(given.text()?).ok_or(Wrong)?, source };
@@ -186,6 +200,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "max_answer_kb",
         variable: "LEVAIN_MAX_ANSWER_KB",
         in_project: false,
+        decides: true,
         expects: "a whole number of kB from 64 to 8192",
         read: |config, given, source| {
             config.bounds.answer = given.size(64..=8192)? << 10;
@@ -197,6 +212,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "max_arguments_kb",
         variable: "LEVAIN_MAX_ARGUMENTS_KB",
         in_project: false,
+        decides: true,
         expects: "a whole number of kB from 16 to 8192",
         read: |config, given, source| {
             config.bounds.arguments = given.size(16..=8192)? << 10;
@@ -208,6 +224,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "max_calls",
         variable: "LEVAIN_MAX_CALLS",
         in_project: false,
+        decides: true,
         expects: "a whole number of calls from 1 to 1024",
         read: |config, given, source| {
             config.bounds.calls = given.size(1..=1024)?;
@@ -219,6 +236,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "max_clients",
         variable: "LEVAIN_MAX_CLIENTS",
         in_project: false,
+        decides: true,
         expects: "a whole number of clients from 2 to 256",
         read: |config, given, source| {
             config.bounds.clients = given.size(2..=256)?;
@@ -230,6 +248,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "max_prompt_kb",
         variable: "LEVAIN_MAX_PROMPT_KB",
         in_project: false,
+        decides: true,
         expects: "a whole number of kB from 16 to 8192",
         read: |config, given, source| {
             config.bounds.prompt = given.size(16..=8192)? << 10;
@@ -241,6 +260,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "max_result_kb",
         variable: "LEVAIN_MAX_RESULT_KB",
         in_project: false,
+        decides: true,
         expects: "a whole number of kB from 16 to 4096",
         read: |config, given, source| {
             config.bounds.result = given.size(16..=4096)? << 10;
@@ -252,6 +272,7 @@ pub(super) const SETTINGS: &[Setting] = &[
         name: "keymap",
         variable: "LEVAIN_KEYMAP",
         in_project: false,
+        decides: false,
         expects: "the path of a keymap file",
         read: |config, given, source| {
             config.keymap = Some(Sourced { value: given.path()?, source });
@@ -261,6 +282,11 @@ pub(super) const SETTINGS: &[Setting] = &[
 ];
 
 impl Setting {
+    /// How much a value that does not fit costs.
+    pub(super) fn severity(&self) -> Severity {
+        if self.decides { Severity::Fatal } else { Severity::Error }
+    }
+
     /// Puts the value into `config`, or says what a good value would be.
     pub(super) fn set(&self, config: &mut Config, given: &Given<'_>, source: Source) -> Result<(), String> {
         (self.read)(config, given, source).map_err(|Wrong| format!("write {}", self.expects))
@@ -381,7 +407,7 @@ pub(super) fn apply_environment(
         let given = Given { written: Written::Variable(&text), folder: Path::new(""), home: &dirs.home };
         if let Err(remedy) = setting.set(config, &given, Source::Environment(setting.variable)) {
             let message = format!("${} cannot be `{text}`", setting.variable);
-            problems.push(Problem { file: None, line: None, severity: Severity::Error, message, remedy });
+            problems.push(Problem { file: None, line: None, severity: setting.severity(), message, remedy });
         }
     }
 }

@@ -89,6 +89,8 @@ pub enum PlanError {
     Hook { hook: String, id: String, why: Lost, file: String, line: u32 },
     #[error("there are {count} hooks, more than {MOST}; remove some from hooks.yaml")]
     TooManyHooks { count: usize },
+    #[error("{0}")]
+    Hooks(Problem),
     #[error("the rules that head every request cannot be read: {why}")]
     Constitution { why: Lost },
 }
@@ -159,6 +161,9 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     let count = ask.hooks.too_many.unwrap_or(ask.hooks.hooks.len() + leaf.value.hooks.len());
     if count > MOST {
         return Err(PlanError::TooManyHooks { count });
+    }
+    if let Some(problem) = Problem::refusal(&ask.hooks.problems) {
+        return Err(PlanError::Hooks(problem.clone()));
     }
     let hooks = ask.hooks.with(&leaf.value.hooks);
     let own = leaf.value.extends.as_ref().map(|extends| extends.value.clone());

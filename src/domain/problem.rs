@@ -12,6 +12,9 @@ pub enum Severity {
     Warning,
     /// The entry it is in has no effect.
     Error,
+    /// What it is in is refused: passing over the mistake would let a thread do more, spend more or be told less than was
+    /// written. `docs/faults.md` lists these.
+    Fatal,
 }
 
 impl Severity {
@@ -20,6 +23,7 @@ impl Severity {
         match self {
             Self::Warning => "warning",
             Self::Error => "error",
+            Self::Fatal => "fatal",
         }
     }
 }
@@ -49,6 +53,12 @@ impl Problem {
     ) -> Self {
         let (message, remedy) = (message.into(), remedy.into());
         Self { file: Some(file.to_owned()), line: line.into(), severity, message, remedy }
+    }
+
+    /// The first of `problems` for which what they are in is refused.
+    #[must_use]
+    pub fn refusal(problems: &[Self]) -> Option<&Self> {
+        problems.iter().find(|problem| problem.severity == Severity::Fatal)
     }
 
     /// `config.toml:3: message`, for where the remedy has a place of its own.

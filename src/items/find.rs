@@ -277,7 +277,7 @@ impl Items {
     pub fn read(&self, item: &Item) -> Result<Cow<'static, str>, Problem> {
         let text = self.look(item)?;
         match self.objection(item, &text) {
-            Some(problem) if problem.severity == Severity::Error => Err(problem),
+            Some(problem) if problem.severity >= Severity::Error => Err(problem),
             Some(_) | None => Ok(text),
         }
     }

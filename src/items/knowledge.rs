@@ -72,7 +72,7 @@ impl Knowledge {
             problems.push(Problem::at(
                 file,
                 first - 1,
-                Severity::Error,
+                Severity::Fatal,
                 message,
                 "write ``` on a line of its own behind it",
             ));

@@ -2,7 +2,8 @@
 //!
 //! Only what the table [`holds_elements`] names is taken apart; the inside of every other element is its text, up to its
 //! own end. So code such as `if (a < b)` survives. Comments, CDATA and masked elements (`template`, `example`, `raw`)
-//! are passed over whole wherever they stand. A mistake costs the element it is in.
+//! are passed over whole wherever they stand. What is read all the same after a mistake is told as such; where the mistake may
+//! have hidden something that decides, it is fatal.
 
 use crate::domain::{Problem, Severity};
 use std::path::Path;
@@ -61,6 +62,14 @@ fn holds_elements(parent: &str, tag: &str) -> bool {
 
 /// Elements whose inside is never looked into, wherever they stand.
 const MASKED: [&str; 3] = ["template", "example", "raw"];
+
+/// Elements that say nothing about what a thread may do, spend or be told.
+const DESCRIBES: [&str; 6] = ["description", "category", "author", "acknowledge", "input", "output"];
+
+/// What a slip in the tag of an element costs: those that decide anything cannot be taken for what they might say.
+fn severity_in(tag: &str) -> Severity {
+    if DESCRIBES.contains(&tag) || MASKED.contains(&tag) { Severity::Warning } else { Severity::Fatal }
+}
 
 /// Elements in elements; what lies deeper is left out.
 const DEEPEST: usize = 48;
@@ -122,6 +131,9 @@ impl<'a> Scanner<'a> {
     fn report(&mut self, line: u32, severity: Severity, message: String, remedy: String) {
         if self.problems.len() < MOST_PROBLEMS {
             self.problems.push(Problem::at(self.file, line, severity, message, remedy));
+        } else if self.problems.len() == MOST_PROBLEMS {
+            let message = format!("has more than {MOST_PROBLEMS} mistakes, and the rest of it is not read");
+            self.problems.push(Problem::at(self.file, line, Severity::Fatal, message, "mend those before it"));
         }
     }
 
@@ -130,7 +142,7 @@ impl<'a> Scanner<'a> {
         let mut element = Element { tag: tag.to_owned(), lines: (first, first), ..Element::default() };
         let mut text = String::new();
         loop {
-            let Some(next) = self.rest().find('<').filter(|_| self.problems.len() < MOST_PROBLEMS) else {
+            let Some(next) = self.rest().find('<').filter(|_| self.problems.len() <= MOST_PROBLEMS) else {
                 text.push_str(&resolved(self.rest()));
                 self.at = self.text.len();
                 if !tag.is_empty() {
@@ -171,7 +183,7 @@ impl<'a> Scanner<'a> {
 
     fn unclosed(&mut self, tag: &str, line: u32) {
         let remedy = format!("write `</{tag}>` where it ends");
-        self.report(line, Severity::Error, format!("`<{tag}>` is never closed"), remedy);
+        self.report(line, Severity::Fatal, format!("`<{tag}>` is never closed"), remedy);
     }
 
     /// An element whose start tag was read, with its inside.
@@ -194,7 +206,7 @@ impl<'a> Scanner<'a> {
     /// Leaves out an element that lies too deep, with everything in it.
     fn pass_over(&mut self, tag: &str, first: u32) {
         let message = format!("`<{tag}>` lies more than {DEEPEST} elements deep");
-        self.report(first, Severity::Error, message, "nest less".into());
+        self.report(first, Severity::Fatal, message, "nest less".into());
         let mut open = 1;
         while let Some(next) = self.rest().find('<') {
             self.at += next;
@@ -294,7 +306,7 @@ impl<'a> Scanner<'a> {
             }
             if rest.is_empty() || rest.starts_with('<') {
                 let remedy = "write `>` at its end".to_owned();
-                self.report(line, Severity::Error, format!("the tag `<{tag}` is not finished"), remedy);
+                self.report(line, Severity::Fatal, format!("the tag `<{tag}` is not finished"), remedy);
                 return (found, false);
             }
             let name = name(rest);
@@ -302,12 +314,8 @@ impl<'a> Scanner<'a> {
                 let letter = rest.chars().next().map_or(1, char::len_utf8);
                 let shown: String = rest.chars().take(1).collect();
                 self.at += letter;
-                self.report(
-                    line,
-                    Severity::Warning,
-                    format!("`{shown}` in `<{tag}>` means nothing"),
-                    "remove it".into(),
-                );
+                let message = format!("`{shown}` in `<{tag}>` means nothing");
+                self.report(line, severity_in(tag), message, "remove it".into());
                 continue;
             }
             let here = self.line_at(self.at);
@@ -315,7 +323,7 @@ impl<'a> Scanner<'a> {
             let value = self.value(tag, name, here);
             if found.iter().any(|attribute| attribute.name == name) {
                 let message = format!("`{name}` is given twice in `<{tag}>`; the first counts");
-                self.report(here, Severity::Warning, message, "remove one of them".into());
+                self.report(here, severity_in(tag), message, "remove one of them".into());
             } else if let Some(value) = value {
                 found.push(Attribute { name: name.to_owned(), value, line: here });
             }
@@ -326,7 +334,7 @@ impl<'a> Scanner<'a> {
         let rest = self.rest();
         let Some(behind) = rest.trim_start().strip_prefix('=').map(str::trim_start) else {
             let message = format!("`{name}` in `<{tag}>` has no value");
-            self.report(line, Severity::Warning, message, format!("write {name}=\"…\""));
+            self.report(line, severity_in(tag), message, format!("write {name}=\"…\""));
             return None;
         };
         self.at += rest.len() - behind.len();
@@ -338,7 +346,7 @@ impl<'a> Scanner<'a> {
                 return Some(resolved(value));
             }
             let message = format!("the value of `{name}` in `<{tag}>` has no closing quote");
-            self.report(line, Severity::Error, message, format!("write {quote} behind it, on the same line"));
+            self.report(line, Severity::Fatal, message, format!("write {quote} behind it, on the same line"));
             self.at += 1;
             let line_end = inside.find(['\n', '>']).unwrap_or(inside.len());
             self.at += line_end;

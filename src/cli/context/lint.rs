@@ -70,7 +70,7 @@ pub(super) fn run(common: &Common, arguments: &LintArguments) -> Result<ExitCode
         };
         for finding in &findings {
             match finding.severity {
-                Severity::Error => errors += 1,
+                Severity::Error | Severity::Fatal => errors += 1,
                 Severity::Warning => warnings += 1,
             }
             written(if arguments.json {

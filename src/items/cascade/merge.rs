@@ -1,7 +1,7 @@
 //! Laying one file's values over those below it.
 
 use super::tree::{Node, Tree};
-use crate::domain::{Problem, Severity, meant};
+use crate::domain::{Problem, Severity, meant, nearest};
 use serde_json::Value;
 use std::path::Path;
 
@@ -23,7 +23,7 @@ impl Merging<'_> {
                     format!("write {} such as {}", word(&under.tree), example(under))
                 }
             };
-            self.tell(over.line, Severity::Error, message, remedy);
+            self.tell(over.line, Severity::Fatal, message, remedy);
             return;
         }
         let Node { tree, line, layer } = over;
@@ -64,8 +64,9 @@ impl Merging<'_> {
 
     fn tell_unknown(&mut self, path: &str, name: &str, node: &Node, below: &[(String, Node)]) {
         let known = below.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "description");
-        let remedy = meant(name, known);
-        self.tell(node.line, Severity::Warning, format!("`{path}` means nothing"), remedy);
+        let is_slip = nearest(name, known.clone()).is_some();
+        let severity = if is_slip { Severity::Fatal } else { Severity::Warning };
+        self.tell(node.line, severity, format!("`{path}` means nothing"), meant(name, known));
     }
 
     fn tell(&mut self, line: u32, severity: Severity, message: String, remedy: String) {

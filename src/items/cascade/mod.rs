@@ -85,7 +85,7 @@ impl Cascade {
                 if let Some((file, text)) = text_of(root, name, &mut problems) {
                     if let Some(what) = tampered(root, &text, trust) {
                         let remedy = "sign it again with levain sign, or put back what was signed";
-                        problems.push(Problem::at(&file, 1, Severity::Error, what, remedy));
+                        problems.push(Problem::at(&file, 1, Severity::Fatal, what, remedy));
                         continue;
                     }
                     texts.push((name, Layer { space: root.space, file }, text));
@@ -109,7 +109,7 @@ impl Cascade {
             let Some(node) = node else { continue };
             if !matches!(node.tree, Tree::Map(_)) {
                 let message = "holds no names with values";
-                problems.push(Problem::at(&file, node.line, Severity::Error, message, "write `name: value`"));
+                problems.push(Problem::at(&file, node.line, Severity::Fatal, message, "write `name: value`"));
                 continue;
             }
             match cascade.files.iter_mut().find(|(known, _)| *known == name) {
@@ -229,7 +229,7 @@ fn text_of(root: &Root, name: &str, problems: &mut Vec<Problem>) -> Option<(Path
             }
             Place::Folder(base) if base.join(&path).exists() => {
                 let told = file.clone();
-                let bad = |message: String, remedy: &str| Problem::at(&told, None, Severity::Error, message, remedy);
+                let bad = |message: String, remedy: &str| Problem::at(&told, None, Severity::Fatal, message, remedy);
                 return match read_inside(base, &path, &bad) {
                     Ok(text) => Some((file, text)),
                     Err(problem) => {
@@ -270,10 +270,10 @@ fn strangers(root: &Root, problems: &mut Vec<Problem>) {
         if known || !matches!(ending, "yaml" | "yml") || stem.starts_with('.') {
             continue;
         }
-        let remedy = match nearest(stem, FILES.into_iter().chain(OTHERS)) {
-            Some(near) => format!("did you mean {near}.yaml?"),
-            None => format!("known are {}, hooks", FILES.join(", ")),
+        let (severity, remedy) = match nearest(stem, FILES.into_iter().chain(OTHERS)) {
+            Some(near) => (Severity::Fatal, format!("did you mean {near}.yaml?")),
+            None => (Severity::Warning, format!("known are {}, hooks", FILES.join(", "))),
         };
-        problems.push(Problem::at(&path, None, Severity::Warning, "is no file that settings are read from", remedy));
+        problems.push(Problem::at(&path, None, severity, "is no file that settings are read from", remedy));
     }
 }

@@ -93,7 +93,7 @@ impl Reading<'_> {
             let near =
                 nearest(&word, known.iter().copied()).map(|near| format!("; near is {near}")).unwrap_or_default();
             let message = format!("`{id}` names no category of failures: `{word}`{near}");
-            self.tell(node, Severity::Error, message, format!("write one of {}", known.join(", ")));
+            self.tell(node, Severity::Fatal, message, format!("write one of {}", known.join(", ")));
             return None;
         };
         let list = |name: &str| match node.child(name).map(Node::value) {
@@ -147,7 +147,7 @@ impl Reading<'_> {
             "use_header" => node.child("fallback").and_then(|fallback| self.pause(fallback, id)),
             other => {
                 let message = format!("`{id}` has a retry_policy of an unknown type: `{other}`");
-                self.tell(node, Severity::Error, message, "write exponential, fixed or use_header".to_owned());
+                self.tell(node, Severity::Fatal, message, "write exponential, fixed or use_header".to_owned());
                 None
             }
         }

@@ -81,7 +81,7 @@ pub(super) fn read(text: &str, file: &Path, layer: usize, problems: &mut Vec<Pro
     match reader.document() {
         Ok(node) => node,
         Err(Bad { line, message, remedy }) => {
-            problems.push(Problem::at(file, line, Severity::Error, message, remedy));
+            problems.push(Problem::at(file, line, Severity::Fatal, message, remedy));
             None
         }
     }

@@ -36,7 +36,7 @@ pub(super) fn inputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Input>
         let Some(name) = name(child, reading) else { continue };
         if !is_name(&name) {
             let message = format!("the input `{name}` can never be filled in");
-            reading.error(child.lines.0, message, "leave out `{ } $ . : | ? =`, backticks and line ends");
+            reading.fatal(child.lines.0, message, "leave out `{ } $ . : | ? =`, backticks and line ends");
             continue;
         }
         if found.iter().any(|input| input.name == name) {
@@ -78,7 +78,7 @@ pub(super) fn outputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Outpu
         let Some(name) = name(child, reading) else { continue };
         let fits = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
         if name.len() > 64 || !name.chars().all(fits) {
-            reading.error(
+            reading.fatal(
                 child.lines.0,
                 format!("the output `{name}` cannot be asked of a model"),
                 "use up to 64 letters of a to z, digits, `_`, `.` and `-`",
@@ -109,7 +109,7 @@ pub(super) fn outputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Outpu
 fn name(element: &Element, reading: &mut Reading<'_>) -> Option<String> {
     let name = element.attribute("name").map(str::trim).filter(|name| !name.is_empty());
     if name.is_none() {
-        reading.error(element.lines.0, format!("<{}> has no name", element.tag), "write name=\"…\"");
+        reading.fatal(element.lines.0, format!("<{}> has no name", element.tag), "write name=\"…\"");
     }
     name.map(str::to_owned)
 }
@@ -129,7 +129,7 @@ pub(super) fn truth(attribute: &str, element: &Element, reading: &mut Reading<'_
         Some("true" | "yes" | "1") => true,
         Some(itself) if itself == attribute => true,
         Some(other) => {
-            reading.error(element.lines.0, format!("{attribute} cannot be `{other}`"), "write true or false");
+            reading.fatal(element.lines.0, format!("{attribute} cannot be `{other}`"), "write true or false");
             false
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Reading;
 use crate::items::brackets::is_shallow;
+use crate::items::knowledge::json;
 use crate::items::markup::{Attribute, Element, Lines};
 use serde_yaml::Value;
 
@@ -11,19 +12,19 @@ pub(super) fn element(text: &str, first: u32, reading: &mut Reading<'_>) -> Elem
     let mut root =
         Element { tag: "directive".into(), lines: (first, first.saturating_add(count)), ..Element::default() };
     if !is_shallow(text) {
-        reading.error(first, "the front matter is nested too deeply to be read", "nest it less");
+        reading.fatal(first, "the front matter is nested too deeply to be read", "nest it less");
         return root;
     }
     let mapping = match serde_yaml::from_str::<Value>(text) {
         Ok(Value::Mapping(mapping)) => mapping,
         Ok(_other) => {
-            reading.error(first, "the front matter is no list of names and values", "write lines such as name: deploy");
+            reading.fatal(first, "the front matter is no list of names and values", "write lines such as name: deploy");
             return root;
         }
         Err(error) => {
             let line =
                 error.location().map_or(first, |place| first.saturating_add(line_of(place.line()).saturating_sub(1)));
-            reading.error(
+            reading.fatal(
                 line,
                 format!("the front matter does not read as YAML: {}", reason(&error)),
                 "mend that line",
@@ -83,14 +84,28 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
+/// As [`scalar`], and what is no plain value as it would be written: whoever wants a plain one says that it is none.
+fn plain(value: &Value) -> Option<String> {
+    scalar(value).or_else(|| (!value.is_null()).then(|| json(value).to_string()))
+}
+
 /// A map becomes attributes, anything else text.
 fn leaf(tag: &str, value: &Value, lines: Lines) -> Element {
+    with_attributes(tag, value, lines, plain)
+}
+
+/// As [`leaf`], for maps whose lists and maps are read by themselves.
+fn flat(tag: &str, value: &Value, lines: Lines) -> Element {
+    with_attributes(tag, value, lines, scalar)
+}
+
+fn with_attributes(tag: &str, value: &Value, lines: Lines, read: fn(&Value) -> Option<String>) -> Element {
     let mut element = Element { tag: tag.to_owned(), lines, ..Element::default() };
     if let Value::Mapping(mapping) = value {
         element.attributes = mapping
             .iter()
             .filter_map(|(name, value)| {
-                Some(Attribute { name: name.as_str()?.to_owned(), value: scalar(value)?, line: lines.0 })
+                Some(Attribute { name: name.as_str()?.to_owned(), value: read(value)?, line: lines.0 })
             })
             .collect();
     } else if let Value::Sequence(values) = value {
@@ -188,16 +203,19 @@ fn fields(tag: &str, value: &Value, lines: Lines) -> Element {
 
 fn hooks(value: &Value, lines: Lines) -> Element {
     let mut element = Element { tag: "hooks".into(), lines, ..Element::default() };
-    let Value::Sequence(values) = value else { return element };
+    let Value::Sequence(values) = value else {
+        plain(value).unwrap_or_default().clone_into(&mut element.text);
+        return element;
+    };
     for value in values {
-        let mut hook = leaf("hook", value, lines);
+        let mut hook = flat("hook", value, lines);
         hook.attributes.retain(|attribute| attribute.name != "layer");
         if let Some(value) = value.get("condition") {
             hook.children.push(condition("condition", value, lines, 0));
         }
         for part in ["action", "inputs"] {
             if let Some(value) = value.get(part) {
-                let mut child = leaf(part, value, lines);
+                let mut child = flat(part, value, lines);
                 if let Some(Value::Mapping(params)) = value.get("params") {
                     let param = |(name, value): (&Value, &Value)| {
                         let name = Attribute { name: "name".into(), value: name.as_str()?.to_owned(), line: lines.0 };
@@ -230,7 +248,7 @@ fn hooks(value: &Value, lines: Lines) -> Element {
 fn condition(tag: &str, value: &Value, lines: Lines, depth: usize) -> Element {
     /// More than any reader takes.
     const DEEPEST: usize = 40;
-    let mut element = leaf(tag, value, lines);
+    let mut element = flat(tag, value, lines);
     let Value::Mapping(map) = value else { return element };
     for (name, value) in map {
         let Some(name) = name.as_str().filter(|_| depth <= DEEPEST) else { continue };

@@ -15,6 +15,8 @@ pub struct DirectiveLimits {
     /// As written; amounts are taken for dollars.
     pub spend_currency: Option<String>,
     pub lines: Option<Lines>,
+    /// The names of today of those that were given.
+    given: Vec<String>,
 }
 
 const KNOWN: [&str; 7] = ["turns", "tokens", "spend", "spend_currency", "spawns", "depth", "duration_seconds"];
@@ -35,6 +37,7 @@ fn today(name: &str) -> Option<&'static str> {
 impl DirectiveLimits {
     pub(super) fn read(&mut self, element: &Element, reading: &mut Reading<'_>) {
         self.lines = Some(element.lines);
+        reading.stray(element);
         let children = element.children.iter().map(|child| Attribute {
             name: child.tag.clone(),
             value: child.text.clone(),
@@ -42,6 +45,12 @@ impl DirectiveLimits {
         });
         for attribute in element.attributes.iter().cloned().chain(children) {
             let Attribute { name, value, line } = &attribute;
+            let known = today(name).unwrap_or(name);
+            if self.given.iter().any(|given| given == known) {
+                reading.fatal(*line, format!("the limit `{known}` is given twice"), "remove one of them");
+                continue;
+            }
+            self.given.push(known.to_owned());
             if KNOWN.contains(&name.as_str()) {
                 self.set(name, value, *line, reading);
             } else if let Some(known) = today(name) {
@@ -52,7 +61,7 @@ impl DirectiveLimits {
                 );
                 self.set(known, value, *line, reading);
             } else {
-                reading.error(*line, format!("unknown limit `{name}`"), meant(name, KNOWN));
+                reading.fatal(*line, format!("unknown limit `{name}`"), meant(name, KNOWN));
             }
         }
     }
@@ -76,7 +85,7 @@ impl DirectiveLimits {
             _ => {
                 self.spend_currency = Some(value.to_owned());
                 if !value.eq_ignore_ascii_case("usd") {
-                    reading.warn(
+                    reading.fatal(
                         line,
                         format!("amounts in `{value}` are taken for US dollars"),
                         "write them in US dollars",
@@ -87,7 +96,7 @@ impl DirectiveLimits {
         };
         if read.is_none() {
             let expects = if name == "spend" { "an amount in dollars, such as 0.50" } else { "a whole number" };
-            reading.error(line, format!("the limit `{name}` cannot be `{value}`"), format!("write {expects}"));
+            reading.fatal(line, format!("the limit `{name}` cannot be `{value}`"), format!("write {expects}"));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What `<metadata>` says: descriptions, the model that is wished for, and the context to bring along.
 
 use super::{Directive, Located, Reading, located};
-use crate::domain::meant;
+use crate::domain::{meant, nearest};
 use crate::items::id::ItemId;
 use crate::items::markup::{Element, Lines};
 
@@ -91,16 +91,23 @@ const KNOWN: [&str; 8] = ["description", "category", "author", "model", "limits"
 
 impl Directive {
     pub(super) fn read_metadata(&mut self, metadata: &Element, reading: &mut Reading<'_>) {
+        reading.stray(metadata);
         for child in &metadata.children {
             match child.tag.as_str() {
                 "description" => drop(self.description.get_or_insert_with(|| located(child))),
                 "category" => self.category = Some(located(child)),
                 "author" => self.author = Some(located(child)),
-                "model" | "model_class" => self.model = Some(model(child, reading)),
+                "model" | "model_class" => {
+                    if self.model.is_some() {
+                        reading.fatal(child.lines.0, "a second <model>", "remove one of them");
+                    }
+                    self.model = Some(model(child, reading));
+                }
                 "limits" => self.limits.read(child, reading),
                 "permissions" => self.permissions.read(child, reading),
                 "context" => self.context.read(child, reading),
                 "hooks" => {
+                    reading.stray(child);
                     self.hooks.extend(child.children.iter().filter_map(|hook| super::hooks::hook(hook, reading)));
                 }
                 "cost" => reading.warn(child.lines.0, "<cost> has no effect", "write <limits> instead"),
@@ -126,14 +133,20 @@ fn model(element: &Element, reading: &mut Reading<'_>) -> ModelWish {
             "fallback_id" | "parallel" => {}
             other => {
                 let message = format!("`{other}` in <model> means nothing");
-                reading.warn(attribute.line, message, meant(other, ["tier", "id", "provider", "fallback"]));
+                let known = ["tier", "id", "provider", "fallback"];
+                let remedy = meant(other, known);
+                if nearest(other, known).is_some() {
+                    reading.fatal(attribute.line, message, remedy);
+                } else {
+                    reading.warn(attribute.line, message, remedy);
+                }
             }
         }
     }
     if wish.tier.is_none() && wish.id.is_none() {
         // `<model>fast</model>`, as older files have it.
         if element.text.is_empty() {
-            reading.warn(
+            reading.fatal(
                 element.lines.0,
                 "<model> names no model",
                 "write tier=\"general\", or id=\"…\" and provider=\"…\"",
@@ -147,6 +160,7 @@ fn model(element: &Element, reading: &mut Reading<'_>) -> ModelWish {
 
 impl Context {
     fn read(&mut self, element: &Element, reading: &mut Reading<'_>) {
+        reading.stray(element);
         for child in &element.children {
             let list = match child.tag.as_str() {
                 "system" => &mut self.system,
@@ -157,7 +171,7 @@ impl Context {
                 other => {
                     let message = format!("<{other}> in <context> has no effect");
                     let known = ["system", "before", "after", "suppress", "provider"];
-                    reading.warn(child.lines.0, message, meant(other, known));
+                    reading.fatal(child.lines.0, message, meant(other, known));
                     continue;
                 }
             };
@@ -168,7 +182,7 @@ impl Context {
                 } else {
                     format!("`{id}` cannot be an id")
                 };
-                reading.error(child.lines.0, message, "write the id of a knowledge item, such as team/rules");
+                reading.fatal(child.lines.0, message, "write the id of a knowledge item, such as team/rules");
                 continue;
             }
             // In front matter an entry with attributes names itself by one.

@@ -1,7 +1,8 @@
 //! Directives: a fenced block of metadata in XML, or front matter, and a body that the model follows.
 //!
-//! [`Directive::parse`] always returns a directive: what could not be read is told as problems and left out. The body is
-//! text and nothing else, whatever it looks like.
+//! [`Directive::parse`] always returns a directive: what could not be read is told as problems and left out. One with a
+//! fatal problem can be listed and looked at, and does not start. The body is text and nothing else, whatever it looks
+//! like.
 
 mod fields;
 mod front;
@@ -95,28 +96,56 @@ impl Reading<'_> {
         self.problems.push(Problem::at(self.file, line, Severity::Error, message, remedy));
     }
 
-    /// Tells of attributes that nobody reads.
+    /// A mistake for which the directive does not start: see [`Severity::Fatal`].
+    fn fatal(&mut self, line: u32, message: impl Into<String>, remedy: impl Into<String>) {
+        self.problems.push(Problem::at(self.file, line, Severity::Fatal, message, remedy));
+    }
+
+    /// Tells of attributes that nobody reads. One that is probably a slip for a known one would have decided something.
     fn attributes(&mut self, element: &Element, known: &[&str]) {
         for Attribute { name, line, .. } in &element.attributes {
             if !known.contains(&name.as_str()) {
-                self.warn(
-                    *line,
-                    format!("`{name}` in <{}> means nothing", element.tag),
-                    meant(name, known.iter().copied()),
-                );
+                let message = format!("`{name}` in <{}> means nothing", element.tag);
+                let remedy = meant(name, known.iter().copied());
+                if nearest(name, known.iter().copied()).is_some() {
+                    self.fatal(*line, message, remedy);
+                } else {
+                    self.warn(*line, message, remedy);
+                }
             }
         }
     }
 
-    /// Tells of an element that may have any name, if it is one letter or two off a name that means something.
+    /// Tells of text that stands between elements, where it has no effect. With a `<` in it, it may have been meant as an
+    /// element.
+    fn stray(&mut self, element: &Element) {
+        if element.text.is_empty() {
+            return;
+        }
+        let message = format!("text in <{}> has no effect", element.tag);
+        if element.text.contains('<') || !matches!(element.tag.as_str(), "directive" | "metadata" | "inputs") {
+            self.fatal(element.lines.0, message, "write elements, each beginning with `<` and its name");
+        } else {
+            self.warn(element.lines.0, message, "remove it, or write it in <description>");
+        }
+    }
+
+    /// Tells of an element that may have any name, if it is one letter or two off a name that means something: a fatal
+    /// mistake where that one decides anything.
     fn slip(&mut self, element: &Element, known: &[&str]) {
+        const DESCRIBES: [&str; 3] = ["description", "category", "author"];
         /// Words of their own that are near a name.
         const FREE: [&str; 4] = ["mode", "content", "contents", "contact"];
         if FREE.contains(&element.tag.as_str()) {
             return;
         }
         if let Some(near) = nearest(&element.tag, known.iter().copied()) {
-            self.warn(element.lines.0, format!("<{}> has no effect", element.tag), format!("did you mean <{near}>?"));
+            let (message, remedy) = (format!("<{}> has no effect", element.tag), format!("did you mean <{near}>?"));
+            if DESCRIBES.contains(&near) {
+                self.warn(element.lines.0, message, remedy);
+            } else {
+                self.fatal(element.lines.0, message, remedy);
+            }
         }
     }
 }
@@ -129,7 +158,7 @@ impl Directive {
         let mut directive = Self::default();
         if let Some(parts) = fence::fenced(text, "xml") {
             if !parts.closed {
-                reading.error(
+                reading.fatal(
                     parts.first - 1,
                     "the xml block is never closed",
                     "write ``` on a line of its own behind it",
@@ -144,7 +173,7 @@ impl Directive {
             directive.read(&root, &mut reading);
         } else {
             directive.place(&fence::without(text));
-            reading.error(
+            reading.fatal(
                 1,
                 "holds no metadata: no XML code block found",
                 "write a block that begins with ```xml and holds <directive name=\"…\" version=\"…\">",
@@ -174,7 +203,7 @@ impl Directive {
         let mut found = root.all("directive");
         match found.next() {
             Some(element) => self.read(element, reading),
-            None => reading.error(
+            None => reading.fatal(
                 first,
                 "the xml block holds no <directive>",
                 "begin it with <directive name=\"…\" version=\"…\">",
@@ -208,12 +237,13 @@ impl Directive {
             );
         }
         if let Some(extends) = self.extends.take_if(|extends| ItemId::parse(&extends.value).is_err()) {
-            reading.error(
+            reading.fatal(
                 extends.lines.0,
                 format!("`{}` cannot be an id to extend", extends.value),
                 "write the id of a directive, such as team/base",
             );
         }
+        reading.stray(root);
         for child in &root.children {
             match child.tag.as_str() {
                 "metadata" => self.read_metadata(child, reading),
@@ -222,7 +252,7 @@ impl Directive {
                 "description" => self.description = Some(located(child)),
                 "permissions" | "context" | "hooks" | "limits" | "model" => {
                     let tag = &child.tag;
-                    reading.warn(
+                    reading.fatal(
                         child.lines.0,
                         format!("<{tag}> stands beside <metadata> and has no effect there"),
                         format!("move <{tag}> into <metadata>"),

@@ -31,12 +31,14 @@ pub struct Acknowledged {
 impl Permissions {
     pub(super) fn read(&mut self, element: &Element, reading: &mut Reading<'_>) {
         self.declared = true;
+        reading.attributes(element, &["ask"]);
+        let around = asks(element, false, reading);
         match element.text.as_str() {
             "" => {}
-            "*" => self.grant(format!("{PREFIX}.*"), element, asks(element, false, reading)),
+            "*" => self.grant(format!("{PREFIX}.*"), element, around),
             other => {
                 let shown: String = other.chars().take(40).collect();
-                reading.error(
+                reading.fatal(
                     element.lines.0,
                     format!("`{shown}` in <permissions> grants nothing"),
                     "write *, or elements such as <execute><tool>…</tool></execute>",
@@ -45,18 +47,18 @@ impl Permissions {
         }
         for child in &element.children {
             match child.tag.as_str() {
-                "execute" | "fetch" | "sign" => self.primary(&child.tag, child, reading),
+                "execute" | "fetch" | "sign" => self.primary(&child.tag, child, around, reading),
                 old @ ("search" | "load") => {
                     reading.warn(child.lines.0, format!("<{old}> is called <fetch> now"), "write <fetch>");
-                    self.primary("fetch", child, reading);
+                    self.primary("fetch", child, around, reading);
                 }
-                "cap" => self.cap(child, reading),
-                "capability" => self.capability(child, reading),
+                "cap" => self.cap(child, around, reading),
+                "capability" => self.capability(child, around, reading),
                 "acknowledge" => {
                     let risk = child.attribute("risk").unwrap_or("elevated").to_owned();
                     self.acknowledged.push(Acknowledged { risk, reason: child.text.clone(), line: child.lines.0 });
                 }
-                other => reading.error(
+                other => reading.fatal(
                     child.lines.0,
                     format!("<{other}> in <permissions> grants nothing"),
                     "known are execute, fetch, sign, acknowledge",
@@ -70,9 +72,10 @@ impl Permissions {
     }
 
     /// `<execute>*</execute>`, `<execute>tool.a.b</execute>`, `<execute><tool>a.b</tool></execute>`.
-    fn primary(&mut self, primary: &str, element: &Element, reading: &mut Reading<'_>) {
+    fn primary(&mut self, primary: &str, element: &Element, around: bool, reading: &mut Reading<'_>) {
         let text = element.text.replace('/', ".");
-        let ask = asks(element, false, reading);
+        reading.attributes(element, &["ask"]);
+        let ask = asks(element, around, reading);
         if !text.is_empty() {
             if is_pattern(&text) {
                 self.grant(format!("{PREFIX}.{primary}.{text}"), element, ask);
@@ -89,13 +92,14 @@ impl Permissions {
         for child in &element.children {
             let kind = child.tag.as_str();
             if !matches!(kind, "tool" | "directive" | "knowledge" | "config") {
-                reading.error(
+                reading.fatal(
                     child.lines.0,
                     format!("<{kind}> is no kind of item"),
                     "known are tool, directive, knowledge",
                 );
                 continue;
             }
+            reading.attributes(child, &["ask"]);
             let pattern = child.text.replace('/', ".");
             if is_pattern(&pattern) {
                 self.grant(format!("{PREFIX}.{primary}.{kind}.{pattern}"), child, asks(child, ask, reading));
@@ -106,12 +110,13 @@ impl Permissions {
     }
 
     /// `<cap>rye.execute.tool.a</cap>`, from before there were elements.
-    fn cap(&mut self, element: &Element, reading: &mut Reading<'_>) {
+    fn cap(&mut self, element: &Element, around: bool, reading: &mut Reading<'_>) {
         reading.warn(element.lines.0, "<cap> is an old form", "write <execute>, <fetch> or <sign> with what it is for");
-        self.capability(element, reading);
+        self.capability(element, around, reading);
     }
 
-    fn capability(&mut self, element: &Element, reading: &mut Reading<'_>) {
+    fn capability(&mut self, element: &Element, around: bool, reading: &mut Reading<'_>) {
+        reading.attributes(element, &["ask"]);
         let text = element.text.replace('/', ".");
         let rest = text.strip_prefix("rye.").unwrap_or(&text);
         let rest = match rest.split_once('.') {
@@ -120,7 +125,7 @@ impl Permissions {
         };
         let primary = rest.split('.').next().unwrap_or_default();
         if is_pattern(&rest) && matches!(primary, "execute" | "fetch" | "sign" | "*") {
-            self.grant(format!("{PREFIX}.{rest}"), element, asks(element, false, reading));
+            self.grant(format!("{PREFIX}.{rest}"), element, asks(element, around, reading));
         } else {
             not_a_pattern(&element.text, element, reading);
         }
@@ -136,7 +141,7 @@ fn asks(element: &Element, around: bool, reading: &mut Reading<'_>) -> bool {
         Some("false") => false,
         Some(other) => {
             let shown: String = other.chars().take(40).collect();
-            reading.error(element.lines.0, format!("ask=\"{shown}\" is neither true nor false"), "write ask=\"true\"");
+            reading.fatal(element.lines.0, format!("ask=\"{shown}\" is neither true nor false"), "write ask=\"true\"");
             true
         }
     }
@@ -144,7 +149,7 @@ fn asks(element: &Element, around: bool, reading: &mut Reading<'_>) -> bool {
 
 fn not_a_pattern(text: &str, element: &Element, reading: &mut Reading<'_>) {
     let shown: String = text.chars().take(40).collect();
-    reading.error(
+    reading.fatal(
         element.lines.0,
         format!("`{shown}` names nothing that could be granted"),
         "write an id or a pattern, such as team.deploy.*",

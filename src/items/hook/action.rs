@@ -57,14 +57,14 @@ impl Action {
                 "write <action primary=\"…\" item_type=\"…\" item_id=\"…\" />",
                 "write action: {primary: fetch, item_type: knowledge, item_id: …}",
             );
-            place.error("the hook has no action", remedy);
+            place.fatal("the hook has no action", remedy);
             return None;
         };
         if let Some(target) = map.get("set_extends") {
             return set_extends(target, event, place);
         }
         if event == ROUTING_EVENT {
-            place.error(
+            place.fatal(
                 "a resolve_extends hook chooses a directive and does nothing else",
                 "write action: {set_extends: team/base}",
             );
@@ -78,7 +78,10 @@ impl Action {
         match map.get("actions") {
             Some(Value::Array(several)) => {
                 for one in several {
-                    let one = one.as_object()?;
+                    let Some(one) = one.as_object() else {
+                        place.fatal("an action is a list of names and values", "write primary, item_type and item_id");
+                        return None;
+                    };
                     calls.push(call(one, params(one), event, place)?);
                 }
             }
@@ -90,13 +93,13 @@ impl Action {
 
 fn set_extends(target: &Value, event: &str, place: &mut Place<'_>) -> Option<Action> {
     if event != ROUTING_EVENT {
-        place.error(format!("set_extends is for resolve_extends, not for {event}"), "write event: resolve_extends");
+        place.fatal(format!("set_extends is for resolve_extends, not for {event}"), "write event: resolve_extends");
         return None;
     }
     match target.as_str().map(str::trim) {
         Some(id) if ItemId::parse(id).is_ok() || id.contains("${") => Some(Action::SetExtends(id.to_owned())),
         _ => {
-            place.error(format!("`{target}` cannot be an id to extend"), "write the id of a directive");
+            place.fatal(format!("`{target}` cannot be an id to extend"), "write the id of a directive");
             None
         }
     }
@@ -110,7 +113,7 @@ fn call(map: &Map<String, Value>, params: Map<String, Value>, event: &str, place
         Some("sign") => Primary::Sign,
         other => {
             let shown = other.unwrap_or_default();
-            place.error(format!("an action's primary cannot be `{shown}`"), "write execute, fetch or sign");
+            place.fatal(format!("an action's primary cannot be `{shown}`"), "write execute, fetch or sign");
             return None;
         }
     };
@@ -120,14 +123,14 @@ fn call(map: &Map<String, Value>, params: Map<String, Value>, event: &str, place
         Some(named) => {
             let found = Kind::ALL.into_iter().find(|kind| kind.word() == named);
             if found.is_none() {
-                place.error(format!("`{named}` is no kind of item"), "write tool, directive or knowledge");
+                place.fatal(format!("`{named}` is no kind of item"), "write tool, directive or knowledge");
             }
             found?
         }
     };
     let id = word("item_id").or_else(|| params.get("item_id").and_then(Value::as_str)).unwrap_or_default();
     if ItemId::parse(id).is_err() && !id.contains("${") && !id.contains("{input:") {
-        place.error(
+        place.fatal(
             if id.is_empty() { "the action names no item".to_owned() } else { format!("`{id}` cannot be an id") },
             "write item_id: team/rules",
         );
@@ -139,7 +142,7 @@ fn call(map: &Map<String, Value>, params: Map<String, Value>, event: &str, place
         if Control::from_word(asked).is_none() && !asked.contains("${") {
             let known: Vec<_> = Control::ALL.iter().map(|(word, _)| *word).collect();
             let message = format!("the control tool knows no action `{asked}`");
-            place.error(message, format!("write params: {{action: …}} with one of {}", known.join(", ")));
+            place.fatal(message, format!("write params: {{action: …}} with one of {}", known.join(", ")));
             return None;
         }
     }

@@ -72,7 +72,7 @@ impl Condition {
         let condition = Self::nested(value, 0);
         if let Some(message) = condition.broken() {
             let remedy = "write path, op and value, or any, all, not around such";
-            place.error(format!("the condition does not read, so the hook never runs: {message}"), remedy);
+            place.fatal(format!("the condition does not read, so the hook never runs: {message}"), remedy);
             return Self::Broken(message.to_owned());
         }
         condition

@@ -2,7 +2,7 @@
 //! `hook_conditions.yaml`, which the spaces lay over each other by id.
 
 use super::{Hook, Place, Source};
-use crate::domain::{Problem, Severity, Space};
+use crate::domain::{Problem, Severity, Space, nearest};
 use crate::items::Items;
 use crate::items::knowledge::{json, mapping};
 use serde_json::Value;
@@ -18,7 +18,7 @@ const SHARED: &str = ".ai/config/agent/hook_conditions.yaml";
 #[derive(Clone, Debug, Default)]
 pub struct Hooks {
     pub hooks: Vec<Hook>,
-    /// What is wrong with the files; each mistake cost one hook.
+    /// What is wrong with the files. A fatal problem holds up every thread: who wrote the hook counts on it.
     pub problems: Vec<Problem>,
     /// How many there are, when they are more than [`MOST`]: then none was read.
     pub too_many: Option<usize>,
@@ -48,7 +48,7 @@ impl Hooks {
                     None => continue,
                     Some(Ok(text)) => text,
                     Some(Err(problem)) => {
-                        hooks.problems.push(problem);
+                        hooks.problems.push(Problem { severity: Severity::Fatal, ..problem });
                         continue;
                     }
                 };
@@ -120,7 +120,7 @@ fn read_file(
     let map = match mapping(text, 1, file) {
         Ok(map) => map,
         Err(problem) => {
-            problems.push(problem);
+            problems.push(Problem { severity: Severity::Fatal, ..problem });
             return Vec::new();
         }
     };
@@ -133,10 +133,17 @@ fn read_file(
                 let known: Vec<_> = lists.iter().map(|(list, _)| *list).collect();
                 let message = format!("`{name}` means nothing here");
                 let remedy = format!("known are {}", known.join(", "));
-                problems.push(Problem::at(file, line_of(text, name), Severity::Warning, message, remedy));
+                let is_slip = nearest(name, known.iter().copied()).is_some();
+                let severity = if is_slip { Severity::Fatal } else { Severity::Warning };
+                problems.push(Problem::at(file, line_of(text, name), severity, message, remedy));
             }
             continue;
         };
+        if !value.is_sequence() && !value.is_null() {
+            let remedy = "begin each hook with `- ` and its event";
+            let message = format!("`{name}` is no list of hooks");
+            problems.push(Problem::at(file, line_of(text, name), Severity::Fatal, message, remedy));
+        }
         let entries = value.as_sequence().map_or(&[][..], Vec::as_slice);
         *count += entries.len();
         if *count > MOST {
@@ -149,7 +156,7 @@ fn read_file(
             if let Value::Object(map) = json(entry) {
                 found.extend(Hook::read(&map, &mut place));
             } else {
-                place.error("a hook is a list of names and values", "write id, event and action");
+                place.fatal("a hook is a list of names and values", "write id, event and action");
             }
         }
     }

@@ -13,7 +13,7 @@ pub use condition::{Condition, Op, Test};
 pub use files::{Hooks, MOST};
 
 use super::markup::Lines;
-use crate::domain::{Problem, Severity, nearest};
+use crate::domain::{Problem, Severity, meant, nearest};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -140,8 +140,9 @@ impl Place<'_> {
         if self.source == Source::Directive { xml } else { yaml }
     }
 
-    pub(super) fn error(&mut self, message: impl Into<String>, remedy: impl Into<String>) {
-        self.problems.push(Problem::at(self.file, self.lines.0, Severity::Error, message, remedy));
+    /// A mistake for which no thread starts: without the hook it might be told less or go on where it was to stop.
+    pub(super) fn fatal(&mut self, message: impl Into<String>, remedy: impl Into<String>) {
+        self.problems.push(Problem::at(self.file, self.lines.0, Severity::Fatal, message, remedy));
     }
 }
 
@@ -153,9 +154,14 @@ impl Hook {
     /// Reads the map a hook is. None when it could never do anything.
     pub(super) fn read(map: &Map<String, Value>, place: &mut Place<'_>) -> Option<Self> {
         for name in map.keys().filter(|name| !KNOWN.contains(&name.as_str())) {
-            place.warn(format!("`{name}` in a hook means nothing"), format!("known are {}", KNOWN.join(", ")));
+            let (message, remedy) = (format!("`{name}` in a hook means nothing"), meant(name, KNOWN));
+            if nearest(name, KNOWN).is_some() {
+                place.fatal(message, remedy);
+            } else {
+                place.warn(message, remedy);
+            }
         }
-        if map.get("enabled").and_then(Value::as_bool) == Some(false) {
+        if !truth(map, "enabled", true, place) {
             return None;
         }
         let event = text(map, "event").unwrap_or_default();
@@ -164,13 +170,13 @@ impl Hook {
                 "write event=\"after_step\" or another event in <hook>",
                 "write event: after_step or another event",
             );
-            place.error("the hook names no event, so it never runs", remedy);
+            place.fatal("the hook names no event, so it never runs", remedy);
             return None;
         }
         if !events().any(|known| known == event) {
             let near = nearest(&event, events()).map(|near| format!("; near is {near}")).unwrap_or_default();
             let known: Vec<_> = events().collect();
-            place.error(
+            place.fatal(
                 format!("there is no event `{event}`{near}, so the hook never runs"),
                 format!("known are {}", known.join(", ")),
             );
@@ -216,7 +222,7 @@ fn layer(value: Option<&Value>, place: &mut Place<'_>) -> HookLayer {
         return usual;
     }
     value.as_f64().and_then(HookLayer::new).unwrap_or_else(|| {
-        place.error(format!("layer cannot be {value}"), format!("write a number from 0 to 4; it is {usual} without"));
+        place.fatal(format!("layer cannot be {value}"), format!("write a number from 0 to 4; it is {usual} without"));
         usual
     })
 }
@@ -226,7 +232,7 @@ fn position(value: Option<&Value>, place: &mut Place<'_>) -> Position {
         None | Some(Some("before")) => Position::Before,
         Some(Some("after")) => Position::After,
         Some(other) => {
-            place.error(format!("position cannot be `{}`", other.unwrap_or("that")), "write before or after");
+            place.fatal(format!("position cannot be `{}`", other.unwrap_or("that")), "write before or after");
             Position::Before
         }
     }
@@ -241,7 +247,7 @@ fn truth(map: &Map<String, Value>, name: &str, usual: bool, place: &mut Place<'_
         Some(Value::String(text)) if matches!(text.trim(), "false" | "False" | "no" | "0") => false,
         Some(other) => {
             let shown = other.as_str().map_or_else(|| other.to_string(), str::to_owned);
-            place.error(format!("{name} cannot be `{shown}`"), "write true or false");
+            place.fatal(format!("{name} cannot be `{shown}`"), "write true or false");
             usual
         }
     }

@@ -17,7 +17,7 @@ pub(super) fn row(item: &ItemRow, area: Area, chosen: bool, canvas: &mut Canvas<
     let right = area.x + area.width;
     let ink = |role| if chosen { Role::ListChosen } else { role };
     let (mark, role) = match item.worst() {
-        Some(Severity::Error) => ("✗", Role::StatusError),
+        Some(Severity::Error | Severity::Fatal) => ("✗", Role::StatusError),
         Some(Severity::Warning) => ("!", Role::StatusWarning),
         None => (" ", Role::List),
     };
@@ -177,7 +177,7 @@ fn ending(id: &str, room: usize) -> Cow<'_, str> {
 fn told(problem: &Problem) -> (String, Role) {
     let place = problem.line.map(|line| format!("line {line}: ")).unwrap_or_default();
     let (mark, role) = match problem.severity {
-        Severity::Error => ("✗", Role::StatusError),
+        Severity::Error | Severity::Fatal => ("✗", Role::StatusError),
         Severity::Warning => ("!", Role::StatusWarning),
     };
     (format!("{mark} {place}{}; {}", problem.message, problem.remedy), role)
