@@ -1,8 +1,8 @@
 //! Items for plans, read from their files.
 
-use crate::context::{Library, Loaded, Lost, ProjectFile, Skill};
+use crate::context::{Hidden, Library, Loaded, Lost, ProjectFile, Skill};
 use crate::domain::Space;
-use crate::items::{Directive, Found, Items, Kind, Knowledge, Place, Root};
+use crate::items::{Directive, Found, Item, Items, Kind, Knowledge, Place, Root};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -29,13 +29,17 @@ impl<'a> Shelf<'a> {
         let text = self.items.read(item).map_err(|problem| Lost::Refused(format!("{problem}")))?;
         let file = self.items.file(item);
         let verdict = self.items.signature(item, &text).map(|verdict| verdict.word().to_owned());
+        let bundle = |item: &Item| self.items.root(item).and_then(|root| root.bundle.clone());
+        let hidden =
+            |item: &Item| Hidden { space: self.items.space(item), bundle: bundle(item), path: item.path.clone() };
         Ok(Loaded {
             value: parse(&text, &file),
             space: self.items.space(item),
+            bundle: bundle(item),
             path: item.path.clone(),
             file: file.display().to_string(),
             signature: verdict,
-            shadows: shadows.iter().map(|item| (self.items.space(item), item.path.clone())).collect(),
+            shadows: shadows.iter().map(hidden).collect(),
         })
     }
 

@@ -6,7 +6,7 @@ use super::chain::{self, ChainError, Link};
 use super::condition::judge;
 use super::facts::{Facts, Start};
 use super::fill::Filling;
-use super::library::{Library, Loaded, Lost};
+use super::library::{Hidden, Library, Loaded, Lost};
 use super::palette::{Preload, offer};
 use super::provider::{self, State, Surroundings};
 use crate::domain::capability::RETURN;
@@ -561,7 +561,8 @@ fn lost(why: Lost) -> Absence {
 
 /// The origin of an item nobody could read.
 fn unknown(id: &str, via: Option<Via>) -> Origin {
-    Origin::Item { space: Space::Project, id: id.to_owned(), path: String::new(), lines: None, signature: None, via }
+    let (id, path) = (id.to_owned(), String::new());
+    Origin::Item { space: Space::Project, bundle: None, id, path, lines: None, signature: None, via }
 }
 
 fn origin_of(id: &str, loaded: Result<Loaded<Knowledge>, Lost>, via: Option<Via>) -> Origin {
@@ -616,13 +617,13 @@ fn lifetime(kind: LayerKind) -> Lifetime {
 
 /// A piece, and behind it the files that would be read without the one that won.
 fn with_shadows<T>(piece: Piece, loaded: &Loaded<T>) -> Vec<Piece> {
-    let by = format!("{} {}", space(loaded.space), loaded.path);
+    let by = format!("{} {}", place(loaded.space, loaded.bundle.as_deref()), loaded.path);
     let (id, kind) = (piece.id.clone(), piece.kind);
     let item = if let Origin::Item { id, .. } = &piece.origin { id.clone() } else { id.clone() };
     let mut pieces = vec![piece];
-    pieces.extend(loaded.shadows.iter().map(|(space, path)| {
-        let (space, path) = (*space, path.clone());
-        let origin = Origin::Item { space, id: item.clone(), path, lines: None, signature: None, via: None };
+    pieces.extend(loaded.shadows.iter().map(|hidden| {
+        let Hidden { space, bundle, path } = hidden.clone();
+        let origin = Origin::Item { space, bundle, id: item.clone(), path, lines: None, signature: None, via: None };
         skipped(&id, kind, origin, Absence::Shadowed { by: by.clone() })
     }));
     pieces
@@ -636,6 +637,11 @@ pub fn space(space: Space) -> &'static str {
         Space::User => "user",
         Space::System => "system",
     }
+}
+
+/// Where an item lies: a space, or a further bundle of the system space as in `system:team`.
+pub(super) fn place(from: Space, bundle: Option<&str>) -> String {
+    bundle.map_or_else(|| space(from).to_owned(), |bundle| format!("{}:{bundle}", space(from)))
 }
 
 /// The element's name for a wrapped item: its own name, or the end of its id.

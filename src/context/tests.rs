@@ -43,8 +43,11 @@ impl Shelf {
         let (text, space) = Self::text(own, kind, id).ok_or_else(missing)?;
         let path = format!(".ai/{kind}/{id}.md");
         let shipped = Self::text(&BTreeMap::new(), kind, id).is_some();
-        let shadows = if space == Space::Project && shipped { vec![(Space::System, path.clone())] } else { Vec::new() };
-        Ok(Loaded { value: parse(text, Path::new(&path)), space, file: path.clone(), path, signature: None, shadows })
+        let below = Hidden { space: Space::System, bundle: None, path: path.clone() };
+        let shadows = if space == Space::Project && shipped { vec![below] } else { Vec::new() };
+        let (bundle, signature) = (None, None);
+        let value = parse(text, Path::new(&path));
+        Ok(Loaded { value, space, bundle, file: path.clone(), path, signature, shadows })
     }
 
     /// A directive that extends `extends`, with `context` inside its `<context>`, and the items that names.

@@ -79,7 +79,7 @@ impl Settings {
 
     /// Lays provider files of people over the bundled ones, nearest space first, and takes the keys from the variables
     /// they name. A project's file says nothing of keys and addresses: whoever wrote the project would get the key.
-    /// Further bundles come after the bundled ones, as their items do.
+    /// Further bundles come after what is in the program: how its own providers are reached is not a bundle's to say.
     pub fn lay_over(&mut self, files: Vec<ProviderFile>, env: impl Fn(&str) -> Option<String>) {
         for file in files.iter().filter(|file| file.space != Space::Project) {
             let named = file.part("").key_variable.iter().chain(&file.env).cloned().collect::<Vec<_>>();
