@@ -172,3 +172,57 @@ fn s02_settings_of_the_bundle_that_is_named_first_win() {
     let told = told(&home, &bundles, &["config", "resilience.limits.one_shot.turns"]);
     assert!(told.contains("bundles/std/"), "{told}");
 }
+
+#[test]
+fn s03_base_items_go_by_the_ids_of_the_original() {
+    let home = Home::new();
+    directive(&home.project(), "team/ship", " extends=\"rye/agent/core/base\"", "");
+    let (ours, theirs) = (shown(&home, &[], "levain/core/base"), shown(&home, &[], "team/ship"));
+    for kind in ["extends_system", "context_before", "tool_schema"] {
+        let of_base = if kind == "extends_system" { "directive_system" } else { kind };
+        assert_eq!(included(&theirs, kind), included(&ours, of_base), "{kind}");
+    }
+    let context =
+        "<context><system>rye/agent/core/Behavior</system><before>rye/agent/core/protocol/sign</before></context>";
+    directive(&home.project(), "team/named", "", context);
+    let named = shown(&home, &[], "team/named");
+    let path = &layer(&named, "rye/agent/core/Behavior")["origin"]["path"];
+    assert_eq!(path, ".ai/knowledge/levain/core/Behavior.md");
+    assert_eq!(included(&named, "context_before"), ["rye/agent/core/protocol/sign"]);
+}
+
+#[test]
+fn s03_an_item_of_the_project_with_the_original_id_replaces_the_shipped_one() {
+    let home = Home::new();
+    knowledge(&home.project(), "rye/agent/core/Identity", "Who this project says you are.");
+    for base in ["levain/core/base", "rye/agent/core/base_review"] {
+        directive(&home.project(), "team/ship", &format!(" extends=\"{base}\""), "");
+        let with = shown(&home, &[], "team/ship");
+        assert_eq!(layer(&with, "levain/core/Identity")["text"], "Who this project says you are.", "{base}");
+        let hidden = "hidden by project .ai/knowledge/rye/agent/core/Identity.md";
+        assert!(told(&home, &[], &["context", "show", "team/ship"]).contains(hidden), "{base}");
+    }
+}
+
+#[test]
+fn s03_a_bundles_identity_wins_over_the_shipped_one() {
+    let home = Home::new();
+    let bundles = bundles(&home);
+    let with = shown(&home, &bundles, "levain/core/base");
+    assert_eq!(layer(&with, "levain/core/Identity")["text"], "Who the bundle says you are.");
+    assert_eq!(layer(&with, "levain/core/Identity")["origin"]["bundle"], "std");
+}
+
+#[test]
+fn s03_an_item_is_left_out_by_either_id_and_put_in_once() {
+    let home = Home::new();
+    let context = "<context><suppress>rye/agent/core/protocol/sign</suppress><suppress>rye/agent/core/Environment</suppress>\
+                   <system>rye/agent/core/Identity</system></context>";
+    directive(&home.project(), "team/ship", " extends=\"levain/core/base\"", context);
+    let with = shown(&home, &[], "team/ship");
+    assert_eq!(included(&with, "context_before"), ["levain/core/protocol/execute", "levain/core/protocol/fetch"]);
+    assert!(!included(&with, "hook_before").contains(&"ctx_environment".to_owned()), "{with}");
+    assert_eq!(included(&with, "extends_system"), ["levain/core/Identity", "levain/core/Behavior"]);
+    assert_eq!(included(&with, "directive_system"), Vec::<String>::new());
+    assert!(!with["problems"].to_string().contains("to leave out"), "{}", with["problems"]);
+}

@@ -16,7 +16,7 @@ use crate::domain::{
 };
 use crate::items::directive::{BuiltInProvider, Mention, Values};
 use crate::items::hook::{Action, CONTROL_EVENTS, Call, Condition, Hooks, MOST, Position, Primary, ROUTING_EVENT};
-use crate::items::{Hook, Kind, Knowledge};
+use crate::items::{Hook, Kind, Knowledge, is_same};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -264,7 +264,7 @@ struct Planning<'a> {
 impl Planning<'_> {
     /// Which directive leaves out something of one of these names.
     fn suppressor(&self, names: &[&str]) -> Option<Absence> {
-        let found = self.suppress.iter().find(|(mention, _)| names.contains(&mention.id.as_str()))?;
+        let found = self.suppress.iter().find(|(mention, _)| names.iter().any(|name| is_same(&mention.id, name)))?;
         Some(Absence::Suppressed { by: found.1.id.clone() })
     }
 
@@ -310,7 +310,7 @@ impl Planning<'_> {
             let kind = if kind == LayerKind::DirectiveSystem && depth > 0 { LayerKind::ExtendsSystem } else { kind };
             for mention in position(link) {
                 let via = Some(Via::Directive { id: link.id.clone(), depth, line: mention.lines.0 });
-                let first = seen.iter().find(|(id, _)| *id == mention.id).map(|(_, by)| format!("`{by}`"));
+                let first = seen.iter().find(|(id, _)| is_same(id, &mention.id)).map(|(_, by)| format!("`{by}`"));
                 let first = first.or_else(|| (mention.id == CONSTITUTION).then(|| "the constitution".to_owned()));
                 seen.push((&mention.id, &link.id));
                 let absence = self.suppressor(&[&mention.id]).or_else(|| first.map(|of| Absence::Duplicate { of }));
@@ -545,11 +545,11 @@ impl Planning<'_> {
 /// Whether a piece goes by this name: its own, its hook's, or its item's.
 fn names(piece: &Piece, name: &str) -> bool {
     let item = if let Origin::Item { id, via, .. } = &piece.origin {
-        id == name || matches!(via, Some(Via::Hook { id, .. }) if id == name)
+        is_same(id, name) || matches!(via, Some(Via::Hook { id, .. }) if id == name)
     } else {
         false
     };
-    piece.id == name || item
+    is_same(&piece.id, name) || item
 }
 
 fn lost(why: Lost) -> Absence {
