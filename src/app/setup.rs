@@ -109,7 +109,12 @@ impl Setup {
         };
         let providers = Providers::new(settings);
         if let Some(tier) = tier {
-            config.model = Some(Sourced { value: providers.choose(&tier, None)?, source: Source::Argument("--model") });
+            match providers.choose(&tier, None) {
+                Ok(value) => config.model = Some(Sourced { value, source: Source::Argument("--model") }),
+                // The directive may name the provider; where it does not, whoever asks for the model is told.
+                Err(ResolveError::Ambiguous { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         let mut catalog = Catalog::embedded().with_files(providers.files());
         if let Some(tokens) = cascade.get("agent.max_output_tokens").and_then(|node| node.value().as_u64()) {
@@ -144,6 +149,10 @@ impl Setup {
     /// # Errors
     /// [`ResolveError`] when the directive wishes for something that does not exist.
     pub fn choose(&self, items: &Items, directive: &str) -> Result<Chosen, ResolveError> {
+        if let Some(tier) = &self.arguments.tier {
+            let model = self.models.tiered(tier, wish(items, directive).as_ref())?;
+            return Ok(Chosen { model, look: false, notice: None });
+        }
         let set = self.config.model.as_ref();
         let now = set.filter(|model| matches!(model.source, Source::Argument(_) | Source::Environment(_)));
         if let Some(model) = now {

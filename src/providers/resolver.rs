@@ -15,7 +15,7 @@ use super::scripted::{self, LoadError, Scripted};
 use super::site::{Auth, Site};
 use super::text_calls::{TextCalls, in_words};
 use super::tiers::Preference;
-use super::yaml::{Part, ProviderFile, ToolForm};
+use super::yaml::{Part, ProviderFile, Sent, ToolForm};
 use crate::domain::{ModelRef, Space};
 use crate::items::space::embedded_texts;
 use crate::ports::{CallRequest, Provider};
@@ -192,7 +192,7 @@ impl Providers {
                 let mut site = self.site(known)?;
                 let form = part.and_then(|part| part.form).unwrap_or(known.form);
                 if let Some(part) = part {
-                    self.settle(&mut site, part, known.name)?;
+                    self.settle(&mut site, part, known.name, form)?;
                 }
                 self.check_key(known, &site.base)?;
                 (form, site)
@@ -273,19 +273,27 @@ impl Providers {
             return Err(ResolveError::MissingKey { provider: provider.to_owned(), variable: variable.clone(), file });
         }
         let mut site = Site::new(base, key);
-        self.settle(&mut site, part, provider)?;
+        self.settle(&mut site, part, provider, form)?;
         Ok((form, site))
     }
 
     /// Lays what a file says over `site`. A variable for the address goes before the file.
-    fn settle(&self, site: &mut Site, part: &Part, provider: &str) -> Result<(), ResolveError> {
+    fn settle(&self, site: &mut Site, part: &Part, provider: &str, form: Form) -> Result<(), ResolveError> {
         let bad = |what: String| ResolveError::BadFile { provider: provider.to_owned(), what };
         if let Some(address) = part.base.as_deref().filter(|_| !self.settings.bases.contains_key(provider)) {
             site.base = base(Some(address), "config.url", "https://example.com/v1")?;
+            // The path of another form is none of this one's.
+            let whole = part.whole.as_ref().filter(|(of, _)| *of == form);
+            let whole = whole.map(|(_, address)| base(Some(address), "config.url", "https://example.com/v1"));
+            site.whole = whole.transpose()?;
         }
-        if let Some(name) = &part.key_header {
-            let name = name.parse().map_err(|_bad| bad(format!("has `{name}` where a header's name belongs")))?;
-            site.auth = Some(Auth::Header(name));
+        match &part.sent {
+            Some(Sent::Header(name)) => {
+                let name = name.parse().map_err(|_bad| bad(format!("has `{name}` where a header's name belongs")))?;
+                site.auth = Some(Auth::Header(name));
+            }
+            Some(Sent::Bearer) => site.auth = Some(Auth::Bearer),
+            None => {}
         }
         for (name, value) in &part.headers {
             let header = (name.parse::<HeaderName>().ok()).zip(HeaderValue::from_str(value).ok());
