@@ -304,17 +304,22 @@ impl Planning<'_> {
     /// The items that the chain names at one position, root first.
     fn context(&self, position: impl Fn(&Link) -> &Vec<Mention>, kind: LayerKind) -> Result<Vec<Piece>, PlanError> {
         let mut pieces: Vec<Piece> = Vec::new();
-        let mut seen: Vec<(&str, &str)> = Vec::new();
+        // The files that are there, each with the directive that brought it. What an optional mention could not bring is
+        // not there, and whoever needs it finds that out.
+        let mut there: Vec<(String, &str)> = Vec::new();
         let depths = (0..u32::try_from(self.chain.len()).unwrap_or(u32::MAX)).rev();
         for (depth, link) in depths.zip(self.chain) {
             let kind = if kind == LayerKind::DirectiveSystem && depth > 0 { LayerKind::ExtendsSystem } else { kind };
             for mention in position(link) {
                 let via = Some(Via::Directive { id: link.id.clone(), depth, line: mention.lines.0 });
-                let first = seen.iter().find(|(id, _)| is_same(id, &mention.id)).map(|(_, by)| format!("`{by}`"));
-                let first = first.or_else(|| (mention.id == CONSTITUTION).then(|| "the constitution".to_owned()));
-                seen.push((&mention.id, &link.id));
-                let absence = self.suppressor(&[&mention.id]).or_else(|| first.map(|of| Absence::Duplicate { of }));
                 let loaded = self.library.knowledge(&mention.id);
+                let first = || {
+                    let file = &loaded.as_ref().ok()?.file;
+                    there.iter().find(|(known, _)| known == file).map(|(_, by)| format!("`{by}`"))
+                };
+                let first = || first().or_else(|| (mention.id == CONSTITUTION).then(|| "the constitution".to_owned()));
+                let absence = self.suppressor(&[&mention.id]);
+                let absence = absence.or_else(|| first().map(|of| Absence::Duplicate { of }));
                 match (absence, loaded) {
                     (Some(absence), loaded) => {
                         let origin = origin_of(&mention.id, loaded, via);
@@ -323,6 +328,9 @@ impl Planning<'_> {
                     (None, Ok(loaded)) => {
                         let origin = loaded.origin(&mention.id, Some(loaded.value.body_lines), via);
                         let piece = included(&mention.id, kind, origin, loaded.value.body.trim());
+                        if piece.is_included() {
+                            there.push((loaded.file.clone(), &link.id));
+                        }
                         pieces.extend(with_shadows(piece, &loaded));
                     }
                     (None, Err(why)) if mention.optional => {
@@ -451,21 +459,26 @@ impl Planning<'_> {
     fn providers(&self) -> Result<(Providers, Vec<State>), PlanError> {
         let mut found = Providers { instructions: Vec::new(), files: Vec::new() };
         let mut state = Vec::new();
-        let mut seen: Vec<&str> = Vec::new();
+        let mut there: Vec<&str> = Vec::new();
         for link in self.chain {
             for mention in &link.loaded.value.context.providers {
                 let name = mention.id.as_str();
-                if seen.contains(&name) {
+                if there.contains(&name) {
                     continue;
                 }
-                seen.push(name);
                 let kind = LayerKind::ContextInstructions;
                 if let Some(absence) = self.suppressor(&[name]) {
                     let origin = Origin::Provider { name: name.to_owned() };
                     found.instructions.push(skipped(name, kind, origin, absence));
+                    there.push(name);
                     continue;
                 }
-                match BuiltInProvider::from_name(name) {
+                let builtin = BuiltInProvider::from_name(name);
+                // Another mention may need what an optional one could not bring.
+                if builtin.is_some() || !mention.optional || self.library.knowledge(name).is_ok() {
+                    there.push(name);
+                }
+                match builtin {
                     None => self.written(mention, link, &mut found.instructions, &mut state)?,
                     Some(BuiltInProvider::ProjectFiles) => found.files.extend(provider::files(&self.library.files())),
                     Some(BuiltInProvider::Skills) => found.files.push(provider::skills(&self.library.skills())),
