@@ -389,3 +389,36 @@ fn s05_a_tier_that_a_person_names_is_of_the_provider_that_the_directive_names() 
     assert_eq!(code, 2);
     assert!(err.contains("several providers have the tier `high`"), "{err}");
 }
+
+#[test]
+fn s07_a_file_of_keys_that_others_can_read_costs_only_its_keys() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let file = home.config().join("credentials.toml");
+    fs::write(&file, "[anthropic]\napi_key = \"hush-hush-hush\"\n").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    for arguments in [&["items"][..], &["models"], &["context", "show"], &["threads"], &["config"]] {
+        let (code, _, err) = output(&mut home.levain(arguments));
+        assert_eq!(code, 0, "{arguments:?}: {err}");
+    }
+    let (code, out, _) = output(&mut home.levain(&["check"]));
+    assert!(code == 1 && out.contains("can be read by others") && out.contains("1 error,"), "{out}");
+    // Whoever needs one of its keys is told what keeps it from being used.
+    let (code, out, err) = output(&mut home.levain(&["run", "--model", "anthropic/claude-sonnet-4-5", "hello"]));
+    assert_ne!(code, 0, "{out}");
+    assert!(
+        err.contains("can be read by others") && err.contains("chmod 600") && err.contains("ANTHROPIC_API_KEY"),
+        "{err}"
+    );
+    let (_, out, _) = output(&mut home.levain(&["doctor"]));
+    assert!(out.contains("can be read by others") && !out.contains("hush"), "{out}");
+    // The scripted model needs no key, and one of the environment is used.
+    let (code, out, err) = output(&mut home.levain(&["run", "--model", "scripted/demo", "hello"]));
+    assert!(code == 0 && !out.is_empty(), "{err}");
+    let models = home.levain(&["models", "--json"]).env("OPENAI_API_KEY", "k").output().unwrap().stdout;
+    let models: Vec<Value> =
+        String::from_utf8(models).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(find(&models, "model", "openai/gpt-5")["ready"], true);
+    assert_eq!(find(&models, "model", "anthropic/claude-sonnet-4-5")["ready"], false);
+    home.wait_until_quiet();
+}

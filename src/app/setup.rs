@@ -13,7 +13,7 @@ use crate::items::signature::TrustStore;
 use crate::items::{Cascade, Directive, Item, Items, Kind, Place, Spaces};
 use crate::ports::{Clock, Forgetful, SystemClock};
 use crate::providers::{
-    Catalog, Keys, KeysError, Preference, ProviderFile, Providers, Proxies, ResolveError, Settings, is_scripted,
+    Catalog, Keys, Preference, ProviderFile, Providers, Proxies, ResolveError, Settings, is_scripted,
 };
 use crate::store::Layout;
 use crate::tools::NoTools;
@@ -65,8 +65,6 @@ pub enum SetupError {
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     #[error(transparent)]
-    Keys(#[from] KeysError),
-    #[error(transparent)]
     Model(#[from] ResolveError),
     #[error(transparent)]
     Briefing(#[from] BriefingError),
@@ -94,7 +92,8 @@ impl Setup {
         let (files, mut mistakes) = provider_files(&tools, &spaces);
         problems.append(&mut mistakes);
         let text = secrets::var;
-        let keys = Keys::load(text, Some(&dirs.credentials_file()))?;
+        let (keys, faults) = Keys::load(text, Some(&dirs.credentials_file()));
+        problems.extend(faults.into_iter().map(Problem::from));
         let mut settings = Settings::from_env(text, keys);
         settings.lay_over(files, text);
         let key_variables = settings.key_variables();

@@ -106,8 +106,8 @@ fn bundled() -> Vec<ProviderFile> {
 pub enum ResolveError {
     #[error("there is no provider `{provider}`; choose one of {}", known.join(", "))]
     UnknownProvider { provider: String, known: Vec<String> },
-    #[error("no key for {provider}: set {variable}{}, or choose scripted/demo to look around without one", or_file(file.as_ref(), provider))]
-    MissingKey { provider: String, variable: String, file: Option<PathBuf> },
+    #[error("no key for {provider}: set {variable}{}, or choose scripted/demo to look around without one", or_file(file.as_ref(), provider, fault.as_ref()))]
+    MissingKey { provider: String, variable: String, file: Option<PathBuf>, fault: Option<String> },
     #[error("{variable} is no address of a server ({detail}); write for example {example}")]
     BadBase { variable: &'static str, detail: String, example: &'static str },
     #[error("`{asked}` is no model or tier; write provider/model, or one of the tiers {}", tiers.join(", "))]
@@ -120,7 +120,10 @@ pub enum ResolveError {
     Scenario(#[from] LoadError),
 }
 
-fn or_file(file: Option<&PathBuf>, provider: &str) -> String {
+fn or_file(file: Option<&PathBuf>, provider: &str, fault: Option<&String>) -> String {
+    if let Some(fault) = fault {
+        return format!(" (the file of keys: {fault})");
+    }
     file.map(|file| format!(", or write `api_key` below `[{provider}]` in {}", file.display())).unwrap_or_default()
 }
 
@@ -269,8 +272,7 @@ impl Providers {
         let base = base(Some(address), "config.url", "https://example.com/v1")?;
         let key = self.settings.keys.get(provider).cloned();
         if let (None, Some(variable)) = (&key, &part.key_variable) {
-            let file = self.settings.keys.file().map(ToOwned::to_owned);
-            return Err(ResolveError::MissingKey { provider: provider.to_owned(), variable: variable.clone(), file });
+            return Err(self.missing_key(provider, variable));
         }
         let mut site = Site::new(base, key);
         self.settle(&mut site, part, provider, form)?;
@@ -351,8 +353,13 @@ impl Providers {
         let provider = known.key;
         let variables = VARIABLES.iter().find(|(name, _)| *name == provider).map(|(_, variables)| *variables);
         let variable = variables.and_then(|variables| variables.first()).copied().unwrap_or("the key");
-        let file = self.settings.keys.file().map(ToOwned::to_owned);
-        Err(ResolveError::MissingKey { provider: provider.to_owned(), variable: variable.to_owned(), file })
+        Err(self.missing_key(provider, variable))
+    }
+
+    fn missing_key(&self, provider: &str, variable: &str) -> ResolveError {
+        let (provider, variable, keys) = (provider.to_owned(), variable.to_owned(), &self.settings.keys);
+        let (file, fault) = (keys.file().map(ToOwned::to_owned), keys.fault().map(ToOwned::to_owned));
+        ResolveError::MissingKey { provider, variable, file, fault }
     }
 }
 
@@ -383,7 +390,7 @@ mod tests {
 
     fn providers(env: &[(&str, &str)]) -> Providers {
         let env = |name: &str| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-        let keys = Keys::load(env, Some(std::path::Path::new("no-such-folder/credentials.toml"))).unwrap();
+        let keys = Keys::load(env, Some(std::path::Path::new("no-such-folder/credentials.toml"))).0;
         Providers::new(Settings::from_env(env, keys))
     }
 
