@@ -36,7 +36,7 @@ impl Shelf {
 
 fn loaded<T>(value: T) -> Loaded<T> {
     let (path, file) = ("a.md".to_owned(), "a.md".to_owned());
-    Loaded { value, space: Space::Project, path, file, signature: None, shadows: Vec::new() }
+    Loaded { value, space: Space::Project, bundle: None, path, file, signature: None, shadows: Vec::new() }
 }
 
 impl Library for Shelf {

@@ -170,8 +170,8 @@ fn bad_credentials_are_told_apart() {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut written = options.write(true).create(true).open(&place).unwrap();
         std::io::Write::write_all(&mut written, text.as_bytes()).unwrap();
-        let told = Keys::load(|_| None, Some(&place)).err();
-        lines(told.map(|error| error.to_string().replace(&folder.path().display().to_string(), "DIR")))
+        let told = Keys::load(|_| None, Some(&place)).1;
+        lines(told.into_iter().map(|error| error.to_string().replace(&folder.path().display().to_string(), "DIR")))
     });
 }
 

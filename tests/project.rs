@@ -286,3 +286,139 @@ fn the_screen_says_that_a_project_is_not_trusted() {
     terminal.kill();
     terminal.wait_exit();
 }
+
+/// The head of the one request that a run makes, asked of a model of the provider file whose `config` is given. `HOST`
+/// stands for the server.
+fn asked(wire: &str, config: &str) -> String {
+    let home = Home::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let text = format!(
+        "tool_id: gateway\ntool_type: http\nwire: {wire}\ntier_mapping: {{ fast: small-1 }}\nconfig:\n{config}\n"
+    );
+    write(&home.home(), ".ai/tools/providers/gateway.yaml", &text.replace("HOST", &host));
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut head = Vec::new();
+        let mut piece = [0; 4_096];
+        while !head.windows(4).any(|four| four == b"\r\n\r\n") {
+            let length = stream.read(&mut piece).unwrap();
+            assert!(length > 0, "the request ended early");
+            head.extend_from_slice(&piece[..length]);
+        }
+        let _hung_up =
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}");
+        String::from_utf8_lossy(&head).to_lowercase()
+    });
+    let arguments = ["run", "--model", "gateway/small-1", "--limit-turns", "1", "hello"];
+    let (code, _, err) = output(home.levain(&arguments).env("GATEWAY_KEY", "hush-hush-hush"));
+    assert_ne!(code, 0, "{err}");
+    home.wait_until_quiet();
+    server.join().unwrap()
+}
+
+#[test]
+fn s05_an_address_with_the_path_in_it_is_used_as_it_is() {
+    let auth = "  auth: { type: bearer, token: \"${GATEWAY_KEY}\" }";
+    let place = "/v1/projects/p/locations/l/publishers/google/models";
+    for (wire, written, expected) in [
+        (
+            "gemini",
+            format!("{place}/{{model}}:streamGenerateContent?alt=sse"),
+            format!("{place}/small-1:streamgeneratecontent?alt=sse "),
+        ),
+        (
+            "gemini",
+            format!("{place}/{{model}}:generateContent?tag=a"),
+            format!("{place}/small-1:streamgeneratecontent?tag=a&alt=sse "),
+        ),
+        (
+            "gemini",
+            "/v1/models/tuned:generateContent".to_owned(),
+            "/v1/models/tuned:streamgeneratecontent?alt=sse ".to_owned(),
+        ),
+        ("gemini", "/v1beta".to_owned(), "/v1beta/models/small-1:streamgeneratecontent?alt=sse ".to_owned()),
+        ("anthropic", "/team/messages".to_owned(), "/team/messages ".to_owned()),
+        (
+            "chat",
+            "/d/{model}/chat/completions?api-version=3".to_owned(),
+            "/d/small-1/chat/completions?api-version=3 ".to_owned(),
+        ),
+        // The path of another form says where the server is.
+        ("responses", "/v1/chat/completions".to_owned(), "/v1/responses ".to_owned()),
+    ] {
+        let head = asked(wire, &format!("  url: \"http://HOST{written}\"\n{auth}"));
+        assert!(head.starts_with(&format!("post {expected}")), "{wire} {written}: {head}");
+    }
+}
+
+#[test]
+fn s05_a_key_travels_as_the_file_says_in_every_form() {
+    for (wire, usual) in [("anthropic", "x-api-key"), ("gemini", "x-goog-api-key"), ("chat", ""), ("responses", "")] {
+        let with = |auth: &str| asked(wire, &format!("  url: \"http://HOST/v1\"\n  auth: {auth}"));
+        let head = with("{ type: bearer, token: \"${GATEWAY_KEY}\" }");
+        assert!(head.contains("\r\nauthorization: bearer hush-hush-hush\r\n"), "{wire}: {head}");
+        assert!(usual.is_empty() || !head.contains(usual), "{wire}: {head}");
+        let head = with("{ type: api_key, header: X-Team-Key, key: \"${GATEWAY_KEY}\" }");
+        assert!(head.contains("\r\nx-team-key: hush-hush-hush\r\n") && !head.contains("authorization"), "{head}");
+    }
+    let head = asked("anthropic", "  url: \"http://HOST/v1\"\n  auth: { type: api_key, key: \"${GATEWAY_KEY}\" }");
+    assert!(head.contains("\r\nx-api-key: hush-hush-hush\r\n"), "{head}");
+}
+
+#[test]
+fn s05_a_tier_that_a_person_names_is_of_the_provider_that_the_directive_names() {
+    let home = Home::new();
+    write(&home.project(), ".ai/directives/wish.md", &WISH.replace("WISH", "tier=\"fast\" provider=\"openai\""));
+    let chosen = |keys: &[&str], asked: &str| {
+        let mut command = home.levain(&["--model", asked, "context", "show", "wish", "--json"]);
+        let (_, out, err) = output(command.envs(keys.iter().map(|key| (*key, "k"))));
+        let shown: Value = serde_json::from_str(&out).unwrap_or(Value::Null);
+        shown["model"].as_str().map_or(err, str::to_owned)
+    };
+    let both = &["OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
+    for keys in [&both[..], &both[..1], &both[1..]] {
+        assert_eq!(chosen(keys, "high"), "openai/gpt-5", "{keys:?}");
+    }
+    // Who names a model means that one.
+    assert_eq!(chosen(both, "claude-opus-4-6"), "anthropic/claude-opus-4-6");
+    assert_eq!(chosen(both, "anthropic/claude-opus-4-6"), "anthropic/claude-opus-4-6");
+    write(&home.project(), ".ai/directives/wish.md", &WISH.replace("WISH", "tier=\"fast\""));
+    let mut run = home.levain(&["--model", "high", "run", "--directive", "wish", "hello"]);
+    let (code, _, err) = output(run.envs(both.iter().map(|key| (*key, "k"))));
+    assert_eq!(code, 2);
+    assert!(err.contains("several providers have the tier `high`"), "{err}");
+}
+
+#[test]
+fn s07_a_file_of_keys_that_others_can_read_costs_only_its_keys() {
+    use std::os::unix::fs::PermissionsExt;
+    let home = Home::new();
+    let file = home.config().join("credentials.toml");
+    fs::write(&file, "[anthropic]\napi_key = \"hush-hush-hush\"\n").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    for arguments in [&["items"][..], &["models"], &["context", "show"], &["threads"], &["config"]] {
+        let (code, _, err) = output(&mut home.levain(arguments));
+        assert_eq!(code, 0, "{arguments:?}: {err}");
+    }
+    let (code, out, _) = output(&mut home.levain(&["check"]));
+    assert!(code == 1 && out.contains("can be read by others") && out.contains("1 error,"), "{out}");
+    // Whoever needs one of its keys is told what keeps it from being used.
+    let (code, out, err) = output(&mut home.levain(&["run", "--model", "anthropic/claude-sonnet-4-5", "hello"]));
+    assert_ne!(code, 0, "{out}");
+    assert!(
+        err.contains("can be read by others") && err.contains("chmod 600") && err.contains("ANTHROPIC_API_KEY"),
+        "{err}"
+    );
+    let (_, out, _) = output(&mut home.levain(&["doctor"]));
+    assert!(out.contains("can be read by others") && !out.contains("hush"), "{out}");
+    // The scripted model needs no key, and one of the environment is used.
+    let (code, out, err) = output(&mut home.levain(&["run", "--model", "scripted/demo", "hello"]));
+    assert!(code == 0 && !out.is_empty(), "{err}");
+    let models = home.levain(&["models", "--json"]).env("OPENAI_API_KEY", "k").output().unwrap().stdout;
+    let models: Vec<Value> =
+        String::from_utf8(models).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(find(&models, "model", "openai/gpt-5")["ready"], true);
+    assert_eq!(find(&models, "model", "anthropic/claude-sonnet-4-5")["ready"], false);
+    home.wait_until_quiet();
+}

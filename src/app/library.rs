@@ -1,8 +1,8 @@
 //! Items for plans, read from their files.
 
-use crate::context::{Library, Loaded, Lost, ProjectFile, Skill};
+use crate::context::{Hidden, Library, Loaded, Lost, ProjectFile, Skill};
 use crate::domain::{Problem, Space};
-use crate::items::{Directive, Found, Items, Kind, Knowledge, Place, Root};
+use crate::items::{Directive, Found, Item, Items, Kind, Knowledge, Place, Root};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -33,13 +33,17 @@ impl<'a> Shelf<'a> {
         if let Some(problem) = Problem::refusal(&problems) {
             return Err(Lost::Refused(problem.to_string()));
         }
+        let bundle = |item: &Item| self.items.root(item).and_then(|root| root.bundle.clone());
+        let hidden =
+            |item: &Item| Hidden { space: self.items.space(item), bundle: bundle(item), path: item.path.clone() };
         Ok(Loaded {
             value,
             space: self.items.space(item),
+            bundle: bundle(item),
             path: item.path.clone(),
             file: file.display().to_string(),
             signature: verdict,
-            shadows: shadows.iter().map(|item| (self.items.space(item), item.path.clone())).collect(),
+            shadows: shadows.iter().map(hidden).collect(),
         })
     }
 

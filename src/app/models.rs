@@ -25,7 +25,26 @@ pub struct Row {
     pub missing: Option<String>,
 }
 
+/// The provider that a directive wishes for, which it names by its own name or by its id as an item.
+fn provider_of(wish: &ModelWish) -> Option<&str> {
+    wish.provider.as_deref().map(|id| id.rsplit('/').next().unwrap_or(id))
+}
+
 impl Models {
+    /// The model that a person means by a tier or a name: of the provider that the directive wishes for, where it names one
+    /// and the person does not name a model of another.
+    ///
+    /// # Errors
+    /// [`ResolveError`] when there is no such tier or model, or several have it.
+    pub(super) fn tiered(&self, asked: &str, wish: Option<&ModelWish>) -> Result<ModelRef, ResolveError> {
+        let Some(provider) = wish.and_then(provider_of) else { return self.providers.choose(asked, None) };
+        let is_tier = || self.providers.tiers().iter().any(|(tier, _)| tier == asked);
+        match self.providers.choose(asked, Some(provider)) {
+            Err(ResolveError::UnknownModel { .. }) if !is_tier() => self.providers.choose(asked, None),
+            chosen => chosen,
+        }
+    }
+
     /// The model a directive wishes for, or the sentence that says why it cannot be asked now. `usual` is the provider
     /// to take where several have the tier.
     ///
@@ -36,8 +55,7 @@ impl Models {
         wish: &ModelWish,
         usual: Option<&str>,
     ) -> Result<Result<ModelRef, String>, ResolveError> {
-        // A provider is named by its own name, or by its id as an item.
-        let provider = wish.provider.as_deref().map(|id| id.rsplit('/').next().unwrap_or(id));
+        let provider = provider_of(wish);
         let choose = |asked: &str| match self.providers.choose(asked, provider) {
             Err(ResolveError::Ambiguous { tier, models }) => {
                 self.providers.choose(asked, usual).map_err(|_none| ResolveError::Ambiguous { tier, models })

@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn work_on_the_side_stays_with_the_provider() {
         let env = |name: &str| (name == "ANTHROPIC_API_KEY").then(|| "k".to_owned());
-        let keys = Keys::load(env, Some(std::path::Path::new("no-such-folder/credentials.toml"))).unwrap();
+        let keys = Keys::load(env, Some(std::path::Path::new("no-such-folder/credentials.toml"))).0;
         let models = Models::new(Providers::new(Settings::from_env(env, keys)), Catalog::embedded());
         let quick = |model: &str| models.quick(&model.parse().unwrap()).to_string();
         assert_eq!(quick("anthropic/claude-opus-4-6"), "anthropic/claude-haiku-4-5");

@@ -384,6 +384,7 @@ mod tests {
                 Via::Hook { id: "h".into(), event: "thread_started".into(), layer: 2.0, file: file.into(), line: 3 };
             let origin = Origin::Item {
                 space: Space::Project,
+                bundle: None,
                 id: "a".into(),
                 path: String::new(),
                 lines: None,

@@ -13,7 +13,7 @@ use crate::items::signature::TrustStore;
 use crate::items::{Cascade, Directive, Item, Items, Kind, Place, Spaces};
 use crate::ports::{Clock, Forgetful, SystemClock};
 use crate::providers::{
-    Catalog, Keys, KeysError, Preference, ProviderFile, Providers, Proxies, ResolveError, Settings, is_scripted,
+    Catalog, Keys, Preference, ProviderFile, Providers, Proxies, ResolveError, Settings, is_scripted,
 };
 use crate::store::Layout;
 use crate::tools::NoTools;
@@ -65,8 +65,6 @@ pub enum SetupError {
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
     #[error(transparent)]
-    Keys(#[from] KeysError),
-    #[error(transparent)]
     Model(#[from] ResolveError),
     #[error(transparent)]
     Briefing(#[from] BriefingError),
@@ -94,7 +92,8 @@ impl Setup {
         let (files, mut mistakes) = provider_files(&tools, &spaces);
         problems.append(&mut mistakes);
         let text = secrets::var;
-        let keys = Keys::load(text, Some(&dirs.credentials_file()))?;
+        let (keys, faults) = Keys::load(text, Some(&dirs.credentials_file()));
+        problems.extend(faults.into_iter().map(Problem::from));
         let mut settings = Settings::from_env(text, keys);
         settings.lay_over(files, text);
         let key_variables = settings.key_variables();
@@ -109,7 +108,12 @@ impl Setup {
         };
         let providers = Providers::new(settings);
         if let Some(tier) = tier {
-            config.model = Some(Sourced { value: providers.choose(&tier, None)?, source: Source::Argument("--model") });
+            match providers.choose(&tier, None) {
+                Ok(value) => config.model = Some(Sourced { value, source: Source::Argument("--model") }),
+                // The directive may name the provider; where it does not, whoever asks for the model is told.
+                Err(ResolveError::Ambiguous { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
         let mut catalog = Catalog::embedded().with_files(providers.files());
         if let Some(tokens) = cascade.get("agent.max_output_tokens").and_then(|node| node.value().as_u64()) {
@@ -144,6 +148,10 @@ impl Setup {
     /// # Errors
     /// [`ResolveError`] when the directive wishes for something that does not exist.
     pub fn choose(&self, items: &Items, directive: &str) -> Result<Chosen, ResolveError> {
+        if let Some(tier) = &self.arguments.tier {
+            let model = self.models.tiered(tier, wish(items, directive).as_ref())?;
+            return Ok(Chosen { model, look: false, notice: None });
+        }
         let set = self.config.model.as_ref();
         let now = set.filter(|model| matches!(model.source, Source::Argument(_) | Source::Environment(_)));
         if let Some(model) = now {

@@ -78,7 +78,8 @@ pub fn built_in(items: &Items) -> Vec<KnownTool> {
     tools::known(&shadowed(items), &[]).into_iter().filter(|tool| tool.absent.is_none()).collect()
 }
 
-/// Built-in tools whose place an item has taken.
+/// Built-in tools whose place an item of the project or the person has taken. A bundle's file of such an id describes the
+/// tool to people and is never run: what runs it is built in.
 fn shadowed(items: &Items) -> BTreeMap<String, String> {
     tools::ids().filter_map(|id| Some((id.to_owned(), shadow(items, id)?))).collect()
 }
@@ -104,9 +105,10 @@ fn files(items: &Items, permissions: &Permissions, mut trusted: impl FnMut() -> 
             }
         };
         let (id, path) = (id.to_owned(), item.path.clone());
+        let bundle = items.root(item).and_then(|root| root.bundle.clone());
         files.push(KnownTool {
             spec: ToolSpec { name: flattened(&id), description: String::new(), schema: serde_json::Value::Null },
-            origin: Origin::Item { space, id: id.clone(), path, lines: None, signature: None, via: None },
+            origin: Origin::Item { space, bundle, id: id.clone(), path, lines: None, signature: None, via: None },
             item: id,
             aliases: Vec::new(),
             absent: Some(absent),
@@ -156,9 +158,9 @@ fn read(items: &Items, item: &crate::items::Item) -> Result<Option<&'static str>
     }))
 }
 
-/// The file of an item that has a built-in tool's id.
+/// The file of an item that stands in the place of a built-in tool.
 fn shadow(items: &Items, id: &str) -> Option<String> {
-    let found = items.find(Kind::Tool, id).ok()?;
+    let found = items.find(Kind::Tool, id).ok().filter(|found| items.space(found.item) != Space::System)?;
     Some(items.file(found.item).display().to_string())
 }
 

@@ -60,7 +60,7 @@ impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
         match error {
             SetupError::Briefing(_) | SetupError::Project(_) | SetupError::Model(_) => Self::usage(error.to_string()),
-            SetupError::WorkingFolder(_) | SetupError::Runtime(_) | SetupError::Keys(_) => Self::new(error.to_string()),
+            SetupError::WorkingFolder(_) | SetupError::Runtime(_) => Self::new(error.to_string()),
         }
     }
 }

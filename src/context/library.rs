@@ -49,6 +49,8 @@ pub struct Skill {
 pub struct Loaded<T> {
     pub value: T,
     pub space: Space,
+    /// The further bundle of the system space that it lies in.
+    pub bundle: Option<String>,
     /// Relative to the space.
     pub path: String,
     /// As told to people.
@@ -56,15 +58,24 @@ pub struct Loaded<T> {
     /// What its signature is worth, in a word.
     pub signature: Option<String>,
     /// Files of the same id that come later.
-    pub shadows: Vec<(Space, String)>,
+    pub shadows: Vec<Hidden>,
+}
+
+/// A file that another of the same id hides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hidden {
+    pub space: Space,
+    pub bundle: Option<String>,
+    /// Relative to the space.
+    pub path: String,
 }
 
 impl<T> Loaded<T> {
     /// The origin of a layer made from this.
     #[must_use]
     pub fn origin(&self, id: &str, lines: Option<(u32, u32)>, via: Option<Via>) -> Origin {
-        let (space, path, signature) = (self.space, self.path.clone(), self.signature.clone());
-        Origin::Item { space, id: id.to_owned(), path, lines, signature, via }
+        let (bundle, path, signature) = (self.bundle.clone(), self.path.clone(), self.signature.clone());
+        Origin::Item { space: self.space, bundle, id: id.to_owned(), path, lines, signature, via }
     }
 }
 

@@ -23,7 +23,7 @@ pub mod words;
 
 pub use assemble::{Parts, assemble};
 pub use facts::Start;
-pub use library::{Library, Loaded, Lost, ProjectFile, Skill};
+pub use library::{Hidden, Library, Loaded, Lost, ProjectFile, Skill};
 pub use palette::{Preload, offer, tree};
 pub use plan::{Ask, CONSTITUTION, Plan, PlanError, STATUS, is_told, plan, space};
 pub use provider::{ContextCommand, State, Surroundings};

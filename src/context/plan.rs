@@ -6,7 +6,7 @@ use super::chain::{self, ChainError, Link};
 use super::condition::judge;
 use super::facts::{Facts, Start};
 use super::fill::Filling;
-use super::library::{Library, Loaded, Lost};
+use super::library::{Hidden, Library, Loaded, Lost};
 use super::palette::{Preload, offer};
 use super::provider::{self, State, Surroundings};
 use crate::domain::capability::RETURN;
@@ -16,7 +16,7 @@ use crate::domain::{
 };
 use crate::items::directive::{BuiltInProvider, Mention, Values};
 use crate::items::hook::{Action, CONTROL_EVENTS, Call, Condition, Hooks, MOST, Position, Primary, ROUTING_EVENT};
-use crate::items::{Hook, Kind, Knowledge};
+use crate::items::{Hook, Kind, Knowledge, is_same};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -269,7 +269,7 @@ struct Planning<'a> {
 impl Planning<'_> {
     /// Which directive leaves out something of one of these names.
     fn suppressor(&self, names: &[&str]) -> Option<Absence> {
-        let found = self.suppress.iter().find(|(mention, _)| names.contains(&mention.id.as_str()))?;
+        let found = self.suppress.iter().find(|(mention, _)| names.iter().any(|name| is_same(&mention.id, name)))?;
         Some(Absence::Suppressed { by: found.1.id.clone() })
     }
 
@@ -309,17 +309,22 @@ impl Planning<'_> {
     /// The items that the chain names at one position, root first.
     fn context(&self, position: impl Fn(&Link) -> &Vec<Mention>, kind: LayerKind) -> Result<Vec<Piece>, PlanError> {
         let mut pieces: Vec<Piece> = Vec::new();
-        let mut seen: Vec<(&str, &str)> = Vec::new();
+        // The files that are there, each with the directive that brought it. What an optional mention could not bring is
+        // not there, and whoever needs it finds that out.
+        let mut there: Vec<(String, &str)> = Vec::new();
         let depths = (0..u32::try_from(self.chain.len()).unwrap_or(u32::MAX)).rev();
         for (depth, link) in depths.zip(self.chain) {
             let kind = if kind == LayerKind::DirectiveSystem && depth > 0 { LayerKind::ExtendsSystem } else { kind };
             for mention in position(link) {
                 let via = Some(Via::Directive { id: link.id.clone(), depth, line: mention.lines.0 });
-                let first = seen.iter().find(|(id, _)| *id == mention.id).map(|(_, by)| format!("`{by}`"));
-                let first = first.or_else(|| (mention.id == CONSTITUTION).then(|| "the constitution".to_owned()));
-                seen.push((&mention.id, &link.id));
-                let absence = self.suppressor(&[&mention.id]).or_else(|| first.map(|of| Absence::Duplicate { of }));
                 let loaded = self.library.knowledge(&mention.id);
+                let first = || {
+                    let file = &loaded.as_ref().ok()?.file;
+                    there.iter().find(|(known, _)| known == file).map(|(_, by)| format!("`{by}`"))
+                };
+                let first = || first().or_else(|| (mention.id == CONSTITUTION).then(|| "the constitution".to_owned()));
+                let absence = self.suppressor(&[&mention.id]);
+                let absence = absence.or_else(|| first().map(|of| Absence::Duplicate { of }));
                 match (absence, loaded) {
                     (Some(absence), loaded) => {
                         let origin = origin_of(&mention.id, loaded, via);
@@ -328,6 +333,9 @@ impl Planning<'_> {
                     (None, Ok(loaded)) => {
                         let origin = loaded.origin(&mention.id, Some(loaded.value.body_lines), via);
                         let piece = included(&mention.id, kind, origin, loaded.value.body.trim());
+                        if piece.is_included() {
+                            there.push((loaded.file.clone(), &link.id));
+                        }
                         pieces.extend(with_shadows(piece, &loaded));
                     }
                     (None, Err(why)) if mention.optional => {
@@ -456,21 +464,26 @@ impl Planning<'_> {
     fn providers(&self) -> Result<(Providers, Vec<State>), PlanError> {
         let mut found = Providers { instructions: Vec::new(), files: Vec::new() };
         let mut state = Vec::new();
-        let mut seen: Vec<&str> = Vec::new();
+        let mut there: Vec<&str> = Vec::new();
         for link in self.chain {
             for mention in &link.loaded.value.context.providers {
                 let name = mention.id.as_str();
-                if seen.contains(&name) {
+                if there.contains(&name) {
                     continue;
                 }
-                seen.push(name);
                 let kind = LayerKind::ContextInstructions;
                 if let Some(absence) = self.suppressor(&[name]) {
                     let origin = Origin::Provider { name: name.to_owned() };
                     found.instructions.push(skipped(name, kind, origin, absence));
+                    there.push(name);
                     continue;
                 }
-                match BuiltInProvider::from_name(name) {
+                let builtin = BuiltInProvider::from_name(name);
+                // Another mention may need what an optional one could not bring.
+                if builtin.is_some() || !mention.optional || self.library.knowledge(name).is_ok() {
+                    there.push(name);
+                }
+                match builtin {
                     None => self.written(mention, link, &mut found.instructions, &mut state)?,
                     Some(BuiltInProvider::ProjectFiles) => found.files.extend(provider::files(&self.library.files())),
                     Some(BuiltInProvider::Skills) => found.files.push(provider::skills(&self.library.skills())),
@@ -550,11 +563,11 @@ impl Planning<'_> {
 /// Whether a piece goes by this name: its own, its hook's, or its item's.
 fn names(piece: &Piece, name: &str) -> bool {
     let item = if let Origin::Item { id, via, .. } = &piece.origin {
-        id == name || matches!(via, Some(Via::Hook { id, .. }) if id == name)
+        is_same(id, name) || matches!(via, Some(Via::Hook { id, .. }) if id == name)
     } else {
         false
     };
-    piece.id == name || item
+    is_same(&piece.id, name) || item
 }
 
 fn lost(why: Lost) -> Absence {
@@ -566,7 +579,8 @@ fn lost(why: Lost) -> Absence {
 
 /// The origin of an item nobody could read.
 fn unknown(id: &str, via: Option<Via>) -> Origin {
-    Origin::Item { space: Space::Project, id: id.to_owned(), path: String::new(), lines: None, signature: None, via }
+    let (id, path) = (id.to_owned(), String::new());
+    Origin::Item { space: Space::Project, bundle: None, id, path, lines: None, signature: None, via }
 }
 
 fn origin_of(id: &str, loaded: Result<Loaded<Knowledge>, Lost>, via: Option<Via>) -> Origin {
@@ -621,13 +635,13 @@ fn lifetime(kind: LayerKind) -> Lifetime {
 
 /// A piece, and behind it the files that would be read without the one that won.
 fn with_shadows<T>(piece: Piece, loaded: &Loaded<T>) -> Vec<Piece> {
-    let by = format!("{} {}", space(loaded.space), loaded.path);
+    let by = format!("{} {}", place(loaded.space, loaded.bundle.as_deref()), loaded.path);
     let (id, kind) = (piece.id.clone(), piece.kind);
     let item = if let Origin::Item { id, .. } = &piece.origin { id.clone() } else { id.clone() };
     let mut pieces = vec![piece];
-    pieces.extend(loaded.shadows.iter().map(|(space, path)| {
-        let (space, path) = (*space, path.clone());
-        let origin = Origin::Item { space, id: item.clone(), path, lines: None, signature: None, via: None };
+    pieces.extend(loaded.shadows.iter().map(|hidden| {
+        let Hidden { space, bundle, path } = hidden.clone();
+        let origin = Origin::Item { space, bundle, id: item.clone(), path, lines: None, signature: None, via: None };
         skipped(&id, kind, origin, Absence::Shadowed { by: by.clone() })
     }));
     pieces
@@ -641,6 +655,11 @@ pub fn space(space: Space) -> &'static str {
         Space::User => "user",
         Space::System => "system",
     }
+}
+
+/// Where an item lies: a space, or a further bundle of the system space as in `system:team`.
+pub(super) fn place(from: Space, bundle: Option<&str>) -> String {
+    bundle.map_or_else(|| space(from).to_owned(), |bundle| format!("{}:{bundle}", space(from)))
 }
 
 /// The element's name for a wrapped item: its own name, or the end of its id.

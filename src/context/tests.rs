@@ -43,8 +43,11 @@ impl Shelf {
         let (text, space) = Self::text(own, kind, id).ok_or_else(missing)?;
         let path = format!(".ai/{kind}/{id}.md");
         let shipped = Self::text(&BTreeMap::new(), kind, id).is_some();
-        let shadows = if space == Space::Project && shipped { vec![(Space::System, path.clone())] } else { Vec::new() };
-        Ok(Loaded { value: parse(text, Path::new(&path)), space, file: path.clone(), path, signature: None, shadows })
+        let below = Hidden { space: Space::System, bundle: None, path: path.clone() };
+        let shadows = if space == Space::Project && shipped { vec![below] } else { Vec::new() };
+        let (bundle, signature) = (None, None);
+        let value = parse(text, Path::new(&path));
+        Ok(Loaded { value, space, bundle, file: path.clone(), path, signature, shadows })
     }
 
     /// A directive that extends `extends`, with `context` inside its `<context>`, and the items that names.
@@ -540,4 +543,57 @@ fn shipped_texts_keep_to_their_sizes() {
     assert!((180..=440).contains(&system), "identity and behaviour: {system}");
     assert!((100..=440).contains(&protocols), "protocols: {protocols}");
     assert!((600..=1_000).contains(&(hooks + system + protocols)), "{}", hooks + system + protocols);
+}
+
+#[test]
+fn s04_what_one_mention_needs_is_required_though_another_calls_it_optional() {
+    let optional = "<context><system optional=\"true\">team/gone</system></context>";
+    let required = "<context><system>team/gone</system></context>";
+    for (root, leaf) in [(optional, required), (required, optional)] {
+        let shelf = Shelf::default().directive("team/base", "", root).directive("team/ship", "team/base", leaf);
+        let error = planned(&shelf, "team/ship", "hooks: []").unwrap_err();
+        assert!(matches!(&error, PlanError::Context { id, .. } if id == "team/gone"), "{error}");
+    }
+    let both = "<context><before optional=\"true\">team/gone</before><before>team/gone</before></context>";
+    let shelf = Shelf::default().directive("team/ship", "", both);
+    assert!(planned(&shelf, "team/ship", "hooks: []").is_err());
+    // With nobody who needs it the thread starts, and each mention says why it brought nothing.
+    let shelf = Shelf::default().directive("team/base", "", optional).directive("team/ship", "team/base", optional);
+    let plan = planned(&shelf, "team/ship", "hooks: []").unwrap();
+    let why = "there is no knowledge `team/gone`";
+    assert_eq!(absences(&plan).get("team/gone").map(String::as_str), Some(why));
+    assert_eq!(plan.system.iter().filter(|piece| piece.id == "team/gone").count(), 2);
+}
+
+#[test]
+fn s04_a_provider_that_one_directive_needs_is_required() {
+    let mention = |optional: &str| format!("<context><provider{optional}>team/state</provider></context>");
+    let (optional, required) = (mention(" optional=\"true\""), mention(""));
+    for (root, leaf) in [(&optional, &required), (&required, &optional)] {
+        let shelf = Shelf::default().directive("team/base", "", root).directive("team/ship", "team/base", leaf);
+        let error = planned(&shelf, "team/ship", "hooks: []").unwrap_err();
+        assert!(matches!(&error, PlanError::Context { id, .. } if id == "team/state"), "{error}");
+    }
+}
+
+#[test]
+fn s04_nothing_is_called_there_that_is_not() {
+    let context = "<context><system>team/empty</system><before>team/text</before></context>";
+    let shelf = Shelf::default()
+        .knowledge("team/empty", "")
+        .knowledge("team/text", "Text.")
+        .directive("team/base", "", context)
+        .directive("team/ship", "team/base", context);
+    let plan = planned(&shelf, "team/ship", "hooks: []").unwrap();
+    let said: Vec<String> = plan
+        .system
+        .iter()
+        .chain(&plan.opening)
+        .filter_map(|piece| match &piece.decision {
+            Decision::Skipped { absence } if piece.id.starts_with("team/") => Some(format!("{} {absence}", piece.id)),
+            Decision::Skipped { .. } | Decision::Included => None,
+        })
+        .collect();
+    let empty = "team/empty holds no text";
+    assert_eq!(said, [empty, empty, "team/text already there, from `team/base`"]);
 }

@@ -1,5 +1,6 @@
 //! Layers in the words of people, the same on the screen and on the command line.
 
+use super::plan::place;
 use super::space;
 use crate::domain::{Block, Channel, Layer, LayerKind, Message, Origin, Role, Via};
 
@@ -71,14 +72,14 @@ fn said(message: &Message) -> String {
 #[must_use]
 pub fn origin(origin: &Origin) -> String {
     match origin {
-        Origin::Item { space: from, path, lines, signature, via, .. } => {
+        Origin::Item { space: from, bundle, path, lines, signature, via, .. } => {
             let line = lines.filter(|(first, _)| *first > 0).map(|(first, _)| format!(":{first}")).unwrap_or_default();
             let signature = signature.as_ref().filter(|word| *word != "unsigned");
             let signature = signature.map(|word| format!(", signature {word}")).unwrap_or_default();
             let via = via.as_ref().map(|via| format!(", {}", through(via))).unwrap_or_default();
             // What is not there has no path.
             let path = if path.is_empty() { String::new() } else { format!(" {path}") };
-            format!("{}{path}{line}{signature}{via}", space(*from))
+            format!("{}{path}{line}{signature}{via}", place(*from, bundle.as_deref()))
         }
         Origin::File { space: from, path } => format!("{} {path}", space(*from)),
         Origin::Provider { name } => format!("provider {name}"),

@@ -95,6 +95,9 @@ pub enum Origin {
     /// An item of a space; `path` is relative to that space, `lines` count from 1.
     Item {
         space: Space,
+        /// The further bundle of the system space that it lies in.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bundle: Option<String>,
         id: String,
         path: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]

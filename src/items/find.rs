@@ -60,6 +60,8 @@ pub struct Items {
     spaces: Spaces,
     /// For each id its files, the one that is meant first.
     files: BTreeMap<(Kind, ItemId), Vec<Item>>,
+    /// The same for ids of base items, with the files of the other id among them.
+    bases: BTreeMap<(Kind, ItemId), Vec<Item>>,
     problems: Vec<Problem>,
     /// Whose signatures are believed.
     trust: TrustStore,
@@ -87,6 +89,7 @@ impl Items {
             files.sort_by(|one, other| (one.root, one.rank, &one.path).cmp(&(other.root, other.rank, &other.path)));
         }
         index.tell_twins();
+        index.join_bases();
         index.problems.sort_by(|one, other| one.file.cmp(&other.file));
         index
     }
@@ -119,6 +122,27 @@ impl Items {
         self.files.entry((item.kind, item.id.clone())).or_default().push(item);
     }
 
+    /// Shipped base items answer to the original's ids too. Knowledge of either id replaces the other's; a directive that
+    /// is asked for by its shipped id is never another one, since that would change what it grants.
+    fn join_bases(&mut self) {
+        for (kind, shipped) in self.files.keys() {
+            let Some(original) = shipped.original() else { continue };
+            let of = |id: &ItemId| self.files.get(&(*kind, id.clone())).map_or(&[][..], Vec::as_slice);
+            if !of(shipped).iter().any(|item| self.root(item).is_some_and(|root| root.place == Place::Embedded)) {
+                continue;
+            }
+            let joined = |asked: &ItemId, other: &ItemId| {
+                let mut all = [of(asked), of(other)].concat();
+                all.sort_by_key(|item| item.root);
+                ((*kind, asked.clone()), all)
+            };
+            self.bases.extend([joined(&original, shipped)]);
+            if *kind == Kind::Knowledge {
+                self.bases.extend([joined(shipped, &original)]);
+            }
+        }
+    }
+
     /// Two files of one id in one space: the winner is certain, yet hardly meant.
     fn tell_twins(&mut self) {
         for files in self.files.values() {
@@ -144,7 +168,7 @@ impl Items {
         self.files.values().filter_map(|files| files.split_first().map(|(item, shadows)| Found { item, shadows }))
     }
 
-    /// The ids of one kind, in order.
+    /// The ids of one kind that files have, in order.
     pub fn ids(&self, kind: Kind) -> impl Iterator<Item = &ItemId> {
         self.files.keys().filter(move |(other, _)| *other == kind).map(|(_, id)| id)
     }
@@ -154,8 +178,9 @@ impl Items {
     /// # Errors
     /// [`NotFound`] with ids that look like it.
     pub fn find(&self, kind: Kind, id: &str) -> Result<Found<'_>, NotFound> {
-        let found =
-            ItemId::parse(id).ok().and_then(|id| self.files.get(&(kind, id))).and_then(|files| files.split_first());
+        let key = ItemId::parse(id).ok().map(|id| (kind, id));
+        let files = key.and_then(|key| self.bases.get(&key).or_else(|| self.files.get(&key)));
+        let found = files.and_then(|files| files.split_first());
         found.map(|(item, shadows)| Found { item, shadows }).ok_or_else(|| NotFound {
             kind,
             asked: id.to_owned(),
@@ -169,6 +194,7 @@ impl Items {
         let asked_last = last(asked);
         let mut near: Vec<(usize, &ItemId)> = self
             .ids(kind)
+            .chain(self.bases.keys().filter(|key| key.0 == kind && !self.files.contains_key(key)).map(|(_, id)| id))
             .filter_map(|id| {
                 let distance = strsim::osa_distance(&asked.to_lowercase(), &id.as_str().to_lowercase())
                     .min(strsim::osa_distance(&asked_last, &last(id.as_str())) + 1);
@@ -374,6 +400,30 @@ mod tests {
         assert_eq!(items.read(items.find(Kind::Knowledge, "b/c.v2").unwrap().item).unwrap(), "text");
         let problems: Vec<_> = items.problems().iter().map(|problem| problem.message.as_str()).collect();
         assert_eq!(problems, ["has the same id as .ai/knowledge/a.md, which wins"]);
+    }
+
+    #[test]
+    fn s03_shipped_base_items_answer_to_the_ids_of_the_original() {
+        let mine = "project/.ai/knowledge/rye/agent/core/Identity.md";
+        let tree = Tree::new(&[(mine, ""), ("user/.ai/directives/rye/agent/core/base.md", "")]);
+        let items = tree.items();
+        let meant = |kind, id: &str| shape(&items, items.find(kind, id).unwrap());
+        let shipped = |id: &str| format!("system .ai/knowledge/levain/core/{id}.md");
+        for id in ["levain/core/Identity", "rye/agent/core/Identity"] {
+            let expected = ("project .ai/knowledge/rye/agent/core/Identity.md".to_owned(), vec![shipped("Identity")]);
+            assert_eq!(meant(Kind::Knowledge, id), expected, "{id}");
+        }
+        for name in ["Behavior", "Environment", "DirectiveInstruction", "protocol/execute", "protocol/fetch"] {
+            let id = format!("rye/agent/core/{name}");
+            assert_eq!(meant(Kind::Knowledge, &id), (shipped(name), Vec::new()), "{id}");
+        }
+        // What a directive grants is that of the id that was asked for.
+        let base = |id: &str| meant(Kind::Directive, id).0;
+        assert_eq!(base("rye/agent/core/base"), "user .ai/directives/rye/agent/core/base.md");
+        assert_eq!(base("levain/core/base"), "system .ai/directives/levain/core/base.md");
+        assert_eq!(base("rye/agent/core/base_review"), "system .ai/directives/levain/core/base_review.md");
+        let near = items.find(Kind::Knowledge, "rye/agent/core/behavior").unwrap_err().near;
+        assert!(near.contains(&"rye/agent/core/Behavior".to_owned()), "{near:?}");
     }
 
     #[test]

@@ -109,6 +109,24 @@ impl ItemId {
     }
 }
 
+/// Where the shipped base items lie, and where the original has those they stand for.
+const SHIPPED: &str = "levain/core/";
+const ORIGINAL: &str = "rye/agent/core/";
+
+impl ItemId {
+    /// The id of the original that a shipped base item answers to as well.
+    pub(super) fn original(&self) -> Option<Self> {
+        self.0.strip_prefix(SHIPPED).map(|rest| Self(format!("{ORIGINAL}{rest}")))
+    }
+}
+
+/// Whether both ids name the same: they are equal, or one is the shipped id of a base item and the other the original's.
+#[must_use]
+pub fn is_same(one: &str, other: &str) -> bool {
+    let rest = |id: &'_ str| id.strip_prefix(ORIGINAL).or_else(|| id.strip_prefix(SHIPPED)).map(str::to_owned);
+    one == other || rest(one).is_some_and(|one| rest(other).is_some_and(|other| one == other))
+}
+
 impl fmt::Display for ItemId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
@@ -131,6 +149,12 @@ mod tests {
         }
         let error = ItemId::parse("a/../b").unwrap_err().to_string();
         assert_eq!(error, "`a/../b` cannot be an id: `.` and `..` are no names");
+    }
+
+    #[test]
+    fn s03_a_base_item_has_two_ids() {
+        assert!(is_same("levain/core/protocol/sign", "rye/agent/core/protocol/sign") && is_same("a/b", "a/b"));
+        assert!(!is_same("levain/core/Identity", "rye/agent/core/Behavior") && !is_same("levain/a", "rye/agent/a"));
     }
 
     proptest! {

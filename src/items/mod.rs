@@ -24,7 +24,7 @@ pub use cascade::Cascade;
 pub use directive::Directive;
 pub use find::{Found, Item, Items, NotFound};
 pub use hook::{Hook, Hooks};
-pub use id::{ItemId, Kind};
+pub use id::{ItemId, Kind, is_same};
 pub use knowledge::Knowledge;
 pub use space::{Place, Root, Spaces};
 pub use tool::Tool;

@@ -1,11 +1,12 @@
-//! The spaces items come from, in the order in which they are asked: project, user, system with its bundles.
+//! The spaces items come from, in the order in which they are asked: project, user, system. In the system space the
+//! bundles that the person named come before what is in the program.
 
 use crate::domain::Space;
 use include_dir::{Dir, include_dir};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// `assets/system`, embedded. Its `.ai` is the first bundle of the system space.
+/// `assets/system`, embedded. Its `.ai` is the last bundle of the system space.
 static EMBEDDED: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/assets/system");
 
 /// A folder that holds a `.ai`, or the embedded one.
@@ -59,8 +60,8 @@ pub struct Spaces {
 }
 
 impl Spaces {
-    /// The spaces of a project: `project/.ai`, `user/.ai`, the embedded one, then `bundles` in their order. A project
-    /// in the user's own folder is that folder once.
+    /// The spaces of a project: `project/.ai`, `user/.ai`, `bundles` in their order, then the embedded one. Bundles win
+    /// over it because the person asked for them. A project in the user's own folder is that folder once.
     #[must_use]
     pub fn new(project: &Path, user: &Path, bundles: impl IntoIterator<Item = PathBuf>) -> Self {
         let folder = |space, path: &Path| Root { space, bundle: None, place: Place::Folder(path.to_owned()) };
@@ -68,11 +69,11 @@ impl Spaces {
         if user != project {
             roots.push(folder(Space::User, user));
         }
-        roots.push(Root { space: Space::System, bundle: None, place: Place::Embedded });
         for path in bundles {
             let name = path.file_name().map_or_else(|| "bundle".into(), |name| name.to_string_lossy().into_owned());
             roots.push(Root { space: Space::System, bundle: Some(name), place: Place::Folder(path) });
         }
+        roots.push(Root { space: Space::System, bundle: None, place: Place::Embedded });
         Self { roots }
     }
 
@@ -142,7 +143,7 @@ mod tests {
     fn spaces_have_names_and_an_order() {
         let spaces = Spaces::new(Path::new("/p"), Path::new("/u"), [PathBuf::from("/opt/team")]);
         let names: Vec<_> = spaces.roots().iter().map(ToString::to_string).collect();
-        assert_eq!(names, ["project", "user", "system", "system:team"]);
+        assert_eq!(names, ["project", "user", "system:team", "system"]);
         assert_eq!(Spaces::new(Path::new("/u"), Path::new("/u"), []).roots().len(), 2);
     }
 }

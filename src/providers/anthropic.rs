@@ -29,14 +29,16 @@ impl Anthropic {
     /// A provider at `site`, whose base is taken with and without `/v1` behind it.
     #[must_use]
     pub fn new(http: Arc<Http>, site: Site) -> Self {
-        Self { http, url: site.url("/v1", "/messages"), site: Arc::new(site) }
+        let url = site.whole("").unwrap_or_else(|| site.url("/v1", "/messages"));
+        Self { http, url, site: Arc::new(site) }
     }
 
     fn post(self, request: &CallRequest) -> Result<Post, CallError> {
         let mut headers = vec![(HeaderName::from_static("anthropic-version"), HeaderValue::from_static(VERSION))];
         // A version that the site asks for replaces the usual one.
         headers.extend(self.site.request_headers(Auth::Header(HeaderName::from_static("x-api-key")))?);
-        Ok(Post { url: self.url, headers, key: self.site.key.clone(), body: request::body(request)? })
+        let url = self.site.whole(&request.model).unwrap_or(self.url);
+        Ok(Post { url, headers, key: self.site.key.clone(), body: request::body(request)? })
     }
 }
 
@@ -54,8 +56,9 @@ impl Provider for Anthropic {
         let provider = self.clone();
         Some(Box::pin(async move {
             let http = Arc::clone(&provider.http);
-            let url = provider.site.url("/v1", "/messages/count_tokens");
-            let mut post = Post { url, ..provider.post(&request)? };
+            let mut post = provider.post(&request)?;
+            let path = format!("{}/count_tokens", post.url.path().trim_end_matches('/'));
+            post.url.set_path(&path);
             let mut body: serde_json::Map<String, serde_json::Value> = count::object(&post.body)?;
             let counted = ["model", "messages", "system", "tools", "tool_choice", "thinking"];
             body.retain(|name, _| counted.contains(&name.as_str()));

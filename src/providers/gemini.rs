@@ -11,6 +11,7 @@ use super::site::{Auth, Site};
 use super::{answer, count};
 use crate::domain::event::CallError;
 use crate::ports::{CallRequest, Counting, Provider, ProviderStream};
+use reqwest::Url;
 use reqwest::header::HeaderName;
 use std::sync::Arc;
 
@@ -34,10 +35,25 @@ impl Gemini {
         Self { http, site: Arc::new(site) }
     }
 
+    /// Where `method` of a model is. An address that was written as a whole keeps its path and its query but for those.
+    fn url(&self, model: &str, method: &str) -> Url {
+        let Some(mut url) = self.site.whole(model) else {
+            let mut url = self.site.url(VERSION, &format!("/models/{model}:{method}"));
+            url.set_query(None);
+            return url;
+        };
+        let path = url.path().rsplit_once(':').map_or_else(|| url.path().to_owned(), |(path, _)| path.to_owned());
+        url.set_path(&format!("{path}:{method}"));
+        let kept: Vec<String> = url.query().into_iter().flat_map(|query| query.split('&')).map(str::to_owned).collect();
+        let kept: Vec<String> = kept.into_iter().filter(|pair| !pair.is_empty() && !pair.starts_with("alt=")).collect();
+        url.set_query(Some(kept.join("&")).as_deref().filter(|query| !query.is_empty()));
+        url
+    }
+
     fn post(self, request: &CallRequest) -> Result<Post, CallError> {
         let model = request.model.strip_prefix("models/").unwrap_or(&request.model);
-        let mut url = self.site.url(VERSION, &format!("/models/{model}:streamGenerateContent"));
-        url.set_query(Some("alt=sse"));
+        let mut url = self.url(model, "streamGenerateContent");
+        url.query_pairs_mut().append_pair("alt", "sse");
         let headers = self.site.request_headers(Auth::Header(HeaderName::from_static("x-goog-api-key")))?;
         Ok(Post { url, headers, key: self.site.key.clone(), body: request::body(request)? })
     }
@@ -49,7 +65,12 @@ impl Provider for Gemini {
     }
 
     fn endpoint(&self) -> String {
-        http::place(&self.site.url(VERSION, "/models"))
+        let mut url = self.site.whole("").unwrap_or_else(|| self.site.url(VERSION, "/models"));
+        let models = url.path().rsplit_once("/models/").map(|(path, _)| format!("{path}/models"));
+        if let Some(path) = models {
+            url.set_path(&path);
+        }
+        http::place(&url)
     }
 
     fn count(&self, request: CallRequest) -> Option<Counting> {
@@ -57,7 +78,7 @@ impl Provider for Gemini {
         Some(Box::pin(async move {
             let http = Arc::clone(&provider.http);
             let model = request.model.strip_prefix("models/").unwrap_or(&request.model).to_owned();
-            let url = provider.site.url(VERSION, &format!("/models/{model}:countTokens"));
+            let url = provider.url(&model, "countTokens");
             let mut post = Post { url, ..provider.post(&request)? };
             let mut body = count::object(&post.body)?;
             body.insert("model".to_owned(), format!("models/{model}").into());

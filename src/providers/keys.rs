@@ -2,6 +2,7 @@
 //!
 //! Keys are held as secrets: no output of this module shows one, not even the error about a line that holds one.
 
+use crate::domain::{Problem, Severity};
 use secrecy::SecretString;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -18,12 +19,14 @@ pub const VARIABLES: [(&str, &[&str]); 3] = [
 /// The keys at hand, by provider.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
-    keys: BTreeMap<String, SecretString>,
+    by_provider: BTreeMap<String, SecretString>,
     /// Where a key would be looked for, to tell people who have none.
     file: Option<PathBuf>,
+    /// Why what that file holds is not used, or not all of it.
+    fault: Option<String>,
 }
 
-/// Why `credentials.toml` was not used.
+/// Why `credentials.toml`, or an entry of it, was not used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeysError {
     #[error("{} can be read by others, so its keys are not used; run `chmod 600 {}`", path.display(), path.display())]
@@ -37,48 +40,55 @@ pub enum KeysError {
 
 impl Keys {
     /// The keys of the environment, which `env` looks up, and of the file at `credentials` where the environment has
-    /// none. A missing file is an empty one.
-    ///
-    /// # Errors
-    /// [`KeysError`] when the file is there and must not or cannot be used. [`Keys::from_env`] still works then.
-    pub fn load(env: impl Fn(&str) -> Option<String>, credentials: Option<&Path>) -> Result<Self, KeysError> {
+    /// none. A missing file is an empty one. A file that must not or cannot be used costs its keys and nothing else, a
+    /// mistake in it its own entry.
+    pub fn load(env: impl Fn(&str) -> Option<String>, credentials: Option<&Path>) -> (Self, Vec<KeysError>) {
         let mut keys = Self::from_env(env);
-        let Some(path) = credentials else { return Ok(keys) };
+        let Some(path) = credentials else { return (keys, Vec::new()) };
         keys.file = Some(path.to_owned());
-        if let Some(text) = read_private(path)? {
-            for (provider, key) in parse(&text, path)? {
-                keys.keys.entry(provider).or_insert(key);
-            }
+        let (found, errors) = match read_private(path) {
+            Ok(text) => text.map(|text| parse(&text, path)).unwrap_or_default(),
+            Err(error) => (Vec::new(), vec![error]),
+        };
+        for (provider, key) in found {
+            keys.by_provider.entry(provider).or_insert(key);
         }
-        Ok(keys)
+        keys.fault = errors.first().map(ToString::to_string);
+        (keys, errors)
     }
 
     /// The keys of the environment alone.
     #[must_use]
     pub fn from_env(env: impl Fn(&str) -> Option<String>) -> Self {
-        let keys = VARIABLES
+        let by_provider = VARIABLES
             .into_iter()
             .filter_map(|(provider, variables)| {
                 let key = variables.iter().find_map(|variable| secret(&env(variable)?))?;
                 Some((provider.to_owned(), key))
             })
             .collect();
-        Self { keys, file: None }
+        Self { by_provider, file: None, fault: None }
     }
 
     /// Takes the key of `provider` from the first of `variables` that `env` knows, unless there is one.
     pub fn offer(&mut self, provider: &str, variables: &[String], env: impl Fn(&str) -> Option<String>) {
-        if !self.keys.contains_key(provider)
+        if !self.by_provider.contains_key(provider)
             && let Some(key) = variables.iter().find_map(|variable| secret(&env(variable)?))
         {
-            self.keys.insert(provider.to_owned(), key);
+            self.by_provider.insert(provider.to_owned(), key);
         }
     }
 
     /// The key of `provider`.
     #[must_use]
     pub fn get(&self, provider: &str) -> Option<&SecretString> {
-        self.keys.get(provider)
+        self.by_provider.get(provider)
+    }
+
+    /// What keeps keys of the file from being used.
+    #[must_use]
+    pub fn fault(&self) -> Option<&str> {
+        self.fault.as_deref()
     }
 
     /// The file that was or would be read.
@@ -115,32 +125,61 @@ fn read_private(path: &Path) -> Result<Option<String>, KeysError> {
     Ok(Some(text))
 }
 
-fn parse(text: &str, path: &Path) -> Result<Vec<(String, SecretString)>, KeysError> {
+/// The keys in `text`, and what is wrong with its other entries.
+fn parse(text: &str, path: &Path) -> (Vec<(String, SecretString)>, Vec<KeysError>) {
     let malformed = |line, detail: String| KeysError::Malformed { path: path.to_owned(), line, detail };
     let line_of = |word: &str| text.lines().position(|line| line.contains(word)).map_or(1, |index| index + 1);
-    let table: Table = text.parse().map_err(|error: toml::de::Error| {
-        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        malformed(before.lines().count().max(1), "this is not TOML; write `api_key = \"…\"` below `[anthropic]`".into())
-    })?;
-    let mut keys = Vec::new();
+    let (mut keys, mut errors) = (Vec::new(), Vec::new());
+    let table: Table = match text.parse() {
+        Ok(table) => table,
+        Err(error) => {
+            let error: toml::de::Error = error;
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let detail = "this is not TOML; write `api_key = \"…\"` below `[anthropic]`".to_owned();
+            return (keys, vec![malformed(before.lines().count().max(1), detail)]);
+        }
+    };
     for (provider, value) in table {
         let Value::Table(entries) = value else {
             let detail = format!("`{provider}` stands alone; write `[{provider}]` and `api_key = \"…\"` below it");
-            return Err(malformed(line_of(&provider), detail));
+            errors.push(malformed(line_of(&provider), detail));
+            continue;
         };
         for (name, value) in entries {
             let line = line_of(&name);
             match (name.as_str(), value) {
                 ("api_key", Value::String(key)) => keys.extend(secret(&key).map(|key| (provider.clone(), key))),
-                ("api_key", _) => return Err(malformed(line, "`api_key` must be a text in quotes".into())),
+                ("api_key", _) => errors.push(malformed(line, "`api_key` must be a text in quotes".into())),
                 (other, _) => {
                     let detail = format!("`{other}` is not known in `[{provider}]`; the key goes under `api_key`");
-                    return Err(malformed(line, detail));
+                    errors.push(malformed(line, detail));
                 }
             }
         }
     }
-    Ok(keys)
+    (keys, errors)
+}
+
+impl From<KeysError> for Problem {
+    fn from(error: KeysError) -> Self {
+        match error {
+            KeysError::Exposed { path } => {
+                let remedy = format!("run `chmod 600 {}`", path.display());
+                Self::at(&path, None, Severity::Error, "can be read by others, so its keys are not used", remedy)
+            }
+            KeysError::Io { path, source } => Self::at(
+                &path,
+                None,
+                Severity::Error,
+                format!("could not be read: {source}"),
+                "look at its permissions",
+            ),
+            KeysError::Malformed { path, line, detail } => {
+                let (message, remedy) = detail.split_once("; ").unwrap_or((&detail, "write it in quotes"));
+                Self::at(&path, u32::try_from(line).ok(), Severity::Error, message, remedy)
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -149,7 +188,7 @@ mod tests {
     use secrecy::ExposeSecret;
     use std::os::unix::fs::PermissionsExt;
 
-    fn load(text: &str, mode: u32, env: &[(&str, &str)]) -> Result<Keys, KeysError> {
+    fn load(text: &str, mode: u32, env: &[(&str, &str)]) -> (Keys, Vec<KeysError>) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("credentials.toml");
         std::fs::write(&path, text).unwrap();
@@ -167,7 +206,8 @@ mod tests {
     #[test]
     fn the_environment_goes_before_the_file() {
         let text = "[anthropic]\napi_key = \"file-a\"\n[openai]\napi_key = \" file-o \"\n";
-        let keys = load(text, 0o600, &[("ANTHROPIC_API_KEY", "env-a\n"), ("OPENAI_API_KEY", " ")]).unwrap();
+        let (keys, errors) = load(text, 0o600, &[("ANTHROPIC_API_KEY", "env-a\n"), ("OPENAI_API_KEY", " ")]);
+        assert!(errors.is_empty(), "{errors:?}");
         assert_eq!(key(&keys, "anthropic").as_deref(), Some("env-a"));
         assert_eq!(key(&keys, "openai").as_deref(), Some("file-o"));
         assert_eq!(key(&keys, "else"), None);
@@ -175,22 +215,25 @@ mod tests {
 
     #[test]
     fn a_missing_file_is_an_empty_one() {
-        let keys = Keys::load(|_| None, Some(Path::new("no-such-folder/credentials.toml"))).unwrap();
+        let (keys, errors) = Keys::load(|_| None, Some(Path::new("no-such-folder/credentials.toml")));
+        assert!(errors.is_empty());
         assert!(keys.get("anthropic").is_none());
     }
 
     #[test]
     fn a_file_open_to_others_is_refused_with_the_remedy() {
         for mode in [0o640, 0o604, 0o644] {
-            let error = load("[openai]\napi_key = \"hush-hush\"\n", mode, &[]).unwrap_err();
-            let text = error.to_string();
+            let (keys, errors) = load("[openai]\napi_key = \"hush-hush\"\n", mode, &[("GEMINI_API_KEY", "g")]);
+            let text = errors[0].to_string();
+            assert_eq!((key(&keys, "openai"), key(&keys, "gemini").as_deref()), (None, Some("g")));
+            assert_eq!(keys.fault(), Some(text.as_str()));
             assert!(text.contains("chmod 600") && text.contains("credentials.toml"), "{text}");
         }
     }
 
     #[test]
     fn no_output_shows_a_key() {
-        let keys = load("[openai]\napi_key = \"hush-hush\"\n", 0o600, &[]).unwrap();
+        let (keys, _) = load("[openai]\napi_key = \"hush-hush\"\n", 0o600, &[]);
         assert!(!format!("{keys:?}").contains("hush"));
         for bad in [
             "[openai]\napi_key = hush-hush\n",
@@ -198,10 +241,19 @@ mod tests {
             "[openai]\napikey = \"hush-hush\"\n",
             "[openai]\napi_key = [\"hush-hush\"]\n",
         ] {
-            let error = load(bad, 0o600, &[]).unwrap_err();
+            let (_, mut errors) = load(bad, 0o600, &[]);
+            let error = errors.remove(0);
             assert!(!format!("{error} {error:?}").contains("hush"), "{error}");
             let line = if bad.starts_with("openai") { "line 1" } else { "line 2" };
             assert!(error.to_string().contains(line), "{error}");
+            assert!(!Problem::from(error).to_string().contains("hush"));
         }
+    }
+
+    #[test]
+    fn s07_a_mistake_costs_its_own_entry() {
+        let text = "[anthropic]\nkey = \"a\"\n[openai]\napi_key = \"o\"\n[gemini]\napi_key = 7\n";
+        let (keys, errors) = load(text, 0o600, &[]);
+        assert_eq!((key(&keys, "openai").as_deref(), key(&keys, "gemini"), errors.len()), (Some("o"), None, 2));
     }
 }

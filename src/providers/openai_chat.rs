@@ -35,7 +35,8 @@ impl OpenAiChat {
     /// A provider at `site`, whose base is taken with and without a slash at its end.
     #[must_use]
     pub fn new(http: Arc<Http>, site: Site) -> Self {
-        Self { http, url: site.url("", "/chat/completions"), site: Arc::new(site) }
+        let url = site.whole("").unwrap_or_else(|| site.url("", "/chat/completions"));
+        Self { http, url, site: Arc::new(site) }
     }
 
     fn post(self, request: &CallRequest) -> Result<Post, CallError> {
@@ -44,7 +45,8 @@ impl OpenAiChat {
             Some(_) | None => LimitName::MaxTokens,
         };
         let headers = self.site.request_headers(Auth::Bearer)?;
-        Ok(Post { url: self.url, headers, key: self.site.key.clone(), body: request::body(request, limit)? })
+        let url = self.site.whole(&request.model).unwrap_or(self.url);
+        Ok(Post { url, headers, key: self.site.key.clone(), body: request::body(request, limit)? })
     }
 }
 

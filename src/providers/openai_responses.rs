@@ -26,12 +26,14 @@ impl OpenAiResponses {
     /// A provider at `site`, whose base is that of Chat Completions too.
     #[must_use]
     pub fn new(http: Arc<Http>, site: Site) -> Self {
-        Self { http, url: site.url("", "/responses"), site: Arc::new(site) }
+        let url = site.whole("").unwrap_or_else(|| site.url("", "/responses"));
+        Self { http, url, site: Arc::new(site) }
     }
 
     fn post(self, request: &CallRequest) -> Result<Post, CallError> {
         let headers = self.site.request_headers(Auth::Bearer)?;
-        Ok(Post { url: self.url, headers, key: self.site.key.clone(), body: request::body(request)? })
+        let url = self.site.whole(&request.model).unwrap_or(self.url);
+        Ok(Post { url, headers, key: self.site.key.clone(), body: request::body(request)? })
     }
 }
 

@@ -15,7 +15,7 @@ use super::scripted::{self, LoadError, Scripted};
 use super::site::{Auth, Site};
 use super::text_calls::{TextCalls, in_words};
 use super::tiers::Preference;
-use super::yaml::{Part, ProviderFile, ToolForm};
+use super::yaml::{Part, ProviderFile, Sent, ToolForm};
 use crate::domain::{ModelRef, Space};
 use crate::items::space::embedded_texts;
 use crate::ports::{CallRequest, Provider};
@@ -79,7 +79,7 @@ impl Settings {
 
     /// Lays provider files of people over the bundled ones, nearest space first, and takes the keys from the variables
     /// they name. A project's file says nothing of keys and addresses: whoever wrote the project would get the key.
-    /// Further bundles come after the bundled ones, as their items do.
+    /// Further bundles come after what is in the program: how its own providers are reached is not a bundle's to say.
     pub fn lay_over(&mut self, files: Vec<ProviderFile>, env: impl Fn(&str) -> Option<String>) {
         for file in files.iter().filter(|file| file.space != Space::Project) {
             let named = file.part("").key_variable.iter().chain(&file.env).cloned().collect::<Vec<_>>();
@@ -106,8 +106,8 @@ fn bundled() -> Vec<ProviderFile> {
 pub enum ResolveError {
     #[error("there is no provider `{provider}`; choose one of {}", known.join(", "))]
     UnknownProvider { provider: String, known: Vec<String> },
-    #[error("no key for {provider}: set {variable}{}, or choose scripted/demo to look around without one", or_file(file.as_ref(), provider))]
-    MissingKey { provider: String, variable: String, file: Option<PathBuf> },
+    #[error("no key for {provider}: set {variable}{}, or choose scripted/demo to look around without one", or_file(file.as_ref(), provider, fault.as_ref()))]
+    MissingKey { provider: String, variable: String, file: Option<PathBuf>, fault: Option<String> },
     #[error("{variable} is no address of a server ({detail}); write for example {example}")]
     BadBase { variable: &'static str, detail: String, example: &'static str },
     #[error("`{asked}` is no model or tier; write provider/model, or one of the tiers {}", tiers.join(", "))]
@@ -120,7 +120,10 @@ pub enum ResolveError {
     Scenario(#[from] LoadError),
 }
 
-fn or_file(file: Option<&PathBuf>, provider: &str) -> String {
+fn or_file(file: Option<&PathBuf>, provider: &str, fault: Option<&String>) -> String {
+    if let Some(fault) = fault {
+        return format!(" (the file of keys: {fault})");
+    }
     file.map(|file| format!(", or write `api_key` below `[{provider}]` in {}", file.display())).unwrap_or_default()
 }
 
@@ -192,7 +195,7 @@ impl Providers {
                 let mut site = self.site(known)?;
                 let form = part.and_then(|part| part.form).unwrap_or(known.form);
                 if let Some(part) = part {
-                    self.settle(&mut site, part, known.name)?;
+                    self.settle(&mut site, part, known.name, form)?;
                 }
                 self.check_key(known, &site.base)?;
                 (form, site)
@@ -269,23 +272,30 @@ impl Providers {
         let base = base(Some(address), "config.url", "https://example.com/v1")?;
         let key = self.settings.keys.get(provider).cloned();
         if let (None, Some(variable)) = (&key, &part.key_variable) {
-            let file = self.settings.keys.file().map(ToOwned::to_owned);
-            return Err(ResolveError::MissingKey { provider: provider.to_owned(), variable: variable.clone(), file });
+            return Err(self.missing_key(provider, variable));
         }
         let mut site = Site::new(base, key);
-        self.settle(&mut site, part, provider)?;
+        self.settle(&mut site, part, provider, form)?;
         Ok((form, site))
     }
 
     /// Lays what a file says over `site`. A variable for the address goes before the file.
-    fn settle(&self, site: &mut Site, part: &Part, provider: &str) -> Result<(), ResolveError> {
+    fn settle(&self, site: &mut Site, part: &Part, provider: &str, form: Form) -> Result<(), ResolveError> {
         let bad = |what: String| ResolveError::BadFile { provider: provider.to_owned(), what };
         if let Some(address) = part.base.as_deref().filter(|_| !self.settings.bases.contains_key(provider)) {
             site.base = base(Some(address), "config.url", "https://example.com/v1")?;
+            // The path of another form is none of this one's.
+            let whole = part.whole.as_ref().filter(|(of, _)| *of == form);
+            let whole = whole.map(|(_, address)| base(Some(address), "config.url", "https://example.com/v1"));
+            site.whole = whole.transpose()?;
         }
-        if let Some(name) = &part.key_header {
-            let name = name.parse().map_err(|_bad| bad(format!("has `{name}` where a header's name belongs")))?;
-            site.auth = Some(Auth::Header(name));
+        match &part.sent {
+            Some(Sent::Header(name)) => {
+                let name = name.parse().map_err(|_bad| bad(format!("has `{name}` where a header's name belongs")))?;
+                site.auth = Some(Auth::Header(name));
+            }
+            Some(Sent::Bearer) => site.auth = Some(Auth::Bearer),
+            None => {}
         }
         for (name, value) in &part.headers {
             let header = (name.parse::<HeaderName>().ok()).zip(HeaderValue::from_str(value).ok());
@@ -343,8 +353,13 @@ impl Providers {
         let provider = known.key;
         let variables = VARIABLES.iter().find(|(name, _)| *name == provider).map(|(_, variables)| *variables);
         let variable = variables.and_then(|variables| variables.first()).copied().unwrap_or("the key");
-        let file = self.settings.keys.file().map(ToOwned::to_owned);
-        Err(ResolveError::MissingKey { provider: provider.to_owned(), variable: variable.to_owned(), file })
+        Err(self.missing_key(provider, variable))
+    }
+
+    fn missing_key(&self, provider: &str, variable: &str) -> ResolveError {
+        let (provider, variable, keys) = (provider.to_owned(), variable.to_owned(), &self.settings.keys);
+        let (file, fault) = (keys.file().map(ToOwned::to_owned), keys.fault().map(ToOwned::to_owned));
+        ResolveError::MissingKey { provider, variable, file, fault }
     }
 }
 
@@ -375,7 +390,7 @@ mod tests {
 
     fn providers(env: &[(&str, &str)]) -> Providers {
         let env = |name: &str| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-        let keys = Keys::load(env, Some(std::path::Path::new("no-such-folder/credentials.toml"))).unwrap();
+        let keys = Keys::load(env, Some(std::path::Path::new("no-such-folder/credentials.toml"))).0;
         Providers::new(Settings::from_env(env, keys))
     }
 

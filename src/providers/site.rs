@@ -19,6 +19,9 @@ pub enum Auth {
 #[derive(Clone, Debug)]
 pub struct Site {
     pub base: Url,
+    /// The address of calls as somebody wrote it, in the place of one made from the base. `{model}` in its path stands for
+    /// the model.
+    pub whole: Option<Url>,
     pub key: Option<SecretString>,
     /// `None`: as the wire form has it.
     pub auth: Option<Auth>,
@@ -29,7 +32,16 @@ pub struct Site {
 impl Site {
     #[must_use]
     pub fn new(base: Url, key: Option<SecretString>) -> Self {
-        Self { base, key, auth: None, headers: Vec::new() }
+        Self { base, whole: None, key, auth: None, headers: Vec::new() }
+    }
+
+    /// The address for calls of `model` that somebody wrote as a whole.
+    pub(crate) fn whole(&self, model: &str) -> Option<Url> {
+        let mut url = self.whole.clone()?;
+        // Braces in a path are escaped when an address is read.
+        let path = url.path().replace("%7Bmodel%7D", model);
+        url.set_path(&path);
+        Some(url)
     }
 
     /// The base address with `path` behind it; an `ending` that the base has already is not said twice.

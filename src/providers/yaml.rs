@@ -42,14 +42,25 @@ struct Profile {
     part: Part,
 }
 
+/// How a file says that a key travels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// `authorization: Bearer KEY`
+    Bearer,
+    /// The key alone under this name.
+    Header(String),
+}
+
 /// What can differ by model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
     pub form: Option<Form>,
     /// The address without what the wire form puts behind it.
     pub base: Option<String>,
-    /// The header that carries the key; `None` for `authorization: Bearer`.
-    pub key_header: Option<String>,
+    /// The address as it is written, where it names the path of a wire form, and that form.
+    pub whole: Option<(Form, String)>,
+    /// How the key travels; `None`: as the wire form has it.
+    pub sent: Option<Sent>,
     /// The variable that the `auth` entry names.
     pub key_variable: Option<String>,
     pub headers: Vec<(String, String)>,
@@ -102,7 +113,8 @@ impl ProviderFile {
     fn forget_where(&mut self) -> bool {
         let mut any = !std::mem::take(&mut self.env).is_empty();
         for part in std::iter::once(&mut self.base).chain(self.profiles.iter_mut().map(|profile| &mut profile.part)) {
-            any |= part.base.take().is_some() | part.key_header.take().is_some() | part.key_variable.take().is_some();
+            any |= part.base.take().is_some() | part.whole.take().is_some();
+            any |= part.sent.take().is_some() | part.key_variable.take().is_some();
             any |= !std::mem::take(&mut part.headers).is_empty();
         }
         any
@@ -192,10 +204,11 @@ impl Reader<'_> {
         let config = map.get("config").cloned().unwrap_or_default();
         let text = |value: Option<&Value>| value.and_then(Value::as_str).map(|text| text.trim().to_owned());
         let url = text(config.get("stream_url")).or_else(|| text(config.get("url")));
-        let (base, from_url) = url.map_or((None, None), |url| {
-            let (base, form) = base_of(&url);
+        let (base, from_url) = url.as_deref().map_or((None, None), |url| {
+            let (base, form) = base_of(url);
             (Some(base), form)
         });
+        let whole = from_url.zip(url);
         // A word that is looked up: what is none of a list is told as it was written.
         let word = |value: Option<&Value>| {
             let value = value.filter(|value| !value.is_null())?;
@@ -219,6 +232,12 @@ impl Reader<'_> {
             let remedy = "write the name of a variable, such as ${MY_API_KEY}";
             self.problem("auth", "a key does not belong in a file", remedy);
         }
+        let bearer = text(Some(&auth)).or_else(|| text(auth.get("type"))).is_some_and(|kind| kind == "bearer");
+        let sent = match text(auth.get("header")) {
+            Some(name) if name.eq_ignore_ascii_case("authorization") => Some(Sent::Bearer),
+            Some(name) => Some(Sent::Header(name)),
+            None => bearer.then_some(Sent::Bearer),
+        };
         let mut headers = Vec::new();
         for (name, value) in config.get("headers").and_then(Value::as_mapping).into_iter().flatten() {
             let value = value.as_str().map(ToOwned::to_owned).or_else(|| value.as_i64().map(|value| value.to_string()));
@@ -250,7 +269,8 @@ impl Reader<'_> {
         Part {
             form,
             base,
-            key_header: text(auth.get("header")).filter(|name| !name.eq_ignore_ascii_case("authorization")),
+            whole,
+            sent,
             key_variable: key_variable.flatten(),
             headers,
             timeout: config.get("timeout").and_then(Value::as_u64).filter(|seconds| *seconds > 0),

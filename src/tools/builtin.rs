@@ -49,6 +49,7 @@ impl Builtin {
             aliases: self.aliases.iter().map(|id| (*id).to_owned()).collect(),
             origin: Origin::Item {
                 space: Space::System,
+                bundle: None,
                 id: self.item.to_owned(),
                 path: "(built in)".to_owned(),
                 lines: None,

@@ -211,9 +211,8 @@ impl Cascade {
 
 /// The roots in the order in which their files are laid over each other: the program's own, further bundles, the
 /// user's, the project's.
-fn from_below(spaces: &Spaces) -> Vec<&Root> {
-    let of = |space| spaces.roots().iter().filter(move |root| root.space == space);
-    of(Space::System).chain(of(Space::User)).chain(of(Space::Project)).collect()
+fn from_below(spaces: &Spaces) -> impl Iterator<Item = &Root> {
+    spaces.roots().iter().rev()
 }
 
 /// The file of that name in a root, with its text.

@@ -14,6 +14,10 @@ pub const MOST: usize = 2_000;
 const OWN: &str = ".ai/config/agent/hooks.yaml";
 const SHARED: &str = ".ai/config/agent/hook_conditions.yaml";
 
+/// Names beside the lists that describe the file and decide nothing.
+const DESCRIPTIVE: [&str; 7] =
+    ["action_primaries", "action_item_types", "schema_version", "version", "description", "category", "tool_type"];
+
 /// Every hook that is not a directive's, in the order in which they are asked.
 #[derive(Clone, Debug, Default)]
 pub struct Hooks {
@@ -128,8 +132,7 @@ fn read_file(
     for (key, value) in &map {
         let Some(name) = key.as_str() else { continue };
         let Some((_, source)) = lists.iter().find(|(list, _)| *list == name) else {
-            if !matches!(name, "action_primaries" | "action_item_types" | "schema_version" | "version" | "description")
-            {
+            if !DESCRIPTIVE.contains(&name) {
                 let known: Vec<_> = lists.iter().map(|(list, _)| *list).collect();
                 let message = format!("`{name}` means nothing here");
                 let remedy = format!("known are {}", known.join(", "));
