@@ -10,13 +10,15 @@ use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategor
 use levain::domain::{
     Assembly, CallId, Command, ContentHash, Control, Decision, Entry, Event, Grant, Held, Image, LayerKind, Lifetime,
     Limits, Message, ModelRef, Money, Origin, Piece, Record, RequestRecord, Rules, State, Status, ThreadId, ThreadKind,
-    Timestamp, Tokens, Usage, Waiting, WindowRules,
+    Timestamp, Tokens, Usage, Waiting, WindowRules, WireForm,
 };
 use levain::engine::driver::{Audience, Driver, Ended, Handle, Outside, Settings};
 use levain::engine::thread::{Thread, apply};
 use levain::items::{Hooks, Items, Spaces};
 use levain::ports::store::{Attach, Fetch, Snapshot};
-use levain::ports::{CallRequest, Clock, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore};
+use levain::ports::{
+    CallRequest, Clock, EncodedRequest, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore,
+};
 use levain::tools::NoTools;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -130,12 +132,21 @@ impl Provider for Script {
         "none".into()
     }
 
-    fn call(&self, request: CallRequest) -> ProviderStream {
+    fn form(&self) -> WireForm {
+        WireForm::Anthropic
+    }
+
+    fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
+        let body = levain::providers::encode::body(self.form(), &request)?;
+        Ok(EncodedRequest { form: self.form(), body, request: Arc::new(request) })
+    }
+
+    fn send(&self, EncodedRequest { request, .. }: EncodedRequest) -> ProviderStream {
         use futures_util::StreamExt;
         let recorded =
             self.log.lock().unwrap().iter().filter(|event| matches!(event, Event::RequestRecorded { .. })).count();
         let mut asked = self.asked.lock().unwrap();
-        asked.push(request);
+        asked.push(CallRequest::clone(&request));
         assert!(recorded >= asked.len(), "a request was sent that is in no log");
         drop(asked);
         let play = self.plays.lock().unwrap().pop_front().unwrap();

@@ -6,12 +6,15 @@
 
 use futures_util::stream;
 use levain::context::Plan;
-use levain::domain::event::{Approve, PromptMode, StopReason};
+use levain::domain::event::{Approve, CallError, PromptMode, StopReason};
 use levain::domain::{
-    CallId, Event, Grant, Limits, ModelRef, Money, Permissions, ThreadId, ThreadKind, Timestamp, Tokens, Usage, Waiting,
+    CallId, Event, Grant, Limits, ModelRef, Money, Permissions, ThreadId, ThreadKind, Timestamp, Tokens, Usage,
+    Waiting, WireForm,
 };
 use levain::engine::driver::Outside;
-use levain::ports::{CallRequest, Forgetful, Provider, ProviderEvent, ProviderStream, SystemClock, faults};
+use levain::ports::{
+    CallRequest, EncodedRequest, Forgetful, Provider, ProviderEvent, ProviderStream, SystemClock, faults,
+};
 use levain::store::thread::Summary;
 use levain::store::{Layout, log, recover};
 use levain::tools::NoTools;
@@ -40,7 +43,16 @@ impl Provider for Script {
         "none".into()
     }
 
-    fn call(&self, request: CallRequest) -> ProviderStream {
+    fn form(&self) -> WireForm {
+        WireForm::Anthropic
+    }
+
+    fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
+        let body = levain::providers::encode::body(self.form(), &request)?;
+        Ok(EncodedRequest { form: self.form(), body, request: Arc::new(request) })
+    }
+
+    fn send(&self, EncodedRequest { request, .. }: EncodedRequest) -> ProviderStream {
         let asked = self.asked.fetch_add(1, Ordering::SeqCst) + 1;
         let path = self.layout.thread(&id()).log().path();
         let text = std::fs::read_to_string(path).unwrap();

@@ -153,7 +153,7 @@ fn an_image_goes_along_and_stays_in_the_thread() {
     terminal.send_keys("\x1bOS"); // F4
     terminal.wait_for("#1 ·");
     terminal.send_keys("w");
-    terminal.wait_for("Anthropic Messages · ");
+    terminal.wait_for("Anthropic Messages, as it was sent · ");
     terminal.send_keys("/as base64");
     terminal.wait_for("iVBORw0KGgpub3QgbXVjaCBv… 28 bytes as base64");
     terminal.send_keys(key::ENTER);

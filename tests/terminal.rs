@@ -252,6 +252,7 @@ fn t05_no_line_is_wider_than_the_screen_and_borders_stand() {
         terminal.wait_gone("┌ commands");
         terminal.send_keys("\x15\x15\x15");
         leave(terminal);
+        home.wait_until_quiet();
         fs::remove_dir_all(home.project().join(".ai/agent")).unwrap();
     }
 }

@@ -1,12 +1,10 @@
 //! Providers and prices behind the driver's port.
 
-use crate::domain::{Bounds, ModelRef, Money, Tokens, Usage};
+use crate::domain::{Bounds, ModelRef, Money, Tokens, Usage, WireForm};
 use crate::engine::driver::Outside;
 use crate::ports::{CallRequest, Provider};
-use crate::providers::preview::Form;
 use crate::providers::{Catalog, Providers, is_local, is_scripted};
 use crate::workbench::ModelChoice;
-use crate::workbench::sheet::Wire;
 use std::sync::Arc;
 
 /// Who answers for a model, and what is known of it.
@@ -59,14 +57,8 @@ impl Models {
 
 impl Models {
     /// The wire form in which `model` is asked.
-    pub(super) fn form(&self, model: &ModelRef) -> Wire {
-        match self.providers.form(model) {
-            Form::Anthropic => Wire::Anthropic,
-            Form::OpenAi => Wire::OpenAi,
-            Form::Compatible => Wire::Compatible,
-            Form::Responses => Wire::Responses,
-            Form::Gemini => Wire::Gemini,
-        }
+    pub(super) fn form(&self, model: &ModelRef) -> WireForm {
+        self.providers.form(model)
     }
 
     /// `request` as it reaches the wire form of `model`.

@@ -3,10 +3,9 @@
 use super::{Setup, requests};
 use crate::context::diff::{Change, LayerChange, Side, Word, difference, near};
 use crate::context::words::{conversation, kind, origin, part_of};
-use crate::domain::{Channel, ContentHash, Decision, Layer};
-use crate::providers::preview::{self, Form};
+use crate::domain::{Channel, ContentHash, Decision, Layer, WireForm};
 use crate::workbench::Whole;
-use crate::workbench::sheet::{Compared, Page, SheetLine, Sort, View, Wire};
+use crate::workbench::sheet::{Compared, Page, SheetLine, Sort, View};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeMap;
@@ -92,21 +91,25 @@ fn rule(layer: &Layer) -> SheetLine {
     SheetLine { text, sort: Sort::Heading, marks, layer: Some(layer.id.clone()) }
 }
 
-fn wire(setup: &Setup, whole: &Whole, form: Option<Wire>) -> Result<Page, String> {
-    let own = setup.models.form(&whole.model);
-    let form = form.unwrap_or(own);
+fn wire(setup: &Setup, whole: &Whole, form: Option<WireForm>) -> Result<Page, String> {
     let call = requests::call(setup, &Side::from(&whole.assembly), &whole.model, whole.max_output_tokens)
         .map_err(|error| error.to_string())?;
-    let body = preview::body(written(form), &call).map_err(|error| error.message)?;
-    let body = String::from_utf8_lossy(&body).into_owned();
-    let shown = pretty(&body).map_err(|error| format!("the body is no JSON: {error}"))?;
+    let own = whole.sent.as_ref().map_or_else(|| setup.models.form(&whole.model), |sent| sent.form);
+    let body = requests::wire_body(setup, &call, &whole.model, whole.sent.as_ref(), form)?;
+    let text = String::from_utf8_lossy(&body.bytes).into_owned();
+    let shown = pretty(&text).map_err(|error| format!("the body is no JSON: {error}"))?;
     let shown = without_images(shown, &call.images);
-    let note = if form == own { "" } else { ", not the one in which it is asked" };
+    let note = match body.is_sent {
+        Some(true) => ", as it was sent",
+        Some(false) => ", not as it was sent: this version writes it otherwise",
+        None if body.form == own => "",
+        None => ", not the one in which it is asked",
+    };
     Ok(Page {
-        view: View::Wire(Some(form)),
-        title: format!("{}{note} · {}", form.title(), whole.name),
+        view: View::Wire(Some(body.form)),
+        title: format!("{}{note} · {}", body.form.title(), whole.name),
         lines: lines(&shown, Sort::Plain).collect(),
-        copy: Some(body),
+        copy: Some(text),
         of: whole.name.clone(),
     })
 }
@@ -119,16 +122,6 @@ fn without_images(json: String, images: &BTreeMap<ContentHash, Vec<u8>>) -> Stri
         let Some(begin) = whole.get(..SHOWN) else { return json };
         json.replace(&whole, &format!("{begin}… {} bytes as base64", bytes.len()))
     })
-}
-
-fn written(form: Wire) -> Form {
-    match form {
-        Wire::Anthropic => Form::Anthropic,
-        Wire::OpenAi => Form::OpenAi,
-        Wire::Compatible => Form::Compatible,
-        Wire::Responses => Form::Responses,
-        Wire::Gemini => Form::Gemini,
-    }
 }
 
 /// JSON over several lines, with its keys in their order.

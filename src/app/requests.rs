@@ -5,14 +5,16 @@ use crate::context::diff::Side;
 use crate::context::words::{asker, conversation, kind, origin, part_of};
 use crate::context::{Parts, Plan, Start, Surroundings, assemble};
 use crate::domain::{
-    Assembly, Block, Channel, Decision, Entry, Event, Held, Image, Layer, LayerKind, Lifetime, Message, ModelRef,
-    Money, Origin, Piece, Space, ThreadId, ThreadKind, Tokens, Usage, Via,
+    Assembly, Block, Channel, ContentHash, Decision, Entry, Event, Held, Image, Layer, LayerKind, Lifetime, Message,
+    ModelRef, Money, Origin, Piece, SentBody, Space, ThreadId, ThreadKind, Tokens, Usage, Via, WireForm,
 };
 use crate::engine::driver::{Outside, Planner};
 use crate::engine::thread::{Phase, Thread, apply};
 use crate::items::directive::Values;
 use crate::items::{Items, Kind, Place};
 use crate::ports::{CallRequest, Clock, StoreError, SystemClock};
+use crate::providers::encode;
+use crate::providers::text_calls::in_words;
 use crate::store::content::ContentStore;
 use crate::store::image::take_in;
 use crate::store::thread::Summary;
@@ -51,6 +53,7 @@ pub(super) fn whole(setup: &Setup, thread: &ThreadId, number: u32) -> Result<Who
         thread_id: thread.clone(),
         model: record.model,
         max_output_tokens: record.max_output_tokens,
+        sent: record.sent,
         assembly: Assembly {
             system,
             messages: messages.into_iter().map(Entry::new).collect(),
@@ -98,7 +101,7 @@ pub(super) async fn next(
             opening: plan.opening,
         });
         let name = "what Enter would send".to_owned();
-        let mut shown = shown(setup, Whole { name, thread_id: id, model, max_output_tokens, assembly });
+        let mut shown = shown(setup, Whole { name, thread_id: id, model, max_output_tokens, sent: None, assembly });
         shown.held = held.map(Arc::new);
         if let Some(thread) = &thread {
             let numbers = request::numbers(&setup.layout, &thread.id).unwrap_or_default();
@@ -199,8 +202,7 @@ pub fn assembled(
     assembly
 }
 
-/// The call that `side` is for `model`, with the bytes of its images and with tools in words where the model knows no
-/// others: what its wire form is made from.
+/// The call that `side` is for `model`, with the bytes of its images.
 ///
 /// # Errors
 /// [`StoreError`] when an image is kept and does not read.
@@ -212,7 +214,7 @@ pub fn call(setup: &Setup, side: &Side, model: &ModelRef, max_output_tokens: u64
         images.extend(content.image(hash)?.map(|bytes| (hash.clone(), bytes)));
     }
     let layers = side.layers.iter().zip(&side.texts).filter(|(layer, _)| layer.kind == LayerKind::ToolSchema);
-    let call = CallRequest {
+    Ok(CallRequest {
         model: model.model.clone(),
         system: side.system.clone(),
         messages: side.messages.iter().cloned().map(Arc::new).collect(),
@@ -221,8 +223,45 @@ pub fn call(setup: &Setup, side: &Side, model: &ModelRef, max_output_tokens: u64
         images: Arc::new(images),
         max_output_tokens,
         attempt: 1,
-    };
-    Ok(setup.models.settled(model, call))
+    })
+}
+
+/// A request as it goes over the wire.
+#[derive(Clone, Debug)]
+pub struct WireBody {
+    pub form: WireForm,
+    pub bytes: Vec<u8>,
+    /// Whether these are the bytes that were sent; none for a request that was not, or of an earlier version.
+    pub is_sent: Option<bool>,
+}
+
+/// The body of `call` in `form`, or in the one in which it was sent or its model is asked.
+///
+/// # Errors
+/// The sentence a person should read.
+pub fn wire_body(
+    setup: &Setup,
+    call: &CallRequest,
+    model: &ModelRef,
+    sent: Option<&SentBody>,
+    form: Option<WireForm>,
+) -> Result<WireBody, String> {
+    let own = sent.map_or_else(|| setup.models.form(model), |sent| sent.form);
+    let form = form.unwrap_or(own);
+    let body = |call: &CallRequest| encode::body(form, call).map_err(|error| error.message);
+    let bytes = body(&setup.models.settled(model, call.clone()))?;
+    let Some(sent) = sent.filter(|sent| sent.form == form) else { return Ok(WireBody { form, bytes, is_sent: None }) };
+    if ContentHash::of(&bytes) == sent.hash {
+        return Ok(WireBody { form, bytes, is_sent: Some(true) });
+    }
+    // Whether a model is told of tools in words may have changed since.
+    for call in [call.clone(), in_words(call.clone())] {
+        let bytes = body(&call)?;
+        if ContentHash::of(&bytes) == sent.hash {
+            return Ok(WireBody { form, bytes, is_sent: Some(true) });
+        }
+    }
+    Ok(WireBody { form, bytes, is_sent: Some(false) })
 }
 
 /// Runs `work`, which reads files, where it holds nobody up.

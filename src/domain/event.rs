@@ -578,6 +578,18 @@ impl CallError {
         }
     }
 
+    /// The request could not be written in its provider's form.
+    #[must_use]
+    pub fn unwritten(why: &str) -> Self {
+        Self {
+            category: ErrorCategory::Permanent,
+            code: "no_request".to_owned(),
+            message: format!("the request could not be written: {why}"),
+            status: None,
+            retry_after_ms: None,
+        }
+    }
+
     /// How an answer ended that had begun.
     #[must_use]
     pub fn cuts(self) -> StopReason {

@@ -23,6 +23,7 @@ pub mod request;
 pub mod rules;
 pub mod status;
 pub mod tool;
+pub mod wire_form;
 
 pub use amount::{Money, Tokens, Usage};
 pub use assembly::{
@@ -41,10 +42,11 @@ pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
 pub use persona::Persona;
 pub use policy::{Policies, Policy};
 pub use problem::{Problem, Severity, meant, nearest};
-pub use request::{MessageRef, RequestRecord, ToolRef};
+pub use request::{MessageRef, RequestRecord, SentBody, ToolRef};
 pub use rules::{ErrorPattern, Pause, Retry, Rules, WindowRules};
 pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};
 pub use tool::KnownTool;
+pub use wire_form::WireForm;
 
 /// The directive of a thread where nobody names another.
 pub const USUAL_DIRECTIVE: &str = "levain/chat";

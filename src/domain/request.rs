@@ -4,6 +4,7 @@ use super::assembly::Layer;
 use super::event::Timestamp;
 use super::id::{ContentHash, ModelRef, ThreadId};
 use super::message::Role;
+use super::wire_form::WireForm;
 use serde::{Deserialize, Serialize};
 
 /// `requests/N.json`: everything that was sent, with texts by hash in the content store. Named `THREAD#N` on screens.
@@ -21,6 +22,10 @@ pub struct RequestRecord {
     pub model: ModelRef,
     /// Where the provider was reached, without keys; `none` for the scripted one.
     pub endpoint: String,
+    /// The wire form and the hash of the body that was sent; none in records of earlier versions. The body is not kept: it
+    /// is made again from the texts, and its hash says whether that is what was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<SentBody>,
     pub max_output_tokens: u64,
     pub system: ContentHash,
     pub messages: Vec<MessageRef>,
@@ -28,6 +33,15 @@ pub struct RequestRecord {
     #[serde(default)]
     pub tools: Vec<ToolRef>,
     pub layers: Vec<Layer>,
+}
+
+/// What went over the wire.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SentBody {
+    pub form: WireForm,
+    pub hash: ContentHash,
+    /// In bytes.
+    pub length: u64,
 }
 
 impl RequestRecord {

@@ -12,6 +12,6 @@ pub mod tools;
 pub use approvals::{Approvals, Forgetful};
 pub use beneath::Beneath;
 pub use clock::{Clock, SystemClock};
-pub use provider::{CallRequest, Counting, Provider, ProviderEvent, ProviderStream};
+pub use provider::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 pub use store::{StoreError, ThreadStore};
 pub use tools::{ToolListener, ToolOutcome, ToolRunner};

@@ -4,10 +4,10 @@
 //! state between calls, retries nothing (the engine decides that) and closes its connection when the stream is dropped.
 
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{CallId, ContentHash, Message, Tokens, ToolSpec, Usage};
-use futures_util::stream::Stream;
+use crate::domain::{CallId, ContentHash, Message, SentBody, Tokens, ToolSpec, Usage, WireForm};
+use futures_util::stream::{self, Stream};
 use std::collections::BTreeMap;
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -42,6 +42,24 @@ impl CallRequest {
     #[must_use]
     pub fn calls(&self) -> usize {
         self.messages.iter().map(|message| message.calls().count()).sum()
+    }
+}
+
+/// A request in the bytes of its wire form, ready to be sent.
+#[derive(Clone, Debug)]
+pub struct EncodedRequest {
+    /// What it was made from; whoever reads the answer looks at it.
+    pub request: Arc<CallRequest>,
+    pub form: WireForm,
+    /// The body, as it goes over the wire.
+    pub body: Vec<u8>,
+}
+
+impl EncodedRequest {
+    /// What the record of the request says of it.
+    #[must_use]
+    pub fn sent(&self) -> SentBody {
+        SentBody { form: self.form, hash: ContentHash::of(&self.body), length: self.body.len() as u64 }
     }
 }
 
@@ -89,6 +107,23 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// The wire form in which it is asked.
+    fn form(&self) -> WireForm;
+
+    /// Writes `request` as it is sent. Reads and asks nothing: the same request gives the same bytes.
+    ///
+    /// # Errors
+    /// [`CallError`] when it cannot be written.
+    fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError>;
+
     /// Starts a call. Failures before the first byte are the stream's first item.
-    fn call(&self, request: CallRequest) -> ProviderStream;
+    fn send(&self, request: EncodedRequest) -> ProviderStream;
+
+    /// [`Provider::encode`] and [`Provider::send`].
+    fn call(&self, request: CallRequest) -> ProviderStream {
+        match self.encode(request) {
+            Ok(request) => self.send(request),
+            Err(error) => Box::pin(stream::once(ready(Err(error)))),
+        }
+    }
 }

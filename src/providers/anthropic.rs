@@ -7,9 +7,10 @@ pub(super) mod request;
 
 use super::http::{self, Http, Post};
 use super::site::{Auth, Site};
-use super::{answer, count};
+use super::{answer, count, encode};
+use crate::domain::WireForm;
 use crate::domain::event::CallError;
-use crate::ports::{CallRequest, Counting, Provider, ProviderStream};
+use crate::ports::{CallRequest, Counting, EncodedRequest, Provider, ProviderStream};
 use reqwest::Url;
 use reqwest::header::{HeaderName, HeaderValue};
 use std::sync::Arc;
@@ -33,12 +34,12 @@ impl Anthropic {
         Self { http, url, site: Arc::new(site) }
     }
 
-    fn post(self, request: &CallRequest) -> Result<Post, CallError> {
+    fn post(self, request: &CallRequest, body: Vec<u8>) -> Result<Post, CallError> {
         let mut headers = vec![(HeaderName::from_static("anthropic-version"), HeaderValue::from_static(VERSION))];
         // A version that the site asks for replaces the usual one.
         headers.extend(self.site.request_headers(Auth::Header(HeaderName::from_static("x-api-key")))?);
         let url = self.site.whole(&request.model).unwrap_or(self.url);
-        Ok(Post { url, headers, key: self.site.key.clone(), body: request::body(request)? })
+        Ok(Post { url, headers, key: self.site.key.clone(), body })
     }
 }
 
@@ -56,7 +57,7 @@ impl Provider for Anthropic {
         let provider = self.clone();
         Some(Box::pin(async move {
             let http = Arc::clone(&provider.http);
-            let mut post = provider.post(&request)?;
+            let mut post = provider.post(&request, encode::body(WireForm::Anthropic, &request)?)?;
             let path = format!("{}/count_tokens", post.url.path().trim_end_matches('/'));
             post.url.set_path(&path);
             let mut body: serde_json::Map<String, serde_json::Value> = count::object(&post.body)?;
@@ -67,10 +68,18 @@ impl Provider for Anthropic {
         }))
     }
 
-    fn call(&self, request: CallRequest) -> ProviderStream {
+    fn form(&self) -> WireForm {
+        WireForm::Anthropic
+    }
+
+    fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
+        encode::encoded(self.form(), request)
+    }
+
+    fn send(&self, EncodedRequest { request, body, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::MessagesReader::new(self.site.key.clone(), request.next_call());
-        answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
+        answer::ask(Arc::clone(&self.http), move || provider.post(&request, body), reader)
     }
 }
 

@@ -5,8 +5,9 @@
 //! pieces, and in base64 too. Text is passed on at once; only an ending of [`HELD_FROM`] letters and more that stands in
 //! the key waits for the next piece. Less than a run says nothing: keys of one vendor begin alike.
 
+use crate::domain::WireForm;
 use crate::domain::event::{CallError, StopReason};
-use crate::ports::{CallRequest, Counting, Provider, ProviderEvent, ProviderStream};
+use crate::ports::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use futures_util::stream::{self, StreamExt};
@@ -226,9 +227,17 @@ impl Provider for Blotted {
         Some(Box::pin(async move { counting.await.map_err(|error| told(&blot, error)) }))
     }
 
-    fn call(&self, request: CallRequest) -> ProviderStream {
+    fn form(&self) -> WireForm {
+        self.inner.form()
+    }
+
+    fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
+        self.inner.encode(request)
+    }
+
+    fn send(&self, request: EncodedRequest) -> ProviderStream {
         let answer = Answer {
-            inner: self.inner.call(request),
+            inner: self.inner.send(request),
             blot: self.blot.clone(),
             part: Part::Text,
             piece: Piece::default(),

@@ -8,9 +8,10 @@ pub(super) mod request;
 
 use super::http::{self, Http, Post};
 use super::site::{Auth, Site};
-use super::{answer, count};
+use super::{answer, count, encode};
+use crate::domain::WireForm;
 use crate::domain::event::CallError;
-use crate::ports::{CallRequest, Counting, Provider, ProviderStream};
+use crate::ports::{CallRequest, Counting, EncodedRequest, Provider, ProviderStream};
 use reqwest::Url;
 use reqwest::header::HeaderName;
 use std::sync::Arc;
@@ -50,12 +51,12 @@ impl Gemini {
         url
     }
 
-    fn post(self, request: &CallRequest) -> Result<Post, CallError> {
+    fn post(self, request: &CallRequest, body: Vec<u8>) -> Result<Post, CallError> {
         let model = request.model.strip_prefix("models/").unwrap_or(&request.model);
         let mut url = self.url(model, "streamGenerateContent");
         url.query_pairs_mut().append_pair("alt", "sse");
         let headers = self.site.request_headers(Auth::Header(HeaderName::from_static("x-goog-api-key")))?;
-        Ok(Post { url, headers, key: self.site.key.clone(), body: request::body(request)? })
+        Ok(Post { url, headers, key: self.site.key.clone(), body })
     }
 }
 
@@ -79,7 +80,7 @@ impl Provider for Gemini {
             let http = Arc::clone(&provider.http);
             let model = request.model.strip_prefix("models/").unwrap_or(&request.model).to_owned();
             let url = provider.url(&model, "countTokens");
-            let mut post = Post { url, ..provider.post(&request)? };
+            let mut post = Post { url, ..provider.post(&request, encode::body(WireForm::Gemini, &request)?)? };
             let mut body = count::object(&post.body)?;
             body.insert("model".to_owned(), format!("models/{model}").into());
             post.body = count::written(&serde_json::json!({ "generateContentRequest": body }))?;
@@ -87,10 +88,18 @@ impl Provider for Gemini {
         }))
     }
 
-    fn call(&self, request: CallRequest) -> ProviderStream {
+    fn form(&self) -> WireForm {
+        WireForm::Gemini
+    }
+
+    fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
+        encode::encoded(self.form(), request)
+    }
+
+    fn send(&self, EncodedRequest { request, body, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::GeminiReader::new(self.site.key.clone(), request.next_call());
-        answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
+        answer::ask(Arc::clone(&self.http), move || provider.post(&request, body), reader)
     }
 }
 

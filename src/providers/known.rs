@@ -1,23 +1,13 @@
 //! The providers this program knows by name: wire form, address, and the variables that say otherwise.
 
-/// A wire form: how requests and answers are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Anthropic's Messages.
-    Anthropic,
-    /// Chat Completions.
-    Chat,
-    /// The newer form of the vendor of Chat Completions.
-    Responses,
-    Gemini,
-}
+use crate::domain::WireForm;
 
 /// A provider with a name of its own.
 #[derive(Clone, Copy, Debug)]
 pub struct Known {
     /// What stands before the slash in `provider/model`.
     pub name: &'static str,
-    pub form: Form,
+    pub form: WireForm,
     /// Where it answers unless told otherwise.
     pub base: &'static str,
     /// The variable that tells another address.
@@ -38,10 +28,10 @@ pub enum Place {
 
 /// All of them. A local server speaks Chat Completions, whatever else it speaks.
 pub const KNOWN: [Known; 8] = [
-    vendor("anthropic", Form::Anthropic, "https://api.anthropic.com", "ANTHROPIC_BASE_URL", "anthropic"),
-    vendor("openai", Form::Chat, "https://api.openai.com/v1", "OPENAI_BASE_URL", "openai"),
-    vendor("openai-responses", Form::Responses, "https://api.openai.com/v1", "OPENAI_BASE_URL", "openai"),
-    vendor("gemini", Form::Gemini, "https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL", "gemini"),
+    vendor("anthropic", WireForm::Anthropic, "https://api.anthropic.com", "ANTHROPIC_BASE_URL", "anthropic"),
+    vendor("openai", WireForm::OpenAi, "https://api.openai.com/v1", "OPENAI_BASE_URL", "openai"),
+    vendor("openai-responses", WireForm::Responses, "https://api.openai.com/v1", "OPENAI_BASE_URL", "openai"),
+    vendor("gemini", WireForm::Gemini, "https://generativelanguage.googleapis.com", "GOOGLE_GEMINI_BASE_URL", "gemini"),
     local("ollama", "http://127.0.0.1:11434/v1", "OLLAMA_BASE_URL"),
     local("lmstudio", "http://127.0.0.1:1234/v1", "LMSTUDIO_BASE_URL"),
     local("llamacpp", "http://127.0.0.1:8080/v1", "LLAMACPP_BASE_URL"),
@@ -50,7 +40,7 @@ pub const KNOWN: [Known; 8] = [
 
 const fn vendor(
     name: &'static str,
-    form: Form,
+    form: WireForm,
     base: &'static str,
     variable: &'static str,
     key: &'static str,
@@ -59,7 +49,7 @@ const fn vendor(
 }
 
 const fn local(name: &'static str, base: &'static str, variable: &'static str) -> Known {
-    Known { name, form: Form::Chat, base, variable, key: name, place: Place::Local }
+    Known { name, form: WireForm::Compatible, base, variable, key: name, place: Place::Local }
 }
 
 /// The provider called `name`.

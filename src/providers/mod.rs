@@ -11,6 +11,7 @@ mod calls;
 pub mod catalog;
 pub mod classify;
 mod count;
+pub mod encode;
 mod error_body;
 #[cfg(fuzzing)]
 pub mod fuzzing;
@@ -24,7 +25,6 @@ pub mod openai_chat;
 pub mod openai_responses;
 mod outline;
 mod pause;
-pub mod preview;
 mod proxy;
 mod relay;
 pub mod resolver;

@@ -5,11 +5,12 @@
 mod reply;
 pub(super) mod request;
 
-use super::answer;
 use super::http::{self, Http, Post};
 use super::site::{Auth, Site};
+use super::{answer, encode};
+use crate::domain::WireForm;
 use crate::domain::event::CallError;
-use crate::ports::{CallRequest, Provider, ProviderStream};
+use crate::ports::{CallRequest, EncodedRequest, Provider, ProviderStream};
 use reqwest::Url;
 use std::sync::Arc;
 
@@ -39,14 +40,10 @@ impl OpenAiChat {
         Self { http, url, site: Arc::new(site) }
     }
 
-    fn post(self, request: &CallRequest) -> Result<Post, CallError> {
-        let limit = match self.url.host_str() {
-            Some(VENDOR_HOST) => LimitName::MaxCompletionTokens,
-            Some(_) | None => LimitName::MaxTokens,
-        };
+    fn post(self, request: &CallRequest, body: Vec<u8>) -> Result<Post, CallError> {
         let headers = self.site.request_headers(Auth::Bearer)?;
         let url = self.site.whole(&request.model).unwrap_or(self.url);
-        Ok(Post { url, headers, key: self.site.key.clone(), body: request::body(request, limit)? })
+        Ok(Post { url, headers, key: self.site.key.clone(), body })
     }
 }
 
@@ -59,10 +56,21 @@ impl Provider for OpenAiChat {
         http::place(&self.url)
     }
 
-    fn call(&self, request: CallRequest) -> ProviderStream {
+    fn form(&self) -> WireForm {
+        match self.url.host_str() {
+            Some(VENDOR_HOST) => WireForm::OpenAi,
+            Some(_) | None => WireForm::Compatible,
+        }
+    }
+
+    fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
+        encode::encoded(self.form(), request)
+    }
+
+    fn send(&self, EncodedRequest { request, body, .. }: EncodedRequest) -> ProviderStream {
         let provider = self.clone();
         let reader = reply::ChatReader::new(self.site.key.clone(), request.next_call());
-        answer::ask(Arc::clone(&self.http), move || provider.post(&request), reader)
+        answer::ask(Arc::clone(&self.http), move || provider.post(&request, body), reader)
     }
 }
 

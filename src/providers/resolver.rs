@@ -6,17 +6,16 @@ use super::catalog::Catalog;
 use super::gemini::Gemini;
 use super::http::{self, Http};
 use super::keys::{Keys, VARIABLES};
-use super::known::{self, Form, KNOWN, Known, Place};
+use super::known::{self, KNOWN, Known, Place};
 use super::openai_chat::OpenAiChat;
 use super::openai_responses::OpenAiResponses;
-use super::preview;
 use super::proxy::Proxies;
 use super::scripted::{self, LoadError, Scripted};
 use super::site::{Auth, Site};
 use super::text_calls::{TextCalls, in_words};
 use super::tiers::Preference;
 use super::yaml::{Part, ProviderFile, Sent, ToolForm};
-use crate::domain::{ModelRef, Space};
+use crate::domain::{ModelRef, Space, WireForm};
 use crate::items::space::embedded_texts;
 use crate::ports::{CallRequest, Provider};
 use reqwest::Url;
@@ -188,7 +187,7 @@ impl Providers {
     }
 
     /// Where `model` answers, and in which form.
-    fn place(&self, model: &ModelRef) -> Result<(Form, Site), ResolveError> {
+    fn place(&self, model: &ModelRef) -> Result<(WireForm, Site), ResolveError> {
         let part = self.own_file(&model.provider).map(|file| file.part(&model.model));
         Ok(match (known::known(&model.provider), part) {
             (Some(known), part) => {
@@ -246,17 +245,14 @@ impl Providers {
 
     /// The form in which `model` is asked. The script, which is sent nothing, is shown in the first.
     #[must_use]
-    pub fn form(&self, model: &ModelRef) -> preview::Form {
+    pub fn form(&self, model: &ModelRef) -> WireForm {
+        if let Ok(provider) = self.provider(model) {
+            return provider.form();
+        }
         let known = known::known(&model.provider);
         let part = self.own_file(&model.provider).map(|file| file.part(&model.model));
         let form = part.and_then(|part| part.form).or_else(|| known.map(|known| known.form));
-        match form {
-            Some(Form::Anthropic) | None => preview::Form::Anthropic,
-            Some(Form::Chat) if model.provider == "openai" => preview::Form::OpenAi,
-            Some(Form::Chat) => preview::Form::Compatible,
-            Some(Form::Responses) => preview::Form::Responses,
-            Some(Form::Gemini) => preview::Form::Gemini,
-        }
+        form.unwrap_or(WireForm::Anthropic)
     }
 
     /// The file that may say where `provider` answers: the nearest that is not a project's.
@@ -265,7 +261,7 @@ impl Providers {
     }
 
     /// A provider that only a file knows.
-    fn filed(&self, provider: &str, part: &Part) -> Result<(Form, Site), ResolveError> {
+    fn filed(&self, provider: &str, part: &Part) -> Result<(WireForm, Site), ResolveError> {
         let bad = |what: &str| ResolveError::BadFile { provider: provider.to_owned(), what: what.to_owned() };
         let form = part.form.ok_or_else(|| bad("names no `wire` (anthropic, chat, responses or gemini)"))?;
         let address = part.base.as_deref().ok_or_else(|| bad("has no `config.url`"))?;
@@ -280,7 +276,7 @@ impl Providers {
     }
 
     /// Lays what a file says over `site`. A variable for the address goes before the file.
-    fn settle(&self, site: &mut Site, part: &Part, provider: &str, form: Form) -> Result<(), ResolveError> {
+    fn settle(&self, site: &mut Site, part: &Part, provider: &str, form: WireForm) -> Result<(), ResolveError> {
         let bad = |what: String| ResolveError::BadFile { provider: provider.to_owned(), what };
         if let Some(address) = part.base.as_deref().filter(|_| !self.settings.bases.contains_key(provider)) {
             site.base = base(Some(address), "config.url", "https://example.com/v1")?;
@@ -364,12 +360,12 @@ impl Providers {
 }
 
 /// A provider of the given form at `site`.
-fn speak(form: Form, http: Arc<Http>, site: Site) -> Arc<dyn Provider> {
+fn speak(form: WireForm, http: Arc<Http>, site: Site) -> Arc<dyn Provider> {
     match form {
-        Form::Anthropic => Arc::new(Anthropic::new(http, site)),
-        Form::Chat => Arc::new(OpenAiChat::new(http, site)),
-        Form::Responses => Arc::new(OpenAiResponses::new(http, site)),
-        Form::Gemini => Arc::new(Gemini::new(http, site)),
+        WireForm::Anthropic => Arc::new(Anthropic::new(http, site)),
+        WireForm::OpenAi | WireForm::Compatible => Arc::new(OpenAiChat::new(http, site)),
+        WireForm::Responses => Arc::new(OpenAiResponses::new(http, site)),
+        WireForm::Gemini => Arc::new(Gemini::new(http, site)),
     }
 }
 

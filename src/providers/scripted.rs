@@ -9,7 +9,10 @@ mod parse;
 mod play;
 pub mod scenario;
 
-use crate::ports::{CallRequest, Provider, ProviderStream};
+use super::encode;
+use crate::domain::WireForm;
+use crate::domain::event::CallError;
+use crate::ports::{CallRequest, EncodedRequest, Provider, ProviderStream};
 use scenario::{Problem, Scenario};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -92,8 +95,17 @@ impl Provider for Scripted {
         "none".to_owned()
     }
 
-    fn call(&self, request: CallRequest) -> ProviderStream {
-        play::play(&self.scenario, &request)
+    /// It is sent nowhere; people see this one.
+    fn form(&self) -> WireForm {
+        WireForm::Anthropic
+    }
+
+    fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
+        encode::encoded(self.form(), request)
+    }
+
+    fn send(&self, request: EncodedRequest) -> ProviderStream {
+        play::play(&self.scenario, &request.request)
     }
 }
 
@@ -101,7 +113,7 @@ impl Provider for Scripted {
 mod tests {
     use super::*;
     use crate::domain::Message;
-    use crate::domain::event::{CallError, ErrorCategory, StopReason};
+    use crate::domain::event::{ErrorCategory, StopReason};
     use crate::ports::ProviderEvent;
     use futures_util::StreamExt;
 

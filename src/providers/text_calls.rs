@@ -6,8 +6,8 @@
 mod parser;
 
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{Block, Message, ToolCall, ToolSpec};
-use crate::ports::{CallRequest, Counting, Provider, ProviderEvent, ProviderStream};
+use crate::domain::{Block, Message, ToolCall, ToolSpec, WireForm};
+use crate::ports::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 use futures_util::stream::{self, StreamExt};
 use parser::Parser;
 use std::collections::VecDeque;
@@ -45,19 +45,29 @@ impl Provider for TextCalls {
         self.inner.count(in_words(request))
     }
 
-    fn call(&self, request: CallRequest) -> ProviderStream {
-        let (specs, earlier) = (request.tools.clone(), request.next_call());
+    fn form(&self) -> WireForm {
+        self.inner.form()
+    }
+
+    fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
+        let original = Arc::new(request.clone());
+        Ok(EncodedRequest { request: original, ..self.inner.encode(in_words(request))? })
+    }
+
+    fn send(&self, request: EncodedRequest) -> ProviderStream {
+        let (specs, earlier) = (request.request.tools.clone(), request.request.next_call());
+        let inner = self.inner.send(request);
         if specs.is_empty() && earlier == 0 {
-            return self.inner.call(request);
+            return inner;
         }
-        let inner = self.inner.call(in_words(request));
         let reading = Reading { inner, parser: Parser::new(specs, earlier), ready: VecDeque::new() };
         Box::pin(stream::unfold(reading, Reading::step))
     }
 }
 
 /// `request` without any tool of the wire form: as it is where it has none.
-pub(super) fn in_words(request: CallRequest) -> CallRequest {
+#[must_use]
+pub fn in_words(request: CallRequest) -> CallRequest {
     if request.tools.is_empty() && request.calls() == 0 {
         return request;
     }

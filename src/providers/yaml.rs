@@ -5,9 +5,8 @@
 //! is absent the address tells. A project's file speaks of tiers, prices and windows only: what it says of addresses,
 //! keys and headers is left out as it is read.
 
-use super::known::Form;
 use super::outline::Outline;
-use crate::domain::{Problem, Severity, Space};
+use crate::domain::{Problem, Severity, Space, WireForm};
 use serde_yaml::{Mapping, Value};
 use std::path::Path;
 
@@ -54,11 +53,11 @@ pub enum Sent {
 /// What can differ by model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Part {
-    pub form: Option<Form>,
+    pub form: Option<WireForm>,
     /// The address without what the wire form puts behind it.
     pub base: Option<String>,
     /// The address as it is written, where it names the path of a wire form, and that form.
-    pub whole: Option<(Form, String)>,
+    pub whole: Option<(WireForm, String)>,
     /// How the key travels; `None`: as the wire form has it.
     pub sent: Option<Sent>,
     /// The variable that the `auth` entry names.
@@ -305,20 +304,24 @@ impl Reader<'_> {
     }
 }
 
-fn form_named(word: &str) -> Option<Form> {
+fn form_named(word: &str) -> Option<WireForm> {
     Some(match word {
-        "anthropic" => Form::Anthropic,
-        "chat" => Form::Chat,
-        "responses" => Form::Responses,
-        "gemini" => Form::Gemini,
+        "anthropic" => WireForm::Anthropic,
+        "chat" => WireForm::Compatible,
+        "responses" => WireForm::Responses,
+        "gemini" => WireForm::Gemini,
         _ => return None,
     })
 }
 
 /// An address as files write it, with the path of the form, and the form that the path tells.
-fn base_of(url: &str) -> (String, Option<Form>) {
+fn base_of(url: &str) -> (String, Option<WireForm>) {
     let path = url.split('?').next().unwrap_or(url);
-    let endings = [("/messages", Form::Anthropic), ("/chat/completions", Form::Chat), ("/responses", Form::Responses)];
+    let endings = [
+        ("/messages", WireForm::Anthropic),
+        ("/chat/completions", WireForm::Compatible),
+        ("/responses", WireForm::Responses),
+    ];
     for (ending, form) in endings {
         if let Some(base) = path.strip_suffix(ending) {
             return (base.to_owned(), Some(form));
@@ -326,7 +329,7 @@ fn base_of(url: &str) -> (String, Option<Form>) {
     }
     match path.split_once("/models/") {
         Some((base, call)) if call.to_ascii_lowercase().contains("generatecontent") => {
-            (base.to_owned(), Some(Form::Gemini))
+            (base.to_owned(), Some(WireForm::Gemini))
         }
         _ => (path.to_owned(), None),
     }

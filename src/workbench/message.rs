@@ -5,7 +5,7 @@ use super::counter::{Basis, Coming};
 use super::pointer::Button;
 use super::sheet::{Page, View};
 use crate::commands::{Key, Keymap};
-use crate::domain::{Assembly, Held, Input, ModelRef, Problem, Record, Status, ThreadId, Values, Waiting};
+use crate::domain::{Assembly, Held, Input, ModelRef, Problem, Record, SentBody, Status, ThreadId, Values, Waiting};
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -250,6 +250,8 @@ pub struct Whole {
     pub thread_id: ThreadId,
     pub model: ModelRef,
     pub max_output_tokens: u64,
+    /// What went over the wire, where it was sent.
+    pub sent: Option<SentBody>,
     /// With a layer for each tool.
     pub assembly: Assembly,
 }

@@ -7,7 +7,7 @@ use super::model::Model;
 use super::overlay::{Overlay, Picker};
 use super::reading::Search;
 use crate::commands::{CommandId, Context};
-use crate::domain::ThreadId;
+use crate::domain::{ThreadId, WireForm};
 use std::ops::Range;
 use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
@@ -19,7 +19,7 @@ pub enum View {
     /// All of its text, with a rule where each layer begins.
     Text,
     /// The body as it goes over the wire; without a form, in the one in which its model is asked.
-    Wire(Option<Wire>),
+    Wire(Option<WireForm>),
     /// How it differs from this one.
     Difference(Compared),
 }
@@ -33,32 +33,6 @@ pub enum Compared {
         thread_id: ThreadId,
         number: u32,
     },
-}
-
-/// A wire form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
-    Anthropic,
-    OpenAi,
-    Compatible,
-    Responses,
-    Gemini,
-}
-
-impl Wire {
-    pub const ALL: [Self; 5] = [Self::Anthropic, Self::OpenAi, Self::Compatible, Self::Responses, Self::Gemini];
-
-    /// What people call it.
-    #[must_use]
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Anthropic => "Anthropic Messages",
-            Self::OpenAi => "OpenAI Chat Completions",
-            Self::Compatible => "compatible Chat Completions",
-            Self::Responses => "OpenAI Responses",
-            Self::Gemini => "Gemini",
-        }
-    }
 }
 
 /// A page.
@@ -452,8 +426,8 @@ impl Model {
         let Some(request) = &self.shelf.request else { return Vec::new() };
         let next = match self.sheet().map(|sheet| &sheet.page.view) {
             Some(View::Wire(Some(form))) => {
-                let place = Wire::ALL.iter().position(|other| other == form).unwrap_or(0);
-                let next = Wire::ALL[(place + 1) % Wire::ALL.len()];
+                let place = WireForm::ALL.iter().position(|other| other == form).unwrap_or(0);
+                let next = WireForm::ALL[(place + 1) % WireForm::ALL.len()];
                 let round = self.shelf.wire == Some(next);
                 if round { View::Text } else { View::Wire(Some(next)) }
             }

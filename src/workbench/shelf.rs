@@ -4,8 +4,7 @@ use super::counter::{Basis, Coming};
 use super::message::{DirectiveChoice, Effect, ItemRow, Level, RequestShown, Source, Whole};
 use super::model::Model;
 use super::overlay::{Choice, Entry, Overlay, PickerKind};
-use super::sheet::Wire;
-use crate::domain::Severity;
+use crate::domain::{Severity, WireForm};
 use std::sync::Arc;
 
 /// The lists, each as it was when somebody last asked.
@@ -23,7 +22,7 @@ pub struct Shelf {
     /// The request that others are compared with.
     pub marked: Option<Arc<Whole>>,
     /// The wire form in which the model of that request is asked, once it was shown.
-    pub(super) wire: Option<Wire>,
+    pub(super) wire: Option<WireForm>,
     /// The newest reckoning of a coming request, and the request one was asked for.
     pub(super) basis: Option<Basis>,
     pub(super) coming: Option<Coming>,

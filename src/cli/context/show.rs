@@ -12,10 +12,11 @@ use crate::context::gauge::Gauge;
 use crate::context::tree;
 use crate::context::words::{conversation, kind, origin, part_of};
 use crate::domain::capability::flattened;
-use crate::domain::{Decision, Grant, Layer, LayerKind, Message, ModelRef, Money, Tokens, ToolSpec, Usage};
+use crate::domain::{
+    Decision, Grant, Layer, LayerKind, Message, ModelRef, Money, SentBody, Tokens, ToolSpec, Usage, WireForm,
+};
 use crate::engine::driver::Outside;
 use crate::ports::CallRequest;
-use crate::providers::preview::{self, Form};
 use crate::tools;
 use clap::{Args, ValueEnum};
 use serde::Serialize;
@@ -47,13 +48,15 @@ pub(super) struct ShowArguments {
     /// The whole text, layer by layer
     #[arg(long, group = "form")]
     text: bool,
-    /// The body as it goes over the wire
-    #[arg(long, value_name = "FORM", group = "form")]
+    /// The body as it goes over the wire; without a form, in the one in which its model is asked
+    #[arg(long, value_name = "FORM", group = "form", num_args = 0..=1, default_missing_value = "own")]
     wire: Option<Wire>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Wire {
+    /// The one in which it was sent, or its model is asked
+    Own,
     Anthropic,
     /// Chat Completions of the vendor
     Openai,
@@ -64,15 +67,16 @@ enum Wire {
     Gemini,
 }
 
-impl From<Wire> for Form {
-    fn from(wire: Wire) -> Self {
-        match wire {
-            Wire::Anthropic => Self::Anthropic,
-            Wire::Openai => Self::OpenAi,
-            Wire::Compatible => Self::Compatible,
-            Wire::Responses => Self::Responses,
-            Wire::Gemini => Self::Gemini,
-        }
+impl Wire {
+    fn form(self) -> Option<WireForm> {
+        Some(match self {
+            Self::Own => return None,
+            Self::Anthropic => WireForm::Anthropic,
+            Self::Openai => WireForm::OpenAi,
+            Self::Compatible => WireForm::Compatible,
+            Self::Responses => WireForm::Responses,
+            Self::Gemini => WireForm::Gemini,
+        })
     }
 }
 
@@ -123,7 +127,8 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         let capabilities = folded.permissions.grants.as_slice();
         let capability_tree = tree(capabilities, side.layers.iter(), tools::capabilities);
         let mut shown = ContextShown { request: Some(name), capabilities, capability_tree, ..shown };
-        return print(&setup, arguments, &mut shown, &side, stored.record.max_output_tokens);
+        let most = stored.record.max_output_tokens;
+        return print(&setup, arguments, &mut shown, &side, (most, stored.record.sent.as_ref()));
     }
     let directive = setup.directive().to_owned();
     let planned = planned(&setup, &directive, &arguments.draft, Commands::Asked)?;
@@ -137,7 +142,7 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         problems: planned.problems.iter().cloned().map(Told::from).collect(),
         ..shown(&setup, &side, &planned.model)
     };
-    print(&setup, arguments, &mut shown, &side, setup.models.max_output(&planned.model))?;
+    print(&setup, arguments, &mut shown, &side, (setup.models.max_output(&planned.model), None))?;
     for problem in &planned.problems {
         let _closed = writeln!(err(), "{}: {problem}", problem.severity.word());
     }
@@ -188,7 +193,7 @@ fn print(
     arguments: &ShowArguments,
     shown: &mut ContextShown<'_>,
     side: &Side,
-    most: u64,
+    (most, sent): (u64, Option<&SentBody>),
 ) -> Result<ExitCode, Failure> {
     if arguments.count {
         let call = requests::call(setup, side, shown.model, most)?;
@@ -198,8 +203,13 @@ fn print(
     let mut output = io::BufWriter::new(out());
     if let Some(wire) = arguments.wire {
         let call = requests::call(setup, side, shown.model, most)?;
-        let body = preview::body(wire.into(), &call).map_err(|error| Failure::new(error.message))?;
-        written(output.write_all(&body).and_then(|()| output.write_all(b"\n")).and_then(|()| output.flush()))?;
+        let body = requests::wire_body(setup, &call, shown.model, sent, wire.form()).map_err(Failure::new)?;
+        if body.is_sent == Some(false) {
+            let note = "this is not what was sent: this version of levain writes the request otherwise";
+            // Without a standard error there is nobody to tell.
+            let _closed = writeln!(err(), "warning: {note}");
+        }
+        written(output.write_all(&body.bytes).and_then(|()| output.write_all(b"\n")).and_then(|()| output.flush()))?;
     } else if arguments.json {
         written(json_line(&mut output, &*shown).and_then(|()| output.flush()))?;
     } else {

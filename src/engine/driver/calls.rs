@@ -5,11 +5,12 @@ use super::run::{Driver, Ready};
 use crate::domain::event::{CallError, Delta};
 use crate::domain::{Assembly, Bounds, ContentHash, MessageRef, ModelRef, RequestRecord, ToolRef};
 use crate::engine::answer::Answer;
-use crate::ports::ProviderStream;
+use crate::ports::{CallRequest, EncodedRequest, Provider, ProviderStream};
 use futures_util::StreamExt;
 use futures_util::future::poll_fn;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 use tokio::time::Sleep;
@@ -157,6 +158,23 @@ impl Call {
 }
 
 impl<A: Audience> Driver<A> {
+    /// Writes the request as `provider` sends it, off the loop: a long conversation takes a while.
+    pub(super) async fn encode(&mut self, provider: &Arc<dyn Provider>, ready: &mut Ready) -> Result<(), CallError> {
+        let call = CallRequest {
+            model: ready.model.model.clone(),
+            tools: ready.tools.clone(),
+            images: Arc::new(self.images(&ready.assembly).await),
+            system: ready.assembly.system.clone(),
+            messages: ready.assembly.messages.iter().map(|entry| Arc::clone(&entry.message)).collect(),
+            max_output_tokens: ready.max_output_tokens,
+            attempt: ready.attempt,
+        };
+        let provider = Arc::clone(provider);
+        let encoded = tokio::task::spawn_blocking(move || provider.encode(call)).await;
+        ready.encoded = Some(encoded.map_err(|failed| CallError::unwritten(&failed.to_string()))??);
+        Ok(())
+    }
+
     /// Writes the record of a request that is about to be sent; false where that failed. `recorded` is its assembly, with the layers of the
     /// tools that `tools` names.
     pub(super) fn keep_request(
@@ -176,6 +194,7 @@ impl<A: Audience> Driver<A> {
             created_at: self.settings.clock.now(),
             endpoint,
             max_output_tokens: ready.max_output_tokens,
+            sent: ready.encoded.as_ref().map(EncodedRequest::sent),
             model: ready.model.clone(),
             system: ContentHash::of(recorded.system.as_bytes()),
             messages: recorded

@@ -120,7 +120,9 @@ impl<A: Audience> Driver<A> {
             1
         };
         let (tools, purpose) = (Vec::new(), Purpose::Summary);
-        let ready = Ready { assembly, tools, model: model.clone(), attempt, max_output_tokens, purpose };
+        let encoded = None;
+        let mut ready = Ready { assembly, tools, model: model.clone(), attempt, max_output_tokens, purpose, encoded };
+        self.encode(&provider, &mut ready).await.map_err(|error| error.message)?;
         let kept = self.keep_request(request, &ready, provider.endpoint(), &ready.assembly, Vec::new());
         self.ready = Some(ready);
         let turn = self.thread.turn();

@@ -17,7 +17,7 @@ use crate::domain::{
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase, Thread, apply};
-use crate::ports::{Approvals, CallRequest, Clock, Provider, ThreadStore, ToolRunner};
+use crate::ports::{Approvals, Clock, EncodedRequest, Provider, ThreadStore, ToolRunner};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
@@ -60,6 +60,8 @@ pub(super) struct Ready {
     pub(super) attempt: u32,
     pub(super) max_output_tokens: u64,
     pub(super) purpose: Purpose,
+    /// What goes over the wire; made before it is recorded.
+    pub(super) encoded: Option<EncodedRequest>,
 }
 
 /// What a driver is made of.
@@ -349,7 +351,7 @@ impl<A: Audience> Driver<A> {
                 Effect::Prepare { request, attempt } => self.begin(request, attempt).await,
                 Effect::AskHooks { event, fields } => self.ask_hooks(event, fields).await,
                 Effect::MakeRoom { request } => self.make_room(request).await,
-                Effect::Send { request } => self.send(request).await,
+                Effect::Send { request } => self.send(request),
                 Effect::StopCall => self.stop_call(),
                 Effect::Wait { attempt, delay_ms } => {
                     self.retry = Some((attempt, Instant::now() + Duration::from_millis(delay_ms)));
@@ -437,7 +439,12 @@ impl<A: Audience> Driver<A> {
         }
         let max_output_tokens = self.settings.outside.max_output(&model);
         let purpose = Purpose::Answer;
-        let ready = Ready { assembly, tools: specs, model: model.clone(), attempt, max_output_tokens, purpose };
+        let encoded = None;
+        let mut ready =
+            Ready { assembly, tools: specs, model: model.clone(), attempt, max_output_tokens, purpose, encoded };
+        if let Err(error) = self.encode(&provider, &mut ready).await {
+            return self.not_made(request, attempt, error);
+        }
         if !self.keep_request(request, &ready, provider.endpoint(), &recorded, tools) {
             self.todo.push_front(Effect::Prepare { request, attempt });
             return;
@@ -459,22 +466,14 @@ impl<A: Audience> Driver<A> {
         }
     }
 
-    async fn send(&mut self, request: u32) {
-        let Some(ready) = self.ready.take() else { return };
+    fn send(&mut self, request: u32) {
+        let Some(mut ready) = self.ready.take() else { return };
         if !matches!(self.thread.phase, Phase::Calling { .. } | Phase::MakingRoom { .. }) {
             return;
         }
         let Ok(provider) = self.settings.outside.provider(&ready.model) else { return };
-        let call = CallRequest {
-            model: ready.model.model.clone(),
-            tools: ready.tools.clone(),
-            images: Arc::new(self.images(&ready.assembly).await),
-            system: ready.assembly.system.clone(),
-            messages: ready.assembly.messages.iter().map(|entry| Arc::clone(&entry.message)).collect(),
-            max_output_tokens: ready.max_output_tokens,
-            attempt: ready.attempt,
-        };
-        let stream = provider.call(call);
+        let Some(encoded) = ready.encoded.take() else { return };
+        let stream = provider.send(encoded);
         self.call = Some(Call::new(request, &ready, stream, self.settings.outside.bounds()));
     }
 

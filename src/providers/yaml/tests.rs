@@ -34,14 +34,14 @@ fn a_file_with_profiles_and_mistakes() {
     let file = file.unwrap();
     assert_eq!((file.tier("fast"), file.tier("max")), (Some("small-1"), None));
     let part = file.part("small-1");
-    assert_eq!((part.form, part.base.as_deref()), (Some(Form::Chat), Some("https://gateway.example/v1")));
+    assert_eq!((part.form, part.base.as_deref()), (Some(WireForm::Compatible), Some("https://gateway.example/v1")));
     assert_eq!((&part.sent, part.key_variable.as_deref()), (&Some(Sent::Bearer), Some("GATEWAY_KEY")));
     assert_eq!((part.tools, part.window, part.timeout), (ToolForm::Text, Some(100_000), Some(120)));
     assert_eq!(part.headers, [("x-team".to_owned(), "bread".to_owned())]);
     let price = Price { model: "small-1".into(), input: 1.0, output: 5.5, max_output: Some(4_096) };
     assert_eq!(part.prices, [price]);
     let gemini = file.part("gemini-2-pro");
-    assert_eq!((gemini.form, gemini.base.as_deref()), (Some(Form::Gemini), Some("https://gateway.example/v1beta")));
+    assert_eq!((gemini.form, gemini.base.as_deref()), (Some(WireForm::Gemini), Some("https://gateway.example/v1beta")));
     assert_eq!((&gemini.sent, gemini.tools), (&Some(Sent::Header("x-goog-api-key".into())), ToolForm::Native));
     let found: Vec<String> = found.iter().map(ToString::to_string).collect();
     assert_eq!(

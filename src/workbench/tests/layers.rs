@@ -1,10 +1,10 @@
 //! The context screen: asking for requests, going through them and their layers.
 
 use super::*;
-use crate::domain::Assembly;
 use crate::domain::Held;
+use crate::domain::{Assembly, WireForm};
 use crate::workbench::overlay::{Overlay, PickerKind};
-use crate::workbench::sheet::{Compared, Page, SheetLine, Sort, View, Wire};
+use crate::workbench::sheet::{Compared, Page, SheetLine, Sort, View};
 use crate::workbench::{LayerRow, RequestShown, Source, Whole};
 use std::sync::Arc;
 
@@ -227,6 +227,7 @@ fn whole(name: &str) -> Arc<Whole> {
         thread_id: id(),
         model: ModelRef::new("a", "one"),
         max_output_tokens: 1,
+        sent: None,
         assembly: Assembly { system: String::new(), messages: Vec::new(), layers: Vec::new(), texts: Vec::new() },
     })
 }
@@ -295,14 +296,14 @@ fn the_wire_forms_are_gone_round_from_the_models_own() {
     let mut session = connected();
     session.looks(4);
     let mut forms = vec![None];
-    for own in [Wire::Compatible, Wire::Responses, Wire::Gemini, Wire::Anthropic, Wire::OpenAi] {
+    for own in [WireForm::Compatible, WireForm::Responses, WireForm::Gemini, WireForm::Anthropic, WireForm::OpenAi] {
         session.keys("w");
         assert_eq!(
             session.effects(),
             [Effect::ViewRequest { whole: whole("chat-1#4"), view: View::Wire(forms.pop().unwrap()) }]
         );
         session.page(View::Wire(Some(own)), 3);
-        forms.push(Wire::ALL.iter().position(|one| *one == own).map(|place| Wire::ALL[(place + 1) % 5]));
+        forms.push(WireForm::ALL.iter().position(|one| *one == own).map(|place| WireForm::ALL[(place + 1) % 5]));
     }
     session.keys("w");
     assert_eq!(session.effects(), [Effect::ViewRequest { whole: whole("chat-1#4"), view: View::Text }]);

@@ -1,0 +1,35 @@
+//! How requests and answers are written on the way to a provider and back.
+
+use serde::{Deserialize, Serialize};
+
+/// A wire form. Which one a request has is decided once, by the provider that encodes it; records and screens name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WireForm {
+    /// Anthropic Messages.
+    Anthropic,
+    /// `OpenAI` Chat Completions, as the vendor takes them.
+    #[serde(rename = "openai")]
+    OpenAi,
+    /// The same, as compatible servers take them: the limit of an answer has its older name.
+    Compatible,
+    /// `OpenAI` Responses.
+    Responses,
+    Gemini,
+}
+
+impl WireForm {
+    pub const ALL: [Self; 5] = [Self::Anthropic, Self::OpenAi, Self::Compatible, Self::Responses, Self::Gemini];
+
+    /// What people call it.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Anthropic => "Anthropic Messages",
+            Self::OpenAi => "OpenAI Chat Completions",
+            Self::Compatible => "compatible Chat Completions",
+            Self::Responses => "OpenAI Responses",
+            Self::Gemini => "Gemini",
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! What is previewed, shown, recorded and received is the same, byte for byte, in every wire form: random threads against a
+//! server that keeps what it is sent. two hundred of them, and ten times as many with `LEVAIN_LONG_TESTS=1`.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::{Response, Uri};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use levain::domain::ContentHash;
+use serde_json::{Value, json};
+use std::fs;
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use terminal::Home;
+
+/// Keeps every body; asks for a tool once in each run, then answers.
+struct Recorder {
+    address: SocketAddr,
+    bodies: Arc<Mutex<Vec<Vec<u8>>>>,
+    stop: Option<tokio::sync::oneshot::Sender<()>>,
+    thread: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Recorder {
+    fn start() -> Self {
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let (ready, address) = std::sync::mpsc::channel();
+        let bodies = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&bodies);
+        let thread = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+                ready.send(listener.local_addr().unwrap()).unwrap();
+                let router = Router::new().fallback(answer).layer(DefaultBodyLimit::disable()).with_state(shared);
+                tokio::select! {
+                    served = axum::serve(listener, router) => served.unwrap(),
+                    _ = stopped => {}
+                }
+            });
+        });
+        Self { address: address.recv().unwrap(), bodies, stop: Some(stop), thread: Some(thread) }
+    }
+
+    fn taken(&self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut *self.bodies.lock().unwrap())
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _joined = thread.join();
+        }
+    }
+}
+
+async fn answer(State(bodies): State<Arc<Mutex<Vec<Vec<u8>>>>>, uri: Uri, body: Bytes) -> Response<String> {
+    let text = String::from_utf8(body.to_vec()).unwrap();
+    let _json: Value = serde_json::from_str(&text).unwrap();
+    let asks = text.contains("please read") && !text.contains("NUMBERED-LINE");
+    bodies.lock().unwrap().push(body.to_vec());
+    let path = uri.path();
+    let events = if path.ends_with("/messages") {
+        messages(asks)
+    } else if path.ends_with("/chat/completions") {
+        chat(asks)
+    } else if path.ends_with("/responses") {
+        responses(asks)
+    } else {
+        gemini(asks)
+    };
+    Response::builder().header("content-type", "text/event-stream").body(events).unwrap()
+}
+
+/// One pixel.
+const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNgZGIGAAAOAAfXb+R4AAAAAElFTkSuQmCC";
+
+const TOOL: &str = "rye_file_system_read";
+const ARGUMENTS: &str = "{\"path\":\"notes.txt\"}";
+
+fn sse(events: &[Value]) -> String {
+    let line = |event: &Value| match event["type"].as_str() {
+        Some(name) => format!("event: {name}\ndata: {event}\n\n"),
+        None => format!("data: {event}\n\n"),
+    };
+    events.iter().map(line).collect()
+}
+
+fn messages(asks: bool) -> String {
+    let block = if asks {
+        [
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": "toolu_1", "name": TOOL, "input": {}}}),
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": ARGUMENTS}}),
+        ]
+    } else {
+        [
+            json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Done “so” — ✓"}}),
+        ]
+    };
+    let reason = if asks { "tool_use" } else { "end_turn" };
+    let [start, delta] = block;
+    sse(&[
+        json!({"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant", "content": [], "model": "x", "usage": {"input_tokens": 1, "output_tokens": 1}}}),
+        start,
+        delta,
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": 2}}),
+        json!({"type": "message_stop"}),
+    ])
+}
+
+fn chat(asks: bool) -> String {
+    let (delta, reason) = if asks {
+        let function = json!({"name": TOOL, "arguments": ARGUMENTS});
+        (json!({"tool_calls": [{"index": 0, "id": "call_1", "type": "function", "function": function}]}), "tool_calls")
+    } else {
+        (json!({"content": "Done “so” — ✓"}), "stop")
+    };
+    let events = sse(&[
+        json!({"choices": [{"index": 0, "delta": delta}]}),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}),
+    ]);
+    format!("{events}data: [DONE]\n\n")
+}
+
+fn responses(asks: bool) -> String {
+    let item = if asks {
+        json!({"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": TOOL, "arguments": ARGUMENTS})
+    } else {
+        json!({"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "Done “so” — ✓"}]})
+    };
+    let mut events = vec![json!({"type": "response.output_item.added", "output_index": 0, "item": item})];
+    if !asks {
+        events.push(json!({"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "Done “so” — ✓"}));
+    }
+    events.push(json!({"type": "response.output_item.done", "output_index": 0, "item": item}));
+    let usage = json!({"input_tokens": 1, "output_tokens": 1});
+    events.push(json!({"type": "response.completed", "response": {"id": "r", "status": "completed", "usage": usage}}));
+    sse(&events)
+}
+
+fn gemini(asks: bool) -> String {
+    let part = if asks {
+        json!({"functionCall": {"name": TOOL, "args": {"path": "notes.txt"}}})
+    } else {
+        json!({"text": "Done “so” — ✓"})
+    };
+    sse(&[json!({"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP"}]})])
+}
+
+/// Numbers that look random and are the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % below
+    }
+
+    /// Some words with everything that a writer of JSON has to look at.
+    fn words(&mut self, most: usize) -> String {
+        const WORDS: [&str; 12] = [
+            "plain",
+            "\"quoted\"",
+            "back\\slash",
+            "tab\there",
+            "line\nend",
+            "é",
+            "日本語",
+            "🦀",
+            "</a>",
+            "{input:x}",
+            "\u{7f}",
+            "\u{2028}",
+        ];
+        (0..=self.next(most)).map(|_| WORDS[self.next(WORDS.len())]).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A provider name, a model, and what leads its requests to the server.
+struct Form {
+    name: &'static str,
+    model: &'static str,
+    variables: fn(&str) -> Vec<(&'static str, String)>,
+}
+
+const FORMS: [Form; 5] = [
+    Form {
+        name: "anthropic",
+        model: "anthropic/test-model",
+        variables: |base| vec![("ANTHROPIC_BASE_URL", base.to_owned()), ("ANTHROPIC_API_KEY", "k".to_owned())],
+    },
+    Form {
+        // The vendor's own address, which a proxy stands before.
+        name: "openai",
+        model: "openai/test-model",
+        variables: |base| {
+            vec![
+                ("OPENAI_BASE_URL", "http://api.openai.com/v1".to_owned()),
+                ("OPENAI_API_KEY", "k".to_owned()),
+                ("HTTP_PROXY", base.to_owned()),
+                ("http_proxy", base.to_owned()),
+            ]
+        },
+    },
+    Form {
+        name: "compatible",
+        model: "openai/test-model",
+        variables: |base| vec![("OPENAI_BASE_URL", format!("{base}/v1")), ("OPENAI_API_KEY", "k".to_owned())],
+    },
+    Form {
+        name: "responses",
+        model: "openai-responses/test-model",
+        variables: |base| vec![("OPENAI_BASE_URL", format!("{base}/v1")), ("OPENAI_API_KEY", "k".to_owned())],
+    },
+    Form {
+        name: "gemini",
+        model: "gemini/test-model",
+        variables: |base| vec![("GOOGLE_GEMINI_BASE_URL", base.to_owned()), ("GEMINI_API_KEY", "k".to_owned())],
+    },
+];
+
+fn printed(mut command: Command, variables: &[(&str, String)]) -> Vec<u8> {
+    let output = command.envs(variables.iter().cloned()).stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{command:?}: {output:?}");
+    output.stdout
+}
+
+/// The body, which ends with a line end of its own when printed.
+fn body(home: &Home, arguments: &[&str], variables: &[(&str, String)]) -> Vec<u8> {
+    let mut bytes = printed(home.levain(arguments), variables);
+    assert_eq!(bytes.pop(), Some(b'\n'));
+    bytes
+}
+
+fn threads_of(form: &Form, count: usize) {
+    let (home, server) = (Home::new(), Recorder::start());
+    let variables = (form.variables)(&format!("http://{}", server.address));
+    let directives = home.project().join(".ai/directives");
+    fs::create_dir_all(&directives).unwrap();
+    let lines: Vec<String> = (0..400).map(|number| format!("NUMBERED-LINE {number} é\t\"x\"")).collect();
+    fs::write(home.project().join("notes.txt"), lines.join("\n")).unwrap();
+    let png = home.path().join("dot.png");
+    fs::write(&png, STANDARD.decode(PNG).unwrap()).unwrap();
+    let png = png.to_str().unwrap().to_owned();
+    let mut numbers = Numbers(form.name.len() as u64);
+    for number in 0..count {
+        let grants = if numbers.next(3) == 0 {
+            ""
+        } else {
+            "<permissions><execute><tool>rye/file-system/*</tool></execute></permissions>"
+        };
+        let context =
+            if numbers.next(2) == 0 { "<context><system>levain/core/Behavior</system></context>" } else { "" };
+        let text = format!(
+            "```xml\n<directive name=\"x\" version=\"1.0.0\"><metadata><description>d</description>{grants}{context}</metadata></directive>\n```\n{}\n",
+            numbers.words(40)
+        );
+        fs::write(directives.join("x.md"), text).unwrap();
+        assert!(home.levain(&["trust"]).stdin(Stdio::null()).output().unwrap().status.success());
+        let asks = if numbers.next(2) == 0 && !grants.is_empty() { " please read" } else { "" };
+        let prompt = format!("{}{asks}", numbers.words(30));
+        let with_image = numbers.next(3) == 0;
+        let mut run = vec!["run", "--json", "--model", form.model, "--directive", "x"];
+        if with_image {
+            run.extend(["--image", &png]);
+        }
+        run.extend(["--", &prompt]);
+        let preview = (!with_image).then(|| {
+            body(&home, &["context", "show", "x", "--model", form.model, "--prompt", &prompt, "--wire"], &variables)
+        });
+        let result: Value = serde_json::from_slice(&printed(home.levain(&run), &variables)).unwrap();
+        let id = result["thread_id"].as_str().unwrap();
+        let received = server.taken();
+        assert_eq!(received.len(), if asks.is_empty() { 1 } else { 2 }, "{result}");
+        if let Some(preview) = preview {
+            assert!(
+                preview == received[0],
+                "{number}: the preview is\n{}\nreceived was\n{}",
+                String::from_utf8_lossy(&preview),
+                String::from_utf8_lossy(&received[0])
+            );
+        }
+        for (number, received) in (1..).zip(&received) {
+            let file = home.project().join(format!(".ai/agent/threads/{id}/requests/{number}.json"));
+            let record: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+            assert_eq!(record["sent"]["form"], form.name);
+            assert_eq!(record["sent"]["hash"], ContentHash::of(received).as_str());
+            assert_eq!(record["sent"]["length"], received.len());
+            let shown = body(
+                &home,
+                &["context", "show", "--thread", id, "--request", &number.to_string(), "--wire"],
+                &variables,
+            );
+            assert!(shown == *received, "{}\n{}", String::from_utf8_lossy(&shown), String::from_utf8_lossy(received));
+            // Without a key and an address it is the same: the record says how it was sent.
+            let shown =
+                body(&home, &["context", "show", "--thread", id, "--request", &number.to_string(), "--wire"], &[]);
+            assert!(shown == *received, "without the provider");
+        }
+    }
+    home.wait_until_quiet();
+}
+
+fn count() -> usize {
+    if std::env::var_os("LEVAIN_LONG_TESTS").is_some() { 400 } else { 40 }
+}
+
+#[test]
+fn what_is_shown_is_what_anthropic_receives() {
+    threads_of(&FORMS[0], count());
+}
+
+#[test]
+fn what_is_shown_is_what_openai_receives() {
+    threads_of(&FORMS[1], count());
+}
+
+#[test]
+fn what_is_shown_is_what_a_compatible_server_receives() {
+    threads_of(&FORMS[2], count());
+}
+
+#[test]
+fn what_is_shown_is_what_responses_receives() {
+    threads_of(&FORMS[3], count());
+}
+
+#[test]
+fn what_is_shown_is_what_gemini_receives() {
+    threads_of(&FORMS[4], count());
+}
