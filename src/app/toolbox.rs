@@ -95,19 +95,19 @@ fn files(items: &Items, permissions: &Permissions, mut trusted: impl FnMut() -> 
             continue;
         }
         let space = items.space(item);
-        let absent = match read(items, item) {
+        let (absent, told) = match read(items, item) {
             Ok(None) => continue,
-            Err(message) => Absence::Refused { message },
-            Ok(Some(language)) => {
+            Err(message) => (Absence::Refused { message }, Told::default()),
+            Ok(Some((language, told))) => {
                 let strange = space == Space::Project && !*asked.get_or_insert_with(&mut trusted);
                 let also = if strange { ", and you have not trusted this project" } else { "" };
-                Absence::NotRun { message: format!("tools in {language} cannot be run yet{also}") }
+                (Absence::NotRun { message: format!("tools in {language} cannot be run yet{also}") }, told)
             }
         };
         let (id, path) = (id.to_owned(), item.path.clone());
         let bundle = items.root(item).and_then(|root| root.bundle.clone());
         files.push(KnownTool {
-            spec: ToolSpec { name: flattened(&id), description: String::new(), schema: serde_json::Value::Null },
+            spec: ToolSpec { name: flattened(&id), description: told.description, schema: told.schema },
             origin: Origin::Item { space, bundle, id: id.clone(), path, lines: None, signature: None, via: None },
             item: id,
             aliases: Vec::new(),
@@ -130,11 +130,18 @@ const PARTS: [&str; 9] = [
     "mcp_server",
 ];
 
-/// The language of a tool that a model could be told of; none for a file that is something else.
+/// What a tool says of itself to a model.
+#[derive(Default)]
+struct Told {
+    description: String,
+    schema: serde_json::Value,
+}
+
+/// The language of a tool that a model could be told of, and what it says; none for a file that is something else.
 ///
 /// # Errors
 /// What is wrong with the file.
-fn read(items: &Items, item: &crate::items::Item) -> Result<Option<&'static str>, String> {
+fn read(items: &Items, item: &crate::items::Item) -> Result<Option<(&'static str, Told)>, String> {
     if item.id.as_str().split('/').any(|name| name == "providers") {
         return Ok(None);
     }
@@ -147,15 +154,17 @@ fn read(items: &Items, item: &crate::items::Item) -> Result<Option<&'static str>
     if !tool.is_declared() || tool.tool_type.as_deref().is_some_and(|kind| PARTS.contains(&kind)) {
         return Ok(None);
     }
-    if tool.config_schema.is_none() && tool.input_schema.is_none() && tool.parameters.is_none() {
+    let Some(schema) = tool.config_schema.or(tool.input_schema).or(tool.parameters) else {
         return Err("it says nothing of its parameters (CONFIG_SCHEMA), so no model could call it".to_owned());
-    }
-    Ok(Some(match file.extension().and_then(|ending| ending.to_str()) {
+    };
+    let told = Told { description: tool.description.unwrap_or_default(), schema };
+    let language = match file.extension().and_then(|ending| ending.to_str()) {
         Some("py") => "Python",
         Some("js" | "ts" | "mjs" | "cjs") => "JavaScript",
         Some("sh") => "shell",
         _ => "YAML",
-    }))
+    };
+    Ok(Some((language, told)))
 }
 
 /// The file of an item that stands in the place of a built-in tool.
