@@ -9,7 +9,7 @@ use crate::items::{Found, Items, Kind, Tool};
 use crate::ports::Beneath;
 use crate::store::Layout;
 use crate::tools::page::Reader;
-use crate::tools::{self, Environment, Reach, Root, Toolbox, Workshop};
+use crate::tools::{self, Claim, Environment, Reach, Root, Toolbox, Workshop};
 use crate::worker::host::Hosting;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Setup {
             root: Root::new(&self.project.root).without(&[&self.dirs.config, &self.dirs.state]),
             environment: self.environment(),
             spill: output,
-            shadowed: shadowed(items),
+            claims: claims(items),
             memory: Layout::memory_of(&self.project.root),
             personas: self.layout.personas(),
             files: files(items, permissions, || self.trust().allows()),
@@ -69,19 +69,19 @@ impl Setup {
 /// Every tool that a thread with these permissions could be told of: the built-in ones, and those of files that are
 /// granted. Whether the project is trusted is asked when it matters.
 pub(super) fn known(items: &Items, permissions: &Permissions, trusted: impl FnMut() -> bool) -> Vec<KnownTool> {
-    tools::known(&shadowed(items), &files(items, permissions, trusted))
+    tools::known(&claims(items), &files(items, permissions, trusted))
 }
 
 /// The built-in tools whose place no item has taken.
 #[must_use]
 pub fn built_in(items: &Items) -> Vec<KnownTool> {
-    tools::known(&shadowed(items), &[]).into_iter().filter(|tool| tool.absent.is_none()).collect()
+    tools::known(&claims(items), &[]).into_iter().filter(|tool| tool.absent.is_none()).collect()
 }
 
-/// Built-in tools whose place an item of the project or the person has taken. A bundle's file of such an id describes the
-/// tool to people and is never run: what runs it is built in.
-fn shadowed(items: &Items) -> BTreeMap<String, String> {
-    tools::ids().filter_map(|id| Some((id.to_owned(), shadow(items, id)?))).collect()
+/// The items that have ids of built-in tools. One of the project or the person stands in the tool's place; a bundle's
+/// describes it and is never run, since what runs it is built in.
+fn claims(items: &Items) -> BTreeMap<String, Claim> {
+    tools::ids().filter_map(|id| Some((id.to_owned(), claim(items, id)?))).collect()
 }
 
 /// Tools that are files and are granted, each with the reason why it is not offered.
@@ -167,10 +167,13 @@ fn read(items: &Items, item: &crate::items::Item) -> Result<Option<(&'static str
     Ok(Some((language, told)))
 }
 
-/// The file of an item that stands in the place of a built-in tool.
-fn shadow(items: &Items, id: &str) -> Option<String> {
-    let found = items.find(Kind::Tool, id).ok().filter(|found| items.space(found.item) != Space::System)?;
-    Some(items.file(found.item).display().to_string())
+/// What the item of that id is to the built-in tool.
+fn claim(items: &Items, id: &str) -> Option<Claim> {
+    let found = items.find(Kind::Tool, id).ok()?;
+    Some(match items.root(found.item).filter(|root| root.space == Space::System) {
+        Some(root) => Claim::Described(format!("{root} {}", found.item.path)),
+        None => Claim::Taken(items.file(found.item).display().to_string()),
+    })
 }
 
 /// The capability that a person means by `text`: a capability or pattern as it is, the id of a tool, or its last part
