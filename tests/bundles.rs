@@ -105,6 +105,8 @@ fn s02_a_bundle_takes_no_built_in_tool_away() {
     assert!(included(&with, "tool_schema").len() > 10, "{with}");
     // What the model is told is what the built-in tool takes.
     assert_eq!(layer(&with, "rye/bash")["text"], layer(&plain, "rye/bash")["text"]);
+    let described = "(built in), described by system:std .ai/tools/rye/bash/bash.py";
+    assert_eq!(layer(&with, "rye/bash")["origin"]["path"], described);
     let listed = told(&home, &bundles, &["items"]);
     assert!(listed.contains("rye/bash/bash") && listed.contains("system:std"), "{listed}");
 }

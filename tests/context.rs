@@ -972,3 +972,158 @@ fn hostile_items_are_refused_in_words() {
     let (code, out, _) = output(&mut home.levain(&["check"]));
     assert!(code == 1 && out.contains("hooks, more than 2000"), "{out}");
 }
+
+const BRING: &str = "action: {primary: fetch, item_type: knowledge, item_id: team/rules}";
+
+/// What `levain context explain` says of something in the context of `team/ship`.
+fn explained(home: &Home, name: &str, arguments: &[&str]) -> (String, Value) {
+    let asked = [&["context", "explain", name, "--directive", "team/ship"], arguments].concat();
+    let (code, out, err) = output(&mut home.levain(&asked));
+    assert_eq!(code, 0, "{err}");
+    (out, json(home, &[&asked[..], &["--json"]].concat()))
+}
+
+#[test]
+fn s06_hooks_that_brought_nothing_are_explained() {
+    let home = Home::new();
+    knowledge(&home, "team/rules", "Be kind.");
+    directive(&home, "team/one", "", "", "One.");
+    directive(&home, "team/two", "", "", "Two.");
+    let own = "<hooks><hook id=\"own\" event=\"thread_started\" enabled=\"false\"><action primary=\"fetch\" item_id=\"team/rules\"/></hook></hooks>";
+    directive(&home, "team/ship", "", own, "Ship it.");
+    let hooks = format!(
+        "hooks:\n- {{id: off, event: thread_started, enabled: false, {BRING}}}\n- {{id: later, event: thread_continued, {BRING}}}\n\
+         - {{id: no, event: resolve_extends, condition: {{path: directive, op: contains, value: cook}}, action: {{set_extends: team/two}}}}\n\
+         - {{id: first, event: resolve_extends, action: {{set_extends: team/one}}}}\n\
+         - {{id: second, event: resolve_extends, action: {{set_extends: team/two}}}}\n"
+    );
+    write(&home, ".ai/config/agent/hooks.yaml", &hooks);
+    for (name, expected, line) in [
+        ("off", "is switched off (enabled: false)", 2),
+        ("later", "is asked at thread_continued, and this thread goes on from no other (--continues ID)", 3),
+        ("no", "its condition does not hold: directive contains \"cook\", and is \"team/ship\"", 4),
+        ("first", "chose what is extended: `team/one`", 5),
+        ("second", "not reached: the hook first chose what is extended before it", 6),
+        ("default_retry_transient", "is asked at error and brings nothing along", 0),
+    ] {
+        let (out, told) = explained(&home, name, &[]);
+        assert!(out.contains(&format!("· hook {name} (")) && out.contains(expected), "{name}: {out}");
+        let hook = &told["hooks"][0];
+        assert_eq!((&hook["id"], &told["absent"]), (&name.into(), &Value::Null), "{told}");
+        assert!(line == 0 || hook["line"] == line, "{told}");
+    }
+    let (out, _) = explained(&home, "own", &[]);
+    assert!(out.contains("· hook own (thread_started") && out.contains("is switched off"), "{out}");
+    // What nobody brought names those that would have.
+    let (out, told) = explained(&home, "team/rules", &[]);
+    assert!(out.contains("team/rules is not in the context") && told["hooks"].as_array().unwrap().len() == 3, "{out}");
+    // A thread that goes on from another asks the other hooks, and their layers say the rest.
+    let (out, told) = explained(&home, "later", &["--continues", "ship-1"]);
+    assert!(out.contains("later is in the context") && told["hooks"] == Value::Array(Vec::new()), "{out}");
+}
+
+#[test]
+fn s06_the_hook_that_routed_is_named_and_a_second_match_is_not_reached() {
+    let home = Home::new();
+    directive(&home, "team/one", "", "", "One.");
+    directive(&home, "team/ship", "", "", "Ship it.");
+    let choose =
+        |id: &str, target: &str| format!("- {{id: {id}, event: resolve_extends, action: {{set_extends: {target}}}}}\n");
+    let hooks = |lines: &[String]| write(&home, ".ai/config/agent/hooks.yaml", &format!("hooks:\n{}", lines.concat()));
+    // Two of one id: the place tells which.
+    hooks(&[choose("same", "team/one"), choose("same", "team/two")]);
+    let lines = json_lines(&home, &["context", "hooks", "team/ship", "--event", "resolve_extends", "--json"]);
+    let told: Vec<_> = lines.iter().map(|line| (&line["line"], &line["decides"], &line["note"])).collect();
+    let note = Value::from("not reached: the hook same chose what is extended before it");
+    assert_eq!(told, [(&2.into(), &true.into(), &Value::Null), (&3.into(), &false.into(), &note)]);
+    let (_, out, _) = output(&mut home.levain(&["context", "hooks", "team/ship"]));
+    assert!(out.contains("→ resolve_extends") && out.contains("not reached"), "{out}");
+    // What it chose is its fault, not the directive's.
+    let refused = |expected: &str| {
+        let (code, _, err) = output(&mut home.levain(&["context", "show", "team/ship"]));
+        assert!(code != 0 && err.contains(expected) && err.contains("hooks.yaml:2"), "{err}");
+        assert!(!err.contains("ship.md"), "{err}");
+    };
+    hooks(&[choose("lost", "team/gone")]);
+    refused("the hook `lost` chose `team/gone` for `team/ship` to extend, and there is no directive `team/gone`");
+    directive(&home, "team/round", " extends=\"team/ship\"", "", "Round.");
+    hooks(&[choose("round", "team/round")]);
+    refused("the hook `round` chose `team/round` for `team/ship` to extend, and that leads back to it by team/round");
+}
+
+#[test]
+fn s06_a_shown_thread_has_an_id_like_a_started_one() {
+    let home = Home::new();
+    knowledge(&home, "team/who", "I am ${thread_id}, from ${parent_thread_id}.");
+    let hook = "hooks:\n- {id: who, event: thread_started, wrap: false, action: {primary: fetch, item_id: team/who}}\n";
+    write(&home, ".ai/config/agent/hooks.yaml", hook);
+    directive(&home, "team/ship", "", "", "Ship it.");
+    let said = |shown: &Value| {
+        let layer = shown["layers"].as_array().unwrap().iter().find(|layer| layer["id"] == "who").unwrap();
+        layer["text"].as_str().unwrap().to_owned()
+    };
+    let shown = said(&json(&home, &["context", "show", "team/ship", "--json", "--model", "scripted/demo"]));
+    let run = json(&home, &["run", "--json", "--model", "scripted/demo", "--directive", "team/ship"]);
+    let id = run["thread_id"].as_str().unwrap();
+    let sent = said(&json(&home, &["context", "show", "--json", "--thread", id]));
+    assert_eq!(sent, format!("I am {id}, from none."));
+    let digits = |text: &str| text.replace(|letter: char| letter.is_ascii_digit(), "0");
+    assert_eq!(digits(&shown), digits(&sent));
+    home.wait_until_quiet();
+}
+
+#[test]
+fn s06_a_secret_in_what_a_thread_sent_is_found() {
+    let home = Home::new();
+    knowledge(&home, "team/rules", &format!("The key is sk-{}.", "a1".repeat(12)));
+    directive(&home, "team/ship", "", "<context><system>team/rules</system></context>", "Ship it.");
+    let run = |directive: &str, prompt: &str| {
+        let run = json(&home, &["run", "--json", "--model", "scripted/demo", "--directive", directive, prompt]);
+        let id = run["thread_id"].as_str().unwrap().to_owned();
+        output(&mut home.levain(&["context", "lint", "--thread", &id]))
+    };
+    let (code, out, _) = run("team/ship", "hello");
+    assert!(
+        code == 1 && out.contains("team/rules: holds something that looks like a key") && out.contains("[secret]"),
+        "{out}"
+    );
+    let (code, out, _) = run("levain/chat", "password: hunter2hunter2");
+    assert!(code == 1 && out.contains("[secret]"), "{out}");
+    assert_eq!(run("levain/chat", "hello").0, 0);
+    home.wait_until_quiet();
+}
+
+#[test]
+fn s06_a_tool_that_cannot_run_shows_what_it_would_take() {
+    let home = Home::new();
+    let grants = "<permissions><execute><tool>team/*</tool></execute></permissions>";
+    directive(&home, "team/ship", "", grants, "Ship it.");
+    let schema = "{'type': 'object', 'properties': {'target': {'type': 'string'}}}";
+    let tool =
+        format!("__tool_type__ = 'python'\n__tool_description__ = 'Deploys to a target'\nCONFIG_SCHEMA = {schema}\n");
+    write(&home, ".ai/tools/team/deploy.py", &tool);
+    let arguments = ["context", "show", "team/ship", "--model", "scripted/demo"];
+    let shown = json(&home, &[&arguments[..], &["--json"]].concat());
+    let layer = shown["layers"].as_array().unwrap().iter().find(|layer| layer["id"] == "team/deploy").unwrap();
+    let text = layer["text"].as_str().unwrap();
+    assert!(text.contains("Deploys to a target") && text.contains("\"target\""), "{layer}");
+    assert!(layer["tokens"]["count"].as_u64().unwrap() > 10 && layer["decision"]["is"] == "skipped", "{layer}");
+    let (_, out, _) = output(&mut home.levain(&arguments));
+    let size = format!("(~{})  tool          team/deploy  left out: tools in Python", layer["tokens"]["count"]);
+    assert!(out.contains(&size), "{out}");
+    let wire = output(&mut home.levain(&[&arguments[..], &["--wire", "anthropic"]].concat())).1;
+    assert!(!wire.contains("Deploys to a target"), "{wire}");
+}
+
+#[test]
+fn s06_text_of_a_yaml_file_is_brought_along() {
+    let home = Home::new();
+    write(&home, ".ai/knowledge/team/rules.yaml", "name: rules\nbody: |\n  Be kind.\n  Be brief.\n");
+    directive(&home, "team/ship", "", "<context><system>team/rules</system></context>", "Ship it.");
+    let shown = json(&home, &["context", "show", "team/ship", "--json"]);
+    let layer = shown["layers"].as_array().unwrap().iter().find(|layer| layer["id"] == "team/rules").unwrap();
+    assert_eq!(
+        (&layer["text"], &layer["origin"]["lines"]),
+        (&"Be kind.\nBe brief.".into(), &serde_json::json!([3, 4]))
+    );
+}

@@ -605,3 +605,21 @@ fn items_are_listed_and_checked() {
     assert!(code == 2 && err.contains("there is no command `contxt`; near is `context`"), "{err}");
     home.wait_until_quiet();
 }
+
+#[test]
+fn s06_a_run_that_completed_names_no_limit() {
+    let home = Home::new();
+    let model = scenario(&home);
+    let control = "{primary: execute, item_type: tool, item_id: levain/control, params: {action: continue}}";
+    let hooks = format!("hooks:\n- {{id: on, event: limit, action: {control}}}\n");
+    std::fs::create_dir_all(home.home().join(".ai/config/agent")).unwrap();
+    std::fs::write(home.home().join(".ai/config/agent/hooks.yaml"), hooks).unwrap();
+    let (code, out, err) =
+        output(&mut home.levain(&["run", "--json", "--model", &model, "--limit-turns", "1", "use a tool"]));
+    let result: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out} {err}"));
+    assert_eq!((code, &result["status"], &result["limit"]), (0, &"completed".into(), &Value::Null), "{result}");
+    let id = result["thread_id"].as_str().unwrap();
+    let events = output(&mut home.levain(&["transcript", id, "--json"])).1;
+    assert!(events.contains("turns_exceeded"), "the limit was met: {events}");
+    home.wait_until_quiet();
+}

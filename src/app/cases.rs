@@ -8,7 +8,7 @@ use super::library::Shelf;
 use super::setup::{Setup, preload};
 use super::toolbox;
 use crate::context::{Ask, Parts, Start, Surroundings, assemble, plan};
-use crate::domain::{Assembly, Entry, Limits, Message, ModelRef, Permissions, Persona, ThreadKind};
+use crate::domain::{Assembly, Entry, Limits, Message, ModelRef, Permissions, Persona, ThreadId, ThreadKind};
 use crate::items::directive::Values;
 use crate::items::signature::TrustStore;
 use crate::items::{Cascade, Directive, Hooks, Items, Kind, Spaces};
@@ -58,6 +58,9 @@ pub struct Case {
     #[serde(default)]
     commands: BTreeMap<String, String>,
 }
+
+/// When the thread of a case was made: the usual time of a case, in milliseconds since 1970.
+const NOON_MS: u64 = 1_767_614_400_000;
 
 fn noon() -> String {
     "Monday, 2026-01-05 12:00 +00:00".to_owned()
@@ -109,7 +112,8 @@ impl Case {
         } else {
             (ThreadKind::OneShot, Limits::ONE_SHOT.overridden(directive.limits.limits))
         };
-        let (start, hooks) = (Start::new(model, limits, kind), Hooks::read(&items));
+        let thread_id = Some(ThreadId::new(&self.directive, NOON_MS));
+        let (start, hooks) = (Start { thread_id, ..Start::new(model, limits, kind) }, Hooks::read(&items));
         let ask = Ask { directive: &self.directive, inputs: &inputs, project: PROJECT, start: &start, hooks: &hooks };
         let mut plan = plan(&ask, &Shelf::new(&items)).map_err(|error| error.to_string())?;
         plan.preload = preload(&cascade);

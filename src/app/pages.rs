@@ -3,7 +3,7 @@
 use super::{Setup, requests};
 use crate::context::diff::{Change, LayerChange, Side, Word, difference, near};
 use crate::context::words::{conversation, kind, origin, part_of};
-use crate::domain::{Channel, ContentHash, Decision, Layer, WireForm};
+use crate::domain::{Channel, ContentHash, Decision, Layer, Tokens, WireForm};
 use crate::workbench::Whole;
 use crate::workbench::sheet::{Compared, Page, SheetLine, Sort, View};
 use base64::Engine as _;
@@ -59,6 +59,7 @@ fn text(whole: &Whole) -> Page {
         match &layer.decision {
             Decision::Skipped { absence } => {
                 page.push(SheetLine::new(Sort::Changed, format!("left out: {absence}")));
+                page.extend(lines(text, Sort::Muted));
             }
             Decision::Included => {
                 let said = conversation(layer, whole.assembly.messages.iter().map(|entry| &*entry.message));
@@ -82,8 +83,8 @@ fn around(whole: &Whole, channel: Channel) -> Option<String> {
 /// The line above a layer: what it is, how large, and where it comes from.
 fn rule(layer: &Layer) -> SheetLine {
     let size = match layer.decision {
-        Decision::Included => format!(" · ~{} tokens", layer.tokens.count.0),
-        Decision::Skipped { .. } => String::new(),
+        Decision::Skipped { .. } if layer.tokens.count == Tokens(0) => String::new(),
+        Decision::Included | Decision::Skipped { .. } => format!(" · ~{} tokens", layer.tokens.count.0),
     };
     let named = format!("── {} · {} · {}{size}", part_of(layer.channel), kind(layer.kind), layer.id);
     let text = format!("{named} · from {}", origin(&layer.origin));

@@ -213,12 +213,13 @@ pub fn call(setup: &Setup, side: &Side, model: &ModelRef, max_output_tokens: u64
         let Block::Image { hash, .. } = block else { continue };
         images.extend(content.image(hash)?.map(|bytes| (hash.clone(), bytes)));
     }
-    let layers = side.layers.iter().zip(&side.texts).filter(|(layer, _)| layer.kind == LayerKind::ToolSchema);
+    // One that is left out may have a text too: what the model would have been told.
+    let told = |layer: &Layer| layer.kind == LayerKind::ToolSchema && layer.decision == Decision::Included;
+    let layers = side.layers.iter().zip(&side.texts).filter(|(layer, _)| told(layer));
     Ok(CallRequest {
         model: model.model.clone(),
         system: side.system.clone(),
         messages: side.messages.iter().cloned().map(Arc::new).collect(),
-        // What is left out has no text.
         tools: layers.filter_map(|(_, text)| serde_json::from_str(text).ok()).collect(),
         images: Arc::new(images),
         max_output_tokens,

@@ -9,7 +9,7 @@ use crate::items::{Found, Items, Kind, Tool};
 use crate::ports::Beneath;
 use crate::store::Layout;
 use crate::tools::page::Reader;
-use crate::tools::{self, Environment, Reach, Root, Toolbox, Workshop};
+use crate::tools::{self, Claim, Environment, Reach, Root, Toolbox, Workshop};
 use crate::worker::host::Hosting;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ impl Setup {
             root: Root::new(&self.project.root).without(&[&self.dirs.config, &self.dirs.state]),
             environment: self.environment(),
             spill: output,
-            shadowed: shadowed(items),
+            claims: claims(items),
             memory: Layout::memory_of(&self.project.root),
             personas: self.layout.personas(),
             files: files(items, permissions, || self.trust().allows()),
@@ -69,19 +69,19 @@ impl Setup {
 /// Every tool that a thread with these permissions could be told of: the built-in ones, and those of files that are
 /// granted. Whether the project is trusted is asked when it matters.
 pub(super) fn known(items: &Items, permissions: &Permissions, trusted: impl FnMut() -> bool) -> Vec<KnownTool> {
-    tools::known(&shadowed(items), &files(items, permissions, trusted))
+    tools::known(&claims(items), &files(items, permissions, trusted))
 }
 
 /// The built-in tools whose place no item has taken.
 #[must_use]
 pub fn built_in(items: &Items) -> Vec<KnownTool> {
-    tools::known(&shadowed(items), &[]).into_iter().filter(|tool| tool.absent.is_none()).collect()
+    tools::known(&claims(items), &[]).into_iter().filter(|tool| tool.absent.is_none()).collect()
 }
 
-/// Built-in tools whose place an item of the project or the person has taken. A bundle's file of such an id describes the
-/// tool to people and is never run: what runs it is built in.
-fn shadowed(items: &Items) -> BTreeMap<String, String> {
-    tools::ids().filter_map(|id| Some((id.to_owned(), shadow(items, id)?))).collect()
+/// The items that have ids of built-in tools. One of the project or the person stands in the tool's place; a bundle's
+/// describes it and is never run, since what runs it is built in.
+fn claims(items: &Items) -> BTreeMap<String, Claim> {
+    tools::ids().filter_map(|id| Some((id.to_owned(), claim(items, id)?))).collect()
 }
 
 /// Tools that are files and are granted, each with the reason why it is not offered.
@@ -95,19 +95,19 @@ fn files(items: &Items, permissions: &Permissions, mut trusted: impl FnMut() -> 
             continue;
         }
         let space = items.space(item);
-        let absent = match read(items, item) {
+        let (absent, told) = match read(items, item) {
             Ok(None) => continue,
-            Err(message) => Absence::Refused { message },
-            Ok(Some(language)) => {
+            Err(message) => (Absence::Refused { message }, Told::default()),
+            Ok(Some((language, told))) => {
                 let strange = space == Space::Project && !*asked.get_or_insert_with(&mut trusted);
                 let also = if strange { ", and you have not trusted this project" } else { "" };
-                Absence::NotRun { message: format!("tools in {language} cannot be run yet{also}") }
+                (Absence::NotRun { message: format!("tools in {language} cannot be run yet{also}") }, told)
             }
         };
         let (id, path) = (id.to_owned(), item.path.clone());
         let bundle = items.root(item).and_then(|root| root.bundle.clone());
         files.push(KnownTool {
-            spec: ToolSpec { name: flattened(&id), description: String::new(), schema: serde_json::Value::Null },
+            spec: ToolSpec { name: flattened(&id), description: told.description, schema: told.schema },
             origin: Origin::Item { space, bundle, id: id.clone(), path, lines: None, signature: None, via: None },
             item: id,
             aliases: Vec::new(),
@@ -130,11 +130,18 @@ const PARTS: [&str; 9] = [
     "mcp_server",
 ];
 
-/// The language of a tool that a model could be told of; none for a file that is something else.
+/// What a tool says of itself to a model.
+#[derive(Default)]
+struct Told {
+    description: String,
+    schema: serde_json::Value,
+}
+
+/// The language of a tool that a model could be told of, and what it says; none for a file that is something else.
 ///
 /// # Errors
 /// What is wrong with the file.
-fn read(items: &Items, item: &crate::items::Item) -> Result<Option<&'static str>, String> {
+fn read(items: &Items, item: &crate::items::Item) -> Result<Option<(&'static str, Told)>, String> {
     if item.id.as_str().split('/').any(|name| name == "providers") {
         return Ok(None);
     }
@@ -147,21 +154,26 @@ fn read(items: &Items, item: &crate::items::Item) -> Result<Option<&'static str>
     if !tool.is_declared() || tool.tool_type.as_deref().is_some_and(|kind| PARTS.contains(&kind)) {
         return Ok(None);
     }
-    if tool.config_schema.is_none() && tool.input_schema.is_none() && tool.parameters.is_none() {
+    let Some(schema) = tool.config_schema.or(tool.input_schema).or(tool.parameters) else {
         return Err("it says nothing of its parameters (CONFIG_SCHEMA), so no model could call it".to_owned());
-    }
-    Ok(Some(match file.extension().and_then(|ending| ending.to_str()) {
+    };
+    let told = Told { description: tool.description.unwrap_or_default(), schema };
+    let language = match file.extension().and_then(|ending| ending.to_str()) {
         Some("py") => "Python",
         Some("js" | "ts" | "mjs" | "cjs") => "JavaScript",
         Some("sh") => "shell",
         _ => "YAML",
-    }))
+    };
+    Ok(Some((language, told)))
 }
 
-/// The file of an item that stands in the place of a built-in tool.
-fn shadow(items: &Items, id: &str) -> Option<String> {
-    let found = items.find(Kind::Tool, id).ok().filter(|found| items.space(found.item) != Space::System)?;
-    Some(items.file(found.item).display().to_string())
+/// What the item of that id is to the built-in tool.
+fn claim(items: &Items, id: &str) -> Option<Claim> {
+    let found = items.find(Kind::Tool, id).ok()?;
+    Some(match items.root(found.item).filter(|root| root.space == Space::System) {
+        Some(root) => Claim::Described(format!("{root} {}", found.item.path)),
+        None => Claim::Taken(items.file(found.item).display().to_string()),
+    })
 }
 
 /// The capability that a person means by `text`: a capability or pattern as it is, the id of a tool, or its last part

@@ -322,6 +322,8 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         }
         Event::ThreadCompleted { cost } => {
             (result.error, result.status, result.cost, result.success) = (None, Status::Completed, *cost, true);
+            // One that it met was raised since.
+            result.limit = None;
         }
         Event::DirectiveReturn { outputs, .. } => result.outputs = Some(outputs.clone()),
         Event::ThreadCancelled { cost } => (result.status, result.cost) = (Status::Cancelled, *cost),

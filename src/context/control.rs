@@ -13,6 +13,8 @@ use serde_json::{Map, Value};
 pub struct Asked {
     pub hook: String,
     pub holds: bool,
+    /// Whether its answer is the one that counts.
+    pub decides: bool,
     pub saw: Vec<Saw>,
     /// What it answers: a word on how to go on. What infrastructure answers is passed over.
     pub answer: Option<Control>,
@@ -36,7 +38,8 @@ pub fn decide(hooks: &[Hook], event: &str, fields: &Value, inputs: &Values) -> D
     let mut decided = Decided::default();
     for hook in hooks.iter().filter(|hook| hook.event == event) {
         let verdict = judge(&hook.condition, fields);
-        let mut asked = Asked { hook: hook.id.clone(), holds: verdict.holds, saw: verdict.saw, answer: None };
+        let (hook_id, holds, saw) = (hook.id.clone(), verdict.holds, verdict.saw);
+        let mut asked = Asked { hook: hook_id, holds, decides: false, saw, answer: None };
         if let (true, Action::Calls(calls)) = (verdict.holds, &hook.action) {
             let mut controls = calls.iter().map(|call| filled(call, filling)).filter(Call::is_control);
             let word = |call: Call| call.params.get("action").and_then(Value::as_str).and_then(Control::from_word);
@@ -44,6 +47,7 @@ pub fn decide(hooks: &[Hook], event: &str, fields: &Value, inputs: &Values) -> D
         }
         if decided.answer.is_none() && asked.answer.is_some() {
             (decided.answer, decided.by) = (asked.answer, Some(hook.id.clone()));
+            asked.decides = true;
         }
         decided.asked.push(asked);
     }

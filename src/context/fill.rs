@@ -8,6 +8,9 @@ use crate::domain::input;
 use crate::items::directive::{Values, interpolate};
 use serde_json::{Map, Value};
 
+/// A field whose absence has a word, because texts tell it to the model: a thread without a parent.
+const PARENT: &str = "parent_thread_id";
+
 /// What placeholders are filled from.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling<'a> {
@@ -79,7 +82,9 @@ impl Filling<'_> {
                 return Some((value.clone(), behind));
             }
         }
-        known.then_some((Value::Null, behind))
+        let nothing =
+            if inside.split("||").any(|choice| choice.trim() == PARENT) { "none".into() } else { Value::Null };
+        known.then_some((nothing, behind))
     }
 
     /// The filled `{input:…}` that `text` begins with, and what follows it.
@@ -148,6 +153,18 @@ mod tests {
         ] {
             assert_eq!(filled(template), expected, "{template}");
         }
+    }
+
+    #[test]
+    fn s06_a_thread_without_a_parent_says_so() {
+        let inputs = Values::new();
+        let filled = |parent: Value, template: &str| {
+            let fields = json!({"parent_thread_id": parent, "model": null});
+            Filling { fields: &fields, inputs: &inputs }.text(template)
+        };
+        let template = "${parent_thread_id}|${model}|${parent_thread_id || \"a person\"}";
+        assert_eq!(filled(Value::Null, template), "none||a person");
+        assert_eq!(filled("chat-1".into(), template), "chat-1||chat-1");
     }
 
     #[test]

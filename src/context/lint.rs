@@ -182,8 +182,6 @@ fn unstable(plan: &Plan, again: &Plan, findings: &mut Vec<Finding>) {
 }
 
 fn texts(plan: &Plan, findings: &mut Vec<Finding>) {
-    // The patterns are constants; a test compiles them.
-    let secrets = RegexSet::new(SECRETS).ok();
     for piece in pieces(plan).filter(|piece| piece.is_included()) {
         for placeholder in unfilled(&piece.text) {
             findings.push(Finding {
@@ -196,18 +194,19 @@ fn texts(plan: &Plan, findings: &mut Vec<Finding>) {
                 )
             });
         }
-        if secrets.as_ref().is_some_and(|secrets| secrets.is_match(&piece.text)) {
-            findings.push(Finding {
-                severity: Severity::Error,
-                ..finding(
-                    "secret",
-                    &piece.id,
-                    "holds something that looks like a key or a password",
-                    "take it out: every request carries it",
-                )
-            });
-        }
     }
+    let texts = pieces(plan).filter(|piece| piece.is_included()).map(|piece| (piece.id.as_str(), &*piece.text));
+    findings.extend(secrets(texts));
+}
+
+/// Texts, each with the id of its layer, that hold something like a key.
+pub fn secrets<'a>(texts: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Finding> {
+    // The patterns are constants; a test compiles them.
+    let Ok(secrets) = RegexSet::new(SECRETS) else { return Vec::new() };
+    let (message, remedy) =
+        ("holds something that looks like a key or a password", "take it out: every request carries it");
+    let found = texts.filter(|(_, text)| secrets.is_match(text));
+    found.map(|(id, _)| Finding { severity: Severity::Error, ..finding("secret", id, message, remedy) }).collect()
 }
 
 fn shares(layers: &[Layer], findings: &mut Vec<Finding>) {

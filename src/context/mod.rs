@@ -17,6 +17,7 @@ pub mod lint;
 mod palette;
 mod plan;
 mod provider;
+mod route;
 #[cfg(test)]
 mod tests;
 pub mod words;
@@ -27,3 +28,4 @@ pub use library::{Hidden, Library, Loaded, Lost, ProjectFile, Skill};
 pub use palette::{Preload, offer, tree};
 pub use plan::{Ask, CONSTITUTION, Plan, PlanError, STATUS, is_told, plan, space};
 pub use provider::{ContextCommand, State, Surroundings};
+pub use route::{Fate, Route, routes};

@@ -54,7 +54,7 @@ pub fn offer(
             lifetime: Lifetime::PerCall,
             decision,
             hash: hash.clone(),
-            range: 0..text.len(),
+            range: if told { 0..text.len() } else { 0..0 },
         });
         assembly.texts.push(text.into());
         if told {
@@ -86,8 +86,9 @@ fn decided(permissions: &Permissions, known: Vec<KnownTool>, preload: &Preload) 
         .map(|tool| {
             let off = preload.off.clone().map(|by| Absence::SwitchedOff { by });
             let absence = tool.absent.clone().or(off);
-            let text =
-                if absence.is_some() { String::new() } else { serde_json::to_string(&tool.spec).unwrap_or_default() };
+            // A tool that cannot be run shows what it would take; one that says nothing has nothing to show.
+            let shows = absence.is_none() || (tool.absent.is_some() && !tool.spec.schema.is_null());
+            let text = if shows { serde_json::to_string(&tool.spec).unwrap_or_default() } else { String::new() };
             let decision = absence.map_or(Decision::Included, |absence| Decision::Skipped { absence });
             Candidate { tool, text, decision }
         })
@@ -258,6 +259,24 @@ mod tests {
         let (names, assembly) = offered(&["*"], vec![absent, tool("a/c", 1)], &Preload::default());
         assert_eq!(names, ["a_c"]);
         assert_eq!(reason(&assembly, "a/b"), "no Python");
+    }
+
+    #[test]
+    fn s06_what_cannot_run_shows_its_schema_and_its_size() {
+        let absent =
+            |item: &str| KnownTool { absent: Some(Absence::NotRun { message: "no Python".into() }), ..tool(item, 40) };
+        let mut silent = absent("a/silent");
+        silent.spec.schema = serde_json::Value::Null;
+        let (names, assembly) = offered(&["*"], vec![absent("a/b"), silent, tool("a/c", 1)], &Preload::default());
+        assert_eq!(names, ["a_c"]);
+        let shown = |item: &str| {
+            let at = assembly.layers.iter().position(|layer| layer.id == item).unwrap();
+            (assembly.layers[at].tokens.count, assembly.layers[at].range.clone(), assembly.texts[at].to_string())
+        };
+        let (tokens, range, text) = shown("a/b");
+        assert!(tokens > Tokens(10) && range.is_empty() && text.contains("\"type\":\"object\""), "{tokens} {text}");
+        assert_eq!((shown("a/silent").0, shown("a/silent").2), (Tokens(0), String::new()));
+        assert_eq!(assembly.tokens(), assembly.included().map(|layer| layer.tokens.count).sum());
     }
 
     #[test]

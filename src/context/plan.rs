@@ -9,13 +9,14 @@ use super::fill::Filling;
 use super::library::{Hidden, Library, Loaded, Lost};
 use super::palette::{Preload, offer};
 use super::provider::{self, State, Surroundings};
+use super::route::{Fate, Route, routes};
 use crate::domain::capability::RETURN;
 use crate::domain::{
     Absence, Assembly, Decision, Grant, KnownTool, LayerKind, Lifetime, Origin, Permissions, Piece, Problem, Severity,
     Space, ToolRef, ToolSpec, Via,
 };
 use crate::items::directive::{BuiltInProvider, Mention, Values};
-use crate::items::hook::{Action, CONTROL_EVENTS, Call, Condition, Hooks, MOST, Position, Primary, ROUTING_EVENT};
+use crate::items::hook::{Action, CONTROL_EVENTS, Call, Condition, Hooks, MOST, Position, Primary};
 use crate::items::{Hook, Kind, Knowledge, is_same};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -51,6 +52,10 @@ pub struct Plan {
     pub chain: Vec<String>,
     /// The hook that chose what the directive extends.
     pub routed_by: Option<String>,
+    /// What became of every hook that could choose.
+    pub routes: Vec<Route>,
+    /// What those saw, before anything was chosen.
+    pub routing_fields: Value,
     /// What the thread may do, as capability strings.
     pub capabilities: Vec<Grant>,
     /// The directives of the project that have a part in that, by their paths, and what each decides
@@ -66,6 +71,8 @@ pub struct Plan {
     pub compaction: Option<Piece>,
     /// Every hook, in the order in which they are asked.
     pub hooks: Vec<Hook>,
+    /// Hooks that are switched off where they are written.
+    pub disabled: Vec<Hook>,
     /// What conditions and placeholders saw.
     pub fields: Value,
     /// How many tools may be told.
@@ -182,12 +189,12 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
         project: ask.project,
         capabilities: &[],
     };
-    let routed = route(&hooks, &facts.fields(), ask);
-    let (extends, routed_by) = match routed {
-        Some((target, hook)) => (Some(target), Some(hook)),
-        None => (own, None),
-    };
-    let chain = chain::follow(Link { id: ask.directive.to_owned(), loaded: leaf }, extends.as_deref(), library)?;
+    let routing_fields = facts.fields();
+    let routes = routes(&hooks, &routing_fields, ask.inputs, ask.directive);
+    let chosen = routes.iter().find(|route| route.fate == Fate::Chose);
+    let disabled = ask.hooks.disabled.iter().chain(leaf.value.hooks.iter().filter(|hook| !hook.enabled));
+    let disabled: Vec<Hook> = disabled.cloned().collect();
+    let chain = chain::follow(Link { id: ask.directive.to_owned(), loaded: leaf }, own.as_deref(), chosen, library)?;
     let capabilities = chain::capabilities(&chain);
     facts.capabilities = &capabilities;
     let fields = facts.fields();
@@ -225,7 +232,9 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     Ok(Plan {
         directive: ask.directive.to_owned(),
         chain: ids,
-        routed_by,
+        routed_by: chosen.map(|route| route.hook.clone()),
+        routes,
+        routing_fields,
         capabilities,
         authorities,
         system,
@@ -233,20 +242,11 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
         state,
         compaction,
         hooks,
+        disabled,
         fields,
         preload: Preload::default(),
         returns,
         problems,
-    })
-}
-
-/// The first hook whose condition holds chooses what is extended. A directive that was chosen itself stays as it is.
-fn route(hooks: &[Hook], fields: &Value, ask: &Ask<'_>) -> Option<(String, String)> {
-    let filling = Filling { fields, inputs: ask.inputs };
-    hooks.iter().filter(|hook| hook.event == ROUTING_EVENT).find_map(|hook| {
-        let Action::SetExtends(target) = &hook.action else { return None };
-        let target = filling.text(target);
-        (target != ask.directive && judge(&hook.condition, fields).holds).then(|| (target, hook.id.clone()))
     })
 }
 

@@ -239,7 +239,7 @@ impl fmt::Display for Absence {
 }
 
 /// What one test of a condition saw.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Saw {
     pub path: String,
     pub op: String,

@@ -94,7 +94,7 @@ fn mentions(directive: &Directive, items: &Items, id: Option<&ItemId>, file: &Pa
 #[must_use]
 pub fn hooks<'a>(hooks: impl IntoIterator<Item = &'a Hook>, items: &Items, form: &str) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for hook in hooks {
+    for hook in hooks.into_iter().filter(|hook| hook.enabled) {
         let Action::Calls(calls) = &hook.action else { continue };
         // What holds a placeholder is known when the hook is asked.
         for call in calls.iter().filter(|call| call.kind == Kind::Knowledge && !call.id.contains('{')) {

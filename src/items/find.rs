@@ -3,7 +3,7 @@
 //! It is made by listing folders and opens no file. A text is read when it is asked for, and then it is made sure once
 //! more that the file lies in its space.
 
-use super::id::{ItemId, Kind};
+use super::id::{ItemId, Kind, is_same};
 use super::signature::{Covers, Layout, TrustStore, Verdict, verify};
 use super::space::{Place, Root, Spaces, embedded_file, embedded_files};
 use super::walk;
@@ -202,7 +202,13 @@ impl Items {
             })
             .collect();
         near.sort();
-        near.into_iter().take(5).map(|(_, id)| id.as_str().to_owned()).collect()
+        let mut told: Vec<String> = Vec::new();
+        for (_, id) in near {
+            if told.len() < 5 && !told.iter().any(|other| is_same(other, id.as_str())) {
+                told.push(id.as_str().to_owned());
+            }
+        }
+        told
     }
 
     /// The roots of the spaces, the one that wins first.

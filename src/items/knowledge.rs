@@ -82,6 +82,9 @@ impl Knowledge {
             Ok(mapping) => knowledge.read(&mapping, first, file, &mut problems),
             Err(problem) => problems.push(problem),
         }
+        if matches!(form, Form::Whole) {
+            knowledge.take_body(text, file, &mut problems);
+        }
         if knowledge.body.is_empty() && !matches!(form, Form::Whole) {
             let message = "has no text, so it tells a model nothing";
             problems.push(Problem::at(file, first, Severity::Warning, message, "write the text behind the block"));
@@ -115,6 +118,31 @@ impl Knowledge {
         }
         self.metadata =
             mapping.iter().filter_map(|(key, value)| Some((key.as_str()?.to_owned(), json(value)))).collect();
+    }
+
+    /// In a file that is YAML as a whole the text stands under `body`.
+    fn take_body(&mut self, text: &str, file: &Path, problems: &mut Vec<Problem>) {
+        let Some(body) = self.metadata.remove("body") else { return };
+        let is_key = |line: &str| line.strip_prefix("body").is_some_and(|rest| rest.trim_start().starts_with(':'));
+        let (line, key) = (1..).zip(text.lines()).find(|(_, line)| is_key(line)).unwrap_or((1, ""));
+        let serde_json::Value::String(body) = body else {
+            if !body.is_null() {
+                problems.push(Problem::at(
+                    file,
+                    line,
+                    Severity::Error,
+                    "`body` is not a text",
+                    "write body: | and the text below",
+                ));
+            }
+            return;
+        };
+        body.trim().clone_into(&mut self.body);
+        // A block begins on the line behind its key.
+        let is_block = key.split_once(':').is_some_and(|(_, value)| value.trim_start().starts_with(['|', '>']));
+        let first = line + u32::from(is_block);
+        let lines = u32::try_from(self.body.lines().count().max(1)).unwrap_or(u32::MAX);
+        self.body_lines = (first, first.saturating_add(lines - 1));
     }
 
     /// Whether the item says what its place says: warnings where it does not.
@@ -200,6 +228,23 @@ pub(super) fn json(value: &Value) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn s06_a_yaml_file_holds_its_text_under_body() {
+        let read = |text: &str| Knowledge::parse(text, Path::new("a.yaml"));
+        let (knowledge, problems) = read("name: a\nbody: |\n  First.\n\n  Last: not a key.\nversion: \"1.0.0\"\n");
+        assert_eq!((knowledge.body.as_str(), problems), ("First.\n\nLast: not a key.", Vec::new()));
+        assert_eq!((knowledge.body_lines, knowledge.version.as_deref()), ((3, 5), Some("1.0.0")));
+        assert!(!knowledge.metadata.contains_key("body"), "it is the text and no metadata");
+        let (knowledge, _) = read("body: One line.\n");
+        assert_eq!((knowledge.body.as_str(), knowledge.body_lines), ("One line.", (1, 1)));
+        assert_eq!(read("name: a\n").0.body, "");
+        let (knowledge, problems) = read("name: a\nbody: [1]\n");
+        assert_eq!((knowledge.body.as_str(), problems[0].line), ("", Some(2)));
+        // In a file with a block the text stands behind it.
+        let (knowledge, _) = Knowledge::parse("```yaml\nname: a\nbody: no\n```\nYes.\n", Path::new("a.md"));
+        assert_eq!(knowledge.body, "Yes.");
+    }
     use proptest::prelude::*;
 
     fn read(text: &str, file: &str) -> (Knowledge, Vec<String>) {

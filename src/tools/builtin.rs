@@ -1,7 +1,8 @@
 //! The table of built-in tools: id, further ids, what a model is told, parameters.
 
+use super::Claim;
 use crate::domain::capability::flattened;
-use crate::domain::{KnownTool, Origin, Space, ToolSpec};
+use crate::domain::{Absence, KnownTool, Origin, Space, ToolSpec};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -37,13 +38,22 @@ pub(super) enum Which {
 }
 
 impl Builtin {
-    /// The file that has taken the tool's place, if `shadowed` names one of its ids.
-    pub(super) fn taken_by<'a>(&self, shadowed: &'a BTreeMap<String, String>) -> Option<&'a String> {
-        let mut ids = std::iter::once(&self.item).chain(self.aliases);
-        ids.find_map(|id| shadowed.get(*id))
+    /// The file that has taken the tool's place, if there is one of its ids.
+    pub(super) fn taken_by<'a>(&self, claims: &'a BTreeMap<String, Claim>) -> Option<&'a String> {
+        self.claims(claims).find_map(|claim| if let Claim::Taken(file) = claim { Some(file) } else { None })
     }
 
-    pub(super) fn known(&self) -> KnownTool {
+    /// The file that describes the tool to people, if there is one of its ids.
+    fn described_by<'a>(&self, claims: &'a BTreeMap<String, Claim>) -> Option<&'a String> {
+        self.claims(claims).find_map(|claim| if let Claim::Described(file) = claim { Some(file) } else { None })
+    }
+
+    fn claims<'a>(&self, claims: &'a BTreeMap<String, Claim>) -> impl Iterator<Item = &'a Claim> {
+        std::iter::once(&self.item).chain(self.aliases).filter_map(|id| claims.get(*id))
+    }
+
+    pub(super) fn known(&self, claims: &BTreeMap<String, Claim>) -> KnownTool {
+        let described = self.described_by(claims).map(|file| format!(", described by {file}"));
         KnownTool {
             item: self.item.to_owned(),
             aliases: self.aliases.iter().map(|id| (*id).to_owned()).collect(),
@@ -51,12 +61,12 @@ impl Builtin {
                 space: Space::System,
                 bundle: None,
                 id: self.item.to_owned(),
-                path: "(built in)".to_owned(),
+                path: format!("(built in){}", described.unwrap_or_default()),
                 lines: None,
                 signature: None,
                 via: None,
             },
-            absent: None,
+            absent: self.taken_by(claims).map(|file| Absence::Shadowed { by: file.clone() }),
             spec: ToolSpec {
                 name: flattened(self.item),
                 description: self.description.to_owned(),

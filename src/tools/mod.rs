@@ -25,7 +25,7 @@ pub use kept::{Note, notes};
 pub use root::Root;
 
 use crate::domain::capability::{WRITE_ITEMS, to_execute};
-use crate::domain::{Absence, CallId, KnownTool, ToolCall};
+use crate::domain::{CallId, KnownTool, ToolCall};
 use crate::items::Items;
 use crate::ports::tools::Waiting;
 use crate::ports::{Beneath, ToolListener, ToolOutcome, ToolRunner};
@@ -52,6 +52,15 @@ impl From<PathError> for Failed {
     }
 }
 
+/// What a file is to the built-in tool whose id it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It is of the project or the person, and stands in the tool's place.
+    Taken(String),
+    /// It is of a bundle, and describes the tool to people.
+    Described(String),
+}
+
 /// What the tools of a thread work with.
 #[derive(Clone, Debug)]
 pub struct Workshop {
@@ -59,8 +68,8 @@ pub struct Workshop {
     pub environment: Environment,
     /// The folder for output that is too long for an answer.
     pub spill: Option<Beneath>,
-    /// Ids of built-in tools that an item of the project or the person has taken, with its file.
-    pub shadowed: BTreeMap<String, String>,
+    /// Ids of built-in tools that files have too.
+    pub claims: BTreeMap<String, Claim>,
     /// The file of the project's memory.
     pub memory: Beneath,
     /// The file of the project's personas.
@@ -112,13 +121,10 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
     BUILTIN.iter().flat_map(|tool| std::iter::once(tool.item).chain(tool.aliases.iter().copied()))
 }
 
-/// The built-in tools, then `files`, each with a name of its own. `shadowed` as in [`Workshop`].
+/// The built-in tools, then `files`, each with a name of its own. `claims` as in [`Workshop`].
 #[must_use]
-pub fn known(shadowed: &BTreeMap<String, String>, files: &[KnownTool]) -> Vec<KnownTool> {
-    let built_in = BUILTIN.iter().map(|tool| {
-        let taken = tool.taken_by(shadowed).map(|file| Absence::Shadowed { by: file.clone() });
-        KnownTool { absent: taken, ..tool.known() }
-    });
+pub fn known(claims: &BTreeMap<String, Claim>, files: &[KnownTool]) -> Vec<KnownTool> {
+    let built_in = BUILTIN.iter().map(|tool| tool.known(claims));
     let mut tools: Vec<KnownTool> = built_in.chain(files.iter().cloned()).collect();
     KnownTool::settle_names(&mut tools);
     tools
@@ -128,12 +134,12 @@ pub fn known(shadowed: &BTreeMap<String, String>, files: &[KnownTool]) -> Vec<Kn
 #[must_use]
 pub fn capabilities(item: &str) -> Vec<String> {
     let tool = BUILTIN.iter().find(|tool| tool.item == item);
-    tool.map_or_else(|| vec![to_execute(item)], |tool| tool.known().capabilities())
+    tool.map_or_else(|| vec![to_execute(item)], |tool| tool.known(&BTreeMap::new()).capabilities())
 }
 
 impl ToolRunner for Toolbox {
     fn tools(&self) -> Vec<KnownTool> {
-        known(&self.shared.workshop.shadowed, &self.shared.workshop.files)
+        known(&self.shared.workshop.claims, &self.shared.workshop.files)
     }
 
     fn guarded<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
@@ -228,7 +234,7 @@ impl Toolbox {
                 known.into_iter().filter(|tool| tool.absent.is_none()).map(|tool| tool.spec.name).collect();
             return Err(Failed(format!("There is no tool `{}`. There are: {}.", call.tool, names.join(", "))));
         };
-        if let Some(file) = tool.taken_by(&self.shared.workshop.shadowed) {
+        if let Some(file) = tool.taken_by(&self.shared.workshop.claims) {
             return Err(Failed(format!(
                 "`{item}` is {file} in this project, which stands in the place of the built-in tool. Tools of projects \
                  cannot be run yet."

@@ -42,15 +42,15 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(shadowed: &[(&str, &str)]) -> Self {
+    fn new(taken: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let variables = [("PATH".into(), std::env::var_os("PATH").unwrap()), ("MY_API_KEY".into(), "s3cret".into())];
-        let shadowed = shadowed.iter().map(|(id, file)| ((*id).to_owned(), (*file).to_owned())).collect();
+        let claims = taken.iter().map(|(id, file)| ((*id).to_owned(), Claim::Taken((*file).to_owned()))).collect();
         let toolbox = Toolbox::new(Workshop {
             root: Root::new(folder.path()),
             environment: Environment::allowed(variables, &[], &[]),
             spill: Some(Beneath::new(folder.path(), "spill")),
-            shadowed,
+            claims,
             memory: Beneath::new(folder.path(), "memory.json"),
             personas: Beneath::new(folder.path(), "personas.json"),
             files: Vec::new(),

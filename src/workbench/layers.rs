@@ -293,6 +293,7 @@ impl LayerRow {
     #[must_use]
     pub fn summary(&self) -> String {
         match &self.absence {
+            Some(absence) if self.tokens > 0 => format!("left out, ~{}: {absence}", self.tokens),
             Some(absence) => format!("left out: {absence}"),
             None => format!("~{} · {}", self.tokens, self.origin),
         }

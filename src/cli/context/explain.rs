@@ -6,11 +6,13 @@ use crate::app::Setup;
 use crate::app::people::{json_line, out};
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
+use crate::context::Plan;
 use crate::context::diff::Side;
 use crate::context::words::{kind, origin};
 use crate::domain::capability::to_execute;
 use crate::domain::{Decision, Layer, Origin, Via};
-use crate::items::{Items, Kind};
+use crate::items::hook::{Action, CONTROL_EVENTS};
+use crate::items::{Hook, Items, Kind, is_same};
 use crate::tools;
 use clap::Args;
 use serde::Serialize;
@@ -41,8 +43,20 @@ struct Explanation<'a> {
     included: bool,
     /// Every layer that goes by the name.
     layers: Vec<&'a Layer>,
+    /// Hooks of that id, or that would bring the item along, and what became of them, where no layer says it.
+    hooks: Vec<HookTold>,
     /// Why there is none.
     absent: Option<String>,
+}
+
+#[derive(Serialize)]
+struct HookTold {
+    id: String,
+    event: String,
+    file: String,
+    line: u32,
+    /// What became of it, in words.
+    message: String,
 }
 
 pub(super) fn run(common: &Common, arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
@@ -51,7 +65,8 @@ pub(super) fn run(common: &Common, arguments: &ExplainArguments) -> Result<ExitC
     let planned = planned(&setup, &directive, &arguments.draft, Commands::Unasked)?;
     let side = Side::from(&planned.assembly);
     let layers: Vec<&Layer> = side.layers.iter().filter(|layer| is_named(layer, &arguments.item)).collect();
-    let absent = layers.is_empty().then(|| absent(&setup.items(), &arguments.item, &directive));
+    let hooks = hooks(&planned.plan, &layers, &arguments.item, arguments.draft.continues.is_some());
+    let absent = (layers.is_empty() && hooks.is_empty()).then(|| absent(&setup.items(), &arguments.item, &directive));
     let included = layers.iter().any(|layer| layer.decision == Decision::Included);
     let explanation = Explanation {
         schema: "levain.explanation/1",
@@ -59,6 +74,7 @@ pub(super) fn run(common: &Common, arguments: &ExplainArguments) -> Result<ExitC
         directive: &directive,
         included,
         layers,
+        hooks,
         absent,
     };
     let mut output = out();
@@ -81,6 +97,43 @@ fn is_named(layer: &Layer, name: &str) -> bool {
         Origin::User | Origin::Thread => false,
     };
     layer.id == name || origin
+}
+
+/// What became of the hooks that go by a name and brought no layer. Those that would bring an item of that name count only
+/// where nothing else did.
+fn hooks(plan: &Plan, layers: &[&Layer], name: &str, continues: bool) -> Vec<HookTold> {
+    let brings = |hook: &Hook| layers.is_empty() && hook.names().any(|other| is_same(other, name));
+    let extends =
+        |hook: &Hook| matches!(&hook.action, Action::SetExtends(target) if layers.is_empty() && target == name);
+    let goes = |hook: &&Hook| hook.id == name || brings(hook) || extends(hook);
+    let has_layer = |hook: &Hook| {
+        layers.iter().any(|layer| {
+            let Origin::Item { via: Some(Via::Hook { file, line, .. }), .. } = &layer.origin else { return false };
+            *line == hook.lines.0 && *file == hook.file.display().to_string()
+        })
+    };
+    let told = |hook: &Hook, message: String| HookTold {
+        id: hook.id.clone(),
+        event: hook.event.clone(),
+        file: hook.file.display().to_string(),
+        line: hook.lines.0,
+        message,
+    };
+    let asked = plan.hooks.iter().filter(goes).filter(|hook| !has_layer(hook)).map(|hook| {
+        let event = hook.event.as_str();
+        let message = if let Some(route) = plan.routes.iter().find(|route| route.is_of(hook)) {
+            route.to_string()
+        } else if CONTROL_EVENTS.contains(&event) {
+            format!("is asked at {event} and brings nothing along; levain context hooks --event {event} says what it answers")
+        } else if continues {
+            format!("is asked at {event}, and this thread goes on from another")
+        } else {
+            format!("is asked at {event}, and this thread goes on from no other (--continues ID)")
+        };
+        told(hook, message)
+    });
+    let off = plan.disabled.iter().filter(goes).map(|hook| told(hook, "is switched off (enabled: false)".to_owned()));
+    asked.chain(off).collect()
 }
 
 /// Why nothing goes by a name.
@@ -113,6 +166,9 @@ fn write_words(output: &mut impl Write, explanation: &Explanation<'_>) -> io::Re
                 writeln!(output, "  – {:<13} {}; from {origin}", kind(layer.kind), &absence.to_string())?;
             }
         }
+    }
+    for HookTold { id, event, file, line, message } in &explanation.hooks {
+        writeln!(output, "  · hook {id} ({event}, {file}:{line}): {message}")?;
     }
     if let Some(absent) = &explanation.absent {
         writeln!(output, "  {absent}")?;

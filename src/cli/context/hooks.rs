@@ -8,6 +8,7 @@ use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
 use crate::context::condition::judge;
 use crate::context::control::decide;
+use crate::context::{Fate, routes};
 use crate::domain::Saw;
 use crate::items::Hook;
 use crate::items::directive::Values;
@@ -51,6 +52,8 @@ struct HookLine<'a> {
     action: String,
     /// Whether its answer decides how the thread goes on.
     decides: bool,
+    /// Why it does nothing although its condition holds.
+    note: Option<String>,
 }
 
 pub(super) fn run(common: &Common, arguments: &HooksArguments) -> Result<ExitCode, Failure> {
@@ -62,16 +65,24 @@ pub(super) fn run(common: &Common, arguments: &HooksArguments) -> Result<ExitCod
     let inputs: Values = arguments.draft.input.iter().cloned().collect();
     let briefing = Briefing::prepare(&setup, setup.directive(), Some(inputs.clone()))?;
     let (chosen, _told_elsewhere) = chosen(&setup, &setup.items(), setup.directive());
-    let plan = briefing.planned(&start(&setup, chosen.model, briefing.limits, &arguments.draft))?;
-    let mut fields = plan.fields.clone();
+    let start = start(&setup, setup.directive(), chosen.model, briefing.limits, &arguments.draft);
+    let plan = briefing.planned(&start)?;
+    let (mut fields, mut before) = (plan.fields.clone(), plan.routing_fields.clone());
     for (path, value) in &arguments.field {
-        put(&mut fields, path, serde_json::from_str(value).unwrap_or_else(|_error| value.as_str().into()));
+        let value: Value = serde_json::from_str(value).unwrap_or_else(|_error| value.as_str().into());
+        put(&mut before, path, value.clone());
+        put(&mut fields, path, value);
     }
+    let routes = routes(&plan.hooks, &before, &inputs, setup.directive());
     let mut output = io::BufWriter::new(out());
     let wanted = |hook: &&Hook| arguments.event.as_ref().is_none_or(|event| *event == hook.event);
-    for hook in plan.hooks.iter().filter(wanted) {
-        let decided = decide(&plan.hooks, &hook.event, &fields, &inputs);
-        let verdict = judge(&hook.condition, &fields);
+    for (number, hook) in plan.hooks.iter().enumerate().filter(|(_, hook)| wanted(hook)) {
+        let all = decide(&plan.hooks, &hook.event, &fields, &inputs).asked;
+        let before_it = plan.hooks.iter().take(number).filter(|other| other.event == hook.event).count();
+        let route = routes.iter().find(|route| route.is_of(hook));
+        let verdict = judge(&hook.condition, if route.is_some() { &before } else { &fields });
+        let decides = route
+            .map_or_else(|| all.get(before_it).is_some_and(|asked| asked.decides), |route| route.fate == Fate::Chose);
         let line = HookLine {
             schema: "levain.hook/1",
             id: &hook.id,
@@ -82,7 +93,8 @@ pub(super) fn run(common: &Common, arguments: &HooksArguments) -> Result<ExitCod
             holds: verdict.holds,
             saw: verdict.saw,
             action: action(&hook.action),
-            decides: decided.by.as_ref() == Some(&hook.id),
+            decides,
+            note: route.filter(|_| verdict.holds && !decides).map(ToString::to_string),
         };
         written(if arguments.json { json_line(&mut output, &line) } else { write_hook(&mut output, &line) })?;
     }
@@ -136,6 +148,9 @@ fn write_hook(output: &mut impl Write, line: &HookLine<'_>) -> io::Result<()> {
     };
     let (id, action) = (line.id, &line.action);
     writeln!(output, "{mark} {:<20} {:>3}  {id}: {action}  ({}:{})", line.event, line.layer, line.file, line.line)?;
+    if let Some(note) = &line.note {
+        writeln!(output, "      {note}")?;
+    }
     for saw in &line.saw {
         let sign = if saw.holds { "✓" } else { "✗" };
         writeln!(output, "      {sign} {}", &saw.to_string())?;

@@ -8,13 +8,15 @@ use crate::cli::failure::{Failure, code, written};
 use crate::cli::text::several;
 use crate::cli::{Common, find};
 use crate::context::Start;
-use crate::context::lint::{Finding, lint, sent, unused};
+use crate::context::lint::{Finding, lint, secrets, sent, unused};
+use crate::context::words::conversation;
 use crate::domain::input::unfit;
-use crate::domain::{Event, Input, Severity, Space, ThreadId};
+use crate::domain::{Decision, Event, Input, Severity, Space, ThreadId};
 use crate::items::{Directive, Kind};
 use crate::store::log;
 use clap::Args;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -113,7 +115,7 @@ fn findings(setup: &Setup, directive: &str, draft: &Draft, among_many: bool) -> 
     let briefing = Briefing::prepare(setup, directive, Some(draft.input.iter().cloned().collect()))?;
     let other = Start {
         thread_id: Some(ThreadId::new(directive, 1)),
-        ..start(setup, first.model.clone(), briefing.limits, draft)
+        ..start(setup, directive, first.model.clone(), briefing.limits, draft)
     };
     let again = briefing.planned(&other)?;
     Ok(lint(&first.plan, &again, &first.assembly))
@@ -122,7 +124,8 @@ fn findings(setup: &Setup, directive: &str, draft: &Draft, among_many: bool) -> 
 /// What is found in the newest request of a thread, and in how its tools were used.
 fn in_thread(setup: &Setup, thread: &str, least: u32) -> Result<Vec<Finding>, Failure> {
     let thread = find::thread(setup, thread)?;
-    let newest = stored(setup, &thread, None, None)?.record;
+    let stored = stored(setup, &thread, None, None)?;
+    let newest = &stored.record;
     let mut called = BTreeSet::new();
     for page in log::pages(&setup.layout.log(&thread)?) {
         for record in page?.into_records() {
@@ -131,7 +134,18 @@ fn in_thread(setup: &Setup, thread: &str, least: u32) -> Result<Vec<Finding>, Fa
             }
         }
     }
+    let told: Vec<(&str, Cow<'_, str>)> = newest
+        .layers
+        .iter()
+        .zip(&stored.texts)
+        .filter(|(layer, _)| layer.decision == Decision::Included)
+        .map(|(layer, text)| {
+            let said = conversation(layer, stored.messages.iter());
+            (layer.id.as_str(), said.map_or(Cow::Borrowed(text.as_str()), Cow::Owned))
+        })
+        .collect();
     let mut findings = sent(&newest.layers);
+    findings.extend(secrets(told.iter().map(|(id, text)| (*id, &**text))));
     findings.extend(unused(&newest.layers, &called, newest.turn, least));
     Ok(findings)
 }

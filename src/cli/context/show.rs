@@ -266,7 +266,12 @@ fn write_layers(output: &mut impl Write, shown: &ContextShown<'_>, whole: bool) 
                 }
             }
             Decision::Skipped { absence } => {
-                writeln!(output, "{:>8}  {kind:<13} {id}  left out: {}", "–", &absence.to_string())?;
+                let size = layer.tokens.count.0;
+                let size = if size == 0 { "–".to_owned() } else { format!("(~{size})") };
+                writeln!(output, "{size:>8}  {kind:<13} {id}  left out: {absence}")?;
+                if whole && !text.is_empty() {
+                    writeln!(output, "{text}\n")?;
+                }
             }
         }
     }

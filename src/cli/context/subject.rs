@@ -37,7 +37,7 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
     if commands == Commands::Asked && chosen.look {
         chosen.model = runtime()?.block_on(setup.models.default_found());
     }
-    let start = start(setup, chosen.model, briefing.limits, draft);
+    let start = start(setup, directive, chosen.model, briefing.limits, draft);
     let plan = briefing.planned(&start)?;
     let surroundings = runtime()?.block_on(async {
         match commands {
@@ -83,13 +83,15 @@ pub(super) fn chosen(setup: &Setup, items: &Items, directive: &str) -> (Chosen, 
 }
 
 /// What the thread would know of itself.
-pub(super) fn start(setup: &Setup, model: ModelRef, limits: Limits, draft: &Draft) -> Start {
+pub(super) fn start(setup: &Setup, directive: &str, model: ModelRef, limits: Limits, draft: &Draft) -> Start {
     let (kind, limits) = if draft.interactive {
         (ThreadKind::Interactive, limits)
     } else {
         (ThreadKind::OneShot, setup.one_shot_limits().overridden(limits))
     };
-    Start { previous: draft.continues.clone(), ..Start::new(model, limits, kind) }
+    // As it would be called if it were started now.
+    let thread_id = Some(ThreadId::new(directive, setup.now().0));
+    Start { thread_id, previous: draft.continues.clone(), ..Start::new(model, limits, kind) }
 }
 
 /// Estimate of all tokens of `side`.

@@ -75,7 +75,7 @@ impl Directive {
         let hook = |hook: &Hook| {
             format!("{:?}", (&hook.event, hook.position, hook.wrap, hook.optional, &hook.condition, &hook.action))
         };
-        let hooks: Vec<String> = self.hooks.iter().map(hook).collect();
+        let hooks: Vec<String> = self.hooks.iter().filter(|hook| hook.enabled).map(hook).collect();
         let said = format!("{:?}", (self.permissions.declared, grants, extends, hooks));
         ContentHash::of(said.as_bytes()).as_str().to_owned()
     }

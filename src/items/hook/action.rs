@@ -75,17 +75,22 @@ impl Action {
             _ => Map::new(),
         };
         let mut calls = Vec::new();
+        let form = "write a list of {primary: …, item_type: …, item_id: …}";
         match map.get("actions") {
-            Some(Value::Array(several)) => {
+            Some(Value::Array(several)) if !several.is_empty() => {
                 for one in several {
                     let Some(one) = one.as_object() else {
-                        place.fatal("an action is a list of names and values", "write primary, item_type and item_id");
+                        place.fatal(format!("`actions` holds {one}, which is no action"), form);
                         return None;
                     };
                     calls.push(call(one, params(one), event, place)?);
                 }
             }
-            _ => calls.push(call(map, params(map), event, place)?),
+            Some(_) => {
+                place.fatal("`actions` lists no action", form);
+                return None;
+            }
+            None => calls.push(call(map, params(map), event, place)?),
         }
         Some(Self::Calls(calls))
     }

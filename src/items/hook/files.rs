@@ -22,6 +22,8 @@ const DESCRIPTIVE: [&str; 7] =
 #[derive(Clone, Debug, Default)]
 pub struct Hooks {
     pub hooks: Vec<Hook>,
+    /// Those that are switched off where they are written.
+    pub disabled: Vec<Hook>,
     /// What is wrong with the files. A fatal problem holds up every thread: who wrote the hook counts on it.
     pub problems: Vec<Problem>,
     /// How many there are, when they are more than [`MOST`]: then none was read.
@@ -57,6 +59,8 @@ impl Hooks {
                     }
                 };
                 let found = read_file(&text, &root.file(path), lists, &mut hooks.problems, &mut count);
+                let (found, off): (Vec<Hook>, Vec<Hook>) = found.into_iter().partition(|hook| hook.enabled);
+                hooks.disabled.extend(off);
                 if path == OWN {
                     hooks.hooks.extend(found);
                 } else {
@@ -73,7 +77,7 @@ impl Hooks {
                 message,
                 remedy: "remove some from hooks.yaml and hook_conditions.yaml".to_owned(),
             });
-            return Self { problems: hooks.problems, too_many: Some(count), hooks: Vec::new() };
+            return Self { problems: hooks.problems, too_many: Some(count), ..Self::default() };
         }
         hooks.hooks.append(&mut shared);
         sort(&mut hooks.hooks);
@@ -91,10 +95,11 @@ pub(super) fn sort(hooks: &mut [Hook]) {
 }
 
 impl Hooks {
-    /// These and a directive's own, in order.
+    /// These and a directive's own that are not switched off, in order.
     #[must_use]
     pub fn with(&self, directive: &[Hook]) -> Vec<Hook> {
-        let mut hooks: Vec<Hook> = self.hooks.iter().chain(directive).cloned().collect();
+        let own = directive.iter().filter(|hook| hook.enabled);
+        let mut hooks: Vec<Hook> = self.hooks.iter().chain(own).cloned().collect();
         sort(&mut hooks);
         hooks
     }

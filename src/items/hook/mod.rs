@@ -46,6 +46,9 @@ impl Source {
     }
 }
 
+/// The highest layer that a file may name.
+const HIGHEST_LAYER: f64 = 99.0;
+
 /// Where a hook stands among all hooks, in tenths: 0 is asked first. Files number 0, 1, 2, 2.5, 3 or, later ones, 0 to
 /// 4; both sort the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,7 +59,7 @@ impl HookLayer {
     #[must_use]
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
     pub fn new(number: f64) -> Option<Self> {
-        (0.0..=99.0).contains(&number).then(|| Self((number * 10.0).round() as u16))
+        (0.0..=HIGHEST_LAYER).contains(&number).then(|| Self((number * 10.0).round() as u16))
     }
 
     /// As files have it.
@@ -93,6 +96,8 @@ pub struct Hook {
     pub wrap: bool,
     /// Whether a thread may start without the item it names.
     pub optional: bool,
+    /// Whether it is asked at all; one that is not is kept so that people are told.
+    pub enabled: bool,
     pub condition: Condition,
     pub action: Action,
     /// Where it is written.
@@ -147,8 +152,20 @@ impl Place<'_> {
 }
 
 /// What a hook may say.
-const KNOWN: [&str; 11] =
-    ["id", "event", "layer", "position", "wrap", "optional", "condition", "action", "inputs", "description", "enabled"];
+const KNOWN: [&str; 12] = [
+    "id",
+    "event",
+    "layer",
+    "position",
+    "wrap",
+    "optional",
+    "condition",
+    "action",
+    "actions",
+    "inputs",
+    "description",
+    "enabled",
+];
 
 impl Hook {
     /// Reads the map a hook is. None when it could never do anything.
@@ -162,8 +179,15 @@ impl Hook {
             }
         }
         if !truth(map, "enabled", true, place) {
-            return None;
+            // Its other mistakes cost nothing while it is off.
+            let mut nowhere = Vec::new();
+            let mut place = Place { problems: &mut nowhere, ..*place };
+            return Self::read_rest(map, &mut place).map(|hook| Self { enabled: false, ..hook });
         }
+        Self::read_rest(map, place)
+    }
+
+    fn read_rest(map: &Map<String, Value>, place: &mut Place<'_>) -> Option<Self> {
         let event = text(map, "event").unwrap_or_default();
         if event.is_empty() {
             let remedy = place.form(
@@ -182,12 +206,20 @@ impl Hook {
             );
             return None;
         }
-        let action = Action::read(map.get("action"), map.get("inputs"), &event, place)?;
+        let several =
+            map.get("actions").map(|list| Value::Object(Map::from_iter([("actions".to_owned(), list.clone())])));
+        if several.is_some() && map.contains_key("action") {
+            place.fatal("the hook has `action` and `actions`, so it never runs", "write one of them");
+            return None;
+        }
+        let action = Action::read(map.get("action").or(several.as_ref()), map.get("inputs"), &event, place)?;
+        let layer = layer(map.get("layer"), place)?;
         let id = text(map, "id").filter(|id| !id.is_empty()).unwrap_or_else(|| format!("{event}@{}", place.lines.0));
         Some(Self {
             id,
             source: place.source,
-            layer: layer(map.get("layer"), place),
+            layer,
+            enabled: true,
             position: position(map.get("position"), place),
             wrap: truth(map, "wrap", true, place),
             optional: truth(map, "optional", false, place),
@@ -214,17 +246,20 @@ fn text(map: &Map<String, Value>, name: &str) -> Option<String> {
     }
 }
 
-fn layer(value: Option<&Value>, place: &mut Place<'_>) -> HookLayer {
+/// None for a layer that there is not: where the hook belongs among the others is not for us to guess.
+fn layer(value: Option<&Value>, place: &mut Place<'_>) -> Option<HookLayer> {
     let usual = place.source.layer();
-    let Some(value) = value else { return usual };
+    let Some(value) = value else { return Some(usual) };
     if place.source == Source::Directive {
         place.warn("the layer of a directive's hook is fixed", "remove layer");
-        return usual;
+        return Some(usual);
     }
-    value.as_f64().and_then(HookLayer::new).unwrap_or_else(|| {
-        place.fatal(format!("layer cannot be {value}"), format!("write a number from 0 to 4; it is {usual} without"));
-        usual
-    })
+    let layer = value.as_f64().and_then(HookLayer::new);
+    if layer.is_none() {
+        let message = format!("layer cannot be {value}, so the hook never runs");
+        place.fatal(message, format!("write a number from 0 to {HIGHEST_LAYER}; it is {usual} without"));
+    }
+    layer
 }
 
 fn position(value: Option<&Value>, place: &mut Place<'_>) -> Position {
@@ -292,6 +327,53 @@ mod tests {
             let (_, problems) = read(&value);
             assert!(problems.len() == 1 && problems[0].contains(expected), "{expected}: {problems:?}");
         }
+    }
+
+    #[test]
+    fn s06_several_actions_are_written_at_the_hook_or_in_its_action() {
+        let list = json!([{"primary": "fetch", "item_id": "team/a"}, {"primary": "load", "item_id": "team/b"}]);
+        let names = |value: &Value| {
+            let (hook, problems) = read(value);
+            (hook.map(|hook| hook.names().skip(1).map(str::to_owned).collect::<Vec<_>>()), problems)
+        };
+        let both = Some(vec!["team/a".to_owned(), "team/b".to_owned()]);
+        assert_eq!(names(&json!({"event": "thread_started", "actions": list})), (both.clone(), Vec::new()));
+        assert_eq!(names(&json!({"event": "thread_started", "action": {"actions": list}})), (both, Vec::new()));
+        for (value, expected) in [
+            (json!({"event": "error", "actions": list, "action": {"primary": "fetch"}}), "has `action` and `actions`"),
+            (json!({"event": "error", "actions": []}), "`actions` lists no action"),
+            (json!({"event": "error", "actions": "team/a"}), "`actions` lists no action"),
+            (json!({"event": "error", "actions": ["team/a"]}), "`actions` holds \"team/a\""),
+        ] {
+            let (hook, problems) = names(&value);
+            assert!(
+                hook.is_none() && problems.len() == 1 && problems[0].contains(expected),
+                "{expected}: {problems:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn s06_a_layer_that_there_is_not_costs_the_hook() {
+        let action = json!({"primary": "fetch", "item_id": "a"});
+        for layer in [json!(99.5), json!(-1), json!(1e300), json!("first")] {
+            let (hook, problems) = read(&json!({"event": "error", "layer": layer, "action": action}));
+            assert!(hook.is_none(), "{layer}");
+            assert!(problems[0].contains("write a number from 0 to 99; it is 2.5 without"), "{problems:?}");
+        }
+        let (hook, problems) = read(&json!({"event": "error", "layer": 99, "action": action}));
+        assert_eq!((hook.unwrap().layer.number(), problems.len()), (99.0, 0));
+    }
+
+    #[test]
+    fn s06_a_hook_is_switched_off_in_every_form() {
+        let action = json!({"primary": "fetch", "item_id": "a"});
+        for off in [json!(false), json!("false"), json!("no")] {
+            let (hook, problems) = read(&json!({"event": "error", "enabled": off, "action": action}));
+            assert!(!hook.unwrap().enabled && problems.is_empty(), "{off} {problems:?}");
+        }
+        let (hook, problems) = read(&json!({"event": "nothing", "enabled": false}));
+        assert!(hook.is_none() && problems.is_empty(), "{problems:?}");
     }
 
     #[test]
