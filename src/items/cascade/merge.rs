@@ -5,6 +5,9 @@ use crate::domain::{Problem, Severity, meant, nearest};
 use serde_json::Value;
 use std::path::Path;
 
+/// Names at the top of a file that describe it.
+const DESCRIPTIVE: [&str; 5] = ["category", "tool_type", "version", "schema_version", "description"];
+
 /// Where mistakes go.
 pub(super) struct Merging<'a> {
     pub(super) file: &'a Path,
@@ -35,6 +38,10 @@ impl Merging<'_> {
                 for (name, node) in entries {
                     // Reserved: a file does not name its own parents.
                     if name == "extends" {
+                        continue;
+                    }
+                    // What a file says of itself is no setting.
+                    if path.is_empty() && DESCRIPTIVE.contains(&name.as_str()) {
                         continue;
                     }
                     let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };

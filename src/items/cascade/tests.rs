@@ -48,6 +48,17 @@ fn lists_of_things_with_ids_merge_by_id() {
 }
 
 #[test]
+fn s02_what_a_file_says_of_itself_is_no_setting() {
+    let head = "category: agent\ntool_type: config\nversion: \"1.0.0\"\nschema_version: \"1.0.0\"\ndescription: x\n";
+    let (cascade, problems) = merged(&[(Space::System, BELOW), (Space::System, &format!("{head}a: {{one: 3}}\n"))]);
+    assert_eq!(problems, Vec::<String>::new());
+    assert!(cascade.get("agent.version").is_none() && told(&cascade, "agent.a.one") == "3 system.yaml:6");
+    // Below the top such a name would be a setting.
+    let (_, problems) = merged(&[(Space::System, BELOW), (Space::User, "a: {version: 1}\n")]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+}
+
+#[test]
 fn what_does_not_fit_changes_nothing() {
     let (cascade, problems) =
         merged(&[(Space::System, BELOW), (Space::Project, "a:\n  one: many\n  twoo: x\nlist: 3\nfree:\n")]);
