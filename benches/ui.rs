@@ -5,7 +5,7 @@ use levain::commands::{Key, KeyCode, Keymap};
 use levain::domain::event::Delta;
 use levain::domain::{Event, ModelRef, Record, ThreadId, Timestamp};
 use levain::ui::{ColourDepth, Painter, Theme, view};
-use levain::workbench::sheet::{Page, SheetLine, Sort, View};
+use levain::workbench::request_page::{LineKind, PageContent, SheetLine, View};
 use levain::workbench::{LayerRow, Message, Model, Options, RequestShown, update};
 use levain::worker::protocol::FromWorker;
 use ratatui::Terminal;
@@ -181,9 +181,10 @@ fn keys_in_a_context_of_a_megabyte(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn keys_in_a_page_of_a_megabyte(bencher: Bencher<'_, '_>) {
     let mut session = context_of_a_megabyte();
-    let line = |number: usize| SheetLine::new(Sort::Plain, format!("{number} A rule of a few words."));
+    let line = |number: usize| SheetLine::new(LineKind::Plain, format!("{number} A rule of a few words."));
     let (view, title) = (View::Text, "page".to_owned());
-    let page = Page { view, title, lines: (0..1_000_000 / 28).map(line).collect(), copy: None, of: String::new() };
+    let page =
+        PageContent { view, title, lines: (0..1_000_000 / 28).map(line).collect(), copy: None, of: String::new() };
     session.tell(Message::Page(Ok(Box::new(page))));
     bencher.bench_local(|| {
         for letter in [' ', 'j', '/', '9', '9'] {

@@ -8,11 +8,11 @@ use futures_util::stream;
 use levain::context::{Parts, Plan, assemble};
 use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, Process, PromptMode, StopReason};
 use levain::domain::{
-    Assembly, CallId, Command, ContentHash, Control, Decision, Entry, Event, Grant, Held, Image, LayerKind, Lifetime,
-    Limits, Message, ModelRef, Money, Origin, Piece, Record, RequestRecord, Rules, State, Status, ThreadId, ThreadKind,
-    Timestamp, Tokens, Usage, Waiting, WindowRules, WireForm,
+    Assembly, CallId, Command, ContentHash, Control, Decision, Entry, Event, FrozenRequest, Grant, Image, LayerKind,
+    Lifetime, Limits, Message, ModelRef, Money, Origin, Piece, Record, RequestRecord, Rules, State, Status, ThreadId,
+    ThreadKind, Timestamp, Tokens, Usage, Waiting, WindowRules, WireForm,
 };
-use levain::engine::driver::{Audience, Driver, Ended, Handle, Outside, Settings};
+use levain::engine::driver::{Audience, Driver, Ended, Handle, ModelRegistry, Settings};
 use levain::engine::thread::{Thread, apply};
 use levain::items::{Hooks, Items, Spaces};
 use levain::ports::store::{Attach, Fetch, Snapshot};
@@ -156,7 +156,7 @@ impl Provider for Script {
     }
 }
 
-impl Outside for Script {
+impl ModelRegistry for Script {
     fn provider(&self, _model: &ModelRef) -> Result<Arc<dyn Provider>, String> {
         Ok(Arc::new(self.clone()))
     }
@@ -244,7 +244,7 @@ impl Bench {
         let (sender, heard) = mpsc::unbounded_channel();
         let settings = Settings {
             store: Box::new(disk.clone()),
-            outside: Box::new(script.clone()),
+            models: Box::new(script.clone()),
             tools: Arc::new(NoTools),
             approvals: Box::new(Forgetful),
             clock: Arc::new(SetClock(Arc::clone(&clock))),
@@ -752,12 +752,12 @@ async fn an_image_that_is_gone_is_told_once_and_the_others_are_sent() {
 }
 
 /// A request that was put together elsewhere for `said`, whose last is the prompt.
-fn held(said: &[Message]) -> Held {
+fn held(said: &[Message]) -> FrozenRequest {
     held_with(said, "Be kind.")
 }
 
 /// The same with this system text.
-fn held_with(said: &[Message], words: &str) -> Held {
+fn held_with(said: &[Message], words: &str) -> FrozenRequest {
     let piece = |id: &str, kind, text: &str| Piece {
         id: id.into(),
         kind,
@@ -772,8 +772,8 @@ fn held_with(said: &[Message], words: &str) -> Held {
     let history: Vec<Entry> = said.iter().cloned().map(Entry::new).collect();
     let assembly = assemble(&Parts { system: &system, opening: &opening, state: &state, history: &history });
     let model = ModelRef::new("script", "x");
-    let hash = Held::name(&model, 100, &assembly);
-    Held {
+    let hash = FrozenRequest::name(&model, 100, &assembly);
+    FrozenRequest {
         thread_id: ThreadId::new("chat", 1),
         images: Vec::new(),
         model,
@@ -791,7 +791,7 @@ async fn a_request_that_was_looked_at_is_sent_as_it_was_also_when_it_is_tried_ag
     let plays = vec![vec![failure(ErrorCategory::RateLimited)], vec![text("ok"), end()], vec![text("and"), end()]];
     let mut bench = Bench::new(ThreadKind::Interactive, plays);
     bench.until_idle().await;
-    let send = |held: Held| Command::SubmitHeld { text: "go".into(), held: Box::new(held) };
+    let send = |held: FrozenRequest| Command::SubmitHeld { text: "go".into(), held: Box::new(held) };
     bench.handle.ask(send(held(&[Message::user("go")]))).await.unwrap();
     bench.until_answer().await;
     bench.until_idle().await;
@@ -807,7 +807,7 @@ async fn a_request_that_was_looked_at_is_sent_as_it_was_also_when_it_is_tried_ag
     // Something was said since: the same request is refused, and nothing of it is in the log.
     let refused = bench.handle.ask(send(held(&[Message::user("go")]))).await.unwrap_err();
     assert!(refused.contains("not as it was when you looked"), "{refused}");
-    let other = Held { thread_id: ThreadId::new("chat", 2), ..held(&[Message::user("go")]) };
+    let other = FrozenRequest { thread_id: ThreadId::new("chat", 2), ..held(&[Message::user("go")]) };
     assert!(bench.handle.ask(send(other)).await.is_err());
     // What was decided with the first request stays: the opening, and the system text.
     bench.ask("more").await;
@@ -824,7 +824,7 @@ async fn a_request_that_was_looked_at_is_sent_as_it_was_also_when_it_is_tried_ag
 async fn the_system_text_that_was_sent_stays_also_when_another_was_looked_at() {
     let plays = vec![vec![text("ok"), end()], vec![text("and"), end()]];
     let mut bench = Bench::new(ThreadKind::Interactive, plays);
-    let send = |held: Held| Command::SubmitHeld { text: "go".into(), held: Box::new(held) };
+    let send = |held: FrozenRequest| Command::SubmitHeld { text: "go".into(), held: Box::new(held) };
     bench.handle.ask(send(held(&[Message::user("go")]))).await.unwrap();
     bench.until_answer().await;
     bench.until_idle().await;
@@ -872,7 +872,7 @@ async fn a_suspended_thread_sends_what_was_looked_at_unless_a_limit_holds_it() {
     let plays = || vec![vec![failure(ErrorCategory::Permanent)], vec![text("ok"), end()]];
     let suspended = |heard: &Heard| matches!(heard, Heard::State(state) if state.status == Status::Suspended);
     let mut bench = Bench::with(ThreadKind::Interactive, plays(), hook("error"), None);
-    let send = |held: Held| Command::SubmitHeld { text: "go".into(), held: Box::new(held) };
+    let send = |held: FrozenRequest| Command::SubmitHeld { text: "go".into(), held: Box::new(held) };
     bench.handle.ask(send(held(&[Message::user("go")]))).await.unwrap();
     bench.until(suspended).await;
     bench.handle.ask(send(held(&[Message::user("go"), Message::user("go")]))).await.unwrap();

@@ -11,7 +11,7 @@ use levain::domain::{
     CallId, Event, Grant, Limits, ModelRef, Money, Permissions, ThreadId, ThreadKind, Timestamp, Tokens, Usage,
     Waiting, WireForm,
 };
-use levain::engine::driver::Outside;
+use levain::engine::driver::ModelRegistry;
 use levain::ports::{
     CallRequest, EncodedRequest, Forgetful, Provider, ProviderEvent, ProviderStream, SystemClock, faults,
 };
@@ -75,7 +75,7 @@ impl Provider for Script {
     }
 }
 
-impl Outside for Script {
+impl ModelRegistry for Script {
     fn provider(&self, _model: &ModelRef) -> Result<Arc<dyn Provider>, String> {
         Ok(Arc::new(self.clone()))
     }
@@ -115,7 +115,7 @@ async fn hosted(folder: &Path, layout: &Layout, script: &Script) -> Hosted {
             layout: layout.clone(),
             thread_id: id(),
             runtime: folder.to_owned(),
-            outside: Box::new(script.clone()),
+            models: Box::new(script.clone()),
             limits: Limits::default(),
             tools: Arc::new(NoTools),
             permissions: Permissions {

@@ -5,7 +5,7 @@
 use levain::domain::{Grant, Space};
 use levain::items::directive::Values;
 use levain::items::hook::Action;
-use levain::items::signature::{Layout, TrustStore, Verdict, sign, verify};
+use levain::items::signature::{SignatureLayout, TrustStore, Verdict, sign, verify};
 use levain::items::{Directive, Hooks, ItemId, Items, Kind, Knowledge, Spaces, Tool};
 use serde_json::json;
 use std::fs;
@@ -406,7 +406,7 @@ fn signatures_stand_where_their_language_has_comments() {
         let (signed, signature) = sign(text, path, &key, "2026-11-21T10:00:00Z").unwrap();
         assert!(signed.starts_with(begins), "{signed}");
         assert_eq!((signature.hash.len(), signature.fingerprint.len()), (64, 16));
-        let layout = Layout::of(path).unwrap();
+        let layout = SignatureLayout::of(path).unwrap();
         // A key that nobody trusts is told apart from a text that was changed.
         let trust = TrustStore::default();
         assert!(matches!(verify(&signed, layout, &trust), Verdict::Untrusted { .. }));

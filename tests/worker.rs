@@ -108,7 +108,7 @@ fn hosting(
         layout: layout.clone(),
         thread_id: summary.thread_id.clone(),
         runtime: folder.path().to_owned(),
-        outside: Box::new(Models::new(providers, Catalog::embedded())),
+        models: Box::new(Models::new(providers, Catalog::embedded())),
         limits: Limits::default(),
         tools: Arc::new(NoTools),
         permissions: Permissions {
@@ -431,7 +431,8 @@ async fn s10_only_who_started_the_worker_approves() {
         });
         assert!(refused.await.contains("only the screen that started"), "{id}");
     }
-    let given = |page: log::Page| page.into_records().any(|record| matches!(record.event, Event::ApprovalGiven { .. }));
+    let given =
+        |page: log::LogPage| page.into_records().any(|record| matches!(record.event, Event::ApprovalGiven { .. }));
     assert!(!given(log::read_forward(&bench.log(), 0, 1 << 20).unwrap()));
     let mut own = bench.raw().await.with_secret(Some("open sesame".into()));
     assert!(own.may_approve());

@@ -3,11 +3,11 @@
 //!
 //! Of the three spaces a case knows the project's and the program's: what a person keeps at home is nothing to a project.
 
-use super::briefing::Briefing;
-use super::library::Shelf;
+use super::directive_planner::DirectivePlanner;
+use super::item_library::ItemLibrary;
 use super::setup::{Setup, preload};
 use super::toolbox;
-use crate::context::{Ask, Parts, Start, Surroundings, assemble, plan};
+use crate::context::{Ask, EnvironmentSnapshot, Parts, Start, assemble, plan};
 use crate::domain::{Assembly, Entry, Limits, Message, ModelRef, Permissions, Persona, ThreadId, ThreadKind};
 use crate::items::directive::Values;
 use crate::items::signature::TrustStore;
@@ -106,7 +106,8 @@ impl Case {
         let found = items.find(Kind::Directive, &self.directive).map_err(|missing| missing.to_string())?;
         let text = items.read(found.item).map_err(|problem| problem.to_string())?;
         let (directive, _told_by_check) = Directive::parse(&text, &items.file(found.item));
-        let inputs = directive.accept(self.inputs.clone()).map_err(|bad| Briefing::refused(&self.directive, bad))?;
+        let inputs =
+            directive.accept(self.inputs.clone()).map_err(|bad| DirectivePlanner::refused(&self.directive, bad))?;
         let (kind, limits) = if self.interactive {
             (ThreadKind::Interactive, directive.limits.limits)
         } else {
@@ -115,7 +116,7 @@ impl Case {
         let thread_id = Some(ThreadId::new(&self.directive, NOON_MS));
         let (start, hooks) = (Start { thread_id, ..Start::new(model, limits, kind) }, Hooks::read(&items));
         let ask = Ask { directive: &self.directive, inputs: &inputs, project: PROJECT, start: &start, hooks: &hooks };
-        let mut plan = plan(&ask, &Shelf::new(&items)).map_err(|error| error.to_string())?;
+        let mut plan = plan(&ask, &ItemLibrary::new(&items)).map_err(|error| error.to_string())?;
         plan.preload = preload(&cascade);
         let state = plan.state(&self.surroundings());
         let history = [Entry::new(Message::user(self.prompt.as_str()))];
@@ -128,8 +129,8 @@ impl Case {
         Ok((start.model, assembly))
     }
 
-    fn surroundings(&self) -> Surroundings {
-        Surroundings {
+    fn surroundings(&self) -> EnvironmentSnapshot {
+        EnvironmentSnapshot {
             now: Some(self.now.clone()),
             folder: PROJECT.to_owned(),
             branch: self.branch.clone(),

@@ -23,7 +23,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// A line on the process's input.
 #[derive(Serialize, Deserialize)]
-struct Asked<'code> {
+struct HighlightRequest<'code> {
     language: Cow<'code, str>,
     text: Cow<'code, str>,
 }
@@ -106,7 +106,7 @@ impl Helper {
     }
 
     async fn colour(&mut self, code: &Code) -> io::Result<Colouring> {
-        let asked = Asked { language: Cow::Borrowed(&code.language), text: Cow::Borrowed(&code.text) };
+        let asked = HighlightRequest { language: Cow::Borrowed(&code.language), text: Cow::Borrowed(&code.text) };
         let mut line = serde_json::to_vec(&asked)?;
         line.push(b'\n');
         self.input.write_all(&line).await?;
@@ -129,7 +129,7 @@ impl Helper {
 pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let highlighter = Highlighter::default();
     for line in input.lines() {
-        let asked: Asked<'_> = serde_json::from_str(&line?)?;
+        let asked: HighlightRequest<'_> = serde_json::from_str(&line?)?;
         serde_json::to_writer(&mut output, &highlighter.colour(&asked.language, &asked.text))?;
         output.write_all(b"\n")?;
         output.flush()?;
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn a_line_in_is_a_line_out() {
-        let asked = Asked { language: "rust".into(), text: "fn a() {}\n".into() };
+        let asked = HighlightRequest { language: "rust".into(), text: "fn a() {}\n".into() };
         let input = format!("{}\n", serde_json::to_string(&asked).unwrap()).repeat(2);
         let mut output = Vec::new();
         serve(input.as_bytes(), &mut output).unwrap();

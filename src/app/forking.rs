@@ -1,6 +1,6 @@
 //! Going on with a thread in one of the person's own.
 
-use super::{Briefing, Setup};
+use super::{DirectivePlanner, Setup};
 use crate::domain::ThreadId;
 use crate::store::fork::{self, Fork};
 use crate::store::thread::Summary;
@@ -15,7 +15,7 @@ pub fn fork(setup: &Setup, from: &ThreadId) -> Result<ThreadId, String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let Summary { directive, inputs, .. } =
         Summary::look(&setup.layout, from, REPLAY.summary).map_err(|error| said(&error))?;
-    let briefing = Briefing::prepare(setup, &directive, Some(inputs.clone())).map_err(|error| said(&error))?;
+    let briefing = DirectivePlanner::prepare(setup, &directive, Some(inputs.clone())).map_err(|error| said(&error))?;
     let model = setup.choose(&setup.items(), &directive).map_err(|error| said(&error))?.model;
     let fork = Fork { directive, inputs, model, limits: briefing.limits };
     fork::make(&setup.layout, from, fork, setup.now()).map_err(|error| said(&error))

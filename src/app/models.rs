@@ -1,9 +1,9 @@
 //! Every model there is to choose, with what is known of it: the listed ones, those of tiers, and those that servers on
 //! this machine have.
 
-use super::outside::Models;
+use super::model_registry::Models;
 use crate::domain::{ModelRef, Space, Tokens};
-use crate::engine::driver::Outside;
+use crate::engine::driver::ModelRegistry;
 use crate::items::directive::ModelWish;
 use crate::providers::ResolveError;
 use crate::workbench::ModelChoice;

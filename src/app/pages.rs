@@ -4,8 +4,8 @@ use super::{Setup, requests};
 use crate::context::diff::{Change, LayerChange, Side, Word, difference, near};
 use crate::context::words::{conversation, kind, origin, part_of};
 use crate::domain::{Channel, ContentHash, Decision, Layer, Tokens, WireForm};
-use crate::workbench::Whole;
-use crate::workbench::sheet::{Compared, Page, SheetLine, Sort, View};
+use crate::workbench::AssembledRequest;
+use crate::workbench::request_page::{Compared, LineKind, PageContent, SheetLine, View};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ const TAB: &str = "    ";
 ///
 /// # Errors
 /// The sentence a person should read.
-pub(super) fn page(setup: &Setup, whole: &Whole, view: View) -> Result<Page, String> {
+pub(super) fn page(setup: &Setup, whole: &AssembledRequest, view: View) -> Result<PageContent, String> {
     match view {
         View::Text => Ok(text(whole)),
         View::Wire(form) => wire(setup, whole, form),
@@ -35,11 +35,11 @@ pub(super) fn page(setup: &Setup, whole: &Whole, view: View) -> Result<Page, Str
 }
 
 /// Its lines, with tabs as blanks.
-fn lines(text: &str, sort: Sort) -> impl Iterator<Item = SheetLine> {
+fn lines(text: &str, sort: LineKind) -> impl Iterator<Item = SheetLine> {
     text.lines().map(move |line| SheetLine::new(sort, line.replace('\t', TAB)))
 }
 
-fn text(whole: &Whole) -> Page {
+fn text(whole: &AssembledRequest) -> PageContent {
     let mut page: Vec<SheetLine> = Vec::new();
     let (mut channel, mut at) = (None, 0);
     for (layer, text) in whole.assembly.layers.iter().zip(&whole.assembly.texts) {
@@ -51,28 +51,28 @@ fn text(whole: &Whole) -> Page {
             && let Some(between) = around.as_deref().and_then(|around| around.get(at..layer.range.start))
         {
             // What joins layers is nobody's.
-            page.extend(lines(between.trim(), Sort::Muted));
+            page.extend(lines(between.trim(), LineKind::Muted));
             at = layer.range.end;
         }
         page.extend((!page.is_empty()).then(SheetLine::default));
         page.push(rule(layer));
         match &layer.decision {
             Decision::Skipped { absence } => {
-                page.push(SheetLine::new(Sort::Changed, format!("left out: {absence}")));
-                page.extend(lines(text, Sort::Muted));
+                page.push(SheetLine::new(LineKind::Changed, format!("left out: {absence}")));
+                page.extend(lines(text, LineKind::Muted));
             }
             Decision::Included => {
                 let said = conversation(layer, whole.assembly.messages.iter().map(|entry| &*entry.message));
-                page.extend(lines(said.as_deref().unwrap_or(text), Sort::Plain));
+                page.extend(lines(said.as_deref().unwrap_or(text), LineKind::Plain));
             }
         }
     }
     let title = format!("text · {}", whole.name);
-    Page { view: View::Text, title, lines: page, copy: None, of: whole.name.clone() }
+    PageContent { view: View::Text, title, lines: page, copy: None, of: whole.name.clone() }
 }
 
 /// The text a layer's range counts in.
-fn around(whole: &Whole, channel: Channel) -> Option<String> {
+fn around(whole: &AssembledRequest, channel: Channel) -> Option<String> {
     match channel {
         Channel::System => Some(whole.assembly.system.clone()),
         Channel::Message { index } => whole.assembly.messages.get(index).map(|entry| entry.message.text()),
@@ -88,11 +88,11 @@ fn rule(layer: &Layer) -> SheetLine {
     };
     let named = format!("── {} · {} · {}{size}", part_of(layer.channel), kind(layer.kind), layer.id);
     let text = format!("{named} · from {}", origin(&layer.origin));
-    let marks = vec![(named.len()..text.len(), Sort::Muted)];
-    SheetLine { text, sort: Sort::Heading, marks, layer: Some(layer.id.clone()) }
+    let marks = vec![(named.len()..text.len(), LineKind::Muted)];
+    SheetLine { text, sort: LineKind::Heading, marks, layer: Some(layer.id.clone()) }
 }
 
-fn wire(setup: &Setup, whole: &Whole, form: Option<WireForm>) -> Result<Page, String> {
+fn wire(setup: &Setup, whole: &AssembledRequest, form: Option<WireForm>) -> Result<PageContent, String> {
     let call = requests::call(setup, &Side::from(&whole.assembly), &whole.model, whole.max_output_tokens)
         .map_err(|error| error.to_string())?;
     let own = whole.sent.as_ref().map_or_else(|| setup.models.form(&whole.model), |sent| sent.form);
@@ -106,10 +106,10 @@ fn wire(setup: &Setup, whole: &Whole, form: Option<WireForm>) -> Result<Page, St
         None if body.form == own => "",
         None => ", not the one in which it is asked",
     };
-    Ok(Page {
+    Ok(PageContent {
         view: View::Wire(Some(body.form)),
         title: format!("{}{note} · {}", body.form.title(), whole.name),
-        lines: lines(&shown, Sort::Plain).collect(),
+        lines: lines(&shown, LineKind::Plain).collect(),
         copy: Some(text),
         of: whole.name.clone(),
     })
@@ -133,50 +133,58 @@ fn pretty(json: &str) -> serde_json::Result<String> {
     Ok(String::from_utf8_lossy(&shown).into_owned())
 }
 
-fn compared(before: Arc<Whole>, after: &Whole) -> Page {
+fn compared(before: Arc<AssembledRequest>, after: &AssembledRequest) -> PageContent {
     let difference = difference(&Side::from(&before.assembly), &Side::from(&after.assembly));
     let mut page: Vec<SheetLine> = Vec::new();
     let other_model = before.model != after.model;
     if other_model {
-        page.push(SheetLine::new(Sort::Changed, format!("model  {} → {}", before.model, after.model)));
+        page.push(SheetLine::new(LineKind::Changed, format!("model  {} → {}", before.model, after.model)));
     }
     page.extend(difference.layers.iter().map(summary));
     page.push(match &difference.leaves {
         _ if other_model => {
-            SheetLine::new(Sort::Changed, "another model: nothing that a provider kept of the first holds")
+            SheetLine::new(LineKind::Changed, "another model: nothing that a provider kept of the first holds")
         }
-        Some(leaving) => SheetLine::new(Sort::Changed, leaving.told()),
-        None if difference.layers.is_empty() => SheetLine::new(Sort::Muted, "nothing differs"),
-        None => {
-            SheetLine::new(Sort::Added, "the second goes on from the end of the first: a cached beginning stays valid")
-        }
+        Some(leaving) => SheetLine::new(LineKind::Changed, leaving.told()),
+        None if difference.layers.is_empty() => SheetLine::new(LineKind::Muted, "nothing differs"),
+        None => SheetLine::new(
+            LineKind::Added,
+            "the second goes on from the end of the first: a cached beginning stays valid",
+        ),
     });
     for LayerChange { id, kind: of, change } in &difference.layers {
         let Change::Words { words } = change else { continue };
         page.push(SheetLine::default());
-        let heading = SheetLine::new(Sort::Heading, format!("── {} · {id}", kind(*of)));
+        let heading = SheetLine::new(LineKind::Heading, format!("── {} · {id}", kind(*of)));
         page.push(SheetLine { layer: Some(id.clone()), ..heading });
         page.extend(changed_words(words));
     }
     let title = format!("difference · {} → {}", before.name, after.name);
-    Page { view: View::Difference(Compared::Whole(before)), title, lines: page, copy: None, of: after.name.clone() }
+    PageContent {
+        view: View::Difference(Compared::Whole(before)),
+        title,
+        lines: page,
+        copy: None,
+        of: after.name.clone(),
+    }
 }
 
 /// What became of a layer, on one line.
 fn summary(LayerChange { id, kind: of, change }: &LayerChange) -> SheetLine {
     let name = format!("{:<13} {id}", kind(*of));
     match change {
-        Change::Added { tokens } => SheetLine::new(Sort::Added, format!("+ {name}  ~{} tokens", tokens.0)),
-        Change::Removed { tokens } => SheetLine::new(Sort::Removed, format!("- {name}  ~{} tokens", tokens.0)),
+        Change::Added { tokens } => SheetLine::new(LineKind::Added, format!("+ {name}  ~{} tokens", tokens.0)),
+        Change::Removed { tokens } => SheetLine::new(LineKind::Removed, format!("- {name}  ~{} tokens", tokens.0)),
         Change::Moved { before, after } => {
-            SheetLine::new(Sort::Changed, format!("> {name}  from place {before} to {after}"))
+            SheetLine::new(LineKind::Changed, format!("> {name}  from place {before} to {after}"))
         }
-        Change::Words { .. } => SheetLine::new(Sort::Changed, format!("~ {name}  other words, below")),
-        Change::Messages { same, before, after } => {
-            SheetLine::new(Sort::Changed, format!("~ {name}  {before} → {after} messages, the first {same} the same"))
-        }
+        Change::Words { .. } => SheetLine::new(LineKind::Changed, format!("~ {name}  other words, below")),
+        Change::Messages { same, before, after } => SheetLine::new(
+            LineKind::Changed,
+            format!("~ {name}  {before} → {after} messages, the first {same} the same"),
+        ),
         Change::Reason { before, after } => {
-            SheetLine::new(Sort::Changed, format!("~ {name}  left out: {before} → {after}"))
+            SheetLine::new(LineKind::Changed, format!("~ {name}  left out: {before} → {after}"))
         }
     }
 }
@@ -187,8 +195,8 @@ fn changed_words(words: &[Word]) -> Vec<SheetLine> {
     for (number, word) in words.iter().enumerate() {
         let (text, sort) = match word {
             Word::Same(text) => (near(text, number > 0, number + 1 < words.len()), None),
-            Word::Gone(text) => (format!("[-{text}-]"), Some(Sort::Removed)),
-            Word::New(text) => (format!("{{+{text}+}}"), Some(Sort::Added)),
+            Word::Gone(text) => (format!("[-{text}-]"), Some(LineKind::Removed)),
+            Word::New(text) => (format!("{{+{text}+}}"), Some(LineKind::Added)),
         };
         for (index, piece) in text.split('\n').enumerate() {
             if index > 0 {
@@ -220,7 +228,7 @@ mod tests {
         let lines = changed_words(&words);
         let texts: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
         assert_eq!(texts, ["a [-b", "c-]{+d+}"]);
-        assert_eq!(lines[0].marks, [(2..5, Sort::Removed)]);
-        assert_eq!(lines[1].marks, [(0..3, Sort::Removed), (3..8, Sort::Added)]);
+        assert_eq!(lines[0].marks, [(2..5, LineKind::Removed)]);
+        assert_eq!(lines[1].marks, [(0..3, LineKind::Removed), (3..8, LineKind::Added)]);
     }
 }

@@ -1,8 +1,8 @@
 //! The workbench without a screen: lines in, lines out. The same model, effects and workers; what is new is told by
 //! [`Narrator`], and nothing that was written is written over.
 
+use super::effect_runner::EffectRunner;
 use super::people;
-use super::performer::Performer;
 use super::reload::keymap;
 use super::run::{AppError, Opening, options};
 use super::theme::ThemeSource;
@@ -28,7 +28,7 @@ struct Plain {
     model: Model,
     /// Only measures.
     painter: Painter,
-    performer: Performer,
+    performer: EffectRunner,
     narrator: Narrator,
 }
 
@@ -50,7 +50,7 @@ pub async fn run_plain(setup: Arc<Setup>, opening: Opening) -> Result<ExitCode, 
     let mut plain = Plain {
         model,
         painter,
-        performer: Performer::new(launcher, Arc::clone(&setup), sender),
+        performer: EffectRunner::new(launcher, Arc::clone(&setup), sender),
         narrator: Narrator::default(),
     };
     for text in setup.problems.iter().chain(&keymap_problems).map(ToString::to_string).chain(notice) {

@@ -77,7 +77,7 @@ fn write(part: &Dir<'_>, base: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the recorded threads the person's own: they were not written by a stranger, but by us.
+/// Makes the recorded threads the person's own: they were not written by somebody else, but by this program.
 fn adopt(layout: &Layout) -> io::Result<()> {
     layout.prepare().map_err(io::Error::other)?;
     for name in layout.threads().entries()? {

@@ -27,7 +27,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 
 /// What changed on disk.
 #[derive(Debug)]
-pub(super) enum News {
+pub(super) enum FileChange {
     /// The person saved something.
     Saved(Box<Fresh>),
     /// A row of the registry of threads.
@@ -88,7 +88,7 @@ impl Reload {
     }
 
     /// Watches for as long as the program runs. A system that cannot watch is logged: everything else works without.
-    pub(super) fn start(self, news: mpsc::Sender<News>) {
+    pub(super) fn start(self, news: mpsc::Sender<FileChange>) {
         let watch = move || {
             let (sender, changes) = channel();
             let reload = self.clone();
@@ -126,7 +126,7 @@ impl Reload {
         (registry || made).then_some(Change::Threads)
     }
 
-    fn follow(&self, mut system: RecommendedWatcher, changes: &Receiver<Change>, news: &mpsc::Sender<News>) {
+    fn follow(&self, mut system: RecommendedWatcher, changes: &Receiver<Change>, news: &mpsc::Sender<FileChange>) {
         let (mut places, mut warned) = (BTreeSet::new(), false);
         loop {
             self.watch(&mut system, &mut places);
@@ -139,10 +139,10 @@ impl Reload {
                     break;
                 }
             }
-            let threads = all.contains(&Change::Threads).then_some(News::Threads);
+            let threads = all.contains(&Change::Threads).then_some(FileChange::Threads);
             let saved = |change| if let Change::Saved(path) = change { Some(path) } else { None };
             let saved: BTreeSet<PathBuf> = all.into_iter().filter_map(saved).collect();
-            let fresh = (!saved.is_empty()).then(|| News::Saved(Box::new(self.read(saved, &mut warned))));
+            let fresh = (!saved.is_empty()).then(|| FileChange::Saved(Box::new(self.read(saved, &mut warned))));
             for one in threads.into_iter().chain(fresh) {
                 if news.blocking_send(one).is_err() {
                     return;

@@ -1,14 +1,14 @@
 //! Requests for the context screen: as they were sent, and as the next would be.
 
-use super::{Briefing, Setup, toolbox};
+use super::{DirectivePlanner, Setup, toolbox};
 use crate::context::diff::Side;
 use crate::context::words::{asker, conversation, kind, origin, part_of};
-use crate::context::{Parts, Plan, Start, Surroundings, assemble};
+use crate::context::{EnvironmentSnapshot, Parts, Plan, Start, assemble};
 use crate::domain::{
-    Assembly, Block, Channel, ContentHash, Decision, Entry, Event, Held, Image, Layer, LayerKind, Lifetime, Message,
-    ModelRef, Money, Origin, Piece, SentBody, Space, ThreadId, ThreadKind, Tokens, Usage, Via, WireForm,
+    Assembly, Block, Channel, ContentHash, Decision, Entry, Event, FrozenRequest, Image, Layer, LayerKind, Lifetime,
+    Message, ModelRef, Money, Origin, Piece, SentBody, Space, ThreadId, ThreadKind, Tokens, Usage, Via, WireForm,
 };
-use crate::engine::driver::{Outside, Planner};
+use crate::engine::driver::{ModelRegistry, Planner};
 use crate::engine::thread::{Phase, Thread, apply};
 use crate::items::directive::Values;
 use crate::items::{Items, Kind, Place};
@@ -20,7 +20,7 @@ use crate::store::image::take_in;
 use crate::store::thread::Summary;
 use crate::store::{log, recover, request};
 use crate::workbench::counter::{Basis, Coming};
-use crate::workbench::{LayerRow, RequestShown, Source, Whole};
+use crate::workbench::{AssembledRequest, LayerRow, RequestShown, Source};
 use crate::worker::host::REPLAY;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -46,9 +46,9 @@ pub(super) fn stored(setup: &Setup, thread: &ThreadId, number: Option<u32>) -> R
 ///
 /// # Errors
 /// [`StoreError`].
-pub(super) fn whole(setup: &Setup, thread: &ThreadId, number: u32) -> Result<Whole, StoreError> {
+pub(super) fn whole(setup: &Setup, thread: &ThreadId, number: u32) -> Result<AssembledRequest, StoreError> {
     let request::Stored { record, system, messages, texts } = request::read(&setup.layout, thread, number)?;
-    Ok(Whole {
+    Ok(AssembledRequest {
         name: format!("{thread}#{number}"),
         thread_id: thread.clone(),
         model: record.model,
@@ -78,7 +78,7 @@ pub(super) async fn next(
 ) -> Result<RequestShown, String> {
     let Ready { thread, id, briefing, plan } = ready(&setup, thread, directive, &model, inputs).await?;
     let persona = thread.as_ref().and_then(|thread| thread.persona.clone());
-    let surroundings = Surroundings { persona, ..briefing.surroundings(&plan.state).await };
+    let surroundings = EnvironmentSnapshot { persona, ..briefing.surroundings(&plan.state).await };
     if let Some(why) = plan.state.iter().find_map(|state| state.failure(&surroundings)) {
         return Err(why);
     }
@@ -89,19 +89,20 @@ pub(super) async fn next(
         let said = Message::said(&prompt, &images);
         let assembly = assembled(setup, &briefing, &plan, &surroundings, thread.as_ref(), said);
         let max_output_tokens = setup.models.max_output(&model);
-        let held = (!prompt.trim().is_empty() || thread.is_none()).then(|| Held {
+        let held = (!prompt.trim().is_empty() || thread.is_none()).then(|| FrozenRequest {
             thread_id: id.clone(),
             images,
             model: model.clone(),
             max_output_tokens,
-            hash: Held::name(&model, max_output_tokens, &assembly),
-            tools: Held::tools_of(&assembly),
+            hash: FrozenRequest::name(&model, max_output_tokens, &assembly),
+            tools: FrozenRequest::tools_of(&assembly),
             state: plan.state(&surroundings),
             system: plan.system,
             opening: plan.opening,
         });
         let name = "what Enter would send".to_owned();
-        let mut shown = shown(setup, Whole { name, thread_id: id, model, max_output_tokens, sent: None, assembly });
+        let mut shown =
+            shown(setup, AssembledRequest { name, thread_id: id, model, max_output_tokens, sent: None, assembly });
         shown.held = held.map(Arc::new);
         if let Some(thread) = &thread {
             let numbers = request::numbers(&setup.layout, &thread.id).unwrap_or_default();
@@ -116,7 +117,7 @@ pub(super) async fn next(
 struct Ready {
     thread: Option<Thread>,
     id: ThreadId,
-    briefing: Briefing,
+    briefing: DirectivePlanner,
     plan: Plan,
 }
 
@@ -131,7 +132,7 @@ async fn ready(
     off_loop(Arc::clone(setup), move |setup| {
         let folded = thread.as_ref().map(|id| fold(setup, id)).transpose()?;
         let inputs = folded.as_ref().map_or(inputs, |folded| folded.inputs.clone());
-        let briefing = Briefing::prepare(setup, &directive, Some(inputs)).map_err(|error| error.to_string())?;
+        let briefing = DirectivePlanner::prepare(setup, &directive, Some(inputs)).map_err(|error| error.to_string())?;
         let thread = folded.as_ref().map(|folded| &folded.thread);
         let limits = thread.map_or(briefing.limits, |thread| thread.limits);
         let kind = thread.map_or(ThreadKind::Interactive, |thread| thread.kind);
@@ -177,14 +178,14 @@ pub(super) async fn basis(setup: Arc<Setup>, coming: Coming) -> Result<Basis, St
 #[must_use]
 pub fn assembled(
     setup: &Setup,
-    briefing: &Briefing,
+    briefing: &DirectivePlanner,
     plan: &Plan,
-    surroundings: &Surroundings,
+    surroundings: &EnvironmentSnapshot,
     thread: Option<&Thread>,
     said: Message,
 ) -> Assembly {
     let persona = thread.and_then(|thread| thread.persona.clone());
-    let state = plan.state(&Surroundings { persona, ..surroundings.clone() });
+    let state = plan.state(&EnvironmentSnapshot { persona, ..surroundings.clone() });
     let mut history = thread.map(|thread| thread.history.clone()).unwrap_or_default();
     // A directive can begin without a word of the person's; what goes on needs one.
     if history.is_empty() || !said.text().trim().is_empty() {
@@ -323,7 +324,7 @@ impl Folded {
     }
 }
 
-fn shown(setup: &Setup, whole: Whole) -> RequestShown {
+fn shown(setup: &Setup, whole: AssembledRequest) -> RequestShown {
     let (model, assembly) = (&whole.model, &whole.assembly);
     let window = setup.models.window(model).map(|window| format!(" of {window}")).unwrap_or_default();
     // Listed once for all layers.

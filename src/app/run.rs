@@ -1,10 +1,10 @@
 //! The loop: what happens becomes a message, `update` applies it, effects are handed out, frames are drawn.
 
 use super::editor::{edit, open, show};
+use super::effect_runner::EffectRunner;
 use super::fault;
 use super::pacer::Pacer;
-use super::performer::Performer;
-use super::reload::{Fresh, News, Reload, keymap};
+use super::reload::{FileChange, Fresh, Reload, keymap};
 use super::theme::ThemeSource;
 use super::{Chosen, Setup, Shutdown};
 use crate::commands::{CommandId, Context, Keymap};
@@ -15,7 +15,7 @@ use crate::terminal::guard::{Foreground, take_background_panics};
 use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard, links};
 use crate::ui::{self, Painter};
 use crate::workbench::pointer::Button;
-use crate::workbench::{self, DirectiveChoice, Effect, Layout, Level, Message, Model, Options};
+use crate::workbench::{self, DirectiveChoice, Effect, Level, Message, Model, Options, TranscriptLayout};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
@@ -98,7 +98,7 @@ pub enum AppError {
 struct App {
     model: Model,
     painter: Painter,
-    performer: Performer,
+    performer: EffectRunner,
     pacer: Pacer,
     /// Whether the last frame could not show all.
     behind: bool,
@@ -129,7 +129,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     let unseen = (opening.thread.is_none() && !opening.by_name).then(|| opening.directive.clone());
     let recording = opening.recording.as_ref().map(|recording| recording.words(&keymap));
     let (model, effects) = Model::new(options(&setup, opening, size, keymap, &theme));
-    let performer = Performer::new(launcher, Arc::clone(&setup), sender);
+    let performer = EffectRunner::new(launcher, Arc::clone(&setup), sender);
     let mut app = App::new(&setup, model, performer, theme);
     app.told.extend(mistakes.iter().map(ToString::to_string));
     let mut guard = Guard::enter(&tty, app.mouse)?;
@@ -269,7 +269,7 @@ async fn until(instant: Option<Instant>) {
 }
 
 impl App {
-    fn new(setup: &Setup, model: Model, performer: Performer, theme: ThemeSource) -> Self {
+    fn new(setup: &Setup, model: Model, performer: EffectRunner, theme: ThemeSource) -> Self {
         let mut painter = Painter::new(theme.of(&model), theme.depth);
         painter.show_links(shows_links(setup));
         Self {
@@ -515,10 +515,10 @@ impl App {
         Ok(())
     }
 
-    fn take_in(&mut self, news: News, guard: &mut Guard) -> io::Result<()> {
+    fn take_in(&mut self, news: FileChange, guard: &mut Guard) -> io::Result<()> {
         match news {
-            News::Saved(fresh) => self.take_over(*fresh, guard),
-            News::Threads => {
+            FileChange::Saved(fresh) => self.take_over(*fresh, guard),
+            FileChange::Threads => {
                 self.update(Message::ThreadsChanged);
                 Ok(())
             }

@@ -1,7 +1,7 @@
 //! What every form of the program starts with: folders, project, settings, providers.
 
-use super::briefing::BriefingError;
-use super::outside::Models;
+use super::directive_planner::PlannerError;
+use super::model_registry::Models;
 use super::secrets::{self, Handover};
 use crate::config::paths::{BadProject, RuntimeError};
 use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced, Trust};
@@ -67,7 +67,7 @@ pub enum SetupError {
     #[error(transparent)]
     Model(#[from] ResolveError),
     #[error(transparent)]
-    Briefing(#[from] BriefingError),
+    DirectivePlanner(#[from] PlannerError),
 }
 
 impl Setup {
@@ -276,7 +276,7 @@ impl Setup {
             layout: self.layout.clone(),
             thread_id,
             runtime: self.dirs.runtime()?.to_owned(),
-            outside: Box::new(self.models.clone()),
+            models: Box::new(self.models.clone()),
             tools: Arc::new(NoTools),
             limits: Limits::default(),
             permissions: Permissions::default(),

@@ -9,7 +9,7 @@ use crate::items::{Found, Items, Kind, Tool};
 use crate::ports::Beneath;
 use crate::store::Layout;
 use crate::tools::page::Reader;
-use crate::tools::{self, Claim, Environment, Reach, Root, Toolbox, Workshop};
+use crate::tools::{self, Claim, Environment, Reach, Root, ToolContext, Toolbox};
 use crate::worker::host::Hosting;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl Setup {
     #[must_use]
     pub fn toolbox(&self, items: &Items, permissions: &Permissions, output: Option<Beneath>) -> Toolbox {
         let private = secrets::var_os(PRIVATE).is_some_and(|value| !value.is_empty());
-        Toolbox::new(Workshop {
+        Toolbox::new(ToolContext {
             root: Root::new(&self.project.root).without(&[&self.dirs.config, &self.dirs.state]),
             environment: self.environment(),
             spill: output,
@@ -97,7 +97,7 @@ fn files(items: &Items, permissions: &Permissions, mut trusted: impl FnMut() -> 
         let space = items.space(item);
         let (absent, told) = match read(items, item) {
             Ok(None) => continue,
-            Err(message) => (Absence::Refused { message }, Told::default()),
+            Err(message) => (Absence::Refused { message }, ToolDescription::default()),
             Ok(Some((language, told))) => {
                 let strange = space == Space::Project && !*asked.get_or_insert_with(&mut trusted);
                 let also = if strange { ", and you have not trusted this project" } else { "" };
@@ -132,7 +132,7 @@ const PARTS: [&str; 9] = [
 
 /// What a tool says of itself to a model.
 #[derive(Default)]
-struct Told {
+struct ToolDescription {
     description: String,
     schema: serde_json::Value,
 }
@@ -141,7 +141,7 @@ struct Told {
 ///
 /// # Errors
 /// What is wrong with the file.
-fn read(items: &Items, item: &crate::items::Item) -> Result<Option<(&'static str, Told)>, String> {
+fn read(items: &Items, item: &crate::items::Item) -> Result<Option<(&'static str, ToolDescription)>, String> {
     if item.id.as_str().split('/').any(|name| name == "providers") {
         return Ok(None);
     }
@@ -157,7 +157,7 @@ fn read(items: &Items, item: &crate::items::Item) -> Result<Option<(&'static str
     let Some(schema) = tool.config_schema.or(tool.input_schema).or(tool.parameters) else {
         return Err("it says nothing of its parameters (CONFIG_SCHEMA), so no model could call it".to_owned());
     };
-    let told = Told { description: tool.description.unwrap_or_default(), schema };
+    let told = ToolDescription { description: tool.description.unwrap_or_default(), schema };
     let language = match file.extension().and_then(|ending| ending.to_str()) {
         Some("py") => "Python",
         Some("js" | "ts" | "mjs" | "cjs") => "JavaScript",

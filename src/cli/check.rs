@@ -26,7 +26,7 @@ pub(super) struct CheckArguments {
 
 /// A line of `--json`.
 #[derive(Debug, Serialize)]
-pub(super) struct Told {
+pub(super) struct ProblemLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<&'static str>,
     severity: Severity,
@@ -36,7 +36,7 @@ pub(super) struct Told {
     remedy: String,
 }
 
-impl From<Problem> for Told {
+impl From<Problem> for ProblemLine {
     fn from(problem: Problem) -> Self {
         let Problem { file, line, severity, message, remedy } = problem;
         let file = file.map(|file| file.display().to_string());
@@ -71,7 +71,7 @@ pub(super) fn run(common: &Common, arguments: &CheckArguments) -> Result<ExitCod
         let warnings = count(Severity::Warning);
         if arguments.json {
             for problem in problems.clone() {
-                json_line(&mut output, &Told { schema: Some("levain.problem/1"), ..problem.into() })?;
+                json_line(&mut output, &ProblemLine { schema: Some("levain.problem/1"), ..problem.into() })?;
             }
         } else {
             for problem in &problems {

@@ -6,7 +6,7 @@ use crate::app::people::{json_line, out};
 use crate::app::{Setup, ThemeSource, look_problems};
 use crate::config::{FoundBy, ThemeChoice, Trust};
 use crate::domain::Severity;
-use crate::engine::driver::Outside;
+use crate::engine::driver::ModelRegistry;
 use crate::items::signature::SigningKey;
 use crate::providers::is_scripted;
 use crate::store::threads::Threads;

@@ -1,6 +1,6 @@
 //! The edge: an error becomes a sentence, a hint where there is one, and an exit code.
 
-use crate::app::BriefingError;
+use crate::app::PlannerError;
 use crate::app::people::err;
 use crate::app::setup::SetupError;
 use crate::ports::StoreError;
@@ -59,14 +59,16 @@ impl Failure {
 impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
         match error {
-            SetupError::Briefing(_) | SetupError::Project(_) | SetupError::Model(_) => Self::usage(error.to_string()),
+            SetupError::DirectivePlanner(_) | SetupError::Project(_) | SetupError::Model(_) => {
+                Self::usage(error.to_string())
+            }
             SetupError::WorkingFolder(_) | SetupError::Runtime(_) => Self::new(error.to_string()),
         }
     }
 }
 
-impl From<BriefingError> for Failure {
-    fn from(error: BriefingError) -> Self {
+impl From<PlannerError> for Failure {
+    fn from(error: PlannerError) -> Self {
         Self::usage(error.to_string())
     }
 }

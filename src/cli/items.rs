@@ -1,7 +1,7 @@
 //! `levain items`: every item that can be named, where it lies and what it hides; with a query, those that fit it.
 
 use super::Common;
-use super::check::Told;
+use super::check::ProblemLine;
 use super::failure::{Failure, written};
 use crate::app::people::{err, json_line, out};
 use crate::app::{Setup, built_in};
@@ -83,7 +83,7 @@ struct ItemLine<'a> {
     shadows: Vec<Where<'a>>,
     /// Null where signatures are not looked at: in the program itself, and where the settings say `off`.
     signature: Option<Signed>,
-    problems: Vec<Told>,
+    problems: Vec<ProblemLine>,
 }
 
 /// What an item's signature is worth.
@@ -275,7 +275,7 @@ fn line<'a>(items: &Items, found: Found<'a>) -> ItemLine<'a> {
         place: place(items, found.item),
         shadows: found.shadows.iter().map(|item| place(items, item)).collect(),
         signature: verdict.map(Signed::from),
-        problems: problems.into_iter().map(Told::from).collect(),
+        problems: problems.into_iter().map(ProblemLine::from).collect(),
     }
 }
 

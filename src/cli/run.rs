@@ -5,7 +5,7 @@ use super::text;
 use super::{Common, runtime};
 use crate::app::people::{err, is_watched, json_line, out};
 use crate::app::setup::SetupError;
-use crate::app::{Briefing, Setup, Shutdown, capability, logging};
+use crate::app::{DirectivePlanner, Setup, Shutdown, capability, logging};
 use crate::domain::bounds::in_words;
 use crate::domain::event::{CancelScope, Delta, Denial, PromptMode, StopReason};
 use crate::domain::{Cost, Event, Limits, ModelRef, Money, Status, ThreadId, ThreadKind, Tokens};
@@ -131,7 +131,7 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
     }
     let directive = setup.directive().to_owned();
     let items = setup.items();
-    let briefing = Briefing::prepare(&setup, &directive, Some(arguments.inputs()))?;
+    let briefing = DirectivePlanner::prepare(&setup, &directive, Some(arguments.inputs()))?;
     for problem in &briefing.problems {
         let _closed = writeln!(err(), "{}: {problem}", problem.severity.word());
     }
@@ -150,7 +150,7 @@ async fn hosted(
     setup: &Setup,
     arguments: &RunArguments,
     (directive, items): (String, &Items),
-    briefing: Briefing,
+    briefing: DirectivePlanner,
     prompt: String,
     model: ModelRef,
 ) -> Result<ExitCode, Failure> {

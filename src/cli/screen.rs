@@ -4,7 +4,7 @@ use super::failure::Failure;
 use super::{Common, Open, find, near_command, runtime, until_left};
 use crate::app::people::{err, out};
 use crate::app::setup::SetupError;
-use crate::app::{self, Briefing, BriefingError, Opening, Recording, Setup, logging, recording};
+use crate::app::{self, DirectivePlanner, Opening, PlannerError, Recording, Setup, logging, recording};
 use crate::config::Dirs;
 use crate::domain::ThreadId;
 use crate::domain::letters::visible;
@@ -65,8 +65,8 @@ fn open_with(common: &Common, mut open: Open, recording: Option<Recording>) -> R
     // A thread that is reopened has its own directive. Who names one is told here what is wrong with it; the usual one is
     // looked at while the screen is there already. What it wants to be told is asked for there.
     if thread.is_none() && (by_name || open.plain) {
-        let briefing = Briefing::prepare(&setup, &directive, None).map_err(|error| {
-            let may_be_command = by_name && matches!(error, BriefingError::NotFound(_)) && !directive.contains('/');
+        let briefing = DirectivePlanner::prepare(&setup, &directive, None).map_err(|error| {
+            let may_be_command = by_name && matches!(error, PlannerError::NotFound(_)) && !directive.contains('/');
             let failure = Failure::from(error);
             if may_be_command { failure.hint(commands_hint(&directive)) } else { failure }
         })?;

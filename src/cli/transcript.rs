@@ -28,12 +28,12 @@ pub(super) struct TranscriptArguments {
     json: bool,
     /// The whole thread as a document
     #[arg(long, value_enum, value_name = "FORM", conflicts_with_all = ["json", "follow"])]
-    export: Option<Form>,
+    export: Option<TranscriptFormat>,
 }
 
 /// A form of a document.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Form {
+enum TranscriptFormat {
     /// Markdown
     Md,
     /// One HTML page
@@ -42,12 +42,12 @@ enum Form {
     Jsonl,
 }
 
-impl From<Form> for ExportForm {
-    fn from(form: Form) -> Self {
+impl From<TranscriptFormat> for ExportForm {
+    fn from(form: TranscriptFormat) -> Self {
         match form {
-            Form::Md => Self::Markdown,
-            Form::Html => Self::Html,
-            Form::Jsonl => Self::JsonLines,
+            TranscriptFormat::Md => Self::Markdown,
+            TranscriptFormat::Html => Self::Html,
+            TranscriptFormat::Jsonl => Self::JsonLines,
         }
     }
 }

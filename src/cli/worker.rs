@@ -2,7 +2,7 @@
 
 use super::{Common, runtime};
 use crate::app::people;
-use crate::app::{Briefing, Setup, logging, secrets};
+use crate::app::{DirectivePlanner, Setup, logging, secrets};
 use crate::domain::ThreadId;
 use crate::domain::event::EndReason;
 use crate::store::thread;
@@ -47,7 +47,8 @@ async fn work(common: &Common, arguments: &WorkerArguments, secret: Option<Secre
     let id = &arguments.thread;
     let begun = thread::specification(&setup.layout, id).map_err(|error| text(&error))?;
     let items = setup.items();
-    let briefing = Briefing::prepare(&setup, &begun.directive, Some(begun.inputs)).map_err(|error| text(&error))?;
+    let briefing =
+        DirectivePlanner::prepare(&setup, &begun.directive, Some(begun.inputs)).map_err(|error| text(&error))?;
     for problem in &briefing.problems {
         tracing::warn!(%problem, "in the directive");
     }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// A hook of an event, and what became of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct HookOutcome {
     pub hook: String,
     pub holds: bool,
     /// Whether its answer is the one that counts.
@@ -28,7 +28,7 @@ pub struct Decided {
     /// Whose answer that is.
     pub by: Option<String>,
     /// Every hook of the event in order, those included whose condition does not hold.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<HookOutcome>,
 }
 
 /// Asks the hooks of a control event. The first whose condition holds and that says how to go on decides.
@@ -39,7 +39,7 @@ pub fn decide(hooks: &[Hook], event: &str, fields: &Value, inputs: &Values) -> D
     for hook in hooks.iter().filter(|hook| hook.event == event) {
         let verdict = judge(&hook.condition, fields);
         let (hook_id, holds, saw) = (hook.id.clone(), verdict.holds, verdict.saw);
-        let mut asked = Asked { hook: hook_id, holds, decides: false, saw, answer: None };
+        let mut asked = HookOutcome { hook: hook_id, holds, decides: false, saw, answer: None };
         if let (true, Action::Calls(calls)) = (verdict.holds, &hook.action) {
             let mut controls = calls.iter().map(|call| filled(call, filling)).filter(Call::is_control);
             let word = |call: Call| call.params.get("action").and_then(Value::as_str).and_then(Control::from_word);

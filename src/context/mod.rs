@@ -27,5 +27,5 @@ pub use facts::Start;
 pub use library::{Hidden, Library, Loaded, Lost, ProjectFile, Skill};
 pub use palette::{Preload, offer, tree};
 pub use plan::{Ask, CONSTITUTION, Plan, PlanError, STATUS, is_told, plan, space};
-pub use provider::{ContextCommand, State, Surroundings};
+pub use provider::{ContextCommand, EnvironmentSnapshot, State};
 pub use route::{Fate, Route, routes};

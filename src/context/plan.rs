@@ -8,7 +8,7 @@ use super::facts::{Facts, Start};
 use super::fill::Filling;
 use super::library::{Hidden, Library, Loaded, Lost};
 use super::palette::{Preload, offer};
-use super::provider::{self, State, Surroundings};
+use super::provider::{self, EnvironmentSnapshot, State};
 use super::route::{Fate, Route, routes};
 use crate::domain::capability::RETURN;
 use crate::domain::{
@@ -105,7 +105,7 @@ pub enum PlanError {
 impl Plan {
     /// What holds now, as the providers of this plan say it.
     #[must_use]
-    pub fn state(&self, surroundings: &Surroundings) -> Vec<Piece> {
+    pub fn state(&self, surroundings: &EnvironmentSnapshot) -> Vec<Piece> {
         self.state.iter().map(|state| state.piece(surroundings)).collect()
     }
 

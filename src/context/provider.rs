@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// What was seen around the thread just before a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct EnvironmentSnapshot {
     /// Date, time to the minute, and zone, as people write them.
     pub now: Option<String>,
     /// The project's folder.
@@ -29,7 +29,7 @@ pub struct Surroundings {
     pub commands: BTreeMap<String, Result<String, String>>,
 }
 
-impl Default for Surroundings {
+impl Default for EnvironmentSnapshot {
     fn default() -> Self {
         Self {
             now: None,
@@ -66,11 +66,11 @@ pub struct ContextCommand {
 pub struct State {
     name: String,
     origin: Origin,
-    says: Says,
+    says: ContextSource,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Says {
+enum ContextSource {
     Time,
     Project,
     Memory,
@@ -93,22 +93,22 @@ pub(super) fn built_in(provider: BuiltInProvider) -> Option<(&'static str, State
     let (instructions, says) = match provider {
         BuiltInProvider::Time => (
             "Just before the newest message, under \"Current context\", you are told the date and time of this call.",
-            Says::Time,
+            ContextSource::Time,
         ),
         BuiltInProvider::Project => (
             "Under \"Current context\" you are also told the project's folder and the git branch it is on. It is \
              true now and may differ from what was true earlier in the conversation.",
-            Says::Project,
+            ContextSource::Project,
         ),
         BuiltInProvider::Memory => (
             "This project has a memory that its threads share. Under \"Current context\" you are told its newest notes; \
              they were written by other threads and may be outdated. Where you have the tools for it, search it before \
              you find out again what somebody may know, and remember what will matter to others.",
-            Says::Memory,
+            ContextSource::Memory,
         ),
         BuiltInProvider::Persona => (
             "When \"Current context\" names a persona, speak and work as it says. What stands above it still holds.",
-            Says::Persona,
+            ContextSource::Persona,
         ),
         BuiltInProvider::ProjectFiles | BuiltInProvider::Skills => return None,
     };
@@ -118,56 +118,56 @@ pub(super) fn built_in(provider: BuiltInProvider) -> Option<(&'static str, State
 
 impl State {
     pub(super) fn written(name: &str, origin: Origin, text: &str) -> Self {
-        Self { name: name.to_owned(), origin, says: Says::Text(text.to_owned()) }
+        Self { name: name.to_owned(), origin, says: ContextSource::Text(text.to_owned()) }
     }
 
     pub(super) fn asked(origin: Origin, command: ContextCommand) -> Self {
-        Self { name: command.name.clone(), origin, says: Says::Command(command) }
+        Self { name: command.name.clone(), origin, says: ContextSource::Command(command) }
     }
 
     /// Whether it has to be looked what is around.
     #[must_use]
     pub fn needs_surroundings(&self) -> bool {
-        !matches!(self.says, Says::Text(_) | Says::Persona)
+        !matches!(self.says, ContextSource::Text(_) | ContextSource::Persona)
     }
 
     /// The command that has to be asked.
     #[must_use]
     pub fn command(&self) -> Option<&ContextCommand> {
-        if let Says::Command(command) = &self.says { Some(command) } else { None }
+        if let ContextSource::Command(command) = &self.says { Some(command) } else { None }
     }
 
     /// Whether the project's memory has to be read.
     #[must_use]
     pub fn needs_memory(&self) -> bool {
-        self.says == Says::Memory
+        self.says == ContextSource::Memory
     }
 
     /// Why no call can be made, where a command failed that must not.
     #[must_use]
-    pub fn failure(&self, surroundings: &Surroundings) -> Option<String> {
+    pub fn failure(&self, surroundings: &EnvironmentSnapshot) -> Option<String> {
         let command = self.command().filter(|command| !command.optional)?;
         let Some(Err(why)) = surroundings.commands.get(&command.name) else { return None };
         Some(format!("the context provider `{}` must answer, and {why}", command.name))
     }
 
-    pub(super) fn piece(&self, surroundings: &Surroundings) -> Piece {
+    pub(super) fn piece(&self, surroundings: &EnvironmentSnapshot) -> Piece {
         let kind = LayerKind::ContextState;
         let refused = |message: &String| {
             skipped(&self.name, kind, self.origin.clone(), Absence::Refused { message: message.clone() })
         };
         let text = match &self.says {
-            Says::Time => surroundings.now.as_ref().map(|now| format!("Now: {now}")),
-            Says::Project => Some(project(surroundings)),
-            Says::Memory => match &surroundings.memory {
+            ContextSource::Time => surroundings.now.as_ref().map(|now| format!("Now: {now}")),
+            ContextSource::Project => Some(project(surroundings)),
+            ContextSource::Memory => match &surroundings.memory {
                 Ok(notes) => memory(notes),
                 Err(message) => return refused(message),
             },
-            Says::Persona => {
+            ContextSource::Persona => {
                 surroundings.persona.as_ref().map(|Persona { name, text }| format!("You are {name}. {text}"))
             }
-            Says::Text(text) => Some(text.clone()),
-            Says::Command(command) => match surroundings.commands.get(&command.name) {
+            ContextSource::Text(text) => Some(text.clone()),
+            ContextSource::Command(command) => match surroundings.commands.get(&command.name) {
                 Some(Ok(said)) => Some(format!("{}:\n{said}", command.name)).filter(|_| !said.is_empty()),
                 Some(Err(message)) => return refused(message),
                 None => {
@@ -232,7 +232,7 @@ fn memory(notes: &[(u64, String)]) -> Option<String> {
     Some(text)
 }
 
-fn project(surroundings: &Surroundings) -> String {
+fn project(surroundings: &EnvironmentSnapshot) -> String {
     let mut text = format!("Project: {}", surroundings.folder);
     if let Some(branch) = &surroundings.branch {
         text.push_str(", git branch ");

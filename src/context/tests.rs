@@ -15,14 +15,14 @@ use std::path::Path;
 
 /// Items in memory, over the shipped ones.
 #[derive(Default)]
-struct Shelf {
+struct TestLibrary {
     directives: BTreeMap<String, String>,
     knowledge: BTreeMap<String, String>,
     /// Ids that exist and may not be used.
     refused: Vec<String>,
 }
 
-impl Shelf {
+impl TestLibrary {
     fn text<'a>(own: &'a BTreeMap<String, String>, kind: &str, id: &str) -> Option<(&'a str, Space)> {
         let path = format!(".ai/{kind}/{id}.md");
         let shipped = || embedded_texts(".ai").find(|(other, _)| *other == path).map(|(_, text)| (text, Space::System));
@@ -68,7 +68,7 @@ impl Shelf {
     }
 }
 
-impl Library for Shelf {
+impl Library for TestLibrary {
     fn directive(&self, id: &str) -> Result<Loaded<Directive>, Lost> {
         self.loaded(&self.directives, "directives", id, |text, file| Directive::parse(text, file).0)
     }
@@ -94,7 +94,7 @@ fn start() -> Start {
     Start::new(ModelRef::new("anthropic", "fast"), limits, ThreadKind::OneShot)
 }
 
-fn planned(shelf: &Shelf, directive: &str, yaml: &str) -> Result<Plan, PlanError> {
+fn planned(shelf: &TestLibrary, directive: &str, yaml: &str) -> Result<Plan, PlanError> {
     let (inputs, start, hooks) = (Values::from([("target".into(), "${model}".into())]), start(), hooks(yaml));
     plan(&Ask { directive, inputs: &inputs, project: "/srv/moon", start: &start, hooks: &hooks }, shelf)
 }
@@ -128,8 +128,8 @@ const FETCH: &str = "levain/core/protocol/fetch";
 const SIGN: &str = "levain/core/protocol/sign";
 
 /// A team's base over the shipped one, and the directive that is run.
-fn deploy(leaf: &str) -> Shelf {
-    Shelf::default()
+fn deploy(leaf: &str) -> TestLibrary {
+    TestLibrary::default()
         .knowledge("project/deploy/environment-rules", "Rules.")
         .knowledge("project/deploy/completion-checklist", "Checks.")
         .knowledge("project/custom-sign-protocol", "Ours.")
@@ -160,7 +160,7 @@ fn chain_root_middle_leaf() {
 /// The chain of the first version: two system items at the root, and no protocol.
 #[test]
 fn chain_root_middle_leaf_of_the_first_version() {
-    let shelf = Shelf::default()
+    let shelf = TestLibrary::default()
         .knowledge("agent/identity", "Who.")
         .knowledge("agent/behavior", "How.")
         .knowledge("deploy/rules", "Rules.")
@@ -238,7 +238,7 @@ fn suppression_replaces_an_inherited_item() {
 
 #[test]
 fn suppression_composes_down_the_chain_and_reaches_hooks() {
-    let shelf = Shelf::default()
+    let shelf = TestLibrary::default()
         .directive("mid", "levain/core/base", &format!("<context><suppress>{BEHAVIOR}</suppress></context>"))
         .directive(
             "leaf",
@@ -253,7 +253,7 @@ fn suppression_composes_down_the_chain_and_reaches_hooks() {
 
 #[test]
 fn the_constitution_cannot_be_suppressed_or_preceded() {
-    let shelf = Shelf::default().directive(
+    let shelf = TestLibrary::default().directive(
         "a",
         "",
         &format!("<context><system>{CONSTITUTION}</system><suppress>{CONSTITUTION}</suppress></context>"),
@@ -267,7 +267,7 @@ fn the_constitution_cannot_be_suppressed_or_preceded() {
 
 #[test]
 fn duplicates_arrive_once_for_each_position() {
-    let shelf = Shelf::default().directive(
+    let shelf = TestLibrary::default().directive(
         "leaf",
         "levain/core/base",
         &format!("<context><system>{IDENTITY}</system><after>{IDENTITY}</after></context>"),
@@ -285,7 +285,7 @@ const ROUTES: &str = "hooks:\n\
 
 #[test]
 fn routing_by_resolve_extends() {
-    let shelf = Shelf::default()
+    let shelf = TestLibrary::default()
         .knowledge("web", "Web.")
         .directive("project/contexts/web", "", "<context><system>web</system></context>")
         .directive("project/contexts/deploy", "levain/core/base_execute_only", "")
@@ -310,7 +310,7 @@ fn routing_by_resolve_extends() {
 #[test]
 fn layer_composition_table() {
     let permissions = "<permissions><execute><tool>team/*</tool></execute></permissions>";
-    let shelf = Shelf::default()
+    let shelf = TestLibrary::default()
         .directive("permissions_only", "", permissions)
         .directive("deploy_hooks", "", permissions)
         .directive("with_extends", "levain/core/base_review", permissions)
@@ -332,7 +332,7 @@ fn layer_composition_table() {
 
 #[test]
 fn permissions_come_from_the_leaf_or_the_nearest_that_says_anything() {
-    let shelf = Shelf::default()
+    let shelf = TestLibrary::default()
         .directive("silent", "levain/core/base_execute_only", "")
         .directive("leaf", "silent", "")
         .directive("none", "silent", "<permissions />");
@@ -353,7 +353,7 @@ fn a_project_file_overrides_identity() {
 
 #[test]
 fn a_bare_directive_carries_constitution_environment_and_instruction_only() {
-    let plan = planned(&Shelf::default().directive("bare", "", ""), "bare", "hooks: []").unwrap();
+    let plan = planned(&TestLibrary::default().directive("bare", "", ""), "bare", "hooks: []").unwrap();
     let all: Vec<_> = plan
         .system
         .iter()
@@ -367,13 +367,13 @@ fn a_bare_directive_carries_constitution_environment_and_instruction_only() {
 
 #[test]
 fn chains_that_go_round_or_break_off_or_never_end_are_refused() {
-    let shelf = Shelf::default().directive("a", "b", "").directive("b", "c", "").directive("c", "a", "");
+    let shelf = TestLibrary::default().directive("a", "b", "").directive("b", "c", "").directive("c", "a", "");
     let error = planned(&shelf, "a", "hooks: []").unwrap_err().to_string();
     assert!(error.contains("a → b → c → a"), "{error}");
-    let shelf = Shelf::default().directive("a", "gone", "");
+    let shelf = TestLibrary::default().directive("a", "gone", "");
     let error = planned(&shelf, "a", "hooks: []").unwrap_err().to_string();
     assert!(error.contains("`a` extends `gone`, and there is no directives `gone`"), "{error}");
-    let mut shelf = Shelf::default();
+    let mut shelf = TestLibrary::default();
     for number in 0..100 {
         shelf = shelf.directive(&format!("d{number}"), &format!("d{}", number + 1), "");
     }
@@ -391,7 +391,7 @@ fn more_than_two_thousand_hooks_are_refused() {
 /// One layer lost to each reason, and all of them told with what was seen.
 #[test]
 fn absence_is_told_for_every_reason_at_once() {
-    let mut shelf = Shelf::default()
+    let mut shelf = TestLibrary::default()
         .knowledge("twice", "Twice.")
         .knowledge("empty", "")
         .knowledge("rules", "Rules.")
@@ -436,7 +436,7 @@ fn absence_is_told_for_every_reason_at_once() {
 
 #[test]
 fn inputs_are_text_and_are_filled_in_once() {
-    let mut shelf = Shelf::default().knowledge("said", "To ${inputs.target} and {input:target} by ${model}");
+    let mut shelf = TestLibrary::default().knowledge("said", "To ${inputs.target} and {input:target} by ${model}");
     shelf = shelf.directive("a", "", "");
     let yaml = "hooks:\n- {id: said, event: thread_started, wrap: false, action: {primary: load, item_id: said}}\n";
     let plan = planned(&shelf, "a", yaml).unwrap();
@@ -446,7 +446,7 @@ fn inputs_are_text_and_are_filled_in_once() {
 
 #[test]
 fn providers_explain_themselves_and_say_how_it_stands() {
-    let mut shelf = Shelf::default().directive(
+    let mut shelf = TestLibrary::default().directive(
         "a",
         "",
         "<context><provider>project</provider><provider>time</provider><provider>team/oncall</provider></context>",
@@ -455,34 +455,35 @@ fn providers_explain_themselves_and_say_how_it_stands() {
     shelf.knowledge.insert("team/oncall".into(), oncall.into());
     let plan = planned(&shelf, "a", "hooks: []").unwrap();
     assert_eq!(ids(&plan.system, &[LayerKind::ContextInstructions]), ["project", "time", "team/oncall"]);
-    let surroundings = Surroundings {
+    let surroundings = EnvironmentSnapshot {
         now: Some("noon".into()),
         folder: "/srv/moon".into(),
         branch: Some("main".into()),
-        ..Surroundings::default()
+        ..EnvironmentSnapshot::default()
     };
     let state = plan.state(&surroundings);
     let texts: Vec<_> = state.iter().map(|piece| &*piece.text).collect();
     let project = "Project: /srv/moon, git branch main";
     assert_eq!(texts, [project, "Now: noon", "On call is Ada."]);
-    assert_eq!(&*plan.state(&Surroundings::default())[0].text, "Project: ");
+    assert_eq!(&*plan.state(&EnvironmentSnapshot::default())[0].text, "Project: ");
 }
 
 #[test]
 fn memory_and_persona_are_state() {
     let context = "<context><provider>memory</provider><provider>persona</provider></context>";
-    let plan = planned(&Shelf::default().directive("a", "", context), "a", "hooks: []").unwrap();
-    assert!(plan.state(&Surroundings::default()).iter().all(|piece| !piece.is_included()));
+    let plan = planned(&TestLibrary::default().directive("a", "", context), "a", "hooks: []").unwrap();
+    assert!(plan.state(&EnvironmentSnapshot::default()).iter().all(|piece| !piece.is_included()));
     let persona = crate::domain::Persona { name: "Ada".into(), text: "Counts everything.".into() };
     let notes = (1..=10).map(|id| (id, if id == 9 { "long ".repeat(100) } else { format!("note\n{id}") })).collect();
-    let surroundings = Surroundings { memory: Ok(notes), persona: Some(persona), ..Surroundings::default() };
+    let surroundings =
+        EnvironmentSnapshot { memory: Ok(notes), persona: Some(persona), ..EnvironmentSnapshot::default() };
     let state = plan.state(&surroundings);
     let lines: Vec<&str> = state[0].text.lines().collect();
     assert_eq!((lines.len(), lines[0]), (9, "Remembered in this project (the newest 8 of 10):"));
     assert_eq!((lines[1], lines[8]), ("- [10] note 10", "- [3] note 3"));
     assert!(lines[2].chars().count() < 320 && lines[2].ends_with(" …"), "{}", lines[2]);
     assert_eq!(&*state[1].text, "You are Ada. Counts everything.");
-    let broken = Surroundings { memory: Err("it does not read".into()), ..Surroundings::default() };
+    let broken = EnvironmentSnapshot { memory: Err("it does not read".into()), ..EnvironmentSnapshot::default() };
     let refused = Decision::Skipped { absence: Absence::Refused { message: "it does not read".into() } };
     assert_eq!(plan.state(&broken)[0].decision, refused);
 }
@@ -491,7 +492,7 @@ fn memory_and_persona_are_state() {
 fn a_command_of_a_provider_says_how_it_stands_or_why_not() {
     let context =
         "<context><provider>team/load</provider><provider>team/must</provider><provider>team/bad</provider></context>";
-    let mut shelf = Shelf::default().directive("a", "", context);
+    let mut shelf = TestLibrary::default().directive("a", "", context);
     for (id, yaml) in [
         ("team/load", "instructions: Mind the load.\ncommand: [uptime, -p]\ntimeout_seconds: 90\ninputs: [a]\n"),
         ("team/must", "command: [must]\noptional: false\n"),
@@ -508,7 +509,7 @@ fn a_command_of_a_provider_says_how_it_stands_or_why_not() {
         ("team/load".to_owned(), Ok("${model} up".to_owned())),
         ("team/must".to_owned(), Err("`must` ended with 1".to_owned())),
     ]);
-    let surroundings = Surroundings { commands: said, ..Surroundings::default() };
+    let surroundings = EnvironmentSnapshot { commands: said, ..EnvironmentSnapshot::default() };
     let state = plan.state(&surroundings);
     // What a command said is data.
     assert_eq!(&*state[0].text, "team/load:\n${model} up");
@@ -520,7 +521,7 @@ fn a_command_of_a_provider_says_how_it_stands_or_why_not() {
 
 #[test]
 fn a_thread_that_goes_on_has_its_own_hooks() {
-    let shelf = Shelf::default().directive("a", "", "");
+    let shelf = TestLibrary::default().directive("a", "", "");
     let (inputs, hooks) = (Values::new(), hooks("hooks: []"));
     let start = Start { previous: Some(crate::domain::ThreadId::new("a", 1)), ..start() };
     let ask = Ask { directive: "a", inputs: &inputs, project: "/", start: &start, hooks: &hooks };
@@ -531,7 +532,7 @@ fn a_thread_that_goes_on_has_its_own_hooks() {
 /// What the shipped texts weigh, against what they are allowed to.
 #[test]
 fn shipped_texts_keep_to_their_sizes() {
-    let plan = planned(&Shelf::default().directive("a", "levain/core/base", ""), "a", "hooks: []").unwrap();
+    let plan = planned(&TestLibrary::default().directive("a", "levain/core/base", ""), "a", "hooks: []").unwrap();
     let tokens = |kind: &[LayerKind]| -> u64 {
         let pieces = plan.system.iter().chain(&plan.opening).filter(|piece| kind.contains(&piece.kind));
         pieces.map(|piece| Tokens::estimate(&piece.text).0).sum()
@@ -550,15 +551,16 @@ fn s04_what_one_mention_needs_is_required_though_another_calls_it_optional() {
     let optional = "<context><system optional=\"true\">team/gone</system></context>";
     let required = "<context><system>team/gone</system></context>";
     for (root, leaf) in [(optional, required), (required, optional)] {
-        let shelf = Shelf::default().directive("team/base", "", root).directive("team/ship", "team/base", leaf);
+        let shelf = TestLibrary::default().directive("team/base", "", root).directive("team/ship", "team/base", leaf);
         let error = planned(&shelf, "team/ship", "hooks: []").unwrap_err();
         assert!(matches!(&error, PlanError::Context { id, .. } if id == "team/gone"), "{error}");
     }
     let both = "<context><before optional=\"true\">team/gone</before><before>team/gone</before></context>";
-    let shelf = Shelf::default().directive("team/ship", "", both);
+    let shelf = TestLibrary::default().directive("team/ship", "", both);
     assert!(planned(&shelf, "team/ship", "hooks: []").is_err());
     // With nobody who needs it the thread starts, and each mention says why it brought nothing.
-    let shelf = Shelf::default().directive("team/base", "", optional).directive("team/ship", "team/base", optional);
+    let shelf =
+        TestLibrary::default().directive("team/base", "", optional).directive("team/ship", "team/base", optional);
     let plan = planned(&shelf, "team/ship", "hooks: []").unwrap();
     let why = "there is no knowledge `team/gone`";
     assert_eq!(absences(&plan).get("team/gone").map(String::as_str), Some(why));
@@ -570,7 +572,7 @@ fn s04_a_provider_that_one_directive_needs_is_required() {
     let mention = |optional: &str| format!("<context><provider{optional}>team/state</provider></context>");
     let (optional, required) = (mention(" optional=\"true\""), mention(""));
     for (root, leaf) in [(&optional, &required), (&required, &optional)] {
-        let shelf = Shelf::default().directive("team/base", "", root).directive("team/ship", "team/base", leaf);
+        let shelf = TestLibrary::default().directive("team/base", "", root).directive("team/ship", "team/base", leaf);
         let error = planned(&shelf, "team/ship", "hooks: []").unwrap_err();
         assert!(matches!(&error, PlanError::Context { id, .. } if id == "team/state"), "{error}");
     }
@@ -579,7 +581,7 @@ fn s04_a_provider_that_one_directive_needs_is_required() {
 #[test]
 fn s04_nothing_is_called_there_that_is_not() {
     let context = "<context><system>team/empty</system><before>team/text</before></context>";
-    let shelf = Shelf::default()
+    let shelf = TestLibrary::default()
         .knowledge("team/empty", "")
         .knowledge("team/text", "Text.")
         .directive("team/base", "", context)

@@ -1,4 +1,4 @@
-//! How large what strangers send may be: answers of models, prompts, results, and the crowd that looks at a thread.
+//! How large what others send may be: answers of models, prompts, results, and the crowd that looks at a thread.
 //! `docs/limits.md` lists all bounds; these are the ones that a person can set.
 
 /// See the module. Sizes are in bytes as JSON writes them, which is how they lie in logs and go over sockets.

@@ -1,7 +1,7 @@
 //! What can be asked of a thread, and how it stands: the two ends of every conversation with one.
 
 use super::event::{Approve, CancelScope, PromptMode};
-use super::{CallId, ContentHash, Cost, Held, Image, Limits, ModelRef, Status, ThreadKind, Tokens, Waiting};
+use super::{CallId, ContentHash, Cost, FrozenRequest, Image, Limits, ModelRef, Status, ThreadKind, Tokens, Waiting};
 use serde::{Deserialize, Serialize};
 
 /// What a client can ask of a thread.
@@ -24,7 +24,7 @@ pub enum Command {
     /// since, or works, refuses it.
     SubmitHeld {
         text: String,
-        held: Box<Held>,
+        held: Box<FrozenRequest>,
     },
     Withdraw {
         prompt: u64,

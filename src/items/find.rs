@@ -4,7 +4,7 @@
 //! more that the file lies in its space.
 
 use super::id::{ItemId, Kind, is_same};
-use super::signature::{Covers, Layout, TrustStore, Verdict, verify};
+use super::signature::{Covers, SignatureLayout, TrustStore, Verdict, verify};
 use super::space::{Place, Root, Spaces, embedded_file, embedded_files};
 use super::walk;
 use crate::domain::{Policies, Policy, Problem, Severity, Space};
@@ -268,7 +268,7 @@ impl Items {
         if root.place == Place::Embedded || self.policies.of(root.space) == Policy::Off {
             return None;
         }
-        let layout = Layout::of(Path::new(&item.path));
+        let layout = SignatureLayout::of(Path::new(&item.path));
         Some(layout.map_or(Verdict::Unsigned, |layout| verify(text, layout, &self.trust)))
     }
 

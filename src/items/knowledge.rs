@@ -30,7 +30,7 @@ pub struct Knowledge {
 }
 
 /// How the metadata of `file` stands in it.
-enum Form<'a> {
+enum KnowledgeShape<'a> {
     Fenced(Parts<'a>),
     Front(Parts<'a>),
     /// The file is YAML as a whole.
@@ -45,20 +45,22 @@ impl Knowledge {
         let mut problems = Vec::new();
         let is_yaml = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
         let form = match (fence::fenced(text, "yaml"), fence::front_matter(text)) {
-            (Some(parts), front) if front.as_ref().is_none_or(|front| front.first > parts.first) => Form::Fenced(parts),
-            (_, Some(parts)) if !is_yaml => Form::Front(parts),
-            _ if is_yaml => Form::Whole,
-            _ => Form::None,
+            (Some(parts), front) if front.as_ref().is_none_or(|front| front.first > parts.first) => {
+                KnowledgeShape::Fenced(parts)
+            }
+            (_, Some(parts)) if !is_yaml => KnowledgeShape::Front(parts),
+            _ if is_yaml => KnowledgeShape::Whole,
+            _ => KnowledgeShape::None,
         };
         let mut knowledge = Self::default();
         let (yaml, first) = match &form {
-            Form::Fenced(parts) | Form::Front(parts) => {
+            KnowledgeShape::Fenced(parts) | KnowledgeShape::Front(parts) => {
                 parts.body.clone_into(&mut knowledge.body);
                 knowledge.body_lines = parts.body_lines;
                 (parts.inside, parts.first)
             }
-            Form::Whole => (text, 1),
-            Form::None => {
+            KnowledgeShape::Whole => (text, 1),
+            KnowledgeShape::None => {
                 let parts = fence::without(text);
                 parts.body.clone_into(&mut knowledge.body);
                 knowledge.body_lines = parts.body_lines;
@@ -67,7 +69,7 @@ impl Knowledge {
                 return (knowledge, problems);
             }
         };
-        if let Form::Fenced(Parts { closed: false, .. }) = form {
+        if let KnowledgeShape::Fenced(Parts { closed: false, .. }) = form {
             let message = "the yaml block is never closed";
             problems.push(Problem::at(
                 file,
@@ -82,10 +84,10 @@ impl Knowledge {
             Ok(mapping) => knowledge.read(&mapping, first, file, &mut problems),
             Err(problem) => problems.push(problem),
         }
-        if matches!(form, Form::Whole) {
+        if matches!(form, KnowledgeShape::Whole) {
             knowledge.take_body(text, file, &mut problems);
         }
-        if knowledge.body.is_empty() && !matches!(form, Form::Whole) {
+        if knowledge.body.is_empty() && !matches!(form, KnowledgeShape::Whole) {
             let message = "has no text, so it tells a model nothing";
             problems.push(Problem::at(file, first, Severity::Warning, message, "write the text behind the block"));
         }

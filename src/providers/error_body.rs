@@ -12,28 +12,30 @@ const LONGEST: usize = 300;
 
 /// The provider's word for the failure and its sentence; either may be empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct ErrorDetail {
     pub(crate) kind: String,
     pub(crate) message: String,
 }
 
 /// Reads an error body of any form.
-pub(crate) fn read(body: &[u8], key: Option<&SecretString>) -> Told {
+pub(crate) fn read(body: &[u8], key: Option<&SecretString>) -> ErrorDetail {
     let text = String::from_utf8_lossy(body);
     let told = match serde_json::from_str::<Value>(&text) {
-        Ok(value) => from_json(&value).unwrap_or_else(|| Told { message: text.into_owned(), ..Told::default() }),
-        Err(_) if looks_like_html(&text) => Told { message: text_of_html(&text), ..Told::default() },
-        Err(_) => Told { message: text.into_owned(), ..Told::default() },
+        Ok(value) => {
+            from_json(&value).unwrap_or_else(|| ErrorDetail { message: text.into_owned(), ..ErrorDetail::default() })
+        }
+        Err(_) if looks_like_html(&text) => ErrorDetail { message: text_of_html(&text), ..ErrorDetail::default() },
+        Err(_) => ErrorDetail { message: text.into_owned(), ..ErrorDetail::default() },
     };
-    Told { kind: clean(&told.kind, key), message: clean(&told.message, key) }
+    ErrorDetail { kind: clean(&told.kind, key), message: clean(&told.message, key) }
 }
 
 /// The shapes in use: `{error: {type, code, status, message}}`, `{error: "…"}`, `{message}`, `{detail}`, and any of them in a
 /// list of one.
-pub(crate) fn from_json(value: &Value) -> Option<Told> {
+pub(crate) fn from_json(value: &Value) -> Option<ErrorDetail> {
     let value = value.get(0).unwrap_or(value);
     let error = match value.get("error") {
-        Some(Value::String(message)) => return Some(Told { kind: String::new(), message: message.clone() }),
+        Some(Value::String(message)) => return Some(ErrorDetail { kind: String::new(), message: message.clone() }),
         Some(error @ Value::Object(_)) => error,
         _ => value,
     };
@@ -44,7 +46,7 @@ pub(crate) fn from_json(value: &Value) -> Option<Told> {
     };
     // The code is the finer word where it is a word: a quota is told from a rate limit by it alone.
     let kind = text("code").or_else(|| text("type")).or_else(|| text("status")).unwrap_or_default();
-    Some(Told { kind: kind.to_owned(), message })
+    Some(ErrorDetail { kind: kind.to_owned(), message })
 }
 
 /// Text fit for a line on the screen: one line, no control characters, bounded, without keys.

@@ -5,7 +5,7 @@
 //! travel to a place nobody named. Errors never hold keys, user names or queries of addresses.
 
 use super::classify::category;
-use super::error_body::{self, Told};
+use super::error_body::{self, ErrorDetail};
 use super::network::{Batches, Network};
 use super::pause;
 use super::proxy::Proxies;
@@ -218,7 +218,7 @@ pub(crate) fn protocol_error(detail: &str) -> CallError {
 }
 
 /// The error an answer carries inside its stream.
-pub(crate) fn streamed_error(told: &Told, key: Option<&SecretString>) -> CallError {
+pub(crate) fn streamed_error(told: &ErrorDetail, key: Option<&SecretString>) -> CallError {
     let kind = error_body::clean(&told.kind, key);
     let message = error_body::clean(&told.message, key);
     CallError {
@@ -275,7 +275,7 @@ async fn refusal(response: Response, place: &str, key: Option<&SecretString>) ->
         }
     }
     let retry_after_ms = pause::asked_for(number, &headers, &body, SystemClock.now());
-    let Told { kind, message } = error_body::read(&body, key);
+    let ErrorDetail { kind, message } = error_body::read(&body, key);
     let said = if message.is_empty() { String::new() } else { format!(": {message}") };
     let reason = status.canonical_reason().map(|reason| format!(" {reason}")).unwrap_or_default();
     let message = if status.is_success() {

@@ -1,6 +1,6 @@
 //! Which lines of a log this person's own program wrote.
 //!
-//! A log lies below its project, and a project may be a stranger's, logs included: one that grants itself every tool, or
+//! A log lies below its project, and a project may be untrusted, logs included: one that grants itself every tool, or
 //! has a prompt waiting, would be gone on with by whoever opens it. So each line ends with a code over the thread, the
 //! line's place and its text, made with a key that lies in the person's state folder. A line without its code is nobody's
 //! word here; a thread whose first line has none is from elsewhere.

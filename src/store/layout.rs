@@ -1,6 +1,6 @@
 //! Where everything lies: below a project's `.ai/`, and in the person's own state folder.
 //!
-//! What lies below the project may be a stranger's: it is only opened through [`Beneath`], and believed only as far as
+//! What lies below the project may come from anybody: it is only opened through [`Beneath`], and believed only as far as
 //! [`super::authentic`] says. What this program has to be sure of (which processes it started, the list of threads, the
 //! key of its logs) lies in the state folder.
 

@@ -212,7 +212,7 @@ pub struct Line {
 
 /// A part of a log.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Page {
+pub struct LogPage {
     pub lines: Vec<Line>,
     /// Where the page begins; 0 when nothing lies before it.
     pub start: u64,
@@ -220,7 +220,7 @@ pub struct Page {
     pub end: u64,
 }
 
-impl Page {
+impl LogPage {
     /// A page that is one line, which is too long to be an event.
     fn of_nothing(start: u64, end: u64) -> Self {
         tracing::warn!(start, end, "a line of the log is longer than any event");
@@ -237,7 +237,7 @@ impl Page {
 ///
 /// # Errors
 /// [`StoreError::Io`]. A log that is not there is empty.
-pub fn read_forward(log: &ThreadLog, from: u64, most_bytes: u64) -> Result<Page, StoreError> {
+pub fn read_forward(log: &ThreadLog, from: u64, most_bytes: u64) -> Result<LogPage, StoreError> {
     read_sparing(log, from, most_bytes, usize::MAX)
 }
 
@@ -245,8 +245,8 @@ pub fn read_forward(log: &ThreadLog, from: u64, most_bytes: u64) -> Result<Page,
 ///
 /// # Errors
 /// [`StoreError::Io`].
-pub fn read_sparing(log: &ThreadLog, from: u64, most_bytes: u64, largest: usize) -> Result<Page, StoreError> {
-    let Some(mut file) = log.open()? else { return Ok(Page { start: from, end: from, ..Page::default() }) };
+pub fn read_sparing(log: &ThreadLog, from: u64, most_bytes: u64, largest: usize) -> Result<LogPage, StoreError> {
+    let Some(mut file) = log.open()? else { return Ok(LogPage { start: from, end: from, ..LogPage::default() }) };
     let mut read = || -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         file.seek(SeekFrom::Start(from))?;
@@ -269,9 +269,9 @@ pub fn read_sparing(log: &ThreadLog, from: u64, most_bytes: u64, largest: usize)
     let bytes = read().map_err(failed("read", &log.file))?;
     if bytes.last().is_some_and(|last| *last != b'\n') {
         let end = line_end(&mut file, from + bytes.len() as u64).map_err(failed("read", &log.file))?;
-        return Ok(Page::of_nothing(from, end));
+        return Ok(LogPage::of_nothing(from, end));
     }
-    Ok(Page { end: from + bytes.len() as u64, lines: lines(log, &bytes, from, largest), start: from })
+    Ok(LogPage { end: from + bytes.len() as u64, lines: lines(log, &bytes, from, largest), start: from })
 }
 
 /// The JSON of the event in the line that begins and ends there; `None` where it is none that counts.
@@ -307,7 +307,7 @@ fn line_end(file: &mut File, from: u64) -> std::io::Result<u64> {
 ///
 /// # Errors
 /// [`StoreError::Io`], as the last item.
-pub fn pages(log: &ThreadLog) -> impl Iterator<Item = Result<Page, StoreError>> {
+pub fn pages(log: &ThreadLog) -> impl Iterator<Item = Result<LogPage, StoreError>> {
     let mut from = Some(0);
     std::iter::from_fn(move || {
         let page = read_forward(log, from?, WHOLE);
@@ -320,10 +320,10 @@ pub fn pages(log: &ThreadLog) -> impl Iterator<Item = Result<Page, StoreError>> 
 ///
 /// # Errors
 /// [`StoreError::Io`]. A log that is not there is empty.
-pub fn read_backward(log: &ThreadLog, before: Option<u64>, most_bytes: u64) -> Result<Page, StoreError> {
-    let Some(mut file) = log.open()? else { return Ok(Page::default()) };
+pub fn read_backward(log: &ThreadLog, before: Option<u64>, most_bytes: u64) -> Result<LogPage, StoreError> {
+    let Some(mut file) = log.open()? else { return Ok(LogPage::default()) };
     let length = file.metadata().map_err(failed("look at", &log.file))?.len();
-    let read = |file: &mut File| -> std::io::Result<Page> {
+    let read = |file: &mut File| -> std::io::Result<LogPage> {
         let end = whole_length(file, before.unwrap_or(length).min(length))?;
         let mut wanted = most_bytes.max(1);
         loop {
@@ -337,12 +337,12 @@ pub fn read_backward(log: &ThreadLog, before: Option<u64>, most_bytes: u64) -> R
                 Some(skip) => {
                     bytes.drain(..skip);
                     let first = start + skip as u64;
-                    return Ok(Page { lines: lines(log, &bytes, first, usize::MAX), start: first, end });
+                    return Ok(LogPage { lines: lines(log, &bytes, first, usize::MAX), start: first, end });
                 }
-                None if start == 0 => return Ok(Page { start: 0, end, ..Page::default() }),
+                None if start == 0 => return Ok(LogPage { start: 0, end, ..LogPage::default() }),
                 None if wanted > LONGEST_LINE => {
                     let start = whole_length(file, end.saturating_sub(1))?;
-                    return Ok(Page::of_nothing(start, end));
+                    return Ok(LogPage::of_nothing(start, end));
                 }
                 None => wanted *= 2,
             }
@@ -399,7 +399,7 @@ mod tests {
         Record { timestamp: Timestamp(1_000), thread_id: ThreadId::new("chat", 1), event }
     }
 
-    fn texts(page: Page) -> Vec<String> {
+    fn texts(page: LogPage) -> Vec<String> {
         page.into_records()
             .filter_map(|record| if let Event::Notice { text } = record.event { Some(text) } else { None })
             .collect()

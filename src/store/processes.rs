@@ -1,7 +1,7 @@
 //! Which processes of tools run, noted in the person's state folder for as long as they do.
 //!
 //! A worker that dies leaves its tools' processes behind; whoever opens the thread next ends them. What to end is never
-//! read from the project: its log may be a stranger's, and a number in it would be somebody else's process. A note names
+//! read from the project: its log may be somebody else's, and a number in it would be somebody else's process. A note names
 //! the boot, the group and when its leader was started, and lies where only this person's programs write.
 
 use super::layout::{Layout, private_folder};

@@ -9,19 +9,21 @@ mod builtin;
 pub mod environment;
 mod fetch;
 mod files;
-mod kept;
 mod lines;
 mod list;
+mod memory;
 mod output;
 pub mod page;
+mod persona;
 mod primary;
 mod root;
+mod shared_file;
 #[cfg(test)]
 mod tests;
 
 pub use environment::Environment;
 pub use fetch::Reach;
-pub use kept::{Note, notes};
+pub use memory::{Note, notes};
 pub use root::Root;
 
 use crate::domain::capability::{WRITE_ITEMS, to_execute};
@@ -63,7 +65,7 @@ pub enum Claim {
 
 /// What the tools of a thread work with.
 #[derive(Clone, Debug)]
-pub struct Workshop {
+pub struct ToolContext {
     pub root: Root,
     pub environment: Environment,
     /// The folder for output that is too long for an answer.
@@ -94,14 +96,14 @@ pub struct Toolbox {
 
 #[derive(Debug)]
 struct Shared {
-    workshop: Workshop,
+    context: ToolContext,
     names: Mutex<LineNames>,
 }
 
 impl Toolbox {
     #[must_use]
-    pub fn new(workshop: Workshop) -> Self {
-        Self { shared: Arc::new(Shared { workshop, names: Mutex::default() }) }
+    pub fn new(context: ToolContext) -> Self {
+        Self { shared: Arc::new(Shared { context, names: Mutex::default() }) }
     }
 }
 
@@ -112,7 +114,7 @@ impl Shared {
 
     /// The items as they are now.
     fn items(&self) -> Items {
-        self.workshop.items.afresh()
+        self.context.items.afresh()
     }
 }
 
@@ -121,7 +123,7 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
     BUILTIN.iter().flat_map(|tool| std::iter::once(tool.item).chain(tool.aliases.iter().copied()))
 }
 
-/// The built-in tools, then `files`, each with a name of its own. `claims` as in [`Workshop`].
+/// The built-in tools, then `files`, each with a name of its own. `claims` as in [`ToolContext`].
 #[must_use]
 pub fn known(claims: &BTreeMap<String, Claim>, files: &[KnownTool]) -> Vec<KnownTool> {
     let built_in = BUILTIN.iter().map(|tool| tool.known(claims));
@@ -139,7 +141,7 @@ pub fn capabilities(item: &str) -> Vec<String> {
 
 impl ToolRunner for Toolbox {
     fn tools(&self) -> Vec<KnownTool> {
-        known(&self.shared.workshop.claims, &self.shared.workshop.files)
+        known(&self.shared.context.claims, &self.shared.context.files)
     }
 
     fn guarded<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
@@ -149,7 +151,7 @@ impl ToolRunner for Toolbox {
                 return Vec::new();
             }
             let (shared, input) = (Arc::clone(&self.shared), call.input.clone());
-            let look = tokio::task::spawn_blocking(move || files::writes_items(&shared.workshop.root, &input));
+            let look = tokio::task::spawn_blocking(move || files::writes_items(&shared.context.root, &input));
             // What could not be looked at could be anything.
             if look.await.unwrap_or(true) { vec![WRITE_ITEMS.to_owned()] } else { Vec::new() }
         })
@@ -160,10 +162,10 @@ impl ToolRunner for Toolbox {
             let tool = BUILTIN.iter().find(|tool| tool.item == item)?;
             let (shared, input) = (Arc::clone(&self.shared), call.input.clone());
             let preview = match tool.which {
-                Which::Write => off_loop(move |_| files::preview_write(&shared.workshop.root, arguments(input)?)).await,
+                Which::Write => off_loop(move |_| files::preview_write(&shared.context.root, arguments(input)?)).await,
                 Which::EditLines => {
                     let edit = move |_: &AtomicBool| {
-                        files::preview_edit(&shared.workshop.root, &shared.names(), &arguments(input)?)
+                        files::preview_edit(&shared.context.root, &shared.names(), &arguments(input)?)
                     };
                     off_loop(edit).await
                 }
@@ -204,10 +206,10 @@ impl ToolRunner for Toolbox {
         listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
         Box::pin(async move {
-            let workshop = &self.shared.workshop;
-            let spill = workshop.spill.as_ref().map(|folder| folder.join(spill_name(&call_id.0)));
+            let context = &self.shared.context;
+            let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call_id.0)));
             let bash = Bash::of_a_person(command);
-            outcome(bash::bash(&workshop.root, &workshop.environment, spill, &bash, stop, listener).await)
+            outcome(bash::bash(&context.root, &context.environment, spill, &bash, stop, listener).await)
         })
     }
 }
@@ -234,7 +236,7 @@ impl Toolbox {
                 known.into_iter().filter(|tool| tool.absent.is_none()).map(|tool| tool.spec.name).collect();
             return Err(Failed(format!("There is no tool `{}`. There are: {}.", call.tool, names.join(", "))));
         };
-        if let Some(file) = tool.taken_by(&self.shared.workshop.claims) {
+        if let Some(file) = tool.taken_by(&self.shared.context.claims) {
             return Err(Failed(format!(
                 "`{item}` is {file} in this project, which stands in the place of the built-in tool. Tools of projects \
                  cannot be run yet."
@@ -243,40 +245,42 @@ impl Toolbox {
         let (shared, input) = (Arc::clone(&self.shared), call.input.clone());
         match tool.which {
             Which::Read => {
-                off_loop(move |_| files::read(&shared.workshop.root, &mut shared.names(), &arguments(input)?)).await
+                off_loop(move |_| files::read(&shared.context.root, &mut shared.names(), &arguments(input)?)).await
             }
             Which::Write => {
-                off_loop(move |_| files::write(&shared.workshop.root, &mut shared.names(), arguments(input)?)).await
+                off_loop(move |_| files::write(&shared.context.root, &mut shared.names(), arguments(input)?)).await
             }
             Which::EditLines => {
-                off_loop(move |_| files::edit_lines(&shared.workshop.root, &mut shared.names(), &arguments(input)?))
+                off_loop(move |_| files::edit_lines(&shared.context.root, &mut shared.names(), &arguments(input)?))
                     .await
             }
-            Which::Ls => off_loop(move |_| list::ls(&shared.workshop.root, &arguments(input)?)).await,
-            Which::Glob => off_loop(move |stop| list::glob(&shared.workshop.root, &arguments(input)?, stop)).await,
-            Which::Grep => off_loop(move |stop| list::grep(&shared.workshop.root, &arguments(input)?, stop)).await,
+            Which::Ls => off_loop(move |_| list::ls(&shared.context.root, &arguments(input)?)).await,
+            Which::Glob => off_loop(move |stop| list::glob(&shared.context.root, &arguments(input)?, stop)).await,
+            Which::Grep => off_loop(move |stop| list::grep(&shared.context.root, &arguments(input)?, stop)).await,
             Which::Bash => {
-                let workshop = &self.shared.workshop;
-                let spill = workshop.spill.as_ref().map(|folder| folder.join(spill_name(&call.call_id.0)));
+                let context = &self.shared.context;
+                let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call.call_id.0)));
                 let never = std::future::pending();
-                bash::bash(&workshop.root, &workshop.environment, spill, &arguments(input)?, never, listener).await
+                bash::bash(&context.root, &context.environment, spill, &arguments(input)?, never, listener).await
             }
             Which::Fetch => {
-                let Workshop { reach, reader, .. } = &self.shared.workshop;
+                let ToolContext { reach, reader, .. } = &self.shared.context;
                 fetch::fetch(*reach, reader, arguments(input)?).await
             }
-            Which::MemoryAdd => off_loop(move |_| kept::add(&shared.workshop.memory, arguments(input)?)).await,
-            Which::MemorySearch => off_loop(move |_| kept::search(&shared.workshop.memory, &arguments(input)?)).await,
-            Which::MemoryUpdate => off_loop(move |_| kept::update(&shared.workshop.memory, arguments(input)?)).await,
-            Which::MemoryRemove => off_loop(move |_| kept::remove(&shared.workshop.memory, &arguments(input)?)).await,
-            Which::PersonaCreate => off_loop(move |_| kept::create(&shared.workshop.personas, arguments(input)?)).await,
+            Which::MemoryAdd => off_loop(move |_| memory::add(&shared.context.memory, arguments(input)?)).await,
+            Which::MemorySearch => off_loop(move |_| memory::search(&shared.context.memory, &arguments(input)?)).await,
+            Which::MemoryUpdate => off_loop(move |_| memory::update(&shared.context.memory, arguments(input)?)).await,
+            Which::MemoryRemove => off_loop(move |_| memory::remove(&shared.context.memory, &arguments(input)?)).await,
+            Which::PersonaCreate => {
+                off_loop(move |_| persona::create(&shared.context.personas, arguments(input)?)).await
+            }
             Which::FetchItem => off_loop(move |_| primary::fetch(&shared.items(), &arguments(input)?)).await,
             Which::ExecuteItem => off_loop(move |_| primary::execute(&shared.items(), arguments(input)?)).await,
             Which::SignItem => {
-                off_loop(move |_| primary::sign(&shared.items(), &shared.workshop.user_space, &arguments(input)?)).await
+                off_loop(move |_| primary::sign(&shared.items(), &shared.context.user_space, &arguments(input)?)).await
             }
             Which::PersonaSwitch => {
-                let found = off_loop(move |_| kept::persona(&shared.workshop.personas, &arguments(input)?)).await?;
+                let found = off_loop(move |_| persona::persona(&shared.context.personas, &arguments(input)?)).await?;
                 let answer = match &found {
                     Some(persona) => format!("You are `{}` from here on.\n\n{}", persona.name, persona.text),
                     None => "You are yourself again.".to_owned(),

@@ -33,7 +33,7 @@ pub(super) struct Place {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PathError {
     #[error("`{0}` is outside the project; only files below the project's folder can be used")]
-    Outside(String),
+    ModelRegistry(String),
     #[error("`{0}` belongs to {1} and is left alone by tools")]
     Reserved(String, &'static str),
     #[error("there is no file or folder `{0}`")]
@@ -89,7 +89,7 @@ impl Root {
 
     /// Where `asked` leads, which need not exist yet.
     pub(super) fn resolve(&self, asked: &str) -> Result<Place, PathError> {
-        let outside = || PathError::Outside(asked.to_owned());
+        let outside = || PathError::ModelRegistry(asked.to_owned());
         let failed = |source| PathError::Io { asked: asked.to_owned(), doing: "looked up", source };
         if asked.contains('\0') {
             return Err(outside());
@@ -213,7 +213,7 @@ mod tests {
             ["..", "../secret", "src/../../secret", "/etc/passwd", &absolute, "up/secret", "away", "up/new", "a\0"]
         {
             let error = root.resolve(asked).unwrap_err();
-            assert!(matches!(error, PathError::Outside(_)), "{asked}: {error}");
+            assert!(matches!(error, PathError::ModelRegistry(_)), "{asked}: {error}");
         }
         for asked in ["dangling", "src/../nothing/../../secret"] {
             assert!(root.resolve(asked).is_err(), "{asked}");

@@ -46,7 +46,7 @@ impl Bench {
         let folder = tempfile::tempdir().unwrap();
         let variables = [("PATH".into(), std::env::var_os("PATH").unwrap()), ("MY_API_KEY".into(), "s3cret".into())];
         let claims = taken.iter().map(|(id, file)| ((*id).to_owned(), Claim::Taken((*file).to_owned()))).collect();
-        let toolbox = Toolbox::new(Workshop {
+        let toolbox = Toolbox::new(ToolContext {
             root: Root::new(folder.path()),
             environment: Environment::allowed(variables, &[], &[]),
             spill: Some(Beneath::new(folder.path(), "spill")),

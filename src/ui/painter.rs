@@ -9,7 +9,7 @@ use super::markdown::Document;
 use super::theme::{ColourDepth, Role, Theme};
 use crate::workbench::code::{Code, Colours};
 use crate::workbench::transcript::{Block, BlockId, Kind, ToolState, Transcript};
-use crate::workbench::{Layout, Model, Search};
+use crate::workbench::{Model, Search, TranscriptLayout};
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::time::Duration;
@@ -241,7 +241,7 @@ impl Painter {
     }
 }
 
-impl Layout for Painter {
+impl TranscriptLayout for Painter {
     fn height(&mut self, block: &Block, width: u16) -> usize {
         self.rendered(block, width).high()
     }

@@ -6,11 +6,11 @@ use crate::commands::{Command, Need, TABLE};
 use crate::domain::Tokens;
 use crate::domain::event::StopReason;
 use crate::workbench::approval::Panel;
-use crate::workbench::form::Form;
+use crate::workbench::form::InputForm;
 use crate::workbench::help::COMMANDS;
 use crate::workbench::line::ANSWERS;
 use crate::workbench::overlay::{Overlay, Pager, PagerLine, Picker, PickerKind};
-use crate::workbench::sheet::SheetLine;
+use crate::workbench::request_page::SheetLine;
 use crate::workbench::transcript::{Answer, Block, BlockId, Kind, MarkerSort, Tool, ToolState};
 use crate::workbench::{Level, Link, Model, Phase};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ const RESULT_LINES: usize = 40;
 pub struct Narrator {
     begun: bool,
     thread: Option<String>,
-    blocks: BTreeMap<BlockId, Told>,
+    blocks: BTreeMap<BlockId, SpokenBlock>,
     notices: usize,
     overlay: String,
     approval: Option<u64>,
@@ -40,7 +40,7 @@ pub struct Narrator {
 
 /// What was told of a block.
 #[derive(Debug, Default)]
-struct Told {
+struct SpokenBlock {
     /// Bytes of its text.
     bytes: usize,
     /// What it was when it was told: for calls, how they stood.
@@ -206,7 +206,7 @@ impl Narrator {
             Some(Overlay::Picker(picker)) => list(model, picker, &mut said),
             Some(Overlay::Pager(pager)) => page(pager, &mut said),
             Some(Overlay::Form(form)) => field(form, &mut said),
-            Some(Overlay::Sheet(sheet)) => {
+            Some(Overlay::RequestPage(sheet)) => {
                 heading(&sheet.page.title, &mut said);
                 // Their own words tell what was added and what is gone: colours do not reach everybody on a screen either.
                 for SheetLine { text, .. } in &sheet.page.lines {
@@ -252,7 +252,7 @@ fn lines(words: &str, before: &str, text: &mut String) {
 }
 
 /// What is told whole, and once.
-fn once(block: &Block, told: &mut Told, text: &mut String) {
+fn once(block: &Block, told: &mut SpokenBlock, text: &mut String) {
     if told.stage > 0 {
         return;
     }
@@ -290,7 +290,7 @@ fn once(block: &Block, told: &mut Told, text: &mut String) {
 }
 
 /// The whole lines of an answer as they arrive, and what it took when it has ended.
-fn answer_text(answer: &Answer, told: &mut Told, text: &mut String) {
+fn answer_text(answer: &Answer, told: &mut SpokenBlock, text: &mut String) {
     const ENDED: u8 = 2;
     if told.stage == ENDED {
         return;
@@ -319,7 +319,7 @@ fn answer_text(answer: &Answer, told: &mut Told, text: &mut String) {
 }
 
 /// A call with its arguments when they are whole, and its result when that is there.
-fn tool_text(tool: &Tool, told: &mut Told, text: &mut String) {
+fn tool_text(tool: &Tool, told: &mut SpokenBlock, text: &mut String) {
     const CALLED: u8 = 1;
     const ENDED: u8 = 2;
     if told.stage == ENDED || (tool.state == ToolState::Asked && tool.main.is_empty()) {
@@ -431,7 +431,7 @@ fn page(pager: &Pager, text: &mut String) {
 }
 
 /// The input that is asked for.
-fn field(form: &Form, text: &mut String) {
+fn field(form: &InputForm, text: &mut String) {
     let Some(field) = form.field() else { return };
     heading(&format!("{} wants to know: {}", form.directive.id, field.input.name), text);
     if !field.input.description.is_empty() {

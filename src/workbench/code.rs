@@ -4,7 +4,7 @@
 use super::geometry;
 use super::message::Effect;
 use super::model::{Model, Phase};
-use super::scroll::Layout;
+use super::scroll::TranscriptLayout;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -149,7 +149,7 @@ impl Model {
     }
 
     /// Asks for the colours of the first finished code on the screen that has none.
-    pub(super) fn want_colours(&mut self, layout: &mut dyn Layout) -> Option<Effect> {
+    pub(super) fn want_colours(&mut self, layout: &mut dyn TranscriptLayout) -> Option<Effect> {
         let busy = match self.activity.phase {
             Phase::Sending | Phase::Asking | Phase::Thinking | Phase::Writing => !self.colours.readable,
             Phase::Idle | Phase::Tool(_) | Phase::Approval | Phase::Retrying { .. } | Phase::Cancelling => false,

@@ -10,7 +10,7 @@ use crate::domain::input::{self, BadInput, Input, Values};
 
 /// The inputs of a directive while they are given.
 #[derive(Clone, Debug)]
-pub struct Form {
+pub struct InputForm {
     pub directive: DirectiveChoice,
     /// One for each input, in the order in which the directive names them; never empty.
     pub fields: Vec<Field>,
@@ -28,7 +28,7 @@ pub struct Field {
     pub wrong: Option<String>,
 }
 
-impl Form {
+impl InputForm {
     fn new(directive: DirectiveChoice, given: &Values) -> Self {
         let field = |input: &Input| {
             let mut text = Composer::default();
@@ -122,7 +122,7 @@ impl Model {
             None if directive.id == self.directive => self.inputs.clone(),
             None => Values::new(),
         };
-        self.overlay = Some(Overlay::Form(Form::new(directive, &given)));
+        self.overlay = Some(Overlay::Form(InputForm::new(directive, &given)));
         self.wrap_form();
     }
 

@@ -3,7 +3,7 @@
 use super::form::Field;
 use super::model::Model;
 use super::overlay::{Overlay, PickerKind};
-use super::sheet::row_ends;
+use super::request_page::row_ends;
 use unicode_width::UnicodeWidthStr as _;
 
 /// A rectangle of cells.
@@ -187,7 +187,7 @@ pub fn overlay(model: &Model) -> Area {
     let Some(overlay) = &model.overlay else { return Area::default() };
     match overlay {
         Overlay::Picker(picker) if picker.kind == PickerKind::Threads && regions.panel.width > 0 => regions.panel,
-        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::Sheet(_) => {
+        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::RequestPage(_) => {
             let body = Area {
                 x: regions.panel.width,
                 y: 0,
@@ -198,7 +198,7 @@ pub fn overlay(model: &Model) -> Area {
                 return body;
             }
             let is_large = matches!(overlay, Overlay::Picker(picker) if picker.kind.has_preview());
-            if is_large || matches!(overlay, Overlay::Sheet(_)) {
+            if is_large || matches!(overlay, Overlay::RequestPage(_)) {
                 // It shows two things at once, and may have all there is.
                 return body;
             }
@@ -207,7 +207,7 @@ pub fn overlay(model: &Model) -> Area {
             let entries = match overlay {
                 Overlay::Picker(picker) => picker.entries.len(),
                 Overlay::Pager(pager) => pager.rows(usize::from(width - 2)).len().saturating_sub(1),
-                Overlay::Sheet(sheet) => sheet.rows.len(),
+                Overlay::RequestPage(sheet) => sheet.rows.len(),
                 // Its description with a blank, and no blank below the last field; it has no filter line.
                 Overlay::Form(form) => {
                     let about = if form.directive.description.is_empty() { 0 } else { 2 };
@@ -309,7 +309,7 @@ pub fn overlay_rows(model: &Model) -> usize {
     let around = match &model.overlay {
         Some(Overlay::Picker(_)) => 3,
         Some(Overlay::Pager(_) | Overlay::Form(_)) => 2,
-        Some(Overlay::Sheet(sheet)) => 2 + u16::from(sheet.search.is_some()),
+        Some(Overlay::RequestPage(sheet)) => 2 + u16::from(sheet.search.is_some()),
         None => 0,
     };
     usize::from(area.height.saturating_sub(around)).max(1)

@@ -1,12 +1,12 @@
 //! The context screen: a request layer by layer, as it was sent or as it would be sent now.
 
+use super::context_browser::{Preview, Wanted};
 use super::message::{Effect, LayerRow, Level, RequestShown};
 use super::model::{Link, Model};
 use super::overlay::{Choice, Entry, Overlay, Picker, PickerKind};
 use super::perform::slash;
-use super::shelf::{Preview, Wanted};
 use super::transcript::{Block, Kind};
-use crate::domain::Held;
+use crate::domain::FrozenRequest;
 use crate::domain::event::PromptMode;
 use crate::domain::image::named_in;
 
@@ -77,7 +77,7 @@ impl Model {
     pub(super) fn layers_picker(&self) -> Option<&Picker> {
         match &self.overlay {
             Some(Overlay::Picker(picker)) => Some(picker).filter(|picker| picker.kind == PickerKind::Layers),
-            Some(Overlay::Sheet(sheet)) => Some(&sheet.under),
+            Some(Overlay::RequestPage(sheet)) => Some(&sheet.under),
             Some(Overlay::Pager(_) | Overlay::Form(_)) | None => None,
         }
     }
@@ -257,7 +257,7 @@ impl Model {
 impl RequestShown {
     /// Ids of what is different in `after`, another look at the same prompt.
     fn changed_in(&self, after: &Self) -> Vec<String> {
-        let same = |one: &Held, other: &Held| one.hash == other.hash;
+        let same = |one: &FrozenRequest, other: &FrozenRequest| one.hash == other.hash;
         let (Some(before), Some(now)) = (&self.held, &after.held) else { return Vec::new() };
         if same(before, now) {
             return Vec::new();

@@ -5,7 +5,7 @@ use super::message::{Effect, Level};
 use super::model::Model;
 use super::overlay::{Choice, Overlay};
 use super::perform::slash;
-use super::scroll::Layout;
+use super::scroll::TranscriptLayout;
 use super::submit::misspelt;
 use crate::commands::{CommandId, Need};
 use crate::domain::event::Approve;
@@ -24,7 +24,7 @@ fn answer_of(line: &str) -> Option<Approve> {
 }
 
 impl Model {
-    pub(super) fn line(&mut self, layout: &mut dyn Layout, line: &str) -> Vec<Effect> {
+    pub(super) fn line(&mut self, layout: &mut dyn TranscriptLayout, line: &str) -> Vec<Effect> {
         self.changed = true;
         self.reading = None;
         // A line behind one that ended in `\` is part of the draft, whatever it begins with.
@@ -43,7 +43,7 @@ impl Model {
                 self.line_for_form(line);
                 return Vec::new();
             }
-            Some(Overlay::Sheet(_)) if !is_command => {
+            Some(Overlay::RequestPage(_)) if !is_command => {
                 self.close();
                 return if line.trim().is_empty() { Vec::new() } else { self.line_for_list(layout, line.trim()) };
             }
@@ -76,7 +76,12 @@ impl Model {
 
     /// A `/` command. What is about the request that is looked at leaves it there; all but `/preview` with words leave
     /// the draft alone.
-    fn line_for_command(&mut self, layout: &mut dyn Layout, command: CommandId, argument: &str) -> Vec<Effect> {
+    fn line_for_command(
+        &mut self,
+        layout: &mut dyn TranscriptLayout,
+        command: CommandId,
+        argument: &str,
+    ) -> Vec<Effect> {
         if !matches!(command.row().needs, Need::Request | Need::Unsent) {
             self.overlay = None;
         }
@@ -87,7 +92,7 @@ impl Model {
     }
 
     /// A number takes an entry, nothing closes the list, words narrow it.
-    fn line_for_list(&mut self, layout: &mut dyn Layout, line: &str) -> Vec<Effect> {
+    fn line_for_list(&mut self, layout: &mut dyn TranscriptLayout, line: &str) -> Vec<Effect> {
         let Some(Overlay::Picker(picker)) = &mut self.overlay else { return Vec::new() };
         if line.is_empty() {
             self.overlay = None;

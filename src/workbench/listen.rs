@@ -173,8 +173,8 @@ impl Model {
                     self.composer.put_back(text);
                     self.complete();
                 }
-                let look_again = matches!(sent, Some(Sent::Held(_)));
-                if let Some(Sent::Prompt(text) | Sent::Held(text)) = sent {
+                let look_again = matches!(sent, Some(Sent::FrozenRequest(_)));
+                if let Some(Sent::Prompt(text) | Sent::FrozenRequest(text)) = sent {
                     let failed = self.waits.iter().position(|waits| waits.text == text && !waits.safe);
                     let mut place = 0..;
                     self.give_back(|_| place.next() == failed);
@@ -354,7 +354,7 @@ impl Model {
             self.enter(self.transcript.runs().map_or(Phase::Asking, |tool| Phase::Tool(tool.to_owned())));
         } else if !working
             && self.is_working()
-            && !self.sent.iter().any(|sent| matches!(sent, Sent::Prompt(_) | Sent::Held(_)))
+            && !self.sent.iter().any(|sent| matches!(sent, Sent::Prompt(_) | Sent::FrozenRequest(_)))
         {
             let waits = self.waits.iter().any(|waits| waits.block.is_some());
             if !waits || state.status.is_terminal() {

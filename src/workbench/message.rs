@@ -3,9 +3,11 @@
 use super::code::{Code, CodeId, Colouring};
 use super::counter::{Basis, Coming};
 use super::pointer::Button;
-use super::sheet::{Page, View};
+use super::request_page::{PageContent, View};
 use crate::commands::{Key, Keymap};
-use crate::domain::{Assembly, Held, Input, ModelRef, Problem, Record, SentBody, Status, ThreadId, Values, Waiting};
+use crate::domain::{
+    Assembly, FrozenRequest, Input, ModelRef, Problem, Record, SentBody, Status, ThreadId, Values, Waiting,
+};
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -130,7 +132,7 @@ pub enum Message {
     /// A request with its layers (answer to [`Effect::LoadRequest`] and [`Effect::PreviewRequest`]), or why there is none.
     Request(Result<Box<RequestShown>, String>),
     /// A page about the request on the screen (answer to [`Effect::ViewRequest`]), or why there is none.
-    Page(Result<Box<Page>, String>),
+    Page(Result<Box<PageContent>, String>),
     /// What is known of the coming request (answer to [`Effect::LoadBasis`]).
     Basis(Box<Basis>),
     /// The text of an item, or why it does not read (answer to [`Effect::ReadItem`]).
@@ -237,14 +239,14 @@ pub struct RequestShown {
     pub number: Option<u32>,
     pub layers: Vec<LayerRow>,
     /// The request itself.
-    pub whole: Option<Arc<Whole>>,
+    pub whole: Option<Arc<AssembledRequest>>,
     /// What is sent when the person says so; none for a request that was sent, or without a prompt.
-    pub held: Option<Arc<Held>>,
+    pub held: Option<Arc<FrozenRequest>>,
 }
 
 /// A request as it is sent, before it takes a provider's form.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Whole {
+pub struct AssembledRequest {
     /// `THREAD#NUMBER`, or what it would be.
     pub name: String,
     pub thread_id: ThreadId,
@@ -445,7 +447,7 @@ pub enum Effect {
     LoadBasis(Coming),
     /// Write a page about a request.
     ViewRequest {
-        whole: Arc<Whole>,
+        whole: Arc<AssembledRequest>,
         view: View,
     },
     /// Put together what sending `prompt` now would send, and send nothing.

@@ -1,13 +1,14 @@
 //! The interactive model and its update: a [`Message`] goes in, the model changes, [`Effect`]s come out.
 //!
 //! Nothing here waits, draws, or reads a file or a clock. How high a piece of the transcript is on the screen is asked
-//! from [`Layout`], so that scrolling is exact without this part knowing about fonts, markdown or colours. Start
+//! from [`TranscriptLayout`], so that scrolling is exact without this part knowing about fonts, markdown or colours. Start
 //! reading at [`update()`].
 
 pub mod approval;
 pub mod code;
 pub mod completion;
 pub mod composer;
+mod context_browser;
 pub mod counter;
 mod drafts;
 mod dropped;
@@ -28,9 +29,8 @@ mod perform;
 pub mod pointer;
 mod queue;
 mod reading;
+pub mod request_page;
 mod scroll;
-pub mod sheet;
-mod shelf;
 mod submit;
 pub mod transcript;
 mod update;
@@ -39,12 +39,12 @@ mod update;
 mod tests;
 
 pub use crate::worker::protocol;
+pub use context_browser::{ContextBrowser, Preview};
 pub use message::{
-    DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, RequestShown, Source,
-    ThreadRow, Whole,
+    AssembledRequest, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice,
+    RequestShown, Source, ThreadRow,
 };
-pub use model::{Activity, Link, Model, NoticeLine, Options, Phase, Waits};
+pub use model::{Activity, Link, Model, NoticeLine, Options, PendingPrompt, Phase};
 pub use reading::{Reading, Search};
-pub use scroll::{Layout, Position};
-pub use shelf::{Preview, Shelf};
+pub use scroll::{Position, TranscriptLayout};
 pub use update::update;

@@ -4,17 +4,17 @@ use super::approval::Approvals;
 use super::code::Colours;
 use super::completion::Completion;
 use super::composer::Composer;
+use super::context_browser::ContextBrowser;
 use super::drafts::LeftDrafts;
-use super::form::Form;
+use super::form::InputForm;
 use super::geometry;
 use super::history::History;
 use super::message::{DirectiveChoice, Effect, Level, ModelChoice, ThreadRow};
 use super::overlay::Overlay;
 use super::pointer::Pointer;
 use super::reading::Reading;
+use super::request_page::RequestPage;
 use super::scroll::Position;
-use super::sheet::Sheet;
-use super::shelf::Shelf;
 use super::transcript::{BlockId, Transcript};
 use crate::commands::{Context, Keymap};
 use crate::domain::event::PromptMode;
@@ -93,7 +93,7 @@ pub struct Activity {
 
 /// A prompt the worker has not confirmed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Waits {
+pub struct PendingPrompt {
     pub text: Arc<str>,
     pub mode: PromptMode,
     pub(super) images: Vec<String>,
@@ -105,7 +105,7 @@ pub struct Waits {
     pub(super) safe: bool,
 }
 
-impl Waits {
+impl PendingPrompt {
     pub(super) fn command(&self) -> Command {
         Command::Submit { text: self.text.to_string(), mode: self.mode, images: self.images.clone() }
     }
@@ -125,7 +125,7 @@ pub(super) enum Sent {
     /// A command of the person's own, as it was written.
     Shell(String),
     /// A prompt in a request that was looked at.
-    Held(Arc<str>),
+    FrozenRequest(Arc<str>),
     Approval,
     /// A change to what is queued.
     Queue,
@@ -184,7 +184,7 @@ pub struct Model {
     /// The next press of the same key leaves, for so many seconds.
     pub leaving_seconds: u8,
     /// What was sent and is not confirmed.
-    pub waits: Vec<Waits>,
+    pub waits: Vec<PendingPrompt>,
     pub notices: VecDeque<NoticeLine>,
     /// How many there were in all.
     pub notices_said: usize,
@@ -216,9 +216,9 @@ pub struct Model {
     pub draft: Option<DirectiveChoice>,
     /// Whether a person chose that directive, so that it can begin without a prompt.
     pub(super) by_name: bool,
-    pub shelf: Shelf,
+    pub shelf: ContextBrowser,
     /// A form that was left, with what was written into it.
-    pub(super) left_form: Option<Form>,
+    pub(super) left_form: Option<InputForm>,
     pub(super) left_drafts: LeftDrafts,
     /// How the draft was to be sent when it was taken out of the queue.
     pub(super) taken_mode: Option<PromptMode>,
@@ -235,7 +235,7 @@ impl Model {
             elsewhere: false,
             draft: options.draft,
             by_name: options.by_name,
-            shelf: Shelf::default(),
+            shelf: ContextBrowser::default(),
             left_form: None,
             left_drafts: LeftDrafts::new(),
             taken_mode: None,
@@ -310,7 +310,7 @@ impl Model {
     /// Whether something on the screen is not done: it goes on with every change, and [`super::Message::GoOn`] is one.
     #[must_use]
     pub fn is_behind(&self) -> bool {
-        self.sheet().is_some_and(Sheet::is_behind)
+        self.sheet().is_some_and(RequestPage::is_behind)
     }
 
     /// Whether the screen shows time: while it does, [`super::Message::Second`] is wanted once a second.
@@ -431,11 +431,11 @@ impl Model {
             },
             Some(Overlay::Form(_)) => vec![Context::Form, Context::Text, Context::Anywhere],
             Some(Overlay::Pager(_)) => vec![Context::Pager, Context::Anywhere],
-            Some(Overlay::Sheet(sheet)) if sheet.is_searching() => vec![Context::Search, Context::Anywhere],
-            Some(Overlay::Sheet(_)) if self.shows_preview() => {
+            Some(Overlay::RequestPage(sheet)) if sheet.is_searching() => vec![Context::Search, Context::Anywhere],
+            Some(Overlay::RequestPage(_)) if self.shows_preview() => {
                 vec![Context::Preview, Context::Sheet, Context::List, Context::Anywhere]
             }
-            Some(Overlay::Sheet(_)) => vec![Context::Sheet, Context::List, Context::Anywhere],
+            Some(Overlay::RequestPage(_)) => vec![Context::Sheet, Context::List, Context::Anywhere],
         }
     }
 }

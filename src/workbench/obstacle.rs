@@ -3,7 +3,7 @@
 use super::geometry;
 use super::message::{Effect, Level};
 use super::model::{Link, Model};
-use super::scroll::{Layout, Position};
+use super::scroll::{Position, TranscriptLayout};
 use super::transcript::Kind;
 use crate::commands::{CommandId, Need};
 
@@ -38,7 +38,7 @@ impl Model {
     }
 
     /// Runs a command that was chosen by name, or says what stands in its way.
-    pub(super) fn run(&mut self, layout: &mut dyn Layout, command: CommandId) -> Vec<Effect> {
+    pub(super) fn run(&mut self, layout: &mut dyn TranscriptLayout, command: CommandId) -> Vec<Effect> {
         match self.obstacle(command) {
             Some(why) => {
                 self.say(Level::Info, why);

@@ -1,9 +1,9 @@
 //! What can lie over the transcript: a list to choose from, a page to read, or a form to fill in.
 
-use super::form::Form;
+use super::form::InputForm;
 use super::message::{DirectiveChoice, ItemRow, ModelChoice, ThreadRow};
 use super::model::Model;
-use super::sheet::{Row, Sheet, row_ends};
+use super::request_page::{RequestPage, Row, row_ends};
 use crate::commands::{CommandId, Context, TABLE};
 use crate::worker::protocol::QueuedPrompt;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
@@ -17,9 +17,9 @@ pub(super) const AUTO: &str = "auto";
 pub enum Overlay {
     Picker(Picker),
     Pager(Pager),
-    Form(Form),
+    Form(InputForm),
     /// A page about the request whose layers are listed.
-    Sheet(Sheet),
+    RequestPage(RequestPage),
 }
 
 /// A list with a filter line.
@@ -179,7 +179,7 @@ impl Overlay {
     pub(super) fn list(&mut self) -> Option<&mut Picker> {
         match self {
             Self::Picker(picker) => Some(picker),
-            Self::Sheet(sheet) => Some(&mut sheet.under),
+            Self::RequestPage(sheet) => Some(&mut sheet.under),
             Self::Pager(pager) => pager.under.as_mut()?.list(),
             Self::Form(_) => None,
         }

@@ -6,7 +6,7 @@ use super::geometry;
 use super::message::{Effect, ExportForm, Level};
 use super::model::{Link, Model, Sent};
 use super::overlay::{AUTO, Choice, Entry, Overlay, Pager, Picker, PickerKind};
-use super::scroll::Layout;
+use super::scroll::TranscriptLayout;
 use crate::commands::CommandId;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
 use crate::domain::{ModelRef, ThreadId};
@@ -15,7 +15,12 @@ use crate::worker::protocol::Command;
 impl Model {
     /// Runs a command. `was_leaving` tells that the key before asked to leave.
     #[expect(clippy::too_many_lines, reason = "one line for each command")]
-    pub(super) fn perform(&mut self, layout: &mut dyn Layout, command: CommandId, was_leaving: bool) -> Vec<Effect> {
+    pub(super) fn perform(
+        &mut self,
+        layout: &mut dyn TranscriptLayout,
+        command: CommandId,
+        was_leaving: bool,
+    ) -> Vec<Effect> {
         self.changed = true;
         match command {
             CommandId::PromptSend => return self.send(layout),
@@ -215,7 +220,7 @@ impl Model {
     }
 
     /// Searches the page on the screen, else the transcript.
-    fn search(&mut self, layout: &mut dyn Layout, command: CommandId) {
+    fn search(&mut self, layout: &mut dyn TranscriptLayout, command: CommandId) {
         let in_page = self.sheet().is_some();
         let mut change = |change: fn(&mut String)| {
             if in_page {
@@ -294,7 +299,7 @@ impl Model {
             Some(Overlay::Picker(picker)) => picker.step(step),
             Some(Overlay::Pager(pager)) => pager.step(step, (width, rows)),
             Some(Overlay::Form(form)) => form.vertical(step),
-            Some(Overlay::Sheet(sheet)) => sheet.step(step, rows),
+            Some(Overlay::RequestPage(sheet)) => sheet.step(step, rows),
             None if self.completion.entries.is_empty() => self.scroll_approval(step),
             None => self.completion.step(step),
         }
@@ -313,7 +318,7 @@ impl Model {
         match self.overlay.take() {
             // What was written into it is there when it is opened again.
             Some(Overlay::Form(form)) => self.left_form = Some(form),
-            Some(Overlay::Sheet(sheet)) => self.overlay = Some(Overlay::Picker(*sheet.under)),
+            Some(Overlay::RequestPage(sheet)) => self.overlay = Some(Overlay::Picker(*sheet.under)),
             Some(Overlay::Pager(pager)) => self.overlay = pager.under.map(|under| *under),
             Some(Overlay::Picker(_)) => {}
             None => self.dismiss_completion(),
@@ -321,7 +326,7 @@ impl Model {
     }
 
     /// Takes the chosen entry of what is open.
-    pub(super) fn accept(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
+    pub(super) fn accept(&mut self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
         let Some(overlay) = self.overlay.take() else {
             let Some(Completed::Command(command)) = self.completion.chosen().cloned() else {
                 self.insert_completion();
@@ -391,7 +396,7 @@ impl Model {
     /// What is wrong with that.
     pub(super) fn run_with(
         &mut self,
-        layout: &mut dyn Layout,
+        layout: &mut dyn TranscriptLayout,
         command: CommandId,
         argument: &str,
     ) -> Result<Vec<Effect>, String> {

@@ -5,7 +5,7 @@ use super::geometry::{self, Area};
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::overlay::{Overlay, Picker};
-use super::scroll::Layout;
+use super::scroll::TranscriptLayout;
 use super::transcript::BlockId;
 use crate::domain::Timestamp;
 
@@ -63,7 +63,7 @@ impl Model {
         self.changed |= self.pointer.marked.take().is_some();
     }
 
-    pub(super) fn pointed(&mut self, layout: &mut dyn Layout, button: Button, at: (u16, u16)) -> Vec<Effect> {
+    pub(super) fn pointed(&mut self, layout: &mut dyn TranscriptLayout, button: Button, at: (u16, u16)) -> Vec<Effect> {
         match button {
             Button::Pressed => {
                 self.unmark();
@@ -88,7 +88,7 @@ impl Model {
     }
 
     /// Marks from where the button went down to `at`; beyond an edge the transcript scrolls.
-    fn mark(&mut self, layout: &mut dyn Layout, at: (u16, u16)) {
+    fn mark(&mut self, layout: &mut dyn TranscriptLayout, at: (u16, u16)) {
         let Some(pressed) = self.pointer.pressed.filter(|_| self.overlay.is_none()) else { return };
         let area = geometry::regions(self).transcript;
         let begun = self.pointer.marked.map(|(begun, _)| begun).or_else(|| self.spot(layout, area, pressed));
@@ -107,7 +107,7 @@ impl Model {
     }
 
     /// What the transcript shows in a cell; below its end that is its end.
-    fn spot(&self, layout: &mut dyn Layout, area: Area, (column, row): (u16, u16)) -> Option<Spot> {
+    fn spot(&self, layout: &mut dyn TranscriptLayout, area: Area, (column, row): (u16, u16)) -> Option<Spot> {
         if !contains(area, (column, row)) {
             return None;
         }
@@ -126,7 +126,7 @@ impl Model {
         last
     }
 
-    fn copy_marked(&self, layout: &mut dyn Layout) -> Vec<Effect> {
+    fn copy_marked(&self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
         let Some((first, last)) = self.marked() else { return Vec::new() };
         let area = geometry::regions(self).transcript;
         let indices = self.transcript.index_of(first.block)..=self.transcript.index_of(last.block);
@@ -147,7 +147,7 @@ impl Model {
         if text.trim().is_empty() { Vec::new() } else { vec![Effect::Copy(text.to_owned())] }
     }
 
-    fn click(&mut self, layout: &mut dyn Layout, at: (u16, u16)) -> Vec<Effect> {
+    fn click(&mut self, layout: &mut dyn TranscriptLayout, at: (u16, u16)) -> Vec<Effect> {
         let regions = geometry::regions(self);
         if self.overlay.is_some() {
             let list = geometry::list(self);

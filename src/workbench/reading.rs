@@ -5,7 +5,7 @@ use super::export;
 use super::geometry;
 use super::message::{Effect, Level};
 use super::model::Model;
-use super::scroll::Layout;
+use super::scroll::TranscriptLayout;
 use super::transcript::{Block, BlockId, Kind};
 use regex::{Regex, RegexBuilder};
 use std::ops::Range;
@@ -98,7 +98,7 @@ impl Block {
 
 impl Model {
     /// Begins to read at the last block on the screen.
-    pub(super) fn read(&mut self, layout: &mut dyn Layout) {
+    pub(super) fn read(&mut self, layout: &mut dyn TranscriptLayout) {
         if self.reading.is_some() {
             return;
         }
@@ -116,7 +116,7 @@ impl Model {
     }
 
     /// Chooses the block `step` blocks away.
-    pub(super) fn read_on(&mut self, layout: &mut dyn Layout, step: isize) {
+    pub(super) fn read_on(&mut self, layout: &mut dyn TranscriptLayout, step: isize) {
         let Some(reading) = &self.reading else { return };
         let last = self.transcript.len().saturating_sub(1);
         let index = self.transcript.index_of(reading.block).saturating_add_signed(step).min(last);
@@ -124,7 +124,7 @@ impl Model {
     }
 
     /// Chooses the next prompt in a direction.
-    pub(super) fn read_prompt(&mut self, layout: &mut dyn Layout, forward: bool) {
+    pub(super) fn read_prompt(&mut self, layout: &mut dyn TranscriptLayout, forward: bool) {
         let Some(reading) = &self.reading else { return };
         let at = self.transcript.index_of(reading.block);
         let is_prompt = |index: &usize| self.transcript.get(*index).is_some_and(Block::is_prompt);
@@ -138,7 +138,7 @@ impl Model {
     }
 
     /// Chooses the block at `index` and brings it, or one line of it, into view.
-    pub(super) fn choose(&mut self, layout: &mut dyn Layout, index: usize, line: Option<usize>) {
+    pub(super) fn choose(&mut self, layout: &mut dyn TranscriptLayout, index: usize, line: Option<usize>) {
         let Some(block) = self.transcript.get(index) else { return };
         if let Some(reading) = &mut self.reading {
             reading.block = block.id;
@@ -147,7 +147,7 @@ impl Model {
     }
 
     /// Shows or folds the chosen block; of a line on the context, the whole request.
-    pub(super) fn fold(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
+    pub(super) fn fold(&mut self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
         let Some(reading) = &self.reading else { return Vec::new() };
         let id = reading.block;
         if let Some(block) = self.transcript.block_mut(id) {
@@ -207,7 +207,7 @@ impl Model {
     }
 
     /// Begins to write what is looked for.
-    pub(super) fn start_search(&mut self, layout: &mut dyn Layout) {
+    pub(super) fn start_search(&mut self, layout: &mut dyn TranscriptLayout) {
         self.read(layout);
         if let Some(reading) = &mut self.reading {
             let origin = reading.block;
@@ -216,14 +216,14 @@ impl Model {
     }
 
     /// Looks for `text` at once, backwards from the end: what was said last is what one looks for.
-    pub(super) fn search_for(&mut self, layout: &mut dyn Layout, text: &str) {
+    pub(super) fn search_for(&mut self, layout: &mut dyn TranscriptLayout, text: &str) {
         self.start_search(layout);
         self.edit_search(layout, |search| search.push_str(text));
         self.accept_search();
     }
 
     /// Changes the words and looks for them from where the search began, upwards.
-    pub(super) fn edit_search(&mut self, layout: &mut dyn Layout, change: impl FnOnce(&mut String)) {
+    pub(super) fn edit_search(&mut self, layout: &mut dyn TranscriptLayout, change: impl FnOnce(&mut String)) {
         let Some(reading) = &mut self.reading else { return };
         let Some(search) = &mut reading.search else { return };
         let mut text = std::mem::take(&mut search.text);
@@ -252,7 +252,7 @@ impl Model {
     }
 
     /// Gives the search up; the chosen block is the one it began at.
-    pub(super) fn drop_search(&mut self, layout: &mut dyn Layout) {
+    pub(super) fn drop_search(&mut self, layout: &mut dyn TranscriptLayout) {
         let Some(reading) = &mut self.reading else { return };
         let Some(search) = reading.search.take() else { return };
         if search.writing {
@@ -262,7 +262,7 @@ impl Model {
     }
 
     /// Goes to the next place of the words, around the end if need be.
-    pub(super) fn find(&mut self, layout: &mut dyn Layout, forward: bool) {
+    pub(super) fn find(&mut self, layout: &mut dyn TranscriptLayout, forward: bool) {
         let Some(reading) = &self.reading else { return };
         let Some(search) = reading.search.clone() else { return };
         let width = geometry::regions(self).transcript.width;

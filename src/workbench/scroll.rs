@@ -8,7 +8,7 @@ use super::{geometry, message::Effect};
 use std::ops::Range;
 
 /// Tells how high things are on the screen.
-pub trait Layout {
+pub trait TranscriptLayout {
     /// Rows of `block` in a transcript of `width` columns.
     fn height(&mut self, block: &Block, width: u16) -> usize;
 
@@ -61,7 +61,7 @@ pub struct Place {
 
 impl Model {
     /// The place at the top row.
-    pub fn top(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> Place {
+    pub fn top(&self, layout: &mut dyn TranscriptLayout, width: u16, rows: usize) -> Place {
         let (Position::At { block, .. } | Position::Before { block, .. }) = self.position else {
             return self.top_of_end(layout, width, rows);
         };
@@ -82,7 +82,7 @@ impl Model {
     }
 
     /// Rows from a place to the end, counted no further than `most`.
-    fn rows_from(&self, layout: &mut dyn Layout, width: u16, place: Place, most: usize) -> usize {
+    fn rows_from(&self, layout: &mut dyn TranscriptLayout, width: u16, place: Place, most: usize) -> usize {
         let mut rows = 0;
         for index in place.index..self.transcript.len() {
             let height = self.transcript.get(index).map_or(0, |block| layout.height(block, width));
@@ -95,7 +95,7 @@ impl Model {
     }
 
     /// The place at the top row when the last row is at the bottom. Walks no further than one screen.
-    fn top_of_end(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> Place {
+    fn top_of_end(&self, layout: &mut dyn TranscriptLayout, width: u16, rows: usize) -> Place {
         let mut left = rows;
         for index in (0..self.transcript.len()).rev() {
             let Some(block) = self.transcript.get(index) else { break };
@@ -109,7 +109,7 @@ impl Model {
     }
 
     /// Whether a held view shows the end all the same.
-    fn shows_end(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> bool {
+    fn shows_end(&self, layout: &mut dyn TranscriptLayout, width: u16, rows: usize) -> bool {
         let top = self.top(layout, width, rows);
         self.rows_from(layout, width, top, rows + 1) <= rows
     }
@@ -121,7 +121,7 @@ impl Model {
     }
 
     /// Moves the view up (positive) or down by lines.
-    pub(super) fn scroll(&mut self, layout: &mut dyn Layout, lines: i64) {
+    pub(super) fn scroll(&mut self, layout: &mut dyn TranscriptLayout, lines: i64) {
         let area = geometry::regions(self).transcript;
         let (width, rows) = (area.width, usize::from(area.height));
         if rows == 0 || self.transcript.is_empty() {
@@ -146,7 +146,7 @@ impl Model {
     }
 
     /// The place `left` lines above, or the first.
-    fn above(&self, layout: &mut dyn Layout, width: u16, mut place: Place, mut left: usize) -> Place {
+    fn above(&self, layout: &mut dyn TranscriptLayout, width: u16, mut place: Place, mut left: usize) -> Place {
         while left > place.line {
             if place.index == 0 {
                 left = place.line;
@@ -161,7 +161,7 @@ impl Model {
     }
 
     /// The place `left` lines below, or one on the last block.
-    fn below(&self, layout: &mut dyn Layout, width: u16, mut place: Place, mut left: usize) -> Place {
+    fn below(&self, layout: &mut dyn TranscriptLayout, width: u16, mut place: Place, mut left: usize) -> Place {
         while left > 0 {
             let height = self.transcript.get(place.index).map_or(0, |block| layout.height(block, width));
             if place.line + left < height {
@@ -178,7 +178,7 @@ impl Model {
     }
 
     /// Brings a block, or one line of it, into view and moves no more than that takes.
-    pub(super) fn show(&mut self, layout: &mut dyn Layout, index: usize, line: Option<usize>) {
+    pub(super) fn show(&mut self, layout: &mut dyn TranscriptLayout, index: usize, line: Option<usize>) {
         let area = geometry::regions(self).transcript;
         let (width, rows) = (area.width, usize::from(area.height));
         let Some(height) = self.transcript.get(index).map(|block| layout.height(block, width)) else { return };
@@ -203,7 +203,7 @@ impl Model {
     }
 
     /// Holds the line at `place`, or follows the end when that is what it shows.
-    fn hold(&mut self, layout: &mut dyn Layout, place: Place, width: u16, rows: usize) {
+    fn hold(&mut self, layout: &mut dyn TranscriptLayout, place: Place, width: u16, rows: usize) {
         let end = self.top_of_end(layout, width, rows);
         match self.transcript.get(place.index) {
             Some(block) if place < end => {
@@ -219,7 +219,7 @@ impl Model {
         self.changed = true;
     }
 
-    pub(super) fn scroll_to_top(&mut self, layout: &mut dyn Layout) {
+    pub(super) fn scroll_to_top(&mut self, layout: &mut dyn TranscriptLayout) {
         let area = geometry::regions(self).transcript;
         let place = Place { index: 0, line: 0 };
         self.hold(layout, place, area.width, usize::from(area.height));
@@ -227,7 +227,7 @@ impl Model {
 
     /// Brings the view in order after a change: one that came to show the end follows it, and the page before is asked
     /// for once when the first loaded block is seen.
-    pub(super) fn settle_view(&mut self, layout: &mut dyn Layout) -> Option<Effect> {
+    pub(super) fn settle_view(&mut self, layout: &mut dyn TranscriptLayout) -> Option<Effect> {
         let area = geometry::regions(self).transcript;
         let (width, rows) = (area.width, usize::from(area.height));
         if let Position::Before { block, rows } = self.position
@@ -257,7 +257,7 @@ impl Model {
         })
     }
 
-    pub(super) fn last_shown(&self, layout: &mut dyn Layout, width: u16, rows: usize) -> Option<BlockId> {
+    pub(super) fn last_shown(&self, layout: &mut dyn TranscriptLayout, width: u16, rows: usize) -> Option<BlockId> {
         let top = self.top(layout, width, rows);
         let mut left = rows + top.line;
         let mut last = None;
@@ -273,7 +273,7 @@ impl Model {
     }
 
     /// Keeps the held line in view when the width changes: a line of a block stays the same share of its height.
-    pub(super) fn resized(&mut self, layout: &mut dyn Layout, columns: u16, rows: u16) {
+    pub(super) fn resized(&mut self, layout: &mut dyn TranscriptLayout, columns: u16, rows: u16) {
         let before = geometry::regions(self).transcript.width;
         let held = match self.position {
             Position::Follow | Position::Before { .. } => None,

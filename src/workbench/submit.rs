@@ -2,20 +2,20 @@
 //! it could not be handed over.
 
 use super::message::{Effect, Level};
-use super::model::{Link, Model, Phase, Sent, Waits};
+use super::model::{Link, Model, PendingPrompt, Phase, Sent};
 use super::perform::slash;
-use super::scroll::Layout;
+use super::scroll::TranscriptLayout;
 use super::transcript::{Kind, Prompt};
 use crate::commands::TABLE;
 use crate::domain::event::PromptMode;
 use crate::domain::image::named_in;
-use crate::domain::{Held, nearest};
+use crate::domain::{FrozenRequest, nearest};
 use crate::worker::protocol::Command;
 use std::sync::Arc;
 
 impl Model {
     /// Enter: a `\` before it is a newline, a `/` command runs, everything else is sent.
-    pub(super) fn send(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
+    pub(super) fn send(&mut self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
         let (line, letter) = self.composer.cursor();
         if letter > 0 && self.composer.letter_before(line, letter) == Some('\\') {
             self.composer.backspace();
@@ -56,7 +56,7 @@ impl Model {
     }
 
     /// Hands the draft over, as the request that was looked at if there is one.
-    pub(super) fn hand_over(&mut self, mode: PromptMode, held: Option<Arc<Held>>) -> Vec<Effect> {
+    pub(super) fn hand_over(&mut self, mode: PromptMode, held: Option<Arc<FrozenRequest>>) -> Vec<Effect> {
         let images = named_in(&self.composer.raw());
         let text = self.composer.take();
         self.complete();
@@ -73,11 +73,11 @@ impl Model {
         };
         let shared: Arc<str> = text.as_str().into();
         let mut waits =
-            Waits { text: Arc::clone(&shared), mode, images: images.clone(), block, held: false, safe: false };
+            PendingPrompt { text: Arc::clone(&shared), mode, images: images.clone(), block, held: false, safe: false };
         let remember = remembered(&text);
-        let sent = if held.is_some() { Sent::Held(shared) } else { Sent::Prompt(shared) };
-        let command = |text, held: Option<Arc<Held>>| match held {
-            Some(held) => Command::SubmitHeld { text, held: Box::new(Held::clone(&held)) },
+        let sent = if held.is_some() { Sent::FrozenRequest(shared) } else { Sent::Prompt(shared) };
+        let command = |text, held: Option<Arc<FrozenRequest>>| match held {
+            Some(held) => Command::SubmitHeld { text, held: Box::new(FrozenRequest::clone(&held)) },
             None => Command::Submit { text, mode, images },
         };
         let effect = match (self.link, &self.thread) {
@@ -174,10 +174,10 @@ impl Model {
     }
 
     /// Puts prompts that never arrived back into the draft, oldest first.
-    pub(super) fn give_back(&mut self, failed: impl FnMut(&Waits) -> bool) {
+    pub(super) fn give_back(&mut self, failed: impl FnMut(&PendingPrompt) -> bool) {
         let (back, stay) = std::mem::take(&mut self.waits).into_iter().partition(failed);
         self.waits = stay;
-        let back: Vec<Waits> = back;
+        let back: Vec<PendingPrompt> = back;
         for waits in back.iter().rev() {
             if let Some(block) = waits.block {
                 self.transcript.remove(block);

@@ -10,7 +10,7 @@ mod obstacle;
 mod others;
 mod pointer;
 mod reading;
-mod taking_up;
+mod resume;
 
 use super::code::{CodeId, CodeKind, Colouring};
 use super::transcript::{Block, Kind, ToolState};

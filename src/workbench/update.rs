@@ -4,7 +4,7 @@ use super::message::{Effect, Message};
 use super::model::{Link, Model, Phase};
 use super::overlay::{Overlay, Picker, PickerKind};
 use super::reading::Reading;
-use super::scroll::Layout;
+use super::scroll::TranscriptLayout;
 use super::{dropped, geometry};
 use crate::commands::Key;
 use crate::domain::image::mention;
@@ -12,7 +12,7 @@ use crate::domain::image::mention;
 /// Applies one message and returns the work it calls for. Waits for nothing and reads no clock: the same model and
 /// message always give the same result.
 #[expect(clippy::too_many_lines, reason = "one arm for each message")]
-pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> Vec<Effect> {
+pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Message) -> Vec<Effect> {
     let mut effects = match message {
         Message::Key(key) => model.key(layout, key),
         Message::Paste(text) => model.pasted(layout, &text),
@@ -152,7 +152,7 @@ pub fn update(model: &mut Model, layout: &mut dyn Layout, message: Message) -> V
 }
 
 impl Model {
-    fn key(&mut self, layout: &mut dyn Layout, key: Key) -> Vec<Effect> {
+    fn key(&mut self, layout: &mut dyn TranscriptLayout, key: Key) -> Vec<Effect> {
         self.unmark();
         let contexts = self.contexts();
         let was_leaving = std::mem::take(&mut self.leaving_seconds) > 0;
@@ -164,7 +164,7 @@ impl Model {
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) if picker.filtering => picker.type_letter(letter),
             Some(Overlay::Form(form)) => form.edit(|field| field.type_letter(letter)),
-            Some(Overlay::Sheet(sheet)) if sheet.is_searching() => {
+            Some(Overlay::RequestPage(sheet)) if sheet.is_searching() => {
                 self.with_sheet(|sheet, _| sheet.edit_search(|text| text.push(letter)));
             }
             Some(_) => return Vec::new(),
@@ -185,14 +185,14 @@ impl Model {
         Vec::new()
     }
 
-    fn pasted(&mut self, layout: &mut dyn Layout, text: &str) -> Vec<Effect> {
+    fn pasted(&mut self, layout: &mut dyn TranscriptLayout, text: &str) -> Vec<Effect> {
         let line = text.lines().next().unwrap_or_default();
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) if picker.filtering => {
                 line.chars().for_each(|letter| picker.type_letter(letter));
             }
             Some(Overlay::Form(form)) => form.edit(|field| field.paste(text)),
-            Some(Overlay::Sheet(sheet)) if sheet.is_searching() => {
+            Some(Overlay::RequestPage(sheet)) if sheet.is_searching() => {
                 self.with_sheet(|sheet, _| sheet.edit_search(|text| text.push_str(line)));
             }
             Some(_) => return Vec::new(),
@@ -212,13 +212,13 @@ impl Model {
         Vec::new()
     }
 
-    fn wheel(&mut self, layout: &mut dyn Layout, lines: i32) -> Vec<Effect> {
+    fn wheel(&mut self, layout: &mut dyn TranscriptLayout, lines: i32) -> Vec<Effect> {
         let (rows, width) = (geometry::overlay_rows(self), geometry::pager_width(self));
         match &mut self.overlay {
             None => self.scroll(layout, i64::from(lines)),
             Some(Overlay::Picker(picker)) => picker.step(-isize::try_from(lines).unwrap_or(0)),
             Some(Overlay::Pager(pager)) => pager.step(-isize::try_from(lines).unwrap_or(0), (width, rows)),
-            Some(Overlay::Sheet(sheet)) => sheet.step(-isize::try_from(lines).unwrap_or(0), rows),
+            Some(Overlay::RequestPage(sheet)) => sheet.step(-isize::try_from(lines).unwrap_or(0), rows),
             Some(Overlay::Form(form)) => form.vertical(-isize::try_from(lines.signum()).unwrap_or(0)),
         }
         self.changed = true;
@@ -267,7 +267,7 @@ impl Model {
     }
 
     /// Brings what depends on the rest in order after a message.
-    fn settle(&mut self, layout: &mut dyn Layout) -> Vec<Effect> {
+    fn settle(&mut self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
         if !self.changed {
             return Vec::new();
         }

@@ -9,7 +9,7 @@ use super::socket;
 use crate::domain::event::EndReason;
 use crate::domain::{Event, Limits, Permissions, Rules, State, Status, ThreadId, ThreadKind, Waiting};
 use crate::engine::answer::Answer;
-use crate::engine::driver::{Driver, Ended, Handle, Outside, Planner, Settings};
+use crate::engine::driver::{Driver, Ended, Handle, ModelRegistry, Planner, Settings};
 use crate::engine::thread::{Thread, apply};
 use crate::ports::{Approvals, Clock, StoreError, ToolRunner};
 use crate::store::recover::{self, Replay};
@@ -29,7 +29,7 @@ pub struct Hosting {
     pub thread_id: ThreadId,
     /// The folder for sockets.
     pub runtime: PathBuf,
-    pub outside: Box<dyn Outside>,
+    pub models: Box<dyn ModelRegistry>,
     pub tools: Arc<dyn ToolRunner>,
     /// What a thread that begins here may use, where its summary sets nothing.
     pub limits: Limits,
@@ -141,11 +141,11 @@ pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
     let rules = hosting.rules.clone().map(|rules| Rules { asks: hosting.planner.asks(), ..rules });
     opening.extend(rules.filter(|rules| *thread.rules != *rules).map(|rules| Event::RulesSet { rules }));
 
-    let most_clients = hosting.outside.bounds().clients;
+    let most_clients = hosting.models.bounds().clients;
     let hub = Hub::new(thread_id.clone(), layout.log(thread_id)?, store.log_end(), hosting.secret, most_clients);
     let settings = Settings {
         store: Box::new(store),
-        outside: hosting.outside,
+        models: hosting.models,
         tools: hosting.tools,
         approvals: hosting.approvals,
         clock: hosting.clock,

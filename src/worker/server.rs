@@ -30,7 +30,7 @@ const PAGE: u64 = 256 * 1024;
 const TOOL_TAIL: usize = 16 << 10;
 
 /// So many connections beyond those of clients may be open: of some that have not said hello yet, and of some that leave.
-const STRANGERS: usize = 32;
+const UNIDENTIFIED: usize = 32;
 
 /// How long a client may take to say hello, and how long its line is at most.
 const HELLO_WITHIN: Duration = Duration::from_secs(5);
@@ -121,7 +121,7 @@ impl Hub {
             state,
             live,
             most_clients,
-            connections: Arc::new(Semaphore::new(most_clients + STRANGERS)),
+            connections: Arc::new(Semaphore::new(most_clients + UNIDENTIFIED)),
             incoming: Share::of(MOST_INCOMING),
             outboxes: Arc::default(),
             large: Semaphore::new(AT_ONCE),

@@ -3,7 +3,7 @@
 use super::Draft;
 use super::subject::{chosen, start};
 use crate::app::people::{json_line, out};
-use crate::app::{Briefing, Setup};
+use crate::app::{DirectivePlanner, Setup};
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
 use crate::context::condition::judge;
@@ -63,7 +63,7 @@ pub(super) fn run(common: &Common, arguments: &HooksArguments) -> Result<ExitCod
         return Err(Failure::usage(format!("there is no event `{event}`")).hint(known.join(", ")));
     }
     let inputs: Values = arguments.draft.input.iter().cloned().collect();
-    let briefing = Briefing::prepare(&setup, setup.directive(), Some(inputs.clone()))?;
+    let briefing = DirectivePlanner::prepare(&setup, setup.directive(), Some(inputs.clone()))?;
     let (chosen, _told_elsewhere) = chosen(&setup, &setup.items(), setup.directive());
     let start = start(&setup, setup.directive(), chosen.model, briefing.limits, &arguments.draft);
     let plan = briefing.planned(&start)?;

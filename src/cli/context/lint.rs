@@ -3,7 +3,7 @@
 use super::Draft;
 use super::subject::{Commands, planned, start, stored};
 use crate::app::people::{json_line, out};
-use crate::app::{Briefing, Setup};
+use crate::app::{DirectivePlanner, Setup};
 use crate::cli::failure::{Failure, code, written};
 use crate::cli::text::several;
 use crate::cli::{Common, find};
@@ -112,7 +112,7 @@ fn findings(setup: &Setup, directive: &str, draft: &Draft, among_many: bool) -> 
         }
         Err(failure) => return Err(failure),
     };
-    let briefing = Briefing::prepare(setup, directive, Some(draft.input.iter().cloned().collect()))?;
+    let briefing = DirectivePlanner::prepare(setup, directive, Some(draft.input.iter().cloned().collect()))?;
     let other = Start {
         thread_id: Some(ThreadId::new(directive, 1)),
         ..start(setup, directive, first.model.clone(), briefing.limits, draft)

@@ -4,7 +4,7 @@ use super::Draft;
 use super::subject::{Commands, planned, side, stored, tokens};
 use crate::app::people::{err, json_line, out};
 use crate::app::{Setup, requests};
-use crate::cli::check::Told;
+use crate::cli::check::ProblemLine;
 use crate::cli::failure::{Failure, written};
 use crate::cli::{Common, find, runtime};
 use crate::context::diff::Side;
@@ -15,7 +15,7 @@ use crate::domain::capability::flattened;
 use crate::domain::{
     Decision, Grant, Layer, LayerKind, Message, ModelRef, Money, SentBody, Tokens, ToolSpec, Usage, WireForm,
 };
-use crate::engine::driver::Outside;
+use crate::engine::driver::ModelRegistry;
 use crate::ports::CallRequest;
 use crate::tools;
 use clap::{Args, ValueEnum};
@@ -105,7 +105,7 @@ struct ContextShown<'a> {
     layers: Vec<LayerShown<'a>>,
     system: &'a str,
     messages: &'a [Message],
-    problems: Vec<Told>,
+    problems: Vec<ProblemLine>,
 }
 
 #[derive(Serialize)]
@@ -139,7 +139,7 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         routed_by: planned.plan.routed_by.as_deref(),
         capabilities: &planned.plan.capabilities,
         capability_tree: tree(&planned.plan.capabilities, side.layers.iter(), tools::capabilities),
-        problems: planned.problems.iter().cloned().map(Told::from).collect(),
+        problems: planned.problems.iter().cloned().map(ProblemLine::from).collect(),
         ..shown(&setup, &side, &planned.model)
     };
     print(&setup, arguments, &mut shown, &side, (setup.models.max_output(&planned.model), None))?;

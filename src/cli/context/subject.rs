@@ -1,7 +1,7 @@
 //! What is looked at: a directive as it would be sent now, or a request as it was sent.
 
 use super::Draft;
-use crate::app::{Briefing, Chosen, Setup, requests};
+use crate::app::{Chosen, DirectivePlanner, Setup, requests};
 use crate::cli::failure::Failure;
 use crate::cli::{find, runtime};
 use crate::context::diff::Side;
@@ -31,7 +31,7 @@ pub(super) enum Commands {
 /// Plans and assembles as a thread would.
 pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: Commands) -> Result<Planned, Failure> {
     let given: Values = draft.input.iter().cloned().collect();
-    let briefing = Briefing::prepare(setup, directive, Some(given))?;
+    let briefing = DirectivePlanner::prepare(setup, directive, Some(given))?;
     let items = setup.items();
     let (mut chosen, doubt) = chosen(setup, &items, directive);
     if commands == Commands::Asked && chosen.look {

@@ -12,7 +12,7 @@ fn tool(item: &str) -> KnownTool {
 
 #[test]
 fn the_standard_base_registers_every_tool_and_all_primaries() {
-    let plan = planned(&Shelf::default().directive("a", "levain/core/base", ""), "a", "hooks: []").unwrap();
+    let plan = planned(&TestLibrary::default().directive("a", "levain/core/base", ""), "a", "hooks: []").unwrap();
     let permissions = Permissions { grants: plan.capabilities.clone(), allowed: Vec::new() };
     let known = ["rye/execute", "rye/fetch", "rye/sign", "rye/bash", "team/ship"].map(tool).to_vec();
     let mut assembly = assemble(&Parts::default());
@@ -24,7 +24,7 @@ fn the_standard_base_registers_every_tool_and_all_primaries() {
 
 #[test]
 fn a_directive_without_extends_tells_no_system_layers() {
-    let shelf = Shelf::default().directive("bare", "", "").directive("based", "levain/core/base", "");
+    let shelf = TestLibrary::default().directive("bare", "", "").directive("based", "levain/core/base", "");
     let told = |id: &str| {
         let plan = planned(&shelf, id, "hooks: []").unwrap();
         let told = plan.system.iter().filter(|piece| piece.is_included() && is_told(piece.kind));
@@ -36,7 +36,7 @@ fn a_directive_without_extends_tells_no_system_layers() {
 
 #[test]
 fn injected_context_names_hooks_and_items_of_the_chain() {
-    let shelf = Shelf::default().knowledge("done", "Check it.").directive(
+    let shelf = TestLibrary::default().knowledge("done", "Check it.").directive(
         "a",
         "levain/core/base_review",
         "<context><after>done</after></context>",
@@ -48,7 +48,7 @@ fn injected_context_names_hooks_and_items_of_the_chain() {
 
 #[test]
 fn environment_and_instruction_stand_before_the_directive() {
-    let plan = planned(&Shelf::default().directive("a", "", ""), "a", "hooks: []").unwrap();
+    let plan = planned(&TestLibrary::default().directive("a", "", ""), "a", "hooks: []").unwrap();
     let kinds: Vec<LayerKind> =
         plan.opening.iter().filter(|piece| piece.is_included()).map(|piece| piece.kind).collect();
     assert_eq!(kinds, [LayerKind::HookBefore, LayerKind::HookBefore, LayerKind::Prompt]);
@@ -58,7 +58,7 @@ fn environment_and_instruction_stand_before_the_directive() {
 
 #[test]
 fn a_hook_that_fetches_brings_no_signature_and_no_metadata() {
-    let shelf = Shelf::default().knowledge("rules", "Be kind.").directive("a", "", "");
+    let shelf = TestLibrary::default().knowledge("rules", "Be kind.").directive("a", "", "");
     for primary in ["fetch", "execute", "load", "search"] {
         let yaml = format!(
             "hooks:\n- {{id: r, event: thread_started, wrap: false, action: {{primary: {primary}, item_type: knowledge, item_id: rules}}}}\n"
@@ -71,7 +71,7 @@ fn a_hook_that_fetches_brings_no_signature_and_no_metadata() {
 
 #[test]
 fn an_item_that_is_not_there_is_never_skipped_in_silence() {
-    let shelf = Shelf::default().directive("a", "", "<context><before>team/gone</before></context>");
+    let shelf = TestLibrary::default().directive("a", "", "<context><before>team/gone</before></context>");
     let error = planned(&shelf, "a", "hooks: []").unwrap_err().to_string();
     assert!(error.contains("team/gone") && error.contains("optional=\"true\""), "{error}");
 }

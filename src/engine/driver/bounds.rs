@@ -8,7 +8,7 @@ use crate::ports::ToolOutcome;
 impl<A: Audience> Driver<A> {
     /// Whether `text` is no more than may be said.
     pub(super) fn may_take(&self, text: &str) -> Result<(), String> {
-        let most = self.settings.outside.bounds().prompt;
+        let most = self.settings.models.bounds().prompt;
         let size = json_size(text);
         if size > most {
             let (size, most) = (in_words(size), in_words(most));
@@ -28,7 +28,7 @@ impl<A: Audience> Driver<A> {
 
     /// `outcome`, cut where it is longer than a result may be.
     pub(super) fn short(&self, outcome: ToolOutcome) -> ToolOutcome {
-        let most = self.settings.outside.bounds().result;
+        let most = self.settings.models.bounds().result;
         let cut = |text: String| {
             let kept = beginning(&text, most);
             if kept.len() == text.len() {

@@ -2,9 +2,9 @@
 
 use super::Audience;
 use super::run::Driver;
-use crate::context::{Parts, Plan, Start, State, Surroundings, assemble};
+use crate::context::{EnvironmentSnapshot, Parts, Plan, Start, State, assemble};
 use crate::domain::event::{CallError, ErrorCategory};
-use crate::domain::{Assembly, Entry, Event, Held, Message, Piece};
+use crate::domain::{Assembly, Entry, Event, FrozenRequest, Message, Piece};
 use crate::engine::thread::{Effect, Phase};
 use std::future::{Future, pending, ready};
 use std::pin::Pin;
@@ -25,8 +25,11 @@ pub trait Planner: Send + Sync {
 
     /// What is around the thread now, as far as `state` wants to know. Answers within a quarter of a second, or as soon
     /// as the commands among `state` have answered or are out of time.
-    fn surroundings<'a>(&'a self, _state: &'a [State]) -> Pin<Box<dyn Future<Output = Surroundings> + Send + 'a>> {
-        Box::pin(ready(Surroundings::default()))
+    fn surroundings<'a>(
+        &'a self,
+        _state: &'a [State],
+    ) -> Pin<Box<dyn Future<Output = EnvironmentSnapshot> + Send + 'a>> {
+        Box::pin(ready(EnvironmentSnapshot::default()))
     }
 }
 
@@ -42,17 +45,17 @@ impl Planner for Plan {
 }
 
 /// A look around the thread for its coming request.
-pub(super) struct Looking {
+pub(super) struct PendingSnapshot {
     request: u32,
     attempt: u32,
     plan: Arc<Plan>,
-    surroundings: Pin<Box<dyn Future<Output = Surroundings> + Send>>,
+    surroundings: Pin<Box<dyn Future<Output = EnvironmentSnapshot> + Send>>,
 }
 
 /// What somebody who looked around has found; nothing where nobody looks. Losing this future loses nothing.
-pub(super) async fn found(looking: &mut Option<Looking>) -> Surroundings {
-    match looking {
-        Some(looking) => looking.surroundings.as_mut().await,
+pub(super) async fn found(pending_snapshot: &mut Option<PendingSnapshot>) -> EnvironmentSnapshot {
+    match pending_snapshot {
+        Some(pending_snapshot) => pending_snapshot.surroundings.as_mut().await,
         None => pending().await,
     }
 }
@@ -80,25 +83,25 @@ impl<A: Audience> Driver<A> {
         } else if plan.state.iter().any(State::needs_surroundings) {
             let (planner, around) = (Arc::clone(&self.settings.planner), Arc::clone(&plan));
             let surroundings = Box::pin(async move { planner.surroundings(&around.state).await });
-            self.looking = Some(Looking { request, attempt, plan, surroundings });
+            self.pending_snapshot = Some(PendingSnapshot { request, attempt, plan, surroundings });
         } else {
-            self.prepare_with(request, attempt, &plan, Surroundings::default()).await;
+            self.prepare_with(request, attempt, &plan, EnvironmentSnapshot::default()).await;
         }
     }
 
     /// Goes on with the request for which somebody looked around.
-    pub(super) async fn looked(&mut self, surroundings: Surroundings) {
-        if let Some(Looking { request, attempt, plan, .. }) = self.looking.take() {
+    pub(super) async fn snapshot_ready(&mut self, surroundings: EnvironmentSnapshot) {
+        if let Some(PendingSnapshot { request, attempt, plan, .. }) = self.pending_snapshot.take() {
             self.prepare_with(request, attempt, &plan, surroundings).await;
             self.carry_out().await;
         }
     }
 
-    async fn prepare_with(&mut self, request: u32, attempt: u32, plan: &Plan, surroundings: Surroundings) {
+    async fn prepare_with(&mut self, request: u32, attempt: u32, plan: &Plan, surroundings: EnvironmentSnapshot) {
         if let Some(message) = plan.state.iter().find_map(|state| state.failure(&surroundings)) {
             return self.not_made(request, attempt, no_context(message));
         }
-        let surroundings = Surroundings { persona: self.thread.persona.clone(), ..surroundings };
+        let surroundings = EnvironmentSnapshot { persona: self.thread.persona.clone(), ..surroundings };
         let assembly = self.with_what_was_said(&plan.system, &plan.state(&surroundings));
         self.prepare(plan, request, attempt, assembly).await;
     }
@@ -113,7 +116,7 @@ impl<A: Audience> Driver<A> {
         // Once something else was said, what was looked at is over.
         let said = self.thread.history.len();
         self.seen = self.seen.take().filter(|(_, seen)| *seen == said);
-        let Some(Held { system, opening, .. }) = self.seen() else { return plan };
+        let Some(FrozenRequest { system, opening, .. }) = self.seen() else { return plan };
         let plan = Arc::new(Plan { system: system.clone(), opening: opening.clone(), ..Plan::clone(&plan) });
         self.plan = Some(Arc::clone(&plan));
         plan
@@ -125,7 +128,7 @@ impl<A: Audience> Driver<A> {
     }
 
     /// The request that a person has looked at, if it is the coming one.
-    pub(super) fn seen(&self) -> Option<&Held> {
+    pub(super) fn seen(&self) -> Option<&FrozenRequest> {
         self.seen.as_ref().map(|(held, _)| &**held)
     }
 
@@ -133,7 +136,7 @@ impl<A: Audience> Driver<A> {
     ///
     /// # Errors
     /// Why not.
-    pub(super) fn may_send(&self, text: &str, held: &Held) -> Result<(), String> {
+    pub(super) fn may_send(&self, text: &str, held: &FrozenRequest) -> Result<(), String> {
         const GONE_ON: &str = "nothing was sent: the thread is not as it was when you looked";
         const UNSEEN: &str = "a message that is sent without a look at its request lets";
         const FULL: &str = "nothing was sent: it would fill the model's window; /compact makes room";
@@ -153,7 +156,7 @@ impl<A: Audience> Driver<A> {
         if !thread.queue.is_empty() {
             return Err(format!("nothing was sent: other messages wait before it; {UNSEEN} them go on"));
         }
-        let most = self.settings.outside.max_output(&thread.model);
+        let most = self.settings.models.max_output(&thread.model);
         let opening = thread.opening.as_deref().unwrap_or(&held.opening);
         let mut history = thread.history.clone();
         let said = Message::said(text, &held.images);
@@ -161,7 +164,7 @@ impl<A: Audience> Driver<A> {
         let parts = Parts { system: &held.system, opening, state: &held.state, history: &history };
         let mut assembly = assemble(&parts);
         let _not_sent_yet = held.offer(&mut assembly);
-        let same = held.thread_id == thread.id && held.hash == Held::name(&thread.model, most, &assembly);
+        let same = held.thread_id == thread.id && held.hash == FrozenRequest::name(&thread.model, most, &assembly);
         if !same || self.fixed.as_ref().is_some_and(|system| *system != assembly.system) {
             return Err(GONE_ON.to_owned());
         }

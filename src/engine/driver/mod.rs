@@ -5,17 +5,17 @@
 
 mod bounds;
 mod calls;
+mod compaction;
 mod context;
 mod hooks;
-mod person;
 mod record;
-mod room;
 mod run;
 mod steady;
 mod tools;
+mod user_commands;
 
 pub use context::Planner;
-pub use run::{Driver, Ended, Handle, Outside, Settings};
+pub use run::{Driver, Ended, Handle, ModelRegistry, Settings};
 
 use crate::domain::event::Delta;
 use crate::domain::{CallId, Record, State};

@@ -2,18 +2,18 @@
 
 use super::Audience;
 use super::calls::{Call, Progress, Purpose};
-use super::context::{Looking, Planner, found};
-use super::person::attached;
+use super::compaction::Compaction;
+use super::context::{PendingSnapshot, Planner, found};
 use super::record::{Blocked, Unrecorded};
-use super::room::Giving;
 use super::steady::Steady;
-use super::tools::{Cut, News, RunningTool, news};
+use super::tools::{InterruptedOutput, RunningTool, ToolEvent, news};
+use super::user_commands::attached;
 use crate::context::{Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Assembly, Bounds, Command, ContentHash, Event, Held, ModelRef, Money, Record, Status, ThreadKind, Tokens, ToolCall,
-    ToolSpec, Usage,
+    Assembly, Bounds, Command, ContentHash, Event, FrozenRequest, ModelRef, Money, Record, Status, ThreadKind, Tokens,
+    ToolCall, ToolSpec, Usage,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase, Thread, apply};
@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 /// What the driver knows of models: who answers for one, its window and prices.
-pub trait Outside: Send + Sync {
+pub trait ModelRegistry: Send + Sync {
     /// The provider of `model`.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ pub(super) struct Ready {
 /// What a driver is made of.
 pub struct Settings<A> {
     pub store: Box<dyn ThreadStore>,
-    pub outside: Box<dyn Outside>,
+    pub models: Box<dyn ModelRegistry>,
     pub tools: Arc<dyn ToolRunner>,
     pub approvals: Box<dyn Approvals>,
     pub clock: Arc<dyn Clock>,
@@ -88,11 +88,11 @@ pub enum Ended {
 /// A way to talk to a driver.
 #[derive(Clone, Debug)]
 pub struct Handle {
-    sender: mpsc::Sender<Asked>,
+    sender: mpsc::Sender<DriverMessage>,
 }
 
 /// What came in through a handle.
-enum Asked {
+enum DriverMessage {
     Command(Command, oneshot::Sender<Result<(), String>>),
     Leave(EndReason),
 }
@@ -105,13 +105,13 @@ impl Handle {
     pub async fn ask(&self, command: Command) -> Result<(), String> {
         let (reply, answer) = oneshot::channel();
         let gone = || "the thread is ending".to_owned();
-        self.sender.send(Asked::Command(command, reply)).await.map_err(|_closed| gone())?;
+        self.sender.send(DriverMessage::Command(command, reply)).await.map_err(|_closed| gone())?;
         answer.await.map_err(|_closed| gone())?
     }
 
     /// Asks the driver to end in order.
     pub async fn leave(&self, reason: EndReason) {
-        let _ended_already = self.sender.send(Asked::Leave(reason)).await;
+        let _ended_already = self.sender.send(DriverMessage::Leave(reason)).await;
     }
 }
 
@@ -125,20 +125,20 @@ pub struct Driver<A> {
     pub(super) capabilities: Option<Vec<String>>,
     /// The system text of the requests so far that asked for an answer: it stays.
     pub(super) fixed: Option<String>,
-    commands: mpsc::Receiver<Asked>,
+    commands: mpsc::Receiver<DriverMessage>,
     call: Option<Call>,
     /// What is around is being looked at for the coming request.
-    pub(super) looking: Option<Looking>,
+    pub(super) pending_snapshot: Option<PendingSnapshot>,
     pub(super) ready: Option<Ready>,
     /// Which messages are giving way to a summary.
-    pub(super) giving: Option<Giving>,
+    pub(super) compaction: Option<Compaction>,
     /// A request that a person has looked at, and how much had been said with its prompt: it goes out as it was seen for
     /// as long as nothing more is said.
-    pub(super) seen: Option<(Box<Held>, usize)>,
+    pub(super) seen: Option<(Box<FrozenRequest>, usize)>,
     retry: Option<(u32, Instant)>,
     tool: Option<RunningTool>,
     /// The call that was stopped last, and what it had printed.
-    cut: Cut,
+    cut: InterruptedOutput,
     pub(super) shell: Option<RunningTool>,
     pub(super) todo: VecDeque<Effect>,
     pub(super) ended: Option<Ended>,
@@ -165,13 +165,13 @@ impl<A: Audience> Driver<A> {
             fixed: None,
             commands,
             call: None,
-            looking: None,
+            pending_snapshot: None,
             seen: None,
             ready: None,
-            giving: None,
+            compaction: None,
             retry: None,
             tool: None,
-            cut: Cut::default(),
+            cut: InterruptedOutput::default(),
             shell: None,
             todo: VecDeque::new(),
             ended: None,
@@ -202,14 +202,14 @@ impl<A: Audience> Driver<A> {
             tokio::select! {
                 biased;
                 command = self.commands.recv() => match command {
-                    Some(Asked::Command(command, reply)) => {
+                    Some(DriverMessage::Command(command, reply)) => {
                         let answer = self.command(command).await;
                         let _gone = reply.send(answer);
                     }
-                    Some(Asked::Leave(reason)) => self.leave(reason).await,
+                    Some(DriverMessage::Leave(reason)) => self.leave(reason).await,
                     None => self.leave(EndReason::Asked).await,
                 },
-                surroundings = found(&mut self.looking) => self.looked(surroundings).await,
+                surroundings = found(&mut self.pending_snapshot) => self.snapshot_ready(surroundings).await,
                 progress = read(&mut self.call) => self.progressed(progress).await,
                 () = until(due) => self.show_and_keep(false),
                 () = until(store) => self.try_again().await,
@@ -271,7 +271,7 @@ impl<A: Audience> Driver<A> {
                 self.accept(Event::ApprovalGiven { id, decision }).await?;
             }
             Command::SetModel { model } => {
-                let _usable = self.settings.outside.provider(&model)?;
+                let _usable = self.settings.models.provider(&model)?;
                 self.accept(Event::ModelChanged { model }).await?;
             }
             Command::Compact => {
@@ -326,7 +326,7 @@ impl<A: Audience> Driver<A> {
             if let Some(process) = &tool.process {
                 self.settings.store.forget_process(process);
             }
-            self.cut = Cut::of(tool);
+            self.cut = InterruptedOutput::of(tool);
         }
     }
 
@@ -409,7 +409,7 @@ impl<A: Audience> Driver<A> {
 
     pub(super) async fn prepare(&mut self, plan: &Plan, request: u32, attempt: u32, assembly: Assembly) {
         let model = self.thread.model.clone();
-        let provider = match self.settings.outside.provider(&model) {
+        let provider = match self.settings.models.provider(&model) {
             Ok(provider) => provider,
             Err(message) => {
                 let error = CallError {
@@ -437,7 +437,7 @@ impl<A: Audience> Driver<A> {
             self.todo.push_front(Effect::Emit(event));
             return;
         }
-        let max_output_tokens = self.settings.outside.max_output(&model);
+        let max_output_tokens = self.settings.models.max_output(&model);
         let purpose = Purpose::Answer;
         let encoded = None;
         let mut ready =
@@ -468,13 +468,13 @@ impl<A: Audience> Driver<A> {
 
     fn send(&mut self, request: u32) {
         let Some(mut ready) = self.ready.take() else { return };
-        if !matches!(self.thread.phase, Phase::Calling { .. } | Phase::MakingRoom { .. }) {
+        if !matches!(self.thread.phase, Phase::Calling { .. } | Phase::Compacting { .. }) {
             return;
         }
-        let Ok(provider) = self.settings.outside.provider(&ready.model) else { return };
+        let Ok(provider) = self.settings.models.provider(&ready.model) else { return };
         let Some(encoded) = ready.encoded.take() else { return };
         let stream = provider.send(encoded);
-        self.call = Some(Call::new(request, &ready, stream, self.settings.outside.bounds()));
+        self.call = Some(Call::new(request, &ready, stream, self.settings.models.bounds()));
     }
 
     async fn progressed(&mut self, progress: Progress) {
@@ -523,7 +523,7 @@ impl<A: Audience> Driver<A> {
             request,
             stop,
             usage,
-            spend: self.settings.outside.spend(&model, &usage),
+            spend: self.settings.models.spend(&model, &usage),
             model,
             message: answer.message(),
             elapsed_ms,
@@ -541,7 +541,7 @@ impl<A: Audience> Driver<A> {
     /// What `call` cost that leaves no answer in the log.
     pub(super) fn charged(&self, call: &Call) -> Option<Event> {
         let (request, usage) = (call.request, call.answer.usage());
-        let spend = self.settings.outside.spend(&call.model, &usage);
+        let spend = self.settings.models.spend(&call.model, &usage);
         (usage.total() > Tokens(0)).then_some(Event::CallCharged { request, usage, spend })
     }
 
@@ -573,7 +573,7 @@ impl<A: Audience> Driver<A> {
 
     /// Closes the connection, then records what had arrived.
     fn stop_call(&mut self) {
-        (self.ready, self.looking) = (None, None);
+        (self.ready, self.pending_snapshot) = (None, None);
         self.show_and_keep(true);
         let asked = match self.thread.phase {
             Phase::Stopping { since, .. } => since,
@@ -584,12 +584,12 @@ impl<A: Audience> Driver<A> {
             | Phase::Retrying { .. }
             | Phase::Tools { .. }
             | Phase::Asking(_)
-            | Phase::MakingRoom { .. }
+            | Phase::Compacting { .. }
             | Phase::Suspended { .. }
             | Phase::Ended(_) => self.settings.clock.now(),
         };
         let mut events = Vec::new();
-        self.giving = None;
+        self.compaction = None;
         if let Some(call) = self.call.take() {
             let told = call.purpose == Purpose::Answer && !call.answer.is_empty();
             events.extend(self.charged(&call).filter(|_| !told));
@@ -605,7 +605,7 @@ impl<A: Audience> Driver<A> {
                     request,
                     stop: StopReason::Cancelled,
                     usage: answer.usage(),
-                    spend: self.settings.outside.spend(&model, &answer.usage()),
+                    spend: self.settings.models.spend(&model, &answer.usage()),
                     model,
                     message: answer.message(),
                     elapsed_ms,
@@ -636,25 +636,25 @@ impl<A: Audience> Driver<A> {
         self.todo.push_front(Effect::Emit(event));
     }
 
-    async fn tool_told(&mut self, news: News) {
+    async fn tool_told(&mut self, news: ToolEvent) {
         let Some(call_id) = self.tool.as_ref().map(|tool| tool.call_id.clone()) else { return };
         match news {
-            News::Said(text) => {
+            ToolEvent::Said(text) => {
                 self.tool.iter_mut().for_each(|tool| tool.heard(&text));
                 self.settings.audience.tool_said(&call_id, text);
             }
-            News::Started(process, recorded) => {
+            ToolEvent::Started(process, recorded) => {
                 self.tool.iter_mut().for_each(|tool| tool.process = Some(process));
                 let begins = self.may_begin(call_id, process).await;
                 let _tool_gone = recorded.send(begins);
             }
-            News::Became(persona, recorded) => {
+            ToolEvent::Became(persona, recorded) => {
                 self.emit(Event::PersonaChanged { persona }).await;
                 let _tool_gone = recorded.send(());
             }
-            News::Ended(outcome) => {
+            ToolEvent::Ended(outcome) => {
                 self.stop_tool();
-                self.cut = Cut::default();
+                self.cut = InterruptedOutput::default();
                 let outcome = self.short(outcome);
                 self.emit(Event::ToolCallResult { call_id, output: outcome.output, error: outcome.error }).await;
             }

@@ -19,7 +19,7 @@ use tokio::sync::{mpsc, oneshot};
 const PIECES: usize = 64;
 
 /// What a tool tells while it runs.
-pub(super) enum News {
+pub(super) enum ToolEvent {
     Said(String),
     /// Answered once it is in the log, with whether it is: else it must not begin.
     Started(Process, oneshot::Sender<bool>),
@@ -33,7 +33,7 @@ pub(super) enum News {
 pub(super) struct RunningTool {
     pub(super) call_id: CallId,
     job: Pin<Box<dyn Future<Output = ToolOutcome> + Send>>,
-    news: mpsc::Receiver<News>,
+    news: mpsc::Receiver<ToolEvent>,
     stop: Option<oneshot::Sender<()>>,
     /// What runs for it.
     pub(super) process: Option<Process>,
@@ -43,13 +43,13 @@ pub(super) struct RunningTool {
 
 /// A call that was stopped, and what it had printed: that becomes part of its result.
 #[derive(Default)]
-pub(super) struct Cut(Option<(CallId, String)>);
+pub(super) struct InterruptedOutput(Option<(CallId, String)>);
 
-impl Cut {
+impl InterruptedOutput {
     /// Stops the call.
     pub(super) fn of(mut tool: RunningTool) -> Self {
         // What is on its way was printed too.
-        while let Ok(News::Said(text)) = tool.news.try_recv() {
+        while let Ok(ToolEvent::Said(text)) = tool.news.try_recv() {
             tool.heard(&text);
         }
         Self(Some((tool.call_id, tool.said)))
@@ -64,24 +64,24 @@ impl Cut {
     }
 }
 
-struct Line(mpsc::Sender<News>);
+struct Line(mpsc::Sender<ToolEvent>);
 
 impl ToolListener for Line {
     fn said(&self, text: String) {
-        let _nobody_keeps_up = self.0.try_send(News::Said(text));
+        let _nobody_keeps_up = self.0.try_send(ToolEvent::Said(text));
     }
 
     fn started(&self, process: Process) -> Waiting<'_, bool> {
         Box::pin(async move {
             let (done, recorded) = oneshot::channel();
-            self.0.send(News::Started(process, done)).await.is_ok() && recorded.await.unwrap_or(false)
+            self.0.send(ToolEvent::Started(process, done)).await.is_ok() && recorded.await.unwrap_or(false)
         })
     }
 
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()> {
         Box::pin(async move {
             let (done, recorded) = oneshot::channel();
-            if self.0.send(News::Became(persona, done)).await.is_ok() {
+            if self.0.send(ToolEvent::Became(persona, done)).await.is_ok() {
                 let _driver_gone = recorded.await;
             }
         })
@@ -137,11 +137,11 @@ impl RunningTool {
     }
 
     /// Waits for the next news; after the end nothing may be asked any more. Losing this future loses nothing.
-    async fn next(&mut self) -> News {
+    async fn next(&mut self) -> ToolEvent {
         tokio::select! {
             biased;
             Some(news) = self.news.recv() => news,
-            outcome = &mut self.job => News::Ended(outcome),
+            outcome = &mut self.job => ToolEvent::Ended(outcome),
         }
     }
 }
@@ -228,7 +228,7 @@ fn is_whole(schema: &Value, outputs: &Value) -> Result<(), String> {
 }
 
 /// The next news of `tool`; waits for ever without one.
-pub(super) async fn news(tool: &mut Option<RunningTool>) -> News {
+pub(super) async fn news(tool: &mut Option<RunningTool>) -> ToolEvent {
     match tool {
         Some(tool) => tool.next().await,
         None => pending().await,

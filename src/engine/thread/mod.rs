@@ -4,13 +4,13 @@
 //! already in the log; the effects say what the driver is to do next. Replaying a log and dropping the effects gives
 //! the state the thread had.
 
-mod question;
+mod control_point;
 mod shell;
 mod state;
 mod transition;
 
-pub use question::{Question, Share};
-pub use state::{Phase, Room, Shell, Thread};
+pub use control_point::{ControlPoint, Share};
+pub use state::{CompactionCause, Phase, Shell, Thread};
 pub use transition::{Effect, apply};
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a thread knows.
 
-use super::question::Question;
+use super::control_point::ControlPoint;
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
@@ -44,7 +44,7 @@ pub struct Thread {
     pub(super) notes: Vec<Message>,
     /// System text of the newest request, as its hash; a change is an event.
     pub system: Option<String>,
-    pub(super) handing: Handing,
+    pub(super) handing: ReturnState,
     /// Prompt and answer of the newest call.
     pub context: Tokens,
     pub context_exact: bool,
@@ -101,11 +101,11 @@ pub enum Phase {
         stopping: Option<CancelScope>,
     },
     /// Hooks are asked how to go on.
-    Asking(Box<Question>),
+    Asking(Box<ControlPoint>),
     /// Older messages give way to a summary, which `request` asks for.
-    MakingRoom {
+    Compacting {
         request: u32,
-        room: Room,
+        room: CompactionCause,
     },
     /// Waits until a person lets it go on; at a limit, which the next prompt raises.
     Suspended {
@@ -121,7 +121,7 @@ pub enum Phase {
 
 /// How far a directive has got with handing back what it promises.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Handing {
+pub(super) enum ReturnState {
     Nothing,
     /// Taken from an answer whose calls are being run.
     Taken(Returned),
@@ -139,7 +139,7 @@ pub struct Returned {
 
 /// What room is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Room {
+pub enum CompactionCause {
     /// The coming request of a turn; so many times it was tried to get there, this one included.
     ForRequest { attempt: u32 },
     /// Somebody asked for it.
@@ -171,7 +171,7 @@ impl Thread {
             shells: 0,
             notes: Vec::new(),
             system: None,
-            handing: Handing::Nothing,
+            handing: ReturnState::Nothing,
             context: Tokens(0),
             context_exact: false,
             pressed: false,
@@ -193,7 +193,7 @@ impl Thread {
             | Phase::Calling { .. }
             | Phase::Tools { .. }
             | Phase::Asking(_)
-            | Phase::MakingRoom { .. }
+            | Phase::Compacting { .. }
             | Phase::Stopping { .. } => Status::Running,
             Phase::Suspended { .. } => Status::Suspended,
             Phase::Ended(status) => status,
@@ -212,7 +212,7 @@ impl Thread {
             | Phase::Calling { .. }
             | Phase::Tools { .. }
             | Phase::Asking(_)
-            | Phase::MakingRoom { .. }
+            | Phase::Compacting { .. }
             | Phase::Stopping { .. }
             | Phase::Ended(_) => None,
         }
@@ -263,7 +263,7 @@ impl Thread {
     /// Whether the history ends with something the model has not answered.
     #[must_use]
     pub fn is_unanswered(&self) -> bool {
-        self.handing != Handing::Done && self.history.last().is_some_and(|entry| entry.message.role == Role::User)
+        self.handing != ReturnState::Done && self.history.last().is_some_and(|entry| entry.message.role == Role::User)
     }
 
     /// How the thread stands, for clients. `window` is the size of the model's context window.

@@ -1,8 +1,8 @@
 //! What each event does to a thread.
 
-use super::question::{self, Question, Share, ask};
+use super::control_point::{self, ControlPoint, Share, ask};
 use super::shell;
-use super::state::{Handing, Phase, Returned, Room, Thread};
+use super::state::{CompactionCause, Phase, ReturnState, Returned, Thread};
 use crate::domain::capability::literal;
 use crate::domain::command::{Approval, QueuedPrompt};
 use crate::domain::event::{Approve, CallError, CancelScope, ErrorCategory, StopReason};
@@ -114,7 +114,7 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             answered(thread, stop, message)
         }
         Event::ErrorClassified { attempt, error, .. } => failed(thread, *attempt, error, None),
-        Event::HookDecided { action, hook, .. } => question::decided(thread, *action, hook.as_deref()),
+        Event::HookDecided { action, hook, .. } => control_point::decided(thread, *action, hook.as_deref()),
         Event::RulesSet { rules } => {
             thread.rules = Arc::new(rules.clone());
             Vec::new()
@@ -123,24 +123,24 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             thread.pressed = true;
             let share = Share { ratio: *usage_ratio, used: *tokens_used, limit: *tokens_limit };
             let attempt = attempt_under_way(thread);
-            ask(thread, Question::Pressure { share, attempt })
+            ask(thread, ControlPoint::Pressure { share, attempt })
         }
         Event::ContextLimitReached { usage_ratio, tokens_used, tokens_limit } => {
             let share = Share { ratio: *usage_ratio, used: *tokens_used, limit: *tokens_limit };
             let attempt = attempt_under_way(thread);
-            ask(thread, Question::Full { share, attempt })
+            ask(thread, ControlPoint::Full { share, attempt })
         }
         Event::CompactRequested {} => {
             if thread.can_take() {
                 thread.before_room = Some((thread.phase.clone(), thread.prompts));
-                make_room(thread, Room::Asked)
+                make_room(thread, CompactionCause::Asked)
             } else {
                 ignored(thread, &record.event)
             }
         }
         Event::ContextCompacted { .. } => compacted(thread, &record.event),
         Event::DirectiveReturn { outputs, error, .. } => {
-            thread.handing = Handing::Taken(Returned { outputs: outputs.clone(), error: error.clone() });
+            thread.handing = ReturnState::Taken(Returned { outputs: outputs.clone(), error: error.clone() });
             Vec::new()
         }
         Event::ThreadSuspended { limit, .. } => {
@@ -263,7 +263,7 @@ fn go_on(thread: &mut Thread) -> Vec<Effect> {
         | Phase::Calling { .. }
         | Phase::Retrying { .. }
         | Phase::Asking(_)
-        | Phase::MakingRoom { .. }
+        | Phase::Compacting { .. }
         | Phase::Stopping { .. } => Vec::new(),
     }
 }
@@ -296,7 +296,7 @@ fn rest(thread: &mut Thread) -> Vec<Effect> {
     thread.phase = Phase::Idle;
     match thread.kind {
         ThreadKind::Interactive => Vec::new(),
-        ThreadKind::OneShot => ask(thread, Question::Completion),
+        ThreadKind::OneShot => ask(thread, ControlPoint::Completion),
     }
 }
 
@@ -308,7 +308,7 @@ fn joined(thread: &mut Thread, text: &str, images: &[Image], prompt: Option<u64>
         thread.push(note);
     }
     thread.push(Message::said(text, images));
-    thread.handing = Handing::Nothing;
+    thread.handing = ReturnState::Nothing;
     if let Phase::Retrying { .. } = thread.phase {
         // The log does not tell that a retry was due: that what steers was taken does.
         thread.phase = Phase::Preparing { request: thread.requests + 1, attempt: 1 };
@@ -348,7 +348,7 @@ fn attempt_under_way(thread: &Thread) -> u32 {
         | Phase::Taking { .. }
         | Phase::Tools { .. }
         | Phase::Asking(_)
-        | Phase::MakingRoom { .. }
+        | Phase::Compacting { .. }
         | Phase::Suspended { .. }
         | Phase::Stopping { .. }
         | Phase::Ended(_) => 1,
@@ -356,9 +356,9 @@ fn attempt_under_way(thread: &Thread) -> u32 {
 }
 
 /// Older messages are to give way.
-pub(super) fn make_room(thread: &mut Thread, room: Room) -> Vec<Effect> {
+pub(super) fn make_room(thread: &mut Thread, room: CompactionCause) -> Vec<Effect> {
     let request = thread.requests + 1;
-    thread.phase = Phase::MakingRoom { request, room };
+    thread.phase = Phase::Compacting { request, room };
     vec![Effect::MakeRoom { request }]
 }
 
@@ -392,8 +392,8 @@ fn compacted(thread: &mut Thread, event: &Event) -> Vec<Effect> {
     thread.made_room = true;
     match thread.phase {
         // The tries for the summary are not those of the request.
-        Phase::MakingRoom { room: Room::ForRequest { .. }, .. } => prepare(thread, 1),
-        Phase::MakingRoom { room: Room::Asked, .. } => rest_again(thread),
+        Phase::Compacting { room: CompactionCause::ForRequest { .. }, .. } => prepare(thread, 1),
+        Phase::Compacting { room: CompactionCause::Asked, .. } => rest_again(thread),
         Phase::Idle
         | Phase::Taking { .. }
         | Phase::Preparing { .. }
@@ -416,7 +416,7 @@ fn rest_again(thread: &mut Thread) -> Vec<Effect> {
 
 fn recorded(thread: &mut Thread, request: u32, attempt: u32, now: Timestamp) -> Vec<Effect> {
     thread.requests = thread.requests.max(request);
-    if matches!(thread.phase, Phase::MakingRoom { request: asked, .. } if asked == request) {
+    if matches!(thread.phase, Phase::Compacting { request: asked, .. } if asked == request) {
         return vec![Effect::Send { request }];
     }
     // The log does not tell that a retry was due: the next request does.
@@ -567,9 +567,9 @@ fn tool_answered(thread: &mut Thread, call_id: &CallId, output: &str, error: boo
         None => (std::mem::take(results), *stopping),
     };
     thread.push(Message { role: Role::User, blocks });
-    let question = match std::mem::replace(&mut thread.handing, Handing::Nothing) {
-        Handing::Taken(returned) => Question::Returned(returned),
-        Handing::Nothing | Handing::Done => Question::Step,
+    let question = match std::mem::replace(&mut thread.handing, ReturnState::Nothing) {
+        ReturnState::Taken(returned) => ControlPoint::Returned(returned),
+        ReturnState::Nothing | ReturnState::Done => ControlPoint::Step,
     };
     match stopping {
         Some(scope) => {
@@ -592,19 +592,19 @@ fn failed(thread: &mut Thread, attempt: u32, error: &CallError, partial: Option<
         let (tokens_used, tokens_limit) = (known, known);
         return vec![Effect::Emit(Event::ContextLimitReached { usage_ratio: 1.0, tokens_used, tokens_limit })];
     }
-    ask(thread, Question::Failed { attempt, error: error.clone(), partial: partial.cloned() })
+    ask(thread, ControlPoint::Failed { attempt, error: error.clone(), partial: partial.cloned() })
 }
 
 /// Only when nothing more will be tried does the model see its own unfinished words again.
-pub(super) fn push_partial(thread: &mut Thread, question: Question) {
-    if let Question::Failed { partial: Some(partial), .. } = question {
+pub(super) fn push_partial(thread: &mut Thread, question: ControlPoint) {
+    if let ControlPoint::Failed { partial: Some(partial), .. } = question {
         thread.push(partial);
     }
 }
 
 fn limited(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> Vec<Effect> {
     let attempt = attempt_under_way(thread);
-    ask(thread, Question::Limit { code, current, maximum, attempt })
+    ask(thread, ControlPoint::Limit { code, current, maximum, attempt })
 }
 
 fn cancel(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect> {
@@ -626,7 +626,7 @@ fn cancel_turn(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<E
             thread.phase = phase;
             Vec::new()
         }
-        Phase::Preparing { .. } | Phase::Calling { .. } | Phase::MakingRoom { .. } => vec![Effect::StopCall],
+        Phase::Preparing { .. } | Phase::Calling { .. } | Phase::Compacting { .. } => vec![Effect::StopCall],
         Phase::Retrying { .. } | Phase::Taking { .. } | Phase::Asking(_) => {
             vec![Effect::StopWaiting, Effect::Emit(Event::TurnCancelled { after_ms: 0 })]
         }
@@ -658,7 +658,7 @@ fn stopped(thread: &mut Thread) -> Vec<Effect> {
         | Phase::Retrying { .. }
         | Phase::Tools { .. }
         | Phase::Asking(_)
-        | Phase::MakingRoom { .. }
+        | Phase::Compacting { .. }
         | Phase::Suspended { .. }
         | Phase::Ended(_) => Vec::new(),
     }

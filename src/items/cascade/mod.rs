@@ -14,7 +14,7 @@ mod tree;
 pub use tree::{Node, Tree};
 
 use super::find::read_inside;
-use super::signature::{Layout, TrustStore, Verdict, verify};
+use super::signature::{SignatureLayout, TrustStore, Verdict, verify};
 use super::space::{Place, Root, Spaces, embedded_file};
 use crate::domain::{Problem, Severity, Space, nearest};
 use merge::Merging;
@@ -80,7 +80,7 @@ impl Cascade {
         let mut problems = Vec::new();
         let mut texts = Vec::new();
         for root in from_below(spaces) {
-            strangers(root, &mut problems);
+            unknown_files(root, &mut problems);
             for name in FILES {
                 if let Some((file, text)) = text_of(root, name, &mut problems) {
                     if let Some(what) = tampered(root, &text, trust) {
@@ -248,7 +248,7 @@ fn tampered(root: &Root, text: &str, trust: &TrustStore) -> Option<String> {
     if root.place == Place::Embedded {
         return None;
     }
-    match verify(text, Layout::Code, trust) {
+    match verify(text, SignatureLayout::Code, trust) {
         Verdict::Unsigned | Verdict::Valid { .. } | Verdict::Untrusted { .. } => None,
         bad @ (Verdict::Changed { .. } | Verdict::Forged { .. } | Verdict::Malformed { .. }) => {
             Some(format!("its signature is {}, so none of it counts", bad.word()))
@@ -257,7 +257,7 @@ fn tampered(root: &Root, text: &str, trust: &TrustStore) -> Option<String> {
 }
 
 /// Files in the folder that nobody reads.
-fn strangers(root: &Root, problems: &mut Vec<Problem>) {
+fn unknown_files(root: &Root, problems: &mut Vec<Problem>) {
     let Place::Folder(base) = &root.place else { return };
     let mut names: Vec<PathBuf> =
         fs::read_dir(base.join(FOLDER)).into_iter().flatten().flatten().map(|entry| entry.path()).collect();

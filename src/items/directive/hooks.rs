@@ -78,7 +78,7 @@ fn condition(element: &Element) -> Value {
     }
 }
 
-/// A part of a condition; `<value>` and strangers are none.
+/// A part of a condition; `<value>` and unknown elements are none.
 fn joined(element: &Element) -> Option<Value> {
     match element.tag.as_str() {
         "condition" => Some(condition(element)),

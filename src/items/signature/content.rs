@@ -1,19 +1,19 @@
 //! What of a file is signed, and where the line with the signature goes.
 
-use super::line::{Form, find};
+use super::line::{SignatureScope, find};
 use std::borrow::Cow;
 use std::path::Path;
 
 /// How a file is laid out, as far as signatures go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum SignatureLayout {
     Directive,
     Knowledge,
     /// Tools and settings.
     Code,
 }
 
-impl Layout {
+impl SignatureLayout {
     /// The layout of the file at `path`; none for a file that has no room for a comment.
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
@@ -59,15 +59,15 @@ pub(super) fn without_oldest_line(text: &str) -> &str {
 }
 
 /// The texts whose hash a signature of `form` may be about. Several, because the older form trimmed here and there.
-pub(super) fn signed_parts(text: &str, layout: Layout, form: Form) -> Vec<String> {
+pub(super) fn signed_parts(text: &str, layout: SignatureLayout, form: SignatureScope) -> Vec<String> {
     let whole = without_line(text);
-    if form == Form::Whole {
+    if form == SignatureScope::Whole {
         return vec![whole.into_owned()];
     }
     let part: &str = match layout {
-        Layout::Directive => directive_part(&whole).unwrap_or(&whole),
-        Layout::Knowledge => behind_front_matter(&whole),
-        Layout::Code => behind_shebang(&whole),
+        SignatureLayout::Directive => directive_part(&whole).unwrap_or(&whole),
+        SignatureLayout::Knowledge => behind_front_matter(&whole),
+        SignatureLayout::Code => behind_shebang(&whole),
     };
     let mut parts = vec![part.to_owned()];
     for trimmed in [part.trim(), part.trim_start_matches('\n'), part.trim_end()] {
@@ -107,21 +107,24 @@ mod tests {
 
     #[test]
     fn layouts_follow_folder_and_ending() {
-        let of = |path: &str| Layout::of(Path::new(path));
-        assert_eq!(of(".ai/directives/team/deploy.md"), Some(Layout::Directive));
-        assert_eq!(of(".ai/knowledge/rules.md"), Some(Layout::Knowledge));
-        assert_eq!(of(".ai/tools/x.py"), Some(Layout::Code));
+        let of = |path: &str| SignatureLayout::of(Path::new(path));
+        assert_eq!(of(".ai/directives/team/deploy.md"), Some(SignatureLayout::Directive));
+        assert_eq!(of(".ai/knowledge/rules.md"), Some(SignatureLayout::Knowledge));
+        assert_eq!(of(".ai/tools/x.py"), Some(SignatureLayout::Code));
         assert_eq!(of(".ai/tools/data.json"), None);
     }
 
     #[test]
     fn the_older_form_leaves_parts_out() {
         let directive = "# Title\n```xml\n<directive name=\"a\">\n x\n</directive>\n```\nbody\n";
-        let parts = signed_parts(directive, Layout::Directive, Form::Part);
+        let parts = signed_parts(directive, SignatureLayout::Directive, SignatureScope::Part);
         assert_eq!(parts, ["<directive name=\"a\">\n x\n</directive>"]);
-        let whole = signed_parts(directive, Layout::Directive, Form::Whole);
+        let whole = signed_parts(directive, SignatureLayout::Directive, SignatureScope::Whole);
         assert_eq!(whole, [directive]);
-        assert_eq!(signed_parts("#!/bin/sh\necho\n", Layout::Code, Form::Part)[0], "echo\n");
-        assert_eq!(signed_parts("---\nname: x\n---\nbody\n", Layout::Knowledge, Form::Part)[0], "body\n");
+        assert_eq!(signed_parts("#!/bin/sh\necho\n", SignatureLayout::Code, SignatureScope::Part)[0], "echo\n");
+        assert_eq!(
+            signed_parts("---\nname: x\n---\nbody\n", SignatureLayout::Knowledge, SignatureScope::Part)[0],
+            "body\n"
+        );
     }
 }

@@ -5,14 +5,14 @@ use std::ops::Range;
 
 /// What a signature covers, told by its prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum SignatureScope {
     /// `rye:signed`: parts of the file, by the rules of its kind.
     Part,
     /// `levain:signed`: the whole file but this line.
     Whole,
 }
 
-impl Form {
+impl SignatureScope {
     fn prefix(self) -> &'static str {
         match self {
             Self::Part => "rye:signed:",
@@ -24,7 +24,7 @@ impl Form {
 /// A signature as its line tells it. Nothing is verified yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    pub form: Form,
+    pub form: SignatureScope,
     /// `2026-11-21T10:00:00Z`.
     pub time: String,
     /// Hash of what was signed: 64 hexadecimal digits. Their text, not their value, is what the key signed.
@@ -58,7 +58,7 @@ pub fn find(text: &str) -> Option<(Range<usize>, Result<Signature, BadLine>)> {
     for line in text.split_inclusive('\n').take(2) {
         let end = start + line.len();
         let words = uncommented(line.trim_end_matches(['\n', '\r']));
-        for form in [Form::Part, Form::Whole] {
+        for form in [SignatureScope::Part, SignatureScope::Whole] {
             if let Some(rest) = words.strip_prefix(form.prefix()) {
                 let signature = read(form, rest).map_err(BadLine);
                 return Some((start..end, signature));
@@ -80,7 +80,7 @@ fn uncommented(line: &str) -> &str {
     line.strip_prefix("//").or_else(|| line.strip_prefix('#')).map_or("", str::trim)
 }
 
-fn read(form: Form, text: &str) -> Result<Signature, &'static str> {
+fn read(form: SignatureScope, text: &str) -> Result<Signature, &'static str> {
     let (text, by) = match text.split_once('|') {
         Some((text, by)) => (text, Some(by.trim().to_owned())),
         None => (text, None),

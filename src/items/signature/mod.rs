@@ -9,9 +9,9 @@ mod keys;
 mod line;
 mod verify;
 
-pub use content::Layout;
+pub use content::SignatureLayout;
 pub use keys::{KeyError, SigningKey, TrustStore, TrustedKey, fingerprint, read_public};
-pub use line::{Form, Signature, find};
+pub use line::{Signature, SignatureScope, find};
 pub use verify::{Covers, Verdict, sign, verify};
 
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! Signing a file, and judging its signature.
 
-use super::content::{Layout, comment, signed_parts, without_line, without_oldest_line};
+use super::content::{SignatureLayout, comment, signed_parts, without_line, without_oldest_line};
 use super::keys::{SigningKey, TrustStore};
-use super::line::{Form, Signature, find};
+use super::line::{Signature, SignatureScope, find};
 use crate::domain::ContentHash;
 use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
@@ -63,7 +63,7 @@ impl Verdict {
 /// Judges the signature of `text`. In this order: it is there, the text is the signed one, the key is trusted, the key
 /// signed it.
 #[must_use]
-pub fn verify(text: &str, layout: Layout, trust: &TrustStore) -> Verdict {
+pub fn verify(text: &str, layout: SignatureLayout, trust: &TrustStore) -> Verdict {
     let signature = match find(text) {
         None => return Verdict::Unsigned,
         Some((_, Err(bad))) => return Verdict::Malformed { what: bad.0 },
@@ -79,8 +79,10 @@ pub fn verify(text: &str, layout: Layout, trust: &TrustStore) -> Verdict {
         return Verdict::Forged { fingerprint: fingerprint.clone() };
     }
     let covers = match (form, layout) {
-        (Form::Part, Layout::Directive) => Covers::AllButBody,
-        (Form::Part, Layout::Knowledge | Layout::Code) | (Form::Whole, _) => Covers::Whole,
+        (SignatureScope::Part, SignatureLayout::Directive) => Covers::AllButBody,
+        (SignatureScope::Part, SignatureLayout::Knowledge | SignatureLayout::Code) | (SignatureScope::Whole, _) => {
+            Covers::Whole
+        }
     };
     Verdict::Valid { fingerprint: fingerprint.clone(), owner: key.owner.clone(), covers }
 }
@@ -103,7 +105,7 @@ pub fn sign(text: &str, path: &Path, key: &SigningKey, time: &str) -> Option<(St
     let plain = without_oldest_line(&plain);
     let hash = ContentHash::of(plain.as_bytes()).as_str().to_owned();
     let signature = Signature {
-        form: Form::Whole,
+        form: SignatureScope::Whole,
         time: time.to_owned(),
         signature: URL_SAFE.encode(key.sign(&hash)),
         hash,
@@ -151,7 +153,7 @@ mod tests {
             ("knowledge/empty.md", ""),
         ] {
             let path = Path::new(path);
-            let layout = Layout::of(path).unwrap();
+            let layout = SignatureLayout::of(path).unwrap();
             let (signed, _) = sign(text, path, &key, TIME).unwrap();
             let valid = Verdict::Valid { fingerprint: key.fingerprint(), owner: "me".into(), covers: Covers::Whole };
             assert_eq!(verify(&signed, layout, &trust), valid);
@@ -175,7 +177,7 @@ mod tests {
             let (signed, _) = sign(&format!("{line}\ntext\n"), path, &key, TIME).unwrap();
             assert_eq!(signed.lines().count(), 2, "{signed}");
             assert!(signed.ends_with("\ntext\n"), "{signed}");
-            assert_eq!(verify(&signed, Layout::of(path).unwrap(), &trust).word(), "valid");
+            assert_eq!(verify(&signed, SignatureLayout::of(path).unwrap(), &trust).word(), "valid");
         }
         let (signed, _) = sign("<!-- rye:unsigned -->\ntext\n", Path::new("knowledge/a.md"), &key, TIME).unwrap();
         assert!(signed.contains("rye:unsigned"), "a remark is text");
@@ -187,11 +189,11 @@ mod tests {
         let fence = "<directive name=\"a\">x</directive>";
         let text = format!("# A\n```xml\n{fence}\n```\nDo this.\n");
         let signed = older(&text, fence, &key);
-        assert_eq!(verify(&signed, Layout::Directive, &trust).word(), "valid, body not covered");
+        assert_eq!(verify(&signed, SignatureLayout::Directive, &trust).word(), "valid, body not covered");
         let body_changed = signed.replace("Do this.", "Do that.");
-        assert_eq!(verify(&body_changed, Layout::Directive, &trust).word(), "valid, body not covered");
+        assert_eq!(verify(&body_changed, SignatureLayout::Directive, &trust).word(), "valid, body not covered");
         let fence_changed = signed.replace(">x<", ">y<");
-        assert_eq!(verify(&fence_changed, Layout::Directive, &trust).word(), "changed");
+        assert_eq!(verify(&fence_changed, SignatureLayout::Directive, &trust).word(), "changed");
     }
 
     #[test]
@@ -200,11 +202,11 @@ mod tests {
         let (_other, stranger, _) = self::key();
         let path = Path::new("knowledge/a.md");
         let (by_stranger, _) = sign("text", path, &stranger, TIME).unwrap();
-        assert_eq!(verify(&by_stranger, Layout::Knowledge, &trust).word(), "untrusted");
+        assert_eq!(verify(&by_stranger, SignatureLayout::Knowledge, &trust).word(), "untrusted");
         let forged = by_stranger.replace(&stranger.fingerprint(), &key.fingerprint());
-        assert_eq!(verify(&forged, Layout::Knowledge, &trust).word(), "forged");
-        assert_eq!(verify("text", Layout::Knowledge, &trust), Verdict::Unsigned);
-        assert_eq!(verify("<!-- levain:signed:x -->\ntext", Layout::Knowledge, &trust).word(), "malformed");
+        assert_eq!(verify(&forged, SignatureLayout::Knowledge, &trust).word(), "forged");
+        assert_eq!(verify("text", SignatureLayout::Knowledge, &trust), Verdict::Unsigned);
+        assert_eq!(verify("<!-- levain:signed:x -->\ntext", SignatureLayout::Knowledge, &trust).word(), "malformed");
     }
 
     #[test]
@@ -242,7 +244,7 @@ mod tests {
             // A text that begins with a signature loses it: that is what signing again means.
             prop_assume!(find(&text).is_none());
             let (signed, _) = sign(&text, Path::new("tools/x.sh"), &key, TIME).unwrap();
-            prop_assert_eq!(verify(&signed, Layout::Code, &trust).word(), "valid");
+            prop_assert_eq!(verify(&signed, SignatureLayout::Code, &trust).word(), "valid");
             prop_assert_eq!(without_line(&signed), text);
         }
     }

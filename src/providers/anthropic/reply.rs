@@ -6,7 +6,7 @@ use crate::domain::{Tokens, Usage};
 use crate::ports::ProviderEvent;
 use crate::providers::answer::{Events, Reader, parsed};
 use crate::providers::calls::Calls;
-use crate::providers::error_body::Told;
+use crate::providers::error_body::ErrorDetail;
 use crate::providers::http;
 use crate::providers::sse::SseEvent;
 use crate::providers::wire::{Text, or_default};
@@ -228,7 +228,7 @@ impl Reader for MessagesReader {
             }
             "error" => {
                 let error = wire.error.unwrap_or_default();
-                let told = Told { kind: error.kind.into_string(), message: error.message.into_string() };
+                let told = ErrorDetail { kind: error.kind.into_string(), message: error.message.into_string() };
                 return Err(http::streamed_error(&told, self.key.as_ref()));
             }
             // `ping`, and what will be added to the form after this was written.

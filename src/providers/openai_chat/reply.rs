@@ -8,7 +8,7 @@ use crate::domain::{Tokens, Usage};
 use crate::ports::ProviderEvent;
 use crate::providers::answer::{Events, Reader, parsed};
 use crate::providers::calls::Calls;
-use crate::providers::error_body::{self, Told};
+use crate::providers::error_body::{self, ErrorDetail};
 use crate::providers::http;
 use crate::providers::sse::SseEvent;
 use crate::providers::wire::{Text, or_default};
@@ -182,9 +182,9 @@ impl ChatReader {
 
     fn error(&self, error: &RawValue) -> CallError {
         let told = match serde_json::from_str::<serde_json::Value>(error.get()) {
-            Ok(serde_json::Value::String(message)) => Told { kind: String::new(), message },
+            Ok(serde_json::Value::String(message)) => ErrorDetail { kind: String::new(), message },
             Ok(value) => error_body::from_json(&value).unwrap_or_default(),
-            Err(_) => Told::default(),
+            Err(_) => ErrorDetail::default(),
         };
         http::streamed_error(&told, self.key.as_ref())
     }

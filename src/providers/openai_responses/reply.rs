@@ -5,7 +5,7 @@ use crate::domain::{Tokens, Usage};
 use crate::ports::ProviderEvent;
 use crate::providers::answer::{Events, Reader, parsed};
 use crate::providers::calls::Calls;
-use crate::providers::error_body::Told;
+use crate::providers::error_body::ErrorDetail;
 use crate::providers::http;
 use crate::providers::signature::{Maker, mark};
 use crate::providers::sse::SseEvent;
@@ -171,7 +171,7 @@ impl ResponsesReader {
 
     fn error(&self, error: WireError<'_>) -> CallError {
         let kind = if error.code.is_empty() { error.kind } else { error.code };
-        let told = Told { kind: kind.into_string(), message: error.message.into_string() };
+        let told = ErrorDetail { kind: kind.into_string(), message: error.message.into_string() };
         http::streamed_error(&told, self.key.as_ref())
     }
 }

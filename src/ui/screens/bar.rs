@@ -194,17 +194,17 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
             (CommandId::PreviewDown, "scroll"),
             (CommandId::LayerCopy, "copy"),
         ],
-        Overlay::Sheet(sheet) if sheet.is_searching() => {
+        Overlay::RequestPage(sheet) if sheet.is_searching() => {
             &[(CommandId::SearchAccept, "keep"), (CommandId::SearchDrop, "give up")]
         }
-        Overlay::Sheet(sheet) if sheet.search.is_some() => &[
+        Overlay::RequestPage(sheet) if sheet.search.is_some() => &[
             (CommandId::SearchNext, "next place"),
             (CommandId::SearchPrevious, "place before"),
             (CommandId::SearchStart, "search"),
             (CommandId::ListClose, "layers"),
             (CommandId::SheetCopy, "copy"),
         ],
-        Overlay::Sheet(_) => &[
+        Overlay::RequestPage(_) => &[
             (CommandId::ListClose, "layers"),
             (CommandId::RequestWire, "wire"),
             (CommandId::RequestText, "text"),
@@ -248,7 +248,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::FilterStart, "filter"),
             (CommandId::PreviewDown, "scroll"),
         ],
-        Some(overlay @ Overlay::Sheet(_)) => request_hints(model, overlay),
+        Some(overlay @ Overlay::RequestPage(_)) => request_hints(model, overlay),
         Some(overlay) if model.shows_request() => request_hints(model, overlay),
         Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Queue && !picker.filtering => &[
             (CommandId::ListAccept, "edit"),

@@ -4,11 +4,11 @@ use crate::ui::cells::Canvas;
 use crate::ui::lines::Lines;
 use crate::ui::theme::Role;
 use crate::ui::wrap::{Breaks, Inline};
-use crate::workbench::form::{Field, Form};
+use crate::workbench::form::{Field, InputForm};
 use crate::workbench::geometry::{Area, COMPOSER_INDENT, FIELD_MOST, field_rows};
 
 /// Draws it; tells where the cursor stands.
-pub(super) fn draw(form: &Form, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
+pub(super) fn draw(form: &InputForm, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
     let title = format!("inputs of {}", form.directive.id);
     let mut inner = canvas.frame(area, &title, Role::BorderFocused);
     if inner.width > 30 {
@@ -39,7 +39,7 @@ pub(super) fn draw(form: &Form, area: Area, canvas: &mut Canvas<'_>) -> Option<(
 }
 
 /// The first field that is shown, so that the one that is written is whole.
-fn first(form: &Form, room: usize) -> usize {
+fn first(form: &InputForm, room: usize) -> usize {
     let mut used = 0;
     let mut first = form.at;
     for (place, field) in form.fields.iter().enumerate().take(form.at + 1).rev() {

@@ -22,7 +22,7 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)>
             None
         }
         Overlay::Form(form) => form::draw(form, area, canvas),
-        Overlay::Sheet(sheet) => sheet::draw(sheet, area, canvas),
+        Overlay::RequestPage(sheet) => sheet::draw(sheet, area, canvas),
     }
 }
 

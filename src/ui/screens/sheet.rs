@@ -3,10 +3,10 @@
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::workbench::geometry::Area;
-use crate::workbench::sheet::{Row, Sheet, SheetLine, Sort};
+use crate::workbench::request_page::{LineKind, RequestPage, Row, SheetLine};
 
 /// Draws it; tells where the cursor stands while what to look for is written.
-pub(super) fn draw(sheet: &Sheet, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
+pub(super) fn draw(sheet: &RequestPage, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
     let search = u16::from(sheet.search.is_some());
     let height = usize::from(area.height.saturating_sub(2 + search));
     let mut title = sheet.page.title.clone();
@@ -63,13 +63,13 @@ fn put(line: &SheetLine, row: &Row, area: Area, y: u16, canvas: &mut Canvas<'_>)
     }
 }
 
-fn role(sort: Sort) -> Role {
+fn role(sort: LineKind) -> Role {
     match sort {
-        Sort::Plain => Role::Text,
-        Sort::Muted => Role::TextMuted,
-        Sort::Heading => Role::Title,
-        Sort::Added => Role::StatusOk,
-        Sort::Removed => Role::StatusError,
-        Sort::Changed => Role::StatusWarning,
+        LineKind::Plain => Role::Text,
+        LineKind::Muted => Role::TextMuted,
+        LineKind::Heading => Role::Title,
+        LineKind::Added => Role::StatusOk,
+        LineKind::Removed => Role::StatusError,
+        LineKind::Changed => Role::StatusWarning,
     }
 }

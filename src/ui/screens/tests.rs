@@ -540,5 +540,5 @@ fn a_notice_is_told_below_what_lies_over_the_transcript() {
 mod layers;
 mod plain;
 mod pointer;
-mod taking_up;
+mod resume;
 mod walk;

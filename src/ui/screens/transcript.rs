@@ -8,7 +8,7 @@ use crate::ui::theme::Role;
 use crate::workbench::geometry::Area;
 use crate::workbench::pointer::Spot;
 use crate::workbench::transcript::BlockId;
-use crate::workbench::{Layout, Model, Position};
+use crate::workbench::{Model, Position, TranscriptLayout};
 use std::ops::Range;
 
 pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mut Canvas<'_>) {

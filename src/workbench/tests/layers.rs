@@ -1,11 +1,11 @@
 //! The context screen: asking for requests, going through them and their layers.
 
 use super::*;
-use crate::domain::Held;
+use crate::domain::FrozenRequest;
 use crate::domain::{Assembly, WireForm};
 use crate::workbench::overlay::{Overlay, PickerKind};
-use crate::workbench::sheet::{Compared, Page, SheetLine, Sort, View};
-use crate::workbench::{LayerRow, RequestShown, Source, Whole};
+use crate::workbench::request_page::{Compared, LineKind, PageContent, SheetLine, View};
+use crate::workbench::{AssembledRequest, LayerRow, RequestShown, Source};
 use std::sync::Arc;
 
 fn request(number: Option<u32>) -> RequestShown {
@@ -141,9 +141,9 @@ fn a_request_that_is_not_there_is_told() {
     assert!(session.model.notice().unwrap().text.contains("nothing yet"));
 }
 
-fn held() -> Arc<Held> {
+fn held() -> Arc<FrozenRequest> {
     let hash = crate::domain::ContentHash::of(b"all");
-    Arc::new(Held {
+    Arc::new(FrozenRequest {
         thread_id: id(),
         images: Vec::new(),
         model: ModelRef::new("a", "one"),
@@ -171,7 +171,7 @@ fn enter_in_a_preview_sends_what_it_shows() {
         directive: "levain/chat".into(),
         model: ModelRef::new("a", "one"),
         inputs: Values::new(),
-        first: Command::SubmitHeld { text: "go".into(), held: Box::new(Held::clone(&held())) },
+        first: Command::SubmitHeld { text: "go".into(), held: Box::new(FrozenRequest::clone(&held())) },
     };
     assert_eq!(session.effects(), [Effect::Remember("go".into()), start]);
     assert!(session.model.overlay.is_none() && session.draft().is_empty());
@@ -183,7 +183,7 @@ fn enter_in_a_preview_sends_what_it_shows() {
     assert_eq!((session.draft().as_str(), session.story()), ("go", Vec::new()));
     session.tell(Message::Request(Ok(Box::new(RequestShown { held: Some(held()), ..request(None) }))));
     session.keys("enter");
-    let submit = Command::SubmitHeld { text: "go".into(), held: Box::new(Held::clone(&held())) };
+    let submit = Command::SubmitHeld { text: "go".into(), held: Box::new(FrozenRequest::clone(&held())) };
     assert_eq!(session.effects(), [Effect::Remember("go".into()), Effect::Send(submit)]);
     // How the thread stood before it was heard does not count.
     session.state(Status::Waiting, Vec::new());
@@ -221,8 +221,8 @@ fn a_preview_while_the_thread_works_is_not_sent() {
     assert!(session.model.overlay.is_some() && session.draft() == "go");
 }
 
-fn whole(name: &str) -> Arc<Whole> {
-    Arc::new(Whole {
+fn whole(name: &str) -> Arc<AssembledRequest> {
+    Arc::new(AssembledRequest {
         name: name.into(),
         thread_id: id(),
         model: ModelRef::new("a", "one"),
@@ -247,12 +247,15 @@ impl Session {
     fn page(&mut self, view: View, lines: usize) -> &mut Self {
         let line = |number: usize| SheetLine {
             layer: number.is_multiple_of(20).then(|| if number == 40 { "b".into() } else { "a".into() }),
-            ..SheetLine::new(Sort::Plain, format!("line {number} of {}", if number == 30 { "Needle" } else { "hay" }))
+            ..SheetLine::new(
+                LineKind::Plain,
+                format!("line {number} of {}", if number == 30 { "Needle" } else { "hay" }),
+            )
         };
         let lines = (0..lines).map(line).collect();
         let shown = self.model.shelf.request.as_ref().and_then(|request| request.whole.as_ref());
         let of = shown.map(|whole| whole.name.clone()).unwrap_or_default();
-        self.tell(Message::Page(Ok(Box::new(Page { view, title: "page".into(), lines, copy: None, of }))))
+        self.tell(Message::Page(Ok(Box::new(PageContent { view, title: "page".into(), lines, copy: None, of }))))
     }
 
     fn top(&self) -> usize {
@@ -346,7 +349,7 @@ fn a_preview_is_made_anew_when_something_is_saved_and_says_what_changed() {
     session.tell(Message::Request(Ok(Box::new(now.clone()))));
     assert!(session.model.notice().is_none());
     now.layers[0].text = "other".into();
-    let other = Held { hash: crate::domain::ContentHash::of(b"other"), ..Held::clone(&held()) };
+    let other = FrozenRequest { hash: crate::domain::ContentHash::of(b"other"), ..FrozenRequest::clone(&held()) };
     now.held = Some(Arc::new(other.clone()));
     session.tell(Message::Request(Ok(Box::new(now))));
     assert_eq!(session.model.notice().unwrap().text, "changed since you looked: a");

@@ -48,7 +48,7 @@ fn a_number_takes_an_entry_and_words_narrow_the_list() {
 
 /// A preview of the draft as it is told.
 fn previewed(session: &mut Session, number: Option<u32>) {
-    let held = crate::domain::Held {
+    let held = crate::domain::FrozenRequest {
         thread_id: id(),
         images: Vec::new(),
         model: ModelRef::new("a", "one"),

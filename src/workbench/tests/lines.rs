@@ -6,7 +6,7 @@ use std::ops::Range;
 
 pub(super) struct Lines;
 
-impl Layout for Lines {
+impl TranscriptLayout for Lines {
     fn height(&mut self, block: &Block, _width: u16) -> usize {
         match &block.kind {
             Kind::Answer(answer) => answer.text.lines().count() + 1,
@@ -44,7 +44,7 @@ impl Layout for Lines {
 /// The same, of which no more than so many rows of a block are laid out yet.
 pub(super) struct Slowly(pub(super) usize);
 
-impl Layout for Slowly {
+impl TranscriptLayout for Slowly {
     fn height(&mut self, block: &Block, width: u16) -> usize {
         Lines.height(block, width).min(self.0)
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::{Control, ErrorPattern, LayerKind, LimitKind, Pause, Retry, Rules, WindowRules};
-use crate::engine::thread::Room;
+use crate::engine::thread::CompactionCause;
 use ThreadKind::{Interactive, OneShot};
 use serde_json::{Value, json};
 
@@ -292,7 +292,7 @@ fn long(asks: &[&str]) -> Bench {
 fn a_full_window_makes_room_and_then_sends() {
     let mut bench = long(&[]);
     assert_eq!(bench.full(), [Effect::MakeRoom { request: 4 }]);
-    assert_eq!(bench.thread.phase, Phase::MakingRoom { request: 4, room: Room::ForRequest { attempt: 1 } });
+    assert_eq!(bench.thread.phase, Phase::Compacting { request: 4, room: CompactionCause::ForRequest { attempt: 1 } });
     let (model, turn) = (bench.thread.model.clone(), bench.thread.turn());
     let sent = bench.feed(Event::RequestRecorded { request: 4, turn, attempt: 1, model });
     assert_eq!(sent, [Effect::Send { request: 4 }]);

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::domain::Assembly;
-use crate::workbench::sheet::{Page, SheetLine, Sort, View};
-use crate::workbench::{LayerRow, RequestShown, Whole};
+use crate::workbench::request_page::{LineKind, PageContent, SheetLine, View};
+use crate::workbench::{AssembledRequest, LayerRow, RequestShown};
 use std::sync::Arc;
 
 /// A request with layers of many kinds.
@@ -49,25 +49,28 @@ pub(super) fn request() -> RequestShown {
 }
 
 /// A page with every sort of line.
-pub(super) fn difference() -> Page {
-    let rule = |text: &str, id: &str| SheetLine { layer: Some(id.into()), ..SheetLine::new(Sort::Heading, text) };
+pub(super) fn difference() -> PageContent {
+    let rule = |text: &str, id: &str| SheetLine { layer: Some(id.into()), ..SheetLine::new(LineKind::Heading, text) };
     let lines = vec![
-        SheetLine::new(Sort::Added, "+ hook          ctx_環境  ~154 tokens"),
-        SheetLine::new(Sort::Removed, "- context       team/規則  ~210 tokens"),
-        SheetLine::new(Sort::Changed, "~ state         time  other words, below"),
-        SheetLine::new(Sort::Changed, "a cached beginning holds up to byte 5 of message 10, in `time`: ~6012 tokens"),
+        SheetLine::new(LineKind::Added, "+ hook          ctx_環境  ~154 tokens"),
+        SheetLine::new(LineKind::Removed, "- context       team/規則  ~210 tokens"),
+        SheetLine::new(LineKind::Changed, "~ state         time  other words, below"),
+        SheetLine::new(
+            LineKind::Changed,
+            "a cached beginning holds up to byte 5 of message 10, in `time`: ~6012 tokens",
+        ),
         SheetLine::default(),
         rule("── state · time", "time"),
         SheetLine {
-            marks: vec![(9..22, Sort::Removed), (22..36, Sort::Added)],
+            marks: vec![(9..22, LineKind::Removed), (22..36, LineKind::Added)],
             ..SheetLine::new(
-                Sort::Plain,
+                LineKind::Plain,
                 "Now: the [-月曜日-]{+金曜日+} of a week that is as long as the others, and longer than this line",
             )
         },
     ];
     let title = "difference · chat-1772758807565#2 → chat-1772758807565#3".to_owned();
-    Page { view: View::Text, title, lines, copy: None, of: String::new() }
+    PageContent { view: View::Text, title, lines, copy: None, of: String::new() }
 }
 
 #[test]
@@ -84,7 +87,7 @@ fn the_context_of_a_request() {
         session
     };
     check("context", |columns, rows| opened(columns, rows, &request));
-    let whole = Whole {
+    let whole = AssembledRequest {
         name: "plan-1772758800000#2".into(),
         thread_id: ThreadId::new("plan", 1_772_758_800_000),
         model: ModelRef::new("scripted", "demo"),

@@ -1,19 +1,10 @@
-//! What a project's threads keep together: memory and personas, each a small JSON file. Several threads may change one
-//! at the same time: a change holds a lock, reads, and replaces the file whole.
+//! What a project's threads remember: its memory, a list of notes.
 
+use super::shared_file::{MOST, change, checked, read};
 use super::{Answer, Failed};
-use crate::domain::Persona;
 use crate::ports::Beneath;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use std::io;
 
-/// Longest file that is read, in bytes.
-const LONGEST: u64 = 4 << 20;
-/// Most notes of a project, and most personas.
-const MOST: usize = 1_000;
-/// Longest note and longest persona, in letters.
-const LONGEST_TEXT: usize = 2_000;
 /// Most notes that a search tells.
 const MOST_FOUND: usize = 20;
 
@@ -32,21 +23,6 @@ struct Notes {
     last: u64,
     notes: Vec<Note>,
 }
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Personas {
-    personas: Vec<Persona>,
-}
-
-/// How a file stands on disk.
-#[derive(Serialize, Deserialize)]
-struct Versioned<T> {
-    version: u32,
-    #[serde(flatten)]
-    content: T,
-}
-
-const VERSION: u32 = 1;
 
 #[derive(Deserialize)]
 pub(super) struct Add {
@@ -67,17 +43,6 @@ pub(super) struct Update {
 #[derive(Deserialize)]
 pub(super) struct Remove {
     id: u64,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Create {
-    name: String,
-    text: String,
-}
-
-#[derive(Deserialize)]
-pub(super) struct Switch {
-    name: String,
 }
 
 /// What is remembered in the file at `path`, the oldest first; nothing when there is no such file.
@@ -142,84 +107,8 @@ pub(super) fn remove(path: &Beneath, Remove { id }: &Remove) -> Answer {
     })
 }
 
-pub(super) fn create(path: &Beneath, Create { name, text }: Create) -> Answer {
-    let (name, text) = (named(&name)?, checked(&text)?);
-    change(path, |kept: &mut Personas| {
-        kept.personas.retain(|persona| persona.name != name);
-        if kept.personas.len() >= MOST {
-            return Err(Failed(format!("There are {MOST} personas already.")));
-        }
-        let answer = format!("`{name}` is there. Switch to it to take it on.");
-        kept.personas.push(Persona { name, text });
-        Ok(answer)
-    })
-}
-
-/// The persona of this name; none for `none`.
-pub(super) fn persona(path: &Beneath, Switch { name }: &Switch) -> Result<Option<Persona>, Failed> {
-    if name.trim() == "none" {
-        return Ok(None);
-    }
-    let personas = read::<Personas>(path)?.personas;
-    let names: Vec<String> = personas.iter().map(|persona| persona.name.clone()).collect();
-    let found = personas.into_iter().find(|persona| persona.name == name.trim());
-    found.map(Some).ok_or_else(|| {
-        let there = if names.is_empty() { "none yet; create one first".to_owned() } else { names.join(", ") };
-        Failed(format!("There is no persona `{}`. There are: {there}.", name.trim()))
-    })
-}
-
 fn unknown(id: u64) -> Failed {
     Failed(format!("There is no note [{id}]. Search for it first."))
-}
-
-fn checked(text: &str) -> Result<String, Failed> {
-    if text.trim().is_empty() {
-        return Err(Failed("`text` is empty.".to_owned()));
-    }
-    if text.chars().count() > LONGEST_TEXT {
-        return Err(Failed(format!("`text` is longer than {LONGEST_TEXT} letters; keep to what matters.")));
-    }
-    Ok(text.trim().to_owned())
-}
-
-fn named(name: &str) -> Result<String, Failed> {
-    let name = name.trim();
-    let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '-' | ' ');
-    if name.is_empty() || name == "none" || name.chars().count() > 64 || !name.chars().all(plain) {
-        let why = "A persona's name is made of letters, digits, `_`, `-` and blanks, 64 at most, and is not `none`.";
-        return Err(Failed(why.to_owned()));
-    }
-    Ok(name.to_owned())
-}
-
-fn lost(path: &Beneath, error: &io::Error) -> Failed {
-    Failed(format!("{} could not be used: {error}.", path.path().display()))
-}
-
-fn read<T: DeserializeOwned + Default>(path: &Beneath) -> Result<T, Failed> {
-    let Some(bytes) = path.read(LONGEST).map_err(|error| lost(path, &error))? else { return Ok(T::default()) };
-    let broken =
-        |why: String| Failed(format!("{} does not read: {why}. Mend it or move it away.", path.path().display()));
-    let found: Versioned<T> = serde_json::from_slice(&bytes).map_err(|error| broken(error.to_string()))?;
-    if found.version > VERSION {
-        return Err(broken("a newer levain wrote it".to_owned()));
-    }
-    Ok(found.content)
-}
-
-/// Changes the file at `path`. Nothing is written when `change` fails.
-fn change<T: DeserializeOwned + Default + Serialize>(path: &Beneath, change: impl FnOnce(&mut T) -> Answer) -> Answer {
-    let lost = |error: io::Error| lost(path, &error);
-    path.folder().map_or(Ok(false), |folder| folder.make_folder()).map_err(lost)?;
-    let lock = path.with_ending("lock").open_append().map_err(lost)?;
-    lock.lock().map_err(lost)?;
-    let mut content = read::<T>(path)?;
-    let answer = change(&mut content)?;
-    let text =
-        serde_json::to_vec_pretty(&Versioned { version: VERSION, content }).map_err(|error| lost(error.into()))?;
-    path.replace(&text).map_err(lost)?;
-    Ok(answer)
 }
 
 #[cfg(test)]
@@ -276,20 +165,5 @@ mod tests {
             assert!(said(add(&path, Add { text: "a".to_owned() })).contains(why));
             assert_eq!(std::fs::read_to_string(path.path()).unwrap(), text);
         }
-    }
-
-    #[test]
-    fn a_persona_is_made_and_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = Beneath::new(folder.path(), "personas.json");
-        let switch = |name: &str| persona(&path, &Switch { name: name.to_owned() });
-        let Err(Failed(message)) = switch("cook") else { panic!("nobody made it") };
-        assert!(message.contains("none yet"), "{message}");
-        said(create(&path, Create { name: "cook".into(), text: "Speaks of soup.".into() }));
-        said(create(&path, Create { name: "cook".into(), text: "Speaks of stew.".into() }));
-        let found = switch(" cook ").ok().flatten().unwrap();
-        assert_eq!((found.name.as_str(), found.text.as_str()), ("cook", "Speaks of stew."));
-        assert!(matches!(switch("none"), Ok(None)));
-        assert!(said(create(&path, Create { name: "none".into(), text: "x".into() })).contains("name"));
     }
 }

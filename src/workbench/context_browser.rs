@@ -1,7 +1,7 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
 use super::counter::{Basis, Coming};
-use super::message::{DirectiveChoice, Effect, ItemRow, Level, RequestShown, Source, Whole};
+use super::message::{AssembledRequest, DirectiveChoice, Effect, ItemRow, Level, RequestShown, Source};
 use super::model::Model;
 use super::overlay::{Choice, Entry, Overlay, PickerKind};
 use crate::domain::{Severity, WireForm};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// The lists, each as it was when somebody last asked.
 #[derive(Clone, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own; no two make a state")]
-pub struct Shelf {
+pub struct ContextBrowser {
     pub directives: Vec<DirectiveChoice>,
     pub items: Vec<ItemRow>,
     /// The request whose layers are listed.
@@ -20,7 +20,7 @@ pub struct Shelf {
     /// It, another or a page about it was asked for and has not come.
     pub awaits: bool,
     /// The request that others are compared with.
-    pub marked: Option<Arc<Whole>>,
+    pub marked: Option<Arc<AssembledRequest>>,
     /// The wire form in which the model of that request is asked, once it was shown.
     pub(super) wire: Option<WireForm>,
     /// The newest reckoning of a coming request, and the request one was asked for.

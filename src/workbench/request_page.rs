@@ -2,7 +2,7 @@
 //! searched here.
 
 use super::geometry;
-use super::message::{Effect, Level, RequestShown, Whole};
+use super::message::{AssembledRequest, Effect, Level, RequestShown};
 use super::model::Model;
 use super::overlay::{Overlay, Picker};
 use super::reading::Search;
@@ -27,7 +27,7 @@ pub enum View {
 /// The request that another is compared with.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Compared {
-    Whole(Arc<Whole>),
+    Whole(Arc<AssembledRequest>),
     /// One that was sent, by its number.
     Sent {
         thread_id: ThreadId,
@@ -37,7 +37,7 @@ pub enum Compared {
 
 /// A page.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Page {
+pub struct PageContent {
     pub view: View,
     pub title: String,
     pub lines: Vec<SheetLine>,
@@ -51,16 +51,16 @@ pub struct Page {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SheetLine {
     pub text: String,
-    pub sort: Sort,
+    pub sort: LineKind,
     /// Bytes of the text that are of another sort, in order and apart.
-    pub marks: Vec<(Range<usize>, Sort)>,
+    pub marks: Vec<(Range<usize>, LineKind)>,
     /// The layer that begins here, by its id.
     pub layer: Option<String>,
 }
 
 /// What a piece of a page is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sort {
+pub enum LineKind {
     #[default]
     Plain,
     Muted,
@@ -72,7 +72,7 @@ pub enum Sort {
 
 impl SheetLine {
     #[must_use]
-    pub fn new(sort: Sort, text: impl Into<String>) -> Self {
+    pub fn new(sort: LineKind, text: impl Into<String>) -> Self {
         Self { text: text.into(), sort, ..Self::default() }
     }
 }
@@ -84,8 +84,8 @@ const ROW_LEAST: usize = 16;
 
 /// A page on the screen, over the layers it was opened from.
 #[derive(Clone, Debug)]
-pub struct Sheet {
-    pub page: Page,
+pub struct RequestPage {
+    pub page: PageContent,
     /// The lines as they are wrapped: bytes of a line. A long page comes in several turns.
     pub rows: Vec<Row>,
     /// Columns in which they are wrapped.
@@ -115,8 +115,8 @@ pub struct Row {
     pub bytes: Range<usize>,
 }
 
-impl Sheet {
-    fn new(page: Page, under: Box<Picker>) -> Self {
+impl RequestPage {
+    fn new(page: PageContent, under: Box<Picker>) -> Self {
         Self {
             page,
             rows: Vec::new(),
@@ -404,14 +404,14 @@ impl RequestShown {
 impl Model {
     /// The page on the screen.
     #[must_use]
-    pub fn sheet(&self) -> Option<&Sheet> {
-        if let Some(Overlay::Sheet(sheet)) = &self.overlay { Some(sheet) } else { None }
+    pub fn sheet(&self) -> Option<&RequestPage> {
+        if let Some(Overlay::RequestPage(sheet)) = &self.overlay { Some(sheet) } else { None }
     }
 
     /// Changes the page on the screen; tells it how many rows are seen of it.
-    pub(super) fn with_sheet(&mut self, change: impl FnOnce(&mut Sheet, usize)) {
+    pub(super) fn with_sheet(&mut self, change: impl FnOnce(&mut RequestPage, usize)) {
         let height = geometry::overlay_rows(self);
-        if let Some(Overlay::Sheet(sheet)) = &mut self.overlay {
+        if let Some(Overlay::RequestPage(sheet)) = &mut self.overlay {
             change(sheet, height);
         }
     }
@@ -472,7 +472,7 @@ impl Model {
     }
 
     /// A page has been made. It belongs to the request on the screen, or comes too late.
-    pub(super) fn page_made(&mut self, page: Result<Box<Page>, String>) -> Vec<Effect> {
+    pub(super) fn page_made(&mut self, page: Result<Box<PageContent>, String>) -> Vec<Effect> {
         let shown = self.shelf.request.as_ref().and_then(|request| request.whole.as_ref());
         self.shelf.awaits = false;
         match page {
@@ -483,7 +483,7 @@ impl Model {
         Vec::new()
     }
 
-    fn open_page(&mut self, page: Page) {
+    fn open_page(&mut self, page: PageContent) {
         let chosen = self.chosen_layer().map(|layer| layer.id.clone());
         let goes_on = self.sheet().is_some_and(|sheet| matches!(sheet.page.view, View::Wire(_)));
         if let View::Wire(Some(form)) = &page.view
@@ -495,9 +495,9 @@ impl Model {
             Some(Overlay::Picker(picker)) if picker.kind == super::overlay::PickerKind::Layers => {
                 (None, Box::new(picker))
             }
-            Some(Overlay::Sheet(sheet)) => {
+            Some(Overlay::RequestPage(sheet)) => {
                 let top = sheet.rows.get(sheet.top).map(|row| (row.line, row.bytes.start));
-                let Sheet { page, search, origin, under, .. } = sheet;
+                let RequestPage { page, search, origin, under, .. } = sheet;
                 (Some((page, top, search, origin)), under)
             }
             other => {
@@ -505,13 +505,13 @@ impl Model {
                 return;
             }
         };
-        let mut sheet = Sheet::new(page, under);
+        let mut sheet = RequestPage::new(page, under);
         if let Some((before, top, search, origin)) = before {
             let same = std::mem::discriminant(&before.view) == std::mem::discriminant(&sheet.page.view);
             (sheet.search, sheet.origin) = (search, origin);
             sheet.goal = top.filter(|top| same && *top > (0, 0));
         }
-        self.overlay = Some(Overlay::Sheet(sheet));
+        self.overlay = Some(Overlay::RequestPage(sheet));
         let width = geometry::sheet_width(self);
         self.with_sheet(|sheet, height| {
             sheet.go_on(width, height);
@@ -544,7 +544,7 @@ mod tests {
     use super::*;
 
     fn rows(text: &str, width: usize) -> Vec<String> {
-        let lines: Vec<SheetLine> = text.lines().map(|line| SheetLine::new(Sort::Plain, line)).collect();
+        let lines: Vec<SheetLine> = text.lines().map(|line| SheetLine::new(LineKind::Plain, line)).collect();
         let rows = |line: &SheetLine| {
             row_ends(&line.text, width)
                 .into_iter()
@@ -554,14 +554,14 @@ mod tests {
         lines.iter().flat_map(rows).collect()
     }
 
-    fn sheet(text: &str) -> Sheet {
-        let lines = text.lines().map(|line| SheetLine::new(Sort::Plain, line)).collect();
-        let page = Page { view: View::Text, title: String::new(), lines, copy: None, of: String::new() };
-        Sheet::new(page, Box::new(Picker::new(PickerKind::Layers, Vec::new(), false)))
+    fn sheet(text: &str) -> RequestPage {
+        let lines = text.lines().map(|line| SheetLine::new(LineKind::Plain, line)).collect();
+        let page = PageContent { view: View::Text, title: String::new(), lines, copy: None, of: String::new() };
+        RequestPage::new(page, Box::new(Picker::new(PickerKind::Layers, Vec::new(), false)))
     }
 
     /// Goes on until it is done; how many turns that took.
-    fn finish(sheet: &mut Sheet, width: usize) -> usize {
+    fn finish(sheet: &mut RequestPage, width: usize) -> usize {
         let mut turns = 0;
         while turns == 0 || sheet.is_behind() {
             sheet.go_on(width, 20);
@@ -600,7 +600,7 @@ mod tests {
         assert_eq!(page.hits.len(), 1);
         assert!((page.top..page.top + 20).contains(&page.hits[0]));
         // Narrower, what is at the top stays there.
-        let at = |page: &Sheet| (page.rows[page.top].line, page.rows[page.top].bytes.clone());
+        let at = |page: &RequestPage| (page.rows[page.top].line, page.rows[page.top].bytes.clone());
         let (line, before) = at(&page);
         finish(&mut page, 23);
         let (now, after) = at(&page);

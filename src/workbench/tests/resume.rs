@@ -52,7 +52,7 @@ fn row(number: u64, title: &str) -> ThreadRow {
 }
 
 impl Session {
-    fn form(&self) -> &form::Form {
+    fn form(&self) -> &form::InputForm {
         let Some(Overlay::Form(form)) = &self.model.overlay else { panic!("no form is open") };
         form
     }

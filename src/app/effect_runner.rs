@@ -3,12 +3,12 @@
 use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
 use super::forking::fork;
-use super::outside::Models;
+use super::model_registry::Models;
 use super::setup::Setup;
-use super::{Briefing, export, listing, pages, requests};
+use super::{DirectivePlanner, export, listing, pages, requests};
 use crate::config::Trust;
 use crate::domain::{Event, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values, Waiting};
-use crate::engine::driver::Outside;
+use crate::engine::driver::ModelRegistry;
 use crate::ports::{Clock, StoreError, SystemClock};
 use crate::store::registry::ThreadEntry;
 use crate::store::thread::Summary;
@@ -33,7 +33,7 @@ const MOST_PROMPTS: usize = 500;
 
 /// Carries out effects that need no terminal.
 #[derive(Debug)]
-pub(super) struct Performer {
+pub(super) struct EffectRunner {
     launcher: Launcher,
     setup: Arc<Setup>,
     models: Models,
@@ -42,9 +42,9 @@ pub(super) struct Performer {
     colourist: Colourist,
     commands: u64,
     /// What the screen wants to know; given up when the program ends, with the processes that were asked.
-    looks: JoinSet<()>,
+    reads: JoinSet<()>,
     /// What was begun for good: written, sent. The program waits for it before it ends.
-    deeds: JoinSet<()>,
+    writes: JoinSet<()>,
     pages: mpsc::Receiver<PageRead>,
     page_sender: mpsc::Sender<PageRead>,
 }
@@ -61,7 +61,7 @@ struct Remembered {
     text: String,
 }
 
-impl Performer {
+impl EffectRunner {
     pub(super) fn new(launcher: Launcher, setup: Arc<Setup>, messages: mpsc::Sender<Message>) -> Self {
         let (page_sender, pages) = mpsc::channel(8);
         let models = setup.models.clone();
@@ -74,8 +74,8 @@ impl Performer {
             connection: None,
             colourist,
             commands: 0,
-            looks: JoinSet::new(),
-            deeds: JoinSet::new(),
+            reads: JoinSet::new(),
+            writes: JoinSet::new(),
             pages,
             page_sender,
         }
@@ -115,7 +115,7 @@ impl Performer {
             Effect::LoadHistory => self.load_history(),
             Effect::LoadModels => {
                 let (models, messages) = (self.models.clone(), self.messages.clone());
-                self.looks.spawn(async move {
+                self.reads.spawn(async move {
                     let _ending = messages.send(Message::Models(models.choices_found().await)).await;
                 });
             }
@@ -125,7 +125,7 @@ impl Performer {
             }
             Effect::LoadBasis(coming) => {
                 let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
-                self.looks.spawn(async move {
+                self.reads.spawn(async move {
                     // What cannot be planned has no size; sending or looking at it says why.
                     if let Ok(basis) = requests::basis(setup, coming).await {
                         let _ending = messages.send(Message::Basis(Box::new(basis))).await;
@@ -137,7 +137,7 @@ impl Performer {
             }
             Effect::PreviewRequest { thread_id, directive, model, prompt, images, inputs } => {
                 let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
-                self.looks.spawn(async move {
+                self.reads.spawn(async move {
                     let next = requests::next(setup, thread_id, directive, model, (prompt, images), inputs).await;
                     let _ending = messages.send(Message::Request(next.map(Box::new))).await;
                 });
@@ -149,7 +149,7 @@ impl Performer {
                     Ok(path) => notice(Level::Info, format!("written to {}", path.display())),
                     Err(error) => notice(Level::Error, format!("the thread was not exported: {error}")),
                 });
-                self.deeds.spawn(written);
+                self.writes.spawn(written);
             }
             Effect::Colour(code) => self.colourist.ask(code),
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
@@ -190,7 +190,7 @@ impl Performer {
     pub(super) fn look_around(&mut self, setup: &Arc<Setup>, directive: Option<String>, servers: bool) {
         if let Some(directive) = directive {
             let (setup, messages) = (Arc::clone(setup), self.messages.clone());
-            self.looks.spawn(async move {
+            self.reads.spawn(async move {
                 let look = tokio::task::spawn_blocking(move || doubts(&setup, &directive)).await;
                 for message in look.into_iter().flatten() {
                     let _ending = messages.send(message).await;
@@ -198,7 +198,7 @@ impl Performer {
             });
         }
         let (dirs, root, messages) = (setup.dirs.clone(), setup.project.root.clone(), self.messages.clone());
-        self.looks.spawn(async move {
+        self.reads.spawn(async move {
             let warning = tokio::task::spawn_blocking(move || Trust::of(&dirs, &root).warning()).await;
             if let Ok(Some(text)) = warning {
                 let _ending = messages.send(notice(Level::Warning, text)).await;
@@ -206,7 +206,7 @@ impl Performer {
         });
         if servers {
             let (models, messages) = (self.models.clone(), self.messages.clone());
-            self.looks.spawn(async move {
+            self.reads.spawn(async move {
                 let _ending = messages.send(Message::ModelFound(models.default_found().await)).await;
             });
         }
@@ -215,20 +215,20 @@ impl Performer {
     /// Leaves in order: gives up what was only to be looked at, says goodbye to the worker and waits for what must be
     /// written.
     pub(super) async fn finish(mut self) {
-        self.looks.shutdown().await;
+        self.reads.shutdown().await;
         if let Some(connection) = self.connection.take() {
             connection.leave().await;
         }
-        let all = async { while self.deeds.join_next().await.is_some() {} };
+        let all = async { while self.writes.join_next().await.is_some() {} };
         let _gave_up = tokio::time::timeout(std::time::Duration::from_secs(2), all).await;
     }
 
     /// Looks at something off the loop and sends what it comes to.
     fn answer(&mut self, work: impl FnOnce() -> Message + Send + 'static) {
         let answer = self.answer_with(work);
-        self.looks.spawn(answer);
-        while self.looks.try_join_next().is_some() {}
-        while self.deeds.try_join_next().is_some() {}
+        self.reads.spawn(answer);
+        while self.reads.try_join_next().is_some() {}
+        while self.writes.try_join_next().is_some() {}
     }
 
     /// Runs `work` off the loop and sends what it returns.
@@ -253,7 +253,7 @@ impl Performer {
         if let Some(before) = self.connection.replace(connection)
             && !before.is_over()
         {
-            self.deeds.spawn(before.leave());
+            self.writes.spawn(before.leave());
         }
     }
 
@@ -287,7 +287,7 @@ impl Performer {
     fn open(&mut self, thread_id: ThreadId) {
         let (layout, messages, pages) = (self.layout(), self.messages.clone(), self.page_sender.clone());
         let models = self.models.clone();
-        self.looks.spawn(async move {
+        self.reads.spawn(async move {
             let id = thread_id.clone();
             let read = tokio::task::spawn_blocking(move || {
                 recover::mend(&layout, &id, SystemClock.now(), REPLAY);
@@ -312,7 +312,7 @@ impl Performer {
     fn revive(&mut self, thread_id: ThreadId, from: u64, reach: Reach) {
         let (setup, layout) = (Arc::clone(&self.setup), self.layout());
         let (messages, pages) = (self.messages.clone(), self.page_sender.clone());
-        self.deeds.spawn(async move {
+        self.writes.spawn(async move {
             let id = thread_id.clone();
             let forked = tokio::task::spawn_blocking(move || {
                 if !is_elsewhere(&layout, &id) {
@@ -350,7 +350,7 @@ impl Performer {
         let messages = self.messages.clone();
         let own = self.connection.as_ref().and_then(Connection::approvals);
         if let (Some(own), Command::Approve { .. }) = (own, &command) {
-            self.deeds.spawn(async move {
+            self.writes.spawn(async move {
                 if own.send((id, command)).await.is_err() {
                     let text = "nothing was allowed: the worker is gone".to_owned();
                     let _ending = messages.send(notice(Level::Error, text)).await;
@@ -358,7 +358,7 @@ impl Performer {
             });
             return;
         }
-        self.deeds.spawn(async move {
+        self.writes.spawn(async move {
             if let Err(error) = sender.command(id, command).await {
                 let _ending = messages.send(notice(Level::Error, error.to_string())).await;
             }
@@ -414,7 +414,7 @@ impl Performer {
 
     fn remember(&mut self, text: String) {
         let layout = self.layout();
-        self.deeds.spawn(async move {
+        self.writes.spawn(async move {
             let write = tokio::task::spawn_blocking(move || {
                 let mut line = serde_json::to_vec(&Remembered { text }).unwrap_or_default();
                 line.push(b'\n');
@@ -430,7 +430,7 @@ impl Performer {
     fn tell(&mut self, message: Message) {
         if let Err(mpsc::error::TrySendError::Full(message)) = self.messages.try_send(message) {
             let messages = self.messages.clone();
-            self.looks.spawn(async move {
+            self.reads.spawn(async move {
                 let _ending = messages.send(message).await;
             });
         }
@@ -439,7 +439,7 @@ impl Performer {
 
 /// The end of a thread's log, and how the thread stands.
 struct Newest {
-    page: log::Page,
+    page: log::LogPage,
     summary: Summary,
     elsewhere: bool,
 }
@@ -497,7 +497,7 @@ fn state_of(summary: Summary, newest: &[Record], models: &Models) -> State {
 
 /// What is wrong with a directive, as the person is told it.
 fn doubts(setup: &Setup, directive: &str) -> Vec<Message> {
-    match Briefing::prepare(setup, directive, None) {
+    match DirectivePlanner::prepare(setup, directive, None) {
         Ok(briefing) => briefing.problems.iter().map(|it| notice(Level::Warning, it.to_string())).collect(),
         Err(error) => vec![notice(Level::Error, error.to_string())],
     }

@@ -14,11 +14,11 @@ const MOST_SKILLS: usize = 200;
 
 /// Everything that can be named, as it was when it was listed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shelf<'a> {
+pub(super) struct ItemLibrary<'a> {
     items: &'a Items,
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> ItemLibrary<'a> {
     pub(super) fn new(items: &'a Items) -> Self {
         Self { items }
     }
@@ -57,7 +57,7 @@ impl<'a> Shelf<'a> {
     }
 }
 
-impl Library for Shelf<'_> {
+impl Library for ItemLibrary<'_> {
     fn directive(&self, id: &str) -> Result<Loaded<Directive>, Lost> {
         self.read(Kind::Directive, id, Directive::parse)
     }

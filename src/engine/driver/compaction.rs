@@ -9,7 +9,7 @@ use crate::domain::event::{CallError, StopReason};
 use crate::domain::{Assembly, Entry, Event, LayerKind, Message, Piece, Role, Tokens, Usage};
 use crate::engine::compaction::{cut, retell};
 use crate::engine::retry;
-use crate::engine::thread::{Effect, Phase, Room};
+use crate::engine::thread::{CompactionCause, Effect, Phase};
 use std::sync::Arc;
 
 /// The longest summary, in tokens.
@@ -22,7 +22,7 @@ const LONGEST_HISTORY: Tokens = Tokens(2_000_000);
 
 /// Which messages are giving way.
 #[derive(Clone, Debug)]
-pub(super) struct Giving {
+pub(super) struct Compaction {
     /// So many of the oldest.
     from: usize,
     /// So many of them are in the request for the summary.
@@ -41,7 +41,7 @@ impl<A: Audience> Driver<A> {
             return Some(Event::ContextLimitReached { usage_ratio, tokens_used, tokens_limit });
         }
         let rules = self.thread.rules.window?;
-        let limit = self.settings.outside.window(&self.thread.model).filter(|window| window.0 > 0)?;
+        let limit = self.settings.models.window(&self.thread.model).filter(|window| window.0 > 0)?;
         let used = self.size(request, history);
         #[expect(clippy::cast_precision_loss, reason = "a share of two numbers far below 2^53")]
         let ratio = used.0 as f64 / limit.0 as f64;
@@ -68,19 +68,19 @@ impl<A: Audience> Driver<A> {
     /// Sends `request` for a summary of what is old, or leaves that out where nobody can be asked.
     pub(super) async fn make_room(&mut self, request: u32) {
         let rules = self.thread.rules.window.unwrap_or_default();
-        let window = self.settings.outside.window(&self.thread.model);
+        let window = self.settings.models.window(&self.thread.model);
         // Who asks for room wants as much as there is.
-        let asked = matches!(self.thread.phase, Phase::MakingRoom { room: Room::Asked, .. });
+        let asked = matches!(self.thread.phase, Phase::Compacting { room: CompactionCause::Asked, .. });
         let most = if asked { Tokens(0) } else { rules.keep };
         let keep = window.map_or(most, |window| most.min(Tokens(window.0 / 4)));
         let history = &self.thread.history;
         let before = history.iter().map(|entry| entry.tokens).sum();
         let Some(from) = cut(history, keep) else {
-            self.giving = Some(Giving { from: 0, summarised: 0, before });
+            self.compaction = Some(Compaction { from: 0, summarised: 0, before });
             self.room_made(None, "there is nothing older that could give way");
             return;
         };
-        self.giving = Some(Giving { from, summarised: 0, before });
+        self.compaction = Some(Compaction { from, summarised: 0, before });
         if let Err(reason) = self.ask_for_summary(request).await {
             self.trim(&reason);
         }
@@ -89,17 +89,17 @@ impl<A: Audience> Driver<A> {
     async fn ask_for_summary(&mut self, request: u32) -> Result<(), String> {
         let plan = self.planned().await.map_err(|error| error.message)?;
         let instruction = plan.compaction.clone().ok_or("no instruction says how to summarise")?;
-        let model = self.settings.outside.quick(&self.thread.model);
-        let provider = self.settings.outside.provider(&model)?;
-        let most = self.settings.outside.window(&model).unwrap_or(USUAL_WINDOW);
-        let Some(giving) = &mut self.giving else { return Err("there is nothing to summarise".to_owned()) };
-        let old = self.thread.history.get(..giving.from).unwrap_or_default();
+        let model = self.settings.models.quick(&self.thread.model);
+        let provider = self.settings.models.provider(&model)?;
+        let most = self.settings.models.window(&model).unwrap_or(USUAL_WINDOW);
+        let Some(compaction) = &mut self.compaction else { return Err("there is nothing to summarise".to_owned()) };
+        let old = self.thread.history.get(..compaction.from).unwrap_or_default();
         // Half of the window: estimates err, and the answer needs room too.
         let retold = retell(old, Tokens(most.0 / 2));
         if retold.text.is_empty() {
             return Err(format!("nothing of what was said fits into the window of {model}"));
         }
-        giving.summarised = old.len() - retold.dropped;
+        compaction.summarised = old.len() - retold.dropped;
         let mut text = format!("<conversation>\n{}\n</conversation>", retold.text);
         if let Some(earlier) = summary(self.thread.opening.as_deref().map_or(&[], Vec::as_slice)) {
             text = format!("<earlier_summary>\n{earlier}\n</earlier_summary>\n\n{text}");
@@ -113,8 +113,9 @@ impl<A: Audience> Driver<A> {
             .collect();
         let history = [Entry::new(Message::user(text))];
         let assembly = assemble(&Parts { system: &system, history: &history, ..Parts::default() });
-        let max_output_tokens = self.settings.outside.max_output(&model).min(LONGEST_SUMMARY);
-        let attempt = if let Phase::MakingRoom { room: Room::ForRequest { attempt }, .. } = self.thread.phase {
+        let max_output_tokens = self.settings.models.max_output(&model).min(LONGEST_SUMMARY);
+        let attempt = if let Phase::Compacting { room: CompactionCause::ForRequest { attempt }, .. } = self.thread.phase
+        {
             attempt
         } else {
             1
@@ -153,10 +154,10 @@ impl<A: Audience> Driver<A> {
     pub(super) fn summary_failed(&mut self, call: &Call, error: CallError) {
         let rules = Arc::clone(&self.thread.rules);
         let meaning = retry::meaning(&rules, &error);
-        if let Phase::MakingRoom { room: Room::ForRequest { attempt }, .. } = self.thread.phase
+        if let Phase::Compacting { room: CompactionCause::ForRequest { attempt }, .. } = self.thread.phase
             && let Some(delay_ms) = retry::next_try(&rules, &error, attempt).filter(|_| meaning.retryable)
         {
-            self.giving = None;
+            self.compaction = None;
             let classification = Some(meaning.id.to_owned());
             let again = Event::RetryScheduled { attempt: attempt + 1, delay_ms, classification };
             self.todo.push_front(Effect::Emit(again));
@@ -169,17 +170,17 @@ impl<A: Audience> Driver<A> {
 
     /// Leaves older messages out without a summary, where they have to go; who only asked for room loses nothing.
     fn trim(&mut self, reason: &str) {
-        let asked = matches!(self.thread.phase, Phase::MakingRoom { room: Room::Asked, .. });
-        if let Some(giving) = &mut self.giving {
-            giving.summarised = 0;
-            giving.from = if asked { 0 } else { giving.from };
+        let asked = matches!(self.thread.phase, Phase::Compacting { room: CompactionCause::Asked, .. });
+        if let Some(compaction) = &mut self.compaction {
+            compaction.summarised = 0;
+            compaction.from = if asked { 0 } else { compaction.from };
         }
         self.room_made(None, reason);
     }
 
     /// Puts what became of it at the head of what is to be done.
     fn room_made(&mut self, answer: Option<(&Call, &str)>, reason: &str) {
-        let Some(Giving { from, summarised, before }) = self.giving.take() else { return };
+        let Some(Compaction { from, summarised, before }) = self.compaction.take() else { return };
         let kept = self.thread.history.len() - from;
         let dropped = from - summarised;
         let summary = match answer {
@@ -199,7 +200,7 @@ impl<A: Audience> Driver<A> {
             dropped,
             request: answer.map(|(call, _)| call.request),
             usage,
-            spend: answer.and_then(|(call, _)| self.settings.outside.spend(&call.model, &usage)),
+            spend: answer.and_then(|(call, _)| self.settings.models.spend(&call.model, &usage)),
             reason: answer.is_none().then(|| reason.to_owned()),
         };
         self.todo.push_front(Effect::Emit(event));

@@ -8,9 +8,9 @@ use super::request::ToolRef;
 use serde::{Deserialize, Serialize};
 
 /// Everything of a request that is not yet in the thread's log. Whoever sends it puts it together with what was said,
-/// and finds by [`Held::hash`] whether that is still the request that was looked at.
+/// and finds by [`FrozenRequest::hash`] whether that is still the request that was looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Held {
+pub struct FrozenRequest {
     /// The thread it is of; a new thread takes this id.
     pub thread_id: ThreadId,
     /// What goes along with the prompt; they are in the content store.
@@ -24,32 +24,32 @@ pub struct Held {
     pub opening: Vec<Piece>,
     /// What held when it was looked at.
     pub state: Vec<Piece>,
-    pub tools: Vec<HeldTool>,
+    pub tools: Vec<FrozenTool>,
     /// Names the whole request.
     pub hash: ContentHash,
 }
 
 /// A tool of a held request, or a candidate that was left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct HeldTool {
+pub struct FrozenTool {
     pub layer: Layer,
     /// The whole offer, as JSON.
     pub text: String,
 }
 
-impl Held {
+impl FrozenRequest {
     /// The tools among the layers of `assembly`.
     #[must_use]
-    pub fn tools_of(assembly: &Assembly) -> Vec<HeldTool> {
+    pub fn tools_of(assembly: &Assembly) -> Vec<FrozenTool> {
         let layers = assembly.layers.iter().zip(&assembly.texts);
         let tools = layers.filter(|(layer, _)| layer.channel == Channel::Tools);
-        tools.map(|(layer, text)| HeldTool { layer: layer.clone(), text: text.to_string() }).collect()
+        tools.map(|(layer, text)| FrozenTool { layer: layer.clone(), text: text.to_string() }).collect()
     }
 
     /// Adds the tools to `assembly`; tells them in the forms of calls and of records.
     pub fn offer(&self, assembly: &mut Assembly) -> (Vec<ToolSpec>, Vec<ToolRef>) {
         let (mut specs, mut refs) = (Vec::new(), Vec::new());
-        for HeldTool { layer, text } in &self.tools {
+        for FrozenTool { layer, text } in &self.tools {
             if layer.decision == Decision::Included
                 && let Ok(spec) = serde_json::from_str::<ToolSpec>(text)
             {

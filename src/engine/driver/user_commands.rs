@@ -2,7 +2,7 @@
 
 use super::Audience;
 use super::run::Driver;
-use super::tools::News;
+use super::tools::ToolEvent;
 use crate::domain::{Assembly, Block, CallId, ContentHash, Event, Image};
 use crate::engine::thread::Effect;
 use crate::ports::store::Attach;
@@ -62,18 +62,18 @@ impl<A: Audience> Driver<A> {
         self.accept(Event::ShellStarted { call_id, command, shared }).await
     }
 
-    pub(super) async fn shell_told(&mut self, news: News) {
+    pub(super) async fn shell_told(&mut self, news: ToolEvent) {
         let Some(call_id) = self.shell.as_ref().map(|shell| shell.call_id.clone()) else { return };
         match news {
-            News::Said(text) => self.settings.audience.tool_said(&call_id, text),
-            News::Started(process, recorded) => {
+            ToolEvent::Said(text) => self.settings.audience.tool_said(&call_id, text),
+            ToolEvent::Started(process, recorded) => {
                 self.shell.iter_mut().for_each(|shell| shell.process = Some(process));
                 let begins = self.may_begin(call_id, process).await;
                 let _shell_gone = recorded.send(begins);
             }
             // Only tools make somebody else of a thread.
-            News::Became(..) => {}
-            News::Ended(outcome) => {
+            ToolEvent::Became(..) => {}
+            ToolEvent::Ended(outcome) => {
                 let process = self.shell.take().and_then(|shell| shell.process);
                 if let Some(process) = process {
                     self.settings.store.forget_process(&process);

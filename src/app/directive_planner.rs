@@ -1,10 +1,10 @@
 //! A directive made ready to run: its inputs are accepted, and what surrounds its conversation can be planned.
 
 use super::Setup;
-use super::library::Shelf;
-use super::surroundings::Outlook;
+use super::environment::EnvironmentProbe;
+use super::item_library::ItemLibrary;
 use crate::config::{Authorities, Authority, Trust};
-use crate::context::{Ask, Plan, PlanError, Preload, Start, State, Surroundings, plan};
+use crate::context::{Ask, EnvironmentSnapshot, Plan, PlanError, Preload, Start, State, plan};
 use crate::domain::{Grant, Limits, Problem, Severity, ThreadKind};
 use crate::engine::driver::Planner;
 use crate::items::directive::{BadInput, Values};
@@ -15,7 +15,7 @@ use std::pin::Pin;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Briefing {
+pub struct DirectivePlanner {
     /// Limits the directive sets.
     pub limits: Limits,
     /// What is wrong with the directive and what it names; it runs without.
@@ -33,12 +33,12 @@ pub struct Briefing {
     inputs: Values,
     project: PathBuf,
     preload: Preload,
-    outlook: Outlook,
+    outlook: EnvironmentProbe,
 }
 
 /// Why a directive cannot run.
 #[derive(Debug, thiserror::Error)]
-pub enum BriefingError {
+pub enum PlannerError {
     #[error("{0}; `levain items` lists what there is")]
     NotFound(#[from] NotFound),
     #[error("{0}")]
@@ -57,20 +57,20 @@ fn joined(bad: &[BadInput]) -> String {
     bad.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
-impl Briefing {
+impl DirectivePlanner {
     /// Reads the directive `id` and looks whether it can be planned. Without `inputs` (a thread that goes on) it gets
     /// its defaults.
     ///
     /// # Errors
-    /// [`BriefingError`].
-    pub fn prepare(setup: &Setup, id: &str, inputs: Option<Values>) -> Result<Self, BriefingError> {
+    /// [`PlannerError`].
+    pub fn prepare(setup: &Setup, id: &str, inputs: Option<Values>) -> Result<Self, PlannerError> {
         if let Some(problem) = Problem::refusal(&setup.problems) {
-            return Err(BriefingError::Settings(problem.clone()));
+            return Err(PlannerError::Settings(problem.clone()));
         }
         let start = Start::new(setup.model(), Limits::default(), ThreadKind::Interactive);
         let mut briefing = Self::of(setup.items(), setup.project.root.clone(), id, inputs, &start)?;
         briefing.preload = setup.preload();
-        briefing.outlook = Outlook::trusting(setup);
+        briefing.outlook = EnvironmentProbe::trusting(setup);
         let authority = Trust::authority(&setup.dirs, &setup.project.root, &briefing.authorities);
         briefing.distrust(id, &authority);
         Ok(briefing)
@@ -82,16 +82,16 @@ impl Briefing {
         id: &str,
         inputs: Option<Values>,
         start: &Start,
-    ) -> Result<Self, BriefingError> {
+    ) -> Result<Self, PlannerError> {
         let item = items.find(Kind::Directive, id)?.item;
-        let text = items.read(item).map_err(BriefingError::Unreadable)?;
+        let text = items.read(item).map_err(PlannerError::Unreadable)?;
         let (directive, problems) = Directive::parse(&text, &items.file(item));
         if let Some(problem) = Problem::refusal(&problems) {
-            return Err(BriefingError::Directive { directive: id.to_owned(), problem: problem.clone() });
+            return Err(PlannerError::Directive { directive: id.to_owned(), problem: problem.clone() });
         }
         let inputs = match inputs {
             Some(given) => {
-                directive.accept(given).map_err(|bad| BriefingError::Inputs { directive: id.to_owned(), bad })?
+                directive.accept(given).map_err(|bad| PlannerError::Inputs { directive: id.to_owned(), bad })?
             }
             None => directive.defaults(),
         };
@@ -105,7 +105,7 @@ impl Briefing {
             asks: Vec::new(),
             directive: id.to_owned(),
             inputs,
-            outlook: Outlook::new(&project),
+            outlook: EnvironmentProbe::new(&project),
             project,
             preload: Preload::default(),
             items,
@@ -118,7 +118,7 @@ impl Briefing {
         Ok(briefing)
     }
 
-    /// Takes what nobody has looked at as a stranger's: a whole project, or a directive that decides something else than
+    /// Takes what nobody has looked at as untrusted: a whole project, or a directive that decides something else than
     /// when the project was trusted.
     fn distrust(&mut self, id: &str, authority: &Authority) {
         self.trusted = *authority == Authority::Given;
@@ -127,17 +127,17 @@ impl Briefing {
         }
     }
 
-    /// A stranger's hooks do not decide about limits: those are the person's money.
+    /// Hooks of an untrusted project do not decide about limits: those are the person's money.
     fn is_heard(&self, hook: &Hook) -> bool {
         self.trusted || hook.event != "limit" || !hook.file.starts_with(&self.project)
     }
 
     /// What is told when `directive` does not take its inputs.
     pub(super) fn refused(directive: &str, bad: Vec<BadInput>) -> String {
-        BriefingError::Inputs { directive: directive.to_owned(), bad }.to_string()
+        PlannerError::Inputs { directive: directive.to_owned(), bad }.to_string()
     }
 
-    /// A stranger's directive allows nothing without a question: who opens a project has not read it yet.
+    /// A directive of an untrusted project allows nothing without a question: who opens a project has not read it yet.
     fn ask_for_everything(&mut self, id: &str, authority: &Authority) {
         let free = self.grants.iter_mut().filter(|grant| !grant.ask);
         if free.map(|grant| grant.ask = true).count() > 0 {
@@ -161,28 +161,28 @@ impl Briefing {
     /// The plan for a thread, from the items as they are now.
     ///
     /// # Errors
-    /// [`BriefingError::Plan`].
-    pub fn planned(&self, start: &Start) -> Result<Plan, BriefingError> {
+    /// [`PlannerError::Plan`].
+    pub fn planned(&self, start: &Start) -> Result<Plan, PlannerError> {
         let items = self.items.afresh();
         let hooks = Hooks::read(&items);
-        let library = Shelf::new(&items);
+        let library = ItemLibrary::new(&items);
         let project = self.project.display().to_string();
         let ask = Ask { directive: &self.directive, inputs: &self.inputs, project: &project, start, hooks: &hooks };
         let mut plan = plan(&ask, &library)
-            .map_err(|why| BriefingError::Plan { directive: self.directive.clone(), why: Box::new(why) })?;
+            .map_err(|why| PlannerError::Plan { directive: self.directive.clone(), why: Box::new(why) })?;
         plan.hooks.retain(|hook| self.is_heard(hook));
         plan.preload = self.preload.clone();
         Ok(plan)
     }
 
     /// What is around now, without asking commands: nobody sends anything yet.
-    pub async fn surroundings_unasked(&self, state: &[State]) -> Surroundings {
+    pub async fn surroundings_unasked(&self, state: &[State]) -> EnvironmentSnapshot {
         let quiet: Vec<State> = state.iter().filter(|state| state.command().is_none()).cloned().collect();
         self.outlook.look(&quiet).await
     }
 }
 
-impl Planner for Briefing {
+impl Planner for DirectivePlanner {
     fn plan(&self, start: &Start) -> Result<Plan, String> {
         self.planned(start).map_err(|error| error.to_string())
     }
@@ -191,7 +191,10 @@ impl Planner for Briefing {
         self.asks.clone()
     }
 
-    fn surroundings<'a>(&'a self, state: &'a [State]) -> Pin<Box<dyn Future<Output = Surroundings> + Send + 'a>> {
+    fn surroundings<'a>(
+        &'a self,
+        state: &'a [State],
+    ) -> Pin<Box<dyn Future<Output = EnvironmentSnapshot> + Send + 'a>> {
         Box::pin(self.outlook.look(state))
     }
 }
@@ -209,8 +212,8 @@ mod tests {
         Start::new(ModelRef::new("a", "b"), Limits::default(), ThreadKind::OneShot)
     }
 
-    fn prepare(folder: &Path, id: &str, inputs: Option<Values>) -> Result<Briefing, BriefingError> {
-        Briefing::of(Items::list(&Spaces::new(folder, folder, [])), folder.to_owned(), id, inputs, &start())
+    fn prepare(folder: &Path, id: &str, inputs: Option<Values>) -> Result<DirectivePlanner, PlannerError> {
+        DirectivePlanner::of(Items::list(&Spaces::new(folder, folder, [])), folder.to_owned(), id, inputs, &start())
     }
 
     fn write(folder: &Path, path: &str, text: &str) {
@@ -299,9 +302,9 @@ mod tests {
         );
         write(&project, ".ai/directives/a.md", &text);
         let items = Items::list(&Spaces::new(&project, &user, []));
-        let mut briefing = Briefing::of(items, project, "a", None, &start()).unwrap();
+        let mut briefing = DirectivePlanner::of(items, project, "a", None, &start()).unwrap();
         assert_eq!(Planner::asks(&briefing), ["error", "limit", "after_step"]);
-        let mine = |briefing: &Briefing| {
+        let mine = |briefing: &DirectivePlanner| {
             let hooks = briefing.planned(&start()).unwrap().hooks;
             let ours = hooks.into_iter().filter(|hook| hook.id.ends_with("_limit") || hook.id.ends_with("_step"));
             ours.map(|hook| hook.id).filter(|id| !id.starts_with("default")).collect::<Vec<_>>()

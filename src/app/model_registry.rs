@@ -1,7 +1,7 @@
 //! Providers and prices behind the driver's port.
 
 use crate::domain::{Bounds, ModelRef, Money, Tokens, Usage, WireForm};
-use crate::engine::driver::Outside;
+use crate::engine::driver::ModelRegistry;
 use crate::ports::{CallRequest, Provider};
 use crate::providers::{Catalog, Providers, is_local, is_scripted};
 use crate::workbench::ModelChoice;
@@ -67,7 +67,7 @@ impl Models {
     }
 }
 
-impl Outside for Models {
+impl ModelRegistry for Models {
     fn bounds(&self) -> Bounds {
         self.bounds
     }

@@ -1,6 +1,6 @@
 //! Where a thread can go on in more than one way: what hooks are asked, and what follows from each answer.
 
-use super::state::{Handing, Phase, Returned, Room, Thread};
+use super::state::{CompactionCause, Phase, ReturnState, Returned, Thread};
 use super::transition::{Effect, make_room, prepare_anyway, push_partial, start_turn, take_prompts};
 use crate::domain::event::CallError;
 use crate::domain::{Control, Event, LimitKind, Message, Money, ThreadKind, Tokens};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 /// What happened, with what is needed to go on from it.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Question {
+pub enum ControlPoint {
     /// A call failed; `partial` is what had arrived of its answer.
     Failed { attempt: u32, error: CallError, partial: Option<Message> },
     /// A limit was reached before a call.
@@ -46,7 +46,7 @@ impl Share {
     }
 }
 
-impl Question {
+impl ControlPoint {
     /// The event whose hooks are asked.
     fn event(&self) -> &'static str {
         match self {
@@ -136,7 +136,7 @@ fn reached(code: LimitKind, current: u64, maximum: u64) -> String {
 }
 
 /// Asks the hooks, where there are any; else the thread goes on by itself.
-pub(super) fn ask(thread: &mut Thread, question: Question) -> Vec<Effect> {
+pub(super) fn ask(thread: &mut Thread, question: ControlPoint) -> Vec<Effect> {
     let event = question.event();
     if !thread.rules.asks.iter().any(|asked| asked == event) {
         return answer(thread, question, None, None);
@@ -157,7 +157,7 @@ pub(super) fn decided(thread: &mut Thread, action: Option<Control>, hook: Option
     Vec::new()
 }
 
-fn answer(thread: &mut Thread, question: Question, action: Option<Control>, hook: Option<&str>) -> Vec<Effect> {
+fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, hook: Option<&str>) -> Vec<Effect> {
     match action {
         Some(Control::Suspend | Control::Escalate) => return suspend(thread, question),
         Some(Control::Abort) => {
@@ -168,13 +168,13 @@ fn answer(thread: &mut Thread, question: Question, action: Option<Control>, hook
         Some(Control::Fail) => {
             let by = hook.map(|hook| format!(" (ended by the hook `{hook}`)")).unwrap_or_default();
             let error = match &question {
-                Question::Failed { error, .. } => error.message.clone(),
-                Question::Limit { .. }
-                | Question::Step
-                | Question::Pressure { .. }
-                | Question::Full { .. }
-                | Question::Returned(_)
-                | Question::Completion => format!("{}{by}", question.reason()),
+                ControlPoint::Failed { error, .. } => error.message.clone(),
+                ControlPoint::Limit { .. }
+                | ControlPoint::Step
+                | ControlPoint::Pressure { .. }
+                | ControlPoint::Full { .. }
+                | ControlPoint::Returned(_)
+                | ControlPoint::Completion => format!("{}{by}", question.reason()),
             };
             push_partial(thread, question);
             thread.phase = Phase::Idle;
@@ -185,40 +185,40 @@ fn answer(thread: &mut Thread, question: Question, action: Option<Control>, hook
     let onward = matches!(action, Some(Control::Continue | Control::Skip));
     match question {
         // The turn is given up, and that is all.
-        failed @ Question::Failed { .. } if onward => {
+        failed @ ControlPoint::Failed { .. } if onward => {
             push_partial(thread, failed);
             take_prompts(thread, true)
         }
-        Question::Failed { attempt, error, partial } => {
+        ControlPoint::Failed { attempt, error, partial } => {
             let asked = action == Some(Control::Retry);
-            try_again(thread, asked, Question::Failed { attempt, error, partial })
+            try_again(thread, asked, ControlPoint::Failed { attempt, error, partial })
         }
-        Question::Limit { attempt, .. } if action.is_some() => prepare_anyway(thread, attempt),
-        Question::Limit { code, current, maximum, .. } => stop_at_limit(thread, code, current, maximum),
-        Question::Step => start_turn(thread, 1),
-        Question::Pressure { attempt, .. } => prepare_anyway(thread, attempt),
-        Question::Full { attempt, .. } if action == Some(Control::Skip) => {
+        ControlPoint::Limit { attempt, .. } if action.is_some() => prepare_anyway(thread, attempt),
+        ControlPoint::Limit { code, current, maximum, .. } => stop_at_limit(thread, code, current, maximum),
+        ControlPoint::Step => start_turn(thread, 1),
+        ControlPoint::Pressure { attempt, .. } => prepare_anyway(thread, attempt),
+        ControlPoint::Full { attempt, .. } if action == Some(Control::Skip) => {
             thread.made_room = true;
             prepare_anyway(thread, attempt)
         }
-        Question::Full { attempt, .. } => make_room(thread, Room::ForRequest { attempt }),
+        ControlPoint::Full { attempt, .. } => make_room(thread, CompactionCause::ForRequest { attempt }),
         // Another round, with the answer that it was taken.
-        Question::Returned(_) if action.is_some() => start_turn(thread, 1),
-        Question::Returned(Returned { error: Some(error), .. }) if thread.kind == ThreadKind::OneShot => {
+        ControlPoint::Returned(_) if action.is_some() => start_turn(thread, 1),
+        ControlPoint::Returned(Returned { error: Some(error), .. }) if thread.kind == ThreadKind::OneShot => {
             thread.phase = Phase::Idle;
             vec![Effect::Emit(Event::ThreadError { cost: thread.cost, error })]
         }
-        Question::Returned(_) => {
-            thread.handing = Handing::Done;
+        ControlPoint::Returned(_) => {
+            thread.handing = ReturnState::Done;
             take_prompts(thread, true)
         }
-        Question::Completion => vec![Effect::Emit(Event::ThreadCompleted { cost: thread.cost })],
+        ControlPoint::Completion => vec![Effect::Emit(Event::ThreadCompleted { cost: thread.cost })],
     }
 }
 
 /// Another try, as often as the rules allow: because a hook asked for it, or because such failures may pass.
-fn try_again(thread: &mut Thread, asked: bool, question: Question) -> Vec<Effect> {
-    let Question::Failed { attempt, error, .. } = &question else { return Vec::new() };
+fn try_again(thread: &mut Thread, asked: bool, question: ControlPoint) -> Vec<Effect> {
+    let ControlPoint::Failed { attempt, error, .. } = &question else { return Vec::new() };
     let meaning = retry::meaning(&thread.rules, error);
     let wanted = asked || meaning.retryable;
     if let Some(delay_ms) = retry::next_try(&thread.rules, error, *attempt).filter(|_| wanted) {
@@ -257,16 +257,16 @@ fn wait_for_person(thread: &mut Thread) -> Vec<Effect> {
 }
 
 /// The thread waits for a person, who is told why and how to go on.
-fn suspend(thread: &mut Thread, question: Question) -> Vec<Effect> {
-    let limit = if let Question::Limit { code, .. } = &question { Some(*code) } else { None };
+fn suspend(thread: &mut Thread, question: ControlPoint) -> Vec<Effect> {
+    let limit = if let ControlPoint::Limit { code, .. } = &question { Some(*code) } else { None };
     let onward = match &question {
-        Question::Limit { .. } => "send a message to let it go on with as much again",
-        Question::Full { .. } => "/compact makes room, then send a message to let it go on",
-        Question::Failed { .. }
-        | Question::Step
-        | Question::Pressure { .. }
-        | Question::Returned(_)
-        | Question::Completion => "send a message to let it go on",
+        ControlPoint::Limit { .. } => "send a message to let it go on with as much again",
+        ControlPoint::Full { .. } => "/compact makes room, then send a message to let it go on",
+        ControlPoint::Failed { .. }
+        | ControlPoint::Step
+        | ControlPoint::Pressure { .. }
+        | ControlPoint::Returned(_)
+        | ControlPoint::Completion => "send a message to let it go on",
     };
     let reason = format!("{}; {onward}", question.reason());
     push_partial(thread, question);

@@ -4,7 +4,7 @@
 use super::branch;
 use super::setup::Setup;
 use crate::config::{Dirs, Trust};
-use crate::context::{ContextCommand, State, Surroundings};
+use crate::context::{ContextCommand, EnvironmentSnapshot, State};
 use crate::domain::Space;
 use crate::ports::process;
 use crate::store::Layout;
@@ -26,7 +26,7 @@ const MOST_SAID: u64 = 16 << 10;
 
 /// Who looks.
 #[derive(Clone, Debug)]
-pub(super) struct Outlook {
+pub(super) struct EnvironmentProbe {
     /// The project's folder.
     folder: PathBuf,
     /// Where the person's trust is written; nobody is trusted without.
@@ -43,7 +43,7 @@ struct Said {
     text: String,
 }
 
-impl Outlook {
+impl EnvironmentProbe {
     /// Somebody who trusts no project.
     pub(super) fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), dirs: None, environment: Environment::default(), said: Arc::default() }
@@ -55,12 +55,12 @@ impl Outlook {
     }
 
     /// What is around now, as far as `state` wants to know.
-    pub(super) async fn look(&self, state: &[State]) -> Surroundings {
+    pub(super) async fn look(&self, state: &[State]) -> EnvironmentSnapshot {
         let now = jiff::Zoned::now();
         let commands: Vec<&ContextCommand> = state.iter().filter_map(State::command).collect();
         let (branch, memory, commands) =
             tokio::join!(branch(&self.folder), self.memory(state), self.commands(&commands));
-        Surroundings {
+        EnvironmentSnapshot {
             now: Some(now.strftime("%A, %Y-%m-%d %H:%M %:z").to_string()),
             folder: self.folder.display().to_string(),
             branch,
@@ -220,9 +220,9 @@ mod tests {
         }
     }
 
-    fn outlook(folder: &Path) -> Outlook {
+    fn outlook(folder: &Path) -> EnvironmentProbe {
         let variables = [("PATH".into(), std::env::var_os("PATH").unwrap()), ("MY_API_KEY".into(), "s3cret".into())];
-        Outlook { environment: Environment::allowed(variables, &[], &[]), ..Outlook::new(folder) }
+        EnvironmentProbe { environment: Environment::allowed(variables, &[], &[]), ..EnvironmentProbe::new(folder) }
     }
 
     #[tokio::test]
@@ -284,7 +284,7 @@ mod tests {
         let dirs = Dirs::below(home.path());
         let path = ".ai/knowledge/x.yaml";
         let asked = ContextCommand { space: Space::Project, file: path.to_owned(), ..command(&["touch", "ran"], &[]) };
-        let outlook = Outlook { dirs: Some(dirs.clone()), ..outlook(folder.path()) };
+        let outlook = EnvironmentProbe { dirs: Some(dirs.clone()), ..outlook(folder.path()) };
         let ran = async || {
             let _said = outlook.commands(&[&asked]).await;
             folder.path().join("ran").exists()
