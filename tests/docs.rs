@@ -177,3 +177,57 @@ fn the_settings_in_the_readme_are_good() {
         assert!(block.contains(&format!("{name} = ")), "the README does not show `{name}`");
     }
 }
+
+/// The names of all functions that begin like a terminal test, `t05_…`, with the numbers at their beginning.
+fn terminal_tests() -> BTreeMap<String, Vec<usize>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec!["tests".to_owned(), "src".to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(&folder)).unwrap() {
+            let entry = entry.unwrap();
+            let path = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(path);
+            } else if Path::new(&path).extension().is_some_and(|ending| ending == "rs") {
+                for rest in text(&path).split("fn t").skip(1) {
+                    let name: String =
+                        rest.chars().take_while(|letter| letter.is_alphanumeric() || *letter == '_').collect();
+                    let name = format!("t{name}");
+                    let numbers = name.split('_').map_while(|word| word.strip_prefix('t')?.parse().ok());
+                    let numbers: Vec<usize> = numbers.collect();
+                    if !numbers.is_empty() {
+                        found.insert(name, numbers);
+                    }
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_terminal_test_is_listed_and_exists() {
+    let page = text("docs/terminal-tests.md");
+    let mut listed: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut numbers = Vec::new();
+    for row in page.lines().filter(|line| line.starts_with("| T")) {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [number, _, tests] = cells[..] else { panic!("not three cells: {row}") };
+        numbers.push(number.trim_start_matches('T').parse::<usize>().unwrap());
+        let names = tests.split('`').skip(1).step_by(2).filter(|word| word.starts_with('t'));
+        let mut any = tests.starts_with("none: ");
+        for name in names {
+            any = true;
+            listed.entry(name.to_owned()).or_default().push(*numbers.last().unwrap());
+        }
+        assert!(any, "neither a test nor a reason why there is none: {row}");
+    }
+    assert!(numbers.len() >= 33 && numbers.iter().copied().eq(1..=numbers.len()), "the numbers: {numbers:?}");
+    let tests = terminal_tests();
+    for (name, numbers) in &listed {
+        assert_eq!(tests.get(name), Some(numbers), "docs/terminal-tests.md lists `{name}`");
+    }
+    for name in tests.keys() {
+        assert!(listed.contains_key(name), "docs/terminal-tests.md does not list `{name}`");
+    }
+}
