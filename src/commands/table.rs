@@ -130,7 +130,7 @@ impl Context {
             Self::Sheet => "A request as text, on the wire, compared",
             Self::Preview => "The coming request, before it is sent",
             Self::Queue => "Queued messages",
-            Self::Form => "Compaction a directive its inputs",
+            Self::Form => "Giving a directive its inputs",
         }
     }
 
