@@ -7,6 +7,7 @@ pub mod faults;
 pub mod process;
 pub mod provider;
 pub mod store;
+pub mod tls;
 pub mod tools;
 
 pub use approvals::{Approvals, Forgetful};

@@ -4,6 +4,7 @@
 //! answer, only on silence. Redirects are not followed, because a key must not
 //! travel to a place nobody named. Errors never hold keys, user names or queries of addresses.
 
+use crate::ports::tls;
 use super::classify::category;
 use super::error_body::{self, ErrorDetail};
 use super::network::{Batches, Network};
@@ -76,6 +77,7 @@ impl Http {
         if let Some(line) = self.line.get() {
             return Ok(line);
         }
+        tls::prepare();
         let client = self
             .proxies
             .lay_over(Client::builder())

@@ -2,6 +2,7 @@
 //!
 //! All known places are asked at once for their models. One that does not answer within [`ALL`] is not there.
 
+use crate::ports::tls;
 use super::known::{KNOWN, Place};
 use super::resolver::Providers;
 use crate::domain::ModelRef;
@@ -44,6 +45,7 @@ impl Providers {
     /// blocks.
     pub async fn probe(&self) -> Vec<Found> {
         let client = tokio::task::spawn_blocking(|| {
+            tls::prepare();
             Client::builder().connect_timeout(CONNECT).timeout(ALL).redirect(reqwest::redirect::Policy::none()).build()
         });
         let Ok(Ok(client)) = client.await else { return Vec::new() };

@@ -4,6 +4,7 @@
 //! the connection goes to the address that was looked at. Redirects are followed by hand, each checked the same way.
 //! Proxies are not used, since what they reach cannot be checked. No cookie, key or header of the person is sent.
 
+use crate::ports::tls;
 use super::page::Reader;
 use super::{Answer, Failed};
 use futures_util::StreamExt;
@@ -101,6 +102,7 @@ async fn ask(reach: Reach, url: &Url) -> Result<Response, Failed> {
             "`{host}` is not a public address, and those of this machine and its network are not fetched"
         )));
     }
+    tls::prepare();
     let client = Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()
