@@ -388,7 +388,7 @@ const KNOWN_CIRCLES: &[(usize, &[&str])] = &[
     (2, &["src/context/plan.rs", "src/context/provider.rs"]),
     (2, &["src/domain/event.rs", "src/domain/rules.rs"]),
     (
-        15,
+        14,
         &[
             "src/engine/driver/calls.rs",
             "src/engine/driver/compaction.rs",

@@ -5,26 +5,110 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use futures_util::stream;
-use levain::context::{Parts, Plan, assemble};
+use levain::context::{Parts, Plan, Start, assemble};
 use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, Process, PromptMode, StopReason};
 use levain::domain::{
     Assembly, CallId, Command, ContentHash, Control, Decision, Entry, Event, FrozenRequest, Grant, Image, LayerKind,
     Lifetime, Limits, Message, ModelRef, Money, Origin, Piece, Record, RequestRecord, Rules, State, Status, ThreadId,
-    ThreadKind, Timestamp, Tokens, Usage, Waiting, WindowRules, WireForm,
+    ThreadKind, Timestamp, Tokens, ToolCall, Usage, Waiting, WindowRules, WireForm,
 };
-use levain::engine::driver::{Audience, Driver, Ended, Handle, ModelRegistry, Settings};
+use levain::engine::driver::{Audience, Driver, Ended, Handle, ModelRegistry, Planner, Settings};
 use levain::engine::thread::{Thread, apply};
 use levain::items::{Hooks, Items, Spaces};
 use levain::ports::store::{Attach, Fetch, Snapshot};
 use levain::ports::{
     CallRequest, Clock, EncodedRequest, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore,
+    ToolListener, ToolOutcome, ToolRunner, tools,
 };
 use levain::tools::NoTools;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 use tokio::sync::mpsc;
+
+/// Work that takes as long as a test wants.
+#[derive(Clone, Default)]
+struct Gate(Arc<(Mutex<GateState>, Condvar)>);
+
+#[derive(Default)]
+struct GateState {
+    closed: bool,
+    waiting: usize,
+}
+
+impl Gate {
+    fn close(&self) {
+        self.0.0.lock().unwrap().closed = true;
+    }
+
+    fn open(&self) {
+        self.0.0.lock().unwrap().closed = false;
+        self.0.1.notify_all();
+    }
+
+    /// Waits for as long as it is closed.
+    fn pass(&self) {
+        let mut state = self.0.0.lock().unwrap();
+        state.waiting += 1;
+        while state.closed {
+            state = self.0.1.wait(state).unwrap();
+        }
+        state.waiting -= 1;
+    }
+
+    /// Waits until somebody waits before it.
+    async fn is_reached(&self) {
+        while self.0.0.lock().unwrap().waiting == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Opens a gate when a test is over, however it ends: what waits before it would hold the runtime up.
+struct Opens(Gate);
+
+impl Drop for Opens {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}
+
+/// A plan that waits before a gate.
+struct SlowPlan(Plan, Gate);
+
+impl Planner for SlowPlan {
+    fn plan(&self, _start: &Start) -> Result<Plan, String> {
+        self.1.pass();
+        Ok(self.0.clone())
+    }
+
+    fn asks(&self) -> Vec<String> {
+        self.0.asks()
+    }
+}
+
+/// Tools whose arguments take long to look at.
+struct SlowTools(Gate);
+
+impl ToolRunner for SlowTools {
+    fn guarded<'a>(&'a self, _item: &'a str, _call: &'a ToolCall) -> tools::Waiting<'a, Vec<String>> {
+        let gate = self.0.clone();
+        Box::pin(async move {
+            tokio::task::spawn_blocking(move || gate.pass()).await.unwrap();
+            Vec::new()
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        item: &'a str,
+        call: &'a ToolCall,
+        listener: &'a dyn ToolListener,
+    ) -> tools::Waiting<'a, ToolOutcome> {
+        NoTools.run(item, call, listener)
+    }
+}
 
 /// A store on a full disk, until there is room again.
 #[derive(Clone, Default)]
@@ -35,6 +119,8 @@ struct Disk {
     fails: Option<u64>,
     log: Arc<Mutex<Vec<Event>>>,
     requests: Arc<Mutex<Vec<RequestRecord>>>,
+    /// Holds up what brings the log to disk.
+    gate: Gate,
     inflight: Arc<Mutex<Vec<Delta>>>,
 }
 
@@ -59,8 +145,11 @@ impl ThreadStore for Disk {
     }
 
     fn sync(&self) -> Box<dyn FnOnce() -> Result<(), StoreError> + Send> {
-        let result = self.room();
-        Box::new(move || result)
+        let (result, gate) = (self.room(), self.gate.clone());
+        Box::new(move || {
+            gate.pass();
+            result
+        })
     }
 
     fn take_back(&mut self, offset: u64) {
@@ -118,6 +207,8 @@ struct Script {
     plays: Arc<Mutex<VecDeque<Play>>>,
     /// Of every model.
     window: Option<Tokens>,
+    /// Holds up the writing of requests.
+    encoding: Gate,
     asked: Arc<Mutex<Vec<CallRequest>>>,
     /// The log, to look whether what is asked is in it.
     log: Arc<Mutex<Vec<Event>>>,
@@ -137,6 +228,7 @@ impl Provider for Script {
     }
 
     fn encode(&self, request: CallRequest) -> Result<EncodedRequest, CallError> {
+        self.encoding.pass();
         let body = levain::providers::encode::body(self.form(), &request)?;
         Ok(EncodedRequest { form: self.form(), body, request: Arc::new(request) })
     }
@@ -236,16 +328,29 @@ impl Bench {
     }
 
     fn on(disk: Disk, kind: ThreadKind, plays: Vec<Play>, plan: Plan, window: Option<Tokens>) -> Self {
-        let script = Script { window, log: Arc::clone(&disk.log), ..Script::default() };
+        let (encoding, tools, planning) = (Gate::default(), Arc::new(NoTools), Gate::default());
+        Self::held_up(disk, kind, plays, (SlowPlan(plan, planning), encoding, tools), window)
+    }
+
+    /// With a planner, a gate before the writing of requests, and tools.
+    fn held_up(
+        disk: Disk,
+        kind: ThreadKind,
+        plays: Vec<Play>,
+        (plan, encoding, tools): (SlowPlan, Gate, Arc<dyn ToolRunner>),
+        window: Option<Tokens>,
+    ) -> Self {
+        let script = Script { window, log: Arc::clone(&disk.log), encoding, ..Script::default() };
         let clock = Arc::new(AtomicU64::new(1_000));
-        let rules = Rules { asks: plan.asks(), window: window.map(|_| WindowRules::default()), ..Rules::default() };
+        let rules =
+            Rules { asks: Planner::asks(&plan), window: window.map(|_| WindowRules::default()), ..Rules::default() };
         let opening = if rules == Rules::default() { Vec::new() } else { vec![Event::RulesSet { rules }] };
         script.plays.lock().unwrap().extend(plays);
         let (sender, heard) = mpsc::unbounded_channel();
         let settings = Settings {
             store: Box::new(disk.clone()),
             models: Box::new(script.clone()),
-            tools: Arc::new(NoTools),
+            tools,
             approvals: Box::new(Forgetful),
             clock: Arc::new(SetClock(Arc::clone(&clock))),
             audience: Ears(sender),
@@ -1001,4 +1106,99 @@ async fn s16_a_conversation_grows_no_longer_than_it_may() {
     let size = |request: &CallRequest| request.messages.iter().map(|message| message.to_json().len()).sum::<usize>();
     let most = asked.iter().map(size).max().unwrap();
     assert!((6 << 20..9 << 20).contains(&most), "{most}");
+}
+
+/// Stops a turn that a closed gate holds up: that is answered, and the turn is over, before the gate opens.
+async fn is_stopped_before(mut bench: Bench, gate: Gate) -> Bench {
+    let _opens = Opens(gate.clone());
+    gate.is_reached().await;
+    bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
+    bench.until(|heard| matches!(heard, Heard::Event { event: Event::TurnCancelled { .. }, .. })).await;
+    bench.until_idle().await;
+    gate.open();
+    bench
+}
+
+#[tokio::test]
+async fn a_cancel_is_answered_while_the_context_is_planned() {
+    let gate = Gate::default();
+    gate.close();
+    let held_up = (SlowPlan(Plan::default(), gate.clone()), Gate::default(), Arc::new(NoTools) as Arc<dyn ToolRunner>);
+    let plays = vec![vec![text("later"), end()]];
+    let bench = Bench::held_up(Disk::default(), ThreadKind::Interactive, plays, held_up, None);
+    bench.ask("go").await;
+    let mut bench = is_stopped_before(bench, gate).await;
+    assert!(bench.script.asked.lock().unwrap().is_empty());
+    bench.ask("go on").await;
+    bench.until_answer().await;
+}
+
+#[tokio::test]
+async fn a_cancel_is_answered_while_a_request_is_written() {
+    let gate = Gate::default();
+    gate.close();
+    let plan = SlowPlan(Plan::default(), Gate::default());
+    let plays = vec![vec![text("later"), end()]];
+    let held_up = (plan, gate.clone(), Arc::new(NoTools) as Arc<dyn ToolRunner>);
+    let bench = Bench::held_up(Disk::default(), ThreadKind::Interactive, plays, held_up, None);
+    bench.ask("go").await;
+    let mut bench = is_stopped_before(bench, gate).await;
+    assert!(bench.script.asked.lock().unwrap().is_empty());
+    bench.ask("go on").await;
+    bench.until_answer().await;
+}
+
+#[tokio::test]
+async fn a_cancel_is_answered_while_a_call_is_looked_at() {
+    let gate = Gate::default();
+    gate.close();
+    let started = ProviderEvent::ToolCallStarted { index: 0, call_id: CallId("c".into()), tool: "t".into() };
+    let input = ProviderEvent::ToolInput { index: 0, partial_json: "{}".into() };
+    let calls = vec![Ok(started), Ok(input), Ok(ProviderEvent::Finished(StopReason::ToolUse))];
+    let plan = SlowPlan(Plan::default(), Gate::default());
+    let held_up = (plan, Gate::default(), Arc::new(SlowTools(gate.clone())) as Arc<dyn ToolRunner>);
+    let bench = Bench::held_up(Disk::default(), ThreadKind::Interactive, vec![calls], held_up, None);
+    bench.ask("go").await;
+    let bench = is_stopped_before(bench, gate).await;
+    let log = bench.disk.log.lock().unwrap();
+    let results = log.iter().filter(|event| matches!(event, Event::ToolCallResult { .. })).count();
+    assert_eq!(results, 1, "the call has a result: {log:?}");
+}
+
+#[tokio::test]
+async fn a_cancel_is_answered_while_room_is_made() {
+    let gate = Gate::default();
+    let plan = SlowPlan(summarising(), Gate::default());
+    let plays = vec![vec![text("one"), end()], vec![text("two"), end()]];
+    let held_up = (plan, gate.clone(), Arc::new(NoTools) as Arc<dyn ToolRunner>);
+    let mut bench = Bench::held_up(Disk::default(), ThreadKind::Interactive, plays, held_up, Some(Tokens(100_000)));
+    for prompt in ["go", "go on"] {
+        bench.ask(prompt).await;
+        bench.until_answer().await;
+        bench.until_idle().await;
+    }
+    gate.close();
+    bench.handle.ask(Command::Compact).await.unwrap();
+    let bench = is_stopped_before(bench, gate).await;
+    assert_eq!(bench.script.asked.lock().unwrap().len(), 2, "no summary was asked for");
+    assert!(!bench.disk.log.lock().unwrap().iter().any(|event| matches!(event, Event::ContextCompacted { .. })));
+}
+
+#[tokio::test]
+async fn a_cancel_is_answered_while_the_disk_is_slow_and_nothing_begins_after_it() {
+    let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("later"), end()]]);
+    bench.until_idle().await;
+    let gate = bench.disk.gate.clone();
+    let _opens = Opens(gate.clone());
+    gate.close();
+    let handle = bench.handle.clone();
+    let submit = Command::Submit { text: "go".into(), mode: PromptMode::FollowUp, images: Vec::new() };
+    let asked = tokio::spawn(async move { handle.ask(submit).await });
+    gate.is_reached().await;
+    bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
+    assert!(!asked.is_finished(), "the prompt is on no disk yet");
+    gate.open();
+    asked.await.unwrap().unwrap();
+    bench.until(|heard| matches!(heard, Heard::Event { event: Event::TurnCancelled { .. }, .. })).await;
+    assert!(bench.script.asked.lock().unwrap().is_empty(), "nothing was sent");
 }

@@ -4,13 +4,13 @@
 //! answer, only on silence. Redirects are not followed, because a key must not
 //! travel to a place nobody named. Errors never hold keys, user names or queries of addresses.
 
-use crate::ports::tls;
 use super::classify::category;
 use super::error_body::{self, ErrorDetail};
 use super::network::{Batches, Network};
 use super::pause;
 use super::proxy::Proxies;
 use crate::domain::event::{CallError, ErrorCategory};
+use crate::ports::tls;
 use crate::ports::{Clock, SystemClock};
 use futures_util::stream::{Stream, StreamExt, unfold};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};

@@ -2,10 +2,10 @@
 //!
 //! All known places are asked at once for their models. One that does not answer within [`ALL`] is not there.
 
-use crate::ports::tls;
 use super::known::{KNOWN, Place};
 use super::resolver::Providers;
 use crate::domain::ModelRef;
+use crate::ports::tls;
 use futures_util::future::join_all;
 use reqwest::{Client, Url};
 use serde::Deserialize;

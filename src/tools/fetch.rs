@@ -4,9 +4,9 @@
 //! the connection goes to the address that was looked at. Redirects are followed by hand, each checked the same way.
 //! Proxies are not used, since what they reach cannot be checked. No cookie, key or header of the person is sent.
 
-use crate::ports::tls;
 use super::page::Reader;
 use super::{Answer, Failed};
+use crate::ports::tls;
 use futures_util::StreamExt;
 use reqwest::header::{CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response, Url};

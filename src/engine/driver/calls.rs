@@ -2,6 +2,7 @@
 
 use super::Audience;
 use super::run::{Driver, Ready};
+use super::unmade::Unmade;
 use crate::domain::event::{CallError, Delta};
 use crate::domain::{Assembly, Bounds, ContentHash, MessageRef, ModelRef, RequestRecord, ToolRef};
 use crate::engine::answer::Answer;
@@ -159,19 +160,20 @@ impl Call {
 
 impl<A: Audience> Driver<A> {
     /// Writes the request as `provider` sends it, off the loop: a long conversation takes a while.
-    pub(super) async fn encode(&mut self, provider: &Arc<dyn Provider>, ready: &mut Ready) -> Result<(), CallError> {
+    pub(super) async fn encode(&mut self, provider: &Arc<dyn Provider>, ready: &mut Ready) -> Result<(), Unmade> {
         let call = CallRequest {
             model: ready.model.model.clone(),
             tools: ready.tools.clone(),
-            images: Arc::new(self.images(&ready.assembly).await),
+            images: Arc::new(self.images(&ready.assembly).await?),
             system: ready.assembly.system.clone(),
             messages: ready.assembly.messages.iter().map(|entry| Arc::clone(&entry.message)).collect(),
             max_output_tokens: ready.max_output_tokens,
             attempt: ready.attempt,
         };
         let provider = Arc::clone(provider);
-        let encoded = tokio::task::spawn_blocking(move || provider.encode(call)).await;
-        ready.encoded = Some(encoded.map_err(|failed| CallError::unwritten(&failed.to_string()))??);
+        let encoded = self.unless_stopped(tokio::task::spawn_blocking(move || provider.encode(call))).await?;
+        let encoded = encoded.map_err(|failed| CallError::unwritten(&failed.to_string())).flatten();
+        ready.encoded = Some(encoded.map_err(Unmade::Failed)?);
         Ok(())
     }
 

@@ -4,6 +4,7 @@
 use super::Audience;
 use super::calls::{Call, Purpose};
 use super::run::{Driver, Ready};
+use super::unmade::Unmade;
 use crate::context::{Parts, assemble};
 use crate::domain::event::{CallError, StopReason};
 use crate::domain::{Assembly, Entry, Event, LayerKind, Message, Piece, Role, Tokens, Usage};
@@ -81,23 +82,26 @@ impl<A: Audience> Driver<A> {
             return;
         };
         self.compaction = Some(Compaction { from, summarised: 0, before });
-        if let Err(reason) = self.ask_for_summary(request).await {
-            self.trim(&reason);
+        match self.ask_for_summary(request).await {
+            Ok(()) | Err(Unasked::Stopped) => {}
+            Err(Unasked::Because(reason)) => self.trim(&reason),
         }
     }
 
-    async fn ask_for_summary(&mut self, request: u32) -> Result<(), String> {
-        let plan = self.planned().await.map_err(|error| error.message)?;
-        let instruction = plan.compaction.clone().ok_or("no instruction says how to summarise")?;
+    async fn ask_for_summary(&mut self, request: u32) -> Result<(), Unasked> {
+        let plan = self.planned().await?;
+        let instruction = plan.compaction.clone().ok_or_else(|| "no instruction says how to summarise".to_owned())?;
         let model = self.settings.models.quick(&self.thread.model);
         let provider = self.settings.models.provider(&model)?;
         let most = self.settings.models.window(&model).unwrap_or(USUAL_WINDOW);
-        let Some(compaction) = &mut self.compaction else { return Err("there is nothing to summarise".to_owned()) };
+        let Some(compaction) = &mut self.compaction else {
+            return Err("there is nothing to summarise".to_owned().into());
+        };
         let old = self.thread.history.get(..compaction.from).unwrap_or_default();
         // Half of the window: estimates err, and the answer needs room too.
         let retold = retell(old, Tokens(most.0 / 2));
         if retold.text.is_empty() {
-            return Err(format!("nothing of what was said fits into the window of {model}"));
+            return Err(format!("nothing of what was said fits into the window of {model}").into());
         }
         compaction.summarised = old.len() - retold.dropped;
         let mut text = format!("<conversation>\n{}\n</conversation>", retold.text);
@@ -123,7 +127,7 @@ impl<A: Audience> Driver<A> {
         let (tools, purpose) = (Vec::new(), Purpose::Summary);
         let encoded = None;
         let mut ready = Ready { assembly, tools, model: model.clone(), attempt, max_output_tokens, purpose, encoded };
-        self.encode(&provider, &mut ready).await.map_err(|error| error.message)?;
+        self.encode(&provider, &mut ready).await?;
         let kept = self.keep_request(request, &ready, provider.endpoint(), &ready.assembly, Vec::new());
         self.ready = Some(ready);
         let turn = self.thread.turn();
@@ -204,6 +208,27 @@ impl<A: Audience> Driver<A> {
             reason: answer.is_none().then(|| reason.to_owned()),
         };
         self.todo.push_front(Effect::Emit(event));
+    }
+}
+
+/// Why nobody is asked for a summary.
+enum Unasked {
+    Because(String),
+    Stopped,
+}
+
+impl From<Unmade> for Unasked {
+    fn from(unmade: Unmade) -> Self {
+        match unmade {
+            Unmade::Failed(error) => Self::Because(error.message),
+            Unmade::Stopped => Self::Stopped,
+        }
+    }
+}
+
+impl From<String> for Unasked {
+    fn from(reason: String) -> Self {
+        Self::Because(reason)
     }
 }
 

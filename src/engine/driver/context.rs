@@ -2,6 +2,7 @@
 
 use super::Audience;
 use super::run::Driver;
+use super::unmade::Unmade;
 use crate::context::{EnvironmentSnapshot, Parts, Plan, Start, State, assemble};
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::domain::{Assembly, Entry, Event, FrozenRequest, Message, Piece};
@@ -66,7 +67,8 @@ impl<A: Audience> Driver<A> {
     pub(super) async fn begin(&mut self, request: u32, attempt: u32) {
         let plan = match self.planned().await {
             Ok(plan) => plan,
-            Err(error) => return self.not_made(request, attempt, error),
+            Err(Unmade::Failed(error)) => return self.not_made(request, attempt, error),
+            Err(Unmade::Stopped) => return,
         };
         let plan = self.as_seen(plan);
         if self.thread.opening.is_none() {
@@ -173,7 +175,7 @@ impl<A: Audience> Driver<A> {
         if full { Err(FULL.to_owned()) } else { Ok(()) }
     }
 
-    pub(super) async fn planned(&mut self) -> Result<Arc<Plan>, CallError> {
+    pub(super) async fn planned(&mut self) -> Result<Arc<Plan>, Unmade> {
         if let Some(plan) = &self.plan {
             return Ok(Arc::clone(plan));
         }
@@ -183,7 +185,7 @@ impl<A: Audience> Driver<A> {
             ..Start::new(thread.model.clone(), thread.limits, thread.kind)
         };
         let planner = Arc::clone(&self.settings.planner);
-        let result = tokio::task::spawn_blocking(move || planner.plan(&start)).await;
+        let result = self.unless_stopped(tokio::task::spawn_blocking(move || planner.plan(&start))).await?;
         match result.unwrap_or_else(|failed| Err(format!("the context could not be planned: {failed}"))) {
             Ok(plan) => {
                 for problem in &plan.problems {
@@ -193,7 +195,7 @@ impl<A: Audience> Driver<A> {
                 self.plan = Some(Arc::clone(&plan));
                 Ok(plan)
             }
-            Err(message) => Err(no_context(message)),
+            Err(message) => Err(Unmade::Failed(no_context(message))),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Audience;
 use super::run::Driver;
+use super::unmade::Unmade;
 use crate::context::control::decide;
 use crate::domain::{Event, Saw, Values};
 use crate::engine::thread::Effect;
@@ -20,7 +21,8 @@ impl<A: Audience> Driver<A> {
                     .unwrap_or_default();
                 decide(&plan.hooks, event, &all, &inputs)
             }
-            Err(error) => {
+            Err(Unmade::Stopped) => return,
+            Err(Unmade::Failed(error)) => {
                 tracing::warn!(%event, error = %error.message, "hooks could not be asked");
                 crate::context::control::Decided::default()
             }

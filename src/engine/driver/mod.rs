@@ -8,14 +8,18 @@ mod calls;
 mod compaction;
 mod context;
 mod hooks;
+mod inbox;
+mod jobs;
 mod record;
 mod run;
 mod steady;
 mod tools;
+mod unmade;
 mod user_commands;
 
 pub use context::Planner;
-pub use run::{Driver, Ended, Handle, ModelRegistry, Settings};
+pub use inbox::Handle;
+pub use run::{Driver, Ended, ModelRegistry, Settings};
 
 use crate::domain::event::Delta;
 use crate::domain::{CallId, Record, State};

@@ -35,7 +35,7 @@ impl Blocked {
 }
 
 /// Waits off the loop until something is on disk.
-pub(super) async fn on_disk(sync: SyncJob) -> Result<(), StoreError> {
+async fn on_disk(sync: SyncJob) -> Result<(), StoreError> {
     tokio::task::spawn_blocking(sync).await.unwrap_or_else(|failed| {
         let source = std::io::Error::other(failed.to_string());
         Err(StoreError::Io { doing: "write", path: std::path::PathBuf::from("the log"), source })
@@ -58,6 +58,14 @@ impl<A: Audience> Driver<A> {
         self.record_at(now, event).await
     }
 
+    /// Waits until something is on disk; who wants to stop meanwhile is answered.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub(super) async fn on_disk(&mut self, sync: SyncJob) -> Result<(), StoreError> {
+        self.hearing(on_disk(sync)).await
+    }
+
     async fn record_at(&mut self, timestamp: Timestamp, event: Event) -> Result<(), Unrecorded> {
         let record = Record { timestamp, thread_id: self.thread.id.clone(), event };
         if record.event.is_durable() {
@@ -69,7 +77,7 @@ impl<A: Audience> Driver<A> {
                 }
             };
             if record.event.is_critical()
-                && let Err(error) = on_disk(self.settings.store.sync()).await
+                && let Err(error) = self.on_disk(self.settings.store.sync()).await
             {
                 self.settings.store.take_back(place.0);
                 self.block(&error);
@@ -120,7 +128,7 @@ impl<A: Audience> Driver<A> {
         }
     }
 
-    /// Records what somebody asked for and does what follows.
+    /// Records what somebody asked for; what follows is done once they are answered.
     ///
     /// # Errors
     /// The sentence for them where it could not be recorded: then it is as if they had not asked.
@@ -131,10 +139,7 @@ impl<A: Audience> Driver<A> {
         if let Some(blocked) = &self.blocked {
             return Err(blocked.refusal());
         }
-        let Err(Unrecorded(_never_asked)) = self.record(event).await else {
-            self.carry_out().await;
-            return Ok(());
-        };
+        let Err(Unrecorded(_never_asked)) = self.record(event).await else { return Ok(()) };
         let refusal = self.blocked.as_ref().map(Blocked::refusal).unwrap_or_default();
         if self.todo.is_empty() {
             // Nothing waits for the store: it is tried again when somebody asks again.

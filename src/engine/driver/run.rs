@@ -4,13 +4,15 @@ use super::Audience;
 use super::calls::{Call, Progress, Purpose};
 use super::compaction::Compaction;
 use super::context::{PendingSnapshot, Planner, found};
+use super::inbox::{DriverMessage, Handle, Inbox};
 use super::record::{Blocked, Unrecorded};
 use super::steady::Steady;
 use super::tools::{InterruptedOutput, RunningTool, ToolEvent, news};
+use super::unmade::Unmade;
 use super::user_commands::attached;
 use crate::context::{Plan, is_told, tree};
 use crate::domain::capability::RETURN;
-use crate::domain::event::{CallError, EndReason, ErrorCategory, PromptMode, StopReason};
+use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
     Assembly, Bounds, Command, ContentHash, Event, FrozenRequest, ModelRef, Money, Record, Status, ThreadKind, Tokens,
     ToolCall, ToolSpec, Usage,
@@ -22,7 +24,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 
 /// What the driver knows of models: who answers for one, its window and prices.
 pub trait ModelRegistry: Send + Sync {
@@ -85,36 +87,6 @@ pub enum Ended {
     Asked,
 }
 
-/// A way to talk to a driver.
-#[derive(Clone, Debug)]
-pub struct Handle {
-    sender: mpsc::Sender<DriverMessage>,
-}
-
-/// What came in through a handle.
-enum DriverMessage {
-    Command(Command, oneshot::Sender<Result<(), String>>),
-    Leave(EndReason),
-}
-
-impl Handle {
-    /// Asks for something and waits until it is accepted.
-    ///
-    /// # Errors
-    /// The reason why it was not.
-    pub async fn ask(&self, command: Command) -> Result<(), String> {
-        let (reply, answer) = oneshot::channel();
-        let gone = || "the thread is ending".to_owned();
-        self.sender.send(DriverMessage::Command(command, reply)).await.map_err(|_closed| gone())?;
-        answer.await.map_err(|_closed| gone())?
-    }
-
-    /// Asks the driver to end in order.
-    pub async fn leave(&self, reason: EndReason) {
-        let _ended_already = self.sender.send(DriverMessage::Leave(reason)).await;
-    }
-}
-
 /// Runs one thread.
 pub struct Driver<A> {
     pub(super) thread: Thread,
@@ -125,7 +97,7 @@ pub struct Driver<A> {
     pub(super) capabilities: Option<Vec<String>>,
     /// The system text of the requests so far that asked for an answer: it stays.
     pub(super) fixed: Option<String>,
-    commands: mpsc::Receiver<DriverMessage>,
+    pub(super) inbox: Inbox,
     call: Option<Call>,
     /// What is around is being looked at for the coming request.
     pub(super) pending_snapshot: Option<PendingSnapshot>,
@@ -163,7 +135,7 @@ impl<A: Audience> Driver<A> {
             plan: None,
             capabilities: None,
             fixed: None,
-            commands,
+            inbox: Inbox::new(commands),
             call: None,
             pending_snapshot: None,
             seen: None,
@@ -201,13 +173,16 @@ impl<A: Audience> Driver<A> {
             let store = self.blocked.as_ref().map(|blocked| blocked.try_at);
             tokio::select! {
                 biased;
-                command = self.commands.recv() => match command {
-                    Some(DriverMessage::Command(command, reply)) => {
+                message = self.inbox.next() => match message {
+                    DriverMessage::Command(command, reply) => {
                         let answer = self.command(command).await;
+                        // It is recorded, so it is answered, and how the thread stands is known before: what follows from it
+                        // may take long.
+                        self.tell_state();
                         let _gone = reply.send(answer);
+                        self.carry_out().await;
                     }
-                    Some(DriverMessage::Leave(reason)) => self.leave(reason).await,
-                    None => self.leave(EndReason::Asked).await,
+                    DriverMessage::Leave(reason) => self.leave(reason).await,
                 },
                 surroundings = found(&mut self.pending_snapshot) => self.snapshot_ready(surroundings).await,
                 progress = read(&mut self.call) => self.progressed(progress).await,
@@ -233,7 +208,7 @@ impl<A: Audience> Driver<A> {
                 }
                 self.may_take(&text)?;
                 let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
-                let images = attached(attach).await?;
+                let images = self.hearing(attached(attach)).await?;
                 let prompt = self.thread.prompts + 1;
                 self.accept(Event::PromptQueued { prompt, text, mode, images }).await?;
             }
@@ -255,12 +230,12 @@ impl<A: Audience> Driver<A> {
                 }
                 self.accept(Event::PromptWithdrawn { prompt }).await?;
             }
-            Command::Cancel { scope } => {
-                if self.blocked.is_some() {
-                    self.hang_up();
-                }
-                self.emit(Event::CancelRequested { scope }).await;
+            Command::Cancel { scope } if self.blocked.is_some() => {
+                self.hang_up();
+                self.todo.push_back(Effect::Emit(Event::CancelRequested { scope }));
             }
+            // The one thing that is answered before it is on disk: should this process die now, all of it stops anyway.
+            Command::Cancel { scope } => self.inbox.stop = Some(scope),
             Command::Approve { id, args_hash, decision } => {
                 let Some(asked) = self.thread.approval().filter(|asked| asked.id == id) else {
                     return Err("that call no longer waits: it was answered or stopped".into());
@@ -299,7 +274,7 @@ impl<A: Audience> Driver<A> {
     async fn leave(&mut self, reason: EndReason) {
         // Where a person is asked about a call nothing runs: the question stands when the thread is opened again.
         if self.thread.is_working() && self.thread.approval().is_none() && self.ended.is_none() {
-            self.emit(Event::CancelRequested { scope: crate::domain::event::CancelScope::Turn }).await;
+            self.emit(Event::CancelRequested { scope: CancelScope::Turn }).await;
         }
         if self.ended.is_none() {
             self.emit(Event::WorkerEnded { reason }).await;
@@ -315,7 +290,7 @@ impl<A: Audience> Driver<A> {
     }
 
     /// Stops what runs, though it cannot be recorded now: that follows.
-    fn hang_up(&mut self) {
+    pub(super) fn hang_up(&mut self) {
         self.call.iter_mut().for_each(Call::hang_up);
         self.stop_tool();
         self.shell.iter_mut().for_each(RunningTool::stop);
@@ -338,9 +313,14 @@ impl<A: Audience> Driver<A> {
 
     /// Does what is to be done until nothing is left, and tells how the thread stands then.
     pub(super) async fn carry_out(&mut self) {
-        while self.blocked.is_none()
-            && let Some(effect) = self.todo.pop_front()
-        {
+        while self.blocked.is_none() {
+            // What has happened already comes before a cancel, and what would begin behind it.
+            if !matches!(self.todo.front(), Some(Effect::Emit(_)))
+                && let Some(scope) = self.inbox.stop.take()
+            {
+                self.todo.push_front(Effect::Emit(Event::CancelRequested { scope }));
+            }
+            let Some(effect) = self.todo.pop_front() else { break };
             match effect {
                 Effect::Emit(mut event) => {
                     self.cut.put_back(&mut event);
@@ -442,8 +422,10 @@ impl<A: Audience> Driver<A> {
         let encoded = None;
         let mut ready =
             Ready { assembly, tools: specs, model: model.clone(), attempt, max_output_tokens, purpose, encoded };
-        if let Err(error) = self.encode(&provider, &mut ready).await {
-            return self.not_made(request, attempt, error);
+        match self.encode(&provider, &mut ready).await {
+            Ok(()) => {}
+            Err(Unmade::Stopped) => return,
+            Err(Unmade::Failed(error)) => return self.not_made(request, attempt, error),
         }
         if !self.keep_request(request, &ready, provider.endpoint(), &recorded, tools) {
             self.todo.push_front(Effect::Prepare { request, attempt });
@@ -628,10 +610,13 @@ impl<A: Audience> Driver<A> {
         let known = if let Some(plan) = &self.plan { plan.tools(tools) } else { tools };
         let mut meant = permission::meant(&known, call);
         let item = meant.item.clone();
-        meant.guarded = self.settings.tools.guarded(&item, call).await;
+        let tools = Arc::clone(&self.settings.tools);
+        let Ok(guarded) = self.unless_stopped(tools.guarded(&item, call)).await else { return };
+        meant.guarded = guarded;
         let mut event = permission::decide(&self.thread, meant, call);
         if let Event::ApprovalRequested { preview, .. } = &mut event {
-            *preview = self.settings.tools.preview(&item, call).await;
+            let Ok(shown) = self.unless_stopped(tools.preview(&item, call)).await else { return };
+            *preview = shown;
         }
         self.todo.push_front(Effect::Emit(event));
     }

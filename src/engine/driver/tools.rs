@@ -1,8 +1,8 @@
 //! The tool call under way: running it, and hearing what it says meanwhile.
 
 use super::Audience;
-use super::record::on_disk;
 use super::run::Driver;
+use super::unmade::Unmade;
 use crate::context::STATUS;
 use crate::domain::event::Process;
 use crate::domain::{CallId, Event, KnownTool, Persona, ToolCall};
@@ -150,7 +150,7 @@ impl<A: Audience> Driver<A> {
     /// Notes that a call runs as `process`, and returns whether it may begin: only what could be found and ended after a
     /// crash does.
     pub(super) async fn may_begin(&mut self, call_id: CallId, process: Process) -> bool {
-        if let Err(error) = on_disk(self.settings.store.note_process(&process)).await {
+        if let Err(error) = self.on_disk(self.settings.store.note_process(&process)).await {
             self.complain(&error);
             return false;
         }
@@ -161,7 +161,11 @@ impl<A: Audience> Driver<A> {
     /// Takes what the directive hands back, if nothing of it is missing, and answers the call.
     pub(super) async fn hand_back(&mut self, call: ToolCall) {
         let ToolCall { call_id, input, .. } = call;
-        let returns = self.planned().await.map(|plan| plan.returns.clone());
+        let returns = match self.planned().await {
+            Ok(plan) => Ok(plan.returns.clone()),
+            Err(Unmade::Failed(error)) => Err(error),
+            Err(Unmade::Stopped) => return,
+        };
         let failed = match &returns {
             Ok(Some(returns)) => gave_up(returns, &input),
             Ok(None) | Err(_) => None,

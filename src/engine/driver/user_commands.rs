@@ -3,6 +3,7 @@
 use super::Audience;
 use super::run::Driver;
 use super::tools::ToolEvent;
+use super::unmade::Stopped;
 use crate::domain::{Assembly, Block, CallId, ContentHash, Event, Image};
 use crate::engine::thread::Effect;
 use crate::ports::store::Attach;
@@ -17,7 +18,7 @@ pub(super) async fn attached(attach: Vec<Attach>) -> Result<Vec<Image>, String> 
 impl<A: Audience> Driver<A> {
     /// The bytes of the images in `assembly`, read off the loop. Of one that is not here the model is told by its
     /// provider, and the person once.
-    pub(super) async fn images(&mut self, assembly: &Assembly) -> BTreeMap<ContentHash, Vec<u8>> {
+    pub(super) async fn images(&mut self, assembly: &Assembly) -> Result<BTreeMap<ContentHash, Vec<u8>>, Stopped> {
         let hashes: BTreeSet<&ContentHash> = assembly
             .messages
             .iter()
@@ -25,11 +26,11 @@ impl<A: Audience> Driver<A> {
             .filter_map(|block| if let Block::Image { hash, .. } = block { Some(hash) } else { None })
             .collect();
         if hashes.is_empty() {
-            return BTreeMap::new();
+            return Ok(BTreeMap::new());
         }
         let fetch: Vec<_> = hashes.iter().map(|hash| ((*hash).clone(), self.settings.store.fetch(hash))).collect();
         let all = move || fetch.into_iter().map(|(hash, fetch)| (hash, fetch())).collect::<Vec<_>>();
-        let read = tokio::task::spawn_blocking(all).await.unwrap_or_else(|error| {
+        let read = self.unless_stopped(tokio::task::spawn_blocking(all)).await?.unwrap_or_else(|error| {
             tracing::error!(%error, "images");
             hashes.into_iter().map(|hash| (hash.clone(), Ok(None))).collect()
         });
@@ -48,7 +49,7 @@ impl<A: Audience> Driver<A> {
                 self.todo.push_back(Effect::Emit(Event::Notice { text }));
             }
         }
-        images
+        Ok(images)
     }
 
     pub(super) async fn begin_shell(&mut self, command: String, shared: bool) -> Result<(), String> {

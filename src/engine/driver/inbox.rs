@@ -1,0 +1,99 @@
+//! How a driver is talked to, and what it has been told.
+
+use crate::domain::Command;
+use crate::domain::event::{CancelScope, EndReason};
+use std::collections::VecDeque;
+use std::future::pending;
+use tokio::sync::{mpsc, oneshot};
+
+/// A way to talk to a driver.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    pub(super) sender: mpsc::Sender<DriverMessage>,
+}
+
+/// What came in through a handle.
+pub(super) enum DriverMessage {
+    Command(Command, oneshot::Sender<Result<(), String>>),
+    Leave(EndReason),
+}
+
+impl Handle {
+    /// Asks for something and waits until it is accepted.
+    ///
+    /// # Errors
+    /// The reason why it was not.
+    pub async fn ask(&self, command: Command) -> Result<(), String> {
+        let (reply, answer) = oneshot::channel();
+        let gone = || "the thread is ending".to_owned();
+        self.sender.send(DriverMessage::Command(command, reply)).await.map_err(|_closed| gone())?;
+        answer.await.map_err(|_closed| gone())?
+    }
+
+    /// Asks the driver to end in order.
+    pub async fn leave(&self, reason: EndReason) {
+        let _ended_already = self.sender.send(DriverMessage::Leave(reason)).await;
+    }
+}
+
+/// What people ask for.
+pub(super) struct Inbox {
+    messages: mpsc::Receiver<DriverMessage>,
+    /// Every handle is gone.
+    deaf: bool,
+    /// What was asked for while something else was done.
+    later: VecDeque<DriverMessage>,
+    /// A cancel that was answered while something else was done; it is the next event.
+    pub(super) stop: Option<CancelScope>,
+}
+
+impl Inbox {
+    pub(super) fn new(messages: mpsc::Receiver<DriverMessage>) -> Self {
+        Self { messages, deaf: false, later: VecDeque::new(), stop: None }
+    }
+
+    /// The next thing that somebody asks for. Losing this future loses nothing.
+    pub(super) async fn next(&mut self) -> DriverMessage {
+        match self.later.pop_front() {
+            Some(message) => message,
+            None if self.deaf => DriverMessage::Leave(EndReason::Asked),
+            None => self.messages.recv().await.unwrap_or(DriverMessage::Leave(EndReason::Asked)),
+        }
+    }
+
+    /// Whether somebody wants to stop what is being done, which is not yet an event.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stop.is_some() || self.later.iter().any(|message| matches!(message, DriverMessage::Leave(_)))
+    }
+
+    /// Waits until somebody asks for something. Losing this future loses nothing.
+    pub(super) async fn heard(&mut self) -> Heard {
+        if self.deaf {
+            return pending().await;
+        }
+        match self.messages.recv().await {
+            Some(DriverMessage::Command(Command::Cancel { scope }, reply)) => {
+                let is_wider = self.stop == Some(CancelScope::Thread);
+                self.stop = Some(if is_wider { CancelScope::Thread } else { scope });
+                let _gone = reply.send(Ok(()));
+                Heard::Cancel
+            }
+            Some(other) => {
+                self.later.push_back(other);
+                Heard::Later
+            }
+            None => {
+                self.deaf = true;
+                self.later.push_back(DriverMessage::Leave(EndReason::Asked));
+                Heard::Later
+            }
+        }
+    }
+}
+
+/// What somebody asked for while something else was done.
+pub(super) enum Heard {
+    Cancel,
+    /// It waits for its turn.
+    Later,
+}
