@@ -231,3 +231,30 @@ fn every_terminal_test_is_listed_and_exists() {
         assert!(listed.contains_key(name), "docs/terminal-tests.md does not list `{name}`");
     }
 }
+
+/// Whether a word in backticks is a file of this repository.
+fn is_file(word: &str) -> bool {
+    let below = ["src/", "tests/", "docs/", "assets/"].iter().any(|folder| word.starts_with(folder));
+    (below && !word.ends_with('/')) || matches!(word, "README.md" | "CHANGELOG.md")
+}
+
+#[test]
+fn the_recipes_name_files_that_are_there_and_count_them() {
+    let page = text("CONTRIBUTING.md");
+    let (_, recipes) = page.split_once("\n## Recipes\n").unwrap();
+    let mut counted = 0;
+    for recipe in recipes.split("\n### ").skip(1) {
+        let (heading, rest) = recipe.split_once('\n').unwrap();
+        let (_, number) = heading.rsplit_once(": ").unwrap();
+        let number: usize = number.strip_suffix(" files").unwrap().parse().unwrap();
+        // The list, up to the paragraph behind it.
+        let list = rest.trim_start().split("\n\n").next().unwrap();
+        let files: BTreeSet<&str> = list.split('`').skip(1).step_by(2).filter(|word| is_file(word)).collect();
+        assert_eq!(files.len(), number, "{heading}: {files:#?}");
+        for file in files.iter().filter(|file| !file.contains("NAME")) {
+            assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(file).is_file(), "{heading}: {file} is not there");
+        }
+        counted += 1;
+    }
+    assert_eq!(counted, 6);
+}
