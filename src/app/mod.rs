@@ -1,6 +1,6 @@
 //! Where the parts meet: the loop that runs the workbench, and what carries out its effects.
 //!
-//! [`run`] is the loop, [`performer`] carries out effects and brings their answers back as messages, [`setup`] gathers
+//! [`run`] is the loop, [`effect_runner`] carries out effects and brings their answers back as messages, [`setup`] gathers
 //! settings, providers and paths for screens, workers and headless commands alike.
 
 mod approvals;

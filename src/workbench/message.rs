@@ -121,7 +121,7 @@ pub enum Message {
     /// One second has passed while something on the screen shows time.
     Second,
     /// What was too much for one turn goes on, or was finished with the last: see [`super::Model::is_behind`] and
-    /// [`super::Layout::is_behind`].
+    /// [`super::TranscriptLayout::is_behind`].
     GoOn,
     /// The program was continued after a suspend: everything is drawn again.
     Resumed,
