@@ -1,7 +1,7 @@
 //! Whole files of every kind of item, and their signatures.
 #![no_main]
 
-use levain::items::signature::{self, Layout};
+use levain::items::signature::{self, SignatureLayout};
 use levain::items::{Directive, Knowledge, Tool};
 use libfuzzer_sys::fuzz_target;
 use std::path::Path;
@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     for file in ["a.py", "a.yaml", "a.js", "a.ts", "a.sh"] {
         let _tool = Tool::parse(&text, path(file));
     }
-    if let Some(layout) = Layout::of(path("a.md")) {
+    if let Some(layout) = SignatureLayout::of(path("a.md")) {
         let _verdict = signature::verify(&text, layout, &signature::TrustStore::default());
     }
 });
