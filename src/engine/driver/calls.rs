@@ -6,7 +6,7 @@ use super::unmade::Unmade;
 use crate::domain::event::{CallError, Delta};
 use crate::domain::{Assembly, Bounds, ContentHash, MessageRef, ModelRef, RequestRecord, ToolRef};
 use crate::engine::answer::Answer;
-use crate::ports::{CallRequest, EncodedRequest, Provider, ProviderStream};
+use crate::ports::{CallRequest, Provider, ProviderStream};
 use futures_util::StreamExt;
 use futures_util::future::poll_fn;
 use std::future::Future;
@@ -171,7 +171,9 @@ impl<A: Audience> Driver<A> {
             attempt: ready.attempt,
         };
         let provider = Arc::clone(provider);
-        let encoded = self.unless_stopped(tokio::task::spawn_blocking(move || provider.encode(call))).await?;
+        // The hash of a long body takes a while too.
+        let encode = move || provider.encode(call).map(|encoded| (encoded.sent(), encoded));
+        let encoded = self.unless_stopped(tokio::task::spawn_blocking(encode)).await?;
         let encoded = encoded.map_err(|failed| CallError::unwritten(&failed.to_string())).flatten();
         ready.encoded = Some(encoded.map_err(Unmade::Failed)?);
         Ok(())
@@ -196,7 +198,7 @@ impl<A: Audience> Driver<A> {
             created_at: self.settings.clock.now(),
             endpoint,
             max_output_tokens: ready.max_output_tokens,
-            sent: ready.encoded.as_ref().map(EncodedRequest::sent),
+            sent: ready.encoded.as_ref().map(|(sent, _)| sent.clone()),
             model: ready.model.clone(),
             system: ContentHash::of(recorded.system.as_bytes()),
             messages: recorded

@@ -5,6 +5,7 @@
 //! alone, and what cannot (a sync) is waited for, after which nothing else begins. Other commands wait for their turn.
 
 use super::Audience;
+use super::calls::Call;
 use super::inbox::Heard;
 use super::run::Driver;
 use super::unmade::Stopped;
@@ -40,9 +41,10 @@ impl<A: Audience> Driver<A> {
         }
     }
 
+    /// What is paid for ends with the cancel; everything else when the cancel is an event.
     fn hang_up_if(&mut self, heard: &Heard) {
         if matches!(heard, Heard::Cancel) {
-            self.hang_up();
+            self.call.iter_mut().for_each(Call::hang_up);
         }
     }
 }

@@ -14,8 +14,8 @@ use crate::context::{Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Assembly, Bounds, Command, ContentHash, Event, FrozenRequest, ModelRef, Money, Record, Status, ThreadKind, Tokens,
-    ToolCall, ToolSpec, Usage,
+    Assembly, Bounds, Command, ContentHash, Event, FrozenRequest, ModelRef, Money, Record, SentBody, Status,
+    ThreadKind, Tokens, ToolCall, ToolSpec, Usage,
 };
 use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase, Thread, apply};
@@ -62,8 +62,8 @@ pub(super) struct Ready {
     pub(super) attempt: u32,
     pub(super) max_output_tokens: u64,
     pub(super) purpose: Purpose,
-    /// What goes over the wire; made before it is recorded.
-    pub(super) encoded: Option<EncodedRequest>,
+    /// What goes over the wire, and what its record says of that; made before it is recorded.
+    pub(super) encoded: Option<(SentBody, EncodedRequest)>,
 }
 
 /// What a driver is made of.
@@ -98,7 +98,7 @@ pub struct Driver<A> {
     /// The system text of the requests so far that asked for an answer: it stays.
     pub(super) fixed: Option<String>,
     pub(super) inbox: Inbox,
-    call: Option<Call>,
+    pub(super) call: Option<Call>,
     /// What is around is being looked at for the coming request.
     pub(super) pending_snapshot: Option<PendingSnapshot>,
     pub(super) ready: Option<Ready>,
@@ -290,7 +290,7 @@ impl<A: Audience> Driver<A> {
     }
 
     /// Stops what runs, though it cannot be recorded now: that follows.
-    pub(super) fn hang_up(&mut self) {
+    fn hang_up(&mut self) {
         self.call.iter_mut().for_each(Call::hang_up);
         self.stop_tool();
         self.shell.iter_mut().for_each(RunningTool::stop);
@@ -454,7 +454,7 @@ impl<A: Audience> Driver<A> {
             return;
         }
         let Ok(provider) = self.settings.models.provider(&ready.model) else { return };
-        let Some(encoded) = ready.encoded.take() else { return };
+        let Some((_, encoded)) = ready.encoded.take() else { return };
         let stream = provider.send(encoded);
         self.call = Some(Call::new(request, &ready, stream, self.settings.models.bounds()));
     }
