@@ -399,16 +399,7 @@ const KNOWN_CIRCLES: &[(usize, &[&str])] = &[
             "src/engine/driver/user_commands.rs",
         ],
     ),
-    (
-        10,
-        &[
-            "src/engine/permission.rs",
-            "src/engine/thread/control_point.rs",
-            "src/engine/thread/shell.rs",
-            "src/engine/thread/state.rs",
-            "src/engine/thread/transition.rs",
-        ],
-    ),
+    (2, &["src/engine/thread/control_point.rs", "src/engine/thread/transition.rs"]),
     (
         12,
         &[

@@ -8,9 +8,9 @@ use futures_util::stream;
 use levain::context::{Parts, Plan, Start, assemble};
 use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, Process, PromptMode, StopReason};
 use levain::domain::{
-    Assembly, CallId, Command, ContentHash, Control, Decision, Entry, Event, FrozenRequest, Grant, Image, LayerKind,
-    Lifetime, Limits, Message, ModelRef, Money, Origin, Piece, Record, RequestRecord, Rules, State, Status, ThreadId,
-    ThreadKind, Timestamp, Tokens, ToolCall, Usage, Waiting, WindowRules, WireForm,
+    Assembly, CallId, Command, ContentHash, Control, Decision, Entry, Event, FrozenRequest, Grant, Image, KnownTool,
+    LayerKind, Lifetime, Limits, Message, ModelRef, Money, Origin, Piece, Record, RequestRecord, Rules, State, Status,
+    ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, ToolSpec, Usage, Waiting, WindowRules, WireForm,
 };
 use levain::engine::driver::{Audience, Driver, Ended, Handle, ModelRegistry, Planner, Settings};
 use levain::engine::thread::{Thread, apply};
@@ -358,7 +358,8 @@ impl Bench {
         };
         let id = ThreadId::new("chat", 1);
         let mut thread = Thread::new(id, "levain/chat", kind, ModelRef::new("script", "x"), Limits::default());
-        thread.permissions.grants = vec![Grant { capability: "rye.execute.tool.t".into(), ask: true }];
+        let grant = |tool: &str, ask| Grant { capability: format!("rye.execute.tool.{tool}"), ask };
+        thread.permissions.grants = vec![grant("t", true), grant("look", false)];
         let (driver, handle) = Driver::new(thread, settings);
         let driver = tokio::spawn(driver.run(opening));
         Self { disk, script, clock, handle, heard, driver }
@@ -1201,4 +1202,66 @@ async fn a_cancel_is_answered_while_the_disk_is_slow_and_nothing_begins_after_it
     asked.await.unwrap().unwrap();
     bench.until(|heard| matches!(heard, Heard::Event { event: Event::TurnCancelled { .. }, .. })).await;
     assert!(bench.script.asked.lock().unwrap().is_empty(), "nothing was sent");
+}
+
+/// A tool whose calls may run side by side, and end in the other order: the first waits for the last.
+struct SideBySide {
+    running: Arc<tokio::sync::Barrier>,
+    others: Arc<tokio::sync::Semaphore>,
+}
+
+impl ToolRunner for SideBySide {
+    fn tools(&self) -> Vec<KnownTool> {
+        let spec = ToolSpec { name: "look".into(), description: String::new(), schema: serde_json::json!({}) };
+        let (item, origin) = ("look".to_owned(), Origin::Thread);
+        vec![KnownTool { item, aliases: Vec::new(), origin, absent: None, parallel: true, spec }]
+    }
+
+    fn run<'a>(
+        &'a self,
+        _item: &'a str,
+        call: &'a ToolCall,
+        _listener: &'a dyn ToolListener,
+    ) -> tools::Waiting<'a, ToolOutcome> {
+        Box::pin(async move {
+            self.running.wait().await;
+            if call.call_id.0 == "a" {
+                let _all_others_are_through = self.others.acquire_many(2).await.unwrap();
+            } else {
+                self.others.add_permits(1);
+            }
+            ToolOutcome { output: format!("seen by {}", call.call_id.0), error: None }
+        })
+    }
+}
+
+#[tokio::test]
+async fn parallel_calls_of_one_answer_run_at_once_and_are_told_in_its_order() {
+    let call = |index, id: &str| {
+        let started = ProviderEvent::ToolCallStarted { index, call_id: CallId(id.into()), tool: "look".into() };
+        [Ok(started), Ok(ProviderEvent::ToolInput { index, partial_json: "{}".into() })]
+    };
+    let all = [(0, "a"), (1, "b"), (2, "c")].into_iter().flat_map(|(index, id)| call(index, id));
+    let calls = all.chain([Ok(ProviderEvent::Finished(StopReason::ToolUse))]).collect();
+    let (running, others) = (Arc::new(tokio::sync::Barrier::new(3)), Arc::new(tokio::sync::Semaphore::new(0)));
+    let tools: Arc<dyn ToolRunner> = Arc::new(SideBySide { running, others });
+    let plan = SlowPlan(Plan::default(), Gate::default());
+    let plays = vec![calls, vec![text("done"), end()]];
+    let mut bench =
+        Bench::held_up(Disk::default(), ThreadKind::Interactive, plays, (plan, Gate::default(), tools), None);
+    bench.ask("go").await;
+    bench.until_answer().await;
+    bench.until_answer().await;
+    let order = |event: &Event| match event {
+        Event::ToolCallStart { call_id, .. } => Some(format!("start {}", call_id.0)),
+        Event::ToolCallResult { call_id, .. } => Some(format!("result {}", call_id.0)),
+        _ => None,
+    };
+    let happened: Vec<String> = bench.disk.log.lock().unwrap().iter().filter_map(order).collect();
+    assert_eq!(happened[..3], ["start a", "start b", "start c"]);
+    assert_eq!(happened[5], "result a", "{happened:?}");
+    let asked = bench.script.asked.lock().unwrap();
+    let told = asked[1].messages.last().unwrap().to_json();
+    let place = |id: &str| told.find(&format!("seen by {id}")).unwrap();
+    assert!(place("a") < place("b") && place("b") < place("c"), "{told}");
 }

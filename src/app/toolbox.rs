@@ -112,6 +112,7 @@ fn files(items: &Items, permissions: &Permissions, mut trusted: impl FnMut() -> 
             item: id,
             aliases: Vec::new(),
             absent: Some(absent),
+            parallel: false,
         });
     }
     files

@@ -171,7 +171,14 @@ mod tests {
             description: "x".repeat(letters),
             schema: serde_json::json!({"type": "object"}),
         };
-        KnownTool { item: item.into(), aliases: Vec::new(), origin: Origin::Thread, absent: None, spec }
+        KnownTool {
+            item: item.into(),
+            aliases: Vec::new(),
+            origin: Origin::Thread,
+            absent: None,
+            parallel: false,
+            spec,
+        }
     }
 
     fn permissions(grants: &[&str]) -> Permissions {

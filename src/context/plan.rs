@@ -380,6 +380,7 @@ impl Planning<'_> {
             aliases: vec!["directive_return".to_owned()],
             origin: leaf.loaded.origin(&leaf.id, Some((first, last)), None),
             absent: None,
+            parallel: false,
             spec: ToolSpec {
                 name: "directive_return".to_owned(),
                 description:

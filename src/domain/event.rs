@@ -226,6 +226,9 @@ pub enum Event {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item: Option<String>,
         input: serde_json::Value,
+        /// Others may begin before it has ended.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        parallel: bool,
     },
     /// A tool's process was made and waits to be let go.
     ToolProcess {

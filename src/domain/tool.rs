@@ -17,6 +17,8 @@ pub struct KnownTool {
     pub origin: Origin,
     /// Why it cannot be run: then it is offered to nobody, and a call says so.
     pub absent: Option<Absence>,
+    /// It changes nothing and minds no other call of it or of its kind: such calls of one answer run side by side.
+    pub parallel: bool,
     pub spec: ToolSpec,
 }
 

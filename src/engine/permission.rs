@@ -13,6 +13,8 @@ pub struct Meant {
     pub needs: Vec<Vec<String>>,
     /// What it needs besides that only its own name grants.
     pub guarded: Vec<String>,
+    /// Whether it may run beside others.
+    pub parallel: bool,
 }
 
 /// What `call` means among the tools there are: it has the name a tool is offered by, its id or another id of its own. A
@@ -28,10 +30,16 @@ pub fn meant(tools: &[KnownTool], call: &ToolCall) -> Meant {
     match offered.or_else(|| tools.iter().find(|tool| goes_by(tool))) {
         Some(tool) if verb(&tool.item).is_some() => {
             let needs = to_reach(&tool.item, &call.input).into_iter().map(|one| vec![one]).collect();
-            Meant { item: tool.item.clone(), needs, guarded: Vec::new() }
+            Meant { item: tool.item.clone(), needs, guarded: Vec::new(), parallel: tool.parallel }
         }
-        Some(tool) => Meant { item: tool.item.clone(), needs: vec![tool.capabilities()], guarded: Vec::new() },
-        None => Meant { item: name.to_owned(), needs: vec![vec![to_execute(name)]], guarded: Vec::new() },
+        Some(tool) => {
+            let (item, needs) = (tool.item.clone(), vec![tool.capabilities()]);
+            Meant { item, needs, guarded: Vec::new(), parallel: tool.parallel }
+        }
+        None => {
+            let needs = vec![vec![to_execute(name)]];
+            Meant { item: name.to_owned(), needs, guarded: Vec::new(), parallel: false }
+        }
     }
 }
 
@@ -45,7 +53,7 @@ pub fn args_hash(call: &ToolCall) -> ContentHash {
 /// The event that follows from a call that is next: it starts, waits for a person or is denied.
 #[must_use]
 pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
-    let Meant { item, needs, guarded } = meant;
+    let Meant { item, needs, guarded, parallel } = meant;
     // The strictest counts.
     let judged = needs.into_iter().map(|names| (thread.permissions.verdict(&names), names));
     let by_name = guarded.into_iter().map(|one| (thread.permissions.verdict_by_name(&one), vec![one]));
@@ -56,7 +64,9 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
     let verdict = if item == RETURN { Verdict::Allowed } else { verdict };
     let (call_id, tool) = (call.call_id.clone(), call.tool.clone());
     match (verdict, thread.kind) {
-        (Verdict::Allowed, _) => Event::ToolCallStart { tool, call_id, item: Some(item), input: call.input.clone() },
+        (Verdict::Allowed, _) => {
+            Event::ToolCallStart { tool, call_id, item: Some(item), input: call.input.clone(), parallel }
+        }
         (Verdict::Ask, ThreadKind::Interactive) => Event::ApprovalRequested {
             id: thread.approvals + 1,
             call_id,
@@ -104,7 +114,14 @@ mod tests {
 
     fn tool(item: &str, alias: &str) -> KnownTool {
         let spec = ToolSpec { name: flattened(item), description: String::new(), schema: serde_json::json!({}) };
-        KnownTool { item: item.into(), aliases: vec![alias.into()], origin: Origin::Thread, absent: None, spec }
+        KnownTool {
+            item: item.into(),
+            aliases: vec![alias.into()],
+            origin: Origin::Thread,
+            absent: None,
+            parallel: false,
+            spec,
+        }
     }
 
     #[test]

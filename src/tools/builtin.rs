@@ -37,6 +37,27 @@ pub(super) enum Which {
     SignItem,
 }
 
+impl Which {
+    /// Whether it only reads.
+    fn is_parallel(self) -> bool {
+        match self {
+            Self::Read | Self::Ls | Self::Glob | Self::Grep | Self::Fetch | Self::MemorySearch | Self::FetchItem => {
+                true
+            }
+            Self::Write
+            | Self::EditLines
+            | Self::Bash
+            | Self::MemoryAdd
+            | Self::MemoryUpdate
+            | Self::MemoryRemove
+            | Self::PersonaCreate
+            | Self::PersonaSwitch
+            | Self::ExecuteItem
+            | Self::SignItem => false,
+        }
+    }
+}
+
 impl Builtin {
     /// The file that has taken the tool's place, if there is one of its ids.
     pub(super) fn taken_by<'a>(&self, claims: &'a BTreeMap<String, Claim>) -> Option<&'a String> {
@@ -67,6 +88,7 @@ impl Builtin {
                 via: None,
             },
             absent: self.taken_by(claims).map(|file| Absence::Shadowed { by: file.clone() }),
+            parallel: self.which.is_parallel(),
             spec: ToolSpec {
                 name: flattened(self.item),
                 description: self.description.to_owned(),

@@ -274,10 +274,10 @@ impl Model {
             self.enter(phase);
         }
         let answered = matches!(record.event, Event::CognitionOut { .. });
+        let ended = matches!(record.event, Event::ToolCallResult { .. });
         self.growing(|transcript| transcript.apply(record));
-        // An answer ends, and a command of the person's goes on.
-        if answered
-            && self.activity.phase == Phase::Idle
+        // An answer ends and a command of the person's goes on, or a call has its result and others run.
+        if (answered && self.activity.phase == Phase::Idle || ended && self.activity.phase == Phase::Asking)
             && let Some(tool) = self.transcript.runs().map(str::to_owned)
         {
             self.enter(Phase::Tool(tool));

@@ -370,6 +370,7 @@ fn a_snapshot_of_the_answer_in_flight_replaces_what_is_here() {
     session.tell(Message::Worker(id(), FromWorker::Inflight { request: 1, deltas }));
     assert_eq!(session.story(), ["prompt hello", "writing One two", "tool bash  Asked"]);
     session.event(Event::ToolCallStart {
+        parallel: false,
         tool: "bash".into(),
         call_id: CallId("c".into()),
         item: None,
@@ -517,6 +518,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     assert_eq!(session.effects(), [Effect::LoadOlder { thread_id: id(), before: 500 }]);
     let held = session.model.position;
     let start = record(Event::ToolCallStart {
+        parallel: false,
         tool: "t".into(),
         call_id: CallId("c".into()),
         item: None,

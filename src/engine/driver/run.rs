@@ -7,7 +7,7 @@ use super::context::{PendingSnapshot, Planner, found};
 use super::inbox::{DriverMessage, Handle, Inbox};
 use super::record::{Blocked, Unrecorded};
 use super::steady::Steady;
-use super::tools::{InterruptedOutput, RunningTool, ToolEvent, news};
+use super::tools::{InterruptedOutput, RunningTool, news};
 use super::unmade::Unmade;
 use super::user_commands::attached;
 use crate::context::{Plan, is_told, tree};
@@ -15,9 +15,8 @@ use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
     Assembly, Bounds, Command, ContentHash, Event, FrozenRequest, ModelRef, Money, Record, SentBody, Status,
-    ThreadKind, Tokens, ToolCall, ToolSpec, Usage,
+    ThreadKind, Tokens, ToolSpec, Usage,
 };
-use crate::engine::permission;
 use crate::engine::thread::{Effect, Phase, Thread, apply};
 use crate::ports::{Approvals, Clock, EncodedRequest, Provider, ThreadStore, ToolRunner};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -108,9 +107,9 @@ pub struct Driver<A> {
     /// as long as nothing more is said.
     pub(super) seen: Option<(Box<FrozenRequest>, usize)>,
     retry: Option<(u32, Instant)>,
-    tool: Option<RunningTool>,
-    /// The call that was stopped last, and what it had printed.
-    cut: InterruptedOutput,
+    pub(super) tools: Vec<RunningTool>,
+    /// What the calls that were stopped last had printed.
+    pub(super) interrupted: InterruptedOutput,
     pub(super) shell: Option<RunningTool>,
     pub(super) todo: VecDeque<Effect>,
     pub(super) ended: Option<Ended>,
@@ -142,8 +141,8 @@ impl<A: Audience> Driver<A> {
             ready: None,
             compaction: None,
             retry: None,
-            tool: None,
-            cut: InterruptedOutput::default(),
+            tools: Vec::new(),
+            interrupted: InterruptedOutput::default(),
             shell: None,
             todo: VecDeque::new(),
             ended: None,
@@ -193,8 +192,8 @@ impl<A: Audience> Driver<A> {
                         self.emit(Event::RetryDue { attempt }).await;
                     }
                 }
-                news = news(&mut self.tool) => self.tool_told(news).await,
-                news = news(&mut self.shell) => self.shell_told(news).await,
+                (call_id, news) = news(&mut self.tools) => self.tool_told(call_id, news).await,
+                (call_id, news) = news(self.shell.as_mut_slice()) => self.shell_told(call_id, news).await,
             }
         }
     }
@@ -292,17 +291,8 @@ impl<A: Audience> Driver<A> {
     /// Stops what runs, though it cannot be recorded now: that follows.
     fn hang_up(&mut self) {
         self.call.iter_mut().for_each(Call::hang_up);
-        self.stop_tool();
+        self.stop_tools();
         self.shell.iter_mut().for_each(RunningTool::stop);
-    }
-
-    fn stop_tool(&mut self) {
-        if let Some(tool) = self.tool.take() {
-            if let Some(process) = &tool.process {
-                self.settings.store.forget_process(process);
-            }
-            self.cut = InterruptedOutput::of(tool);
-        }
     }
 
     /// Records one event and everything that follows from it at once.
@@ -323,7 +313,7 @@ impl<A: Audience> Driver<A> {
             let Some(effect) = self.todo.pop_front() else { break };
             match effect {
                 Effect::Emit(mut event) => {
-                    self.cut.put_back(&mut event);
+                    self.interrupted.put_back(&mut event);
                     if let Err(Unrecorded(event)) = self.record(event).await {
                         self.todo.push_front(Effect::Emit(*event));
                     }
@@ -346,9 +336,9 @@ impl<A: Audience> Driver<A> {
                 }
                 Effect::RunTool { call, item, .. } if item == RETURN => self.hand_back(call).await,
                 Effect::RunTool { call, item, preview } => {
-                    self.tool = Some(RunningTool::start(self.settings.tools.clone(), call, item, preview));
+                    self.tools.push(RunningTool::start(self.settings.tools.clone(), call, item, preview));
                 }
-                Effect::StopTool => self.stop_tool(),
+                Effect::StopTools => self.stop_tools(),
                 Effect::RunShell { call_id, command } => {
                     self.shell = Some(RunningTool::shell(self.settings.tools.clone(), call_id, command));
                 }
@@ -601,48 +591,6 @@ impl<A: Audience> Driver<A> {
         }
         if let Err(error) = self.settings.store.clear_inflight() {
             self.complain(&error);
-        }
-    }
-
-    /// Lets the rule decide about a call, and puts what follows at the head of what is to be done.
-    async fn authorise(&mut self, call: &ToolCall) {
-        let tools = self.settings.tools.tools();
-        let known = if let Some(plan) = &self.plan { plan.tools(tools) } else { tools };
-        let mut meant = permission::meant(&known, call);
-        let item = meant.item.clone();
-        let tools = Arc::clone(&self.settings.tools);
-        let Ok(guarded) = self.unless_stopped(tools.guarded(&item, call)).await else { return };
-        meant.guarded = guarded;
-        let mut event = permission::decide(&self.thread, meant, call);
-        if let Event::ApprovalRequested { preview, .. } = &mut event {
-            let Ok(shown) = self.unless_stopped(tools.preview(&item, call)).await else { return };
-            *preview = shown;
-        }
-        self.todo.push_front(Effect::Emit(event));
-    }
-
-    async fn tool_told(&mut self, news: ToolEvent) {
-        let Some(call_id) = self.tool.as_ref().map(|tool| tool.call_id.clone()) else { return };
-        match news {
-            ToolEvent::Said(text) => {
-                self.tool.iter_mut().for_each(|tool| tool.heard(&text));
-                self.settings.audience.tool_said(&call_id, text);
-            }
-            ToolEvent::Started(process, recorded) => {
-                self.tool.iter_mut().for_each(|tool| tool.process = Some(process));
-                let begins = self.may_begin(call_id, process).await;
-                let _tool_gone = recorded.send(begins);
-            }
-            ToolEvent::Became(persona, recorded) => {
-                self.emit(Event::PersonaChanged { persona }).await;
-                let _tool_gone = recorded.send(());
-            }
-            ToolEvent::Ended(outcome) => {
-                self.stop_tool();
-                self.cut = InterruptedOutput::default();
-                let outcome = self.short(outcome);
-                self.emit(Event::ToolCallResult { call_id, output: outcome.output, error: outcome.error }).await;
-            }
         }
     }
 }

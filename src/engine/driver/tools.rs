@@ -1,4 +1,4 @@
-//! The tool call under way: running it, and hearing what it says meanwhile.
+//! Tool calls: deciding about them, running them, and hearing what they say meanwhile.
 
 use super::Audience;
 use super::run::Driver;
@@ -6,13 +6,15 @@ use super::unmade::Unmade;
 use crate::context::STATUS;
 use crate::domain::event::Process;
 use crate::domain::{CallId, Event, KnownTool, Persona, ToolCall};
+use crate::engine::permission;
 use crate::engine::thread::Effect;
 use crate::ports::tools::Waiting;
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use serde_json::Value;
-use std::future::{Future, pending};
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use tokio::sync::{mpsc, oneshot};
 
 /// As many pieces of output may wait to be shown; what comes faster is not shown live.
@@ -41,24 +43,27 @@ pub(super) struct RunningTool {
     said: String,
 }
 
-/// A call that was stopped, and what it had printed: that becomes part of its result.
+/// Calls that were stopped, and what they had printed: that becomes part of their results.
 #[derive(Default)]
-pub(super) struct InterruptedOutput(Option<(CallId, String)>);
+pub(super) struct InterruptedOutput(Vec<(CallId, String)>);
 
 impl InterruptedOutput {
     /// Stops the call.
-    pub(super) fn of(mut tool: RunningTool) -> Self {
+    fn stop(&mut self, mut tool: RunningTool) {
         // What is on its way was printed too.
         while let Ok(ToolEvent::Said(text)) = tool.news.try_recv() {
             tool.heard(&text);
         }
-        Self(Some((tool.call_id, tool.said)))
+        if !tool.said.trim().is_empty() {
+            self.0.push((tool.call_id, tool.said));
+        }
     }
 
     pub(super) fn put_back(&mut self, event: &mut Event) {
         if let Event::ToolCallResult { call_id, output, .. } = event
-            && let Some((_, said)) = self.0.take_if(|(id, said)| id == call_id && !said.trim().is_empty())
+            && let Some(index) = self.0.iter().position(|(id, _)| id == call_id)
         {
+            let (_, said) = self.0.swap_remove(index);
             *output = format!("{}\n{output}", said.trim_end());
         }
     }
@@ -136,17 +141,80 @@ impl RunningTool {
         }
     }
 
-    /// Waits for the next news; after the end nothing may be asked any more. Losing this future loses nothing.
-    async fn next(&mut self) -> ToolEvent {
-        tokio::select! {
-            biased;
-            Some(news) = self.news.recv() => news,
-            outcome = &mut self.job => ToolEvent::Ended(outcome),
+    /// The next news; after the end nothing may be asked any more.
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<ToolEvent> {
+        match self.news.poll_recv(context) {
+            Poll::Ready(Some(news)) => Poll::Ready(news),
+            Poll::Ready(None) | Poll::Pending => self.job.as_mut().poll(context).map(ToolEvent::Ended),
         }
     }
 }
 
 impl<A: Audience> Driver<A> {
+    /// Lets the rule decide about a call that nothing was decided about yet, and puts what follows at the head of what is
+    /// to be done. Beside others that run, a call begins only if it is parallel and nobody has to be asked.
+    pub(super) async fn authorise(&mut self, call: &ToolCall) {
+        let Some(beside) = self.thread.begins_beside(&call.call_id) else { return };
+        let tools = self.settings.tools.tools();
+        let known = if let Some(plan) = &self.plan { plan.tools(tools) } else { tools };
+        let mut meant = permission::meant(&known, call);
+        if beside && !meant.parallel {
+            return;
+        }
+        let item = meant.item.clone();
+        let tools = Arc::clone(&self.settings.tools);
+        let Ok(guarded) = self.unless_stopped(tools.guarded(&item, call)).await else { return };
+        meant.guarded = guarded;
+        let mut event = permission::decide(&self.thread, meant, call);
+        if let Event::ApprovalRequested { preview, .. } = &mut event {
+            if beside {
+                return;
+            }
+            let Ok(shown) = self.unless_stopped(tools.preview(&item, call)).await else { return };
+            *preview = shown;
+        }
+        self.todo.push_front(Effect::Emit(event));
+    }
+
+    pub(super) fn stop_tools(&mut self) {
+        for tool in std::mem::take(&mut self.tools) {
+            self.forget(&tool);
+            self.interrupted.stop(tool);
+        }
+    }
+
+    fn forget(&self, tool: &RunningTool) {
+        if let Some(process) = &tool.process {
+            self.settings.store.forget_process(process);
+        }
+    }
+
+    pub(super) async fn tool_told(&mut self, call_id: CallId, news: ToolEvent) {
+        let Some(index) = self.tools.iter().position(|tool| tool.call_id == call_id) else { return };
+        match news {
+            ToolEvent::Said(text) => {
+                self.tools.get_mut(index).into_iter().for_each(|tool| tool.heard(&text));
+                self.settings.audience.tool_said(&call_id, text);
+            }
+            ToolEvent::Started(process, recorded) => {
+                self.tools.get_mut(index).into_iter().for_each(|tool| tool.process = Some(process));
+                let begins = self.may_begin(call_id, process).await;
+                let _tool_gone = recorded.send(begins);
+            }
+            ToolEvent::Became(persona, recorded) => {
+                self.emit(Event::PersonaChanged { persona }).await;
+                let _tool_gone = recorded.send(());
+            }
+            ToolEvent::Ended(outcome) => {
+                let tool = self.tools.remove(index);
+                self.forget(&tool);
+                drop(tool);
+                let outcome = self.short(outcome);
+                self.emit(Event::ToolCallResult { call_id, output: outcome.output, error: outcome.error }).await;
+            }
+        }
+    }
+
     /// Notes that a call runs as `process`, and returns whether it may begin: only what could be found and ended after a
     /// crash does.
     pub(super) async fn may_begin(&mut self, call_id: CallId, process: Process) -> bool {
@@ -231,12 +299,17 @@ fn is_whole(schema: &Value, outputs: &Value) -> Result<(), String> {
     }
 }
 
-/// The next news of `tool`; waits for ever without one.
-pub(super) async fn news(tool: &mut Option<RunningTool>) -> ToolEvent {
-    match tool {
-        Some(tool) => tool.next().await,
-        None => pending().await,
-    }
+/// The next news of any of `tools`; waits for ever without one. Losing this future loses nothing.
+pub(super) async fn news(tools: &mut [RunningTool]) -> (CallId, ToolEvent) {
+    poll_fn(|context| {
+        for tool in tools.iter_mut() {
+            if let Poll::Ready(news) = tool.poll_next(context) {
+                return Poll::Ready((tool.call_id.clone(), news));
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 #[cfg(test)]

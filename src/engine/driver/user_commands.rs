@@ -63,8 +63,7 @@ impl<A: Audience> Driver<A> {
         self.accept(Event::ShellStarted { call_id, command, shared }).await
     }
 
-    pub(super) async fn shell_told(&mut self, news: ToolEvent) {
-        let Some(call_id) = self.shell.as_ref().map(|shell| shell.call_id.clone()) else { return };
+    pub(super) async fn shell_told(&mut self, call_id: CallId, news: ToolEvent) {
         match news {
             ToolEvent::Said(text) => self.settings.audience.tool_said(&call_id, text),
             ToolEvent::Started(process, recorded) => {

@@ -1,38 +1,11 @@
 //! Where a thread can go on in more than one way: what hooks are asked, and what follows from each answer.
 
-use super::state::{CompactionCause, Phase, ReturnState, Returned, Thread};
-use super::transition::{Effect, make_room, prepare_anyway, push_partial, start_turn, take_prompts};
-use crate::domain::event::CallError;
-use crate::domain::{Control, Event, LimitKind, Message, Money, ThreadKind, Tokens};
+use super::effect::Effect;
+use super::state::{CompactionCause, ControlPoint, Phase, ReturnState, Returned, Share, Thread};
+use super::transition::{make_room, prepare_anyway, push_partial, start_turn, take_prompts};
+use crate::domain::{Control, Event, LimitKind, Money, ThreadKind};
 use crate::engine::retry;
 use serde_json::{Value, json};
-
-/// What happened, with what is needed to go on from it.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ControlPoint {
-    /// A call failed; `partial` is what had arrived of its answer.
-    Failed { attempt: u32, error: CallError, partial: Option<Message> },
-    /// A limit was reached before a call.
-    Limit { code: LimitKind, current: u64, maximum: u64, attempt: u32 },
-    /// Every tool call of an answer has its result.
-    Step,
-    /// The coming request takes much of the window.
-    Pressure { share: Share, attempt: u32 },
-    /// It fills the window.
-    Full { share: Share, attempt: u32 },
-    /// The directive has handed back what it promises.
-    Returned(Returned),
-    /// A one-shot thread has done what it was asked.
-    Completion,
-}
-
-/// How much of a window is used.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share {
-    pub ratio: f64,
-    pub used: Tokens,
-    pub limit: Tokens,
-}
 
 impl Share {
     fn fields(self) -> Value {

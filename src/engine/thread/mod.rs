@@ -4,14 +4,16 @@
 //! already in the log; the effects say what the driver is to do next. Replaying a log and dropping the effects gives
 //! the state the thread had.
 
+mod calls;
 mod control_point;
+mod effect;
 mod shell;
 mod state;
 mod transition;
 
-pub use control_point::{ControlPoint, Share};
-pub use state::{CompactionCause, Phase, Shell, Thread};
-pub use transition::{Effect, apply};
+pub use effect::Effect;
+pub use state::{CallStage, CompactionCause, ControlPoint, Phase, Share, Shell, StagedCall, Thread};
+pub use transition::apply;
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! A person's own command: it runs beside the loop, and what it printed waits for the next prompt.
 
-use super::Effect;
+use super::effect::Effect;
 use super::state::{Shell, Thread};
 use crate::domain::{CallId, Event, Message};
 

@@ -1,8 +1,7 @@
 //! What a thread knows.
 
-use super::control_point::ControlPoint;
 use crate::domain::command::{Approval, QueuedPrompt, State};
-use crate::domain::event::{CancelScope, PromptMode};
+use crate::domain::event::{CallError, CancelScope, PromptMode};
 use crate::domain::{
     Block, CallId, Cost, Entry, LimitKind, Limits, Message, ModelRef, Permissions, Persona, Piece, Role, Rules, Status,
     ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
@@ -92,12 +91,10 @@ pub enum Phase {
     Retrying {
         attempt: u32,
     },
-    /// Tool calls of one answer, run in order: those to come (the first is running, or waits for the person that was
-    /// `asked`) and the results so far. With `stopping`, a cancel of that scope waits until every call has a result.
+    /// Tool calls of one answer, in its order. They begin in that order too: beside others only where all that run are
+    /// parallel. With `stopping`, a cancel of that scope waits until every call has a result.
     Tools {
-        pending: Vec<ToolCall>,
-        asked: Option<Box<Approval>>,
-        results: Vec<Block>,
+        calls: Vec<StagedCall>,
         stopping: Option<CancelScope>,
     },
     /// Hooks are asked how to go on.
@@ -117,6 +114,63 @@ pub enum Phase {
         since: Timestamp,
     },
     Ended(Status),
+}
+
+/// A tool call of the answer that is being worked on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StagedCall {
+    pub call: ToolCall,
+    pub stage: CallStage,
+}
+
+/// How far a tool call has got.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CallStage {
+    /// Whether it may run is not decided.
+    Queued,
+    /// A person is asked.
+    AwaitingApproval(Box<Approval>),
+    /// With `parallel`, others may begin before it has ended.
+    Running { parallel: bool },
+    /// Its result, for the model.
+    Done(Block),
+}
+
+impl StagedCall {
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.stage, CallStage::Done(_))
+    }
+
+    pub(super) fn approval(&self) -> Option<&Approval> {
+        if let CallStage::AwaitingApproval(asked) = &self.stage { Some(asked) } else { None }
+    }
+}
+
+/// What happened, with what is needed to go on from it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ControlPoint {
+    /// A call failed; `partial` is what had arrived of its answer.
+    Failed { attempt: u32, error: CallError, partial: Option<Message> },
+    /// A limit was reached before a call.
+    Limit { code: LimitKind, current: u64, maximum: u64, attempt: u32 },
+    /// Every tool call of an answer has its result.
+    Step,
+    /// The coming request takes much of the window.
+    Pressure { share: Share, attempt: u32 },
+    /// It fills the window.
+    Full { share: Share, attempt: u32 },
+    /// The directive has handed back what it promises.
+    Returned(Returned),
+    /// A one-shot thread has done what it was asked.
+    Completion,
+}
+
+/// How much of a window is used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Share {
+    pub ratio: f64,
+    pub used: Tokens,
+    pub limit: Tokens,
 }
 
 /// How far a directive has got with handing back what it promises.
@@ -187,7 +241,8 @@ impl Thread {
         match self.phase {
             Phase::Idle | Phase::Ended(_) | Phase::Suspended { .. } if self.shell.is_some() => Status::Running,
             Phase::Idle if self.kind == ThreadKind::OneShot && self.prompts == 0 => Status::Created,
-            Phase::Idle | Phase::Retrying { .. } | Phase::Tools { asked: Some(_), .. } => Status::Waiting,
+            Phase::Idle | Phase::Retrying { .. } => Status::Waiting,
+            Phase::Tools { .. } if self.approval().is_some() => Status::Waiting,
             Phase::Taking { .. }
             | Phase::Preparing { .. }
             | Phase::Calling { .. }
@@ -206,7 +261,7 @@ impl Thread {
             Phase::Idle | Phase::Suspended { .. } if self.shell.is_some() => None,
             Phase::Idle | Phase::Suspended { .. } => Some(Waiting::User),
             Phase::Retrying { .. } => Some(Waiting::RateLimit),
-            Phase::Tools { asked: Some(_), .. } => Some(Waiting::Approval),
+            Phase::Tools { .. } if self.approval().is_some() => Some(Waiting::Approval),
             Phase::Taking { .. }
             | Phase::Preparing { .. }
             | Phase::Calling { .. }
@@ -240,7 +295,17 @@ impl Thread {
     /// The call that waits for a person.
     #[must_use]
     pub fn approval(&self) -> Option<&Approval> {
-        if let Phase::Tools { asked, .. } = &self.phase { asked.as_deref() } else { None }
+        let Phase::Tools { calls, .. } = &self.phase else { return None };
+        calls.iter().find_map(StagedCall::approval)
+    }
+
+    /// Whether other calls run while this one is to be decided about; nothing if it was already.
+    #[must_use]
+    pub fn begins_beside(&self, call_id: &CallId) -> Option<bool> {
+        let Phase::Tools { calls, .. } = &self.phase else { return None };
+        let queued = |staged: &StagedCall| staged.call.call_id == *call_id && staged.stage == CallStage::Queued;
+        let runs = |staged: &StagedCall| matches!(staged.stage, CallStage::Running { .. });
+        calls.iter().any(queued).then(|| calls.iter().any(runs))
     }
 
     /// Whether time counts: not while somebody else is waited for.

@@ -4,12 +4,13 @@ use super::{Effect, Phase, Thread, apply};
 use crate::domain::capability::to_execute;
 use crate::domain::event::{Approve, CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Block, CallId, Cost, Event, Grant, Limits, Message, ModelRef, Money, Record, Role, Status, ThreadId, ThreadKind,
-    Timestamp, Tokens, ToolCall, Usage, Waiting,
+    Block, CallId, Cost, Event, Grant, KnownTool, Limits, Message, ModelRef, Money, Origin, Record, Role, Status,
+    ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, ToolSpec, Usage, Waiting,
 };
 use crate::engine::permission;
 use std::collections::VecDeque;
 
+mod calls;
 mod control;
 mod returning;
 
@@ -26,7 +27,8 @@ impl Bench {
         let model = ModelRef::new("scripted", "demo");
         let mut thread = Thread::new(ThreadId::new("chat", 1), "levain/chat", kind, model, Limits::default());
         let grant = |tool: &str, ask| Grant { capability: to_execute(tool), ask };
-        thread.permissions.grants = vec![grant("ls", false), grant("rm", true)];
+        thread.permissions.grants =
+            vec![grant("ls", false), grant("rm", true), grant("look", false), grant("peek", true)];
         Self { thread, now: 1_000, log: Vec::new() }
     }
 
@@ -37,7 +39,13 @@ impl Bench {
             let event = if let Effect::Emit(event) = effect {
                 event
             } else if let Effect::Authorise(call) = &effect {
-                permission::decide(&self.thread, permission::meant(&[], call), call)
+                let meant = permission::meant(&[parallel("look"), parallel("peek")], call);
+                match (self.thread.begins_beside(&call.call_id), permission::decide(&self.thread, meant.clone(), call))
+                {
+                    (None, _) | (Some(true), Event::ApprovalRequested { .. }) => continue,
+                    (Some(true), _) if !meant.parallel => continue,
+                    (Some(_), event) => event,
+                }
             } else {
                 rest.push(effect);
                 continue;
@@ -94,6 +102,12 @@ impl Bench {
     fn said(&self) -> Vec<(Role, String)> {
         self.thread.history.iter().map(|entry| (entry.message.role, entry.message.text())).collect()
     }
+}
+
+/// A tool whose calls run side by side.
+fn parallel(item: &str) -> KnownTool {
+    let spec = ToolSpec { name: item.into(), description: String::new(), schema: serde_json::json!({}) };
+    KnownTool { item: item.into(), aliases: Vec::new(), origin: Origin::Thread, absent: None, parallel: true, spec }
 }
 
 fn calls(ids: &[&str]) -> Message {
@@ -235,7 +249,7 @@ fn cancelling_tools_answers_every_call() {
         bench.calling("go");
         bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
         let effects = bench.feed(Event::CancelRequested { scope });
-        assert_eq!(effects.first(), Some(&Effect::StopTool));
+        assert_eq!(effects.first(), Some(&Effect::StopTools));
         let (waits, ended) = (bench.thread.phase == Phase::Idle, bench.thread.status() == Status::Cancelled);
         assert_eq!((waits, ended), (scope == CancelScope::Turn, scope == CancelScope::Thread));
         let last = bench.thread.history.last().unwrap();

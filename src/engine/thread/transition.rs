@@ -1,57 +1,18 @@
 //! What each event does to a thread.
 
-use super::control_point::{self, ControlPoint, Share, ask};
+use super::calls::{self, Answered};
+use super::control_point::{self, ask};
+use super::effect::{Effect, ignored};
 use super::shell;
-use super::state::{CompactionCause, Phase, ReturnState, Returned, Thread};
-use crate::domain::capability::literal;
-use crate::domain::command::{Approval, QueuedPrompt};
-use crate::domain::event::{Approve, CallError, CancelScope, ErrorCategory, StopReason};
+use super::state::{CompactionCause, ControlPoint, Phase, ReturnState, Returned, Share, Thread};
+use crate::domain::command::QueuedPrompt;
+use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::{
-    Block, CallId, Cost, Decision, Entry, Event, Image, LayerKind, Lifetime, LimitKind, Message, Money, Origin,
-    Permissions, Piece, Record, Role, Status, ThreadKind, Timestamp, Tokens, ToolCall, Usage,
+    Cost, Decision, Entry, Event, Image, LayerKind, Lifetime, LimitKind, Message, Money, Origin, Permissions, Piece,
+    Record, Status, ThreadKind, Timestamp, Tokens, ToolCall, Usage,
 };
 use crate::engine::{permission, retry};
 use std::sync::Arc;
-
-/// Work that an event calls for, in order.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Effect {
-    /// Put this event into the log and apply it.
-    Emit(Event),
-    /// Assemble and record the request, then emit `RequestRecorded`.
-    Prepare { request: u32, attempt: u32 },
-    /// Send the request that was recorded.
-    Send { request: u32 },
-    /// Close the connection, emit what has arrived and `TurnCancelled`.
-    StopCall,
-    /// Emit `RetryDue` after this time.
-    Wait { attempt: u32, delay_ms: u64 },
-    /// Forget the pause.
-    StopWaiting,
-    /// Ask the hooks of this event, whose fields these are, and emit `HookDecided`.
-    AskHooks { event: &'static str, fields: serde_json::Value },
-    /// Ask for a summary of older messages by this request, and emit `ContextCompacted`.
-    MakeRoom { request: u32 },
-    /// Decide about this call by the thread's permissions and emit what follows.
-    Authorise(ToolCall),
-    /// Run the tool, which is this item, and emit its result. With `preview`, only while the call would still change
-    /// what it said.
-    RunTool { call: ToolCall, item: String, preview: Option<String> },
-    /// Keep for later threads that this capability is allowed.
-    Remember(String),
-    /// Stop the running tool.
-    StopTool,
-    /// Run the person's own command and emit `ShellEnded`.
-    RunShell { call_id: CallId, command: String },
-    /// Ask it to end; `ShellEnded` follows with what it printed.
-    StopShell,
-    /// The thread has ended.
-    End(Status),
-}
-
-/// What a tool call gets as its result when it was not run.
-const SKIPPED: &str = "Skipped: the user sent a message first.";
-const STOPPED: &str = "Stopped by the user.";
 
 /// Applies one event and returns the work it calls for. Waits for nothing, reads no clock or file: the same thread and
 /// record always give the same result.
@@ -166,15 +127,20 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             thread.persona.clone_from(persona);
             Vec::new()
         }
-        Event::ApprovalRequested { .. } => approval_asked(thread, &record.event),
-        Event::ApprovalGiven { id, decision } => approval_given(thread, *id, *decision),
+        Event::ApprovalRequested { .. } => calls::approval_asked(thread, &record.event),
+        Event::ApprovalGiven { id, decision } => calls::approval_given(thread, *id, *decision),
         Event::PermissionDenied { call_id, tool, capability, reason } => {
             let words = permission::denial_in_words(tool, capability, *reason);
-            vec![unanswered(call_id, &words)]
+            vec![calls::unanswered(call_id, &words)]
         }
-        Event::ToolCallStart { call_id, item, .. } => started(thread, call_id, item.as_deref()),
+        Event::ToolCallStart { call_id, item, parallel, .. } => {
+            calls::started(thread, call_id, item.as_deref(), *parallel)
+        }
         Event::ToolCallResult { call_id, output, error } => {
-            tool_answered(thread, call_id, output, error.is_some(), now)
+            match calls::answered(thread, call_id, output, error.is_some()) {
+                Answered::Waits(effects) => effects,
+                Answered::All { stopping } => step_over(thread, stopping, now),
+            }
         }
         Event::Limit { code, current, maximum } => limited(thread, *code, *current, *maximum),
         Event::CancelRequested { scope } => cancel(thread, *scope, now),
@@ -198,12 +164,6 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
     };
     thread.worked_until = thread.is_timed().then_some(now);
     effects
-}
-
-/// An event that this phase does not expect: logged with both names, so that it can be found.
-fn ignored(thread: &Thread, event: &Event) -> Vec<Effect> {
-    tracing::warn!(thread = %thread.id, phase = ?thread.phase, ?event, "event ignored in this phase");
-    Vec::new()
 }
 
 /// Adds the time since the last event when work was going on.
@@ -243,16 +203,12 @@ fn go_on(thread: &mut Thread) -> Vec<Effect> {
     if let Some((phase, _)) = thread.before_room.take() {
         thread.phase = phase;
     }
-    if matches!(&thread.phase, Phase::Tools { asked: Some(_), stopping: None, .. }) {
+    if thread.approval().is_some() && matches!(&thread.phase, Phase::Tools { stopping: None, .. }) {
         // The call was not begun, so nothing was interrupted: the person is still asked.
         return Vec::new();
     }
     match std::mem::replace(&mut thread.phase, Phase::Idle) {
-        Phase::Tools { pending, results, .. } => {
-            let effects = pending.iter().map(|call| Effect::Emit(Event::interrupted(&call.call_id))).collect();
-            thread.phase = Phase::Tools { pending, asked: None, results, stopping: Some(CancelScope::Turn) };
-            effects
-        }
+        Phase::Tools { calls, .. } => calls::interrupted(thread, calls),
         phase @ (Phase::Ended(_) | Phase::Suspended { .. }) => {
             thread.phase = phase;
             Vec::new()
@@ -266,14 +222,6 @@ fn go_on(thread: &mut Thread) -> Vec<Effect> {
         | Phase::Compacting { .. }
         | Phase::Stopping { .. } => Vec::new(),
     }
-}
-
-fn unanswered(call_id: &CallId, why: &str) -> Effect {
-    Effect::Emit(Event::ToolCallResult {
-        call_id: call_id.clone(),
-        output: why.to_owned(),
-        error: Some(why.to_owned()),
-    })
 }
 
 /// Takes due prompts from the queue; without any, waits.
@@ -480,93 +428,13 @@ fn answered(thread: &mut Thread, stop: &StopReason, message: &Message) -> Vec<Ef
             if calls.is_empty() {
                 return take_prompts(thread, true);
             }
-            let first = calls.first().cloned().map(Effect::Authorise);
-            thread.phase = Phase::Tools { pending: calls, asked: None, results: Vec::new(), stopping: None };
-            first.into_iter().collect()
+            calls::begin(thread, calls)
         }
     }
 }
 
-/// The call waits for a person. Nothing follows until they answer.
-fn approval_asked(thread: &mut Thread, event: &Event) -> Vec<Effect> {
-    let Event::ApprovalRequested { id, call_id, tool, item, capability, args_hash, preview } = event else {
-        return Vec::new();
-    };
-    thread.approvals = thread.approvals.max(*id);
-    if let Phase::Tools { pending, asked, stopping: None, .. } = &mut thread.phase
-        && let Some(call) = pending.first().filter(|call| call.call_id == *call_id)
-    {
-        *asked = Some(Box::new(Approval {
-            id: *id,
-            call_id: call_id.clone(),
-            tool: tool.clone(),
-            item: item.clone(),
-            capability: capability.clone(),
-            args_hash: args_hash.clone(),
-            input: call.input.clone(),
-            preview: preview.clone(),
-        }));
-        return Vec::new();
-    }
-    ignored(thread, event)
-}
-
-/// The first answer counts; it finds the call still waiting.
-fn approval_given(thread: &mut Thread, id: u64, decision: Approve) -> Vec<Effect> {
-    let Some(Approval { call_id, tool, item, capability, input, .. }) =
-        thread.approval().filter(|asked| asked.id == id).cloned()
-    else {
-        return Vec::new();
-    };
-    let mut effects = Vec::new();
-    match decision {
-        Approve::Deny => {
-            if let Phase::Tools { asked, .. } = &mut thread.phase {
-                *asked = None;
-            }
-            let reason = crate::domain::event::Denial::Refused;
-            return vec![Effect::Emit(Event::PermissionDenied { call_id, tool, capability, reason })];
-        }
-        Approve::Once => {}
-        // What was seen is allowed, not what a model could have meant by a star.
-        Approve::Thread => thread.permissions.allowed.push(literal(&capability)),
-        Approve::Always => {
-            thread.permissions.allowed.push(literal(&capability));
-            effects.push(Effect::Remember(literal(&capability)));
-        }
-    }
-    effects.push(Effect::Emit(Event::ToolCallStart { tool, call_id, item: Some(item), input }));
-    effects
-}
-
-/// The call runs: as it was shown, if it was shown to somebody.
-fn started(thread: &mut Thread, call_id: &CallId, item: Option<&str>) -> Vec<Effect> {
-    let Phase::Tools { pending, asked, .. } = &mut thread.phase else { return Vec::new() };
-    let Some(call) = pending.iter().find(|call| call.call_id == *call_id).cloned() else {
-        tracing::warn!(thread = %thread.id, ?call_id, "a call that is not pending was started");
-        return Vec::new();
-    };
-    let preview = asked.take().and_then(|asked| asked.preview);
-    let item = item.unwrap_or(&call.tool).to_owned();
-    vec![Effect::RunTool { call, item, preview }]
-}
-
-fn tool_answered(thread: &mut Thread, call_id: &CallId, output: &str, error: bool, now: Timestamp) -> Vec<Effect> {
-    let steered = !thread.due_prompts(false).is_empty();
-    let Phase::Tools { pending, asked, results, stopping } = &mut thread.phase else { return Vec::new() };
-    let Some(index) = pending.iter().position(|call| call.call_id == *call_id) else { return Vec::new() };
-    pending.remove(index);
-    *asked = None;
-    results.push(Block::ToolResult { call_id: call_id.clone(), output: output.to_owned(), error });
-    let (blocks, stopping) = match pending.first() {
-        // A cancel answers every call by itself.
-        Some(_) if stopping.is_some() => return Vec::new(),
-        // The rest is answered one by one: each result comes back here.
-        Some(next) if steered => return vec![unanswered(&next.call_id, SKIPPED)],
-        Some(next) => return vec![Effect::Authorise(next.clone())],
-        None => (std::mem::take(results), *stopping),
-    };
-    thread.push(Message { role: Role::User, blocks });
+/// All calls of an answer have their results.
+fn step_over(thread: &mut Thread, stopping: Option<CancelScope>, now: Timestamp) -> Vec<Effect> {
     let question = match std::mem::replace(&mut thread.handing, ReturnState::Nothing) {
         ReturnState::Taken(returned) => ControlPoint::Returned(returned),
         ReturnState::Nothing | ReturnState::Done => ControlPoint::Step,
@@ -630,12 +498,7 @@ fn cancel_turn(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<E
         Phase::Retrying { .. } | Phase::Taking { .. } | Phase::Asking(_) => {
             vec![Effect::StopWaiting, Effect::Emit(Event::TurnCancelled { after_ms: 0 })]
         }
-        Phase::Tools { pending, results, .. } => {
-            let mut effects = vec![Effect::StopTool];
-            effects.extend(pending.iter().map(|call| unanswered(&call.call_id, STOPPED)));
-            thread.phase = Phase::Tools { pending, asked: None, results, stopping: Some(scope) };
-            effects
-        }
+        Phase::Tools { calls, .. } => calls::cancel(thread, calls, scope),
         Phase::Stopping { scope: before, since } => {
             let wider = if before == CancelScope::Thread { before } else { scope };
             thread.phase = Phase::Stopping { scope: wider, since };

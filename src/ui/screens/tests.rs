@@ -238,6 +238,7 @@ fn whole_story(columns: u16, rows: u16) -> Session {
     let mut session = Session::started(columns, rows);
     session.event(Event::CognitionReasoning { text: "The tests come first. ".repeat(12) });
     session.event(Event::ToolCallStart {
+        parallel: false,
         tool: "bash".into(),
         call_id: CallId("c1".into()),
         item: Some("rye/bash".into()),
@@ -249,6 +250,7 @@ fn whole_story(columns: u16, rows: u16) -> Session {
         error: None,
     });
     session.event(Event::ToolCallStart {
+        parallel: false,
         tool: "read_file".into(),
         call_id: CallId("c2".into()),
         item: None,
@@ -419,6 +421,7 @@ fn waiting_call(columns: u16, rows: u16, item: &str, input: serde_json::Value, p
     let mut session = Session::started(columns, rows);
     session.answered(1, "I would like to do this.", StopReason::ToolUse);
     let asked = Event::ToolCallStart {
+        parallel: false,
         tool: "rye_file_system_ls".into(),
         call_id: CallId("c0".into()),
         item: Some("rye/file-system/ls".into()),
@@ -471,6 +474,7 @@ fn a_running_command_shows_its_last_words() {
         let mut session = Session::started(columns, rows);
         let call_id = CallId("c1".into());
         session.event(Event::ToolCallStart {
+            parallel: false,
             tool: "rye_bash".into(),
             call_id: call_id.clone(),
             item: Some("rye/bash".into()),

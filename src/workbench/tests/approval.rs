@@ -165,6 +165,7 @@ fn a_running_tool_shows_what_it_prints() {
     let call_id = CallId("c".into());
     let input = serde_json::json!({"command": "make"});
     session.event(Event::ToolCallStart {
+        parallel: false,
         tool: "rye_bash".into(),
         call_id: call_id.clone(),
         item: Some("rye/bash".into()),

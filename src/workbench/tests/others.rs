@@ -164,6 +164,7 @@ fn the_prompt_that_wakes_a_thread_stands_behind_what_the_log_has_before_it() {
 fn who_comes_back_is_told_what_runs() {
     let mut session = connected();
     let call = |call_id: &str| Event::ToolCallStart {
+        parallel: false,
         tool: "rye_bash".into(),
         call_id: CallId(call_id.into()),
         item: Some("rye/bash/bash".into()),
@@ -173,6 +174,12 @@ fn who_comes_back_is_told_what_runs() {
     session.model.activity.phase = Phase::Idle;
     session.state(Status::Running, Vec::new());
     assert_eq!(session.model.activity.phase, Phase::Tool("bash".into()));
+    // One of two calls ends, and the other goes on.
+    session.event(call("c2"));
+    session.event(Event::ToolCallResult { call_id: CallId("c2".into()), output: "x".into(), error: None });
+    assert_eq!(session.model.activity.phase, Phase::Tool("bash".into()));
+    session.event(Event::ToolCallResult { call_id: CallId("c1".into()), output: "x".into(), error: None });
+    assert_eq!(session.model.activity.phase, Phase::Asking);
     // A command of the person's goes on when an answer ends.
     let mut session = connected();
     session.answer(1, "done", StopReason::EndTurn);

@@ -21,7 +21,13 @@ fn talked() -> Session {
         session.answer(turn, &text, StopReason::EndTurn);
         if turn == 5 {
             let input = serde_json::json!({"command": "ls"});
-            session.event(Event::ToolCallStart { tool: "bash".into(), call_id: CallId("c".into()), input, item: None });
+            session.event(Event::ToolCallStart {
+                parallel: false,
+                tool: "bash".into(),
+                call_id: CallId("c".into()),
+                input,
+                item: None,
+            });
             let output = "a needle in a folded result".into();
             session.event(Event::ToolCallResult { call_id: CallId("c".into()), output, error: None });
         }

@@ -27,7 +27,7 @@ impl Transcript {
                 let text = format!("attempt {attempt} follows in {}", seconds(delay_ms));
                 self.mark(MarkerSort::Info, text);
             }
-            Event::ToolCallStart { tool, call_id, item, input } => {
+            Event::ToolCallStart { tool, call_id, item, input, .. } => {
                 self.tool_started(short(&item.unwrap_or(tool)).to_owned(), call_id, &input);
             }
             Event::ToolCallResult { call_id, output, error } | Event::ShellEnded { call_id, output, error } => {

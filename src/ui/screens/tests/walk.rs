@@ -147,6 +147,7 @@ impl Session {
             1 => Event::CognitionReasoning { text: "hm".into() },
             2 => Event::RequestRecorded { request: 2, turn: 1, attempt: 2, model: ModelRef::new("a", "b") },
             3 => Event::ToolCallStart {
+                parallel: false,
                 tool: "t".into(),
                 call_id: CallId("x".into()),
                 item: None,

@@ -1,0 +1,163 @@
+//! The tool calls of one answer: which may begin, which wait, and when all of them have a result.
+
+use super::effect::{Effect, ignored};
+use super::state::{CallStage, Phase, StagedCall, Thread};
+use crate::domain::capability::literal;
+use crate::domain::command::Approval;
+use crate::domain::event::{Approve, CancelScope, Denial};
+use crate::domain::{Block, CallId, Event, Message, Role, ToolCall};
+
+/// What a tool call gets as its result when it was not run.
+const SKIPPED: &str = "Skipped: the user sent a message first.";
+const STOPPED: &str = "Stopped by the user.";
+
+/// An answer asks for these calls.
+pub(super) fn begin(thread: &mut Thread, calls: Vec<ToolCall>) -> Vec<Effect> {
+    let first = calls.first().cloned().map(Effect::Authorise);
+    let calls = calls.into_iter().map(|call| StagedCall { call, stage: CallStage::Queued }).collect();
+    thread.phase = Phase::Tools { calls, stopping: None };
+    first.into_iter().collect()
+}
+
+/// The process that ran them is gone.
+pub(super) fn interrupted(thread: &mut Thread, calls: Vec<StagedCall>) -> Vec<Effect> {
+    let effects = open(&calls).map(|call| Effect::Emit(Event::interrupted(&call.call_id))).collect();
+    thread.phase = Phase::Tools { calls, stopping: Some(CancelScope::Turn) };
+    effects
+}
+
+/// Each call gets a result, then the turn is over. Nobody is asked any more.
+pub(super) fn cancel(thread: &mut Thread, mut calls: Vec<StagedCall>, scope: CancelScope) -> Vec<Effect> {
+    let stopped = open(&calls).map(|call| unanswered(&call.call_id, STOPPED));
+    let effects = [Effect::StopTools].into_iter().chain(stopped).collect();
+    let asked = calls.iter_mut().filter(|staged| staged.approval().is_some());
+    asked.for_each(|staged| staged.stage = CallStage::Queued);
+    thread.phase = Phase::Tools { calls, stopping: Some(scope) };
+    effects
+}
+
+/// The calls that have no result.
+fn open(calls: &[StagedCall]) -> impl Iterator<Item = &ToolCall> {
+    calls.iter().filter(|staged| !staged.is_done()).map(|staged| &staged.call)
+}
+
+pub(super) fn unanswered(call_id: &CallId, why: &str) -> Effect {
+    Effect::Emit(Event::ToolCallResult {
+        call_id: call_id.clone(),
+        output: why.to_owned(),
+        error: Some(why.to_owned()),
+    })
+}
+
+/// The call waits for a person. Nothing follows until they answer.
+pub(super) fn approval_asked(thread: &mut Thread, event: &Event) -> Vec<Effect> {
+    let Event::ApprovalRequested { id, call_id, tool, item, capability, args_hash, preview } = event else {
+        return Vec::new();
+    };
+    thread.approvals = thread.approvals.max(*id);
+    if let Phase::Tools { calls, stopping: None } = &mut thread.phase
+        && let Some(staged) = queued(calls).filter(|staged| staged.call.call_id == *call_id)
+    {
+        staged.stage = CallStage::AwaitingApproval(Box::new(Approval {
+            id: *id,
+            call_id: call_id.clone(),
+            tool: tool.clone(),
+            item: item.clone(),
+            capability: capability.clone(),
+            args_hash: args_hash.clone(),
+            input: staged.call.input.clone(),
+            preview: preview.clone(),
+        }));
+        return Vec::new();
+    }
+    ignored(thread, event)
+}
+
+/// The first answer counts; it finds the call still waiting.
+pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve) -> Vec<Effect> {
+    let Some(Approval { call_id, tool, item, capability, input, .. }) =
+        thread.approval().filter(|asked| asked.id == id).cloned()
+    else {
+        return Vec::new();
+    };
+    let mut effects = Vec::new();
+    match decision {
+        Approve::Deny => {
+            if let Phase::Tools { calls, .. } = &mut thread.phase
+                && let Some(staged) = staged(calls, &call_id)
+            {
+                staged.stage = CallStage::Queued;
+            }
+            let reason = Denial::Refused;
+            return vec![Effect::Emit(Event::PermissionDenied { call_id, tool, capability, reason })];
+        }
+        Approve::Once => {}
+        // What was seen is allowed, not what a model could have meant by a star.
+        Approve::Thread => thread.permissions.allowed.push(literal(&capability)),
+        Approve::Always => {
+            thread.permissions.allowed.push(literal(&capability));
+            effects.push(Effect::Remember(literal(&capability)));
+        }
+    }
+    // What a person was asked about runs alone.
+    effects.push(Effect::Emit(Event::ToolCallStart { tool, call_id, item: Some(item), input, parallel: false }));
+    effects
+}
+
+fn staged<'a>(calls: &'a mut [StagedCall], call_id: &CallId) -> Option<&'a mut StagedCall> {
+    calls.iter_mut().find(|staged| staged.call.call_id == *call_id)
+}
+
+/// The call that would begin next.
+fn queued(calls: &mut [StagedCall]) -> Option<&mut StagedCall> {
+    calls.iter_mut().find(|staged| staged.stage == CallStage::Queued)
+}
+
+/// The call runs: as it was shown, if it was shown to somebody. The next one may begin beside it.
+pub(super) fn started(thread: &mut Thread, call_id: &CallId, item: Option<&str>, parallel: bool) -> Vec<Effect> {
+    let steered = !thread.due_prompts(false).is_empty();
+    let Phase::Tools { calls, stopping } = &mut thread.phase else { return Vec::new() };
+    let Some(staged) = staged(calls, call_id).filter(|staged| !staged.is_done()) else {
+        tracing::warn!(thread = %thread.id, ?call_id, "a call that is not pending was started");
+        return Vec::new();
+    };
+    let preview = staged.approval().and_then(|asked| asked.preview.clone());
+    staged.stage = CallStage::Running { parallel };
+    let call = staged.call.clone();
+    let item = item.unwrap_or(&call.tool).to_owned();
+    let run = Effect::RunTool { call, item, preview };
+    let beside = if parallel && !steered && stopping.is_none() { queued(calls) } else { None };
+    [run].into_iter().chain(beside.map(|next| Effect::Authorise(next.call.clone()))).collect()
+}
+
+/// What the result of a call means for the answer it belongs to.
+pub(super) enum Answered {
+    /// Others have no result yet.
+    Waits(Vec<Effect>),
+    /// All results are in the history.
+    All { stopping: Option<CancelScope> },
+}
+
+pub(super) fn answered(thread: &mut Thread, call_id: &CallId, output: &str, error: bool) -> Answered {
+    let nothing = || Answered::Waits(Vec::new());
+    let steered = !thread.due_prompts(false).is_empty();
+    let Phase::Tools { calls, stopping } = &mut thread.phase else { return nothing() };
+    let Some(answered) = staged(calls, call_id).filter(|staged| !staged.is_done()) else { return nothing() };
+    let output = output.to_owned();
+    answered.stage = CallStage::Done(Block::ToolResult { call_id: call_id.clone(), output, error });
+    if !calls.iter().all(StagedCall::is_done) {
+        return Answered::Waits(match queued(calls) {
+            // A cancel answers every call by itself.
+            _ if stopping.is_some() => Vec::new(),
+            // The rest is answered one by one: each result comes back here.
+            Some(next) if steered => vec![unanswered(&next.call.call_id, SKIPPED)],
+            Some(next) => vec![Effect::Authorise(next.call.clone())],
+            None => Vec::new(),
+        });
+    }
+    let stopping = *stopping;
+    let result = |staged: StagedCall| if let CallStage::Done(block) = staged.stage { Some(block) } else { None };
+    let blocks = std::mem::take(calls).into_iter().filter_map(result).collect();
+    thread.push(Message { role: Role::User, blocks });
+    Answered::All { stopping }
+}

@@ -1,0 +1,47 @@
+//! What the thread machine asks for.
+
+use super::state::Thread;
+use crate::domain::{CallId, Event, Status, ToolCall};
+
+/// Work that an event calls for, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Put this event into the log and apply it.
+    Emit(Event),
+    /// Assemble and record the request, then emit `RequestRecorded`.
+    Prepare { request: u32, attempt: u32 },
+    /// Send the request that was recorded.
+    Send { request: u32 },
+    /// Close the connection, emit what has arrived and `TurnCancelled`.
+    StopCall,
+    /// Emit `RetryDue` after this time.
+    Wait { attempt: u32, delay_ms: u64 },
+    /// Forget the pause.
+    StopWaiting,
+    /// Ask the hooks of this event, whose fields these are, and emit `HookDecided`.
+    AskHooks { event: &'static str, fields: serde_json::Value },
+    /// Ask for a summary of older messages by this request, and emit `ContextCompacted`.
+    MakeRoom { request: u32 },
+    /// Decide about this call by the thread's permissions and emit what follows. While others run, only a call that may
+    /// run beside them is decided on, and only if nobody has to be asked.
+    Authorise(ToolCall),
+    /// Run the tool, which is this item, and emit its result. With `preview`, only while the call would still change
+    /// what it said.
+    RunTool { call: ToolCall, item: String, preview: Option<String> },
+    /// Keep for later threads that this capability is allowed.
+    Remember(String),
+    /// Stop the running tools.
+    StopTools,
+    /// Run the person's own command and emit `ShellEnded`.
+    RunShell { call_id: CallId, command: String },
+    /// Ask it to end; `ShellEnded` follows with what it printed.
+    StopShell,
+    /// The thread has ended.
+    End(Status),
+}
+
+/// An event that this phase does not expect: logged with both names, so that it can be found.
+pub(super) fn ignored(thread: &Thread, event: &Event) -> Vec<Effect> {
+    tracing::warn!(thread = %thread.id, phase = ?thread.phase, ?event, "event ignored in this phase");
+    Vec::new()
+}
