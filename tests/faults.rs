@@ -15,8 +15,8 @@ use levain::engine::driver::ModelRegistry;
 use levain::ports::{
     CallRequest, EncodedRequest, Forgetful, Provider, ProviderEvent, ProviderStream, SystemClock, faults,
 };
-use levain::store::thread::Summary;
-use levain::store::{Layout, log, recover};
+use levain::store::summary::Summary;
+use levain::store::{Layout, Summaries, log, recover};
 use levain::tools::NoTools;
 use levain::worker::client::Client;
 use levain::worker::host::{Hosted, Hosting, host};
@@ -104,7 +104,7 @@ fn thread(folder: &Path, model: ModelRef) -> Layout {
     let layout = Layout::new(&project, &folder.join("state"));
     let id = layout.claim("levain/chat", Timestamp(1)).unwrap();
     let summary = Summary::new(id, "levain/chat".into(), ThreadKind::Interactive, model, Timestamp(1));
-    recover::create(&layout, &summary).unwrap();
+    summary.write(&layout).unwrap();
     layout
 }
 
@@ -131,7 +131,7 @@ async fn hosted(folder: &Path, layout: &Layout, script: &Script) -> Hosted {
             unanswered: Duration::from_hours(1),
             secret: None,
         };
-        if let Ok(hosted) = host(hosting).await {
+        if let Ok(hosted) = host(hosting, &Summaries::start(layout)).await {
             return hosted;
         }
     }

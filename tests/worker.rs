@@ -11,8 +11,8 @@ use levain::engine::driver::Ended;
 use levain::ports::{Forgetful, SystemClock};
 use levain::providers::{Catalog, Keys, Providers, Settings};
 use levain::store::log::{self, ThreadLog};
-use levain::store::thread::Summary;
-use levain::store::{Layout, recover};
+use levain::store::summary::Summary;
+use levain::store::{Layout, Summaries};
 use levain::tools::NoTools;
 use levain::worker::client::{Client, ConnectError};
 use levain::worker::host::{HostError, Hosted, Hosting, host};
@@ -72,8 +72,9 @@ impl Bench {
         let thread_id = layout.claim("levain/chat", Timestamp(1)).unwrap();
         let model = ModelRef::new("scripted", scenario.to_str().unwrap());
         let summary = Summary::new(thread_id, "levain/chat".into(), ThreadKind::Interactive, model, Timestamp(1));
-        recover::create(&layout, &summary).unwrap();
-        let hosted = host(hosting(&folder, &layout, &summary, idle, orphaned)).await.unwrap();
+        summary.write(&layout).unwrap();
+        let hosted =
+            host(hosting(&folder, &layout, &summary, idle, orphaned), &Summaries::start(&layout)).await.unwrap();
         Self { folder, layout, hosted, form }
     }
 
@@ -333,7 +334,7 @@ async fn an_idle_worker_ends_after_goodbye_and_lets_the_thread_be_taken_up_again
         let summary = Summary::look(&layout, &id, |_, _| None).unwrap();
         assert_eq!((summary.status, summary.cost.turns, summary.title.as_str()), (Status::Waiting, 1, "hello"));
         let long = Duration::from_mins(1);
-        let again = host(hosting(&folder, &layout, &summary, long, long)).await.unwrap();
+        let again = host(hosting(&folder, &layout, &summary, long, long), &Summaries::start(&layout)).await.unwrap();
         let mut client = again.client();
         client.greet(0).await.unwrap();
         submit(&client, 1, "and again").await;
@@ -396,7 +397,11 @@ async fn a_thread_has_one_host() {
     let bench = Bench::new(Form::Channel).await;
     let id = "chat-1".parse().unwrap();
     let summary = Summary::look(&bench.layout, &id, |_, _| None).unwrap();
-    let second = host(hosting(&bench.folder, &bench.layout, &summary, Duration::ZERO, Duration::ZERO)).await;
+    let second = host(
+        hosting(&bench.folder, &bench.layout, &summary, Duration::ZERO, Duration::ZERO),
+        &Summaries::start(&bench.layout),
+    )
+    .await;
     assert!(matches!(second, Err(HostError::Busy)));
     let nobody = Client::connect(&bench.folder.path().join("none.sock")).await;
     assert!(matches!(nobody, Err(ConnectError::NotThere(_))));
@@ -457,7 +462,7 @@ async fn s17_a_question_ends_the_worker_in_time_and_stands_when_it_is_opened_aga
     let summary = Summary::look(layout, &id, |_, _| None).unwrap();
     assert_eq!((summary.status, summary.waiting), (Status::Waiting, Some(Waiting::Approval)));
     let long = Duration::from_mins(1);
-    let again = host(hosting(folder, layout, &summary, long, long)).await.unwrap();
+    let again = host(hosting(folder, layout, &summary, long, long), &Summaries::start(layout)).await.unwrap();
     let mut client = Client::connect(again.socket()).await.unwrap().with_secret(Some("open sesame".into()));
     client.greet(0).await.unwrap();
     let stands = until_asked(&mut client).await;

@@ -7,11 +7,14 @@ use super::model_registry::Models;
 use super::setup::Setup;
 use super::{DirectivePlanner, export, listing, pages, requests};
 use crate::config::Trust;
-use crate::domain::{Event, ModelRef, Record, State, Status, ThreadId, ThreadKind, Tokens, Values, Waiting};
+use crate::domain::{
+    Event, Lineage, ModelRef, Record, SetLimits, State, Status, ThreadId, ThreadKind, ThreadOrigin, Tokens, Values,
+    Waiting,
+};
 use crate::engine::driver::ModelRegistry;
-use crate::ports::{Clock, StoreError, SystemClock};
+use crate::ports::{Clock, StoreError, SystemClock, ThreadSpec};
 use crate::store::registry::ThreadEntry;
-use crate::store::thread::Summary;
+use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
 use crate::store::{Layout, log, recover};
 use crate::workbench::{Effect, Level, Message, ThreadRow};
@@ -261,19 +264,18 @@ impl EffectRunner {
         let now = SystemClock.now();
         let layout = self.layout();
         // Making a folder and a small file: quick, and the id is needed for everything after it.
-        let claimed = if let Command::SubmitHeld { held, .. } = &first {
-            layout.claim_as(&held.thread_id)
-        } else {
-            layout.claim(&directive, now)
+        let id = if let Command::SubmitHeld { held, .. } = &first { Some(held.thread_id.clone()) } else { None };
+        let spec = ThreadSpec {
+            id,
+            directive,
+            inputs,
+            model,
+            kind: ThreadKind::Interactive,
+            limits: SetLimits::default(),
+            lineage: Lineage::of(ThreadOrigin::Screen),
         };
-        let made = claimed.and_then(|thread_id| {
-            let begun = Summary::new(thread_id.clone(), directive, ThreadKind::Interactive, model, now);
-            let summary = Summary { inputs, ..begun };
-            recover::create(&layout, &summary)?;
-            Ok(thread_id)
-        });
-        match made {
-            Ok(thread_id) => {
+        match Summary::make(&layout, spec, now) {
+            Ok(Summary { thread_id, .. }) => {
                 let id = thread_id.clone();
                 let opened =
                     Message::Opened { thread_id: id, newest: Vec::new(), older: None, state: None, elsewhere: false };

@@ -2,7 +2,7 @@
 
 use crate::domain::ThreadId;
 use crate::ports::StoreError;
-use crate::store::thread::Summary;
+use crate::store::summary::Summary;
 use crate::store::{Layout, log};
 use crate::workbench::transcript::Transcript;
 use crate::workbench::{ExportForm, export};

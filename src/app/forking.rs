@@ -3,7 +3,7 @@
 use super::{DirectivePlanner, Setup};
 use crate::domain::ThreadId;
 use crate::store::fork::{self, Fork};
-use crate::store::thread::Summary;
+use crate::store::summary::Summary;
 use crate::worker::host::REPLAY;
 
 /// Makes a thread of one's own that begins with what was said in `from`, with the model that this person would use and

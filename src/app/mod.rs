@@ -13,6 +13,7 @@ mod editor;
 mod effect_runner;
 mod environment;
 pub mod export;
+mod factory;
 mod fault;
 mod forking;
 mod gauge;
@@ -36,6 +37,7 @@ mod theme;
 mod toolbox;
 
 pub use directive_planner::{DirectivePlanner, PlannerError};
+pub use factory::Factory;
 pub use forking::fork;
 pub use model_registry::Models;
 pub use plain::run_plain;

@@ -17,7 +17,7 @@ use crate::providers::encode;
 use crate::providers::text_calls::in_words;
 use crate::store::content::ContentStore;
 use crate::store::image::take_in;
-use crate::store::thread::Summary;
+use crate::store::summary::Summary;
 use crate::store::{log, recover, request};
 use crate::workbench::counter::{Basis, Coming};
 use crate::workbench::{AssembledRequest, LayerRow, RequestShown, Source};

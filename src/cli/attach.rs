@@ -13,7 +13,7 @@ use crate::domain::image::named_in;
 use crate::domain::{Event, Status, ThreadId, ThreadKind, Waiting};
 use crate::ports::StoreError;
 use crate::store::log;
-use crate::store::thread::Summary;
+use crate::store::summary::Summary;
 use crate::store::threads::is_elsewhere;
 use crate::worker::client::Client;
 use crate::worker::host::REPLAY;

@@ -5,17 +5,20 @@ use super::text;
 use super::{Common, runtime};
 use crate::app::people::{err, is_watched, json_line, out};
 use crate::app::setup::SetupError;
-use crate::app::{DirectivePlanner, Setup, Shutdown, capability, logging};
+use crate::app::{DirectivePlanner, Factory, Setup, Shutdown, capability, logging};
 use crate::domain::bounds::in_words;
 use crate::domain::event::{CancelScope, Delta, Denial, PromptMode, StopReason};
-use crate::domain::{Cost, Event, Limits, ModelRef, Money, Status, ThreadId, ThreadKind, Tokens};
+use crate::domain::{
+    Cost, Event, LimitSource, Limits, Lineage, ModelRef, Money, SetLimits, Status, ThreadId, ThreadKind, ThreadOrigin,
+    Tokens,
+};
 use crate::items::directive::Values;
 use crate::items::{Directive, Items, Kind};
-use crate::store::recover;
-use crate::store::thread::Summary;
+use crate::ports::ThreadSpec;
+use crate::store::summary::Summary;
 use crate::worker::client::Client;
-use crate::worker::host;
 use crate::worker::protocol::{Command, FromWorker};
+use crate::worker::supervisor::{Outcome, Supervisor};
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Read, Write};
@@ -93,13 +96,16 @@ impl RunArguments {
         self.input.iter().cloned().collect()
     }
 
-    fn limits(&self, usual: Limits, directive: Limits) -> Limits {
-        usual.overridden(directive).overridden(Limits {
+    fn limits(&self, usual: Limits, directive: Limits) -> SetLimits {
+        let own = Limits {
             turns: self.limit_turns,
             tokens: self.limit_tokens.map(Tokens),
             spend: self.limit_spend.map(Money::from_dollars),
             duration_seconds: self.limit_seconds,
-        })
+        };
+        SetLimits::by(LimitSource::Defaults, usual)
+            .overridden(SetLimits::by(LimitSource::Directive, directive))
+            .overridden(SetLimits::by(LimitSource::Override, own))
     }
 
     /// What to ask. Of standard input no more than `most` bytes are read.
@@ -131,8 +137,8 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
     }
     let directive = setup.directive().to_owned();
     let items = setup.items();
-    let briefing = DirectivePlanner::prepare(&setup, &directive, Some(arguments.inputs()))?;
-    for problem in &briefing.problems {
+    let planner = DirectivePlanner::prepare(&setup, &directive, Some(arguments.inputs()))?;
+    for problem in &planner.problems {
         let _closed = writeln!(err(), "{}: {problem}", problem.severity.word());
     }
     let prompt = arguments.prompt(setup.config.bounds.prompt)?;
@@ -142,41 +148,35 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
         if let Some(notice) = &chosen.notice {
             let _closed = writeln!(err(), "warning: {notice}");
         }
-        hosted(&setup, arguments, (directive, &items), briefing, prompt, chosen.model).await
+        let allowed = arguments.allow.iter().map(|text| capability(text)).collect();
+        let factory = Factory { allowed, ..Factory::new(setup) };
+        hosted(factory, arguments, (directive, &items), planner, prompt, chosen.model).await
     })
 }
 
 async fn hosted(
-    setup: &Setup,
+    factory: Factory,
     arguments: &RunArguments,
     (directive, items): (String, &Items),
-    briefing: DirectivePlanner,
+    planner: DirectivePlanner,
     prompt: String,
     model: ModelRef,
 ) -> Result<ExitCode, Failure> {
-    let now = setup.now();
-    let thread_id = setup.layout.claim(&directive, now)?;
-    let summary = Summary {
-        thread_id: thread_id.clone(),
+    let spec = ThreadSpec {
+        id: None,
         directive: directive.clone(),
-        kind: ThreadKind::OneShot,
-        status: Status::Created,
-        waiting: None,
-        model,
-        title: String::new(),
-        created_at: now,
-        updated_at: now,
-        cost: Cost::default(),
-        limits: arguments.limits(setup.one_shot_limits(), briefing.limits),
         inputs: arguments.inputs(),
-        capabilities: Vec::new(),
+        model: model.clone(),
+        kind: ThreadKind::OneShot,
+        limits: arguments.limits(factory.setup.one_shot_limits(), planner.limits),
+        lineage: Lineage::of(ThreadOrigin::CommandLine),
     };
-    recover::create(&setup.layout, &summary)?;
-    let grants = briefing.grants.clone();
-    let mut hosting = setup.hosting(thread_id.clone(), Arc::new(briefing))?;
-    setup.equip(&mut hosting, items, grants, arguments.allow.iter().map(|text| capability(text)).collect());
-    let hosted = host::host(hosting).await.map_err(|error| Failure::new(error.to_string()))?;
-    let mut client = hosted.client();
+    let layout = factory.setup.layout.clone();
+    let thread_id = Summary::make(&layout, spec, factory.setup.now())?.thread_id;
+    let hosting = factory.planned(&thread_id, items, planner)?;
+    let supervisor = Supervisor::new(layout, Arc::new(factory));
+    let running = supervisor.host(hosting).await.map_err(|error| Failure::new(error.to_string()))?;
+    let mut client = running.client();
     client.greet(0).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut result = RunResult {
         schema: "levain.run/1",
@@ -184,7 +184,7 @@ async fn hosted(
         thread_id,
         status: Status::Created,
         directive,
-        model: summary.model,
+        model,
         cost: Cost::default(),
         result: String::new(),
         outputs: None,
@@ -196,8 +196,10 @@ async fn hosted(
     let images = arguments.image.iter().map(|file| absolute(file)).collect();
     let submit = Command::Submit { text: prompt, mode: PromptMode::FollowUp, images };
     let watch = watch(&mut client, submit, live, &mut result);
-    let (interrupted, ended) = tokio::join!(watch, hosted.finished());
-    ended.map_err(|error| Failure::new(error.to_string()))?;
+    let (interrupted, ended) = tokio::join!(watch, running.ended());
+    if let Outcome::Failed(why) = ended {
+        return Err(Failure::new(why));
+    }
     if result.success && result.outputs.is_none() {
         let missing = promised(items, &result.directive);
         if !missing.is_empty() {

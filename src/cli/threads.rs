@@ -1,13 +1,16 @@
 //! `levain threads`: what there is.
 
-use super::Common;
 use super::failure::{Failure, written};
 use super::find;
+use super::{Common, runtime};
 use crate::app::people::{err, json_line, out};
 use crate::app::{self, Setup};
-use crate::domain::{Cost, ModelRef, Status, ThreadId, ThreadKind, Timestamp, Waiting};
+use crate::domain::{Cost, Lineage, ModelRef, Status, ThreadId, ThreadKind, Timestamp, Waiting};
+use crate::ports::Executor;
 use crate::store::registry::ThreadEntry;
+use crate::worker::detached::Detached;
 use clap::{Args, Subcommand};
+use futures_util::future::join_all;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -36,6 +39,31 @@ enum ThreadsCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Ask running threads to end: what they do is stopped, and what they said is kept
+    Cancel(StopArguments),
+    /// End running threads at once, whatever they do
+    Kill(StopArguments),
+}
+
+#[derive(Debug, Args)]
+struct StopArguments {
+    /// The threads, or parts of their ids that only they have
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// A line of `--json` of `cancel` and `kill`.
+#[derive(Serialize)]
+struct StopLine<'a> {
+    schema: &'static str,
+    thread_id: &'a ThreadId,
+    /// Whether the thread was running and has been told.
+    stopped: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 /// `--json` of `fork`.
@@ -65,12 +93,16 @@ struct ThreadLine<'a> {
     pid: Option<u32>,
     /// Whether somebody else wrote its log: then all of this is what its files say of themselves.
     elsewhere: bool,
+    lineage: &'a Lineage,
 }
 
 pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitCode, Failure> {
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
-    if let Some(ThreadsCommand::Fork { id, json }) = &arguments.command {
-        return fork(&setup, id, *json);
+    match &arguments.command {
+        Some(ThreadsCommand::Fork { id, json }) => return fork(&setup, id, *json),
+        Some(ThreadsCommand::Cancel(stop)) => return stop_all(&setup, stop, false),
+        Some(ThreadsCommand::Kill(stop)) => return stop_all(&setup, stop, true),
+        None => {}
     }
     let threads = find::threads(&setup, arguments.most)?;
     let mut output = io::BufWriter::new(out());
@@ -104,6 +136,34 @@ fn fork(setup: &Setup, id: &str, json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Cancels threads, or kills them. One that cannot be stopped is told, and the others are stopped all the same.
+fn stop_all(setup: &Setup, arguments: &StopArguments, at_once: bool) -> Result<ExitCode, Failure> {
+    let ids = arguments.ids.iter().map(|id| find::thread(setup, id)).collect::<Result<Vec<_>, _>>()?;
+    let executor = Detached { launcher: setup.launcher()? };
+    let stopped = runtime()?.block_on(join_all(
+        ids.iter().map(|id| async { if at_once { executor.kill(id).await } else { executor.cancel(id).await } }),
+    ));
+    let mut output = out();
+    let word = if at_once { "killed" } else { "told to end" };
+    let mut code = ExitCode::SUCCESS;
+    for (thread_id, result) in ids.iter().zip(stopped) {
+        let error = result.err().map(|error| error.to_string());
+        if error.is_some() {
+            code = ExitCode::FAILURE;
+        }
+        let wrote = match (&error, arguments.json) {
+            (_, true) => {
+                let (schema, stopped) = ("levain.stop/1", error.is_none());
+                json_line(&mut output, &StopLine { schema, thread_id, stopped, error })
+            }
+            (None, false) => writeln!(output, "{thread_id} {word}"),
+            (Some(error), false) => writeln!(err(), "{thread_id} was not stopped: {error}"),
+        };
+        written(wrote)?;
+    }
+    Ok(code)
+}
+
 fn line(entry: &ThreadEntry) -> ThreadLine<'_> {
     ThreadLine {
         schema: "levain.thread/1",
@@ -119,6 +179,7 @@ fn line(entry: &ThreadEntry) -> ThreadLine<'_> {
         cost: entry.cost,
         pid: entry.pid,
         elsewhere: entry.elsewhere,
+        lineage: &entry.lineage,
     }
 }
 

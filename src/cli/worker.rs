@@ -1,13 +1,13 @@
-//! `levain worker`: runs one thread for screens to connect to. Started by levain itself, detached.
+//! `levain worker`: runs a thread, or several, for screens to connect to. Started by levain itself, detached.
 
 use super::{Common, runtime};
 use crate::app::people;
-use crate::app::{DirectivePlanner, Setup, logging, secrets};
+use crate::app::{Factory, Setup, logging, secrets};
 use crate::domain::ThreadId;
 use crate::domain::event::EndReason;
-use crate::store::thread;
-use crate::worker::host::{self, HostError};
+use crate::worker::host::HostError;
 use crate::worker::launch::FirstLine;
+use crate::worker::supervisor::Supervisor;
 use clap::Args;
 use secrecy::SecretString;
 use std::io::{self, IsTerminal, Write};
@@ -17,9 +17,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 #[derive(Debug, Args)]
 pub(super) struct WorkerArguments {
-    /// The thread to run
-    #[arg(long, value_name = "ID")]
-    thread: ThreadId,
+    /// The thread to run; may be given several times
+    #[arg(long, value_name = "ID", required = true)]
+    thread: Vec<ThreadId>,
 }
 
 pub(super) fn run(common: &Common, arguments: &WorkerArguments) -> ExitCode {
@@ -44,44 +44,27 @@ pub(super) fn run(common: &Common, arguments: &WorkerArguments) -> ExitCode {
 async fn work(common: &Common, arguments: &WorkerArguments, secret: Option<SecretString>) -> Result<(), String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None)).map_err(|error| text(&error))?;
-    let id = &arguments.thread;
-    let begun = thread::specification(&setup.layout, id).map_err(|error| text(&error))?;
-    let items = setup.items();
-    let briefing =
-        DirectivePlanner::prepare(&setup, &begun.directive, Some(begun.inputs)).map_err(|error| text(&error))?;
-    for problem in &briefing.problems {
-        tracing::warn!(%problem, "in the directive");
-    }
-    let (grants, limits) = (briefing.grants.clone(), briefing.limits);
-    let mut hosting = setup.hosting(id.clone(), Arc::new(briefing)).map_err(|error| text(&error))?;
-    (hosting.limits, hosting.secret) = (limits, secret);
-    setup.equip(&mut hosting, &items, grants, Vec::new());
+    let layout = setup.layout.clone();
+    let supervisor = Supervisor::new(layout, Arc::new(Factory { secret, ..Factory::new(setup) }));
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| text(&error))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| text(&error))?;
     // Listening is enough to survive it.
     let _hangup = signal(SignalKind::hangup()).map_err(|error| text(&error))?;
-    let hosted = match host::host(hosting).await {
-        Ok(hosted) => hosted,
-        Err(HostError::Busy) => {
-            say(&FirstLine::Busy);
-            return Ok(());
+    for id in &arguments.thread {
+        match supervisor.open(id).await {
+            Ok(running) => say(&FirstLine::Ready(running.socket().to_owned())),
+            Err(HostError::Busy) => say(&FirstLine::Busy),
+            Err(error) if arguments.thread.len() == 1 => return Err(error.to_string()),
+            // The others are run.
+            Err(error) => say(&FirstLine::Failed(error.to_string())),
         }
-        Err(error) => return Err(error.to_string()),
-    };
-    say(&FirstLine::Ready(hosted.socket().to_owned()));
-    let handle = hosted.handle();
-    let leave = async {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        handle.leave(EndReason::Signal).await;
-        std::future::pending::<()>().await;
-    };
-    tokio::select! {
-        ended = hosted.finished() => ended.map(drop).map_err(|error| error.to_string()),
-        () = leave => Ok(()),
     }
+    tokio::select! {
+        () = supervisor.finished() => {}
+        _ = terminate.recv() => supervisor.leave(EndReason::Signal).await,
+        _ = interrupt.recv() => supervisor.leave(EndReason::Signal).await,
+    }
+    Ok(())
 }
 
 /// Tells the one who started this process.

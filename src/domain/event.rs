@@ -10,6 +10,7 @@ use super::control::Control;
 use super::id::{CallId, ContentHash, ModelRef, ThreadId};
 use super::image::Image;
 use super::input::Values;
+use super::lineage::{LimitSources, Lineage};
 use super::message::Message;
 use super::rules::Rules;
 use super::status::{Cost, LimitKind, Limits, ThreadKind};
@@ -60,10 +61,15 @@ pub enum Event {
         kind: ThreadKind,
         model: ModelRef,
         limits: Limits,
+        /// Who set each of them.
+        #[serde(default, skip_serializing_if = "LimitSources::is_empty")]
+        limits_by: LimitSources,
         project: String,
         /// What the directive was told; what is not here has its default.
         #[serde(default, skip_serializing_if = "Values::is_empty")]
         inputs: Values,
+        #[serde(default)]
+        lineage: Lineage,
     },
     /// A process has taken the thread over.
     WorkerStarted {
@@ -529,14 +535,16 @@ pub struct Process {
     pub started: Option<u64>,
 }
 
-/// How far a cancel reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How far a cancel reaches; each reaches further than the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelScope {
     /// The running turn; an interactive thread waits for the next prompt.
     Turn,
-    /// The thread.
+    /// The thread, which ends as cancelled.
     Thread,
+    /// The thread, which ends as killed: whatever it is doing or waiting for, one that could be talked to included.
+    Kill,
 }
 
 /// Why a worker ended.

@@ -3,6 +3,7 @@
 pub mod approvals;
 pub mod beneath;
 pub mod clock;
+pub mod executor;
 pub mod faults;
 pub mod process;
 pub mod provider;
@@ -13,6 +14,7 @@ pub mod tools;
 pub use approvals::{Approvals, Forgetful};
 pub use beneath::Beneath;
 pub use clock::{Clock, SystemClock};
+pub use executor::{Executor, ExecutorError, ThreadSpec};
 pub use provider::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 pub use store::{StoreError, ThreadStore};
 pub use tools::{ToolListener, ToolOutcome, ToolRunner};

@@ -6,9 +6,12 @@
 use super::authentic::LogKey;
 use super::layout::Layout;
 use super::log::{self, LogWriter};
-use super::thread::Summary;
-use crate::domain::{Event, Limits, ModelRef, Record, ThreadId, ThreadKind, Timestamp, Usage, Values};
+use super::summary::Summary;
+use crate::domain::{
+    Event, LimitSource, Limits, Lineage, ModelRef, Record, SetLimits, ThreadId, ThreadKind, Timestamp, Usage, Values,
+};
 use crate::ports::StoreError;
+use crate::ports::executor::ThreadSpec;
 
 /// What a fork is made of, beside the words of the other thread.
 #[derive(Clone, Debug)]
@@ -25,15 +28,22 @@ pub struct Fork {
 /// [`StoreError`]; of what was begun an empty thread may stay.
 pub fn make(layout: &Layout, from: &ThreadId, fork: Fork, now: Timestamp) -> Result<ThreadId, StoreError> {
     let said = layout.log(from)?;
-    let id = layout.claim(&fork.directive, now)?;
+    let limits = SetLimits::by(LimitSource::Override, fork.limits);
+    let Summary { thread_id: id, lineage, .. } = Summary::make(
+        layout,
+        ThreadSpec {
+            id: None,
+            directive: fork.directive.clone(),
+            inputs: fork.inputs.clone(),
+            model: fork.model.clone(),
+            kind: ThreadKind::Interactive,
+            limits,
+            lineage: Lineage::fork(from),
+        },
+        now,
+    )?;
     let key: &LogKey = layout.own_key()?;
     let (mut writer, _) = LogWriter::open(layout.thread(&id).log(), &id, key)?;
-    let summary = Summary {
-        inputs: fork.inputs.clone(),
-        limits: fork.limits,
-        ..Summary::new(id.clone(), fork.directive.clone(), ThreadKind::Interactive, fork.model.clone(), now)
-    };
-    summary.write(layout)?;
     let mut write = |timestamp, event| {
         let record = Record { timestamp, thread_id: id.clone(), event };
         writer.append(&record).map(drop)
@@ -42,9 +52,11 @@ pub fn make(layout: &Layout, from: &ThreadId, fork: Fork, now: Timestamp) -> Res
         directive: fork.directive,
         kind: ThreadKind::Interactive,
         model: fork.model,
-        limits: fork.limits,
+        limits: limits.limits,
+        limits_by: limits.limits_by,
         project: layout.project().display().to_string(),
         inputs: fork.inputs,
+        lineage,
     };
     write(now, started)?;
     let text = format!(

@@ -14,8 +14,11 @@ pub mod processes;
 pub mod recover;
 pub mod registry;
 pub mod request;
+pub mod summaries;
+pub mod summary;
 pub mod thread;
 pub mod threads;
 
 pub use layout::Layout;
+pub use summaries::Summaries;
 pub use thread::FileStore;

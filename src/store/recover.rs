@@ -7,10 +7,14 @@
 use super::layout::Layout;
 use super::processes;
 use super::registry::ThreadEntry;
-use super::thread::{FileStore, Inflight, Lock, Opened, Summarise, Summary};
+use super::summaries::Summaries;
+use super::summary::Summarise;
+use super::thread::{FileStore, Inflight, Lock, Opened};
 use crate::domain::event::{Delta, StopReason};
 use crate::domain::{CallId, Event, Message, Record, Status, ThreadId, Timestamp, Usage};
 use crate::ports::{StoreError, ThreadStore};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 
 /// Turns kept deltas into text, thinking and the message that goes back to the provider.
 pub type Fold = fn(Vec<Delta>) -> (String, String, Message);
@@ -27,6 +31,9 @@ pub struct Replay {
 pub(super) fn reap(layout: &Layout, rows: Vec<ThreadEntry>, now: Timestamp, replay: Replay) -> Vec<ThreadId> {
     let mut reaped = Vec::new();
     for row in rows {
+        if let Some(socket) = &row.socket {
+            remove_socket(layout, &row.thread_id, Path::new(socket));
+        }
         match reap_thread(layout, &row.thread_id, now, replay) {
             Ok(true) => reaped.push(row.thread_id),
             Ok(false) => {}
@@ -36,12 +43,25 @@ pub(super) fn reap(layout: &Layout, rows: Vec<ThreadEntry>, now: Timestamp, repl
     reaped
 }
 
+/// Removes the socket of a process that died, if none runs the thread now. It is held meanwhile, so that nobody begins to
+/// listen there.
+pub fn remove_socket(layout: &Layout, id: &ThreadId, socket: &Path) {
+    let is_socket = std::fs::symlink_metadata(socket).is_ok_and(|found| found.file_type().is_socket());
+    if let Ok(Some(_lock)) = Lock::take(&layout.thread(id))
+        && is_socket
+    {
+        let _gone_already = std::fs::remove_file(socket);
+    }
+}
+
 /// Mends one thread if its process is gone; false when it is alive or had ended in order.
 ///
 /// # Errors
 /// Any [`StoreError`]; [`StoreError::Elsewhere`] for a thread of somebody else's, which is left as it is.
 pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Replay) -> Result<bool, StoreError> {
-    let Some(opened) = FileStore::open(layout, id, None, replay.summary)? else { return Ok(false) };
+    let Some(opened) = FileStore::open(layout, id, None, replay.summary, &Summaries::start(layout))? else {
+        return Ok(false);
+    };
     processes::end_left_behind(layout, id);
     let events = epilogue(&opened, replay.answer);
     let Opened { mut store, summary, .. } = opened;
@@ -178,14 +198,6 @@ pub fn is_held(layout: &Layout, id: &ThreadId) -> Result<bool, StoreError> {
     Ok(Lock::take(&folder)?.is_none())
 }
 
-/// Makes the files of a new thread, before any process runs it.
-///
-/// # Errors
-/// [`StoreError::Io`].
-pub fn create(layout: &Layout, summary: &Summary) -> Result<(), StoreError> {
-    summary.write(layout)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,6 +206,7 @@ mod tests {
     use crate::ports::process;
     use crate::store::log;
     use crate::store::log::LogWriter;
+    use crate::store::summary::Summary;
 
     fn fold(deltas: Vec<Delta>) -> (String, String, Message) {
         let text: String = deltas
@@ -211,7 +224,7 @@ mod tests {
         let id = layout.claim("levain/chat", Timestamp(1)).unwrap();
         let model = ModelRef::new("scripted", "demo");
         let summary = Summary::new(id.clone(), "levain/chat".into(), ThreadKind::Interactive, model, Timestamp(1));
-        create(&layout, &summary).unwrap();
+        summary.write(&layout).unwrap();
         (project, layout, id)
     }
 

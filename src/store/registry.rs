@@ -4,12 +4,17 @@
 //! WAL mode, one writer per process, every change an immediate transaction. The schema grows by numbered migrations; a
 //! file of a newer schema is refused in words.
 
-use crate::domain::{Cost, ModelRef, Money, Status, ThreadId, ThreadKind, Timestamp, Tokens, Usage, Waiting};
+use crate::domain::{
+    Cost, Lineage, ModelRef, Money, Status, ThreadId, ThreadKind, ThreadOrigin, Timestamp, Tokens, Usage, Waiting,
+};
 use crate::ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long somebody else's transaction is waited for.
+const BUSY: Duration = Duration::from_secs(5);
 
 /// Each takes the schema one number further. Never changed once released; new ones are added at the end.
 const MIGRATIONS: &[&str] = &[
@@ -37,6 +42,15 @@ const MIGRATIONS: &[&str] = &[
 ",
     "ALTER TABLE threads ADD COLUMN waiting TEXT",
     "ALTER TABLE threads ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0",
+    "
+    ALTER TABLE threads ADD COLUMN root_id TEXT;
+    ALTER TABLE threads ADD COLUMN depth INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE threads ADD COLUMN previous_id TEXT;
+    ALTER TABLE threads ADD COLUMN chain_id TEXT;
+    ALTER TABLE threads ADD COLUMN origin TEXT NOT NULL DEFAULT 'screen';
+    CREATE INDEX threads_by_parent ON threads (parent_id) WHERE parent_id IS NOT NULL;
+    CREATE INDEX threads_by_chain ON threads (chain_id) WHERE chain_id IS NOT NULL;
+",
 ];
 
 /// The registry of one project.
@@ -65,6 +79,7 @@ pub struct ThreadEntry {
     pub socket: Option<String>,
     /// Whether another person or program wrote its log: then all of this is what its files say of themselves.
     pub elsewhere: bool,
+    pub lineage: Lineage,
 }
 
 impl Registry {
@@ -75,8 +90,8 @@ impl Registry {
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let mut connection = Connection::open(path).map_err(failed("open the registry", path))?;
         let set_up = |connection: &Connection| {
-            connection.busy_timeout(Duration::from_secs(5))?;
-            connection.pragma_update(None, "journal_mode", "WAL")?;
+            connection.busy_timeout(BUSY)?;
+            write_ahead(connection)?;
             connection.pragma_update(None, "synchronous", "NORMAL")?;
             connection.pragma_update(None, "foreign_keys", "ON")
         };
@@ -181,8 +196,10 @@ impl Registry {
         let kind = kind_word(row.kind);
         let ended = row.status.is_terminal().then_some(row.updated_at.0);
         let sql = "INSERT INTO threads (thread_id, directive, kind, status, title, model, created_at, updated_at,
-                completed_at, turns, input_tokens, output_tokens, spend, pid, socket, waiting, elsewhere)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+                completed_at, turns, input_tokens, output_tokens, spend, pid, socket, waiting, elsewhere,
+                parent_id, root_id, depth, previous_id, chain_id, origin)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
+                ?18, ?19, ?20, ?21, ?22, ?23)
             ON CONFLICT (thread_id) DO UPDATE SET status = excluded.status, title = excluded.title,
                 model = excluded.model, updated_at = excluded.updated_at, completed_at = excluded.completed_at,
                 turns = excluded.turns, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
@@ -209,6 +226,12 @@ impl Registry {
                 row.socket,
                 row.waiting.map(Waiting::word),
                 row.elsewhere,
+                row.lineage.parent.as_ref().map(ThreadId::as_str),
+                row.lineage.root.as_ref().map(ThreadId::as_str),
+                row.lineage.depth,
+                row.lineage.previous.as_ref().map(ThreadId::as_str),
+                row.lineage.chain.as_ref().map(ThreadId::as_str),
+                row.lineage.origin.word(),
             ])?;
             transaction.commit()
         };
@@ -217,10 +240,26 @@ impl Registry {
 }
 
 const COLUMNS: &str = "thread_id, directive, kind, status, title, model, created_at, updated_at, turns, input_tokens,
-    output_tokens, spend, pid, socket, waiting, elsewhere";
+    output_tokens, spend, pid, socket, waiting, elsewhere, parent_id, root_id, depth, previous_id, chain_id, origin";
 
 fn failed(doing: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
     move |source| StoreError::Database { doing, path: path.to_owned(), source }
+}
+
+/// Switches to the write-ahead log, once for a file. SQLite waits for nobody there, as it does elsewhere: of several
+/// processes that open a new file at once, all but one are told that it is busy.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
+    let until = Instant::now() + BUSY;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error)
+                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) && Instant::now() < until =>
+            {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            result => return result,
+        }
+    }
 }
 
 /// Whether the file is no database, or one that cannot be read any more.
@@ -248,6 +287,10 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
     let (Ok(thread_id), Some(status), Ok(model)) = (id.parse(), Status::from_word(&status), model.parse()) else {
         return Ok(None);
     };
+    // What is no id is of nobody.
+    let other = |index: usize| -> rusqlite::Result<Option<ThreadId>> {
+        Ok(row.get::<_, Option<String>>(index)?.and_then(|id| id.parse().ok()))
+    };
     let usage = Usage { input: Tokens(number(9)?), output: Tokens(number(10)?), ..Usage::default() };
     Ok(Some(ThreadEntry {
         thread_id,
@@ -263,6 +306,14 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
         pid: row.get(12)?,
         socket: row.get(13)?,
         elsewhere: row.get(15)?,
+        lineage: Lineage {
+            parent: other(16)?,
+            root: other(17)?,
+            depth: row.get(18)?,
+            previous: other(19)?,
+            chain: other(20)?,
+            origin: ThreadOrigin::from_word(&row.get::<_, String>(21)?).unwrap_or_default(),
+        },
     }))
 }
 
@@ -306,6 +357,7 @@ mod tests {
             pid: Some(7),
             socket: Some("/run/x".into()),
             elsewhere: false,
+            lineage: Lineage::of(ThreadOrigin::CommandLine).child(&"p-1".parse().unwrap()),
         }
     }
 

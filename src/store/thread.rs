@@ -1,193 +1,18 @@
 //! The files of one thread behind the [`ThreadStore`] port, and opening a thread from them.
 
-use super::authentic::{self, LogKey};
 use super::content::ContentStore;
 use super::layout::{Folder, Layout, failed};
 use super::log::{LogWriter, Repair};
-use super::registry::{Registry, ThreadEntry};
+use super::summaries::Summaries;
+use super::summary::{Summarise, Summary, specification};
 use super::{image, log, processes};
 use crate::domain::event::{Delta, Process};
-use crate::domain::{
-    Assembly, ContentHash, Cost, Event, Limits, ModelRef, Record, RequestRecord, Status, ThreadId, ThreadKind,
-    Timestamp, Values, Waiting as WaitingFor,
-};
+use crate::domain::{Assembly, ContentHash, Record, RequestRecord, ThreadId};
 use crate::ports::store::{Attach, Fetch, Snapshot, SyncJob};
 use crate::ports::{StoreError, ThreadStore};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Write;
-use std::sync::mpsc;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-/// `thread.json`: how a thread stands, for people and programs that do not want to read its log.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Summary {
-    pub thread_id: ThreadId,
-    pub directive: String,
-    pub kind: ThreadKind,
-    pub status: Status,
-    /// What for, while it waits.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waiting: Option<WaitingFor>,
-    pub model: ModelRef,
-    #[serde(default)]
-    pub title: String,
-    pub created_at: Timestamp,
-    pub updated_at: Timestamp,
-    #[serde(default)]
-    pub cost: Cost,
-    #[serde(default)]
-    pub limits: Limits,
-    /// What the directive was told when the thread was made.
-    #[serde(default, skip_serializing_if = "Values::is_empty")]
-    pub inputs: Values,
-    /// What the thread may do: each grant, below it the tools it reached in the newest request; a line each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub capabilities: Vec<String>,
-}
-
-/// The largest `thread.json` and the largest `inflight.jsonl` that are read, in bytes.
-const LARGEST_SUMMARY: u64 = 4 << 20;
-const LARGEST_INFLIGHT: u64 = 32 << 20;
-
-/// Makes a thread's summary of its whole log; `None` where that does not say how the thread began.
-pub type Summarise = fn(&ThreadId, &[Record]) -> Option<Summary>;
-
-/// How a thread begins: what has to be known before it can be run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Specification {
-    pub directive: String,
-    pub inputs: Values,
-}
-
-/// How the thread `id` begins, by its log, or by its `thread.json` where nothing has happened in it yet.
-///
-/// # Errors
-/// [`StoreError::NoSuchThread`]; [`StoreError::Elsewhere`] where this person's program did not write that.
-pub fn specification(layout: &Layout, id: &ThreadId) -> Result<Specification, StoreError> {
-    let log = layout.log(id)?;
-    if log.is_elsewhere() {
-        return Err(StoreError::Elsewhere { id: id.to_string() });
-    }
-    for page in log::pages(&log) {
-        for record in page?.into_records() {
-            if let Event::ThreadStarted { directive, inputs, .. } = record.event {
-                return Ok(Specification { directive, inputs });
-            }
-        }
-    }
-    let Summary { directive, inputs, .. } = Summary::read_own(layout, id)?;
-    Ok(Specification { directive, inputs })
-}
-
-impl Summary {
-    /// How the thread `id` stands, as its `thread.json` says; made from the log by `summarise` where that is lost or
-    /// broken. To show to people: nobody vouches for it.
-    ///
-    /// # Errors
-    /// [`StoreError::NoSuchThread`] where nothing tells of it, [`StoreError::Malformed`] where what there is does not read.
-    pub fn look(layout: &Layout, id: &ThreadId, summarise: Summarise) -> Result<Self, StoreError> {
-        let lost = match Self::read(layout, id) {
-            Ok((summary, _)) => return Ok(summary),
-            Err(error @ StoreError::Io { .. }) => return Err(error),
-            Err(error) => error,
-        };
-        let mut records = Vec::new();
-        for page in log::pages(&layout.log(id)?) {
-            records.extend(page?.into_records());
-        }
-        summarise(id, &records).ok_or(lost)
-    }
-
-    /// As this person's program wrote it.
-    fn read_own(layout: &Layout, id: &ThreadId) -> Result<Self, StoreError> {
-        match Self::read(layout, id)? {
-            (summary, true) => Ok(summary),
-            (_, false) => Err(StoreError::Elsewhere { id: id.to_string() }),
-        }
-    }
-
-    /// What `thread.json` says, and whether this person's program wrote it.
-    fn read(layout: &Layout, id: &ThreadId) -> Result<(Self, bool), StoreError> {
-        let path = layout.thread(id).summary();
-        let malformed = |detail: String| StoreError::Malformed { what: "a thread", path: path.path(), detail };
-        let bytes = match path.read(LARGEST_SUMMARY) {
-            Ok(bytes) => bytes.ok_or_else(|| StoreError::NoSuchThread { id: id.to_string() })?,
-            // Something else lies under its name: what it would say is lost, and nothing else.
-            Err(error) => return Err(malformed(error.to_string())),
-        };
-        let parted = authentic::part(&bytes);
-        let fits = |key: &LogKey| parted.as_ref().is_some_and(|(object, code)| key.fits(id, WHOLE, (object, code)));
-        let own = layout.key().is_some_and(fits);
-        let object = parted.as_ref().map_or(bytes.as_slice(), |(object, _)| object);
-        let summary: Self = serde_json::from_slice(object).map_err(|error| malformed(error.to_string()))?;
-        if summary.thread_id != *id {
-            return Err(malformed(format!("it is of the thread {}", summary.thread_id)));
-        }
-        Ok((summary, own))
-    }
-
-    /// Writes it, on disk when this returns.
-    ///
-    /// # Errors
-    /// [`StoreError::Io`].
-    pub fn write(&self, layout: &Layout) -> Result<(), StoreError> {
-        let path = layout.thread(&self.thread_id).summary();
-        let mut json = serde_json::to_vec_pretty(self).unwrap_or_default();
-        // A code begins behind the last value.
-        if let Some(b"\n}") = json.last_chunk::<2>() {
-            json.truncate(json.len() - 2);
-            json.push(b'}');
-        }
-        layout.own_key()?.seal(&self.thread_id, WHOLE, &mut json);
-        path.replace(&json).map_err(failed("write", &path))
-    }
-
-    /// What `thread.json` and the registry say of a thread that begins at `now` and has not run.
-    #[must_use]
-    pub fn new(id: ThreadId, directive: String, kind: ThreadKind, model: ModelRef, now: Timestamp) -> Self {
-        Self {
-            thread_id: id,
-            directive,
-            kind,
-            status: Status::Created,
-            waiting: None,
-            model,
-            title: String::new(),
-            created_at: now,
-            updated_at: now,
-            cost: Cost::default(),
-            limits: Limits::default(),
-            inputs: Values::new(),
-            capabilities: Vec::new(),
-        }
-    }
-
-    /// The row of the registry that says the same.
-    #[must_use]
-    pub fn entry(&self, process: Option<(u32, String)>) -> ThreadEntry {
-        let (pid, socket) = process.unzip();
-        ThreadEntry {
-            thread_id: self.thread_id.clone(),
-            directive: self.directive.clone(),
-            kind: self.kind,
-            status: self.status,
-            waiting: self.waiting,
-            title: self.title.clone(),
-            model: self.model.clone(),
-            created_at: self.created_at,
-            updated_at: self.updated_at,
-            cost: self.cost,
-            pid,
-            socket,
-            elsewhere: false,
-        }
-    }
-}
-
-/// The place under which `thread.json` is sealed: no line of a log begins there.
-const WHOLE: u64 = u64::MAX;
 
 /// Makes a thread this person's own whose files this program brought along: each line of its log gets its code.
 ///
@@ -205,6 +30,9 @@ pub fn adopt(layout: &Layout, id: &ThreadId, summarise: Summarise) -> Result<(),
     records.iter().try_for_each(|record| writer.append(record).map(drop))?;
     summary.write(layout)
 }
+
+/// The largest `inflight.jsonl` that is read, in bytes.
+const LARGEST_INFLIGHT: u64 = 32 << 20;
 
 /// Holds a thread for this process; released when dropped or when the process dies.
 #[derive(Debug)]
@@ -242,7 +70,7 @@ pub struct FileStore {
     inflight: Option<File>,
     summary: Summary,
     process: Option<(u32, String)>,
-    summaries: SummaryWriter,
+    summaries: Summaries,
     _lock: Lock,
 }
 
@@ -275,7 +103,8 @@ struct Kept {
 }
 
 impl FileStore {
-    /// Opens a thread for this process, whose socket is `process`; `None` when another process runs it.
+    /// Opens a thread for this process, whose socket is `process`; `None` when another process runs it. How it stands goes
+    /// into `summaries`.
     ///
     /// # Errors
     /// Any [`StoreError`]; [`StoreError::Elsewhere`] for a thread of somebody else's.
@@ -284,6 +113,7 @@ impl FileStore {
         id: &ThreadId,
         process: Option<(u32, String)>,
         summarise: Summarise,
+        summaries: &Summaries,
     ) -> Result<Option<Opened>, StoreError> {
         let folder = layout.thread(id);
         let begun = specification(layout, id)?;
@@ -307,7 +137,7 @@ impl FileStore {
         let inflight = read_inflight(&folder);
         let store = Self {
             content: ContentStore::new(layout.objects()),
-            summaries: SummaryWriter::start(layout),
+            summaries: summaries.clone(),
             inflight: None,
             summary: summary.clone(),
             layout: layout.clone(),
@@ -426,70 +256,5 @@ impl ThreadStore for FileStore {
         self.process = None;
         self.summaries.put(&self.summary, None);
         self.summaries.finish();
-    }
-}
-
-/// Changes of a summary within this time are written together.
-const TOGETHER: Duration = Duration::from_millis(100);
-
-/// A summary to be written, and the process that runs its thread.
-type Waiting = (Summary, Option<(u32, String)>);
-
-/// Writes `thread.json` and the registry's row on a thread of its own, so that neither a busy database nor a slow disk
-/// holds up a turn. Of what waits only the newest is written. Both can be made again from the log, so a failure is logged.
-#[derive(Debug)]
-struct SummaryWriter {
-    sender: Option<mpsc::Sender<Waiting>>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl SummaryWriter {
-    fn start(layout: &Layout) -> Self {
-        let (sender, receiver) = mpsc::channel::<Waiting>();
-        let layout = layout.clone();
-        let write = move || {
-            let mut registry = None;
-            while let Ok(mut newest) = receiver.recv() {
-                // A turn changes it several times, and has better use for the disk meanwhile.
-                let until = Instant::now() + TOGETHER;
-                while let Ok(newer) = receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
-                    newest = newer;
-                }
-                let (summary, process) = newest;
-                if let Err(error) = summary.write(&layout) {
-                    tracing::error!(%error, "the summary of the thread");
-                }
-                if registry.is_none() {
-                    let opened = layout.prepare_own().and_then(|()| Registry::open_or_renew(&layout.registry()));
-                    registry = opened.inspect_err(|error| tracing::error!(%error, "the registry does not open")).ok();
-                }
-                if let Some(Err(error)) = registry.as_mut().map(|registry| registry.put(&summary.entry(process))) {
-                    tracing::error!(%error, "the registry does not take a row");
-                    registry = None;
-                }
-            }
-        };
-        let thread = std::thread::Builder::new().name("summary".into()).spawn(write).ok();
-        Self { sender: Some(sender), thread }
-    }
-
-    fn put(&self, summary: &Summary, process: Option<(u32, String)>) {
-        if let Some(sender) = &self.sender {
-            let _writer_gone = sender.send((summary.clone(), process));
-        }
-    }
-
-    /// Waits until all that waits is written. Nothing is taken any more.
-    fn finish(&mut self) {
-        drop(self.sender.take());
-        if let Some(thread) = self.thread.take() {
-            let _panicked = thread.join();
-        }
-    }
-}
-
-impl Drop for SummaryWriter {
-    fn drop(&mut self) {
-        self.finish();
     }
 }

@@ -7,7 +7,7 @@
 use super::layout::Layout;
 use super::recover::{self, Replay};
 use super::registry::{Registry, ThreadEntry};
-use super::thread::Summary;
+use super::summary::Summary;
 use crate::domain::{ThreadId, Timestamp};
 use crate::ports::StoreError;
 use crate::ports::beneath::Lies;
@@ -99,5 +99,5 @@ fn entry(layout: &Layout, id: &ThreadId, replay: Replay) -> Option<ThreadEntry> 
 /// Whether a thread is from elsewhere: it can be read, and not gone on with.
 #[must_use]
 pub fn is_elsewhere(layout: &Layout, id: &ThreadId) -> bool {
-    !matches!(super::thread::specification(layout, id), Ok(_) | Err(StoreError::NoSuchThread { .. }))
+    !matches!(super::summary::specification(layout, id), Ok(_) | Err(StoreError::NoSuchThread { .. }))
 }

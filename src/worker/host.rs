@@ -7,14 +7,17 @@ use super::client::Client;
 use super::server::{Hub, Presence};
 use super::socket;
 use crate::domain::event::EndReason;
-use crate::domain::{Event, Limits, Permissions, Rules, State, Status, ThreadId, ThreadKind, Waiting};
+use crate::domain::{
+    Event, LimitSource, Limits, Permissions, Rules, SetLimits, State, Status, ThreadId, ThreadKind, Waiting,
+};
 use crate::engine::answer::Answer;
 use crate::engine::driver::{Driver, Ended, Handle, ModelRegistry, Planner, Settings};
 use crate::engine::thread::{Thread, apply};
 use crate::ports::{Approvals, Clock, StoreError, ToolRunner};
 use crate::store::recover::{self, Replay};
-use crate::store::thread::{Opened, Summarise, Summary};
-use crate::store::{FileStore, Layout, processes};
+use crate::store::summary::{Summarise, Summary};
+use crate::store::thread::Opened;
+use crate::store::{FileStore, Layout, Summaries, processes};
 use secrecy::SecretString;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -31,7 +34,7 @@ pub struct Hosting {
     pub runtime: PathBuf,
     pub models: Box<dyn ModelRegistry>,
     pub tools: Arc<dyn ToolRunner>,
-    /// What a thread that begins here may use, where its summary sets nothing.
+    /// What the directive of a thread that begins here limits; whoever made the thread may have said otherwise.
     pub limits: Limits,
     /// What the thread may do.
     pub permissions: Permissions,
@@ -60,6 +63,9 @@ pub enum HostError {
     Store(#[from] StoreError),
     #[error("could not listen at {}: {source}", path.display())]
     Listen { path: PathBuf, source: std::io::Error },
+    /// What belongs to it could not be put together.
+    #[error("{0}")]
+    Unmade(String),
     #[error("a task of the worker failed: {0}")]
     Task(#[from] tokio::task::JoinError),
 }
@@ -85,11 +91,15 @@ pub const REPLAY: Replay = Replay {
 
 /// How a thread stands after everything in its log.
 const SUMMARISE: Summarise = |id, records| {
-    let (directive, kind, model, limits, inputs) = records.iter().find_map(|record| {
-        let Event::ThreadStarted { directive, kind, model, limits, inputs, .. } = &record.event else { return None };
-        Some((directive.clone(), *kind, model.clone(), *limits, inputs.clone()))
+    let (directive, kind, model, set, inputs, lineage) = records.iter().find_map(|record| {
+        let Event::ThreadStarted { directive, kind, model, limits, limits_by, inputs, lineage, .. } = &record.event
+        else {
+            return None;
+        };
+        let set = SetLimits { limits: *limits, limits_by: *limits_by };
+        Some((directive.clone(), *kind, model.clone(), set, inputs.clone(), lineage.clone()))
     })?;
-    let mut thread = Thread::new(id.clone(), &directive, kind, model.clone(), limits);
+    let mut thread = Thread::new(id.clone(), &directive, kind, model.clone(), set.limits);
     for record in records {
         let _done_already = apply(&mut thread, record);
     }
@@ -102,7 +112,9 @@ const SUMMARISE: Summarise = |id, records| {
         updated_at: records.last()?.timestamp,
         cost: thread.cost,
         limits: thread.limits,
+        limits_by: set.limits_by,
         inputs,
+        lineage,
         ..Summary::new(id.clone(), directive, kind, model, created_at)
     })
 };
@@ -117,13 +129,13 @@ pub fn socket_path(runtime: &Path, layout: &Layout, id: &ThreadId) -> PathBuf {
 ///
 /// # Errors
 /// [`HostError::Busy`] when another process runs the thread.
-pub async fn host(hosting: Hosting) -> Result<Hosted, HostError> {
+pub async fn host(hosting: Hosting, summaries: &Summaries) -> Result<Hosted, HostError> {
     let Hosting { layout, thread_id, runtime, .. } = &hosting;
     let path = socket_path(runtime, layout, thread_id);
     let process = Some((std::process::id(), path.display().to_string()));
     let opened = {
-        let (layout, id) = (layout.clone(), thread_id.clone());
-        tokio::task::spawn_blocking(move || FileStore::open(&layout, &id, process, SUMMARISE)).await??
+        let (layout, id, summaries) = (layout.clone(), thread_id.clone(), summaries.clone());
+        tokio::task::spawn_blocking(move || FileStore::open(&layout, &id, process, SUMMARISE, &summaries)).await??
     };
     let opened = opened.ok_or(HostError::Busy)?;
     let listener = listen(&path).map_err(|source| HostError::Listen { path: path.clone(), source })?;
@@ -181,6 +193,10 @@ impl Hosted {
         self.handle.clone()
     }
 
+    pub(super) fn hub(&self) -> Hub {
+        self.hub.clone()
+    }
+
     /// Waits until the thread ends or is let go, says goodbye and removes the socket.
     ///
     /// # Errors
@@ -206,13 +222,16 @@ fn opening(opened: &Opened, layout: &Layout, limits: Limits) -> Vec<Event> {
     let mut events = Vec::new();
     if opened.records.is_empty() {
         let summary = &opened.summary;
+        let set = SetLimits::by(LimitSource::Directive, limits).overridden(summary.set_limits());
         events.push(Event::ThreadStarted {
             directive: summary.directive.clone(),
             kind: summary.kind,
             model: summary.model.clone(),
-            limits: limits.overridden(summary.limits),
+            limits: set.limits,
+            limits_by: set.limits_by,
             project: layout.project().display().to_string(),
             inputs: summary.inputs.clone(),
+            lineage: summary.lineage.clone(),
         });
     }
     events.extend(recover::epilogue(opened, REPLAY.answer));

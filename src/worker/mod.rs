@@ -2,11 +2,15 @@
 //!
 //! [`protocol`] is what they say, [`server`] the worker's side, [`client`] the other, [`launch`] starts and finds
 //! workers, [`host`] puts engine, store and server together.
+//! [`supervisor`] owns the threads of a process, and [`detached`] those that run in workers of their own: two forms of the
+//! port [`Executor`](crate::ports::Executor).
 
 pub mod client;
+pub mod detached;
 pub mod host;
 pub mod launch;
 mod outbox;
 pub mod protocol;
 pub mod server;
 mod socket;
+pub mod supervisor;

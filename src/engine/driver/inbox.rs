@@ -73,8 +73,7 @@ impl Inbox {
         }
         match self.messages.recv().await {
             Some(DriverMessage::Command(Command::Cancel { scope }, reply)) => {
-                let is_wider = self.stop == Some(CancelScope::Thread);
-                self.stop = Some(if is_wider { CancelScope::Thread } else { scope });
+                self.stop = self.stop.max(Some(scope));
                 let _gone = reply.send(Ok(()));
                 Heard::Cancel
             }

@@ -342,6 +342,11 @@ impl<A: Audience> Driver<A> {
                 Effect::RunShell { call_id, command } => {
                     self.shell = Some(RunningTool::shell(self.settings.tools.clone(), call_id, command));
                 }
+                Effect::EndShell => {
+                    if let Some(shell) = self.shell.take() {
+                        self.end_tool(shell);
+                    }
+                }
                 Effect::StopShell => self.shell.iter_mut().for_each(RunningTool::stop),
                 Effect::End(status) => self.end(status).await,
             }

@@ -60,7 +60,7 @@ impl InterruptedOutput {
     }
 
     pub(super) fn put_back(&mut self, event: &mut Event) {
-        if let Event::ToolCallResult { call_id, output, .. } = event
+        if let Event::ToolCallResult { call_id, output, .. } | Event::ShellEnded { call_id, output, .. } = event
             && let Some(index) = self.0.iter().position(|(id, _)| id == call_id)
         {
             let (_, said) = self.0.swap_remove(index);
@@ -178,9 +178,14 @@ impl<A: Audience> Driver<A> {
 
     pub(super) fn stop_tools(&mut self) {
         for tool in std::mem::take(&mut self.tools) {
-            self.forget(&tool);
-            self.interrupted.stop(tool);
+            self.end_tool(tool);
         }
+    }
+
+    /// Ends it, and keeps what it has printed for its result.
+    pub(super) fn end_tool(&mut self, tool: RunningTool) {
+        self.forget(&tool);
+        self.interrupted.stop(tool);
     }
 
     fn forget(&self, tool: &RunningTool) {

@@ -65,7 +65,10 @@ impl<A: Audience> Driver<A> {
 
     pub(super) async fn shell_told(&mut self, call_id: CallId, news: ToolEvent) {
         match news {
-            ToolEvent::Said(text) => self.settings.audience.tool_said(&call_id, text),
+            ToolEvent::Said(text) => {
+                self.shell.iter_mut().for_each(|shell| shell.heard(&text));
+                self.settings.audience.tool_said(&call_id, text);
+            }
             ToolEvent::Started(process, recorded) => {
                 self.shell.iter_mut().for_each(|shell| shell.process = Some(process));
                 let begins = self.may_begin(call_id, process).await;

@@ -36,6 +36,8 @@ pub enum Effect {
     RunShell { call_id: CallId, command: String },
     /// Ask it to end; `ShellEnded` follows with what it printed.
     StopShell,
+    /// End it at once: the thread ends.
+    EndShell,
     /// The thread has ended.
     End(Status),
 }

@@ -25,6 +25,14 @@ pub(super) fn interrupted(thread: &Thread) -> Vec<Effect> {
     thread.shell.iter().map(|shell| Effect::Emit(Event::shell_interrupted(&shell.call_id))).collect()
 }
 
+/// The thread ends, and it with it.
+pub(super) fn end(thread: &Thread) -> Vec<Effect> {
+    let Some(Shell { call_id, .. }) = &thread.shell else { return Vec::new() };
+    let error = Some("Stopped with its thread.".to_owned());
+    let ended = Event::ShellEnded { call_id: call_id.clone(), output: String::new(), error };
+    vec![Effect::EndShell, Effect::Emit(ended)]
+}
+
 pub(super) fn stop(thread: &Thread) -> Vec<Effect> {
     thread.shell.iter().map(|_| Effect::StopShell).collect()
 }

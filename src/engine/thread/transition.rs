@@ -477,18 +477,27 @@ fn limited(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> 
 
 fn cancel(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect> {
     // A one-shot thread has nothing to go on with after its turn.
-    let scope = if thread.kind == ThreadKind::OneShot { CancelScope::Thread } else { scope };
+    let scope = if thread.kind == ThreadKind::OneShot { scope.max(CancelScope::Thread) } else { scope };
     // What the thread does goes first; a command of the person's own is stopped when it is all that runs.
-    let mut effects = if thread.rests() || scope == CancelScope::Thread { shell::stop(thread) } else { Vec::new() };
+    let mut effects = match scope {
+        CancelScope::Thread | CancelScope::Kill => shell::end(thread),
+        CancelScope::Turn if thread.rests() => shell::stop(thread),
+        CancelScope::Turn => Vec::new(),
+    };
     effects.extend(cancel_turn(thread, scope, now));
     effects
 }
 
 fn cancel_turn(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect> {
     match std::mem::replace(&mut thread.phase, Phase::Stopping { scope, since: now }) {
-        Phase::Idle | Phase::Suspended { .. } if scope == CancelScope::Thread => {
+        Phase::Idle | Phase::Suspended { .. } if scope >= CancelScope::Thread => {
             thread.phase = Phase::Idle;
-            vec![Effect::Emit(Event::ThreadCancelled { cost: thread.cost })]
+            vec![ended_by(thread, scope)]
+        }
+        // A person could still talk to it.
+        Phase::Ended(status) if scope == CancelScope::Kill && thread.kind == ThreadKind::Interactive => {
+            thread.phase = Phase::Ended(status);
+            vec![ended_by(thread, scope)]
         }
         phase @ (Phase::Idle | Phase::Suspended { .. } | Phase::Ended(_)) => {
             thread.phase = phase;
@@ -500,19 +509,27 @@ fn cancel_turn(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<E
         }
         Phase::Tools { calls, .. } => calls::cancel(thread, calls, scope),
         Phase::Stopping { scope: before, since } => {
-            let wider = if before == CancelScope::Thread { before } else { scope };
-            thread.phase = Phase::Stopping { scope: wider, since };
+            thread.phase = Phase::Stopping { scope: before.max(scope), since };
             Vec::new()
         }
     }
 }
 
+/// How a cancel that reaches that far ends the thread.
+fn ended_by(thread: &Thread, scope: CancelScope) -> Effect {
+    let cost = thread.cost;
+    Effect::Emit(match scope {
+        CancelScope::Kill => Event::ThreadKilled { cost },
+        CancelScope::Turn | CancelScope::Thread => Event::ThreadCancelled { cost },
+    })
+}
+
 fn stopped(thread: &mut Thread) -> Vec<Effect> {
     match thread.phase {
         Phase::Stopping { scope: CancelScope::Turn, .. } if thread.before_room.is_some() => rest_again(thread),
-        Phase::Stopping { scope: CancelScope::Thread, .. } => {
+        Phase::Stopping { scope: scope @ (CancelScope::Thread | CancelScope::Kill), .. } => {
             (thread.phase, thread.before_room) = (Phase::Idle, None);
-            vec![Effect::Emit(Event::ThreadCancelled { cost: thread.cost })]
+            vec![ended_by(thread, scope)]
         }
         Phase::Stopping { scope: CancelScope::Turn, .. } | Phase::Idle => take_prompts(thread, true),
         Phase::Taking { .. }

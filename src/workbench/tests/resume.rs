@@ -1,7 +1,7 @@
 //! Directives with their inputs, items, names behind `@`, and the queue.
 
 use super::*;
-use crate::domain::{Input, Money, Problem, Severity};
+use crate::domain::{Input, LimitSources, Lineage, Money, Problem, Severity};
 use crate::workbench::completion::Completed;
 use crate::workbench::overlay::{Overlay, Picker};
 
@@ -203,7 +203,9 @@ fn a_thread_that_is_opened_has_its_own_inputs() {
         directive: "greet".into(),
         kind: ThreadKind::Interactive,
         model: ModelRef::new("a", "one"),
+        lineage: Lineage::default(),
         limits: Limits::default(),
+        limits_by: LimitSources::default(),
         project: "/p".into(),
         inputs: inputs.clone(),
     };

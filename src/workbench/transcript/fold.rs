@@ -77,7 +77,7 @@ impl Transcript {
             Event::ThreadSuspended { reason, .. } => {
                 self.mark(MarkerSort::Limit, format!("suspended: {reason}"));
             }
-            Event::CancelRequested { scope: CancelScope::Thread } => {
+            Event::CancelRequested { scope: CancelScope::Thread | CancelScope::Kill } => {
                 self.mark(MarkerSort::Stopped, "the thread was asked to stop");
             }
             Event::TurnCancelled { after_ms } => {

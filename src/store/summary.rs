@@ -1,0 +1,216 @@
+//! `thread.json`: how a thread begins and stands.
+
+use super::authentic::{self, LogKey};
+use super::layout::{Layout, failed};
+use super::log;
+use super::registry::ThreadEntry;
+use crate::domain::{
+    Cost, Event, LimitSources, Limits, Lineage, ModelRef, Record, SetLimits, Status, ThreadId, ThreadKind, Timestamp,
+    Values, Waiting,
+};
+use crate::ports::StoreError;
+use crate::ports::executor::ThreadSpec;
+use serde::{Deserialize, Serialize};
+
+/// `thread.json`: how a thread stands, for people and programs that do not want to read its log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    pub thread_id: ThreadId,
+    pub directive: String,
+    pub kind: ThreadKind,
+    pub status: Status,
+    /// What for, while it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<Waiting>,
+    pub model: ModelRef,
+    #[serde(default)]
+    pub title: String,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    #[serde(default)]
+    pub cost: Cost,
+    #[serde(default)]
+    pub limits: Limits,
+    /// Who set each of them when the thread was made.
+    #[serde(default, skip_serializing_if = "LimitSources::is_empty")]
+    pub limits_by: LimitSources,
+    /// What the directive was told when the thread was made.
+    #[serde(default, skip_serializing_if = "Values::is_empty")]
+    pub inputs: Values,
+    /// What the thread may do: each grant, below it the tools it reached in the newest request; a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub capabilities: Vec<String>,
+    #[serde(default)]
+    pub lineage: Lineage,
+}
+
+/// The largest `thread.json` that is read, in bytes.
+const LARGEST_SUMMARY: u64 = 4 << 20;
+
+/// Makes a thread's summary of its whole log; `None` where that does not say how the thread began.
+pub type Summarise = fn(&ThreadId, &[Record]) -> Option<Summary>;
+
+/// How a thread begins: what has to be known before it can be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Specification {
+    pub directive: String,
+    pub inputs: Values,
+}
+
+/// How the thread `id` begins, by its log, or by its `thread.json` where nothing has happened in it yet.
+///
+/// # Errors
+/// [`StoreError::NoSuchThread`]; [`StoreError::Elsewhere`] where this person's program did not write that.
+pub fn specification(layout: &Layout, id: &ThreadId) -> Result<Specification, StoreError> {
+    let log = layout.log(id)?;
+    if log.is_elsewhere() {
+        return Err(StoreError::Elsewhere { id: id.to_string() });
+    }
+    for page in log::pages(&log) {
+        for record in page?.into_records() {
+            if let Event::ThreadStarted { directive, inputs, .. } = record.event {
+                return Ok(Specification { directive, inputs });
+            }
+        }
+    }
+    let Summary { directive, inputs, .. } = Summary::read_own(layout, id)?;
+    Ok(Specification { directive, inputs })
+}
+
+impl Summary {
+    /// How the thread `id` stands, as its `thread.json` says; made from the log by `summarise` where that is lost or
+    /// broken. To show to people: nobody vouches for it.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchThread`] where nothing tells of it, [`StoreError::Malformed`] where what there is does not read.
+    pub fn look(layout: &Layout, id: &ThreadId, summarise: Summarise) -> Result<Self, StoreError> {
+        let lost = match Self::read(layout, id) {
+            Ok((summary, _)) => return Ok(summary),
+            Err(error @ StoreError::Io { .. }) => return Err(error),
+            Err(error) => error,
+        };
+        let mut records = Vec::new();
+        for page in log::pages(&layout.log(id)?) {
+            records.extend(page?.into_records());
+        }
+        summarise(id, &records).ok_or(lost)
+    }
+
+    /// As this person's program wrote it.
+    pub(super) fn read_own(layout: &Layout, id: &ThreadId) -> Result<Self, StoreError> {
+        match Self::read(layout, id)? {
+            (summary, true) => Ok(summary),
+            (_, false) => Err(StoreError::Elsewhere { id: id.to_string() }),
+        }
+    }
+
+    /// What `thread.json` says, and whether this person's program wrote it.
+    fn read(layout: &Layout, id: &ThreadId) -> Result<(Self, bool), StoreError> {
+        let path = layout.thread(id).summary();
+        let malformed = |detail: String| StoreError::Malformed { what: "a thread", path: path.path(), detail };
+        let bytes = match path.read(LARGEST_SUMMARY) {
+            Ok(bytes) => bytes.ok_or_else(|| StoreError::NoSuchThread { id: id.to_string() })?,
+            // Something else lies under its name: what it would say is lost, and nothing else.
+            Err(error) => return Err(malformed(error.to_string())),
+        };
+        let parted = authentic::part(&bytes);
+        let fits = |key: &LogKey| parted.as_ref().is_some_and(|(object, code)| key.fits(id, WHOLE, (object, code)));
+        let own = layout.key().is_some_and(fits);
+        let object = parted.as_ref().map_or(bytes.as_slice(), |(object, _)| object);
+        let summary: Self = serde_json::from_slice(object).map_err(|error| malformed(error.to_string()))?;
+        if summary.thread_id != *id {
+            return Err(malformed(format!("it is of the thread {}", summary.thread_id)));
+        }
+        Ok((summary, own))
+    }
+
+    /// Writes it, on disk when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn write(&self, layout: &Layout) -> Result<(), StoreError> {
+        let path = layout.thread(&self.thread_id).summary();
+        let mut json = serde_json::to_vec_pretty(self).unwrap_or_default();
+        // A code begins behind the last value.
+        if let Some(b"\n}") = json.last_chunk::<2>() {
+            json.truncate(json.len() - 2);
+            json.push(b'}');
+        }
+        layout.own_key()?.seal(&self.thread_id, WHOLE, &mut json);
+        path.replace(&json).map_err(failed("write", &path))
+    }
+
+    /// What `thread.json` and the registry say of a thread that begins at `now` and has not run.
+    #[must_use]
+    pub fn new(id: ThreadId, directive: String, kind: ThreadKind, model: ModelRef, now: Timestamp) -> Self {
+        Self {
+            thread_id: id,
+            directive,
+            kind,
+            status: Status::Created,
+            waiting: None,
+            model,
+            title: String::new(),
+            created_at: now,
+            updated_at: now,
+            cost: Cost::default(),
+            limits: Limits::default(),
+            limits_by: LimitSources::default(),
+            inputs: Values::new(),
+            capabilities: Vec::new(),
+            lineage: Lineage::default(),
+        }
+    }
+
+    /// Its limits, and who set them.
+    #[must_use]
+    pub fn set_limits(&self) -> SetLimits {
+        SetLimits { limits: self.limits, limits_by: self.limits_by }
+    }
+
+    /// Makes a new thread: the one way in which any begins. Nothing runs it yet.
+    ///
+    /// # Errors
+    /// [`StoreError`]; of what was begun an empty folder may stay.
+    pub fn make(layout: &Layout, spec: ThreadSpec, now: Timestamp) -> Result<Self, StoreError> {
+        let thread_id = match &spec.id {
+            Some(id) => layout.claim_as(id)?,
+            None => layout.claim(&spec.directive, now)?,
+        };
+        let SetLimits { limits, limits_by } = spec.limits;
+        let summary = Self {
+            limits,
+            limits_by,
+            inputs: spec.inputs,
+            lineage: spec.lineage,
+            ..Self::new(thread_id, spec.directive, spec.kind, spec.model, now)
+        };
+        summary.write(layout)?;
+        Ok(summary)
+    }
+
+    /// The row of the registry that says the same.
+    #[must_use]
+    pub fn entry(&self, process: Option<(u32, String)>) -> ThreadEntry {
+        let (pid, socket) = process.unzip();
+        ThreadEntry {
+            thread_id: self.thread_id.clone(),
+            directive: self.directive.clone(),
+            kind: self.kind,
+            status: self.status,
+            waiting: self.waiting,
+            title: self.title.clone(),
+            model: self.model.clone(),
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+            cost: self.cost,
+            pid,
+            socket,
+            elsewhere: false,
+            lineage: self.lineage.clone(),
+        }
+    }
+}
+
+/// The place under which `thread.json` is sealed: no line of a log begins there.
+const WHOLE: u64 = u64::MAX;

@@ -1,0 +1,150 @@
+//! Threads in workers of their own: started detached, reached through their sockets.
+
+use super::client::{Client, ConnectError};
+use super::host::{REPLAY, socket_path};
+use super::launch::Launcher;
+use super::protocol::{Command, FromWorker, ToWorker};
+use crate::domain::event::CancelScope;
+use crate::domain::{State, ThreadId};
+use crate::ports::executor::{Executor, ExecutorError, ThreadSpec};
+use crate::ports::tools::Waiting;
+use crate::ports::{Clock, SystemClock};
+use crate::store::summary::Summary;
+use crate::store::{Layout, recover};
+use rustix::process::{Pid, Signal, kill_process};
+use std::time::Duration;
+use tokio::net::UnixStream;
+use tokio::time::{sleep, timeout};
+
+/// A worker that was told to end, and has not after this time, is ended by signals.
+const ENDS_WITHIN: Duration = Duration::from_millis(1_500);
+
+/// The same for one that was sent SIGTERM, before SIGKILL.
+const TERMINATES_WITHIN: Duration = Duration::from_millis(1_500);
+
+/// How often it is looked whether a process that was signalled is gone. Only done while one is.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Number of the only command of a connection.
+const ONLY: u64 = 1;
+
+/// Runs each thread in a detached worker.
+#[derive(Clone, Debug)]
+pub struct Detached {
+    pub launcher: Launcher,
+}
+
+impl Detached {
+    fn layout(&self) -> Layout {
+        self.launcher.layout.clone()
+    }
+
+    /// Sends a command and waits for its answer.
+    async fn ask(client: &mut Client, command: Command) -> Result<(), ExecutorError> {
+        let failed = |error: &dyn std::fmt::Display| ExecutorError::Failed(error.to_string());
+        client.sender().command(ONLY, command).await.map_err(|error| failed(&error))?;
+        loop {
+            match client.next().await {
+                Some(FromWorker::Ack { id: ONLY }) => return Ok(()),
+                Some(FromWorker::Error { id: ONLY, message }) => return Err(ExecutorError::Failed(message)),
+                Some(FromWorker::Refused { reason }) => return Err(ExecutorError::Failed(reason)),
+                Some(_) => {}
+                None => return Err(failed(&"the worker ended before it answered")),
+            }
+        }
+    }
+
+    /// A client of the worker that runs `id`. Nothing of its log is asked for.
+    async fn find(&self, id: &ThreadId) -> Result<Client, ExecutorError> {
+        match self.launcher.find(id, u64::MAX).await {
+            Ok(client) => Ok(client),
+            Err(ConnectError::NotThere(_) | ConnectError::Ended) => Err(ExecutorError::NotRunning(id.clone())),
+            Err(ConnectError::Refused(reason)) => Err(ExecutorError::Failed(reason)),
+        }
+    }
+
+    /// Ends the process that holds the thread, which did not end when it was asked.
+    async fn end_process(&self, id: &ThreadId) -> Result<(), ExecutorError> {
+        let held = || recover::is_held(&self.layout(), id).unwrap_or(false);
+        let failed = |error: &dyn std::fmt::Display| ExecutorError::Failed(error.to_string());
+        let socket = socket_path(&self.launcher.runtime, &self.layout(), id);
+        for (signal, patience) in [(Signal::TERM, TERMINATES_WITHIN), (Signal::KILL, ENDS_WITHIN)] {
+            // The system tells who listens at the socket; no file does, since the number may belong to somebody else by now.
+            let Ok(peer) = UnixStream::connect(&socket).await else { break };
+            let pid = peer.peer_cred().ok().and_then(|peer| peer.pid()).and_then(Pid::from_raw);
+            let Some(pid) = pid.filter(|_| held()) else { break };
+            let _gone_already = kill_process(pid, signal);
+            let ends = async {
+                while held() {
+                    sleep(LOOK_EVERY).await;
+                }
+            };
+            if timeout(patience, ends).await.is_ok() {
+                break;
+            }
+        }
+        if held() {
+            return Err(failed(&format!("the process that runs {id} could not be ended")));
+        }
+        recover::remove_socket(&self.layout(), id, &socket);
+        recover::mend(&self.layout(), id, SystemClock.now(), REPLAY);
+        Ok(())
+    }
+}
+
+impl Executor for Detached {
+    fn spawn(&self, spec: ThreadSpec, first: Command) -> Waiting<'_, Result<ThreadId, ExecutorError>> {
+        Box::pin(async move {
+            let failed = |error: &dyn std::fmt::Display| ExecutorError::Failed(error.to_string());
+            let layout = self.layout();
+            let make = tokio::task::spawn_blocking(move || Summary::make(&layout, spec, SystemClock.now()));
+            let summary = make.await.map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;
+            let mut client = self.launcher.reach(&summary.thread_id, 0).await.map_err(|error| failed(&error))?;
+            Self::ask(&mut client, first).await?;
+            let _ended_already = client.sender().send(ToWorker::Goodbye).await;
+            Ok(summary.thread_id)
+        })
+    }
+
+    fn cancel<'a>(&'a self, id: &'a ThreadId) -> Waiting<'a, Result<(), ExecutorError>> {
+        Box::pin(async move {
+            let mut client = self.find(id).await?;
+            Self::ask(&mut client, Command::Cancel { scope: CancelScope::Thread }).await
+        })
+    }
+
+    fn kill<'a>(&'a self, id: &'a ThreadId) -> Waiting<'a, Result<(), ExecutorError>> {
+        Box::pin(async move {
+            let asked = async {
+                let mut client = self.find(id).await?;
+                Self::ask(&mut client, Command::Cancel { scope: CancelScope::Kill }).await?;
+                // It says goodbye, then the process lets go of the thread.
+                while client.next().await.is_some() {}
+                while recover::is_held(&self.layout(), id).unwrap_or(false) {
+                    sleep(LOOK_EVERY).await;
+                }
+                Ok(())
+            };
+            match timeout(ENDS_WITHIN, asked).await {
+                Ok(Err(not_running @ ExecutorError::NotRunning(_)))
+                    if !recover::is_held(&self.layout(), id).unwrap_or(false) =>
+                {
+                    Err(not_running)
+                }
+                Ok(Ok(())) => Ok(()),
+                Ok(Err(_)) | Err(_) => self.end_process(id).await,
+            }
+        })
+    }
+
+    fn status<'a>(&'a self, id: &'a ThreadId) -> Waiting<'a, Option<State>> {
+        Box::pin(async move {
+            let mut client = self.find(id).await.ok()?;
+            loop {
+                if let FromWorker::State(state) = client.next().await? {
+                    return Some(state);
+                }
+            }
+        })
+    }
+}
