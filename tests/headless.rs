@@ -341,6 +341,47 @@ fn a_run_can_be_watched_and_steered_from_elsewhere() {
 }
 
 #[test]
+fn a_run_in_the_background_goes_on_by_itself_and_can_be_killed() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let start = |words: &str| {
+        let arguments = ["run", "--background", "--json", "--limit-turns", "7", "--model", "anthropic/test", words];
+        let (code, out, told) = output(&mut against(&home, &server, &arguments));
+        assert_eq!(code, 0, "{told}");
+        let started: Value = serde_json::from_str(out.trim()).unwrap();
+        assert_eq!(started["schema"], "levain.started/1");
+        started["thread_id"].as_str().unwrap().to_owned()
+    };
+    let row = |id: &str| {
+        let rows = lines(&output(&mut home.levain(&["threads", "--json"])).1);
+        rows.into_iter().find(|row| row["thread_id"] == id).unwrap()
+    };
+    let done = start("answer me");
+    let call = server.call();
+    call.begin();
+    call.text("done by itself");
+    call.end();
+    poll("it has completed", || row(&done)["status"] == "completed");
+    assert_eq!(row(&done)["lineage"], serde_json::json!({"origin": "command_line"}));
+    let (_, log, _) = output(&mut home.levain(&["transcript", &done, "--json"]));
+    let first: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+    let payload = &first["payload"];
+    assert_eq!(
+        (&payload["limits"]["turns"], &payload["limits_by"]["turns"]),
+        (&7.into(), &"override".into()),
+        "{first}"
+    );
+    assert_eq!(payload["limits_by"]["spend"], "defaults");
+    let hangs = start("never answered");
+    let call = server.call();
+    call.begin();
+    let (code, out, _) = output(&mut home.levain(&["threads", "kill", &hangs, "--json"]));
+    let line: Value = serde_json::from_str(out.trim()).unwrap();
+    assert_eq!((code, &line["stopped"]), (0, &true.into()), "{line}");
+    assert_eq!((&row(&hangs)["status"], &row(&hangs)["pid"]), (&"killed".into(), &Value::Null));
+    poll("no process is left", || home.processes().is_empty());
+}
+
+#[test]
 fn a_killed_run_is_reaped_by_the_next_look() {
     let (home, server) = (Home::new(), ModelServer::start());
     let mut run = against(&home, &server, &["run", "--model", "anthropic/test", "hi"]).spawn().unwrap();

@@ -139,7 +139,7 @@ async fn until(running: &Running, enough: impl Fn(&levain::domain::State) -> boo
         }
         panic!("the thread ended");
     };
-    tokio::time::timeout(Duration::from_secs(60), seen).await.unwrap();
+    tokio::time::timeout(Duration::from_mins(1), seen).await.unwrap();
 }
 
 fn rests(state: &levain::domain::State) -> bool {

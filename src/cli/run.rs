@@ -14,9 +14,10 @@ use crate::domain::{
 };
 use crate::items::directive::Values;
 use crate::items::{Directive, Items, Kind};
-use crate::ports::ThreadSpec;
+use crate::ports::{Executor, ThreadSpec};
 use crate::store::summary::Summary;
 use crate::worker::client::Client;
+use crate::worker::detached::Detached;
 use crate::worker::protocol::{Command, FromWorker};
 use crate::worker::supervisor::{Outcome, Supervisor};
 use clap::Args;
@@ -55,9 +56,19 @@ pub(super) struct RunArguments {
     /// End after this much working time
     #[arg(long, value_name = "SECONDS")]
     limit_seconds: Option<u64>,
+    /// Start it in a worker of its own, and print its id instead of waiting for it
+    #[arg(long, conflicts_with = "allow")]
+    background: bool,
     /// Print one JSON object about the whole run
     #[arg(long)]
     json: bool,
+}
+
+/// `--json` of a run in the background.
+#[derive(Debug, Serialize)]
+struct Started<'a> {
+    schema: &'static str,
+    thread_id: &'a ThreadId,
 }
 
 /// `--json` of a run.
@@ -171,6 +182,11 @@ async fn hosted(
         limits: arguments.limits(factory.setup.one_shot_limits(), planner.limits),
         lineage: Lineage::of(ThreadOrigin::CommandLine),
     };
+    let images = arguments.image.iter().map(|file| absolute(file)).collect();
+    let submit = Command::Submit { text: prompt, mode: PromptMode::FollowUp, images };
+    if arguments.background {
+        return in_background(&factory.setup, spec, submit, arguments.json).await;
+    }
     let layout = factory.setup.layout.clone();
     let thread_id = Summary::make(&layout, spec, factory.setup.now())?.thread_id;
     let hosting = factory.planned(&thread_id, items, planner)?;
@@ -193,8 +209,6 @@ async fn hosted(
         approvals: Vec::new(),
     };
     let live = !arguments.json && is_watched();
-    let images = arguments.image.iter().map(|file| absolute(file)).collect();
-    let submit = Command::Submit { text: prompt, mode: PromptMode::FollowUp, images };
     let watch = watch(&mut client, submit, live, &mut result);
     let (interrupted, ended) = tokio::join!(watch, running.ended());
     if let Outcome::Failed(why) = ended {
@@ -209,6 +223,20 @@ async fn hosted(
         }
     }
     finish(&result, arguments.json, live, interrupted?)
+}
+
+/// Starts the thread in a worker of its own, which works on when this process is gone.
+async fn in_background(setup: &Setup, spec: ThreadSpec, first: Command, json: bool) -> Result<ExitCode, Failure> {
+    let executor = Detached { launcher: setup.launcher()? };
+    let thread_id = executor.spawn(spec, first).await.map_err(|error| Failure::new(error.to_string()))?;
+    let mut output = out();
+    if json {
+        written(json_line(&mut output, &Started { schema: "levain.started/1", thread_id: &thread_id }))?;
+    } else {
+        written(writeln!(output, "{thread_id}"))?;
+        let _closed = writeln!(err(), "hint: levain attach {thread_id} · levain threads kill {thread_id}");
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The outputs that a directive always has.

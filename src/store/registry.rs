@@ -246,7 +246,7 @@ fn failed(doing: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> S
     move |source| StoreError::Database { doing, path: path.to_owned(), source }
 }
 
-/// Switches to the write-ahead log, once for a file. SQLite waits for nobody there, as it does elsewhere: of several
+/// Switches to the write-ahead log, once for a file. The database waits for nobody there, as it does elsewhere: of several
 /// processes that open a new file at once, all but one are told that it is busy.
 fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
     let until = Instant::now() + BUSY;

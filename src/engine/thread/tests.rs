@@ -540,3 +540,57 @@ fn a_persons_command_alone_is_work_that_can_be_stopped() {
     bench.calling("go on");
     assert_eq!(bench.thread.history.len(), 1, "the model never hears of it");
 }
+
+#[test]
+fn a_killed_thread_ends_wherever_it_stands() {
+    let kill = || Event::CancelRequested { scope: CancelScope::Kill };
+    let killed = [Effect::End(Status::Killed)];
+    for kind in [ThreadKind::Interactive, ThreadKind::OneShot] {
+        let mut idle = Bench::new(kind);
+        assert_eq!(idle.feed(kill()), killed);
+        let mut calling = Bench::new(kind);
+        calling.calling("go");
+        assert_eq!(calling.feed(kill()), [Effect::StopCall]);
+        calling.answer(Message::assistant("half"), StopReason::Cancelled);
+        assert_eq!(calling.feed(Event::TurnCancelled { after_ms: 1 }), killed);
+        assert_eq!(calling.said().last().unwrap().1, "half");
+        let mut working = Bench::new(kind);
+        working.calling("go");
+        working.answer(calls(&["a", "b"]), StopReason::ToolUse);
+        assert_eq!(working.feed(kill()), [Effect::StopTools, Effect::End(Status::Killed)]);
+        assert_eq!(results(&working).len(), 2, "each call has a result");
+    }
+    // One that ended in an error could be talked to; one that is asked about does not ask any more.
+    let mut ended = Bench::new(ThreadKind::Interactive);
+    ended.feed(Event::ThreadError { cost: Cost::default(), error: "x".into() });
+    assert_eq!(ended.feed(kill()), killed);
+    let mut asking = Bench::new(ThreadKind::Interactive);
+    asking.calling("go");
+    asking.answer(calls_of("rm", &["a"]), StopReason::ToolUse);
+    assert_eq!(asking.feed(kill()), [Effect::StopTools, Effect::End(Status::Killed)]);
+    assert_eq!((asking.thread.status(), asking.thread.approval()), (Status::Killed, None));
+}
+
+#[test]
+fn a_kill_while_a_cancel_is_under_way_counts() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    bench.feed(Event::CancelRequested { scope: CancelScope::Turn });
+    bench.feed(Event::CancelRequested { scope: CancelScope::Kill });
+    bench.feed(Event::CancelRequested { scope: CancelScope::Thread });
+    assert_eq!(bench.feed(Event::TurnCancelled { after_ms: 1 }), [Effect::End(Status::Killed)]);
+}
+
+#[test]
+fn a_persons_command_ends_with_its_thread_and_is_told() {
+    for (scope, status) in [(CancelScope::Thread, Status::Cancelled), (CancelScope::Kill, Status::Killed)] {
+        let mut bench = Bench::new(ThreadKind::Interactive);
+        let call_id = CallId("shell-1".into());
+        bench.feed(Event::ShellStarted { call_id: call_id.clone(), command: "sleep 9".into(), shared: true });
+        let effects = bench.feed(Event::CancelRequested { scope });
+        assert_eq!(effects, [Effect::EndShell, Effect::End(status)]);
+        assert_eq!(bench.thread.status(), status);
+        let ended = |record: &Record| matches!(&record.event, Event::ShellEnded { call_id: id, .. } if *id == call_id);
+        assert!(bench.log.iter().any(ended));
+    }
+}
