@@ -13,6 +13,7 @@ pub mod engine;
 pub mod items;
 pub mod ports;
 pub mod providers;
+pub mod session;
 pub mod store;
 pub mod terminal;
 pub mod tools;

@@ -5,7 +5,6 @@
 #[path = "support/terminal.rs"]
 mod terminal;
 
-use levain::app::Models;
 use levain::context::Plan;
 use levain::domain::event::PromptMode;
 use levain::domain::{
@@ -15,6 +14,7 @@ use levain::domain::{
 use levain::engine::driver::ModelRegistry;
 use levain::ports::{Clock, Executor, Forgetful, Provider, SystemClock, ThreadSpec};
 use levain::providers::{Catalog, Keys, Providers, Settings};
+use levain::session::Models;
 use levain::store::summary::{Specification, Summary};
 use levain::store::threads::Threads;
 use levain::store::{Layout, log, recover};

@@ -3,13 +3,13 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use levain::app::Models;
 use levain::context::Plan;
 use levain::domain::event::{Approve, CancelScope, Delta, PromptMode, StopReason};
 use levain::domain::{Event, Grant, Limits, ModelRef, Permissions, Record, Status, ThreadKind, Timestamp, Waiting};
 use levain::engine::driver::Ended;
 use levain::ports::{Forgetful, SystemClock};
 use levain::providers::{Catalog, Keys, Providers, Settings};
+use levain::session::Models;
 use levain::store::log::{self, ThreadLog};
 use levain::store::summary::Summary;
 use levain::store::{Layout, Summaries};

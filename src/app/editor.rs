@@ -1,6 +1,6 @@
 //! The person's own editor.
 
-use super::secrets;
+use crate::session::secrets;
 use crate::workbench::Source;
 use std::ffi::OsString;
 use std::io;

@@ -2,10 +2,7 @@
 
 use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
-use super::forking::fork;
-use super::model_registry::Models;
-use super::setup::Setup;
-use super::{DirectivePlanner, export, listing, pages, requests};
+use super::{export, listing, pages, requests};
 use crate::config::Trust;
 use crate::domain::{
     Event, Lineage, ModelRef, Record, SetLimits, State, Status, ThreadId, ThreadKind, ThreadOrigin, Tokens, Values,
@@ -13,6 +10,10 @@ use crate::domain::{
 };
 use crate::engine::driver::ModelRegistry;
 use crate::ports::{Clock, StoreError, SystemClock, ThreadSpec};
+use crate::session::DirectivePlanner;
+use crate::session::Models;
+use crate::session::fork;
+use crate::session::setup::Setup;
 use crate::store::registry::ThreadEntry;
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};

@@ -1,8 +1,8 @@
 //! What the screen lists of items and files. Everything here reads files, so it runs off the loop.
 
-use super::{Setup, built_in};
 use crate::domain::{Problem, ToolSpec};
 use crate::items::{Directive, Found, Item, Items, Kind, Place, check};
+use crate::session::{Setup, built_in};
 use crate::workbench::{DirectiveChoice, ItemRow};
 use ignore::WalkBuilder;
 use std::ffi::OsStr;

@@ -1,9 +1,10 @@
 //! Pages about a request: all of its text, its wire forms, and how it differs from another.
 
-use super::{Setup, requests};
+use super::requests;
 use crate::context::diff::{Change, LayerChange, Side, Word, difference, near};
 use crate::context::words::{conversation, kind, origin, part_of};
 use crate::domain::{Channel, ContentHash, Decision, Layer, Tokens, WireForm};
+use crate::session::Setup;
 use crate::workbench::AssembledRequest;
 use crate::workbench::request_page::{Compared, LineKind, PageContent, SheetLine, View};
 use base64::Engine as _;

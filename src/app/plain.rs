@@ -1,14 +1,15 @@
 //! The workbench without a screen: lines in, lines out. The same model, effects and workers; what is new is told by
 //! [`Narrator`], and nothing that was written is written over.
 
+use super::Shutdown;
 use super::effect_runner::EffectRunner;
-use super::people;
 use super::reload::keymap;
 use super::run::{AppError, Opening, options};
 use super::theme::ThemeSource;
-use super::{Setup, Shutdown};
 use crate::domain::Bounds;
 use crate::ports::{Clock, SystemClock};
+use crate::session::Setup;
+use crate::session::people;
 use crate::ui::{ColourDepth, Narrator, Painter, Theme, as_lines, rests};
 use crate::workbench::{self, Effect, Level, Message, Model};
 use rustix::process::Signal;

@@ -4,12 +4,12 @@
 //! A thread of its own waits for the system to tell of changes, lets a burst of them settle, reads everything again and
 //! sends it to the loop. What does not read any more is told there and keeps its old value.
 
-use super::Setup;
-use super::setup::SetupError;
 use crate::commands::Keymap;
 use crate::config::Arguments;
 use crate::domain::{Problem, Severity};
 use crate::items::check;
+use crate::session::Setup;
+use crate::session::setup::SetupError;
 use notify::event::ModifyKind;
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use std::collections::BTreeSet;

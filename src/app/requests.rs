@@ -1,6 +1,5 @@
 //! Requests for the context screen: as they were sent, and as the next would be.
 
-use super::{DirectivePlanner, Setup, toolbox};
 use crate::context::diff::Side;
 use crate::context::words::{asker, conversation, kind, origin, part_of};
 use crate::context::{EnvironmentSnapshot, Parts, Plan, Start, assemble};
@@ -15,6 +14,7 @@ use crate::items::{Items, Kind, Place};
 use crate::ports::{CallRequest, Clock, StoreError, SystemClock};
 use crate::providers::encode;
 use crate::providers::text_calls::in_words;
+use crate::session::{DirectivePlanner, Setup, toolbox};
 use crate::store::content::ContentStore;
 use crate::store::image::take_in;
 use crate::store::summary::Summary;

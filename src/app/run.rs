@@ -1,16 +1,17 @@
 //! The loop: what happens becomes a message, `update` applies it, effects are handed out, frames are drawn.
 
+use super::Shutdown;
 use super::editor::{edit, open, show};
 use super::effect_runner::EffectRunner;
 use super::fault;
 use super::pacer::Pacer;
 use super::reload::{FileChange, Fresh, Reload, keymap};
 use super::theme::ThemeSource;
-use super::{Chosen, Setup, Shutdown};
 use crate::commands::{CommandId, Context, Keymap};
 use crate::domain::{ModelRef, Problem, ThreadId, Timestamp};
 use crate::ports::{Clock, SystemClock};
 use crate::providers::is_scripted;
+use crate::session::{Chosen, Setup};
 use crate::terminal::guard::{Foreground, take_background_panics};
 use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard, links};
 use crate::ui::{self, Painter};
@@ -91,7 +92,7 @@ pub enum AppError {
     #[error("the terminal failed: {0}")]
     Terminal(#[from] io::Error),
     #[error(transparent)]
-    Setup(#[from] super::setup::SetupError),
+    Setup(#[from] crate::session::setup::SetupError),
 }
 
 /// Everything the loop owns.

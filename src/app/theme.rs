@@ -1,8 +1,8 @@
 //! Which theme is drawn with: named in the settings, picked on the screen, or light or dark as the terminal is.
 
-use super::Setup;
 use crate::config::ThemeChoice;
 use crate::domain::{Problem, Severity};
+use crate::session::Setup;
 use crate::ui::{ColourDepth, Theme};
 use crate::workbench::Model;
 use std::collections::BTreeSet;

@@ -3,10 +3,11 @@
 use super::Common;
 use super::failure::{Failure, code, written};
 use super::text::several;
-use crate::app::people::{json_line, out};
-use crate::app::{Setup, look_problems};
+use crate::app::look_problems;
 use crate::domain::{Problem, Severity};
 use crate::items::{Hooks, check};
+use crate::session::Setup;
+use crate::session::people::{json_line, out};
 use clap::Args;
 use serde::Serialize;
 use std::fs;

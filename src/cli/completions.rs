@@ -2,7 +2,7 @@
 
 use super::Cli;
 use super::failure::{Failure, written};
-use crate::app::people::out;
+use crate::session::people::out;
 use clap::{Args, CommandFactory};
 use clap_complete::{Shell, generate};
 use std::io::Write;

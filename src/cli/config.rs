@@ -5,10 +5,10 @@
 
 use super::Common;
 use super::failure::{Failure, written};
-use crate::app::Setup;
-use crate::app::people::{err, json_line, out};
 use crate::config::Source;
 use crate::domain::{Space, nearest};
+use crate::session::Setup;
+use crate::session::people::{err, json_line, out};
 use clap::Args;
 use serde::Serialize;
 use serde_json::Value;

@@ -2,13 +2,14 @@
 
 use super::Common;
 use super::failure::{Failure, code, written};
-use crate::app::people::{json_line, out};
-use crate::app::{Setup, ThemeSource, look_problems};
+use crate::app::{ThemeSource, look_problems};
 use crate::config::{FoundBy, ThemeChoice, Trust};
 use crate::domain::Severity;
 use crate::engine::driver::ModelRegistry;
 use crate::items::signature::SigningKey;
 use crate::providers::is_scripted;
+use crate::session::Setup;
+use crate::session::people::{json_line, out};
 use crate::store::threads::Threads;
 use crate::terminal::{Guard, Input, InputEvent, Tty};
 use clap::Args;

@@ -1,9 +1,9 @@
 //! The edge: an error becomes a sentence, a hint where there is one, and an exit code.
 
-use crate::app::PlannerError;
-use crate::app::people::err;
-use crate::app::setup::SetupError;
 use crate::ports::StoreError;
+use crate::session::PlannerError;
+use crate::session::people::err;
+use crate::session::setup::SetupError;
 use std::io::{self, Write};
 use std::process::ExitCode;
 

@@ -1,8 +1,8 @@
 //! From what a person typed to a thread.
 
 use super::failure::Failure;
-use crate::app::Setup;
 use crate::domain::ThreadId;
+use crate::session::Setup;
 use crate::store::registry::ThreadEntry;
 use crate::store::threads::Threads;
 use crate::worker::host::REPLAY;

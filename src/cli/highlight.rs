@@ -1,7 +1,7 @@
 //! `levain highlight`: works out the colours of code for the screen. Started by levain itself.
 
 use crate::app::colouring;
-use crate::app::people;
+use crate::session::people;
 use std::io;
 use std::process::ExitCode;
 

@@ -3,13 +3,13 @@
 use super::Common;
 use super::check::ProblemLine;
 use super::failure::{Failure, written};
-use crate::app::people::{err, json_line, out};
-use crate::app::{Setup, built_in};
 use crate::domain::letters::visible;
 use crate::domain::{KnownTool, Problem, Severity};
 use crate::items::search::{Card, Hit, Query, Scope, search};
 use crate::items::signature::Verdict;
 use crate::items::{Found, Item, Items, Kind, check};
+use crate::session::people::{err, json_line, out};
+use crate::session::{Setup, built_in};
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};

@@ -2,9 +2,9 @@
 
 use super::Common;
 use super::failure::{Failure, written};
-use crate::app::Setup;
-use crate::app::people::{err, json_line, out};
 use crate::items::signature::{KeyError, SigningKey, TrustStore, fingerprint, read_public};
+use crate::session::Setup;
+use crate::session::people::{err, json_line, out};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::io::Write;

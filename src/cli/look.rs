@@ -2,9 +2,10 @@
 
 use super::Common;
 use super::failure::{Failure, written};
-use crate::app::people::{err, out};
-use crate::app::{self, Setup, ThemeSource};
+use crate::app::{self, ThemeSource};
 use crate::config::ThemeChoice;
+use crate::session::Setup;
+use crate::session::people::{err, out};
 use crate::ui::Theme;
 use clap::Args;
 use std::fs;

@@ -23,9 +23,9 @@ mod transcript;
 mod trust;
 mod worker;
 
-use crate::app::{people, secrets};
 use crate::config::Arguments;
 use crate::domain::{ModelRef, nearest};
+use crate::session::{people, secrets};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use failure::{Failure, code};

@@ -2,9 +2,9 @@
 
 use super::failure::{Failure, written};
 use super::{Common, runtime};
-use crate::app::Setup;
-use crate::app::models::Row;
-use crate::app::people::{json_line, out};
+use crate::session::Setup;
+use crate::session::models::Row;
+use crate::session::people::{json_line, out};
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};

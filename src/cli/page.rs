@@ -1,6 +1,6 @@
 //! `levain page`: makes text of a page of the web. Started by levain itself.
 
-use crate::app::people;
+use crate::session::people;
 use crate::tools::page;
 use clap::Args;
 use std::io;

@@ -3,9 +3,7 @@
 use super::failure::{Failure, code, written};
 use super::text;
 use super::{Common, runtime};
-use crate::app::people::{err, is_watched, json_line, out};
-use crate::app::setup::SetupError;
-use crate::app::{DirectivePlanner, Factory, Setup, Shutdown, capability, logging};
+use crate::app::Shutdown;
 use crate::domain::bounds::in_words;
 use crate::domain::event::{CancelScope, Delta, Denial, PromptMode, StopReason};
 use crate::domain::{
@@ -15,6 +13,9 @@ use crate::domain::{
 use crate::items::directive::Values;
 use crate::items::{Directive, Items, Kind};
 use crate::ports::{Executor, ThreadSpec};
+use crate::session::people::{err, is_watched, json_line, out};
+use crate::session::setup::SetupError;
+use crate::session::{DirectivePlanner, Factory, Setup, capability, logging};
 use crate::store::summary::Summary;
 use crate::worker::client::Client;
 use crate::worker::detached::Detached;

@@ -2,13 +2,14 @@
 
 use super::failure::Failure;
 use super::{Common, Open, find, near_command, runtime, until_left};
-use crate::app::people::{err, out};
-use crate::app::setup::SetupError;
-use crate::app::{self, DirectivePlanner, Opening, PlannerError, Recording, Setup, logging, recording};
+use crate::app::{self, Opening, Recording, recording};
 use crate::config::Dirs;
 use crate::domain::ThreadId;
 use crate::domain::letters::visible;
 use crate::providers::is_scripted;
+use crate::session::people::{err, out};
+use crate::session::setup::SetupError;
+use crate::session::{DirectivePlanner, PlannerError, Setup, logging};
 use crate::terminal::{Tty, guard};
 use std::io::{self, IsTerminal, Write as _};
 use std::process::ExitCode;

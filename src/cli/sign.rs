@@ -2,9 +2,9 @@
 
 use super::Common;
 use super::failure::{Failure, code, written};
-use crate::app::Setup;
-use crate::app::people::{err, json_line, out};
 use crate::items::signature::{self, Signature, SigningKey};
+use crate::session::Setup;
+use crate::session::people::{err, json_line, out};
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};

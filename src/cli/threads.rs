@@ -3,10 +3,10 @@
 use super::failure::{Failure, written};
 use super::find;
 use super::{Common, runtime};
-use crate::app::people::{err, json_line, out};
-use crate::app::{self, Setup};
 use crate::domain::{Cost, Lineage, ModelRef, Status, ThreadId, ThreadKind, Timestamp, Waiting};
 use crate::ports::Executor;
+use crate::session::people::{err, json_line, out};
+use crate::session::{self, Setup};
 use crate::store::registry::ThreadEntry;
 use crate::worker::detached::Detached;
 use clap::{Args, Subcommand};
@@ -125,7 +125,7 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
 
 fn fork(setup: &Setup, id: &str, json: bool) -> Result<ExitCode, Failure> {
     let from = find::thread(setup, id)?;
-    let thread_id = app::fork(setup, &from).map_err(Failure::new)?;
+    let thread_id = session::fork(setup, &from).map_err(Failure::new)?;
     let mut output = out();
     if json {
         written(json_line(&mut output, &ForkLine { schema: "levain.fork/1", thread_id: &thread_id, from: &from }))?;

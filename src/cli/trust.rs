@@ -2,9 +2,9 @@
 
 use super::Common;
 use super::failure::{Failure, written};
-use crate::app::Setup;
-use crate::app::people::{json_line, out};
 use crate::config::{Authorities, Authority, Trust, authority, trust::Runnable};
+use crate::session::Setup;
+use crate::session::people::{json_line, out};
 use clap::Args;
 use serde::Serialize;
 use std::collections::BTreeMap;

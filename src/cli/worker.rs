@@ -1,10 +1,10 @@
 //! `levain worker`: runs a thread, or several, for screens to connect to. Started by levain itself, detached.
 
 use super::{Common, runtime};
-use crate::app::people;
-use crate::app::{Factory, Setup, logging, secrets};
 use crate::domain::ThreadId;
 use crate::domain::event::EndReason;
+use crate::session::people;
+use crate::session::{Factory, Setup, logging, secrets};
 use crate::worker::host::HostError;
 use crate::worker::launch::FirstLine;
 use crate::worker::supervisor::Supervisor;

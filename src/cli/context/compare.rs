@@ -2,13 +2,13 @@
 
 use super::Draft;
 use super::subject::named;
-use crate::app::Setup;
-use crate::app::people::{json_line, out};
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
 use crate::context::diff::{Change, Difference, LayerChange, Word, difference, near};
 use crate::context::words::kind;
 use crate::domain::LayerKind;
+use crate::session::Setup;
+use crate::session::people::{json_line, out};
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};

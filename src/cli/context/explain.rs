@@ -2,8 +2,6 @@
 
 use super::Draft;
 use super::subject::{Commands, planned};
-use crate::app::Setup;
-use crate::app::people::{json_line, out};
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
 use crate::context::Plan;
@@ -13,6 +11,8 @@ use crate::domain::capability::to_execute;
 use crate::domain::{Decision, Layer, Origin, Via};
 use crate::items::hook::{Action, CONTROL_EVENTS};
 use crate::items::{Hook, Items, Kind, is_same};
+use crate::session::Setup;
+use crate::session::people::{json_line, out};
 use crate::tools;
 use clap::Args;
 use serde::Serialize;

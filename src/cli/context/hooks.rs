@@ -2,8 +2,6 @@
 
 use super::Draft;
 use super::subject::{chosen, start};
-use crate::app::people::{json_line, out};
-use crate::app::{DirectivePlanner, Setup};
 use crate::cli::Common;
 use crate::cli::failure::{Failure, written};
 use crate::context::condition::judge;
@@ -13,6 +11,8 @@ use crate::domain::Saw;
 use crate::items::Hook;
 use crate::items::directive::Values;
 use crate::items::hook::{Action, Control, events};
+use crate::session::people::{json_line, out};
+use crate::session::{DirectivePlanner, Setup};
 use clap::Args;
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -2,8 +2,6 @@
 
 use super::Draft;
 use super::subject::{Commands, planned, start, stored};
-use crate::app::people::{json_line, out};
-use crate::app::{DirectivePlanner, Setup};
 use crate::cli::failure::{Failure, code, written};
 use crate::cli::text::several;
 use crate::cli::{Common, find};
@@ -13,6 +11,8 @@ use crate::context::words::conversation;
 use crate::domain::input::unfit;
 use crate::domain::{Decision, Event, Input, Severity, Space, ThreadId};
 use crate::items::{Directive, Kind};
+use crate::session::people::{json_line, out};
+use crate::session::{DirectivePlanner, Setup};
 use crate::store::log;
 use clap::Args;
 use serde::Serialize;

@@ -2,8 +2,7 @@
 
 use super::Draft;
 use super::subject::{Commands, planned, side, stored, tokens};
-use crate::app::people::{err, json_line, out};
-use crate::app::{Setup, requests};
+use crate::app::requests;
 use crate::cli::check::ProblemLine;
 use crate::cli::failure::{Failure, written};
 use crate::cli::{Common, find, runtime};
@@ -17,6 +16,8 @@ use crate::domain::{
 };
 use crate::engine::driver::ModelRegistry;
 use crate::ports::CallRequest;
+use crate::session::Setup;
+use crate::session::people::{err, json_line, out};
 use crate::tools;
 use clap::{Args, ValueEnum};
 use serde::Serialize;

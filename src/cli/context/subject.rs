@@ -1,7 +1,7 @@
 //! What is looked at: a directive as it would be sent now, or a request as it was sent.
 
 use super::Draft;
-use crate::app::{Chosen, DirectivePlanner, Setup, requests};
+use crate::app::requests;
 use crate::cli::failure::Failure;
 use crate::cli::{find, runtime};
 use crate::context::diff::Side;
@@ -10,6 +10,7 @@ use crate::domain::{Assembly, Limits, Message, ModelRef, Problem, Severity, Thre
 use crate::engine::driver::Planner;
 use crate::items::directive::Values;
 use crate::items::{Items, Kind};
+use crate::session::{Chosen, DirectivePlanner, Setup};
 use crate::store::request;
 
 /// A directive's first request, before anybody sends it.

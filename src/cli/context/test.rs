@@ -1,9 +1,6 @@
 //! `levain context test`: the requests of a project's cases, compared with how they were.
 
 use super::compare::write_difference;
-use crate::app::Setup;
-use crate::app::cases::{self, Case};
-use crate::app::people::{json_line, out};
 use crate::cli::Common;
 use crate::cli::failure::{Failure, code, written};
 use crate::cli::text::several;
@@ -11,6 +8,9 @@ use crate::context::diff::{Difference, Side, difference};
 use crate::context::words::{kind, origin};
 use crate::domain::{Decision, Layer, Message, ModelRef};
 use crate::ports::Beneath;
+use crate::session::Setup;
+use crate::session::cases::{self, Case};
+use crate::session::people::{json_line, out};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write};

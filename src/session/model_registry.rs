@@ -4,14 +4,13 @@ use crate::domain::{Bounds, ModelRef, Money, Tokens, Usage, WireForm};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::{CallRequest, Provider};
 use crate::providers::{Catalog, Providers, is_local, is_scripted};
-use crate::workbench::ModelChoice;
 use std::sync::Arc;
 
 /// Who answers for a model, and what is known of it.
 #[derive(Clone, Debug)]
 pub struct Models {
-    pub(super) providers: Providers,
-    pub(super) catalog: Arc<Catalog>,
+    pub(crate) providers: Providers,
+    pub(crate) catalog: Arc<Catalog>,
     bounds: Bounds,
 }
 
@@ -32,37 +31,16 @@ impl Models {
     pub fn default_model(&self) -> ModelRef {
         self.providers.default_model()
     }
-
-    /// The known models for a picker, those that can be asked now first.
-    #[must_use]
-    pub fn choices(&self) -> Vec<ModelChoice> {
-        let note = |model: &ModelRef, ready: bool| {
-            if is_scripted(model) {
-                return "scripted: no model is asked".to_owned();
-            }
-            let window = self.window(model).map(|window| format!("{window} tokens")).unwrap_or_default();
-            if ready { window } else { format!("{window} · no key") }
-        };
-        self.providers
-            .choices()
-            .into_iter()
-            .map(|choice| ModelChoice {
-                note: note(&choice.model, choice.ready),
-                usable: choice.ready,
-                model: choice.model,
-            })
-            .collect()
-    }
 }
 
 impl Models {
     /// The wire form in which `model` is asked.
-    pub(super) fn form(&self, model: &ModelRef) -> WireForm {
+    pub(crate) fn form(&self, model: &ModelRef) -> WireForm {
         self.providers.form(model)
     }
 
     /// `request` as it reaches the wire form of `model`.
-    pub(super) fn settled(&self, model: &ModelRef, request: CallRequest) -> CallRequest {
+    pub(crate) fn settled(&self, model: &ModelRef, request: CallRequest) -> CallRequest {
         self.providers.settled(model, request)
     }
 }

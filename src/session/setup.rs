@@ -42,7 +42,7 @@ pub struct Setup {
     /// Variables that hold providers' keys, those that the person's own provider files name included.
     pub key_variables: Vec<String>,
     /// What the command line said.
-    pub(super) arguments: Arguments,
+    pub(crate) arguments: Arguments,
 }
 
 /// The model of a new thread.

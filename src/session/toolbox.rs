@@ -68,7 +68,7 @@ impl Setup {
 
 /// Every tool that a thread with these permissions could be told of: the built-in ones, and those of files that are
 /// granted. Whether the project is trusted is asked when it matters.
-pub(super) fn known(items: &Items, permissions: &Permissions, trusted: impl FnMut() -> bool) -> Vec<KnownTool> {
+pub(crate) fn known(items: &Items, permissions: &Permissions, trusted: impl FnMut() -> bool) -> Vec<KnownTool> {
     tools::known(&claims(items), &files(items, permissions, trusted))
 }
 

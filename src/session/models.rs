@@ -6,7 +6,6 @@ use crate::domain::{ModelRef, Space, Tokens};
 use crate::engine::driver::ModelRegistry;
 use crate::items::directive::ModelWish;
 use crate::providers::ResolveError;
-use crate::workbench::ModelChoice;
 use serde::Serialize;
 
 /// A model to choose. Serialised it is a line of `levain models --json`.
@@ -110,21 +109,6 @@ impl Models {
             Space::System => None,
         });
         people.collect()
-    }
-
-    /// The models for a picker with those of servers on this machine, which come first.
-    pub async fn choices_found(&self) -> Vec<ModelChoice> {
-        let found = self.providers.probe().await;
-        let models = self.clone();
-        // Looking for each model's provider may read a file.
-        let listed = tokio::task::spawn_blocking(move || models.choices()).await.unwrap_or_default();
-        let found = found.into_iter().flat_map(|found| found.models).map(|model| {
-            let window = self.window(&model).map(|window| format!("{window} tokens · "));
-            ModelChoice { note: format!("{}on this machine", window.unwrap_or_default()), usable: true, model }
-        });
-        let mut choices: Vec<ModelChoice> = found.collect();
-        choices.extend(listed);
-        choices
     }
 
     /// All rows, those that can be asked now first. Asks this machine's servers, which takes 0.4 s at most.

@@ -1,0 +1,28 @@
+//! Where the parts of a thread meet: settings, providers, items, tools and paths, put together for screens, workers and
+//! headless commands alike.
+//!
+//! [`setup`] gathers all of it for a project, [`factory`] makes of it what a thread is run with.
+
+mod approvals;
+mod branch;
+pub mod cases;
+mod directive_planner;
+mod environment;
+mod factory;
+mod forking;
+mod gauge;
+mod item_library;
+pub mod logging;
+mod model_registry;
+pub mod models;
+pub mod people;
+pub mod secrets;
+pub mod setup;
+pub mod toolbox;
+
+pub use directive_planner::{DirectivePlanner, PlannerError};
+pub use factory::Factory;
+pub use forking::fork;
+pub use model_registry::Models;
+pub use setup::{Chosen, Setup};
+pub use toolbox::{built_in, capability};
