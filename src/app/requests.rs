@@ -2,7 +2,7 @@
 
 use crate::context::diff::Side;
 use crate::context::words::{asker, conversation, kind, origin, part_of};
-use crate::context::{EnvironmentSnapshot, Parts, Plan, Start, assemble};
+use crate::context::{EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start};
 use crate::domain::{
     Assembly, Block, Channel, ContentHash, Decision, Entry, Event, FrozenRequest, Image, Layer, LayerKind, Lifetime,
     Message, ModelRef, Money, Origin, Piece, SentBody, Space, ThreadId, ThreadKind, Tokens, Usage, Via, WireForm,
@@ -186,21 +186,22 @@ pub fn assembled(
 ) -> Assembly {
     let persona = thread.and_then(|thread| thread.persona.clone());
     let state = plan.state(&EnvironmentSnapshot { persona, ..surroundings.clone() });
-    let mut history = thread.map(|thread| thread.history.clone()).unwrap_or_default();
-    // A directive can begin without a word of the person's; what goes on needs one.
-    if history.is_empty() || !said.text().trim().is_empty() {
-        let notes = thread.map(Thread::notes).unwrap_or_default();
-        history.extend(notes.iter().cloned().chain([said]).map(Entry::new));
-    }
+    let begun = thread.is_some_and(|thread| !thread.history.is_empty());
+    let history = match thread {
+        // A directive can begin without a word of the person's; what goes on needs one.
+        Some(thread) if begun && said.text().trim().is_empty() => thread.history.clone(),
+        Some(thread) => thread.history_with(said),
+        None => vec![Entry::new(said)],
+    };
     let opening = thread.and_then(|thread| thread.opening.as_deref()).unwrap_or(&plan.opening);
-    let mut assembly = assemble(&Parts { system: &plan.system, opening, state: &state, history: &history });
     let permissions = match thread {
         Some(thread) => thread.permissions.clone(),
         None => setup.permissions(briefing.grants.clone(), Vec::new()),
     };
     let known = toolbox::known(&setup.items(), &permissions, || setup.trust().allows());
-    let (_specs, _recorded) = plan.offer(&mut assembly, &permissions, known);
-    assembly
+    let parts = Parts { system: &plan.system, opening, state: &state, history: &history };
+    let tools = Offer::Granted { plan, permissions: &permissions, known };
+    RequestBuilder { parts, tools }.build().assembly
 }
 
 /// The call that `side` is for `model`, with the bytes of its images.

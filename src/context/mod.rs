@@ -17,6 +17,7 @@ pub mod lint;
 mod palette;
 mod plan;
 mod provider;
+mod request;
 mod route;
 #[cfg(test)]
 mod tests;
@@ -28,4 +29,5 @@ pub use library::{Hidden, Library, Loaded, Lost, ProjectFile, Skill};
 pub use palette::{Preload, offer, tree};
 pub use plan::{Ask, CONSTITUTION, Plan, PlanError, STATUS, is_told, plan, space};
 pub use provider::{ContextCommand, EnvironmentSnapshot, State};
+pub use request::{BuiltRequest, Offer, RequestBuilder};
 pub use route::{Fate, Route, routes};

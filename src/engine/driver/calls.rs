@@ -4,7 +4,7 @@ use super::Audience;
 use super::run::{Driver, Ready};
 use super::unmade::Unmade;
 use crate::domain::event::{CallError, Delta};
-use crate::domain::{Assembly, Bounds, ContentHash, MessageRef, ModelRef, RequestRecord, ToolRef};
+use crate::domain::{Bounds, ContentHash, MessageRef, ModelRef, RequestRecord, ToolRef};
 use crate::engine::answer::Answer;
 use crate::ports::{CallRequest, Provider, ProviderStream};
 use futures_util::StreamExt;
@@ -179,16 +179,9 @@ impl<A: Audience> Driver<A> {
         Ok(())
     }
 
-    /// Writes the record of a request that is about to be sent; false where that failed. `recorded` is its assembly, with the layers of the
-    /// tools that `tools` names.
-    pub(super) fn keep_request(
-        &mut self,
-        number: u32,
-        ready: &Ready,
-        endpoint: String,
-        recorded: &Assembly,
-        tools: Vec<ToolRef>,
-    ) -> bool {
+    /// Writes the record of a request that is about to be sent and offers `tools`; false where that failed.
+    pub(super) fn keep_request(&mut self, number: u32, ready: &Ready, endpoint: String, tools: Vec<ToolRef>) -> bool {
+        let recorded = &ready.assembly;
         let record = RequestRecord {
             schema: RequestRecord::SCHEMA.to_owned(),
             thread_id: self.thread.id.clone(),

@@ -5,7 +5,7 @@ use super::Audience;
 use super::calls::{Call, Purpose};
 use super::run::{Driver, Ready};
 use super::unmade::Unmade;
-use crate::context::{Parts, assemble};
+use crate::context::{BuiltRequest, Offer, Parts, RequestBuilder};
 use crate::domain::event::{CallError, StopReason};
 use crate::domain::{Assembly, Entry, Event, LayerKind, Message, Piece, Role, Tokens, Usage};
 use crate::engine::compaction::{cut, retell};
@@ -116,7 +116,8 @@ impl<A: Audience> Driver<A> {
             .chain([instruction])
             .collect();
         let history = [Entry::new(Message::user(text))];
-        let assembly = assemble(&Parts { system: &system, history: &history, ..Parts::default() });
+        let parts = Parts { system: &system, history: &history, ..Parts::default() };
+        let BuiltRequest { assembly, specs, tools } = RequestBuilder { parts, tools: Offer::Nothing }.build();
         let max_output_tokens = self.settings.models.max_output(&model).min(LONGEST_SUMMARY);
         let attempt = if let Phase::Compacting { room: CompactionCause::ForRequest { attempt }, .. } = self.thread.phase
         {
@@ -124,11 +125,11 @@ impl<A: Audience> Driver<A> {
         } else {
             1
         };
-        let (tools, purpose) = (Vec::new(), Purpose::Summary);
-        let encoded = None;
-        let mut ready = Ready { assembly, tools, model: model.clone(), attempt, max_output_tokens, purpose, encoded };
+        let (purpose, encoded) = (Purpose::Summary, None);
+        let mut ready =
+            Ready { assembly, tools: specs, model: model.clone(), attempt, max_output_tokens, purpose, encoded };
         self.encode(&provider, &mut ready).await?;
-        let kept = self.keep_request(request, &ready, provider.endpoint(), &ready.assembly, Vec::new());
+        let kept = self.keep_request(request, &ready, provider.endpoint(), tools);
         self.ready = Some(ready);
         let turn = self.thread.turn();
         if !kept || self.record(Event::RequestRecorded { request, turn, attempt, model }).await.is_err() {

@@ -3,9 +3,9 @@
 use super::Audience;
 use super::run::Driver;
 use super::unmade::Unmade;
-use crate::context::{EnvironmentSnapshot, Parts, Plan, Start, State, assemble};
+use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start, State};
 use crate::domain::event::{CallError, ErrorCategory};
-use crate::domain::{Assembly, Entry, Event, FrozenRequest, Message, Piece};
+use crate::domain::{Event, FrozenRequest, Message, Piece};
 use crate::engine::thread::{Effect, Phase};
 use std::future::{Future, pending, ready};
 use std::pin::Pin;
@@ -80,8 +80,8 @@ impl<A: Audience> Driver<A> {
             }
         }
         if let Some(seen) = self.seen() {
-            let assembly = self.with_what_was_said(&plan.system, &seen.state);
-            self.prepare(&plan, request, attempt, assembly).await;
+            let built = self.built(&plan.system, &seen.state, Offer::Frozen(seen));
+            self.prepare(request, attempt, built).await;
         } else if plan.state.iter().any(State::needs_surroundings) {
             let (planner, around) = (Arc::clone(&self.settings.planner), Arc::clone(&plan));
             let surroundings = Box::pin(async move { planner.surroundings(&around.state).await });
@@ -104,8 +104,10 @@ impl<A: Audience> Driver<A> {
             return self.not_made(request, attempt, no_context(message));
         }
         let surroundings = EnvironmentSnapshot { persona: self.thread.persona.clone(), ..surroundings };
-        let assembly = self.with_what_was_said(&plan.system, &plan.state(&surroundings));
-        self.prepare(plan, request, attempt, assembly).await;
+        let (permissions, known) = (&self.thread.permissions, self.settings.tools.tools());
+        let offer = Offer::Granted { plan, permissions, known };
+        let built = self.built(&plan.system, &plan.state(&surroundings), offer);
+        self.prepare(request, attempt, built).await;
     }
 
     /// The request could not be made.
@@ -124,9 +126,9 @@ impl<A: Audience> Driver<A> {
         plan
     }
 
-    fn with_what_was_said(&self, system: &[Piece], state: &[Piece]) -> Assembly {
+    fn built(&self, system: &[Piece], state: &[Piece], tools: Offer<'_>) -> BuiltRequest {
         let opening = self.thread.opening.as_deref().map_or(&[][..], Vec::as_slice);
-        assemble(&Parts { system, opening, state, history: &self.thread.history })
+        RequestBuilder { parts: Parts { system, opening, state, history: &self.thread.history }, tools }.build()
     }
 
     /// The request that a person has looked at, if it is the coming one.
@@ -160,12 +162,9 @@ impl<A: Audience> Driver<A> {
         }
         let most = self.settings.models.max_output(&thread.model);
         let opening = thread.opening.as_deref().unwrap_or(&held.opening);
-        let mut history = thread.history.clone();
-        let said = Message::said(text, &held.images);
-        history.extend(thread.notes().iter().cloned().chain([said]).map(Entry::new));
+        let history = thread.history_with(Message::said(text, &held.images));
         let parts = Parts { system: &held.system, opening, state: &held.state, history: &history };
-        let mut assembly = assemble(&parts);
-        let _not_sent_yet = held.offer(&mut assembly);
+        let assembly = RequestBuilder { parts, tools: Offer::Frozen(held) }.build().assembly;
         let same = held.thread_id == thread.id && held.hash == FrozenRequest::name(&thread.model, most, &assembly);
         if !same || self.fixed.as_ref().is_some_and(|system| *system != assembly.system) {
             return Err(GONE_ON.to_owned());

@@ -10,7 +10,7 @@ use super::steady::Steady;
 use super::tools::{InterruptedOutput, RunningTool, news};
 use super::unmade::Unmade;
 use super::user_commands::attached;
-use crate::context::{Plan, is_told, tree};
+use crate::context::{BuiltRequest, Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
@@ -382,7 +382,7 @@ impl<A: Audience> Driver<A> {
         }
     }
 
-    pub(super) async fn prepare(&mut self, plan: &Plan, request: u32, attempt: u32, assembly: Assembly) {
+    pub(super) async fn prepare(&mut self, request: u32, attempt: u32, built: BuiltRequest) {
         let model = self.thread.model.clone();
         let provider = match self.settings.models.provider(&model) {
             Ok(provider) => provider,
@@ -397,18 +397,13 @@ impl<A: Audience> Driver<A> {
                 return self.not_made(request, attempt, error);
             }
         };
-        let mut recorded = assembly.clone();
+        let BuiltRequest { assembly, specs, tools } = built;
         let known = self.settings.tools.tools();
         let needed: HashMap<String, Vec<String>> =
-            known.iter().map(|tool| (tool.item.clone(), tool.capabilities())).collect();
-        let (specs, tools) = if let Some(seen) = self.seen() {
-            seen.offer(&mut recorded)
-        } else {
-            plan.offer(&mut recorded, &self.thread.permissions, known)
-        };
+            known.into_iter().map(|tool| (tool.item.clone(), tool.capabilities())).collect();
         let needs = |item: &str| needed.get(item).cloned().unwrap_or_default();
-        self.capabilities = Some(tree(&self.thread.permissions.grants, recorded.layers.iter(), needs));
-        if let Some(event) = self.crowded(&recorded, &self.thread.history) {
+        self.capabilities = Some(tree(&self.thread.permissions.grants, assembly.layers.iter(), needs));
+        if let Some(event) = self.crowded(&assembly, &self.thread.history) {
             self.todo.push_front(Effect::Emit(event));
             return;
         }
@@ -422,7 +417,7 @@ impl<A: Audience> Driver<A> {
             Err(Unmade::Stopped) => return,
             Err(Unmade::Failed(error)) => return self.not_made(request, attempt, error),
         }
-        if !self.keep_request(request, &ready, provider.endpoint(), &recorded, tools) {
+        if !self.keep_request(request, &ready, provider.endpoint(), tools) {
             self.todo.push_front(Effect::Prepare { request, attempt });
             return;
         }

@@ -325,6 +325,13 @@ impl Thread {
         &self.notes
     }
 
+    /// What was said, with `said` as the next prompt.
+    #[must_use]
+    pub fn history_with(&self, said: Message) -> Vec<Entry> {
+        let added = self.notes.iter().cloned().chain([said]).map(Entry::new);
+        self.history.iter().cloned().chain(added).collect()
+    }
+
     /// Whether the history ends with something the model has not answered.
     #[must_use]
     pub fn is_unanswered(&self) -> bool {
