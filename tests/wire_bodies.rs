@@ -1,6 +1,7 @@
 //! What is previewed, shown, recorded and received is the same, byte for byte, in every wire form: random threads against a
 //! server that keeps what it is sent. two hundred of them, and ten times as many with `LEVAIN_LONG_TESTS=1`.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[path = "support/terminal.rs"]
@@ -12,10 +13,20 @@ use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{Response, Uri};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use levain::domain::ContentHash;
+use levain::domain::event::PromptMode;
+use levain::domain::{
+    Command as ThreadCommand, ContentHash, Lineage, ModelRef, SetLimits, ThreadKind, Timestamp, Waiting,
+};
+use levain::ports::ThreadSpec;
+use levain::store::Layout;
+use levain::store::summary::Summary;
+use levain::worker::client::Client;
+use levain::worker::protocol::FromWorker;
 use serde_json::{Value, json};
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use terminal::Home;
@@ -339,4 +350,108 @@ fn what_is_shown_is_what_responses_receives() {
 #[test]
 fn what_is_shown_is_what_gemini_receives() {
     threads_of(&FORMS[4], count());
+}
+
+/// Talks to the worker of a thread, and waits until it rests again.
+async fn tell(socket: &Path, command: ThreadCommand) {
+    let mut client = Client::connect(socket).await.unwrap();
+    client.greet(u64::MAX).await.unwrap();
+    client.sender().command(1, command).await.unwrap();
+    let (mut acknowledged, mut rests) = (false, false);
+    while let Some(message) = client.next().await {
+        match message {
+            FromWorker::Error { message, .. } => panic!("{message}"),
+            FromWorker::Ack { id: 1 } => acknowledged = true,
+            // How it stands is told before the answer.
+            FromWorker::State(state) => rests = state.waiting == Some(Waiting::User) && state.queue.is_empty(),
+            _ => {}
+        }
+        if acknowledged && rests {
+            return;
+        }
+    }
+    panic!("the worker ended");
+}
+
+/// A conversation that grows, goes on with another model, and gives way to a summary.
+fn conversation_of(form: &Form) {
+    let (home, server) = (Home::new(), Recorder::start());
+    let variables = (form.variables)(&format!("http://{}", server.address));
+    fs::write(home.project().join("notes.txt"), "NUMBERED-LINE 1\n").unwrap();
+    fs::write(home.project().join("dot.png"), STANDARD.decode(PNG).unwrap()).unwrap();
+    let directives = home.project().join(".ai/directives");
+    fs::create_dir_all(&directives).unwrap();
+    let grants = "<permissions><execute><tool>rye/file-system/*</tool></execute></permissions>";
+    let text = format!(
+        "```xml\n<directive name=\"x\" version=\"1.0.0\"><metadata><description>d</description>{grants}</metadata></directive>\n```\nGo.\n"
+    );
+    fs::write(directives.join("x.md"), text).unwrap();
+    assert!(home.levain(&["trust"]).stdin(Stdio::null()).output().unwrap().status.success());
+    let layout = Layout::new(&home.project().canonicalize().unwrap(), &home.path().join("state/levain"));
+    let spec = ThreadSpec {
+        id: None,
+        directive: "x".into(),
+        inputs: levain::domain::Values::new(),
+        model: form.model.parse().unwrap(),
+        kind: ThreadKind::Interactive,
+        limits: SetLimits::default(),
+        lineage: Lineage::default(),
+    };
+    let id = Summary::make(&layout, spec, Timestamp(1)).unwrap().thread_id;
+    let mut worker = home
+        .levain(&["worker", "--thread", id.as_str()])
+        .envs(variables.iter().cloned())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(worker.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap();
+    let socket = PathBuf::from(said["ready"].as_str().unwrap_or_else(|| panic!("{line}")));
+    let mut numbers = Numbers(form.name.len() as u64);
+    let submit = |text: String, images: &[&str]| ThreadCommand::Submit {
+        text,
+        mode: PromptMode::FollowUp,
+        images: images.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let other: ModelRef = format!("{}-2", form.model).parse().unwrap();
+    let long = numbers.words(20) + &" long words".repeat(12_000);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        tell(&socket, submit(format!("{} please read", numbers.words(9)), &["dot.png"])).await;
+        tell(&socket, submit(long, &[])).await;
+        tell(&socket, ThreadCommand::SetModel { model: other.clone() }).await;
+        tell(&socket, submit(format!("say {}", numbers.words(30)), &["dot.png"])).await;
+        tell(&socket, submit(" even longer".repeat(9_000), &[])).await;
+        tell(&socket, ThreadCommand::Compact).await;
+        tell(&socket, submit(format!("say {}", numbers.words(30)), &[])).await;
+    });
+    let received = server.taken();
+    let log = String::from_utf8(printed(home.levain(&["transcript", id.as_str(), "--json"]), &[])).unwrap();
+    assert!(log.contains("\"event_type\":\"context_compacted\""), "{log}");
+    assert_eq!(received.len(), 7, "a call of a tool and a summary among them");
+    for (number, received) in (1..).zip(&received) {
+        let file = home.project().join(format!(".ai/agent/threads/{id}/requests/{number}.json"));
+        let record: Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+        assert_eq!(record["sent"]["hash"], ContentHash::of(received).as_str());
+        let asked = record["model"].as_str().unwrap();
+        match number {
+            // The summary is asked of a quicker model, where one is known.
+            6 => assert!(record["tools"].as_array().unwrap().is_empty(), "{record}"),
+            _ => assert_eq!(asked == other.to_string(), number > 3, "{number}: {asked}"),
+        }
+        let shown =
+            body(&home, &["context", "show", "--thread", id.as_str(), "--request", &number.to_string(), "--wire"], &[]);
+        assert!(shown == *received, "{number}: {}", String::from_utf8_lossy(&shown));
+    }
+    let killed = printed(home.levain(&["threads", "kill", id.as_str()]), &[]);
+    assert!(String::from_utf8_lossy(&killed).contains("killed"));
+    worker.wait().unwrap();
+    home.wait_until_quiet();
+}
+
+#[test]
+fn what_is_shown_is_what_is_received_across_models_and_summaries() {
+    FORMS.iter().for_each(conversation_of);
 }
