@@ -501,7 +501,7 @@ fn state_of(summary: Summary, newest: &[Record], models: &Models) -> State {
 /// What is wrong with a directive, as the person is told it.
 fn doubts(setup: &Setup, directive: &str) -> Vec<Message> {
     match DirectivePlanner::prepare(setup, directive, None) {
-        Ok(briefing) => briefing.problems.iter().map(|it| notice(Level::Warning, it.to_string())).collect(),
+        Ok(planner) => planner.problems.iter().map(|it| notice(Level::Warning, it.to_string())).collect(),
         Err(error) => vec![notice(Level::Error, error.to_string())],
     }
 }

@@ -76,10 +76,10 @@ pub(super) async fn next(
     (prompt, images): (String, Vec<String>),
     inputs: Values,
 ) -> Result<RequestShown, String> {
-    let Ready { thread, id, briefing, plan } = ready(&setup, thread, directive, &model, inputs).await?;
+    let Ready { thread, id, planner, plan } = ready(&setup, thread, directive, &model, inputs).await?;
     let persona = thread.as_ref().and_then(|thread| thread.persona.clone());
-    let surroundings = EnvironmentSnapshot { persona, ..briefing.surroundings(&plan.state).await };
-    if let Some(why) = plan.state.iter().find_map(|state| state.failure(&surroundings)) {
+    let snapshot = EnvironmentSnapshot { persona, ..planner.snapshot(&plan.state).await };
+    if let Some(why) = plan.state.iter().find_map(|state| state.failure(&snapshot)) {
         return Err(why);
     }
     off_loop(setup, move |setup| {
@@ -87,7 +87,7 @@ pub(super) async fn next(
         let images = images.into_iter().map(|name| take_in(setup.layout.project(), &mut content, name));
         let images = images.collect::<Result<Vec<Image>, String>>()?;
         let said = Message::said(&prompt, &images);
-        let assembly = assembled(setup, &briefing, &plan, &surroundings, thread.as_ref(), said);
+        let assembly = assembled(setup, &planner, &plan, &snapshot, thread.as_ref(), said);
         let max_output_tokens = setup.models.max_output(&model);
         let held = (!prompt.trim().is_empty() || thread.is_none()).then(|| FrozenRequest {
             thread_id: id.clone(),
@@ -96,7 +96,7 @@ pub(super) async fn next(
             max_output_tokens,
             hash: FrozenRequest::name(&model, max_output_tokens, &assembly),
             tools: FrozenRequest::tools_of(&assembly),
-            state: plan.state(&surroundings),
+            state: plan.state(&snapshot),
             system: plan.system,
             opening: plan.opening,
         });
@@ -117,7 +117,7 @@ pub(super) async fn next(
 struct Ready {
     thread: Option<Thread>,
     id: ThreadId,
-    briefing: DirectivePlanner,
+    planner: DirectivePlanner,
     plan: Plan,
 }
 
@@ -132,17 +132,17 @@ async fn ready(
     off_loop(Arc::clone(setup), move |setup| {
         let folded = thread.as_ref().map(|id| fold(setup, id)).transpose()?;
         let inputs = folded.as_ref().map_or(inputs, |folded| folded.inputs.clone());
-        let briefing = DirectivePlanner::prepare(setup, &directive, Some(inputs)).map_err(|error| error.to_string())?;
+        let planner = DirectivePlanner::prepare(setup, &directive, Some(inputs)).map_err(|error| error.to_string())?;
         let thread = folded.as_ref().map(|folded| &folded.thread);
-        let limits = thread.map_or(briefing.limits, |thread| thread.limits);
+        let limits = thread.map_or(planner.limits, |thread| thread.limits);
         let kind = thread.map_or(ThreadKind::Interactive, |thread| thread.kind);
         let id = thread.map_or_else(|| ThreadId::new(&directive, SystemClock.now().0), |thread| thread.id.clone());
         let start = Start { thread_id: Some(id.clone()), ..Start::new(model, limits, kind) };
-        let mut plan = briefing.planned(&start).map_err(|error| error.to_string())?;
+        let mut plan = planner.planned(&start).map_err(|error| error.to_string())?;
         if let Some(system) = folded.as_ref().and_then(|folded| folded.system(setup)) {
             plan.system = system;
         }
-        Ok(Ready { thread: folded.map(|folded| folded.thread), id, briefing, plan })
+        Ok(Ready { thread: folded.map(|folded| folded.thread), id, planner, plan })
     })
     .await
 }
@@ -159,11 +159,11 @@ pub(super) async fn basis(setup: Arc<Setup>, coming: Coming) -> Result<Basis, St
         coming.context
     } else {
         let Coming { thread, directive, model, inputs, .. } = coming.clone();
-        let Ready { thread, briefing, plan, .. } = ready(&setup, thread, directive, &model, inputs).await?;
-        let surroundings = briefing.surroundings_unasked(&plan.state).await;
+        let Ready { thread, planner, plan, .. } = ready(&setup, thread, directive, &model, inputs).await?;
+        let snapshot = planner.snapshot_unasked(&plan.state).await;
         off_loop(Arc::clone(&setup), move |setup| {
             let said = Message::user("");
-            Ok(assembled(setup, &briefing, &plan, &surroundings, thread.as_ref(), said).tokens())
+            Ok(assembled(setup, &planner, &plan, &snapshot, thread.as_ref(), said).tokens())
         })
         .await?
     };
@@ -178,14 +178,14 @@ pub(super) async fn basis(setup: Arc<Setup>, coming: Coming) -> Result<Basis, St
 #[must_use]
 pub fn assembled(
     setup: &Setup,
-    briefing: &DirectivePlanner,
+    planner: &DirectivePlanner,
     plan: &Plan,
-    surroundings: &EnvironmentSnapshot,
+    snapshot: &EnvironmentSnapshot,
     thread: Option<&Thread>,
     said: Message,
 ) -> Assembly {
     let persona = thread.and_then(|thread| thread.persona.clone());
-    let state = plan.state(&EnvironmentSnapshot { persona, ..surroundings.clone() });
+    let state = plan.state(&EnvironmentSnapshot { persona, ..snapshot.clone() });
     let begun = thread.is_some_and(|thread| !thread.history.is_empty());
     let history = match thread {
         // A directive can begin without a word of the person's; what goes on needs one.
@@ -196,7 +196,7 @@ pub fn assembled(
     let opening = thread.and_then(|thread| thread.opening.as_deref()).unwrap_or(&plan.opening);
     let permissions = match thread {
         Some(thread) => thread.permissions.clone(),
-        None => setup.permissions(briefing.grants.clone(), Vec::new()),
+        None => setup.permissions(planner.grants.clone(), Vec::new()),
     };
     let known = toolbox::known(&setup.items(), &permissions, || setup.trust().allows());
     let parts = Parts { system: &plan.system, opening, state: &state, history: &history };

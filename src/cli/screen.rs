@@ -66,12 +66,12 @@ fn open_with(common: &Common, mut open: Open, recording: Option<Recording>) -> R
     // A thread that is reopened has its own directive. Who names one is told here what is wrong with it; the usual one is
     // looked at while the screen is there already. What it wants to be told is asked for there.
     if thread.is_none() && (by_name || open.plain) {
-        let briefing = DirectivePlanner::prepare(&setup, &directive, None).map_err(|error| {
+        let planner = DirectivePlanner::prepare(&setup, &directive, None).map_err(|error| {
             let may_be_command = by_name && matches!(error, PlannerError::NotFound(_)) && !directive.contains('/');
             let failure = Failure::from(error);
             if may_be_command { failure.hint(commands_hint(&directive)) } else { failure }
         })?;
-        setup.problems.extend(briefing.problems);
+        setup.problems.extend(planner.problems);
     }
     let mut chosen = setup.choose(&items, &directive).map_err(SetupError::from)?;
     // Before a prompt is written for it. A thread that is reopened has its own.

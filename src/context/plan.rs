@@ -105,8 +105,8 @@ pub enum PlanError {
 impl Plan {
     /// What holds now, as the providers of this plan say it.
     #[must_use]
-    pub fn state(&self, surroundings: &EnvironmentSnapshot) -> Vec<Piece> {
-        self.state.iter().map(|state| state.piece(surroundings)).collect()
+    pub fn state(&self, snapshot: &EnvironmentSnapshot) -> Vec<Piece> {
+        self.state.iter().map(|state| state.piece(snapshot)).collect()
     }
 
     /// The tools there are, and the one by which the directive returns.

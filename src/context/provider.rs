@@ -127,7 +127,7 @@ impl State {
 
     /// Whether it has to be looked what is around.
     #[must_use]
-    pub fn needs_surroundings(&self) -> bool {
+    pub fn needs_snapshot(&self) -> bool {
         !matches!(self.says, ContextSource::Text(_) | ContextSource::Persona)
     }
 
@@ -145,29 +145,29 @@ impl State {
 
     /// Why no call can be made, where a command failed that must not.
     #[must_use]
-    pub fn failure(&self, surroundings: &EnvironmentSnapshot) -> Option<String> {
+    pub fn failure(&self, snapshot: &EnvironmentSnapshot) -> Option<String> {
         let command = self.command().filter(|command| !command.optional)?;
-        let Some(Err(why)) = surroundings.commands.get(&command.name) else { return None };
+        let Some(Err(why)) = snapshot.commands.get(&command.name) else { return None };
         Some(format!("the context provider `{}` must answer, and {why}", command.name))
     }
 
-    pub(super) fn piece(&self, surroundings: &EnvironmentSnapshot) -> Piece {
+    pub(super) fn piece(&self, snapshot: &EnvironmentSnapshot) -> Piece {
         let kind = LayerKind::ContextState;
         let refused = |message: &String| {
             skipped(&self.name, kind, self.origin.clone(), Absence::Refused { message: message.clone() })
         };
         let text = match &self.says {
-            ContextSource::Time => surroundings.now.as_ref().map(|now| format!("Now: {now}")),
-            ContextSource::Project => Some(project(surroundings)),
-            ContextSource::Memory => match &surroundings.memory {
+            ContextSource::Time => snapshot.now.as_ref().map(|now| format!("Now: {now}")),
+            ContextSource::Project => Some(project(snapshot)),
+            ContextSource::Memory => match &snapshot.memory {
                 Ok(notes) => memory(notes),
                 Err(message) => return refused(message),
             },
             ContextSource::Persona => {
-                surroundings.persona.as_ref().map(|Persona { name, text }| format!("You are {name}. {text}"))
+                snapshot.persona.as_ref().map(|Persona { name, text }| format!("You are {name}. {text}"))
             }
             ContextSource::Text(text) => Some(text.clone()),
-            ContextSource::Command(command) => match surroundings.commands.get(&command.name) {
+            ContextSource::Command(command) => match snapshot.commands.get(&command.name) {
                 Some(Ok(said)) => Some(format!("{}:\n{said}", command.name)).filter(|_| !said.is_empty()),
                 Some(Err(message)) => return refused(message),
                 None => {
@@ -232,9 +232,9 @@ fn memory(notes: &[(u64, String)]) -> Option<String> {
     Some(text)
 }
 
-fn project(surroundings: &EnvironmentSnapshot) -> String {
-    let mut text = format!("Project: {}", surroundings.folder);
-    if let Some(branch) = &surroundings.branch {
+fn project(snapshot: &EnvironmentSnapshot) -> String {
+    let mut text = format!("Project: {}", snapshot.folder);
+    if let Some(branch) = &snapshot.branch {
         text.push_str(", git branch ");
         text.push_str(branch);
     }

@@ -94,9 +94,9 @@ fn start() -> Start {
     Start::new(ModelRef::new("anthropic", "fast"), limits, ThreadKind::OneShot)
 }
 
-fn planned(shelf: &TestLibrary, directive: &str, yaml: &str) -> Result<Plan, PlanError> {
+fn planned(browser: &TestLibrary, directive: &str, yaml: &str) -> Result<Plan, PlanError> {
     let (inputs, start, hooks) = (Values::from([("target".into(), "${model}".into())]), start(), hooks(yaml));
-    plan(&Ask { directive, inputs: &inputs, project: "/srv/moon", start: &start, hooks: &hooks }, shelf)
+    plan(&Ask { directive, inputs: &inputs, project: "/srv/moon", start: &start, hooks: &hooks }, browser)
 }
 
 fn ids(pieces: &[Piece], kinds: &[LayerKind]) -> Vec<String> {
@@ -160,7 +160,7 @@ fn chain_root_middle_leaf() {
 /// The chain of the first version: two system items at the root, and no protocol.
 #[test]
 fn chain_root_middle_leaf_of_the_first_version() {
-    let shelf = TestLibrary::default()
+    let browser = TestLibrary::default()
         .knowledge("agent/identity", "Who.")
         .knowledge("agent/behavior", "How.")
         .knowledge("deploy/rules", "Rules.")
@@ -172,7 +172,7 @@ fn chain_root_middle_leaf_of_the_first_version() {
         )
         .directive("deploy/base", "agent/base", "<context><before>deploy/rules</before></context>")
         .directive("deploy/staging", "deploy/base", "<context><after>deploy/done</after></context>");
-    let plan = planned(&shelf, "deploy/staging", "hooks: []").unwrap();
+    let plan = planned(&browser, "deploy/staging", "hooks: []").unwrap();
     let [system, before, after] = context(&plan);
     assert_eq!((system.join(" "), before.join(" ")), ("agent/identity agent/behavior".into(), "deploy/rules".into()));
     assert_eq!(after, ["deploy/done"]);
@@ -180,11 +180,11 @@ fn chain_root_middle_leaf_of_the_first_version() {
 
 #[test]
 fn message_order_with_all_layers() {
-    let shelf =
+    let browser =
         deploy("<before>project/custom-sign-protocol</before><after>project/deploy/completion-checklist</after>");
     let yaml = "hooks:\n- id: last\n  event: thread_started\n  position: after\n  wrap: false\n  action: {primary: load, item_type: \
                 knowledge, item_id: project/custom-sign-protocol}\n";
-    let plan = planned(&shelf, "deploy_staging", yaml).unwrap();
+    let plan = planned(&browser, "deploy_staging", yaml).unwrap();
     let order: Vec<_> = plan.opening.iter().map(|piece| (piece.kind, piece.id.as_str())).collect();
     let (before, after) = (LayerKind::ContextBefore, LayerKind::ContextAfter);
     assert_eq!(
@@ -238,14 +238,14 @@ fn suppression_replaces_an_inherited_item() {
 
 #[test]
 fn suppression_composes_down_the_chain_and_reaches_hooks() {
-    let shelf = TestLibrary::default()
+    let browser = TestLibrary::default()
         .directive("mid", "levain/core/base", &format!("<context><suppress>{BEHAVIOR}</suppress></context>"))
         .directive(
             "leaf",
             "mid",
             &format!("<context><system>{BEHAVIOR}</system><suppress>ctx_environment</suppress><suppress>levain/core/DirectiveInstruction</suppress></context>"),
         );
-    let plan = planned(&shelf, "leaf", "hooks: []").unwrap();
+    let plan = planned(&browser, "leaf", "hooks: []").unwrap();
     assert_eq!(context(&plan)[0], [IDENTITY]);
     assert_eq!(ids(&plan.opening, &[LayerKind::HookBefore]), Vec::<String>::new());
     assert_eq!(plan.problems, []);
@@ -253,13 +253,13 @@ fn suppression_composes_down_the_chain_and_reaches_hooks() {
 
 #[test]
 fn the_constitution_cannot_be_suppressed_or_preceded() {
-    let shelf = TestLibrary::default().directive(
+    let browser = TestLibrary::default().directive(
         "a",
         "",
         &format!("<context><system>{CONSTITUTION}</system><suppress>{CONSTITUTION}</suppress></context>"),
     );
     let yaml = "hooks:\n- id: first\n  event: build_system_prompt\n  layer: 0\n  action: {primary: load, item_id: levain/core/Identity}\n";
-    let plan = planned(&shelf, "a", yaml).unwrap();
+    let plan = planned(&browser, "a", yaml).unwrap();
     let included: Vec<_> = plan.system.iter().filter(|piece| piece.is_included()).map(|piece| piece.kind).collect();
     assert_eq!(included, [LayerKind::Constitution, LayerKind::SystemHook]);
     assert!(plan.problems[0].message.contains("cannot be left out"), "{:?}", plan.problems);
@@ -267,12 +267,12 @@ fn the_constitution_cannot_be_suppressed_or_preceded() {
 
 #[test]
 fn duplicates_arrive_once_for_each_position() {
-    let shelf = TestLibrary::default().directive(
+    let browser = TestLibrary::default().directive(
         "leaf",
         "levain/core/base",
         &format!("<context><system>{IDENTITY}</system><after>{IDENTITY}</after></context>"),
     );
-    let plan = planned(&shelf, "leaf", "hooks: []").unwrap();
+    let plan = planned(&browser, "leaf", "hooks: []").unwrap();
     assert_eq!(context(&plan)[0], [IDENTITY, BEHAVIOR]);
     assert_eq!(context(&plan)[2], [IDENTITY]);
     assert_eq!(absences(&plan)[IDENTITY], "already there, from `levain/core/base`");
@@ -285,7 +285,7 @@ const ROUTES: &str = "hooks:\n\
 
 #[test]
 fn routing_by_resolve_extends() {
-    let shelf = TestLibrary::default()
+    let browser = TestLibrary::default()
         .knowledge("web", "Web.")
         .directive("project/contexts/web", "", "<context><system>web</system></context>")
         .directive("project/contexts/deploy", "levain/core/base_execute_only", "")
@@ -294,7 +294,7 @@ fn routing_by_resolve_extends() {
         .directive("team/lead/deploy", "levain/core/base", "")
         .directive("plain", "", "");
     let of = |id: &str| {
-        let plan = planned(&shelf, id, ROUTES).unwrap();
+        let plan = planned(&browser, id, ROUTES).unwrap();
         (plan.chain.iter().rev().skip(1).rev().map(String::as_str).collect::<Vec<_>>().join(" "), plan.routed_by)
     };
     let by = |hook: &str| Some(hook.to_owned());
@@ -310,7 +310,7 @@ fn routing_by_resolve_extends() {
 #[test]
 fn layer_composition_table() {
     let permissions = "<permissions><execute><tool>team/*</tool></execute></permissions>";
-    let shelf = TestLibrary::default()
+    let browser = TestLibrary::default()
         .directive("permissions_only", "", permissions)
         .directive("deploy_hooks", "", permissions)
         .directive("with_extends", "levain/core/base_review", permissions)
@@ -320,7 +320,7 @@ fn layer_composition_table() {
     let rows: Vec<_> = ["permissions_only", "deploy_hooks", "with_extends", "deploy_all", "nothing"]
         .into_iter()
         .map(|id| {
-            let plan = planned(&shelf, id, ROUTES).unwrap();
+            let plan = planned(&browser, id, ROUTES).unwrap();
             let [system, before, _] = context(&plan);
             (granted(&plan).join(" "), system.len(), before.len())
         })
@@ -332,19 +332,19 @@ fn layer_composition_table() {
 
 #[test]
 fn permissions_come_from_the_leaf_or_the_nearest_that_says_anything() {
-    let shelf = TestLibrary::default()
+    let browser = TestLibrary::default()
         .directive("silent", "levain/core/base_execute_only", "")
         .directive("leaf", "silent", "")
         .directive("none", "silent", "<permissions />");
-    let of = |id: &str| planned(&shelf, id, "hooks: []").map(|plan| granted(&plan)).unwrap();
+    let of = |id: &str| planned(&browser, id, "hooks: []").map(|plan| granted(&plan)).unwrap();
     assert_eq!(of("leaf"), ["rye.execute.*"]);
     assert_eq!(of("none"), Vec::<String>::new());
 }
 
 #[test]
 fn a_project_file_overrides_identity() {
-    let shelf = deploy("").knowledge(IDENTITY, "You are the moon's agent.");
-    let plan = planned(&shelf, "deploy_staging", "hooks: []").unwrap();
+    let browser = deploy("").knowledge(IDENTITY, "You are the moon's agent.");
+    let plan = planned(&browser, "deploy_staging", "hooks: []").unwrap();
     let identity: Vec<_> = plan.system.iter().filter(|piece| piece.id == IDENTITY).collect();
     assert_eq!(&*identity[0].text, "You are the moon's agent.");
     assert!(matches!(&identity[1].decision, Decision::Skipped { absence: Absence::Shadowed { by } }
@@ -367,17 +367,17 @@ fn a_bare_directive_carries_constitution_environment_and_instruction_only() {
 
 #[test]
 fn chains_that_go_round_or_break_off_or_never_end_are_refused() {
-    let shelf = TestLibrary::default().directive("a", "b", "").directive("b", "c", "").directive("c", "a", "");
-    let error = planned(&shelf, "a", "hooks: []").unwrap_err().to_string();
+    let browser = TestLibrary::default().directive("a", "b", "").directive("b", "c", "").directive("c", "a", "");
+    let error = planned(&browser, "a", "hooks: []").unwrap_err().to_string();
     assert!(error.contains("a → b → c → a"), "{error}");
-    let shelf = TestLibrary::default().directive("a", "gone", "");
-    let error = planned(&shelf, "a", "hooks: []").unwrap_err().to_string();
+    let browser = TestLibrary::default().directive("a", "gone", "");
+    let error = planned(&browser, "a", "hooks: []").unwrap_err().to_string();
     assert!(error.contains("`a` extends `gone`, and there is no directives `gone`"), "{error}");
-    let mut shelf = TestLibrary::default();
+    let mut browser = TestLibrary::default();
     for number in 0..100 {
-        shelf = shelf.directive(&format!("d{number}"), &format!("d{}", number + 1), "");
+        browser = browser.directive(&format!("d{number}"), &format!("d{}", number + 1), "");
     }
-    let error = planned(&shelf, "d0", "hooks: []").unwrap_err().to_string();
+    let error = planned(&browser, "d0", "hooks: []").unwrap_err().to_string();
     assert!(error.contains("longer than 64"), "{error}");
 }
 
@@ -391,7 +391,7 @@ fn more_than_two_thousand_hooks_are_refused() {
 /// One layer lost to each reason, and all of them told with what was seen.
 #[test]
 fn absence_is_told_for_every_reason_at_once() {
-    let mut shelf = TestLibrary::default()
+    let mut browser = TestLibrary::default()
         .knowledge("twice", "Twice.")
         .knowledge("empty", "")
         .knowledge("rules", "Rules.")
@@ -404,11 +404,11 @@ fn absence_is_told_for_every_reason_at_once() {
                  <after optional=\"true\">gone</after><after optional=\"true\">changed</after></context>"
             ),
         );
-    shelf.refused.push("changed".into());
+    browser.refused.push("changed".into());
     let yaml = "hooks:\n\
         - {id: for_web, event: thread_started, condition: {path: directive, op: contains, value: web}, action: {primary: fetch, item_id: rules}}\n\
         - {id: a_tool, event: thread_started, action: {primary: execute, item_type: tool, item_id: team/x}}\n";
-    let plan = planned(&shelf, "leaf", yaml).unwrap();
+    let plan = planned(&browser, "leaf", yaml).unwrap();
     let absences = absences(&plan);
     let expected = [
         ("a_tool", "a hook of thread_started brings knowledge along and runs nothing else"),
@@ -436,32 +436,32 @@ fn absence_is_told_for_every_reason_at_once() {
 
 #[test]
 fn inputs_are_text_and_are_filled_in_once() {
-    let mut shelf = TestLibrary::default().knowledge("said", "To ${inputs.target} and {input:target} by ${model}");
-    shelf = shelf.directive("a", "", "");
+    let mut browser = TestLibrary::default().knowledge("said", "To ${inputs.target} and {input:target} by ${model}");
+    browser = browser.directive("a", "", "");
     let yaml = "hooks:\n- {id: said, event: thread_started, wrap: false, action: {primary: load, item_id: said}}\n";
-    let plan = planned(&shelf, "a", yaml).unwrap();
+    let plan = planned(&browser, "a", yaml).unwrap();
     let said = plan.opening.iter().find(|piece| piece.id == "said").unwrap();
     assert_eq!(&*said.text, "To ${model} and ${model} by anthropic/fast");
 }
 
 #[test]
 fn providers_explain_themselves_and_say_how_it_stands() {
-    let mut shelf = TestLibrary::default().directive(
+    let mut browser = TestLibrary::default().directive(
         "a",
         "",
         "<context><provider>project</provider><provider>time</provider><provider>team/oncall</provider></context>",
     );
     let oncall = "```yaml\nname: oncall\nentry_type: context_provider\ninstructions: Ask whoever is on call.\nstate: On call is Ada.\n```\n";
-    shelf.knowledge.insert("team/oncall".into(), oncall.into());
-    let plan = planned(&shelf, "a", "hooks: []").unwrap();
+    browser.knowledge.insert("team/oncall".into(), oncall.into());
+    let plan = planned(&browser, "a", "hooks: []").unwrap();
     assert_eq!(ids(&plan.system, &[LayerKind::ContextInstructions]), ["project", "time", "team/oncall"]);
-    let surroundings = EnvironmentSnapshot {
+    let snapshot = EnvironmentSnapshot {
         now: Some("noon".into()),
         folder: "/srv/moon".into(),
         branch: Some("main".into()),
         ..EnvironmentSnapshot::default()
     };
-    let state = plan.state(&surroundings);
+    let state = plan.state(&snapshot);
     let texts: Vec<_> = state.iter().map(|piece| &*piece.text).collect();
     let project = "Project: /srv/moon, git branch main";
     assert_eq!(texts, [project, "Now: noon", "On call is Ada."]);
@@ -475,9 +475,8 @@ fn memory_and_persona_are_state() {
     assert!(plan.state(&EnvironmentSnapshot::default()).iter().all(|piece| !piece.is_included()));
     let persona = crate::domain::Persona { name: "Ada".into(), text: "Counts everything.".into() };
     let notes = (1..=10).map(|id| (id, if id == 9 { "long ".repeat(100) } else { format!("note\n{id}") })).collect();
-    let surroundings =
-        EnvironmentSnapshot { memory: Ok(notes), persona: Some(persona), ..EnvironmentSnapshot::default() };
-    let state = plan.state(&surroundings);
+    let snapshot = EnvironmentSnapshot { memory: Ok(notes), persona: Some(persona), ..EnvironmentSnapshot::default() };
+    let state = plan.state(&snapshot);
     let lines: Vec<&str> = state[0].text.lines().collect();
     assert_eq!((lines.len(), lines[0]), (9, "Remembered in this project (the newest 8 of 10):"));
     assert_eq!((lines[1], lines[8]), ("- [10] note 10", "- [3] note 3"));
@@ -492,15 +491,15 @@ fn memory_and_persona_are_state() {
 fn a_command_of_a_provider_says_how_it_stands_or_why_not() {
     let context =
         "<context><provider>team/load</provider><provider>team/must</provider><provider>team/bad</provider></context>";
-    let mut shelf = TestLibrary::default().directive("a", "", context);
+    let mut browser = TestLibrary::default().directive("a", "", context);
     for (id, yaml) in [
         ("team/load", "instructions: Mind the load.\ncommand: [uptime, -p]\ntimeout_seconds: 90\ninputs: [a]\n"),
         ("team/must", "command: [must]\noptional: false\n"),
         ("team/bad", "command: rm\n"),
     ] {
-        shelf.knowledge.insert(id.into(), format!("```yaml\nname: x\n{yaml}```\n"));
+        browser.knowledge.insert(id.into(), format!("```yaml\nname: x\n{yaml}```\n"));
     }
-    let plan = planned(&shelf, "a", "hooks: []").unwrap();
+    let plan = planned(&browser, "a", "hooks: []").unwrap();
     assert!(absences(&plan)["team/bad"].contains("its `command` is not a list of texts"));
     let command = plan.state[0].command().unwrap();
     assert_eq!((command.command.join(" "), command.deadline.as_secs()), ("uptime -p".to_owned(), 30));
@@ -509,23 +508,23 @@ fn a_command_of_a_provider_says_how_it_stands_or_why_not() {
         ("team/load".to_owned(), Ok("${model} up".to_owned())),
         ("team/must".to_owned(), Err("`must` ended with 1".to_owned())),
     ]);
-    let surroundings = EnvironmentSnapshot { commands: said, ..EnvironmentSnapshot::default() };
-    let state = plan.state(&surroundings);
+    let snapshot = EnvironmentSnapshot { commands: said, ..EnvironmentSnapshot::default() };
+    let state = plan.state(&snapshot);
     // What a command said is data.
     assert_eq!(&*state[0].text, "team/load:\n${model} up");
     assert!(matches!(&state[1].decision, Decision::Skipped { absence: Absence::Refused { .. } }));
-    assert_eq!(plan.state[0].failure(&surroundings), None);
-    let why = plan.state[1].failure(&surroundings).unwrap();
+    assert_eq!(plan.state[0].failure(&snapshot), None);
+    let why = plan.state[1].failure(&snapshot).unwrap();
     assert_eq!(why, "the context provider `team/must` must answer, and `must` ended with 1");
 }
 
 #[test]
 fn a_thread_that_goes_on_has_its_own_hooks() {
-    let shelf = TestLibrary::default().directive("a", "", "");
+    let browser = TestLibrary::default().directive("a", "", "");
     let (inputs, hooks) = (Values::new(), hooks("hooks: []"));
     let start = Start { previous: Some(crate::domain::ThreadId::new("a", 1)), ..start() };
     let ask = Ask { directive: "a", inputs: &inputs, project: "/", start: &start, hooks: &hooks };
-    let plan = plan(&ask, &shelf).unwrap();
+    let plan = plan(&ask, &browser).unwrap();
     assert_eq!(ids(&plan.opening, &[LayerKind::HookBefore]), ["ctx_environment_continued"]);
 }
 
@@ -551,17 +550,17 @@ fn s04_what_one_mention_needs_is_required_though_another_calls_it_optional() {
     let optional = "<context><system optional=\"true\">team/gone</system></context>";
     let required = "<context><system>team/gone</system></context>";
     for (root, leaf) in [(optional, required), (required, optional)] {
-        let shelf = TestLibrary::default().directive("team/base", "", root).directive("team/ship", "team/base", leaf);
-        let error = planned(&shelf, "team/ship", "hooks: []").unwrap_err();
+        let browser = TestLibrary::default().directive("team/base", "", root).directive("team/ship", "team/base", leaf);
+        let error = planned(&browser, "team/ship", "hooks: []").unwrap_err();
         assert!(matches!(&error, PlanError::Context { id, .. } if id == "team/gone"), "{error}");
     }
     let both = "<context><before optional=\"true\">team/gone</before><before>team/gone</before></context>";
-    let shelf = TestLibrary::default().directive("team/ship", "", both);
-    assert!(planned(&shelf, "team/ship", "hooks: []").is_err());
+    let browser = TestLibrary::default().directive("team/ship", "", both);
+    assert!(planned(&browser, "team/ship", "hooks: []").is_err());
     // With nobody who needs it the thread starts, and each mention says why it brought nothing.
-    let shelf =
+    let browser =
         TestLibrary::default().directive("team/base", "", optional).directive("team/ship", "team/base", optional);
-    let plan = planned(&shelf, "team/ship", "hooks: []").unwrap();
+    let plan = planned(&browser, "team/ship", "hooks: []").unwrap();
     let why = "there is no knowledge `team/gone`";
     assert_eq!(absences(&plan).get("team/gone").map(String::as_str), Some(why));
     assert_eq!(plan.system.iter().filter(|piece| piece.id == "team/gone").count(), 2);
@@ -572,8 +571,8 @@ fn s04_a_provider_that_one_directive_needs_is_required() {
     let mention = |optional: &str| format!("<context><provider{optional}>team/state</provider></context>");
     let (optional, required) = (mention(" optional=\"true\""), mention(""));
     for (root, leaf) in [(&optional, &required), (&required, &optional)] {
-        let shelf = TestLibrary::default().directive("team/base", "", root).directive("team/ship", "team/base", leaf);
-        let error = planned(&shelf, "team/ship", "hooks: []").unwrap_err();
+        let browser = TestLibrary::default().directive("team/base", "", root).directive("team/ship", "team/base", leaf);
+        let error = planned(&browser, "team/ship", "hooks: []").unwrap_err();
         assert!(matches!(&error, PlanError::Context { id, .. } if id == "team/state"), "{error}");
     }
 }
@@ -581,12 +580,12 @@ fn s04_a_provider_that_one_directive_needs_is_required() {
 #[test]
 fn s04_nothing_is_called_there_that_is_not() {
     let context = "<context><system>team/empty</system><before>team/text</before></context>";
-    let shelf = TestLibrary::default()
+    let browser = TestLibrary::default()
         .knowledge("team/empty", "")
         .knowledge("team/text", "Text.")
         .directive("team/base", "", context)
         .directive("team/ship", "team/base", context);
-    let plan = planned(&shelf, "team/ship", "hooks: []").unwrap();
+    let plan = planned(&browser, "team/ship", "hooks: []").unwrap();
     let said: Vec<String> = plan
         .system
         .iter()

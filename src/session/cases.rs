@@ -118,7 +118,7 @@ impl Case {
         let ask = Ask { directive: &self.directive, inputs: &inputs, project: PROJECT, start: &start, hooks: &hooks };
         let mut plan = plan(&ask, &ItemLibrary::new(&items)).map_err(|error| error.to_string())?;
         plan.preload = preload(&cascade);
-        let state = plan.state(&self.surroundings());
+        let state = plan.state(&self.snapshot());
         let history = [Entry::new(Message::user(self.prompt.as_str()))];
         let mut assembly =
             assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &state, history: &history });
@@ -129,7 +129,7 @@ impl Case {
         Ok((start.model, assembly))
     }
 
-    fn surroundings(&self) -> EnvironmentSnapshot {
+    fn snapshot(&self) -> EnvironmentSnapshot {
         EnvironmentSnapshot {
             now: Some(self.now.clone()),
             folder: PROJECT.to_owned(),

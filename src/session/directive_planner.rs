@@ -33,7 +33,7 @@ pub struct DirectivePlanner {
     inputs: Values,
     project: PathBuf,
     preload: Preload,
-    outlook: EnvironmentProbe,
+    probe: EnvironmentProbe,
 }
 
 /// Why a directive cannot run.
@@ -68,12 +68,12 @@ impl DirectivePlanner {
             return Err(PlannerError::Settings(problem.clone()));
         }
         let start = Start::new(setup.model(), Limits::default(), ThreadKind::Interactive);
-        let mut briefing = Self::of(setup.items(), setup.project.root.clone(), id, inputs, &start)?;
-        briefing.preload = setup.preload();
-        briefing.outlook = EnvironmentProbe::trusting(setup);
-        let authority = Trust::authority(&setup.dirs, &setup.project.root, &briefing.authorities);
-        briefing.distrust(id, &authority);
-        Ok(briefing)
+        let mut planner = Self::of(setup.items(), setup.project.root.clone(), id, inputs, &start)?;
+        planner.preload = setup.preload();
+        planner.probe = EnvironmentProbe::trusting(setup);
+        let authority = Trust::authority(&setup.dirs, &setup.project.root, &planner.authorities);
+        planner.distrust(id, &authority);
+        Ok(planner)
     }
 
     fn of(
@@ -96,7 +96,7 @@ impl DirectivePlanner {
             None => directive.defaults(),
         };
         let limits = directive.limits.limits;
-        let mut briefing = Self {
+        let mut planner = Self {
             limits,
             problems,
             grants: Vec::new(),
@@ -105,17 +105,17 @@ impl DirectivePlanner {
             asks: Vec::new(),
             directive: id.to_owned(),
             inputs,
-            outlook: EnvironmentProbe::new(&project),
+            probe: EnvironmentProbe::new(&project),
             project,
             preload: Preload::default(),
             items,
         };
-        let plan = briefing.planned(start)?;
-        briefing.asks = plan.asks();
-        briefing.problems.extend(plan.problems);
-        briefing.grants = plan.capabilities;
-        briefing.authorities = plan.authorities;
-        Ok(briefing)
+        let plan = planner.planned(start)?;
+        planner.asks = plan.asks();
+        planner.problems.extend(plan.problems);
+        planner.grants = plan.capabilities;
+        planner.authorities = plan.authorities;
+        Ok(planner)
     }
 
     /// Takes what nobody has looked at as untrusted: a whole project, or a directive that decides something else than
@@ -176,9 +176,9 @@ impl DirectivePlanner {
     }
 
     /// What is around now, without asking commands: nobody sends anything yet.
-    pub async fn surroundings_unasked(&self, state: &[State]) -> EnvironmentSnapshot {
+    pub async fn snapshot_unasked(&self, state: &[State]) -> EnvironmentSnapshot {
         let quiet: Vec<State> = state.iter().filter(|state| state.command().is_none()).cloned().collect();
-        self.outlook.look(&quiet).await
+        self.probe.look(&quiet).await
     }
 }
 
@@ -191,11 +191,8 @@ impl Planner for DirectivePlanner {
         self.asks.clone()
     }
 
-    fn surroundings<'a>(
-        &'a self,
-        state: &'a [State],
-    ) -> Pin<Box<dyn Future<Output = EnvironmentSnapshot> + Send + 'a>> {
-        Box::pin(self.outlook.look(state))
+    fn snapshot<'a>(&'a self, state: &'a [State]) -> Pin<Box<dyn Future<Output = EnvironmentSnapshot> + Send + 'a>> {
+        Box::pin(self.probe.look(state))
     }
 }
 
@@ -234,8 +231,8 @@ mod tests {
              <inputs><input name=\"target\" required=\"true\"/></inputs></directive>\n```\nShip to {input:target}.\n",
         );
         let prepare = |id: &str, values: Option<Values>| prepare(folder.path(), id, values);
-        let briefing = prepare("team/ship", Some(Values::from([("target".into(), "the moon".into())]))).unwrap();
-        let plan = briefing.planned(&start()).unwrap();
+        let planner = prepare("team/ship", Some(Values::from([("target".into(), "the moon".into())]))).unwrap();
+        let plan = planner.planned(&start()).unwrap();
         assert_eq!(plan.chain, ["levain/core/base", "team/ship"]);
         let rules = plan.system.iter().find(|piece| piece.id == "team/rules").unwrap();
         assert_eq!((&*rules.text, rules.kind), ("Be kind.", LayerKind::DirectiveSystem));
@@ -243,7 +240,7 @@ mod tests {
         assert!(matches!(gone.decision, Decision::Skipped { absence: Absence::Missing { .. } }));
         let prompt = plan.opening.iter().find(|piece| piece.kind == LayerKind::Prompt).unwrap();
         assert_eq!(&*prompt.text, "<directive name=\"ship\">\nShip to the moon.\n</directive>");
-        assert_eq!(briefing.limits.turns, Some(3));
+        assert_eq!(planner.limits.turns, Some(3));
         let refused = prepare("team/ship", Some(Values::new())).unwrap_err().to_string();
         assert!(refused.starts_with("`team/ship` cannot run: the input `target` is missing; give"), "{refused}");
         assert!(prepare("team/ship", None).is_ok());
@@ -302,16 +299,16 @@ mod tests {
         );
         write(&project, ".ai/directives/a.md", &text);
         let items = Items::list(&Spaces::new(&project, &user, []));
-        let mut briefing = DirectivePlanner::of(items, project, "a", None, &start()).unwrap();
-        assert_eq!(Planner::asks(&briefing), ["error", "limit", "after_step"]);
-        let mine = |briefing: &DirectivePlanner| {
-            let hooks = briefing.planned(&start()).unwrap().hooks;
+        let mut planner = DirectivePlanner::of(items, project, "a", None, &start()).unwrap();
+        assert_eq!(Planner::asks(&planner), ["error", "limit", "after_step"]);
+        let mine = |planner: &DirectivePlanner| {
+            let hooks = planner.planned(&start()).unwrap().hooks;
             let ours = hooks.into_iter().filter(|hook| hook.id.ends_with("_limit") || hook.id.ends_with("_step"));
             ours.map(|hook| hook.id).filter(|id| !id.starts_with("default")).collect::<Vec<_>>()
         };
-        assert_eq!(mine(&briefing), ["my_limit", "my_step", "own_limit", "their_limit", "their_step"]);
-        briefing.distrust("a", &Authority::Never);
-        assert_eq!(mine(&briefing), ["my_limit", "my_step", "their_step"]);
+        assert_eq!(mine(&planner), ["my_limit", "my_step", "own_limit", "their_limit", "their_step"]);
+        planner.distrust("a", &Authority::Never);
+        assert_eq!(mine(&planner), ["my_limit", "my_step", "their_step"]);
     }
 
     #[test]

@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    fn outlook(folder: &Path) -> EnvironmentProbe {
+    fn probe(folder: &Path) -> EnvironmentProbe {
         let variables = [("PATH".into(), std::env::var_os("PATH").unwrap()), ("MY_API_KEY".into(), "s3cret".into())];
         EnvironmentProbe { environment: Environment::allowed(variables, &[], &[]), ..EnvironmentProbe::new(folder) }
     }
@@ -228,12 +228,12 @@ mod tests {
     #[tokio::test]
     async fn a_command_says_its_output_without_keys_and_steering() {
         let folder = tempfile::tempdir().unwrap();
-        let ask = async |script: &str| outlook(folder.path()).run(&command(&["sh", "-c", script], &[])).await;
+        let ask = async |script: &str| probe(folder.path()).run(&command(&["sh", "-c", script], &[])).await;
         assert_eq!(ask("printf '\\033[31mred\\033[0m\\n'; echo $MY_API_KEY").await, Ok("[31mred[0m".into()));
         assert_eq!(ask("echo no >&2; exit 3").await, Err("`sh` ended with 3: no".into()));
         let long = ask("head -c 100000 /dev/zero | tr '\\0' x").await.unwrap();
         assert!(long.len() < 17_000 && long.ends_with("(the rest is left out)"));
-        let missing = outlook(folder.path()).run(&command(&["/no/such"], &[])).await.unwrap_err();
+        let missing = probe(folder.path()).run(&command(&["/no/such"], &[])).await.unwrap_err();
         assert!(missing.starts_with("`/no/such` could not be run"), "{missing}");
     }
 
@@ -244,7 +244,7 @@ mod tests {
             deadline: Duration::from_millis(200),
             ..command(&["sh", "-c", "sleep 600 & echo $! > pid; wait"], &[])
         };
-        assert_eq!(outlook(folder.path()).run(&slow).await, Err("`sh` did not answer within 0.2 s".into()));
+        assert_eq!(probe(folder.path()).run(&slow).await, Err("`sh` did not answer within 0.2 s".into()));
         let pid = std::fs::read_to_string(folder.path().join("pid")).unwrap();
         let stat = format!("/proc/{}/stat", pid.trim());
         let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z"));
@@ -257,14 +257,14 @@ mod tests {
     async fn a_command_is_asked_again_when_an_input_changed() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("in"), "1").unwrap();
-        let outlook = outlook(folder.path());
+        let probe = probe(folder.path());
         let command = command(&["sh", "-c", "echo x >> count; wc -l < count"], &["in"]);
         let mut said = Vec::new();
         for text in ["1", "1", "longer"] {
             if said.len() == 2 {
                 std::fs::write(folder.path().join("in"), text).unwrap();
             }
-            said.push(outlook.ask(&command).await.unwrap());
+            said.push(probe.ask(&command).await.unwrap());
         }
         assert_eq!(said, ["1", "1", "2"]);
     }
@@ -273,7 +273,7 @@ mod tests {
     async fn a_strange_projects_command_is_not_run() {
         let folder = tempfile::tempdir().unwrap();
         let asked = ContextCommand { space: Space::Project, ..command(&["touch", "ran"], &[]) };
-        let said = outlook(folder.path()).commands(&[&asked]).await;
+        let said = probe(folder.path()).commands(&[&asked]).await;
         assert!(said.get("x").unwrap().as_ref().unwrap_err().contains("not trusted"), "{said:?}");
         assert!(!folder.path().join("ran").exists());
     }
@@ -284,9 +284,9 @@ mod tests {
         let dirs = Dirs::below(home.path());
         let path = ".ai/knowledge/x.yaml";
         let asked = ContextCommand { space: Space::Project, file: path.to_owned(), ..command(&["touch", "ran"], &[]) };
-        let outlook = EnvironmentProbe { dirs: Some(dirs.clone()), ..outlook(folder.path()) };
+        let probe = EnvironmentProbe { dirs: Some(dirs.clone()), ..probe(folder.path()) };
         let ran = async || {
-            let _said = outlook.commands(&[&asked]).await;
+            let _said = probe.commands(&[&asked]).await;
             folder.path().join("ran").exists()
         };
         assert!(!ran().await, "there is nothing to trust, and it ran");

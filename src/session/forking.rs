@@ -15,8 +15,8 @@ pub fn fork(setup: &Setup, from: &ThreadId) -> Result<ThreadId, String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let Summary { directive, inputs, .. } =
         Summary::look(&setup.layout, from, REPLAY.summary).map_err(|error| said(&error))?;
-    let briefing = DirectivePlanner::prepare(setup, &directive, Some(inputs.clone())).map_err(|error| said(&error))?;
+    let planner = DirectivePlanner::prepare(setup, &directive, Some(inputs.clone())).map_err(|error| said(&error))?;
     let model = setup.choose(&setup.items(), &directive).map_err(|error| said(&error))?.model;
-    let fork = Fork { directive, inputs, model, limits: briefing.limits };
+    let fork = Fork { directive, inputs, model, limits: planner.limits };
     fork::make(&setup.layout, from, fork, setup.now()).map_err(|error| said(&error))
 }

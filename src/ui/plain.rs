@@ -365,7 +365,7 @@ fn list(model: &Model, picker: &Picker, text: &mut String) {
     if picker.loading {
         return;
     }
-    let request = model.shelf.request.as_ref().filter(|_| picker.kind == PickerKind::Layers);
+    let request = model.browser.request.as_ref().filter(|_| picker.kind == PickerKind::Layers);
     match request {
         Some(request) => heading(&format!("Context: {}", request.heading()), text),
         None => {
@@ -390,7 +390,7 @@ fn list(model: &Model, picker: &Picker, text: &mut String) {
         let _ = writeln!(text, "and {} more; words narrow the list.", picker.shown.len() - ENTRIES);
     }
     if let Some(Ok(read)) = model
-        .shelf
+        .browser
         .preview
         .as_ref()
         .filter(|_| picker.kind == PickerKind::Items && picker.chosen > 0)
@@ -453,7 +453,7 @@ fn field(form: &InputForm, text: &mut String) {
 /// Whether the next line of a script may be taken: what the last one asked for has been told.
 #[must_use]
 pub fn rests(model: &Model) -> bool {
-    let loading = matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.loading) || model.shelf.awaits;
+    let loading = matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.loading) || model.browser.awaits;
     let linked = !matches!(model.link, Link::Starting | Link::Opening | Link::Reviving);
     let asked = model.activity.phase == Phase::Approval && model.is_armed();
     !loading && linked && (asked || !model.is_working())

@@ -103,7 +103,7 @@ impl Model {
 
     /// Files and threads that `name` may mean; none once it is one of them.
     fn named(&self, name: &str) -> Vec<Completed> {
-        let files = &self.shelf.files;
+        let files = &self.browser.files;
         if files.iter().any(|file| file == name) || self.threads.iter().any(|row| row.thread_id.as_str() == name) {
             return Vec::new();
         }

@@ -85,7 +85,7 @@ impl Model {
             current: choice.id == self.directive,
             choice: Choice::Directive(Box::new(choice.clone())),
         };
-        self.shelf.directives.iter().map(entry).collect()
+        self.browser.directives.iter().map(entry).collect()
     }
 
     pub(super) fn item_entries(&self) -> Vec<Entry> {
@@ -96,34 +96,35 @@ impl Model {
             current: row.kind == "directive" && row.id == self.directive,
             choice: Choice::Item(Box::new(row.clone())),
         };
-        self.shelf.items.iter().map(entry).collect()
+        self.browser.items.iter().map(entry).collect()
     }
 
     pub(super) fn directives_listed(&mut self, directives: Vec<DirectiveChoice>) {
         if self.draft.is_none() {
             self.draft = directives.iter().find(|choice| choice.id == self.directive).cloned();
         }
-        self.shelf.directives = directives;
-        self.shelf.directives_loaded = true;
+        self.browser.directives = directives;
+        self.browser.directives_loaded = true;
         self.refill(PickerKind::Directives);
     }
 
     pub(super) fn items_listed(&mut self, items: Vec<ItemRow>) {
-        self.shelf.items = items;
-        self.shelf.items_loaded = true;
+        self.browser.items = items;
+        self.browser.items_loaded = true;
         // Its text may be another now; until it is read the old one stays.
         self.refill(PickerKind::Items);
     }
 
     pub(super) fn item_read(&mut self, kind: &'static str, id: &str, text: Result<String, String>) {
-        if let Some(preview) = self.shelf.preview.as_mut().filter(|preview| preview.kind == kind && preview.id == id) {
+        if let Some(preview) = self.browser.preview.as_mut().filter(|preview| preview.kind == kind && preview.id == id)
+        {
             preview.text = Some(text.map(Into::into));
             self.changed = true;
         }
     }
 
     pub(super) fn files_listed(&mut self, files: Vec<String>) {
-        self.shelf.files = files;
+        self.browser.files = files;
         if self.mentions() {
             self.complete();
             self.changed = true;
@@ -132,11 +133,11 @@ impl Model {
 
     /// Something that people write was saved: lists on the screen are made again.
     pub(super) fn saved(&mut self) -> Vec<Effect> {
-        self.shelf.coming = None;
+        self.browser.coming = None;
         match &self.overlay {
             Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Directives => vec![Effect::LoadDirectives],
             Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Items => {
-                let again = self.shelf.preview.as_ref();
+                let again = self.browser.preview.as_ref();
                 let again = again.map(|preview| Effect::ReadItem { kind: preview.kind, id: preview.id.clone() });
                 std::iter::once(Effect::LoadItems).chain(again).collect()
             }
@@ -158,21 +159,21 @@ impl Model {
         let mut effects: Vec<Effect> = self.want_basis().into_iter().collect();
         self.follow_layer();
         if let Some((kind, id)) = self.chosen_item().map(|row| (row.kind, row.id.clone())) {
-            let shown = self.shelf.preview.as_ref().is_some_and(|preview| preview.kind == kind && preview.id == id);
+            let shown = self.browser.preview.as_ref().is_some_and(|preview| preview.kind == kind && preview.id == id);
             if !shown {
-                self.shelf.preview = Some(Preview { kind, id: id.clone(), text: None, top: 0 });
+                self.browser.preview = Some(Preview { kind, id: id.clone(), text: None, top: 0 });
                 effects.push(Effect::ReadItem { kind, id });
             }
         }
         if self.mentions() {
-            if !std::mem::replace(&mut self.shelf.files_asked, true) {
+            if !std::mem::replace(&mut self.browser.files_asked, true) {
                 effects.push(Effect::LoadFiles);
                 if !self.threads_loaded {
                     effects.push(Effect::LoadThreads);
                 }
             }
         } else {
-            self.shelf.files_asked = false;
+            self.browser.files_asked = false;
         }
         effects
     }
@@ -184,7 +185,7 @@ impl Model {
             return vec![Effect::OpenFile(Source { file: file.clone(), line: None })];
         }
         let (kind, id) = (row.kind, row.id.clone());
-        let read = self.shelf.preview.as_ref().filter(|preview| preview.kind == kind && preview.id == id);
+        let read = self.browser.preview.as_ref().filter(|preview| preview.kind == kind && preview.id == id);
         if let Some(Ok(text)) = read.and_then(|preview| preview.text.clone()) {
             return vec![Effect::ShowText(text.to_string())];
         }
@@ -194,7 +195,7 @@ impl Model {
 
     /// Scrolls the preview by lines.
     pub(super) fn scroll_preview(&mut self, step: isize) {
-        let Some(preview) = &mut self.shelf.preview else { return };
+        let Some(preview) = &mut self.browser.preview else { return };
         let lines = match &preview.text {
             Some(Ok(text)) => text.lines().count(),
             Some(Err(_)) | None => 0,

@@ -52,16 +52,16 @@ impl Model {
             return None;
         }
         let coming = self.coming();
-        if self.shelf.coming.as_ref() == Some(&coming) {
+        if self.browser.coming.as_ref() == Some(&coming) {
             return None;
         }
-        self.shelf.coming = Some(coming.clone());
+        self.browser.coming = Some(coming.clone());
         Some(Effect::LoadBasis(coming))
     }
 
     pub(super) fn basis_read(&mut self, basis: Basis) -> Vec<Effect> {
-        self.changed |= self.shelf.coming.as_ref() == Some(&basis.coming);
-        self.shelf.basis = Some(basis);
+        self.changed |= self.browser.coming.as_ref() == Some(&basis.coming);
+        self.browser.basis = Some(basis);
         Vec::new()
     }
 
@@ -71,7 +71,7 @@ impl Model {
         if self.composer.is_empty() || self.is_working() {
             return None;
         }
-        let basis = self.shelf.basis.as_ref().filter(|basis| self.shelf.coming.as_ref() == Some(&basis.coming))?;
+        let basis = self.browser.basis.as_ref().filter(|basis| self.browser.coming.as_ref() == Some(&basis.coming))?;
         if basis.coming != self.coming() {
             return None;
         }

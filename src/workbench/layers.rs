@@ -15,7 +15,7 @@ const LAYER: &str = "layer";
 
 impl Model {
     pub(super) fn layer_entries(&self) -> Vec<Entry> {
-        let layers = self.shelf.request.as_ref().map_or(&[][..], |request| &request.layers);
+        let layers = self.browser.request.as_ref().map_or(&[][..], |request| &request.layers);
         let entry = |(index, layer): (usize, &LayerRow)| Entry {
             label: layer.id.clone(),
             detail: layer.summary(),
@@ -30,7 +30,7 @@ impl Model {
     pub(super) fn show_request(&mut self, number: Option<u32>) -> Vec<Effect> {
         let Some(thread_id) = self.thread.clone() else { return self.preview_request() };
         self.open_layers();
-        self.shelf.wanted = Wanted::Sent(number);
+        self.browser.wanted = Wanted::Sent(number);
         vec![Effect::LoadRequest { thread_id, number }]
     }
 
@@ -55,7 +55,7 @@ impl Model {
 
     /// Puts together anew what Enter would send.
     pub(super) fn preview_again(&mut self) -> Vec<Effect> {
-        self.shelf.wanted = Wanted::Preview;
+        self.browser.wanted = Wanted::Preview;
         vec![Effect::PreviewRequest {
             thread_id: self.thread.clone(),
             directive: self.directive.clone(),
@@ -68,7 +68,7 @@ impl Model {
 
     fn open_layers(&mut self) {
         if self.layers_picker().is_none() {
-            self.shelf.request = None;
+            self.browser.request = None;
             self.pick(PickerKind::Layers, true);
         }
     }
@@ -91,19 +91,19 @@ impl Model {
     /// Whether the request on the screen has not been sent.
     #[must_use]
     pub fn shows_preview(&self) -> bool {
-        self.shelf.request.as_ref().is_some_and(|request| request.number.is_none())
+        self.browser.request.as_ref().is_some_and(|request| request.number.is_none())
     }
 
     /// Whether the request on the screen is one that Enter sends.
     #[must_use]
     pub fn can_send_shown(&self) -> bool {
-        let is_held = self.shelf.request.as_ref().is_some_and(|request| request.held.is_some());
+        let is_held = self.browser.request.as_ref().is_some_and(|request| request.held.is_some());
         is_held && (self.composer.first_letter().is_some() || self.starts_alone())
     }
 
     /// Sends the request on the screen as it is.
     pub(super) fn send_shown(&mut self) -> Vec<Effect> {
-        let Some(request) = &self.shelf.request else { return Vec::new() };
+        let Some(request) = &self.browser.request else { return Vec::new() };
         let Some(held) = request.held.clone().filter(|_| self.can_send_shown()) else {
             self.say(Level::Info, "there is nothing to send yet: write a prompt first");
             return Vec::new();
@@ -116,7 +116,7 @@ impl Model {
             return Vec::new();
         }
         self.overlay = None;
-        self.shelf.request = None;
+        self.browser.request = None;
         self.hand_over(PromptMode::FollowUp, Some(held))
     }
 
@@ -156,9 +156,9 @@ impl Model {
 
     /// Goes to the request before or after the one that is shown.
     pub(super) fn turn_request(&mut self, forward: bool) -> Vec<Effect> {
-        let Some(request) = &self.shelf.request else { return Vec::new() };
+        let Some(request) = &self.browser.request else { return Vec::new() };
         // Whoever presses the key faster than requests are read goes on from what they asked for last.
-        let asked = if let Wanted::Sent(number) = self.shelf.wanted { number } else { None };
+        let asked = if let Wanted::Sent(number) = self.browser.wanted { number } else { None };
         let at = asked.or(request.number).map_or(request.numbers.len(), |number| {
             request.numbers.iter().position(|other| *other == number).unwrap_or(0)
         });
@@ -172,26 +172,27 @@ impl Model {
     }
 
     pub(super) fn request_read(&mut self, request: Result<Box<RequestShown>, String>) -> Vec<Effect> {
-        self.shelf.awaits = false;
+        self.browser.awaits = false;
         match request {
             // Somebody asked for another meanwhile, and Enter does not mean the same there.
-            Ok(request) if !self.shelf.wanted.is(request.number) => return Vec::new(),
+            Ok(request) if !self.browser.wanted.is(request.number) => return Vec::new(),
             Ok(request) => {
-                let changed = self.shelf.request.as_ref().map(|before| before.changed_in(&request)).unwrap_or_default();
+                let changed =
+                    self.browser.request.as_ref().map(|before| before.changed_in(&request)).unwrap_or_default();
                 if !changed.is_empty() {
                     self.say(Level::Info, format!("changed since you looked: {}", changed.join(", ")));
                 }
-                self.shelf.request = Some(*request);
-                self.shelf.preview = None;
+                self.browser.request = Some(*request);
+                self.browser.preview = None;
                 self.refill(PickerKind::Layers);
             }
             Err(why) => {
-                let shown = self.shelf.request.as_ref().map(|request| request.number);
+                let shown = self.browser.request.as_ref().map(|request| request.number);
                 if shown.is_none() && self.list(PickerKind::Layers).is_some() {
                     self.overlay = None;
                 }
-                if let (Some(Some(number)), Wanted::Sent(_)) = (shown, self.shelf.wanted) {
-                    self.shelf.wanted = Wanted::Sent(Some(number));
+                if let (Some(Some(number)), Wanted::Sent(_)) = (shown, self.browser.wanted) {
+                    self.browser.wanted = Wanted::Sent(Some(number));
                 }
                 self.say(Level::Warning, why);
             }
@@ -204,16 +205,16 @@ impl Model {
     #[must_use]
     pub fn chosen_layer(&self) -> Option<&LayerRow> {
         let Choice::Layer(index) = self.layers_picker()?.chosen()?.choice else { return None };
-        self.shelf.request.as_ref()?.layers.get(index)
+        self.browser.request.as_ref()?.layers.get(index)
     }
 
     /// Puts the chosen layer's text beside the list.
     pub(super) fn follow_layer(&mut self) {
         let Some(layer) = self.chosen_layer() else { return };
         let id = format!("{} {}", layer.part, layer.id);
-        if self.shelf.preview.as_ref().is_none_or(|preview| preview.kind != LAYER || preview.id != id) {
+        if self.browser.preview.as_ref().is_none_or(|preview| preview.kind != LAYER || preview.id != id) {
             let text = Some(Ok(layer.text.clone()));
-            self.shelf.preview = Some(Preview { kind: LAYER, id, text, top: 0 });
+            self.browser.preview = Some(Preview { kind: LAYER, id, text, top: 0 });
         }
     }
 

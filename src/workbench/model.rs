@@ -216,7 +216,7 @@ pub struct Model {
     pub draft: Option<DirectiveChoice>,
     /// Whether a person chose that directive, so that it can begin without a prompt.
     pub(super) by_name: bool,
-    pub shelf: ContextBrowser,
+    pub browser: ContextBrowser,
     /// A form that was left, with what was written into it.
     pub(super) left_form: Option<InputForm>,
     pub(super) left_drafts: LeftDrafts,
@@ -235,7 +235,7 @@ impl Model {
             elsewhere: false,
             draft: options.draft,
             by_name: options.by_name,
-            shelf: ContextBrowser::default(),
+            browser: ContextBrowser::default(),
             left_form: None,
             left_drafts: LeftDrafts::new(),
             taken_mode: None,

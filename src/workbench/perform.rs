@@ -164,15 +164,15 @@ impl Model {
             }
             CommandId::AppQuit => return self.quit(),
             CommandId::DirectiveChoose => {
-                self.pick(PickerKind::Directives, !self.shelf.directives_loaded);
+                self.pick(PickerKind::Directives, !self.browser.directives_loaded);
                 return vec![Effect::LoadDirectives];
             }
             CommandId::FormNext => self.step_form(1),
             CommandId::FormPrevious => self.step_form(-1),
             CommandId::FormStart => self.start_form(),
             CommandId::ItemsShow => {
-                self.shelf.preview = None;
-                self.pick(PickerKind::Items, !self.shelf.items_loaded);
+                self.browser.preview = None;
+                self.pick(PickerKind::Items, !self.browser.items_loaded);
                 return vec![Effect::LoadItems];
             }
             CommandId::ItemsOpen => return self.open_item(),
@@ -417,7 +417,7 @@ impl Model {
             return Ok(Vec::new());
         }
         if command == CommandId::DirectiveChoose {
-            self.pick(PickerKind::Directives, !self.shelf.directives_loaded);
+            self.pick(PickerKind::Directives, !self.browser.directives_loaded);
             self.edit_filter(|picker| argument.clone_into(&mut picker.filter));
             return Ok(vec![Effect::LoadDirectives]);
         }

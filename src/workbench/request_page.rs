@@ -418,17 +418,17 @@ impl Model {
 
     /// Shows all of the request's text.
     pub(super) fn show_text(&self) -> Vec<Effect> {
-        self.shelf.request.as_ref().map(|request| request.view(View::Text)).unwrap_or_default()
+        self.browser.request.as_ref().map(|request| request.view(View::Text)).unwrap_or_default()
     }
 
     /// Shows the request as it goes over the wire; asked again, in the next form, and after the last as text.
     pub(super) fn show_wire(&self) -> Vec<Effect> {
-        let Some(request) = &self.shelf.request else { return Vec::new() };
+        let Some(request) = &self.browser.request else { return Vec::new() };
         let next = match self.sheet().map(|sheet| &sheet.page.view) {
             Some(View::Wire(Some(form))) => {
                 let place = WireForm::ALL.iter().position(|other| other == form).unwrap_or(0);
                 let next = WireForm::ALL[(place + 1) % WireForm::ALL.len()];
-                let round = self.shelf.wire == Some(next);
+                let round = self.browser.wire == Some(next);
                 if round { View::Text } else { View::Wire(Some(next)) }
             }
             Some(View::Wire(None) | View::Text | View::Difference(_)) | None => View::Wire(None),
@@ -438,9 +438,9 @@ impl Model {
 
     /// Shows how the request differs from the one that was marked, else from the one before it.
     pub(super) fn show_difference(&mut self) -> Vec<Effect> {
-        let Some(request) = &self.shelf.request else { return Vec::new() };
+        let Some(request) = &self.browser.request else { return Vec::new() };
         let Some(whole) = &request.whole else { return Vec::new() };
-        let marked = self.shelf.marked.as_ref().filter(|marked| *marked != whole);
+        let marked = self.browser.marked.as_ref().filter(|marked| *marked != whole);
         let before = match request.number {
             None => request.numbers.last(),
             Some(number) => request.numbers.iter().rev().find(|other| **other < number),
@@ -459,22 +459,22 @@ impl Model {
 
     /// Marks the request for comparing, or takes the mark off.
     pub(super) fn mark_request(&mut self) {
-        let Some(whole) = self.shelf.request.as_ref().and_then(|request| request.whole.clone()) else { return };
-        if self.shelf.marked.as_ref() == Some(&whole) {
-            self.shelf.marked = None;
+        let Some(whole) = self.browser.request.as_ref().and_then(|request| request.whole.clone()) else { return };
+        if self.browser.marked.as_ref() == Some(&whole) {
+            self.browser.marked = None;
         } else {
             self.say(
                 Level::Info,
                 format!("marked {}; others are compared with it until you unmark it there", whole.name),
             );
-            self.shelf.marked = Some(whole);
+            self.browser.marked = Some(whole);
         }
     }
 
     /// A page has been made. It belongs to the request on the screen, or comes too late.
     pub(super) fn page_made(&mut self, page: Result<Box<PageContent>, String>) -> Vec<Effect> {
-        let shown = self.shelf.request.as_ref().and_then(|request| request.whole.as_ref());
-        self.shelf.awaits = false;
+        let shown = self.browser.request.as_ref().and_then(|request| request.whole.as_ref());
+        self.browser.awaits = false;
         match page {
             Ok(page) if shown.is_some_and(|whole| whole.name != page.of) => {}
             Ok(page) => self.open_page(*page),
@@ -489,7 +489,7 @@ impl Model {
         if let View::Wire(Some(form)) = &page.view
             && !goes_on
         {
-            self.shelf.wire = Some(*form);
+            self.browser.wire = Some(*form);
         }
         let (before, under) = match self.overlay.take() {
             Some(Overlay::Picker(picker)) if picker.kind == super::overlay::PickerKind::Layers => {
@@ -525,7 +525,7 @@ impl Model {
     /// The page on the screen made anew, for the request that is shown now.
     pub(super) fn page_again(&mut self) -> Vec<Effect> {
         let Some(sheet) = self.sheet() else { return Vec::new() };
-        match (&sheet.page.view, &self.shelf.request) {
+        match (&sheet.page.view, &self.browser.request) {
             // It may be another that comes before it.
             (View::Difference(_), Some(_)) => self.show_difference(),
             (view @ (View::Text | View::Wire(_)), Some(request)) => request.view(view.clone()),

@@ -145,7 +145,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
     let asks = |effect: &Effect| {
         matches!(effect, Effect::LoadRequest { .. } | Effect::PreviewRequest { .. } | Effect::ViewRequest { .. })
     };
-    model.shelf.awaits |= effects.iter().any(asks);
+    model.browser.awaits |= effects.iter().any(asks);
     effects.extend(model.settle(layout));
     model.settle_approval();
     effects

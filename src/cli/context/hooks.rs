@@ -63,10 +63,10 @@ pub(super) fn run(common: &Common, arguments: &HooksArguments) -> Result<ExitCod
         return Err(Failure::usage(format!("there is no event `{event}`")).hint(known.join(", ")));
     }
     let inputs: Values = arguments.draft.input.iter().cloned().collect();
-    let briefing = DirectivePlanner::prepare(&setup, setup.directive(), Some(inputs.clone()))?;
+    let planner = DirectivePlanner::prepare(&setup, setup.directive(), Some(inputs.clone()))?;
     let (chosen, _told_elsewhere) = chosen(&setup, &setup.items(), setup.directive());
-    let start = start(&setup, setup.directive(), chosen.model, briefing.limits, &arguments.draft);
-    let plan = briefing.planned(&start)?;
+    let start = start(&setup, setup.directive(), chosen.model, planner.limits, &arguments.draft);
+    let plan = planner.planned(&start)?;
     let (mut fields, mut before) = (plan.fields.clone(), plan.routing_fields.clone());
     for (path, value) in &arguments.field {
         let value: Value = serde_json::from_str(value).unwrap_or_else(|_error| value.as_str().into());

@@ -112,12 +112,12 @@ fn findings(setup: &Setup, directive: &str, draft: &Draft, among_many: bool) -> 
         }
         Err(failure) => return Err(failure),
     };
-    let briefing = DirectivePlanner::prepare(setup, directive, Some(draft.input.iter().cloned().collect()))?;
+    let planner = DirectivePlanner::prepare(setup, directive, Some(draft.input.iter().cloned().collect()))?;
     let other = Start {
         thread_id: Some(ThreadId::new(directive, 1)),
-        ..start(setup, directive, first.model.clone(), briefing.limits, draft)
+        ..start(setup, directive, first.model.clone(), planner.limits, draft)
     };
-    let again = briefing.planned(&other)?;
+    let again = planner.planned(&other)?;
     Ok(lint(&first.plan, &again, &first.assembly))
 }
 

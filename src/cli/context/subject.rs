@@ -32,22 +32,22 @@ pub(super) enum Commands {
 /// Plans and assembles as a thread would.
 pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: Commands) -> Result<Planned, Failure> {
     let given: Values = draft.input.iter().cloned().collect();
-    let briefing = DirectivePlanner::prepare(setup, directive, Some(given))?;
+    let planner = DirectivePlanner::prepare(setup, directive, Some(given))?;
     let items = setup.items();
     let (mut chosen, doubt) = chosen(setup, &items, directive);
     if commands == Commands::Asked && chosen.look {
         chosen.model = runtime()?.block_on(setup.models.default_found());
     }
-    let start = start(setup, directive, chosen.model, briefing.limits, draft);
-    let plan = briefing.planned(&start)?;
-    let surroundings = runtime()?.block_on(async {
+    let start = start(setup, directive, chosen.model, planner.limits, draft);
+    let plan = planner.planned(&start)?;
+    let snapshot = runtime()?.block_on(async {
         match commands {
-            Commands::Asked => briefing.surroundings(&plan.state).await,
-            Commands::Unasked => briefing.surroundings_unasked(&plan.state).await,
+            Commands::Asked => planner.snapshot(&plan.state).await,
+            Commands::Unasked => planner.snapshot_unasked(&plan.state).await,
         }
     });
-    let assembly = requests::assembled(setup, &briefing, &plan, &surroundings, None, Message::user(&*draft.prompt));
-    let mut problems = briefing.problems;
+    let assembly = requests::assembled(setup, &planner, &plan, &snapshot, None, Message::user(&*draft.prompt));
+    let mut problems = planner.problems;
     problems.extend(doubt);
     problems.extend(chosen.notice.map(|message| Problem {
         file: None,

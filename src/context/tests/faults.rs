@@ -24,9 +24,9 @@ fn the_standard_base_registers_every_tool_and_all_primaries() {
 
 #[test]
 fn a_directive_without_extends_tells_no_system_layers() {
-    let shelf = TestLibrary::default().directive("bare", "", "").directive("based", "levain/core/base", "");
+    let browser = TestLibrary::default().directive("bare", "", "").directive("based", "levain/core/base", "");
     let told = |id: &str| {
-        let plan = planned(&shelf, id, "hooks: []").unwrap();
+        let plan = planned(&browser, id, "hooks: []").unwrap();
         let told = plan.system.iter().filter(|piece| piece.is_included() && is_told(piece.kind));
         told.map(|piece| piece.id.clone()).collect::<Vec<_>>()
     };
@@ -36,12 +36,12 @@ fn a_directive_without_extends_tells_no_system_layers() {
 
 #[test]
 fn injected_context_names_hooks_and_items_of_the_chain() {
-    let shelf = TestLibrary::default().knowledge("done", "Check it.").directive(
+    let browser = TestLibrary::default().knowledge("done", "Check it.").directive(
         "a",
         "levain/core/base_review",
         "<context><after>done</after></context>",
     );
-    let (before, after) = planned(&shelf, "a", "hooks: []").unwrap().injected();
+    let (before, after) = planned(&browser, "a", "hooks: []").unwrap().injected();
     assert_eq!(before, ["ctx_environment", "ctx_directive_instruction", EXECUTE, FETCH]);
     assert_eq!(after, ["done"]);
 }
@@ -58,12 +58,12 @@ fn environment_and_instruction_stand_before_the_directive() {
 
 #[test]
 fn a_hook_that_fetches_brings_no_signature_and_no_metadata() {
-    let shelf = TestLibrary::default().knowledge("rules", "Be kind.").directive("a", "", "");
+    let browser = TestLibrary::default().knowledge("rules", "Be kind.").directive("a", "", "");
     for primary in ["fetch", "execute", "load", "search"] {
         let yaml = format!(
             "hooks:\n- {{id: r, event: thread_started, wrap: false, action: {{primary: {primary}, item_type: knowledge, item_id: rules}}}}\n"
         );
-        let plan = planned(&shelf, "a", &yaml).unwrap();
+        let plan = planned(&browser, "a", &yaml).unwrap();
         let rules = plan.opening.iter().find(|piece| piece.id == "r").unwrap();
         assert_eq!(&*rules.text, "Be kind.", "{primary}");
     }
@@ -71,7 +71,7 @@ fn a_hook_that_fetches_brings_no_signature_and_no_metadata() {
 
 #[test]
 fn an_item_that_is_not_there_is_never_skipped_in_silence() {
-    let shelf = TestLibrary::default().directive("a", "", "<context><before>team/gone</before></context>");
-    let error = planned(&shelf, "a", "hooks: []").unwrap_err().to_string();
+    let browser = TestLibrary::default().directive("a", "", "<context><before>team/gone</before></context>");
+    let error = planned(&browser, "a", "hooks: []").unwrap_err().to_string();
     assert!(error.contains("team/gone") && error.contains("optional=\"true\""), "{error}");
 }

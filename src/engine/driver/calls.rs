@@ -1,8 +1,8 @@
 //! The call in flight: reading it in batches, showing and keeping what has arrived.
 
 use super::Audience;
+use super::prepare_error::PrepareError;
 use super::run::{Driver, Ready};
-use super::unmade::Unmade;
 use crate::domain::event::{CallError, Delta};
 use crate::domain::{Bounds, ContentHash, MessageRef, ModelRef, RequestRecord, ToolRef};
 use crate::engine::answer::Answer;
@@ -160,7 +160,7 @@ impl Call {
 
 impl<A: Audience> Driver<A> {
     /// Writes the request as `provider` sends it, off the loop: a long conversation takes a while.
-    pub(super) async fn encode(&mut self, provider: &Arc<dyn Provider>, ready: &mut Ready) -> Result<(), Unmade> {
+    pub(super) async fn encode(&mut self, provider: &Arc<dyn Provider>, ready: &mut Ready) -> Result<(), PrepareError> {
         let call = CallRequest {
             model: ready.model.model.clone(),
             tools: ready.tools.clone(),
@@ -175,7 +175,7 @@ impl<A: Audience> Driver<A> {
         let encode = move || provider.encode(call).map(|encoded| (encoded.sent(), encoded));
         let encoded = self.unless_stopped(tokio::task::spawn_blocking(encode)).await?;
         let encoded = encoded.map_err(|failed| CallError::unwritten(&failed.to_string())).flatten();
-        ready.encoded = Some(encoded.map_err(Unmade::Failed)?);
+        ready.encoded = Some(encoded.map_err(PrepareError::Failed)?);
         Ok(())
     }
 

@@ -3,8 +3,8 @@
 
 use super::Audience;
 use super::calls::{Call, Purpose};
+use super::prepare_error::PrepareError;
 use super::run::{Driver, Ready};
-use super::unmade::Unmade;
 use crate::context::{BuiltRequest, Offer, Parts, RequestBuilder};
 use crate::domain::event::{CallError, StopReason};
 use crate::domain::{Assembly, Entry, Event, LayerKind, Message, Piece, Role, Tokens, Usage};
@@ -83,12 +83,12 @@ impl<A: Audience> Driver<A> {
         };
         self.compaction = Some(Compaction { from, summarised: 0, before });
         match self.ask_for_summary(request).await {
-            Ok(()) | Err(Unasked::Stopped) => {}
-            Err(Unasked::Because(reason)) => self.trim(&reason),
+            Ok(()) | Err(SummaryError::Stopped) => {}
+            Err(SummaryError::Because(reason)) => self.trim(&reason),
         }
     }
 
-    async fn ask_for_summary(&mut self, request: u32) -> Result<(), Unasked> {
+    async fn ask_for_summary(&mut self, request: u32) -> Result<(), SummaryError> {
         let plan = self.planned().await?;
         let instruction = plan.compaction.clone().ok_or_else(|| "no instruction says how to summarise".to_owned())?;
         let model = self.settings.models.quick(&self.thread.model);
@@ -213,21 +213,21 @@ impl<A: Audience> Driver<A> {
 }
 
 /// Why nobody is asked for a summary.
-enum Unasked {
+enum SummaryError {
     Because(String),
     Stopped,
 }
 
-impl From<Unmade> for Unasked {
-    fn from(unmade: Unmade) -> Self {
-        match unmade {
-            Unmade::Failed(error) => Self::Because(error.message),
-            Unmade::Stopped => Self::Stopped,
+impl From<PrepareError> for SummaryError {
+    fn from(prepare_error: PrepareError) -> Self {
+        match prepare_error {
+            PrepareError::Failed(error) => Self::Because(error.message),
+            PrepareError::Stopped => Self::Stopped,
         }
     }
 }
 
-impl From<String> for Unasked {
+impl From<String> for SummaryError {
     fn from(reason: String) -> Self {
         Self::Because(reason)
     }

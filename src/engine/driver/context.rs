@@ -1,8 +1,8 @@
 //! Putting a request together: the plan is made once, what holds now is looked at before each call.
 
 use super::Audience;
+use super::prepare_error::PrepareError;
 use super::run::Driver;
-use super::unmade::Unmade;
 use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start, State};
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::domain::{Event, FrozenRequest, Message, Piece};
@@ -26,10 +26,7 @@ pub trait Planner: Send + Sync {
 
     /// What is around the thread now, as far as `state` wants to know. Answers within a quarter of a second, or as soon
     /// as the commands among `state` have answered or are out of time.
-    fn surroundings<'a>(
-        &'a self,
-        _state: &'a [State],
-    ) -> Pin<Box<dyn Future<Output = EnvironmentSnapshot> + Send + 'a>> {
+    fn snapshot<'a>(&'a self, _state: &'a [State]) -> Pin<Box<dyn Future<Output = EnvironmentSnapshot> + Send + 'a>> {
         Box::pin(ready(EnvironmentSnapshot::default()))
     }
 }
@@ -50,13 +47,13 @@ pub(super) struct PendingSnapshot {
     request: u32,
     attempt: u32,
     plan: Arc<Plan>,
-    surroundings: Pin<Box<dyn Future<Output = EnvironmentSnapshot> + Send>>,
+    snapshot: Pin<Box<dyn Future<Output = EnvironmentSnapshot> + Send>>,
 }
 
 /// What somebody who looked around has found; nothing where nobody looks. Losing this future loses nothing.
 pub(super) async fn found(pending_snapshot: &mut Option<PendingSnapshot>) -> EnvironmentSnapshot {
     match pending_snapshot {
-        Some(pending_snapshot) => pending_snapshot.surroundings.as_mut().await,
+        Some(pending_snapshot) => pending_snapshot.snapshot.as_mut().await,
         None => pending().await,
     }
 }
@@ -67,8 +64,8 @@ impl<A: Audience> Driver<A> {
     pub(super) async fn begin(&mut self, request: u32, attempt: u32) {
         let plan = match self.planned().await {
             Ok(plan) => plan,
-            Err(Unmade::Failed(error)) => return self.not_made(request, attempt, error),
-            Err(Unmade::Stopped) => return,
+            Err(PrepareError::Failed(error)) => return self.not_made(request, attempt, error),
+            Err(PrepareError::Stopped) => return,
         };
         let plan = self.as_seen(plan);
         if self.thread.opening.is_none() {
@@ -82,31 +79,31 @@ impl<A: Audience> Driver<A> {
         if let Some(seen) = self.seen() {
             let built = self.built(&plan.system, &seen.state, Offer::Frozen(seen));
             self.prepare(request, attempt, built).await;
-        } else if plan.state.iter().any(State::needs_surroundings) {
+        } else if plan.state.iter().any(State::needs_snapshot) {
             let (planner, around) = (Arc::clone(&self.settings.planner), Arc::clone(&plan));
-            let surroundings = Box::pin(async move { planner.surroundings(&around.state).await });
-            self.pending_snapshot = Some(PendingSnapshot { request, attempt, plan, surroundings });
+            let snapshot = Box::pin(async move { planner.snapshot(&around.state).await });
+            self.pending_snapshot = Some(PendingSnapshot { request, attempt, plan, snapshot });
         } else {
             self.prepare_with(request, attempt, &plan, EnvironmentSnapshot::default()).await;
         }
     }
 
     /// Goes on with the request for which somebody looked around.
-    pub(super) async fn snapshot_ready(&mut self, surroundings: EnvironmentSnapshot) {
+    pub(super) async fn snapshot_ready(&mut self, snapshot: EnvironmentSnapshot) {
         if let Some(PendingSnapshot { request, attempt, plan, .. }) = self.pending_snapshot.take() {
-            self.prepare_with(request, attempt, &plan, surroundings).await;
+            self.prepare_with(request, attempt, &plan, snapshot).await;
             self.carry_out().await;
         }
     }
 
-    async fn prepare_with(&mut self, request: u32, attempt: u32, plan: &Plan, surroundings: EnvironmentSnapshot) {
-        if let Some(message) = plan.state.iter().find_map(|state| state.failure(&surroundings)) {
+    async fn prepare_with(&mut self, request: u32, attempt: u32, plan: &Plan, snapshot: EnvironmentSnapshot) {
+        if let Some(message) = plan.state.iter().find_map(|state| state.failure(&snapshot)) {
             return self.not_made(request, attempt, no_context(message));
         }
-        let surroundings = EnvironmentSnapshot { persona: self.thread.persona.clone(), ..surroundings };
+        let snapshot = EnvironmentSnapshot { persona: self.thread.persona.clone(), ..snapshot };
         let (permissions, known) = (&self.thread.permissions, self.settings.tools.tools());
         let offer = Offer::Granted { plan, permissions, known };
-        let built = self.built(&plan.system, &plan.state(&surroundings), offer);
+        let built = self.built(&plan.system, &plan.state(&snapshot), offer);
         self.prepare(request, attempt, built).await;
     }
 
@@ -174,7 +171,7 @@ impl<A: Audience> Driver<A> {
         if full { Err(FULL.to_owned()) } else { Ok(()) }
     }
 
-    pub(super) async fn planned(&mut self) -> Result<Arc<Plan>, Unmade> {
+    pub(super) async fn planned(&mut self) -> Result<Arc<Plan>, PrepareError> {
         if let Some(plan) = &self.plan {
             return Ok(Arc::clone(plan));
         }
@@ -194,7 +191,7 @@ impl<A: Audience> Driver<A> {
                 self.plan = Some(Arc::clone(&plan));
                 Ok(plan)
             }
-            Err(message) => Err(Unmade::Failed(no_context(message))),
+            Err(message) => Err(PrepareError::Failed(no_context(message))),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Asking hooks how a thread is to go on. What they answer is recorded, so a log replays without them.
 
 use super::Audience;
+use super::prepare_error::PrepareError;
 use super::run::Driver;
-use super::unmade::Unmade;
 use crate::context::control::decide;
 use crate::domain::{Event, Saw, Values};
 use crate::engine::thread::Effect;
@@ -21,8 +21,8 @@ impl<A: Audience> Driver<A> {
                     .unwrap_or_default();
                 decide(&plan.hooks, event, &all, &inputs)
             }
-            Err(Unmade::Stopped) => return,
-            Err(Unmade::Failed(error)) => {
+            Err(PrepareError::Stopped) => return,
+            Err(PrepareError::Failed(error)) => {
                 tracing::warn!(%event, error = %error.message, "hooks could not be asked");
                 crate::context::control::Decided::default()
             }

@@ -40,59 +40,59 @@ impl Handle {
 pub(super) struct Inbox {
     messages: mpsc::Receiver<DriverMessage>,
     /// Every handle is gone.
-    deaf: bool,
+    closed: bool,
     /// What was asked for while something else was done.
-    later: VecDeque<DriverMessage>,
+    waiting: VecDeque<DriverMessage>,
     /// A cancel that was answered while something else was done; it is the next event.
     pub(super) stop: Option<CancelScope>,
 }
 
 impl Inbox {
     pub(super) fn new(messages: mpsc::Receiver<DriverMessage>) -> Self {
-        Self { messages, deaf: false, later: VecDeque::new(), stop: None }
+        Self { messages, closed: false, waiting: VecDeque::new(), stop: None }
     }
 
     /// The next thing that somebody asks for. Losing this future loses nothing.
     pub(super) async fn next(&mut self) -> DriverMessage {
-        match self.later.pop_front() {
+        match self.waiting.pop_front() {
             Some(message) => message,
-            None if self.deaf => DriverMessage::Leave(EndReason::Asked),
+            None if self.closed => DriverMessage::Leave(EndReason::Asked),
             None => self.messages.recv().await.unwrap_or(DriverMessage::Leave(EndReason::Asked)),
         }
     }
 
     /// Whether somebody wants to stop what is being done, which is not yet an event.
     pub(super) fn is_stopping(&self) -> bool {
-        self.stop.is_some() || self.later.iter().any(|message| matches!(message, DriverMessage::Leave(_)))
+        self.stop.is_some() || self.waiting.iter().any(|message| matches!(message, DriverMessage::Leave(_)))
     }
 
     /// Waits until somebody asks for something. Losing this future loses nothing.
-    pub(super) async fn heard(&mut self) -> Heard {
-        if self.deaf {
+    pub(super) async fn listen(&mut self) -> Request {
+        if self.closed {
             return pending().await;
         }
         match self.messages.recv().await {
             Some(DriverMessage::Command(Command::Cancel { scope }, reply)) => {
                 self.stop = self.stop.max(Some(scope));
                 let _gone = reply.send(Ok(()));
-                Heard::Cancel
+                Request::Cancel
             }
             Some(other) => {
-                self.later.push_back(other);
-                Heard::Later
+                self.waiting.push_back(other);
+                Request::Waits
             }
             None => {
-                self.deaf = true;
-                self.later.push_back(DriverMessage::Leave(EndReason::Asked));
-                Heard::Later
+                self.closed = true;
+                self.waiting.push_back(DriverMessage::Leave(EndReason::Asked));
+                Request::Waits
             }
         }
     }
 }
 
 /// What somebody asked for while something else was done.
-pub(super) enum Heard {
+pub(super) enum Request {
     Cancel,
     /// It waits for its turn.
-    Later,
+    Waits,
 }

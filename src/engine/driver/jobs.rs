@@ -6,9 +6,9 @@
 
 use super::Audience;
 use super::calls::Call;
-use super::inbox::Heard;
+use super::inbox::Request;
+use super::prepare_error::Stopped;
 use super::run::Driver;
-use super::unmade::Stopped;
 use std::future::Future;
 use std::pin::pin;
 
@@ -22,7 +22,7 @@ impl<A: Audience> Driver<A> {
         while !self.inbox.is_stopping() {
             tokio::select! {
                 biased;
-                heard = self.inbox.heard() => self.hang_up_if(&heard),
+                request = self.inbox.listen() => self.hang_up_if(&request),
                 result = &mut job => return Ok(result),
             }
         }
@@ -30,20 +30,20 @@ impl<A: Audience> Driver<A> {
     }
 
     /// The result of `job`, which cannot be left alone. Who wants to stop is answered meanwhile.
-    pub(super) async fn hearing<T>(&mut self, job: impl Future<Output = T>) -> T {
+    pub(super) async fn wait_for<T>(&mut self, job: impl Future<Output = T>) -> T {
         let mut job = pin!(job);
         loop {
             tokio::select! {
                 biased;
-                heard = self.inbox.heard() => self.hang_up_if(&heard),
+                request = self.inbox.listen() => self.hang_up_if(&request),
                 result = &mut job => return result,
             }
         }
     }
 
     /// What is paid for ends with the cancel; everything else when the cancel is an event.
-    fn hang_up_if(&mut self, heard: &Heard) {
-        if matches!(heard, Heard::Cancel) {
+    fn hang_up_if(&mut self, request: &Request) {
+        if matches!(request, Request::Cancel) {
             self.call.iter_mut().for_each(Call::hang_up);
         }
     }

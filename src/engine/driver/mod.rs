@@ -10,11 +10,11 @@ mod context;
 mod hooks;
 mod inbox;
 mod jobs;
+mod prepare_error;
 mod record;
 mod run;
 mod steady;
 mod tools;
-mod unmade;
 mod user_commands;
 
 pub use context::Planner;

@@ -63,7 +63,7 @@ impl<A: Audience> Driver<A> {
     /// # Errors
     /// [`StoreError`].
     pub(super) async fn on_disk(&mut self, sync: SyncJob) -> Result<(), StoreError> {
-        self.hearing(on_disk(sync)).await
+        self.wait_for(on_disk(sync)).await
     }
 
     async fn record_at(&mut self, timestamp: Timestamp, event: Event) -> Result<(), Unrecorded> {

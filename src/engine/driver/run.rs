@@ -5,10 +5,10 @@ use super::calls::{Call, Progress, Purpose};
 use super::compaction::Compaction;
 use super::context::{PendingSnapshot, Planner, found};
 use super::inbox::{DriverMessage, Handle, Inbox};
+use super::prepare_error::PrepareError;
 use super::record::{Blocked, Unrecorded};
 use super::steady::Steady;
 use super::tools::{InterruptedOutput, RunningTool, news};
-use super::unmade::Unmade;
 use super::user_commands::attached;
 use crate::context::{BuiltRequest, Plan, is_told, tree};
 use crate::domain::capability::RETURN;
@@ -183,7 +183,7 @@ impl<A: Audience> Driver<A> {
                     }
                     DriverMessage::Leave(reason) => self.leave(reason).await,
                 },
-                surroundings = found(&mut self.pending_snapshot) => self.snapshot_ready(surroundings).await,
+                snapshot = found(&mut self.pending_snapshot) => self.snapshot_ready(snapshot).await,
                 progress = read(&mut self.call) => self.progressed(progress).await,
                 () = until(due) => self.show_and_keep(false),
                 () = until(store) => self.try_again().await,
@@ -207,7 +207,7 @@ impl<A: Audience> Driver<A> {
                 }
                 self.may_take(&text)?;
                 let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
-                let images = self.hearing(attached(attach)).await?;
+                let images = self.wait_for(attached(attach)).await?;
                 let prompt = self.thread.prompts + 1;
                 self.accept(Event::PromptQueued { prompt, text, mode, images }).await?;
             }
@@ -414,8 +414,8 @@ impl<A: Audience> Driver<A> {
             Ready { assembly, tools: specs, model: model.clone(), attempt, max_output_tokens, purpose, encoded };
         match self.encode(&provider, &mut ready).await {
             Ok(()) => {}
-            Err(Unmade::Stopped) => return,
-            Err(Unmade::Failed(error)) => return self.not_made(request, attempt, error),
+            Err(PrepareError::Stopped) => return,
+            Err(PrepareError::Failed(error)) => return self.not_made(request, attempt, error),
         }
         if !self.keep_request(request, &ready, provider.endpoint(), tools) {
             self.todo.push_front(Effect::Prepare { request, attempt });

@@ -1,8 +1,8 @@
 //! Tool calls: deciding about them, running them, and hearing what they say meanwhile.
 
 use super::Audience;
+use super::prepare_error::PrepareError;
 use super::run::Driver;
-use super::unmade::Unmade;
 use crate::context::STATUS;
 use crate::domain::event::Process;
 use crate::domain::{CallId, Event, KnownTool, Persona, ToolCall};
@@ -236,8 +236,8 @@ impl<A: Audience> Driver<A> {
         let ToolCall { call_id, input, .. } = call;
         let returns = match self.planned().await {
             Ok(plan) => Ok(plan.returns.clone()),
-            Err(Unmade::Failed(error)) => Err(error),
-            Err(Unmade::Stopped) => return,
+            Err(PrepareError::Failed(error)) => Err(error),
+            Err(PrepareError::Stopped) => return,
         };
         let failed = match &returns {
             Ok(Some(returns)) => gave_up(returns, &input),

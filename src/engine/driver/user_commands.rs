@@ -1,9 +1,9 @@
 //! What a person adds beside their words: images, and commands of their own.
 
 use super::Audience;
+use super::prepare_error::Stopped;
 use super::run::Driver;
 use super::tools::ToolEvent;
-use super::unmade::Stopped;
 use crate::domain::{Assembly, Block, CallId, ContentHash, Event, Image};
 use crate::engine::thread::Effect;
 use crate::ports::store::Attach;

@@ -106,7 +106,7 @@ pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canv
             put(&mut rows, width, &format!("and {more} more: levain check"), Role::TextMuted);
         }
         rows.end_row();
-        let shown = model.shelf.preview.as_ref().filter(|preview| preview.kind == item.kind && preview.id == item.id);
+        let shown = model.browser.preview.as_ref().filter(|preview| preview.kind == item.kind && preview.id == item.id);
         text(shown, width, usize::from(area.height), &mut rows);
     } else if let Some(layer) = model.chosen_layer() {
         put(&mut rows, width, &format!("{} · {}", layer.kind, layer.id), Role::Title);
@@ -117,7 +117,7 @@ pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canv
             put(&mut rows, width, &format!("! left out: {absence}"), Role::StatusWarning);
         }
         rows.end_row();
-        text(model.shelf.preview.as_ref(), width, usize::from(area.height), &mut rows);
+        text(model.browser.preview.as_ref(), width, usize::from(area.height), &mut rows);
     }
     for (y, row) in (area.y..bottom).zip(0..rows.len()) {
         canvas.put_row(x, y, right, &rows, row);

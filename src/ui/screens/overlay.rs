@@ -27,10 +27,10 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)>
 }
 
 fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
-    let title = match model.shelf.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
+    let title = match model.browser.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
         Some(request) => {
             // What others are compared with comes before the size where both do not fit.
-            let marked = model.shelf.marked.as_ref().map(|marked| format!(" · marked: {}", marked.name));
+            let marked = model.browser.marked.as_ref().map(|marked| format!(" · marked: {}", marked.name));
             format!("context · {}{} · {}", request.name(), marked.unwrap_or_default(), request.size)
         }
         None => format!("{} · {} of {}", picker.kind.title(), picker.shown.len(), picker.entries.len()),
@@ -87,7 +87,7 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
             Choice::Directive(directive) => items::directive(entry, directive, widest, line, chosen, canvas),
             Choice::Queued(_) => items::queued(entry, line, chosen, canvas),
             Choice::Layer(index) => {
-                if let Some(layer) = model.shelf.request.as_ref().and_then(|request| request.layers.get(*index)) {
+                if let Some(layer) = model.browser.request.as_ref().and_then(|request| request.layers.get(*index)) {
                     items::layer(layer, line, chosen, canvas);
                 }
             }

@@ -130,7 +130,7 @@ fn keys_that_are_faster_than_the_reading_of_requests_all_count() {
     // What was asked for last is shown, in whatever order they come.
     session.tell(Message::Request(Ok(Box::new(request(Some(1))))));
     session.tell(Message::Request(Ok(Box::new(request(Some(2))))));
-    assert_eq!(session.model.shelf.request.as_ref().unwrap().number, Some(1));
+    assert_eq!(session.model.browser.request.as_ref().unwrap().number, Some(1));
 }
 
 #[test]
@@ -253,7 +253,7 @@ impl Session {
             )
         };
         let lines = (0..lines).map(line).collect();
-        let shown = self.model.shelf.request.as_ref().and_then(|request| request.whole.as_ref());
+        let shown = self.model.browser.request.as_ref().and_then(|request| request.whole.as_ref());
         let of = shown.map(|whole| whole.name.clone()).unwrap_or_default();
         self.tell(Message::Page(Ok(Box::new(PageContent { view, title: "page".into(), lines, copy: None, of }))))
     }

@@ -228,9 +228,9 @@ fn items_are_looked_at_opened_and_started() {
     assert_eq!(session.effects(), [Effect::LoadItems, read("directive", "team/deploy")]);
     let text = |kind, id: &str, text: &str| Message::ItemText { kind, id: id.into(), text: Ok(text.into()) };
     session.keys("j").tell(text("directive", "team/deploy", "too late"));
-    assert_eq!(session.model.shelf.preview.as_ref().unwrap().text, None);
+    assert_eq!(session.model.browser.preview.as_ref().unwrap().text, None);
     session.tell(text("knowledge", "rules", &"line\n".repeat(5))).keys("o J J J");
-    assert_eq!(session.model.shelf.preview.as_ref().unwrap().top, 4);
+    assert_eq!(session.model.browser.preview.as_ref().unwrap().top, 4);
     assert_eq!(
         session.effects(),
         [read("knowledge", "rules"), Effect::OpenFile(Source { file: "/p/.ai/r.md".into(), line: None })]

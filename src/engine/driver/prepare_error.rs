@@ -8,13 +8,13 @@ pub(super) struct Stopped;
 
 /// Why there is no request.
 #[derive(Debug)]
-pub(super) enum Unmade {
+pub(super) enum PrepareError {
     Failed(CallError),
     /// Somebody wants to stop; the cancel is the next event.
     Stopped,
 }
 
-impl From<Stopped> for Unmade {
+impl From<Stopped> for PrepareError {
     fn from(_: Stopped) -> Self {
         Self::Stopped
     }
