@@ -195,3 +195,26 @@ fn settings_that_decide_and_do_not_read_hold_threads_up() {
     let output = run.stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{output:?}");
 }
+
+#[test]
+fn a_provider_whose_file_has_a_mistake_is_not_asked() {
+    let home = home("");
+    let file = "tool_id: anthropic\npricing:\n  test-model: {input: free}\n";
+    let run = |model: &str| {
+        let mut run = home.levain(&["run", "--model", model, "--directive", "x", "go"]);
+        // Nobody listens there.
+        let variables = [("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", "http://127.0.0.1:9")];
+        let output = run.envs(variables).stdin(Stdio::null()).output().unwrap();
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    assert!(!run("anthropic/test-model").contains("is not asked"), "without a file");
+    for text in [file, "tool_id: [\n"] {
+        write(&home.project(), ".ai/tools/providers/anthropic.yaml", text);
+        let said = run("anthropic/test-model");
+        assert!(said.contains("provider anthropic is not asked while its file has a mistake"), "{said}");
+        assert!(said.contains("anthropic.yaml:"), "{said}");
+        assert!(!run("scripted/demo").contains("is not asked"), "others are");
+        let listed = home.levain(&["models"]).env("ANTHROPIC_API_KEY", "k").output().unwrap();
+        assert!(listed.status.success());
+    }
+}

@@ -15,7 +15,7 @@ use super::site::{Auth, Site};
 use super::text_calls::{TextCalls, in_words};
 use super::tiers::Preference;
 use super::yaml::{Part, ProviderFile, Sent, ToolForm};
-use crate::domain::{ModelRef, Space, WireForm};
+use crate::domain::{ModelRef, Problem, Space, WireForm};
 use crate::items::space::embedded_texts;
 use crate::ports::{CallRequest, Provider};
 use reqwest::Url;
@@ -35,6 +35,9 @@ pub struct Settings {
     pub bases: BTreeMap<String, String>,
     /// Provider files, nearest space first; of two with one name the first counts.
     pub files: Vec<ProviderFile>,
+    /// Providers whose files of the person's or the project's have a mistake, by name, and the first one: what is built in
+    /// of that name may cost more, or answer elsewhere.
+    pub refused: BTreeMap<String, Problem>,
     pub preference: Preference,
     /// What paths of scenarios are relative to.
     pub scenario_dir: PathBuf,
@@ -59,6 +62,7 @@ impl Settings {
             keys,
             bases,
             files: bundled(),
+            refused: BTreeMap::new(),
             preference: Preference::default(),
             scenario_dir: PathBuf::new(),
             silence: http::SILENCE,
@@ -115,6 +119,8 @@ pub enum ResolveError {
     Ambiguous { tier: String, models: Vec<String> },
     #[error("the file of provider {provider} {what}")]
     BadFile { provider: String, what: String },
+    #[error("provider {provider} is not asked while its file has a mistake: {problem}")]
+    Refused { provider: String, problem: Problem },
     #[error(transparent)]
     Scenario(#[from] LoadError),
 }
@@ -182,12 +188,17 @@ impl Providers {
     /// a provider that is known is believed: looking at addresses costs a screen 300 kB of code that it never runs else.
     #[must_use]
     pub fn missing(&self, model: &ModelRef) -> Option<ResolveError> {
-        let has_key = || known::known(&model.provider).is_some() && self.settings.keys.get(&model.provider).is_some();
+        let refused = self.settings.refused.contains_key(&model.provider);
+        let has_key =
+            || !refused && known::known(&model.provider).is_some() && self.settings.keys.get(&model.provider).is_some();
         if model.provider == SCRIPTED || has_key() { None } else { self.place(model).err() }
     }
 
     /// Where `model` answers, and in which form.
     fn place(&self, model: &ModelRef) -> Result<(WireForm, Site), ResolveError> {
+        if let Some(problem) = self.settings.refused.get(&model.provider) {
+            return Err(ResolveError::Refused { provider: model.provider.clone(), problem: problem.clone() });
+        }
         let part = self.own_file(&model.provider).map(|file| file.part(&model.model));
         Ok(match (known::known(&model.provider), part) {
             (Some(known), part) => {

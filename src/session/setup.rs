@@ -6,7 +6,7 @@ use super::secrets::{self, Handover};
 use crate::config::paths::{BadProject, RuntimeError};
 use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced, Trust};
 use crate::context::Preload;
-use crate::domain::{Limits, ModelRef, Money, Permissions, Severity, ThreadId, Tokens};
+use crate::domain::{Limits, ModelRef, Money, Permissions, Severity, Space, ThreadId, Tokens};
 use crate::engine::driver::Planner;
 use crate::items::directive::ModelWish;
 use crate::items::signature::TrustStore;
@@ -19,6 +19,7 @@ use crate::store::Layout;
 use crate::tools::NoTools;
 use crate::worker::host::Hosting;
 use crate::worker::launch::Launcher;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -89,13 +90,14 @@ impl Setup {
         problems.append(&mut mistakes);
         problems.append(&mut cascade.rules().1);
         let tools = Items::list_kinds(&spaces, &[Kind::Tool]).judged(believed.clone(), config.signatures.value);
-        let (files, mut mistakes) = provider_files(&tools, &spaces);
+        let (files, refused, mut mistakes) = provider_files(&tools, &spaces);
         problems.append(&mut mistakes);
         let text = secrets::var;
         let (keys, faults) = Keys::load(text, Some(&dirs.credentials_file()));
         problems.extend(faults.into_iter().map(Problem::from));
         let mut settings = Settings::from_env(text, keys);
         settings.lay_over(files, text);
+        settings.refused = refused;
         let key_variables = settings.key_variables();
         secrets::withdraw(&key_variables);
         // The HTTP client finds those of the environment by itself.
@@ -336,9 +338,11 @@ fn believed(dirs: &Dirs, project: &Path, problems: &mut Vec<Problem>) -> TrustSt
     store
 }
 
-/// The provider files among tools, nearest space first: YAML in or below a folder `providers`.
-fn provider_files(tools: &Items, spaces: &Spaces) -> (Vec<ProviderFile>, Vec<Problem>) {
-    let (mut files, mut problems) = (Vec::new(), Vec::new());
+/// The provider files among tools, nearest space first: YAML in or below a folder `providers`. Then the providers that are
+/// not to be asked while their files have a mistake, and all mistakes. A bundle's file refuses nothing: what is in the
+/// program stands before it.
+fn provider_files(tools: &Items, spaces: &Spaces) -> (Vec<ProviderFile>, BTreeMap<String, Problem>, Vec<Problem>) {
+    let (mut files, mut refused, mut problems) = (Vec::new(), BTreeMap::new(), Vec::new());
     let all = tools.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
     let is_provider = |item: &&Item| {
         let ending = Path::new(&item.path).extension().and_then(|ending| ending.to_str());
@@ -348,17 +352,21 @@ fn provider_files(tools: &Items, spaces: &Spaces) -> (Vec<ProviderFile>, Vec<Pro
     for item in all.filter(is_provider) {
         let root = tools.root(item).filter(|root| root.place != Place::Embedded);
         let Some(rank) = root.and_then(|root| spaces.roots().iter().position(|other| other == root)) else { continue };
-        match tools.read(item) {
-            Ok(text) => {
-                let (file, mut mistakes) = ProviderFile::parse(&text, tools.space(item), &tools.file(item));
-                problems.append(&mut mistakes);
-                files.extend(file.map(|file| (rank, file)));
-            }
-            Err(problem) => problems.push(problem),
+        let (file, mut mistakes) = match tools.read(item) {
+            Ok(text) => ProviderFile::parse(&text, tools.space(item), &tools.file(item)),
+            Err(problem) => (None, vec![problem]),
+        };
+        let mistake = mistakes.iter().find(|problem| problem.severity >= Severity::Error);
+        if let Some(mistake) = mistake.filter(|_| tools.space(item) != Space::System) {
+            let id = item.id.as_str();
+            let named = file.as_ref().map_or_else(|| id.rsplit('/').next().unwrap_or(id), |file| &file.tool_id);
+            refused.entry(named.to_owned()).or_insert_with(|| mistake.clone());
         }
+        problems.append(&mut mistakes);
+        files.extend(file.map(|file| (rank, file)));
     }
     files.sort_by_key(|(rank, _)| *rank);
-    (files.into_iter().map(|(_, file)| file).collect(), problems)
+    (files.into_iter().map(|(_, file)| file).collect(), refused, problems)
 }
 
 /// The model that a directive wishes for.

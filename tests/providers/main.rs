@@ -38,6 +38,7 @@ fn settings(server: &Server, silence: Duration) -> Settings {
         below("gemini", "/v1beta/"),
     ];
     Settings {
+        refused: std::collections::BTreeMap::new(),
         keys,
         bases: bases.into(),
         proxies: levain::providers::Proxies::default(),
