@@ -428,8 +428,8 @@ fn conversation_of(form: &Form) {
         tell(&socket, submit(format!("say {}", numbers.words(30)), &[])).await;
     });
     let received = server.taken();
-    let log = String::from_utf8(printed(home.levain(&["transcript", id.as_str(), "--json"]), &[])).unwrap();
-    assert!(log.contains("\"event_type\":\"context_compacted\""), "{log}");
+    let events = String::from_utf8(printed(home.levain(&["transcript", id.as_str(), "--json"]), &[])).unwrap();
+    assert!(events.contains("\"event_type\":\"context_compacted\""), "{events}");
     assert_eq!(received.len(), 7, "a call of a tool and a summary among them");
     for (number, received) in (1..).zip(&received) {
         let file = home.project().join(format!(".ai/agent/threads/{id}/requests/{number}.json"));

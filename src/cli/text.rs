@@ -1,7 +1,7 @@
 //! Events as plain lines, for terminals and pipes.
 
 use crate::domain::event::StopReason;
-use crate::domain::{Event, Record};
+use crate::domain::{Event, Note, Record};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -19,88 +19,35 @@ impl EventLine<'_> {
     pub(super) const SCHEMA: &'static str = "levain.event/1";
 }
 
-/// Writes what a person wants to read of an event; most events are bookkeeping and write nothing.
+/// Writes what a person wants to read of an event: what was said and done, and the notes about it.
 pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<()> {
-    match event {
-        Event::CognitionIn { text, .. } => {
-            writeln!(output, "› {}\n", text.replace('\n', "\n  "))
+    if let Some(Note { kind, text }) = event.note() {
+        return writeln!(output, "{} {text}\n", kind.sign());
+    }
+    if let Event::CognitionIn { text, .. } = event {
+        writeln!(output, "› {}\n", text.replace('\n', "\n  "))
+    } else if let Event::CognitionOut { text, stop, .. } = event {
+        writeln!(output, "{}", text.trim_end())?;
+        if let Some(mark) = stop_mark(stop) {
+            writeln!(output, "[{}]", &mark)?;
         }
-        Event::CognitionOut { text, stop, .. } => {
-            writeln!(output, "{}", text.trim_end())?;
-            if let Some(mark) = stop_mark(stop) {
-                writeln!(output, "[{}]", &mark)?;
-            }
-            writeln!(output)
-        }
-        Event::ToolCallStart { tool, item, input, .. } => {
-            writeln!(output, "▸ {} {}", item.as_ref().unwrap_or(tool), &input.to_string())
-        }
-        Event::ApprovalRequested { id, item, capability, preview, .. } => {
-            write_question(output, *id, item, capability, preview.as_deref())
-        }
-        Event::ApprovalGiven { id, decision } => writeln!(output, "· approval {id}: {decision:?}\n"),
-        Event::ShellStarted { command, shared, .. } => {
-            let sign = if *shared { "!" } else { "!!" };
-            writeln!(output, "▸ {sign} {command}")
-        }
-        Event::ToolCallResult { output: result, error, .. } | Event::ShellEnded { output: result, error, .. } => {
-            let mark = if error.is_some() { "✗" } else { "✓" };
-            writeln!(output, "{mark} {}\n", result.replace('\n', "\n  "))
-        }
-        Event::ErrorClassified { error, .. } => {
-            writeln!(output, "✗ {} ({})", &error.message, &error.code)
-        }
-        Event::RetryScheduled { attempt, delay_ms, .. } => {
-            writeln!(output, "  attempt {attempt} in {} s\n", delay_ms.div_ceil(1_000))
-        }
-        Event::Limit { code, current, maximum } => {
-            writeln!(output, "✗ limit reached: {} ({current}/{maximum})\n", code.code())
-        }
-        Event::ThreadSuspended { reason, .. } => writeln!(output, "○ suspended: {reason}\n"),
-        Event::ContextCompacted { summarised, dropped, reason, .. } => {
-            let why = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-            writeln!(output, "· room was made: {summarised} messages summarised, {dropped} left out{why}\n")
-        }
-        Event::TurnCancelled { .. } => writeln!(output, "[stopped]\n"),
-        Event::ThreadError { error, .. } => writeln!(output, "✗ {error}\n"),
-        Event::LogRepaired { cut_bytes, at_offset } => {
-            writeln!(output, "! a torn last line was cut off the log ({cut_bytes} bytes at {at_offset})\n")
-        }
-        Event::ModelChanged { model } => writeln!(output, "· model is now {model}\n"),
-        Event::PersonaChanged { persona: Some(persona) } => {
-            writeln!(output, "· persona is now {}\n", &persona.name)
-        }
-        Event::PersonaChanged { persona: None } => writeln!(output, "· no persona any more\n"),
-        Event::Notice { text } => writeln!(output, "! {text}\n"),
-        Event::ThreadStarted { .. }
-        | Event::ClockJumped { .. }
-        | Event::WorkerStarted { .. }
-        | Event::WorkerEnded { .. }
-        | Event::PromptQueued { .. }
-        | Event::PromptWithdrawn { .. }
-        | Event::QueueArranged { .. }
-        | Event::LimitsChanged { .. }
-        | Event::SystemPrompt { .. }
-        | Event::ContextInjected { .. }
-        | Event::RulesSet { .. }
-        | Event::HookDecided { .. }
-        | Event::ContextWindowPressure { .. }
-        | Event::ContextLimitReached { .. }
-        | Event::CompactRequested {}
-        | Event::DirectiveReturn { .. }
-        | Event::PermissionsSet { .. }
-        | Event::PermissionDenied { .. }
-        | Event::ToolProcess { .. }
-        | Event::RequestRecorded { .. }
-        | Event::TokenDelta { .. }
-        | Event::CognitionReasoning { .. }
-        | Event::RetryDue { .. }
-        | Event::CancelRequested { .. }
-        | Event::CallCharged { .. }
-        | Event::ThreadCompleted { .. }
-        | Event::ThreadCancelled { .. }
-        | Event::ThreadKilled { .. }
-        | Event::Unknown { .. } => Ok(()),
+        writeln!(output)
+    } else if let Event::ToolCallStart { tool, item, input, .. } = event {
+        writeln!(output, "▸ {} {}", item.as_ref().unwrap_or(tool), &input.to_string())
+    } else if let Event::ShellStarted { command, shared, .. } = event {
+        let sign = if *shared { "!" } else { "!!" };
+        writeln!(output, "▸ {sign} {command}")
+    } else if let Event::ApprovalRequested { id, item, capability, preview, .. } = event {
+        write_question(output, *id, item, capability, preview.as_deref())
+    } else if let Event::ApprovalGiven { id, decision } = event {
+        writeln!(output, "· approval {id}: {decision:?}\n")
+    } else if let Event::ToolCallResult { output: result, error, .. }
+    | Event::ShellEnded { output: result, error, .. } = event
+    {
+        let mark = if error.is_some() { "✗" } else { "✓" };
+        writeln!(output, "{mark} {}\n", result.replace('\n', "\n  "))
+    } else {
+        Ok(())
     }
 }
 

@@ -3,9 +3,10 @@
 use super::lines::{Ink, Lines};
 use super::theme::Role;
 use super::wrap::{Breaks, Inline};
+use crate::domain::NoteKind;
 use crate::domain::Tokens;
 use crate::domain::event::StopReason;
-use crate::workbench::transcript::{Answer, Block, Kind, Marker, MarkerSort, Prompt, Thinking, Tool, ToolState};
+use crate::workbench::transcript::{Answer, Block, Kind, Marker, Prompt, Thinking, Tool, ToolState};
 
 /// Columns of the mark before a block.
 pub(super) const GUTTER: usize = 2;
@@ -39,12 +40,8 @@ pub(super) fn is_spaced(block: &Block) -> bool {
         Kind::Prompt(_) | Kind::Answer(_) | Kind::Thinking(_) => true,
         Kind::Tool(_) => block.open,
         Kind::Marker(marker) => match marker.sort {
-            MarkerSort::Context | MarkerSort::Info => false,
-            MarkerSort::Warning
-            | MarkerSort::Error
-            | MarkerSort::Limit
-            | MarkerSort::Stopped
-            | MarkerSort::Completed => true,
+            NoteKind::Context | NoteKind::Info => false,
+            NoteKind::Warning | NoteKind::Error | NoteKind::Limit | NoteKind::Stopped | NoteKind::Completed => true,
         },
     }
 }
@@ -61,15 +58,15 @@ pub(super) fn mark(block: &Block) -> (&'static str, Role) {
     }
 }
 
-fn sort_mark(sort: MarkerSort) -> (&'static str, Role) {
+fn sort_mark(sort: NoteKind) -> (&'static str, Role) {
     match sort {
-        MarkerSort::Context => ("◇", Role::StatusInfo),
-        MarkerSort::Info => ("·", Role::StatusInfo),
-        MarkerSort::Warning => ("!", Role::StatusWarning),
-        MarkerSort::Error => ("✗", Role::StatusError),
-        MarkerSort::Limit => ("▲", Role::StatusLimit),
-        MarkerSort::Stopped => ("■", Role::StatusWarning),
-        MarkerSort::Completed => ("✓", Role::StatusOk),
+        NoteKind::Context => ("◇", Role::StatusInfo),
+        NoteKind::Info => ("·", Role::StatusInfo),
+        NoteKind::Warning => ("!", Role::StatusWarning),
+        NoteKind::Error => ("✗", Role::StatusError),
+        NoteKind::Limit => ("▲", Role::StatusLimit),
+        NoteKind::Stopped => ("■", Role::StatusWarning),
+        NoteKind::Completed => ("✓", Role::StatusOk),
     }
 }
 

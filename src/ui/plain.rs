@@ -3,6 +3,7 @@
 
 use super::glyphs::harmless;
 use crate::commands::{Command, Need, TABLE};
+use crate::domain::NoteKind;
 use crate::domain::Tokens;
 use crate::domain::event::StopReason;
 use crate::workbench::approval::Panel;
@@ -11,7 +12,7 @@ use crate::workbench::help::COMMANDS;
 use crate::workbench::line::ANSWERS;
 use crate::workbench::overlay::{Overlay, Pager, PagerLine, Picker, PickerKind};
 use crate::workbench::request_page::SheetLine;
-use crate::workbench::transcript::{Answer, Block, BlockId, Kind, MarkerSort, Tool, ToolState};
+use crate::workbench::transcript::{Answer, Block, BlockId, Kind, Tool, ToolState};
 use crate::workbench::{Level, Link, Model, Phase};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -274,13 +275,13 @@ fn once(block: &Block, told: &mut SpokenBlock, text: &mut String) {
         Kind::Thinking(_) | Kind::Answer(_) | Kind::Tool(_) => return,
         Kind::Marker(marker) => {
             let word = match marker.sort {
-                MarkerSort::Context => "About this request",
-                MarkerSort::Info => "Note",
-                MarkerSort::Warning => "Warning",
-                MarkerSort::Error => "Error",
-                MarkerSort::Limit => "Limit",
-                MarkerSort::Stopped => "Stopped",
-                MarkerSort::Completed => "Completed",
+                NoteKind::Context => "About this request",
+                NoteKind::Info => "Note",
+                NoteKind::Warning => "Warning",
+                NoteKind::Error => "Error",
+                NoteKind::Limit => "Limit",
+                NoteKind::Stopped => "Stopped",
+                NoteKind::Completed => "Completed",
             };
             let _ = writeln!(text, "{word}: {}", line(&marker.text));
         }

@@ -149,7 +149,8 @@ table { border-collapse: collapse; } td, th { border: 1px solid #8886; padding: 
 mod tests {
     use super::*;
     use crate::domain::CallId;
-    use crate::workbench::transcript::{Answer, Marker, MarkerSort, Prompt};
+    use crate::domain::NoteKind;
+    use crate::workbench::transcript::{Answer, Marker, Prompt};
 
     fn transcript() -> Transcript {
         let mut transcript = Transcript::default();
@@ -170,7 +171,7 @@ mod tests {
             state: ToolState::Done,
             denied: None,
         }));
-        transcript.push(Kind::Marker(Marker { sort: MarkerSort::Info, text: "done".into() }));
+        transcript.push(Kind::Marker(Marker { sort: NoteKind::Info, text: "done".into() }));
         transcript
     }
 

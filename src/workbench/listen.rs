@@ -3,7 +3,8 @@
 use super::message::{Effect, Level};
 use super::model::{Link, Model, Phase, Sent};
 use super::scroll::Position;
-use super::transcript::{Kind, MarkerSort, Transcript};
+use super::transcript::{Kind, Transcript};
+use crate::domain::NoteKind;
 use crate::domain::event::{CancelScope, Delta, StopReason};
 use crate::domain::{Event, Record, Status, ThreadId, Waiting};
 use crate::worker::protocol::{FromWorker, QueuedPrompt, State};
@@ -101,7 +102,7 @@ impl Model {
                 whole if whole.starts_with("the worker") => whole.to_owned(),
                 why => format!("the worker ended unexpectedly: {why}"),
             };
-            self.transcript.mark(MarkerSort::Error, format!("{what}; send a message to resume"));
+            self.transcript.mark(NoteKind::Error, format!("{what}; send a message to resume"));
             // The log may have said so already, and the thread be at rest again.
             if let Some(state) = self.state.as_mut().filter(|_| was_working || was_running) {
                 (state.status, state.waiting) = (Status::Error, None);
@@ -136,7 +137,7 @@ impl Model {
         if let (Level::Error, Some(back)) = (level, starting) {
             self.link = if self.thread.is_some() { Link::Resting } else { back };
             self.lost();
-            self.transcript.mark(MarkerSort::Error, text.clone());
+            self.transcript.mark(NoteKind::Error, text.clone());
         }
         self.say(level, text);
         Vec::new()

@@ -1,15 +1,15 @@
 //! Log records become blocks.
 
-use super::{Answer, Block, Kind, MarkerSort, Prompt, Summary, Thinking, Tool, ToolState, Transcript, plain_lines};
-use crate::domain::event::{Approve, CancelScope, EndReason, StopReason};
-use crate::domain::{CallId, Control, Cost, Event, Image, LimitKind, Limits, Message, Money, Record, Tokens, ToolCall};
+use super::{Answer, Block, Kind, Prompt, Summary, Thinking, Tool, ToolState, Transcript, plain_lines};
+use crate::domain::event::StopReason;
+use crate::domain::{CallId, Event, Image, Message, Note, Record, ToolCall};
 use crate::workbench::approval::short;
 use serde_json::Value;
 
 impl Transcript {
     /// Applies one event of the log.
-    #[expect(clippy::too_many_lines, reason = "an arm for each event")]
     pub fn apply(&mut self, record: Record) {
+        let note = record.event.note().filter(|_| self.is_news(&record.event));
         self.permit(&record.event);
         match record.event {
             Event::CognitionIn { text, role, images, .. } => self.said(text, role, images),
@@ -20,13 +20,6 @@ impl Transcript {
             }
             Event::TokenDelta { request, delta } => self.delta(request, delta),
             Event::RequestRecorded { request, .. } => self.expect_request(request),
-            Event::ErrorClassified { attempt, error, .. } => {
-                self.mark(MarkerSort::Error, format!("attempt {attempt} failed: {} ({})", error.message, error.code));
-            }
-            Event::RetryScheduled { attempt, delay_ms, .. } => {
-                let text = format!("attempt {attempt} follows in {}", seconds(delay_ms));
-                self.mark(MarkerSort::Info, text);
-            }
             Event::ToolCallStart { tool, call_id, item, input, .. } => {
                 self.tool_started(short(&item.unwrap_or(tool)).to_owned(), call_id, &input);
             }
@@ -37,104 +30,58 @@ impl Transcript {
                 let name = if shared { "!" } else { "!!" };
                 self.tool_started(name.to_owned(), call_id, &serde_json::json!({ "command": command }));
             }
-            Event::SystemPrompt { text, .. } => {
-                let tokens = Tokens::estimate(&text);
-                self.mark(MarkerSort::Context, format!("system text: ~{tokens} tokens"));
-            }
-            Event::ContextInjected { before, after, .. } => {
-                let names: Vec<_> = before.iter().chain(&after).map(String::as_str).collect();
-                if !names.is_empty() {
-                    self.mark(MarkerSort::Context, format!("put around the prompt: {}", names.join(", ")));
-                }
-            }
-            Event::LogRepaired { cut_bytes, at_offset } => {
-                let text = format!("the log was repaired: {cut_bytes} torn bytes at {at_offset} were cut off");
-                self.mark(MarkerSort::Warning, text);
-            }
-            Event::ModelChanged { model } => {
-                self.mark(MarkerSort::Info, format!("from here on {model} answers"));
-            }
-            Event::LimitsChanged { limits } => {
-                self.mark(MarkerSort::Info, format!("limits are now {}", limits_in_words(&limits)));
-            }
-            Event::Limit { code, current, maximum } => {
-                self.mark(MarkerSort::Limit, limit_in_words(code, current, maximum));
-            }
-            Event::HookDecided { event, hook: Some(hook), action: Some(action), .. } if action != Control::Retry => {
-                self.mark(MarkerSort::Info, format!("the hook {hook} answers {event}: {}", action.word()));
-            }
-            Event::ContextWindowPressure { usage_ratio, .. } => {
-                self.mark(MarkerSort::Warning, format!("the context takes {} of the window", percent(usage_ratio)));
-            }
-            Event::ContextLimitReached { usage_ratio, .. } => {
-                let text = format!("the context takes {} of the window: making room", percent(usage_ratio));
-                self.mark(MarkerSort::Limit, text);
-            }
-            Event::ContextCompacted { summarised, dropped, tokens_before, tokens_after, reason, .. } => {
-                let text = room_in_words(summarised, dropped, (tokens_before, tokens_after), reason.as_deref());
-                self.mark(MarkerSort::Context, text);
-            }
-            Event::ThreadSuspended { reason, .. } => {
-                self.mark(MarkerSort::Limit, format!("suspended: {reason}"));
-            }
-            Event::CancelRequested { scope: CancelScope::Thread | CancelScope::Kill } => {
-                self.mark(MarkerSort::Stopped, "the thread was asked to stop");
-            }
-            Event::TurnCancelled { after_ms } => {
+            Event::TurnCancelled { .. } | Event::ThreadCancelled { .. } | Event::ThreadKilled { .. } => {
                 self.end_live(&StopReason::Cancelled);
-                self.mark(MarkerSort::Info, format!("stopped {after_ms} ms after the interrupt"));
             }
-            Event::WorkerEnded { reason: EndReason::Signal } => {
-                self.mark(MarkerSort::Warning, "the worker was ended by a signal");
-            }
-            Event::ThreadCompleted { cost } => {
-                self.mark(MarkerSort::Completed, format!("completed: {}", cost_in_words(&cost)));
-            }
-            Event::ThreadError { error, cost } => {
-                self.mark(
-                    MarkerSort::Error,
-                    format!("the thread ended with an error: {error} ({})", cost_in_words(&cost)),
-                );
-            }
-            Event::ThreadCancelled { cost } => {
-                self.end_live(&StopReason::Cancelled);
-                self.mark(MarkerSort::Stopped, format!("cancelled: {}", cost_in_words(&cost)));
-            }
-            Event::ThreadKilled { cost } => {
-                self.end_live(&StopReason::Cancelled);
-                self.mark(MarkerSort::Stopped, format!("killed: {}", cost_in_words(&cost)));
-            }
-            Event::Notice { text } => {
-                self.mark(MarkerSort::Info, text);
-            }
-            // They change how the thread stands, which the status line shows.
+            // Nothing of the conversation: a note tells of them, or the status line.
             Event::ThreadStarted { .. }
-            | Event::ClockJumped { .. }
             | Event::WorkerStarted { .. }
             | Event::WorkerEnded { .. }
+            | Event::LogRepaired { .. }
+            | Event::ClockJumped { .. }
             | Event::PromptQueued { .. }
             | Event::PromptWithdrawn { .. }
             | Event::QueueArranged { .. }
+            | Event::ModelChanged { .. }
+            | Event::LimitsChanged { .. }
+            | Event::SystemPrompt { .. }
+            | Event::ContextInjected { .. }
+            | Event::ErrorClassified { .. }
+            | Event::RetryScheduled { .. }
             | Event::RetryDue { .. }
             | Event::RulesSet { .. }
             | Event::HookDecided { .. }
+            | Event::ContextWindowPressure { .. }
+            | Event::ContextLimitReached { .. }
             | Event::CompactRequested {}
+            | Event::ContextCompacted { .. }
             | Event::DirectiveReturn { .. }
-            | Event::ToolProcess { .. }
-            | Event::CancelRequested { .. }
-            | Event::Unknown { .. }
-            // The call that changed it tells.
-            | Event::PersonaChanged { .. }
-            // Told above.
+            | Event::ThreadSuspended { .. }
             | Event::PermissionsSet { .. }
+            | Event::PersonaChanged { .. }
             | Event::ApprovalRequested { .. }
             | Event::ApprovalGiven { .. }
+            | Event::PermissionDenied { .. }
+            | Event::ToolProcess { .. }
+            | Event::Limit { .. }
+            | Event::CancelRequested { .. }
             | Event::CallCharged { .. }
-            | Event::PermissionDenied { .. } => {}
+            | Event::ThreadCompleted { .. }
+            | Event::ThreadError { .. }
+            | Event::Notice { .. }
+            | Event::Unknown { .. } => {}
+        }
+        if let Some(Note { kind, text }) = note {
+            self.mark(kind, text);
         }
     }
 
-    /// What an event says about what the thread may do.
+    /// Whether a note about the event tells something: what the thread may do at first is what its directive says.
+    fn is_news(&mut self, event: &Event) -> bool {
+        !matches!(event, Event::PermissionsSet { .. }) || std::mem::replace(&mut self.permitted, true)
+    }
+
+    /// What an event says about a call that may not run, or not yet.
     fn permit(&mut self, event: &Event) {
         if let Event::ApprovalRequested { call_id, item, .. } = event {
             self.tool_stands(call_id, short(item), ToolState::Waiting);
@@ -143,15 +90,6 @@ impl Transcript {
             if let Some(Block { kind: Kind::Tool(tool), .. }) = self.tool_mut(call_id) {
                 tool.denied = Some(*reason);
             }
-        } else if let Event::ApprovalGiven { decision: Approve::Thread, .. } = event {
-            self.mark(MarkerSort::Info, "allowed for the rest of this thread");
-        } else if let Event::ApprovalGiven { decision: Approve::Always, .. } = event {
-            self.mark(MarkerSort::Info, "allowed from here on in every thread of this project");
-        } else if let Event::PermissionsSet { grants, .. } = event
-            // At first it is what its directive says.
-            && std::mem::replace(&mut self.permitted, true)
-        {
-            self.mark(MarkerSort::Info, format!("what the thread may do changed: {} grants", grants.len()));
         }
     }
 
@@ -360,66 +298,6 @@ fn main_argument(input: &Value) -> String {
     words
 }
 
-/// `0.4 s`, `12 s`, `3 min 20 s`.
-#[must_use]
-pub(in crate::workbench) fn seconds(milliseconds: u64) -> String {
-    match milliseconds {
-        0..10_000 => format!("{}.{} s", milliseconds / 1_000, milliseconds % 1_000 / 100),
-        10_000..60_000 => format!("{} s", milliseconds / 1_000),
-        _ => format!("{} min {} s", milliseconds / 60_000, milliseconds % 60_000 / 1_000),
-    }
-}
-
-fn cost_in_words(cost: &Cost) -> String {
-    let word = if cost.turns == 1 { "turn" } else { "turns" };
-    let unpriced = if cost.unpriced { " and unpriced answers" } else { "" };
-    format!("{} {word}, {} tokens, {}{unpriced}", cost.turns, cost.usage.total(), cost.spend)
-}
-
-fn limits_in_words(limits: &Limits) -> String {
-    let parts = [
-        limits.turns.map(|turns| format!("{turns} turns")),
-        limits.tokens.map(|tokens| format!("{tokens} tokens")),
-        limits.spend.map(|spend| spend.to_string()),
-        limits.duration_seconds.map(|duration| seconds(duration.saturating_mul(1_000))),
-    ];
-    let parts: Vec<_> = parts.into_iter().flatten().collect();
-    if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
-}
-
-/// `82 %`
-fn percent(ratio: f64) -> String {
-    format!("{:.0} %", ratio * 100.0)
-}
-
-fn room_in_words(summarised: usize, dropped: usize, tokens: (Tokens, Tokens), reason: Option<&str>) -> String {
-    let (before, after) = tokens;
-    match (summarised, dropped, reason) {
-        (0, 0, reason) => format!("no room was made: {}", reason.unwrap_or("nothing is older")),
-        (0, dropped, reason) => {
-            let why = reason.map(|reason| format!(", without a summary: {reason}")).unwrap_or_default();
-            format!("{dropped} earlier messages are left out from here on (~{before} → ~{after} tokens){why}")
-        }
-        (summarised, 0, _) => {
-            format!("{summarised} earlier messages are summarised from here on (~{before} → ~{after} tokens)")
-        }
-        (summarised, dropped, _) => format!(
-            "{summarised} earlier messages are summarised and {dropped} left out from here on (~{before} → ~{after} tokens)"
-        ),
-    }
-}
-
-fn limit_in_words(code: LimitKind, current: u64, maximum: u64) -> String {
-    let money = |micro: u64| Money(i64::try_from(micro).unwrap_or(i64::MAX)).to_string();
-    let (what, current, maximum) = match code {
-        LimitKind::Turns => ("turns", current.to_string(), maximum.to_string()),
-        LimitKind::Tokens => ("tokens", Tokens(current).to_string(), Tokens(maximum).to_string()),
-        LimitKind::Spend => ("spend", money(current), money(maximum)),
-        LimitKind::Duration => ("seconds", current.to_string(), maximum.to_string()),
-    };
-    format!("limit reached: {current} of {maximum} {what} ({})", code.code())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -431,12 +309,5 @@ mod tests {
         assert_eq!(main_argument(&json!({"depth": 3})), "3");
         assert_eq!(main_argument(&json!({})), "");
         assert_eq!(main_argument(&Value::Null), "");
-    }
-
-    #[test]
-    fn times_are_short() {
-        assert_eq!(seconds(430), "0.4 s");
-        assert_eq!(seconds(12_345), "12 s");
-        assert_eq!(seconds(200_000), "3 min 20 s");
     }
 }

@@ -9,7 +9,7 @@ mod live;
 
 use super::message::Level;
 use crate::domain::event::{Denial, StopReason};
-use crate::domain::{CallId, Image, ModelRef, Money, Record, Tokens};
+use crate::domain::{CallId, Image, ModelRef, Money, NoteKind, Record, Tokens};
 use std::collections::VecDeque;
 
 /// Name of a block. Later blocks have higher ids; older pages get negative ones.
@@ -51,7 +51,7 @@ impl Block {
 
     /// Whether it tells what the context of the answer below was made from.
     pub(super) fn tells_context(&self) -> bool {
-        matches!(&self.kind, Kind::Marker(marker) if marker.sort == MarkerSort::Context)
+        matches!(&self.kind, Kind::Marker(marker) if marker.sort == NoteKind::Context)
     }
 
     /// Shows it in full or folds it; an answer is always shown in full.
@@ -162,25 +162,11 @@ pub enum ToolState {
 /// A line of the program itself between what was said.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Marker {
-    pub sort: MarkerSort,
+    pub sort: NoteKind,
     pub text: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MarkerSort {
-    /// What the context was made from.
-    Context,
-    Info,
-    Warning,
-    Error,
-    /// A limit was reached.
-    Limit,
-    /// Someone stopped it.
-    Stopped,
-    Completed,
-}
-
-impl From<Level> for MarkerSort {
+impl From<Level> for NoteKind {
     fn from(level: Level) -> Self {
         match level {
             Level::Info => Self::Info,
@@ -277,7 +263,7 @@ impl Transcript {
         id
     }
 
-    pub(super) fn mark(&mut self, sort: MarkerSort, text: impl Into<String>) -> BlockId {
+    pub(super) fn mark(&mut self, sort: NoteKind, text: impl Into<String>) -> BlockId {
         self.push(Kind::Marker(Marker { sort, text: text.into() }))
     }
 
