@@ -341,6 +341,33 @@ fn a_run_can_be_watched_and_steered_from_elsewhere() {
 }
 
 #[test]
+fn a_transcript_says_whose_a_result_is_where_several_calls_ran() {
+    let home = Home::new();
+    for (name, text) in [("a.txt", "alpha"), ("b.txt", "beta")] {
+        std::fs::write(home.project().join(name), text).unwrap();
+    }
+    let read = |path: &str| format!("      - tool_call: {{name: rye_file_system_read, input: {{path: {path}}}}}\n");
+    let scenario = format!(
+        "name: s\nrate: 0\nreplies:\n  - when: {{after_tool: rye_file_system_read}}\n    steps: [{{text: Done.}}]\n  - steps:\n{}{}",
+        read("a.txt"),
+        read("b.txt")
+    );
+    let file = home.path().join("s.yaml");
+    std::fs::write(&file, scenario).unwrap();
+    let model = format!("scripted/{}", file.display());
+    let (code, _, told) = output(&mut home.levain(&["run", "--model", &model, "look"]));
+    assert_eq!(code, 0, "{told}");
+    let (_, out, _) = output(&mut home.levain(&["transcript", "chat-"]));
+    let result =
+        |path: &str| out.split_once(&format!("✓ rye/file-system/read {{\"path\":\"{path}\"}}\n")).map(|(_, rest)| rest);
+    assert!(result("a.txt").is_some_and(|rest| rest.lines().next().unwrap().ends_with("│ alpha")), "{out}");
+    // One that stands right below its call needs no name.
+    let below = "▸ rye/file-system/read {\"path\":\"b.txt\"}\n✓ 1:";
+    assert!(result("b.txt").is_some() || out.contains(below), "{out}");
+    assert!(out.contains("│ beta"), "{out}");
+}
+
+#[test]
 fn a_run_in_the_background_goes_on_by_itself_and_can_be_killed() {
     let (home, server) = (Home::new(), ModelServer::start());
     let start = |words: &str| {

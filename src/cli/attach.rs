@@ -3,7 +3,7 @@
 
 use super::failure::{Failure, code};
 use super::find;
-use super::text::{write_event, write_question};
+use super::text::{EventWriter, write_question};
 use super::{Common, runtime};
 use crate::app::Shutdown;
 use crate::app::plain::read_lines;
@@ -67,7 +67,19 @@ pub(super) fn run(common: &Common, arguments: &AttachArguments) -> Result<ExitCo
             Err(_) => launcher.reach(&id, from).await.map_err(|error| Failure::new(error.to_string()))?,
         };
         let (json, offset) = (arguments.json, from);
-        Attached { client, launcher, id, offset, json, streamed: false, commands: 0, state: None }.talk().await
+        Attached {
+            client,
+            launcher,
+            id,
+            offset,
+            json,
+            writer: EventWriter::default(),
+            streamed: false,
+            commands: 0,
+            state: None,
+        }
+        .talk()
+        .await
     })
 }
 
@@ -79,6 +91,7 @@ struct Attached {
     offset: u64,
     json: bool,
     /// Whether the answer under way is on the screen already.
+    writer: EventWriter,
     streamed: bool,
     commands: u64,
     state: Option<State>,
@@ -228,7 +241,7 @@ impl Attached {
                 if answered && std::mem::take(&mut self.streamed) {
                     writeln!(output, "\n")
                 } else {
-                    write_event(output, &record.event)
+                    self.writer.write(output, &record.event)
                 }
             }
             FromWorker::Delta { delta: Delta::Text { text }, .. } => {

@@ -1,7 +1,7 @@
 //! Events as plain lines, for terminals and pipes.
 
 use crate::domain::event::StopReason;
-use crate::domain::{Event, Note, Record};
+use crate::domain::{CallId, Event, Note, Record};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -19,35 +19,59 @@ impl EventLine<'_> {
     pub(super) const SCHEMA: &'static str = "levain.event/1";
 }
 
-/// Writes what a person wants to read of an event: what was said and done, and the notes about it.
-pub(super) fn write_event(output: &mut impl Write, event: &Event) -> io::Result<()> {
-    if let Some(Note { kind, text }) = event.note() {
-        return writeln!(output, "{} {text}\n", kind.sign());
-    }
-    if let Event::CognitionIn { text, .. } = event {
-        writeln!(output, "› {}\n", text.replace('\n', "\n  "))
-    } else if let Event::CognitionOut { text, stop, .. } = event {
-        writeln!(output, "{}", text.trim_end())?;
-        if let Some(mark) = stop_mark(stop) {
-            writeln!(output, "[{}]", &mark)?;
+/// Writes events as a person reads them: what was said and done, and the notes about it.
+#[derive(Debug, Default)]
+pub(super) struct EventWriter {
+    /// The calls that run, the newest last.
+    running: Vec<(CallId, String)>,
+    /// Whether the newest line is that of the newest call: then its result needs no name.
+    below_call: bool,
+}
+
+impl EventWriter {
+    /// Writes one event; nothing of one that nobody needs to read.
+    pub(super) fn write(&mut self, output: &mut impl Write, event: &Event) -> io::Result<()> {
+        let below_call = std::mem::take(&mut self.below_call);
+        if let Some(Note { kind, text }) = event.note() {
+            return writeln!(output, "{} {text}\n", kind.sign());
         }
-        writeln!(output)
-    } else if let Event::ToolCallStart { tool, item, input, .. } = event {
-        writeln!(output, "▸ {} {}", item.as_ref().unwrap_or(tool), &input.to_string())
-    } else if let Event::ShellStarted { command, shared, .. } = event {
-        let sign = if *shared { "!" } else { "!!" };
-        writeln!(output, "▸ {sign} {command}")
-    } else if let Event::ApprovalRequested { id, item, capability, preview, .. } = event {
-        write_question(output, *id, item, capability, preview.as_deref())
-    } else if let Event::ApprovalGiven { id, decision } = event {
-        writeln!(output, "· approval {id}: {decision:?}\n")
-    } else if let Event::ToolCallResult { output: result, error, .. }
-    | Event::ShellEnded { output: result, error, .. } = event
-    {
-        let mark = if error.is_some() { "✗" } else { "✓" };
-        writeln!(output, "{mark} {}\n", result.replace('\n', "\n  "))
-    } else {
-        Ok(())
+        if let Event::CognitionIn { text, .. } = event {
+            writeln!(output, "› {}\n", text.replace('\n', "\n  "))
+        } else if let Event::CognitionOut { text, stop, .. } = event {
+            writeln!(output, "{}", text.trim_end())?;
+            if let Some(mark) = stop_mark(stop) {
+                writeln!(output, "[{}]", &mark)?;
+            }
+            writeln!(output)
+        } else if let Event::ToolCallStart { tool, item, input, call_id, .. } = event {
+            let call = format!("{} {input}", item.as_ref().unwrap_or(tool));
+            writeln!(output, "▸ {call}")?;
+            self.running.push((call_id.clone(), call));
+            self.below_call = true;
+            Ok(())
+        } else if let Event::ShellStarted { command, shared, .. } = event {
+            let sign = if *shared { "!" } else { "!!" };
+            writeln!(output, "▸ {sign} {command}")
+        } else if let Event::ApprovalRequested { id, item, capability, preview, .. } = event {
+            write_question(output, *id, item, capability, preview.as_deref())
+        } else if let Event::ApprovalGiven { id, decision } = event {
+            writeln!(output, "· approval {id}: {decision:?}\n")
+        } else if let Event::ToolCallResult { output: result, error, call_id }
+        | Event::ShellEnded { output: result, error, call_id } = event
+        {
+            let mark = if error.is_some() { "✗" } else { "✓" };
+            let place = self.running.iter().position(|(id, _)| id == call_id);
+            let is_newest = place.is_some_and(|place| place + 1 == self.running.len());
+            if let Some((_, call)) = place.map(|place| self.running.remove(place))
+                && !(below_call && is_newest)
+            {
+                writeln!(output, "{mark} {call}\n  {}\n", result.replace('\n', "\n  "))
+            } else {
+                writeln!(output, "{mark} {}\n", result.replace('\n', "\n  "))
+            }
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::failure::{Failure, written};
 use super::find;
-use super::text::{EventLine, write_event};
+use super::text::{EventLine, EventWriter};
 use super::{Common, runtime};
 use crate::app::export::{self, ExportError};
 use crate::domain::Record;
@@ -63,13 +63,14 @@ pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<Ex
         };
     }
     let own = setup.layout.log(&id)?;
+    let mut writer = EventWriter::default();
     let mut from = 0;
     for page in log::pages(&own) {
         let page = page?;
         from = page.end;
         for line in page.lines {
             if let Some(record) = &line.record
-                && !print(record, line.offset, arguments.json)?
+                && !print(&mut writer, record, line.offset, arguments.json)?
             {
                 return Ok(ExitCode::SUCCESS);
             }
@@ -81,7 +82,7 @@ pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<Ex
             let Ok(mut client) = launcher.find(&id, from).await else { return Ok(()) };
             while let Some(message) = client.next().await {
                 if let FromWorker::Event { offset, record, .. } = message
-                    && !print(&record, offset, arguments.json)?
+                    && !print(&mut writer, &record, offset, arguments.json)?
                 {
                     return Ok(());
                 }
@@ -93,12 +94,12 @@ pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<Ex
 }
 
 /// Prints one event; false when nobody reads any more.
-fn print(record: &Record, offset: u64, json: bool) -> Result<bool, Failure> {
+fn print(writer: &mut EventWriter, record: &Record, offset: u64, json: bool) -> Result<bool, Failure> {
     let mut output = out();
     let result = if json {
         json_line(&mut output, &EventLine { schema: EventLine::SCHEMA, offset, record })
     } else {
-        write_event(&mut output, &record.event)
+        writer.write(&mut output, &record.event)
     };
     let result = result.and_then(|()| output.flush());
     let gone = matches!(&result, Err(error) if error.kind() == io::ErrorKind::BrokenPipe);
