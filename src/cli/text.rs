@@ -26,12 +26,17 @@ pub(super) struct EventWriter {
     running: Vec<(CallId, String)>,
     /// Whether the newest line is that of the newest call: then its result needs no name.
     below_call: bool,
+    /// What the thread may do was told: at first it is what its directive says.
+    permitted: bool,
 }
 
 impl EventWriter {
     /// Writes one event; nothing of one that nobody needs to read.
     pub(super) fn write(&mut self, output: &mut impl Write, event: &Event) -> io::Result<()> {
         let below_call = std::mem::take(&mut self.below_call);
+        if matches!(event, Event::PermissionsSet { .. }) && !std::mem::replace(&mut self.permitted, true) {
+            return Ok(());
+        }
         if let Some(Note { kind, text }) = event.note() {
             return writeln!(output, "{} {text}\n", kind.sign());
         }

@@ -107,6 +107,10 @@ impl Event {
             Self::PermissionsSet { grants, .. } => {
                 (NoteKind::Info, format!("what the thread may do changed: {} grants", grants.len()))
             }
+            Self::PersonaChanged { persona: Some(persona) } => {
+                (NoteKind::Info, format!("persona is now {}", persona.name))
+            }
+            Self::PersonaChanged { persona: None } => (NoteKind::Info, "no persona any more".to_owned()),
             Self::Notice { text } => (NoteKind::Info, text.clone()),
             Self::ThreadStarted { .. }
             | Self::WorkerStarted { .. }
@@ -128,7 +132,6 @@ impl Event {
             | Self::ApprovalRequested { .. }
             | Self::ApprovalGiven { .. }
             | Self::PermissionDenied { .. }
-            | Self::PersonaChanged { .. }
             | Self::ToolCallStart { .. }
             | Self::ToolProcess { .. }
             | Self::ToolCallResult { .. }
@@ -212,7 +215,7 @@ mod tests {
         let said = Event::CognitionIn { text: "hi".into(), role: "user".into(), prompt: None, images: Vec::new() };
         assert_eq!(said.note(), None);
         let persona = Persona { name: "critic".into(), text: "You look closely.".into() };
-        assert_eq!(Event::PersonaChanged { persona: Some(persona) }.note(), None, "the call that changed it tells");
+        assert_eq!(Event::PersonaChanged { persona: Some(persona) }.note().unwrap().text, "persona is now critic");
         let cost = Cost { turns: 1, unpriced: true, ..Cost::default() };
         let ended = Event::ThreadKilled { cost }.note().unwrap();
         assert_eq!((ended.kind, ended.kind.sign()), (NoteKind::Stopped, "■"));

@@ -76,9 +76,12 @@ impl Transcript {
         }
     }
 
-    /// Whether a note about the event tells something: what the thread may do at first is what its directive says.
+    /// Whether a note about the event tells something: what the thread may do at first is what its directive says, and
+    /// the call that made somebody else of it stands there.
     fn is_news(&mut self, event: &Event) -> bool {
-        !matches!(event, Event::PermissionsSet { .. }) || std::mem::replace(&mut self.permitted, true)
+        let first = |permitted: &mut bool| !std::mem::replace(permitted, true);
+        let is_directives = matches!(event, Event::PermissionsSet { .. }) && first(&mut self.permitted);
+        !is_directives && !matches!(event, Event::PersonaChanged { .. })
     }
 
     /// What an event says about a call that may not run, or not yet.
