@@ -61,6 +61,7 @@ const WALLED: &[(&str, &[&str])] = &[
     // The port's error carries the database's own.
     ("rusqlite", &["store", "ports::store"]),
     ("reqwest", &["providers", "tools"]),
+    ("quick_xml", &["items::markup"]),
     // What plans, composes, decides and draws does not wait.
     ("tokio", &["engine", "providers", "tools", "extensions", "store", "worker", "session", "terminal", "cli", "app"]),
 ];

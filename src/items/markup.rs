@@ -1,11 +1,19 @@
-//! A scanner for the markup in directives, which is XML as people and models write it.
+//! The markup in directives, which is XML as people and models write it.
 //!
-//! Only what the table [`holds_elements`] names is taken apart; the inside of every other element is its text, up to its
-//! own end. So code such as `if (a < b)` survives. Comments, CDATA and masked elements (`template`, `example`, `raw`)
-//! are passed over whole wherever they stand. What is read all the same after a mistake is told as such; where the mistake may
-//! have hidden something that decides, it is fatal.
+//! `quick-xml` reads each piece of markup: tags, attributes, references, comments, CDATA, and where they end. Here is what an
+//! XML parser cannot do. Only what the table [`holds_elements`] names is taken apart; the inside of every other element is
+//! its text, up to its own end. So code such as `if (a < b)` survives. Masked elements (`template`, `example`, `raw`) are
+//! passed over whole, as comments are. What is read all the same after a mistake is told as such; where the mistake may have
+//! hidden something that decides, it is fatal.
 
 use crate::domain::{Problem, Severity};
+use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::attributes::{Attribute as Read, Attributes};
+use quick_xml::events::{BytesRef, Event};
+use quick_xml::name::QName;
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 /// From its first to its last line, counting from 1 in the file.
@@ -79,7 +87,9 @@ const MOST_PROBLEMS: usize = 50;
 
 /// The elements of `text`, whose first line is line `first` of `file`.
 pub(super) fn scan(text: &str, first: u32, file: &Path, problems: &mut Vec<Problem>) -> Element {
-    let mut scanner = Scanner { text, at: 0, line: first, counted: 0, file, problems: Vec::new(), open: Vec::new() };
+    let line_ends = text.match_indices('\n').map(|(at, _)| at).collect();
+    let (open, endless) = (Vec::new(), HashMap::new());
+    let mut scanner = Scanner { text, at: 0, first, line_ends, file, problems: Vec::new(), open, endless };
     let root = scanner.container("", first);
     problems.append(&mut scanner.problems);
     root
@@ -88,27 +98,15 @@ pub(super) fn scan(text: &str, first: u32, file: &Path, problems: &mut Vec<Probl
 struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    /// The line that byte `counted` lies on.
-    line: u32,
-    counted: usize,
+    /// The number of the first line.
+    first: u32,
+    line_ends: Vec<usize>,
     file: &'a Path,
     problems: Vec<Problem>,
-    /// The tags of the containers we are in.
-    open: Vec<String>,
-}
-
-/// What begins at a `<`.
-enum Start {
-    Tag {
-        element: Element,
-        closed: bool,
-    },
-    End(String),
-    /// A comment, a declaration or a processing instruction.
-    Skip,
-    Cdata(String),
-    /// No markup after all.
-    Letter,
+    /// The tags of the containers around the one we are in.
+    open: Vec<&'a str>,
+    /// What [`Scanner::passed_over`] found no end of, and from where on: it is looked for once.
+    endless: HashMap<&'static str, usize>,
 }
 
 impl<'a> Scanner<'a> {
@@ -116,16 +114,9 @@ impl<'a> Scanner<'a> {
         self.text.get(self.at..).unwrap_or_default()
     }
 
-    fn line_at(&mut self, at: usize) -> u32 {
-        if at < self.counted {
-            let back = self.text.get(at..self.counted).map_or(0, |part| part.matches('\n').count());
-            self.line = self.line.saturating_sub(u32::try_from(back).unwrap_or(u32::MAX));
-        } else {
-            let on = self.text.get(self.counted..at).map_or(0, |part| part.matches('\n').count());
-            self.line = self.line.saturating_add(u32::try_from(on).unwrap_or(u32::MAX));
-        }
-        self.counted = at;
-        self.line
+    fn line_at(&self, at: usize) -> u32 {
+        let before = self.line_ends.partition_point(|end| *end < at);
+        self.first.saturating_add(u32::try_from(before).unwrap_or(u32::MAX))
     }
 
     fn report(&mut self, line: u32, severity: Severity, message: String, remedy: String) {
@@ -138,42 +129,64 @@ impl<'a> Scanner<'a> {
     }
 
     /// The inside of an element that holds elements, up to its end or that of one around it.
-    fn container(&mut self, tag: &str, first: u32) -> Element {
+    fn container(&mut self, tag: &'a str, first: u32) -> Element {
         let mut element = Element { tag: tag.to_owned(), lines: (first, first), ..Element::default() };
         let mut text = String::new();
         loop {
-            let Some(next) = self.rest().find('<').filter(|_| self.problems.len() <= MOST_PROBLEMS) else {
-                text.push_str(&resolved(self.rest()));
-                self.at = self.text.len();
+            let rest = self.rest();
+            let next = rest.find('<').filter(|_| self.problems.len() <= MOST_PROBLEMS).unwrap_or(rest.len());
+            let (before, rest) = rest.split_at(next);
+            text.push_str(&resolved(before));
+            self.at += next;
+            let line = self.line_at(self.at);
+            let Some(behind) = rest.strip_prefix('<') else {
                 if !tag.is_empty() {
                     self.unclosed(tag, first);
                 }
                 break;
             };
-            text.push_str(&resolved(self.rest().get(..next).unwrap_or_default()));
-            self.at += next;
-            let (begin, line) = (self.at, self.line_at(self.at));
-            match self.start() {
-                Start::Letter => {
+            let (declares, named) = (behind.starts_with(['!', '?']), name(behind.strip_prefix('/').unwrap_or(behind)));
+            if !declares && named.is_empty() {
+                text.push('<');
+                self.at += 1;
+                continue;
+            }
+            match markup(rest) {
+                Ok((Event::CData(inside), length)) => {
+                    text.push_str(&inside);
+                    self.at += length;
+                }
+                Ok((Event::Comment(_), length)) => self.at += length,
+                // What holds an element has lost its own end. A document type may hold declarations in brackets.
+                Ok((Event::PI(inside), length)) if !inside.contains('<') => self.at += length,
+                Ok((Event::Decl(inside), length)) if !inside.contains('<') => self.at += length,
+                Ok((Event::DocType(inside), length)) if !inside.split('[').next().unwrap_or_default().contains('<') => {
+                    self.at += length;
+                }
+                _ if declares => self.unended(rest, line),
+                Ok((Event::End(end), length)) if end.trim_end() == named => {
+                    if named != tag && self.open.contains(&named) {
+                        self.unclosed(tag, first);
+                        break;
+                    }
+                    self.at += length;
+                    if named == tag {
+                        break;
+                    }
+                    let remedy = format!("remove it, or write `<{named}>` where it begins");
+                    self.report(line, Severity::Warning, format!("`</{named}>` ends nothing"), remedy);
+                }
+                _ if behind.starts_with('/') => {
+                    let remedy = format!("write `</{named}>`");
+                    self.report(line, Severity::Warning, format!("the tag `</{named}` is not finished"), remedy);
                     text.push('<');
-                    self.at = begin + 1;
+                    self.at += 1;
                 }
-                Start::Skip => {}
-                Start::Cdata(inside) => text.push_str(&inside),
-                Start::End(name) if name == tag => break,
-                Start::End(name) if self.open.contains(&name) => {
-                    self.unclosed(tag, first);
-                    self.at = begin;
-                    break;
+                Ok((Event::Start(start) | Event::Empty(start), _)) => {
+                    let inside = behind.get(..start.len()).unwrap_or_default();
+                    element.children.push(self.element(tag, named, inside));
                 }
-                Start::End(name) => {
-                    let remedy = format!("remove it, or write `<{name}>` where it begins");
-                    self.report(line, Severity::Warning, format!("`</{name}>` ends nothing"), remedy);
-                }
-                Start::Tag { element: child, closed } => {
-                    let child = if closed { child } else { self.filled(tag, child) };
-                    element.children.push(child);
-                }
+                Ok(_) | Err(_) => element.children.push(self.element(tag, named, behind)),
             }
         }
         text.trim().clone_into(&mut element.text);
@@ -186,214 +199,213 @@ impl<'a> Scanner<'a> {
         self.report(line, Severity::Fatal, format!("`<{tag}>` is never closed"), remedy);
     }
 
-    /// An element whose start tag was read, with its inside.
-    fn filled(&mut self, parent: &str, element: Element) -> Element {
-        let first = element.lines.0;
-        if holds_elements(parent, &element.tag) {
-            if self.open.len() >= DEEPEST {
-                self.pass_over(&element.tag, first);
-                return element;
-            }
-            self.open.push(parent.to_owned());
-            let inside = self.container(&element.tag, first);
-            self.open.pop();
-            return Element { attributes: element.attributes, ..inside };
-        }
-        let text = self.leaf(parent, &element.tag, first);
-        Element { text, lines: (first, self.line_at(self.at)), ..element }
+    /// Passes over the beginning of a comment, CDATA or declaration that has no end, or that XML does not know.
+    fn unended(&mut self, rest: &str, line: u32) {
+        let begin = ["<!--", "<![CDATA[", "<?"].into_iter().find(|begin| rest.starts_with(begin)).unwrap_or("<!");
+        let remedy = "end a comment with `-->`, CDATA with `]]>` and `<?` with `?>`, or remove it".to_owned();
+        self.report(line, Severity::Fatal, format!("what begins with `{begin}` is not ended as it must be"), remedy);
+        self.pass_end(self.at + 1);
     }
 
-    /// Leaves out an element that lies too deep, with everything in it.
-    fn pass_over(&mut self, tag: &str, first: u32) {
-        let message = format!("`<{tag}>` lies more than {DEEPEST} elements deep");
-        self.report(first, Severity::Fatal, message, "nest less".into());
-        let mut open = 1;
-        while let Some(next) = self.rest().find('<') {
-            self.at += next;
-            if let Some(length) = end_tag(self.rest(), tag) {
-                self.at += length;
-                open -= 1;
-                if open == 0 {
-                    return;
-                }
-            } else {
-                self.at += 1;
-                open += usize::from(name(self.rest()) == tag);
+    /// Goes behind the next `>` from `from` on if no `<` comes before it; then tells whether a `/` does.
+    fn pass_end(&mut self, from: usize) -> Option<bool> {
+        let rest = self.text.get(from..).unwrap_or_default();
+        let inside = rest.split(['<', '>']).next().unwrap_or_default();
+        self.at = from + inside.len();
+        let ends = self.rest().starts_with('>');
+        self.at += usize::from(ends);
+        ends.then_some(inside.ends_with('/'))
+    }
+
+    /// The element that begins here, with what stands `inside` its start tag.
+    fn element(&mut self, parent: &'a str, tag: &'a str, inside: &str) -> Element {
+        let first = self.line_at(self.at);
+        let (attributes, closed) = self.start_tag(tag, inside);
+        let element = Element { tag: tag.to_owned(), attributes, lines: (first, first), ..Element::default() };
+        if closed {
+            element
+        } else if !holds_elements(parent, tag) {
+            let text = self.leaf(parent, tag, first);
+            Element { text, lines: (first, self.line_at(self.at)), ..element }
+        } else if self.open.len() >= DEEPEST {
+            let message = format!("`<{tag}>` lies more than {DEEPEST} elements deep");
+            self.report(first, Severity::Fatal, message, "nest less".into());
+            let mut reader = reader(self.rest());
+            let ends = reader.read_to_end(QName(tag)).is_ok();
+            self.at = self.text.len() - if ends { reader.get_ref().len() } else { 0 };
+            element
+        } else {
+            self.open.push(parent);
+            let inside = self.container(tag, first);
+            self.open.pop();
+            Element { attributes: element.attributes, ..inside }
+        }
+    }
+
+    /// Attributes, and whether the tag ends itself. Where quotes are missing, what was read as the `inside` of the tag goes on
+    /// behind it: a value ends on its line, and the tag at the first `<` or `>` that stands in no value.
+    fn start_tag(&mut self, tag: &str, inside: &str) -> (Vec<Attribute>, bool) {
+        let (begin, first) = (self.at + 1, self.line_at(self.at));
+        let (mut found, mut names, mut done) = (Vec::new(), BTreeSet::new(), tag.len());
+        for read in Attributes::html(inside, tag.len()).with_checks(false) {
+            let rest = unblanked(inside.get(done..).unwrap_or_default());
+            if rest.starts_with(['<', '>']) || rest.starts_with("/>") {
+                break;
+            }
+            let line = self.line_at(begin + inside.len() - rest.len());
+            let (word, quote, value, behind) = attribute(rest, read.ok());
+            done = inside.len() - behind.len();
+            let name = word.get(word.trim_end_matches(in_name).len()..).unwrap_or_default();
+            let name = name.trim_start_matches(|letter| !begins_name(letter));
+            if let Some(odd) = word.strip_suffix(name).filter(|odd| !odd.is_empty()) {
+                let message = format!("`{odd}` in `<{tag}>` means nothing");
+                self.report(line, severity_in(tag), message, "write it as key=\"value\", or remove it".into());
+            }
+            if let (Some(quote), None) = (quote, value) {
+                let message = format!("the value of `{name}` in `<{tag}>` has no closing quote");
+                self.report(line, Severity::Fatal, message, format!("write {quote} behind it, on the same line"));
+                break;
+            }
+            if name.is_empty() {
+                continue;
+            }
+            if quote.is_none() {
+                let (severity, message) = match value {
+                    Some(_) => (Severity::Warning, format!("the value of `{name}` in `<{tag}>` is not quoted")),
+                    None => (severity_in(tag), format!("`{name}` in `<{tag}>` has no value")),
+                };
+                self.report(line, severity, message, format!("write {name}=\"{}\"", value.unwrap_or("…")));
+            }
+            if names.contains(name) {
+                let message = format!("`{name}` is given twice in `<{tag}>`; the first counts");
+                self.report(line, severity_in(tag), message, "remove one of them".into());
+            } else if let Some(value) = value {
+                names.insert(name);
+                found.push(Attribute { name: name.to_owned(), value: resolved(value).into_owned(), line });
             }
         }
-        self.at = self.text.len();
+        let closed = self.pass_end(begin + done);
+        if closed.is_none() {
+            let remedy = "write `>` at its end".to_owned();
+            self.report(first, Severity::Fatal, format!("the tag `<{tag}` is not finished"), remedy);
+        }
+        (found, closed.unwrap_or(false))
     }
 
     /// The text of an element up to its end. Without an end it stops before the next one that its parent knows.
     fn leaf(&mut self, parent: &str, tag: &str, first: u32) -> String {
-        let (start, mut from, mut text) = (self.at, self.at, String::new());
-        let masked = MASKED.contains(&tag);
-        while let Some(next) = self.rest().find('<') {
-            let begin = self.at + next;
-            self.at = begin;
-            if let Some(after) = end_tag(self.rest(), tag) {
-                text.push_str(&plain(self.text, from, begin, masked));
-                self.at = begin + after;
+        let (body, masked) = (self.rest(), MASKED.contains(&tag));
+        let (mut text, mut from) = (String::new(), 0);
+        for (at, _) in body.match_indices('<') {
+            let (Some(before), Some(rest)) = (body.get(from..at), body.get(at..)) else { continue };
+            if let Some(length) = end_tag(rest, tag) {
+                text.push_str(&if masked { before.into() } else { resolved(before) });
+                self.at += at + length;
                 return dedented(&text);
             }
-            let rest = self.rest();
-            let skip = if masked { None } else { passed_over(rest) };
-            match skip {
-                Some((length, inside)) => {
-                    text.push_str(&plain(self.text, from, begin, masked));
-                    text.push_str(inside);
-                    self.at = begin + length;
-                    from = self.at;
-                }
-                None => self.at = begin + 1,
+            if !masked && let Some((inside, length)) = self.passed_over(rest) {
+                text.push_str(&resolved(before));
+                text.push_str(&inside);
+                from = at + length;
             }
         }
-        self.at = start;
         self.unclosed(tag, first);
-        let rest = self.rest();
-        let length = stop(rest, parent);
-        self.at = start + length;
-        dedented(&resolved(rest.get(..length).unwrap_or_default()))
+        let length = stop(body, parent);
+        self.at += length;
+        dedented(&resolved(body.get(..length).unwrap_or_default()))
     }
 
-    fn start(&mut self) -> Start {
-        let rest = self.rest();
-        if rest.starts_with("<![CDATA[") {
-            let (length, inside) = passed_over(rest).unwrap_or((rest.len(), ""));
-            self.at += length;
-            return Start::Cdata(inside.to_owned());
-        }
-        if rest.starts_with("<!--") || rest.starts_with("<?") || rest.starts_with("<!") {
-            let end = if rest.starts_with("<!--") { "-->" } else { ">" };
-            let Some(length) = rest.find(end) else { return Start::Letter };
-            self.at += length + end.len();
-            return Start::Skip;
-        }
-        if let Some(after) = rest.strip_prefix("</") {
-            let name = name(after);
-            let behind = after.get(name.len()..).unwrap_or_default();
-            let blank = behind.len() - behind.trim_start().len();
-            if name.is_empty() || !behind.trim_start().starts_with('>') {
-                return Start::Letter;
-            }
-            self.at += 2 + name.len() + blank + 1;
-            return Start::End(name.to_owned());
-        }
-        let tag = name(rest.get(1..).unwrap_or_default());
-        if tag.is_empty() {
-            return Start::Letter;
-        }
-        let line = self.line_at(self.at);
-        self.at += 1 + tag.len();
-        let (attributes, closed) = self.attributes(tag, line);
-        Start::Tag {
-            element: Element { tag: tag.to_owned(), attributes, lines: (line, line), ..Element::default() },
-            closed,
-        }
-    }
-
-    /// Attributes up to the end of the tag; whether it ends itself.
-    fn attributes(&mut self, tag: &str, line: u32) -> (Vec<Attribute>, bool) {
-        let mut found: Vec<Attribute> = Vec::new();
-        loop {
-            let rest = self.rest();
-            let blank = rest.len() - rest.trim_start().len();
-            self.at += blank;
-            let rest = self.rest();
-            if let Some(length) = ["/>", ">"].into_iter().find_map(|end| rest.starts_with(end).then_some(end.len())) {
-                self.at += length;
-                return (found, length == 2);
-            }
-            if rest.is_empty() || rest.starts_with('<') {
-                let remedy = "write `>` at its end".to_owned();
-                self.report(line, Severity::Fatal, format!("the tag `<{tag}` is not finished"), remedy);
-                return (found, false);
-            }
-            let name = name(rest);
-            if name.is_empty() {
-                let letter = rest.chars().next().map_or(1, char::len_utf8);
-                let shown: String = rest.chars().take(1).collect();
-                self.at += letter;
-                let message = format!("`{shown}` in `<{tag}>` means nothing");
-                self.report(line, severity_in(tag), message, "remove it".into());
-                continue;
-            }
-            let here = self.line_at(self.at);
-            self.at += name.len();
-            let value = self.value(tag, name, here);
-            if found.iter().any(|attribute| attribute.name == name) {
-                let message = format!("`{name}` is given twice in `<{tag}>`; the first counts");
-                self.report(here, severity_in(tag), message, "remove one of them".into());
-            } else if let Some(value) = value {
-                found.push(Attribute { name: name.to_owned(), value, line: here });
-            }
-        }
-    }
-
-    fn value(&mut self, tag: &str, name: &str, line: u32) -> Option<String> {
-        let rest = self.rest();
-        let Some(behind) = rest.trim_start().strip_prefix('=').map(str::trim_start) else {
-            let message = format!("`{name}` in `<{tag}>` has no value");
-            self.report(line, severity_in(tag), message, format!("write {name}=\"…\""));
-            return None;
-        };
-        self.at += rest.len() - behind.len();
-        if let Some(quote) = behind.chars().next().filter(|letter| matches!(letter, '"' | '\'')) {
-            let inside = behind.get(1..).unwrap_or_default();
-            let end = inside.find(quote).filter(|end| !inside.get(..*end).unwrap_or_default().contains('\n'));
-            if let Some(value) = end.and_then(|end| inside.get(..end)) {
-                self.at += value.len() + 2;
-                return Some(resolved(value));
-            }
-            let message = format!("the value of `{name}` in `<{tag}>` has no closing quote");
-            self.report(line, Severity::Fatal, message, format!("write {quote} behind it, on the same line"));
-            self.at += 1;
-            let line_end = inside.find(['\n', '>']).unwrap_or(inside.len());
-            self.at += line_end;
+    /// Text and length of what stands for itself at the beginning of `rest`: a comment, CDATA, a masked element.
+    fn passed_over(&mut self, rest: &'a str) -> Option<(Cow<'a, str>, usize)> {
+        let at = self.text.len() - rest.len();
+        let named = name(rest.get(1..).unwrap_or_default());
+        let kind = ["<!--", "<![CDATA["].into_iter().find(|begin| rest.starts_with(begin));
+        let kind = kind.or_else(|| MASKED.into_iter().find(|tag| *tag == named))?;
+        if self.endless.get(kind).is_some_and(|from| *from <= at) {
             return None;
         }
-        let end =
-            behind.find(|letter: char| letter.is_whitespace() || matches!(letter, '>' | '<')).unwrap_or(behind.len());
-        let value = behind.get(..end).unwrap_or_default();
-        let value = if behind.get(end..).is_some_and(|after| after.starts_with('>')) {
-            value.trim_end_matches('/')
+        let found = if kind == named {
+            let end = format!("</{kind}>");
+            rest.find(&end).and_then(|at| Some((rest.get(..at + end.len())?.into(), at + end.len())))
         } else {
-            value
+            match markup(rest) {
+                Ok((Event::CData(inside), length)) => Some((inside.into_inner(), length)),
+                Ok((Event::Comment(_), length)) => Some(("".into(), length)),
+                _ => None,
+            }
         };
-        self.at += value.len();
-        let message = format!("the value of `{name}` in `<{tag}>` is not quoted");
-        self.report(line, Severity::Warning, message, format!("write {name}=\"{value}\""));
-        Some(resolved(value))
+        if found.is_none() {
+            self.endless.insert(kind, at);
+        }
+        found
     }
+}
+
+fn reader(text: &str) -> Reader<&[u8]> {
+    let mut reader = Reader::from_str(text);
+    // Which tag ends which is decided above.
+    (reader.config_mut().check_end_names, reader.config_mut().allow_unmatched_ends) = (false, true);
+    reader
+}
+
+/// The markup that `text` begins with, and its length.
+fn markup(text: &str) -> Result<(Event<'_>, usize), quick_xml::Error> {
+    let mut reader = reader(text);
+    let event = reader.read_event()?;
+    Ok((event, text.len() - reader.get_ref().len()))
+}
+
+/// The attribute that `rest` begins with, as it was `read`: its name and what is written at it, its quote, its value if that
+/// is whole, and what is behind it.
+fn attribute<'a>(rest: &'a str, read: Option<Read<'_>>) -> (&'a str, Option<char>, Option<&'a str>, &'a str) {
+    let key = read.as_ref().map_or_else(|| rest.split('=').next().unwrap_or_default(), |read| read.key.into_inner());
+    let word = before_end(rest.get(..key.len().max(1)).unwrap_or_default());
+    let behind = rest.get(word.len()..).unwrap_or_default();
+    let given = unblanked(behind).strip_prefix('=').map(unblanked).filter(|given| !given.is_empty());
+    let quote = given.and_then(|given| given.chars().next()).filter(|letter| matches!(letter, '"' | '\''));
+    let value = match (given, quote, read) {
+        (Some(given), None, Some(read)) => given.get(..read.value.len()).map(before_end),
+        (Some(given), _, Some(read)) => given.get(1..=read.value.len()).filter(|value| !value.contains('\n')),
+        (None, ..) | (.., None) => None,
+    };
+    let quotes = quote.map_or(0, char::len_utf8);
+    let length = value.map_or(quotes, |value| value.len() + 2 * quotes);
+    (word.trim(), quote, value, given.unwrap_or(behind).get(length..).unwrap_or_default())
+}
+
+/// `text` up to what ends a tag.
+fn before_end(text: &str) -> &str {
+    let before = text.split(['<', '>']).next().unwrap_or_default();
+    if text.get(before.len()..).is_some_and(|end| end.starts_with('>')) {
+        before.strip_suffix('/').unwrap_or(before)
+    } else {
+        before
+    }
+}
+
+/// `text` without the blanks of XML that it begins with.
+fn unblanked(text: &str) -> &str {
+    text.trim_start_matches([' ', '\t', '\r', '\n'])
+}
+
+fn begins_name(letter: char) -> bool {
+    letter.is_ascii_alphabetic() || letter == '_'
+}
+
+fn in_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.' | ':')
 }
 
 /// The name that `text` begins with.
 fn name(text: &str) -> &str {
-    let inner = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.' | ':');
-    if !text.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_') {
-        return "";
-    }
-    text.get(..text.find(|letter| !inner(letter)).unwrap_or(text.len())).unwrap_or_default()
+    let length = text.find(|letter| !in_name(letter)).unwrap_or(text.len());
+    text.get(..length).filter(|name| name.starts_with(begins_name)).unwrap_or_default()
 }
 
 /// Length of the end tag of `tag`, if `rest` begins with it.
 fn end_tag(rest: &str, tag: &str) -> Option<usize> {
-    let behind = rest.strip_prefix("</")?.strip_prefix(tag)?;
-    let end = behind.trim_start().strip_prefix('>')?;
+    let end = rest.strip_prefix("</")?.strip_prefix(tag)?.trim_start().strip_prefix('>')?;
     Some(rest.len() - end.len())
-}
-
-/// Length and text of what stands for itself: a comment, CDATA, a masked element.
-fn passed_over(rest: &str) -> Option<(usize, &str)> {
-    if rest.starts_with("<!--") {
-        return rest.find("-->").map(|end| (end + 3, ""));
-    }
-    if let Some(inside) = rest.strip_prefix("<![CDATA[") {
-        return inside.find("]]>").and_then(|end| Some((9 + end + 3, inside.get(..end)?)));
-    }
-    let tag = MASKED.into_iter().find(|tag| name(rest.get(1..).unwrap_or_default()) == *tag)?;
-    let end = rest.find(&format!("</{tag}>"))? + tag.len() + 3;
-    Some((end, rest.get(..end)?))
 }
 
 /// Where an element without an end stops: before an element that its parent is known for, or its parent's end.
@@ -418,47 +430,23 @@ fn stop(rest: &str, parent: &str) -> usize {
         .map_or(rest.len(), |(at, _)| at)
 }
 
-fn plain(text: &str, from: usize, to: usize, masked: bool) -> String {
-    let part = text.get(from..to).unwrap_or_default();
-    if masked { part.to_owned() } else { resolved(part) }
-}
-
-/// With the five named references and numeric ones replaced; an `&` that begins none stays.
-fn resolved(text: &str) -> String {
+/// With references to letters replaced; an `&` that begins none stays.
+fn resolved(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') {
+        return text.into();
+    }
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, behind)) = rest.split_once('&') {
+    for part in text.split_inclusive(';') {
+        let (before, reference) = part.split_at(part.rfind('&').unwrap_or(part.len()));
         out.push_str(before);
-        let reference = behind.split_once(';').filter(|(name, _)| name.len() <= 8);
-        if let Some((letter, after)) = reference.and_then(|(name, after)| Some((letter(name)?, after))) {
-            out.push(letter);
-            rest = after;
-        } else {
-            out.push('&');
-            rest = behind;
+        let name = reference.strip_prefix('&').and_then(|name| name.strip_suffix(';')).unwrap_or_default();
+        match BytesRef::new(name).resolve_char_ref() {
+            Ok(Some(letter)) => out.push(letter),
+            Ok(None) if name == "nbsp" => out.push('\u{a0}'),
+            Ok(None) | Err(_) => out.push_str(resolve_predefined_entity(name).unwrap_or(reference)),
         }
     }
-    out.push_str(rest);
-    out
-}
-
-fn letter(name: &str) -> Option<char> {
-    match name {
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "amp" => Some('&'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        "nbsp" => Some('\u{a0}'),
-        _ => {
-            let digits = name.strip_prefix('#')?;
-            let code = match digits.strip_prefix(['x', 'X']) {
-                Some(hex) => u32::from_str_radix(hex, 16).ok()?,
-                None => digits.parse().ok()?,
-            };
-            char::from_u32(code)
-        }
-    }
+    out.into()
 }
 
 /// Trimmed, and without the blanks that all lines but the first begin with.
@@ -472,79 +460,4 @@ fn dedented(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn scanned(text: &str) -> (Element, Vec<String>) {
-        let mut problems = Vec::new();
-        let root = scan(text, 1, Path::new("a.md"), &mut problems);
-        (root, problems.iter().map(ToString::to_string).collect())
-    }
-
-    /// Problems and the metadata element of `<directive><metadata>…`.
-    fn metadata(inside: &str) -> (Element, Vec<String>) {
-        let (root, problems) = scanned(&format!("<directive>\n<metadata>\n{inside}\n</metadata>\n</directive>"));
-        (root.child("directive").unwrap().child("metadata").unwrap().clone(), problems)
-    }
-
-    #[test]
-    fn code_survives() {
-        let (found, problems) = metadata("<description>Run <code>if (a < b && c > d)</code> now</description>");
-        assert_eq!(found.child("description").unwrap().text, "Run <code>if (a < b && c > d)</code> now");
-        let (found, more) = metadata("<note>if (a < b) { c<d>(); }</note><author>me</author>");
-        assert_eq!(found.child("note").unwrap().text, "if (a < b) { c<d>(); }");
-        assert_eq!(found.child("author").unwrap().text, "me");
-        assert_eq!((problems, more), (vec![], vec![]));
-    }
-
-    #[test]
-    fn what_stands_for_itself_is_passed_over() {
-        let inside = "<description>a<!-- </description> -->b <![CDATA[</description> &lt;]]> \
-                      <template></description></template> &lt;&#65;&#x42;&nope;</description>";
-        let (found, problems) = metadata(inside);
-        let expected = "ab </description> &lt; <template></description></template> <AB&nope;";
-        assert_eq!(found.child("description").unwrap().text, expected);
-        assert_eq!(problems, Vec::<String>::new());
-    }
-
-    #[test]
-    fn an_element_without_an_end_costs_itself() {
-        let (found, problems) = metadata("<description>Does things\n<category>tools</category>");
-        assert_eq!(found.child("description").unwrap().text, "Does things");
-        assert_eq!(found.child("category").unwrap().text, "tools");
-        assert_eq!(problems, ["a.md:3: `<description>` is never closed; write `</description>` where it ends"]);
-        let (root, problems) = scanned("<directive><metadata><author>a</author></directive>");
-        assert_eq!(root.child("directive").unwrap().child("metadata").unwrap().child("author").unwrap().text, "a");
-        assert_eq!(problems, ["a.md:1: `<metadata>` is never closed; write `</metadata>` where it ends"]);
-    }
-
-    #[test]
-    fn attributes_are_read_as_they_are_written() {
-        let (found, problems) = metadata("<model tier='fast' id=gpt provider=\"a &amp; b\" tier=\"x\" spare/>");
-        let model = found.child("model").unwrap();
-        let values: Vec<_> = model.attributes.iter().map(|one| (one.name.as_str(), one.value.as_str())).collect();
-        assert_eq!(values, [("tier", "fast"), ("id", "gpt"), ("provider", "a & b")]);
-        assert_eq!(problems.len(), 3, "{problems:?}");
-        assert_eq!(model.lines, (3, 3));
-    }
-
-    #[test]
-    fn lines_are_those_of_the_file() {
-        let (root, _) = scanned("<directive>\n<inputs>\n\n<input name=\"a\">\ntext\n</input>\n</inputs>\n</directive>");
-        let inputs = root.child("directive").unwrap().child("inputs").unwrap();
-        assert_eq!((inputs.lines, inputs.child("input").unwrap().lines), ((2, 7), (4, 6)));
-    }
-
-    proptest! {
-        #[test]
-        fn any_text_is_scanned(text in "(<|>|/|</|directive|metadata|inputs|input|description|hooks|hook| |=|\"|'|&|;|<!--|-->|<!\\[CDATA\\[|\\]\\]>|template|é|\n|a){0,60}") {
-            scanned(&text);
-        }
-
-        #[test]
-        fn any_text_at_all_is_scanned(text in ".*") {
-            scanned(&text);
-        }
-    }
-}
+mod tests;
