@@ -4,7 +4,10 @@
 
 use divan::{Bencher, black_box};
 use levain::domain::event::StopReason;
-use levain::domain::{Event, Limits, Message, ModelRef, Record, ThreadId, ThreadKind, Timestamp, Usage};
+use levain::domain::{
+    Event, Limits, Message, ModelRef, PromptEvent, Record, RequestEvent, ThreadEvent, ThreadId, ThreadKind, Timestamp,
+    Usage,
+};
 use levain::engine::thread::{Thread, apply};
 use levain::store::Layout;
 use levain::store::log::{LogWriter, ThreadLog, read_backward, read_forward};
@@ -20,7 +23,7 @@ fn record(event: Event) -> Record {
 
 fn answer(request: u32) -> Event {
     let text = "An answer of some length, as they come. ".repeat(10);
-    Event::CognitionOut {
+    Event::Request(RequestEvent::CognitionOut {
         message: Message::assistant(text.clone()),
         text,
         model: ModelRef::new("scripted", "demo"),
@@ -29,7 +32,7 @@ fn answer(request: u32) -> Event {
         usage: Usage::default(),
         spend: None,
         elapsed_ms: 10,
-    }
+    })
 }
 
 /// A log of a million events, made once in the folder for temporary files.
@@ -38,7 +41,7 @@ fn long_log() -> &'static ThreadLog {
     let (_, log) = LOG.get_or_init(|| {
         let (folder, layout) = project();
         let mut writer = writer(&layout);
-        let line = record(Event::Notice { text: "one of very many".to_owned() });
+        let line = record(Event::Thread(ThreadEvent::Notice { text: "one of very many".to_owned() }));
         for _ in 0..1_000_000 {
             writer.append(&line).expect("room");
         }
@@ -75,11 +78,16 @@ fn replay_10_000_events(bencher: Bencher<'_, '_>) {
     let (_folder, layout) = project();
     let mut writer = writer(&layout);
     for number in 0..2_500 {
-        let prompt =
-            Event::CognitionIn { text: "a question".into(), role: "user".into(), prompt: None, images: Vec::new() };
+        let prompt = Event::Prompt(PromptEvent::CognitionIn {
+            text: "a question".into(),
+            role: "user".into(),
+            prompt: None,
+            images: Vec::new(),
+        });
         let model = ModelRef::new("scripted", "demo");
-        let recorded = Event::RequestRecorded { request: number, turn: number, attempt: 1, model };
-        for event in [prompt, recorded, answer(number), Event::Notice { text: "noted".into() }] {
+        let recorded =
+            Event::Request(RequestEvent::RequestRecorded { request: number, turn: number, attempt: 1, model });
+        for event in [prompt, recorded, answer(number), Event::Thread(ThreadEvent::Notice { text: "noted".into() })] {
             writer.append(&record(event)).expect("room");
         }
     }

@@ -3,7 +3,7 @@
 use divan::Bencher;
 use levain::commands::{Key, KeyCode, Keymap};
 use levain::domain::event::Delta;
-use levain::domain::{Event, ModelRef, Record, ThreadId, Timestamp};
+use levain::domain::{Event, ModelRef, PromptEvent, Record, RequestEvent, ThreadId, Timestamp};
 use levain::ui::{ColourDepth, Painter, Theme, view};
 use levain::workbench::request_page::{LineKind, PageContent, SheetLine, View};
 use levain::workbench::{LayerRow, Message, Model, Options, RequestShown, update};
@@ -56,17 +56,17 @@ impl Session {
             newest.push(Record {
                 timestamp: Timestamp(0),
                 thread_id: thread(),
-                event: Event::CognitionIn {
+                event: Event::Prompt(PromptEvent::CognitionIn {
                     text: "go on".into(),
                     role: "user".into(),
                     prompt: None,
                     images: Vec::new(),
-                },
+                }),
             });
             newest.push(Record {
                 timestamp: Timestamp(0),
                 thread_id: thread(),
-                event: Event::CognitionOut {
+                event: Event::Request(RequestEvent::CognitionOut {
                     message: levain::domain::Message::assistant(""),
                     text,
                     model: ModelRef::new("a", "b"),
@@ -75,7 +75,7 @@ impl Session {
                     usage: levain::domain::Usage::default(),
                     spend: None,
                     elapsed_ms: 0,
-                },
+                }),
             });
         }
         session.tell(Message::Opened { thread_id: thread(), newest, older: None, state: None, elsewhere: false });

@@ -403,7 +403,6 @@ fn the_page_has_the_same_table() {
 const KNOWN_CIRCLES: &[(usize, &[&str])] = &[
     (2, &["src/config/authority.rs", "src/config/trust.rs"]),
     (2, &["src/context/plan.rs", "src/context/provider.rs"]),
-    (2, &["src/domain/event.rs", "src/domain/rules.rs"]),
     (
         14,
         &[

@@ -8,9 +8,10 @@ use futures_util::stream;
 use levain::context::{Parts, Plan, Start, assemble};
 use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, Process, PromptMode, StopReason};
 use levain::domain::{
-    Assembly, CallId, Command, ContentHash, Control, Decision, Entry, Event, FrozenRequest, Grant, Image, KnownTool,
-    LayerKind, Lifetime, Limits, Message, ModelRef, Money, Origin, Piece, Record, RequestRecord, Rules, State, Status,
-    ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, ToolSpec, Usage, Waiting, WindowRules, WireForm,
+    ApprovalEvent, Assembly, CallId, Command, ContentHash, ContextEvent, Control, ControlEvent, Decision, Entry, Event,
+    FrozenRequest, Grant, Image, KnownTool, LayerKind, Lifetime, Limits, Message, ModelRef, Money, Origin, Piece,
+    PromptEvent, Record, RequestEvent, RequestRecord, Rules, SettingsEvent, State, Status, ThreadEvent, ThreadId,
+    ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, ToolSpec, Usage, Waiting, WindowRules, WireForm,
 };
 use levain::engine::driver::{Audience, Driver, Ended, Handle, ModelRegistry, Planner, Settings};
 use levain::engine::thread::{Thread, apply};
@@ -235,8 +236,13 @@ impl Provider for Script {
 
     fn send(&self, EncodedRequest { request, .. }: EncodedRequest) -> ProviderStream {
         use futures_util::StreamExt;
-        let recorded =
-            self.log.lock().unwrap().iter().filter(|event| matches!(event, Event::RequestRecorded { .. })).count();
+        let recorded = self
+            .log
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|event| matches!(event, Event::Request(RequestEvent::RequestRecorded { .. })))
+            .count();
         let mut asked = self.asked.lock().unwrap();
         asked.push(CallRequest::clone(&request));
         assert!(recorded >= asked.len(), "a request was sent that is in no log");
@@ -344,7 +350,11 @@ impl Bench {
         let clock = Arc::new(AtomicU64::new(1_000));
         let rules =
             Rules { asks: Planner::asks(&plan), window: window.map(|_| WindowRules::default()), ..Rules::default() };
-        let opening = if rules == Rules::default() { Vec::new() } else { vec![Event::RulesSet { rules }] };
+        let opening = if rules == Rules::default() {
+            Vec::new()
+        } else {
+            vec![Event::Settings(SettingsEvent::RulesSet { rules })]
+        };
         script.plays.lock().unwrap().extend(plays);
         let (sender, heard) = mpsc::unbounded_channel();
         let settings = Settings {
@@ -393,7 +403,10 @@ impl Bench {
     }
 
     async fn until_answer(&mut self) -> Vec<(bool, Event)> {
-        self.until(|heard| matches!(heard, Heard::Event { event: Event::CognitionOut { .. }, .. })).await
+        self.until(|heard| {
+            matches!(heard, Heard::Event { event: Event::Request(RequestEvent::CognitionOut { .. }), .. })
+        })
+        .await
     }
 }
 
@@ -440,7 +453,7 @@ async fn s12_a_thread_waits_for_room_and_can_be_stopped_meanwhile() {
     let events =
         bench.until(|heard| matches!(heard, Heard::State(state) if state.waiting == Some(Waiting::Storage))).await;
     assert!(events.iter().any(|(stored, event)| {
-        !stored && matches!(event, Event::Notice { text } if text.contains("Nothing goes on"))
+        !stored && matches!(event, Event::Thread(ThreadEvent::Notice { text }) if text.contains("Nothing goes on"))
     }));
     let recorded = bench.disk.log.lock().unwrap().len();
     tokio::time::sleep(Duration::from_secs(3)).await;
@@ -448,7 +461,7 @@ async fn s12_a_thread_waits_for_room_and_can_be_stopped_meanwhile() {
     *bench.disk.full.lock().unwrap() = false;
     let events = bench.until_idle().await;
     let kept = events.iter().any(|(stored, event)| {
-        *stored && matches!(event, Event::CognitionOut { text, stop: StopReason::Cancelled, .. } if text == "one")
+        *stored && matches!(event, Event::Request(RequestEvent::CognitionOut { text, stop: StopReason::Cancelled, .. }) if text == "one")
     });
     assert!(kept, "what had arrived was lost: {events:?}");
     bench.ask("second").await;
@@ -472,13 +485,13 @@ async fn s12_whichever_write_fails_nothing_is_lost_or_done_twice() {
         let asks = |heard: &Heard| matches!(heard, Heard::State(state) if !state.approvals.is_empty());
         bench.until(asks).await;
         let asked = bench.disk.log.lock().unwrap().iter().find_map(|event| {
-            let Event::ApprovalRequested { id, args_hash, .. } = event else { return None };
+            let Event::Approval(ApprovalEvent::ApprovalRequested { id, args_hash, .. }) = event else { return None };
             Some((*id, args_hash.clone()))
         });
         let (id, args_hash) = asked.unwrap();
         let approve = || Command::Approve { id, args_hash: args_hash.clone(), decision: Approve::Once };
         while bench.handle.ask(approve()).await.is_err() {}
-        bench.until(|heard| matches!(heard, Heard::Event { stored: true, event: Event::CognitionOut { text, .. } } if text == "done")).await;
+        bench.until(|heard| matches!(heard, Heard::Event { stored: true, event: Event::Request(RequestEvent::CognitionOut { text, .. }) } if text == "done")).await;
         let words: Vec<_> =
             bench.disk.log.lock().unwrap().iter().map(|event| format!("{:?}", std::mem::discriminant(event))).collect();
         assert_eq!(bench.script.asked.lock().unwrap().len(), 2, "write {fails:?}");
@@ -502,10 +515,14 @@ async fn a_request_is_recorded_before_it_is_sent_and_each_attempt_apart() {
     let names: Vec<_> = events
         .iter()
         .filter_map(|(_, event)| match event {
-            Event::RequestRecorded { request, attempt, .. } => Some(format!("request {request}.{attempt}")),
-            Event::ErrorClassified { attempt, .. } => Some(format!("failed {attempt}")),
-            Event::RetryScheduled { attempt, delay_ms, .. } => Some(format!("retry {attempt} in {delay_ms}")),
-            Event::CognitionOut { .. } => Some("answer".into()),
+            Event::Request(RequestEvent::RequestRecorded { request, attempt, .. }) => {
+                Some(format!("request {request}.{attempt}"))
+            }
+            Event::Request(RequestEvent::ErrorClassified { attempt, .. }) => Some(format!("failed {attempt}")),
+            Event::Request(RequestEvent::RetryScheduled { attempt, delay_ms, .. }) => {
+                Some(format!("retry {attempt} in {delay_ms}"))
+            }
+            Event::Request(RequestEvent::CognitionOut { .. }) => Some("answer".into()),
             _ => None,
         })
         .collect();
@@ -526,7 +543,7 @@ async fn received_text_is_on_disk_within_a_quarter_of_a_second() {
     bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
     let events = bench.until_answer().await;
     assert!(
-        matches!(events.last(), Some((_, Event::CognitionOut { stop: StopReason::Cancelled, text, .. })) if text == "kept")
+        matches!(events.last(), Some((_, Event::Request(RequestEvent::CognitionOut { stop: StopReason::Cancelled, text, .. }))) if text == "kept")
     );
     bench.until_idle().await;
     assert!(bench.disk.inflight.lock().unwrap().is_empty());
@@ -543,16 +560,22 @@ async fn t33_a_night_of_sleep_is_no_work_and_reaches_no_limit() {
     bench.clock.fetch_add(8 * 3_600_000, Ordering::Relaxed);
     bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
     let events = bench.until_idle().await;
-    assert!(events.iter().any(|(_, event)| matches!(event, Event::ClockJumped { by_ms } if *by_ms > 28_000_000)));
+    assert!(
+        events.iter().any(
+            |(_, event)| matches!(event, Event::Thread(ThreadEvent::ClockJumped { by_ms }) if *by_ms > 28_000_000)
+        )
+    );
     let took = events.iter().find_map(|(_, event)| match event {
-        Event::CognitionOut { elapsed_ms, .. } => Some(*elapsed_ms),
+        Event::Request(RequestEvent::CognitionOut { elapsed_ms, .. }) => Some(*elapsed_ms),
         _ => None,
     });
     assert!(took.unwrap() < 60_000, "{took:?}");
     bench.ask("go on").await;
     let events = bench.until_answer().await;
-    assert!(!events.iter().any(|(_, event)| matches!(event, Event::Limit { .. })), "{events:?}");
-    assert!(matches!(events.last(), Some((true, Event::CognitionOut { text, .. })) if text == "the rest"));
+    assert!(!events.iter().any(|(_, event)| matches!(event, Event::Control(ControlEvent::Limit { .. }))), "{events:?}");
+    assert!(
+        matches!(events.last(), Some((true, Event::Request(RequestEvent::CognitionOut { text, .. }))) if text == "the rest")
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -574,8 +597,11 @@ async fn leaving_in_the_middle_of_an_answer_keeps_it() {
     bench.handle.ask(Command::Shutdown).await.unwrap();
     assert_eq!(bench.driver.await.unwrap(), Ended::Asked);
     let log = bench.disk.log.lock().unwrap();
-    assert!(log.iter().any(|event| matches!(event, Event::CognitionOut { text, .. } if text == "so far")));
-    assert!(matches!(log.last(), Some(Event::WorkerEnded { .. })));
+    assert!(
+        log.iter()
+            .any(|event| matches!(event, Event::Request(RequestEvent::CognitionOut { text, .. }) if text == "so far"))
+    );
+    assert!(matches!(log.last(), Some(Event::Thread(ThreadEvent::WorkerEnded { .. }))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -587,8 +613,10 @@ async fn a_limit_on_spend_refuses_the_next_call() {
     let limits = Limits { spend: Some(Money(50)), ..Limits::default() };
     bench.handle.ask(Command::SetLimits { limits }).await.unwrap();
     bench.ask("go").await;
-    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::ThreadError { .. }, .. })).await;
-    let Some((_, Event::ThreadError { error, cost })) = events.last() else { unreachable!() };
+    let events = bench
+        .until(|heard| matches!(heard, Heard::Event { event: Event::Thread(ThreadEvent::ThreadError { .. }), .. }))
+        .await;
+    let Some((_, Event::Thread(ThreadEvent::ThreadError { error, cost }))) = events.last() else { unreachable!() };
     assert_eq!((error.as_str(), cost.spend), ("Limit exceeded: spend_exceeded (50/50)", Money(50)));
     assert_eq!(bench.script.asked.lock().unwrap().len(), 1);
 }
@@ -599,9 +627,14 @@ async fn an_answer_names_the_arguments_that_were_seen() {
     let stop = ProviderEvent::Finished(StopReason::ToolUse);
     let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![Ok(call), Ok(stop)], vec![text("done"), end()]]);
     bench.ask("go").await;
-    let events =
-        bench.until(|heard| matches!(heard, Heard::Event { event: Event::ApprovalRequested { .. }, .. })).await;
-    let Some((true, Event::ApprovalRequested { id, args_hash, .. })) = events.last() else { unreachable!() };
+    let events = bench
+        .until(|heard| {
+            matches!(heard, Heard::Event { event: Event::Approval(ApprovalEvent::ApprovalRequested { .. }), .. })
+        })
+        .await;
+    let Some((true, Event::Approval(ApprovalEvent::ApprovalRequested { id, args_hash, .. }))) = events.last() else {
+        unreachable!()
+    };
     let answer =
         |args_hash: &ContentHash| Command::Approve { id: *id, args_hash: args_hash.clone(), decision: Approve::Once };
     let other = bench.handle.ask(answer(&ContentHash::of(b"other"))).await.unwrap_err();
@@ -610,7 +643,7 @@ async fn an_answer_names_the_arguments_that_were_seen() {
     let late = bench.handle.ask(answer(args_hash)).await.unwrap_err();
     assert!(late.contains("no longer waits"), "{late}");
     let events = bench.until_answer().await;
-    assert!(events.iter().any(|(_, event)| matches!(event, Event::ToolCallStart { .. })));
+    assert!(events.iter().any(|(_, event)| matches!(event, Event::Tool(ToolEvent::ToolCallStart { .. }))));
 }
 
 /// A plan with the hooks of this `hooks.yaml`, without the shipped ones.
@@ -639,12 +672,18 @@ async fn a_hook_decides_about_a_failure_and_the_log_says_why() {
     bench.ask("go").await;
     let events = bench.until_answer().await;
     let decided = events.iter().find_map(|(_, event)| match event {
-        Event::HookDecided { event, hook, action, why } => Some((event.as_str(), hook.clone(), *action, why.as_str())),
+        Event::Control(ControlEvent::HookDecided { event, hook, action, why }) => {
+            Some((event.as_str(), hook.clone(), *action, why.as_str()))
+        }
         _ => None,
     });
     let why = "error.message contains \"broke\", and is \"it broke\"; inputs.target eq \"moon\", and is \"moon\"";
     assert_eq!(decided, Some(("error", Some("again".into()), Some(Control::Retry), why)));
-    assert!(events.iter().any(|(_, event)| matches!(event, Event::RetryScheduled { delay_ms: 5_000, .. })));
+    assert!(
+        events
+            .iter()
+            .any(|(_, event)| matches!(event, Event::Request(RequestEvent::RetryScheduled { delay_ms: 5_000, .. })))
+    );
     assert_eq!(bench.driver.await.unwrap(), Ended::Thread(Status::Completed));
 }
 
@@ -654,8 +693,14 @@ async fn a_thread_that_nobody_watches_is_left_suspended_at_its_limit() {
     let mut bench = Bench::with(ThreadKind::OneShot, Vec::new(), plan, None);
     bench.handle.ask(Command::SetLimits { limits: Limits { turns: Some(0), ..Limits::default() } }).await.unwrap();
     bench.ask("go").await;
-    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::WorkerEnded { .. }, .. })).await;
-    assert!(events.iter().any(|(_, event)| matches!(event, Event::ThreadSuspended { limit: Some(_), .. })));
+    let events = bench
+        .until(|heard| matches!(heard, Heard::Event { event: Event::Thread(ThreadEvent::WorkerEnded { .. }), .. }))
+        .await;
+    assert!(
+        events
+            .iter()
+            .any(|(_, event)| matches!(event, Event::Control(ControlEvent::ThreadSuspended { limit: Some(_), .. })))
+    );
     assert_eq!(bench.driver.await.unwrap(), Ended::Thread(Status::Suspended));
 }
 
@@ -685,7 +730,7 @@ fn filling(said: &str) -> Play {
 
 fn compacted(events: &[(bool, Event)]) -> (String, usize, usize, usize, Option<String>) {
     let found = events.iter().find_map(|(_, event)| match event {
-        Event::ContextCompacted { summary, kept, summarised, dropped, reason, .. } => {
+        Event::Context(ContextEvent::ContextCompacted { summary, kept, summarised, dropped, reason, .. }) => {
             Some((summary.clone(), *kept, *summarised, *dropped, reason.clone()))
         }
         _ => None,
@@ -716,10 +761,14 @@ async fn a_full_window_makes_the_next_request_smaller() {
     let names: Vec<_> = events
         .iter()
         .filter_map(|(_, event)| match event {
-            Event::ContextLimitReached { usage_ratio, .. } => Some(format!("full {}", *usage_ratio > 0.9)),
-            Event::RequestRecorded { request, model, .. } => Some(format!("request {request} {}", model.model)),
-            Event::ContextCompacted { request, .. } => Some(format!("compacted by {request:?}")),
-            Event::CognitionOut { request, .. } => Some(format!("answer to {request}")),
+            Event::Context(ContextEvent::ContextLimitReached { usage_ratio, .. }) => {
+                Some(format!("full {}", *usage_ratio > 0.9))
+            }
+            Event::Request(RequestEvent::RequestRecorded { request, model, .. }) => {
+                Some(format!("request {request} {}", model.model))
+            }
+            Event::Context(ContextEvent::ContextCompacted { request, .. }) => Some(format!("compacted by {request:?}")),
+            Event::Request(RequestEvent::CognitionOut { request, .. }) => Some(format!("answer to {request}")),
             _ => None,
         })
         .collect();
@@ -750,7 +799,10 @@ async fn a_full_window_makes_the_next_request_smaller() {
     let texts: Vec<_> = again.history.iter().map(|entry| entry.message.text()).collect();
     assert_eq!(texts, ["second", "new"]);
     assert!(again.opening.unwrap().iter().any(|piece| &*piece.text == summary.as_str()));
-    assert!(log.iter().any(|event| matches!(event, Event::CognitionIn { text, .. } if text == "first")));
+    assert!(
+        log.iter()
+            .any(|event| matches!(event, Event::Prompt(PromptEvent::CognitionIn { text, .. }) if text == "first"))
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -791,12 +843,12 @@ async fn a_summary_on_its_way_is_shown_to_nobody_and_can_be_stopped() {
     let events = bench
         .until(|heard| {
             shown |= matches!(heard, Heard::Text);
-            matches!(heard, Heard::Event { event: Event::TurnCancelled { .. }, .. })
+            matches!(heard, Heard::Event { event: Event::Control(ControlEvent::TurnCancelled { .. }), .. })
         })
         .await;
     assert!(!shown && bench.disk.inflight.lock().unwrap().is_empty());
-    assert!(!events.iter().any(|(_, event)| matches!(event, Event::CognitionOut { .. })));
-    assert!(!events.iter().any(|(_, event)| matches!(event, Event::ContextCompacted { .. })));
+    assert!(!events.iter().any(|(_, event)| matches!(event, Event::Request(RequestEvent::CognitionOut { .. }))));
+    assert!(!events.iter().any(|(_, event)| matches!(event, Event::Context(ContextEvent::ContextCompacted { .. }))));
 }
 
 #[tokio::test(start_paused = true)]
@@ -816,7 +868,9 @@ async fn a_summary_that_fails_for_a_moment_is_asked_for_again() {
     let (summary, kept, summarised, dropped, reason) = compacted(&events);
     assert!(summary.ends_with("Old things."), "{summary}");
     assert_eq!((kept, summarised, dropped, reason), (1, 2, 0, None));
-    let retry = |event: &Event| matches!(event, Event::RetryScheduled { attempt: 2, delay_ms: 5_000, .. });
+    let retry = |event: &Event| {
+        matches!(event, Event::Request(RequestEvent::RetryScheduled { attempt: 2, delay_ms: 5_000, .. }))
+    };
     assert_eq!(events.iter().filter(|(_, event)| retry(event)).count(), 1);
     let attempts: Vec<_> = bench.disk.requests.lock().unwrap().iter().map(|one| (one.number, one.attempt)).collect();
     assert_eq!(attempts, [(1, 1), (2, 1), (3, 2), (4, 1)]);
@@ -832,7 +886,11 @@ async fn who_asks_for_room_loses_nothing_without_a_summary() {
         bench.until_idle().await;
     }
     bench.handle.ask(Command::Compact).await.unwrap();
-    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::ContextCompacted { .. }, .. })).await;
+    let events = bench
+        .until(|heard| {
+            matches!(heard, Heard::Event { event: Event::Context(ContextEvent::ContextCompacted { .. }), .. })
+        })
+        .await;
     assert_eq!(compacted(&events), (String::new(), 4, 0, 0, Some("it broke".to_owned())));
 }
 
@@ -846,8 +904,9 @@ async fn an_image_that_is_gone_is_told_once_and_the_others_are_sent() {
     let mut heard = bench.until_answer().await;
     bench.ask("again").await;
     heard.extend(bench.until_answer().await);
-    let notices =
-        heard.iter().filter_map(|(_, event)| if let Event::Notice { text } = event { Some(text) } else { None });
+    let notices = heard.iter().filter_map(|(_, event)| {
+        if let Event::Thread(ThreadEvent::Notice { text }) = event { Some(text) } else { None }
+    });
     let said = "The model is told that an image of this conversation is gone: it is no longer kept as it was taken in";
     assert_eq!(notices.collect::<Vec<_>>(), [said]);
     let asked = bench.script.asked.lock().unwrap();
@@ -1010,24 +1069,34 @@ async fn a_refused_summary_takes_no_messages_place_and_all_of_them_are_paid_for(
     }
     let spent = |events: &[(bool, Event)]| {
         let charges = events.iter().filter_map(|(_, event)| match event {
-            Event::CallCharged { spend, .. } => *spend,
+            Event::Request(RequestEvent::CallCharged { spend, .. }) => *spend,
             _ => None,
         });
         charges.collect::<Vec<_>>()
     };
     bench.handle.ask(Command::Compact).await.unwrap();
-    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::ContextCompacted { .. }, .. })).await;
+    let events = bench
+        .until(|heard| {
+            matches!(heard, Heard::Event { event: Event::Context(ContextEvent::ContextCompacted { .. }), .. })
+        })
+        .await;
     assert_eq!(compacted(&events), (String::new(), 4, 0, 0, Some("the model gave no summary".to_owned())));
     assert_eq!(spent(&events), [Money(9)]);
     bench.until_idle().await;
     bench.handle.ask(Command::Compact).await.unwrap();
     tokio::time::sleep(Duration::from_secs(1)).await;
     bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
-    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::TurnCancelled { .. }, .. })).await;
+    let events = bench
+        .until(|heard| matches!(heard, Heard::Event { event: Event::Control(ControlEvent::TurnCancelled { .. }), .. }))
+        .await;
     assert_eq!(spent(&events), [Money(9)]);
     bench.until_idle().await;
     bench.handle.ask(Command::Compact).await.unwrap();
-    let events = bench.until(|heard| matches!(heard, Heard::Event { event: Event::ContextCompacted { .. }, .. })).await;
+    let events = bench
+        .until(|heard| {
+            matches!(heard, Heard::Event { event: Event::Context(ContextEvent::ContextCompacted { .. }), .. })
+        })
+        .await;
     let (summary, _, summarised, ..) = compacted(&events);
     assert!(summary.ends_with("half a summary\n\n(The summary was cut off here: it grew too long.)"), "{summary}");
     assert!(summarised > 0);
@@ -1045,7 +1114,10 @@ async fn s16_an_answer_that_is_too_large_is_kept_and_not_asked_for_again() {
     for prompt in ["first", "second"] {
         bench.ask(prompt).await;
         for (_, event) in bench.until_answer().await {
-            if let Event::CognitionOut { text, stop: StopReason::TooLarge { .. }, message, .. } = event {
+            if let Event::Request(RequestEvent::CognitionOut {
+                text, stop: StopReason::TooLarge { .. }, message, ..
+            }) = event
+            {
                 assert_eq!(message.calls().count(), 0);
                 sizes.push(text.len());
             }
@@ -1085,7 +1157,9 @@ async fn s16_an_answer_that_never_comes_ends() {
     drop(answered.await);
     let mut stop = None;
     while stop.is_none() {
-        if let Some(Heard::Event { event: Event::CognitionOut { stop: why, .. }, .. }) = bench.heard.recv().await {
+        if let Some(Heard::Event { event: Event::Request(RequestEvent::CognitionOut { stop: why, .. }), .. }) =
+            bench.heard.recv().await
+        {
             stop = Some(why);
         }
     }
@@ -1114,7 +1188,9 @@ async fn is_stopped_before(mut bench: Bench, gate: Gate) -> Bench {
     let _opens = Opens(gate.clone());
     gate.is_reached().await;
     bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
-    bench.until(|heard| matches!(heard, Heard::Event { event: Event::TurnCancelled { .. }, .. })).await;
+    bench
+        .until(|heard| matches!(heard, Heard::Event { event: Event::Control(ControlEvent::TurnCancelled { .. }), .. }))
+        .await;
     bench.until_idle().await;
     gate.open();
     bench
@@ -1162,7 +1238,7 @@ async fn a_cancel_is_answered_while_a_call_is_looked_at() {
     bench.ask("go").await;
     let bench = is_stopped_before(bench, gate).await;
     let log = bench.disk.log.lock().unwrap();
-    let results = log.iter().filter(|event| matches!(event, Event::ToolCallResult { .. })).count();
+    let results = log.iter().filter(|event| matches!(event, Event::Tool(ToolEvent::ToolCallResult { .. }))).count();
     assert_eq!(results, 1, "the call has a result: {log:?}");
 }
 
@@ -1182,7 +1258,15 @@ async fn a_cancel_is_answered_while_room_is_made() {
     bench.handle.ask(Command::Compact).await.unwrap();
     let bench = is_stopped_before(bench, gate).await;
     assert_eq!(bench.script.asked.lock().unwrap().len(), 2, "no summary was asked for");
-    assert!(!bench.disk.log.lock().unwrap().iter().any(|event| matches!(event, Event::ContextCompacted { .. })));
+    assert!(
+        !bench
+            .disk
+            .log
+            .lock()
+            .unwrap()
+            .iter()
+            .any(|event| matches!(event, Event::Context(ContextEvent::ContextCompacted { .. })))
+    );
 }
 
 #[tokio::test]
@@ -1200,7 +1284,9 @@ async fn a_cancel_is_answered_while_the_disk_is_slow_and_nothing_begins_after_it
     assert!(!asked.is_finished(), "the prompt is on no disk yet");
     gate.open();
     asked.await.unwrap().unwrap();
-    bench.until(|heard| matches!(heard, Heard::Event { event: Event::TurnCancelled { .. }, .. })).await;
+    bench
+        .until(|heard| matches!(heard, Heard::Event { event: Event::Control(ControlEvent::TurnCancelled { .. }), .. }))
+        .await;
     assert!(bench.script.asked.lock().unwrap().is_empty(), "nothing was sent");
 }
 
@@ -1253,8 +1339,8 @@ async fn parallel_calls_of_one_answer_run_at_once_and_are_told_in_its_order() {
     bench.until_answer().await;
     bench.until_answer().await;
     let order = |event: &Event| match event {
-        Event::ToolCallStart { call_id, .. } => Some(format!("start {}", call_id.0)),
-        Event::ToolCallResult { call_id, .. } => Some(format!("result {}", call_id.0)),
+        Event::Tool(ToolEvent::ToolCallStart { call_id, .. }) => Some(format!("start {}", call_id.0)),
+        Event::Tool(ToolEvent::ToolCallResult { call_id, .. }) => Some(format!("result {}", call_id.0)),
         _ => None,
     };
     let happened: Vec<String> = bench.disk.log.lock().unwrap().iter().filter_map(order).collect();

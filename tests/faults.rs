@@ -8,8 +8,8 @@ use futures_util::stream;
 use levain::context::Plan;
 use levain::domain::event::{Approve, CallError, PromptMode, StopReason};
 use levain::domain::{
-    CallId, Event, Grant, Limits, ModelRef, Money, Permissions, ThreadId, ThreadKind, Timestamp, Tokens, Usage,
-    Waiting, WireForm,
+    ApprovalEvent, CallId, Event, Grant, Limits, ModelRef, Money, Permissions, PromptEvent, RequestEvent, ThreadId,
+    ThreadKind, Timestamp, Tokens, Usage, Waiting, WireForm,
 };
 use levain::engine::driver::ModelRegistry;
 use levain::ports::{
@@ -179,7 +179,12 @@ fn events(layout: &Layout) -> Vec<Event> {
 }
 
 fn prompts(events: &[Event]) -> usize {
-    events.iter().filter(|event| matches!(event, Event::PromptQueued { text, .. } if text == "the question")).count()
+    events
+        .iter()
+        .filter(
+            |event| matches!(event, Event::Prompt(PromptEvent::PromptQueued { text, .. }) if text == "the question"),
+        )
+        .count()
 }
 
 /// The whole course of a thread, with the operation after so many more failing. What it comes to, and how many operations
@@ -207,7 +212,7 @@ async fn course(fails: Option<u64>) -> (Vec<String>, u64) {
     let (asked, hash) = (asking.approvals[0].id, asking.approvals[0].args_hash.clone());
     let answer = Command::Approve { id: asked, args_hash: hash, decision: Approve::Once };
     let told = acknowledged(&mut client, &answer).await;
-    assert!(events(&layout).iter().any(|event| matches!(event, Event::ApprovalGiven { .. })));
+    assert!(events(&layout).iter().any(|event| matches!(event, Event::Approval(ApprovalEvent::ApprovalGiven { .. }))));
     until_state(&mut client, told, |state| state.waiting == Some(Waiting::User) && state.cost.turns == 2).await;
     let operations = faults::passed() - before;
     faults::never();
@@ -335,7 +340,7 @@ async fn s12_a_worker_may_be_killed_at_every_operation() {
         let answered = async {
             loop {
                 match client.next().await.expect("the worker is there") {
-                    FromWorker::Event { record, .. } if matches!(&record.event, Event::CognitionOut { text, .. } if text == "An answer.") =>
+                    FromWorker::Event { record, .. } if matches!(&record.event, Event::Request(RequestEvent::CognitionOut { text, .. }) if text == "An answer.") =>
                     {
                         return;
                     }

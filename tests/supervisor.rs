@@ -8,8 +8,8 @@ mod terminal;
 use levain::context::Plan;
 use levain::domain::event::PromptMode;
 use levain::domain::{
-    Command, Event, Limits, Lineage, ModelRef, Money, Permissions, SetLimits, Status, ThreadId, ThreadKind,
-    ThreadOrigin, Timestamp, Tokens, Usage, Waiting,
+    Command, Event, Limits, Lineage, ModelRef, Money, Permissions, RequestEvent, SetLimits, Status, ThreadEvent,
+    ThreadId, ThreadKind, ThreadOrigin, Timestamp, Tokens, Usage, Waiting,
 };
 use levain::engine::driver::ModelRegistry;
 use levain::ports::{Clock, Executor, Forgetful, Provider, SystemClock, ThreadSpec};
@@ -214,12 +214,12 @@ async fn fifty_threads_of_one_process_start_talk_and_end_each_for_itself() {
         let events: Vec<Event> =
             log::pages(&log).flat_map(|page| page.unwrap().into_records()).map(|record| record.event).collect();
         assert!(
-            matches!(&events[0], Event::ThreadStarted { lineage, .. } if lineage.origin == ThreadOrigin::CommandLine)
+            matches!(&events[0], Event::Thread(ThreadEvent::ThreadStarted { lineage, .. }) if lineage.origin == ThreadOrigin::CommandLine)
         );
         if ended == Status::Killed {
-            assert!(matches!(events.last(), Some(Event::ThreadKilled { .. })), "{events:?}");
+            assert!(matches!(events.last(), Some(Event::Thread(ThreadEvent::ThreadKilled { .. }))), "{events:?}");
             assert!(
-                events.iter().any(|event| matches!(event, Event::CognitionOut { text, .. } if text == "one two three"))
+                events.iter().any(|event| matches!(event, Event::Request(RequestEvent::CognitionOut { text, .. }) if text == "one two three"))
             );
         }
     }

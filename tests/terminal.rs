@@ -13,7 +13,7 @@ mod terminal;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use levain::domain::{Event, Record, ThreadId};
+use levain::domain::{Event, PromptEvent, Record, RequestEvent, ThreadId};
 use levain::store::Layout;
 use levain::store::log::{self, LogWriter};
 use model_server::{Call, KEY, ModelServer};
@@ -848,14 +848,19 @@ fn t30_a_log_of_ten_thousand_events_opens_and_scrolls() {
     let id: ThreadId = log_of(&home).parent().unwrap().file_name().unwrap().to_str().unwrap().parse().unwrap();
     let records = log::read_forward(&layout.log(&id).unwrap(), 0, 1 << 20).unwrap().into_records();
     let said: Vec<Record> = records
-        .filter(|record| matches!(record.event, Event::CognitionIn { .. } | Event::CognitionOut { .. }))
+        .filter(|record| {
+            matches!(
+                record.event,
+                Event::Prompt(PromptEvent::CognitionIn { .. }) | Event::Request(RequestEvent::CognitionOut { .. })
+            )
+        })
         .collect();
     assert!(said.len() >= 2);
     let (mut writer, _) = LogWriter::open(layout.thread(&id).log(), &id, layout.own_key().unwrap()).unwrap();
     for number in 0..5_000 {
         for record in &said {
             let mut record = record.clone();
-            if let Event::CognitionOut { text, .. } = &mut record.event {
+            if let Event::Request(RequestEvent::CognitionOut { text, .. }) = &mut record.event {
                 *text = format!("Answer number {number}.");
             }
             writer.append(&record).unwrap();

@@ -5,7 +5,10 @@
 
 use levain::context::Plan;
 use levain::domain::event::{Approve, CancelScope, Delta, PromptMode, StopReason};
-use levain::domain::{Event, Grant, Limits, ModelRef, Permissions, Record, Status, ThreadKind, Timestamp, Waiting};
+use levain::domain::{
+    ApprovalEvent, ControlEvent, Event, Grant, Limits, ModelRef, Permissions, PromptEvent, Record, RequestEvent,
+    Status, ThreadKind, Timestamp, Waiting,
+};
 use levain::engine::driver::Ended;
 use levain::ports::{Forgetful, SystemClock};
 use levain::providers::{Catalog, Keys, Providers, Settings};
@@ -154,7 +157,7 @@ async fn until_event(client: &mut Client, mut wanted: impl FnMut(&Event) -> bool
 }
 
 fn is_answer(event: &Event) -> bool {
-    matches!(event, Event::CognitionOut { .. })
+    matches!(event, Event::Request(RequestEvent::CognitionOut { .. }))
 }
 
 async fn until_idle(client: &mut Client) -> State {
@@ -246,9 +249,10 @@ async fn live_text_is_the_text_of_the_answer_for_everyone_who_listens() {
             let whole = until(client, |message| {
                 collect(text, &message);
                 match message {
-                    FromWorker::Event { record: Record { event: Event::CognitionOut { text, .. }, .. }, .. } => {
-                        Some(text)
-                    }
+                    FromWorker::Event {
+                        record: Record { event: Event::Request(RequestEvent::CognitionOut { text, .. }), .. },
+                        ..
+                    } => Some(text),
                     _ => None,
                 }
             })
@@ -313,9 +317,9 @@ async fn a_cancel_keeps_what_had_arrived() {
         .await;
         client.sender().command(2, Command::Cancel { scope: CancelScope::Turn }).await.unwrap();
         let record = until_event(&mut client, is_answer).await;
-        let Event::CognitionOut { text: kept, stop, .. } = record.event else { unreachable!() };
+        let Event::Request(RequestEvent::CognitionOut { text: kept, stop, .. }) = record.event else { unreachable!() };
         assert!(kept.starts_with(&text) && stop == StopReason::Cancelled, "{form:?}: {kept} {stop:?}");
-        until_event(&mut client, |event| matches!(event, Event::TurnCancelled { .. })).await;
+        until_event(&mut client, |event| matches!(event, Event::Control(ControlEvent::TurnCancelled { .. }))).await;
     }
 }
 
@@ -366,7 +370,7 @@ async fn work_goes_on_when_nobody_looks() {
         let bench = Bench::with(form, Duration::ZERO, Duration::from_mins(1)).await;
         let mut client = bench.connect(0).await;
         submit(&client, 1, "steady").await;
-        until_event(&mut client, |event| matches!(event, Event::RequestRecorded { .. })).await;
+        until_event(&mut client, |event| matches!(event, Event::Request(RequestEvent::RequestRecorded { .. }))).await;
         client.sender().send(ToWorker::Goodbye).await.unwrap();
         drop(client);
         let own = bench.log();
@@ -382,7 +386,8 @@ async fn a_shutdown_says_goodbye_to_everyone() {
         let bench = Bench::new(form).await;
         let mut clients = [bench.connect(0).await, bench.connect(0).await];
         submit(&clients[0], 1, "slow").await;
-        until_event(&mut clients[1], |event| matches!(event, Event::RequestRecorded { .. })).await;
+        until_event(&mut clients[1], |event| matches!(event, Event::Request(RequestEvent::RequestRecorded { .. })))
+            .await;
         clients[0].sender().command(2, Command::Shutdown).await.unwrap();
         let finished = tokio::spawn(bench.hosted.finished());
         for client in &mut clients {
@@ -436,14 +441,15 @@ async fn s10_only_who_started_the_worker_approves() {
         });
         assert!(refused.await.contains("only the screen that started"), "{id}");
     }
-    let given =
-        |page: log::LogPage| page.into_records().any(|record| matches!(record.event, Event::ApprovalGiven { .. }));
+    let given = |page: log::LogPage| {
+        page.into_records().any(|record| matches!(record.event, Event::Approval(ApprovalEvent::ApprovalGiven { .. })))
+    };
     assert!(!given(log::read_forward(&bench.log(), 0, 1 << 20).unwrap()));
     let mut own = bench.raw().await.with_secret(Some("open sesame".into()));
     assert!(own.may_approve());
     own.greet(0).await.unwrap();
     own.sender().command(4, approve).await.unwrap();
-    until_event(&mut own, |event| matches!(event, Event::ApprovalGiven { .. })).await;
+    until_event(&mut own, |event| matches!(event, Event::Approval(ApprovalEvent::ApprovalGiven { .. }))).await;
 }
 
 #[tokio::test]
@@ -493,7 +499,7 @@ async fn s15_a_client_that_lagged_hears_on_by_itself() {
                 match message {
                     FromWorker::Lagged { .. } => lagged = true,
                     FromWorker::Event {
-                        record: Record { event: Event::PromptQueued { prompt, text, .. }, .. },
+                        record: Record { event: Event::Prompt(PromptEvent::PromptQueued { prompt, text, .. }), .. },
                         ..
                     } => {
                         queued += 1;

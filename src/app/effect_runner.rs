@@ -5,8 +5,8 @@ use super::connection::{Connection, Reach};
 use super::{export, listing, pages, requests};
 use crate::config::Trust;
 use crate::domain::{
-    Event, Lineage, ModelRef, Record, SetLimits, State, Status, ThreadId, ThreadKind, ThreadOrigin, Tokens, Values,
-    Waiting,
+    Event, Lineage, ModelRef, Record, RequestEvent, SetLimits, State, Status, ThreadId, ThreadKind, ThreadOrigin,
+    Tokens, Values, Waiting,
 };
 use crate::engine::driver::ModelRegistry;
 use crate::ports::{Clock, StoreError, SystemClock, ThreadSpec};
@@ -479,7 +479,7 @@ fn failed(error: &StoreError) -> Message {
 /// How a saved thread stands, as far as its summary and the end of its log tell.
 fn state_of(summary: Summary, newest: &[Record], models: &Models) -> State {
     let used = newest.iter().rev().find_map(|record| {
-        let Event::CognitionOut { usage, .. } = &record.event else { return None };
+        let Event::Request(RequestEvent::CognitionOut { usage, .. }) = &record.event else { return None };
         Some(usage.total()).filter(|total| *total > Tokens(0))
     });
     State {

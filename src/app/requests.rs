@@ -5,7 +5,8 @@ use crate::context::words::{asker, conversation, kind, origin, part_of};
 use crate::context::{EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start};
 use crate::domain::{
     Assembly, Block, Channel, ContentHash, Decision, Entry, Event, FrozenRequest, Image, Layer, LayerKind, Lifetime,
-    Message, ModelRef, Money, Origin, Piece, SentBody, Space, ThreadId, ThreadKind, Tokens, Usage, Via, WireForm,
+    Message, ModelRef, Money, Origin, Piece, RequestEvent, SentBody, Space, ThreadEvent, ThreadId, ThreadKind, Tokens,
+    Usage, Via, WireForm,
 };
 use crate::engine::driver::{ModelRegistry, Planner};
 use crate::engine::thread::{Phase, Thread, apply};
@@ -296,9 +297,9 @@ pub fn fold(setup: &Setup, id: &ThreadId) -> Result<Folded, String> {
     for page in log::pages(&log) {
         for record in page.map_err(|error| error.to_string())?.into_records() {
             let _done_already = apply(&mut thread, &record);
-            if matches!(record.event, Event::WorkerStarted { .. }) {
+            if matches!(record.event, Event::Thread(ThreadEvent::WorkerStarted { .. })) {
                 planned = None;
-            } else if let (Event::RequestRecorded { .. }, Phase::Calling { request, .. }) =
+            } else if let (Event::Request(RequestEvent::RequestRecorded { .. }), Phase::Calling { request, .. }) =
                 (&record.event, &thread.phase)
             {
                 planned = Some(*request);

@@ -9,7 +9,7 @@ use crate::app::Shutdown;
 use crate::app::plain::read_lines;
 use crate::domain::event::{Approve, CancelScope, Delta, PromptMode};
 use crate::domain::image::named_in;
-use crate::domain::{Event, Status, ThreadId, ThreadKind, Waiting};
+use crate::domain::{Event, RequestEvent, Status, ThreadId, ThreadKind, Waiting};
 use crate::ports::StoreError;
 use crate::session::Setup;
 use crate::session::people::{err, json_line, out};
@@ -237,7 +237,7 @@ impl Attached {
     fn print(&mut self, output: &mut impl Write, message: &FromWorker) -> io::Result<()> {
         match message {
             FromWorker::Event { record, .. } => {
-                let answered = matches!(record.event, Event::CognitionOut { .. });
+                let answered = matches!(record.event, Event::Request(RequestEvent::CognitionOut { .. }));
                 if answered && std::mem::take(&mut self.streamed) {
                     writeln!(output, "\n")
                 } else {

@@ -7,8 +7,8 @@ use crate::app::Shutdown;
 use crate::domain::bounds::in_words;
 use crate::domain::event::{CancelScope, Delta, Denial, PromptMode, StopReason};
 use crate::domain::{
-    Cost, Event, LimitSource, Limits, Lineage, ModelRef, Money, SetLimits, Status, ThreadId, ThreadKind, ThreadOrigin,
-    Tokens,
+    ApprovalEvent, ControlEvent, Cost, Event, LimitSource, Limits, Lineage, ModelRef, Money, RequestEvent, SetLimits,
+    Status, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, Tokens,
 };
 use crate::items::directive::Values;
 use crate::items::{Directive, Items, Kind};
@@ -325,7 +325,7 @@ async fn watch(client: &mut Client, submit: Command, live: bool, result: &mut Ru
 
 fn heard(event: &Event, live: bool, result: &mut RunResult) {
     match event {
-        Event::CognitionOut { text, stop, .. } => {
+        Event::Request(RequestEvent::CognitionOut { text, stop, .. }) => {
             result.result.clone_from(text);
             // Who reads only the answer must know that it is not all of it.
             let told = live || matches!(stop, StopReason::TooLarge { .. });
@@ -333,70 +333,60 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
                 let _closed = writeln!(err(), "\n[{mark}]");
             }
         }
-        Event::ErrorClassified { error, .. } => result.error = Some(error.message.clone()),
-        Event::RetryScheduled { attempt, delay_ms, .. } if live => {
+        Event::Request(RequestEvent::ErrorClassified { error, .. }) => result.error = Some(error.message.clone()),
+        Event::Request(RequestEvent::RetryScheduled { attempt, delay_ms, .. }) if live => {
             let seconds = delay_ms.div_ceil(1_000);
             let reason = result.error.as_deref().unwrap_or("the answer was cut off");
             let _closed = writeln!(err(), "\n{reason}: attempt {attempt} in {seconds} s");
         }
-        Event::PermissionDenied { capability, reason: Denial::Unattended, .. } => {
+        Event::Approval(ApprovalEvent::PermissionDenied { capability, reason: Denial::Unattended, .. }) => {
             if !result.approvals.contains(capability) {
                 result.approvals.push(capability.clone());
             }
         }
-        Event::Limit { code, .. } => result.limit = Some(code.code()),
-        Event::ThreadError { error, cost } => {
+        Event::Control(ControlEvent::Limit { code, .. }) => result.limit = Some(code.code()),
+        Event::Thread(ThreadEvent::ThreadError { error, cost }) => {
             (result.error, result.status, result.cost) = (Some(error.clone()), Status::Error, *cost);
         }
-        Event::ThreadSuspended { reason, cost, .. } => {
+        Event::Control(ControlEvent::ThreadSuspended { reason, cost, .. }) => {
             (result.error, result.status, result.cost) = (Some(reason.clone()), Status::Suspended, *cost);
         }
-        Event::ThreadCompleted { cost } => {
+        Event::Thread(ThreadEvent::ThreadCompleted { cost }) => {
             (result.error, result.status, result.cost, result.success) = (None, Status::Completed, *cost, true);
             // One that it met was raised since.
             result.limit = None;
         }
-        Event::DirectiveReturn { outputs, .. } => result.outputs = Some(outputs.clone()),
-        Event::ThreadCancelled { cost } => (result.status, result.cost) = (Status::Cancelled, *cost),
-        Event::ThreadKilled { cost } => (result.status, result.cost) = (Status::Killed, *cost),
-        Event::ThreadStarted { .. }
-        | Event::ClockJumped { .. }
-        | Event::WorkerStarted { .. }
-        | Event::WorkerEnded { .. }
-        | Event::LogRepaired { .. }
-        | Event::PromptQueued { .. }
-        | Event::PromptWithdrawn { .. }
-        | Event::QueueArranged { .. }
-        | Event::ModelChanged { .. }
-        | Event::LimitsChanged { .. }
-        | Event::CognitionIn { .. }
-        | Event::SystemPrompt { .. }
-        | Event::ContextInjected { .. }
-        | Event::RequestRecorded { .. }
-        | Event::TokenDelta { .. }
-        | Event::CognitionReasoning { .. }
-        | Event::RetryScheduled { .. }
-        | Event::RetryDue { .. }
-        | Event::RulesSet { .. }
-        | Event::HookDecided { .. }
-        | Event::ContextWindowPressure { .. }
-        | Event::ContextLimitReached { .. }
-        | Event::CompactRequested {}
-        | Event::ContextCompacted { .. }
-        | Event::PermissionsSet { .. }
-        | Event::PersonaChanged { .. }
-        | Event::ApprovalRequested { .. }
-        | Event::ApprovalGiven { .. }
-        | Event::PermissionDenied { .. }
-        | Event::ToolCallStart { .. }
-        | Event::ToolProcess { .. }
-        | Event::ToolCallResult { .. }
-        | Event::ShellStarted { .. }
-        | Event::ShellEnded { .. }
-        | Event::CancelRequested { .. }
-        | Event::TurnCancelled { .. }
-        | Event::CallCharged { .. }
-        | Event::Notice { .. }
+        Event::Thread(ThreadEvent::DirectiveReturn { outputs, .. }) => result.outputs = Some(outputs.clone()),
+        Event::Thread(ThreadEvent::ThreadCancelled { cost }) => {
+            (result.status, result.cost) = (Status::Cancelled, *cost);
+        }
+        Event::Thread(ThreadEvent::ThreadKilled { cost }) => (result.status, result.cost) = (Status::Killed, *cost),
+        Event::Thread(
+            ThreadEvent::ThreadStarted { .. }
+            | ThreadEvent::ClockJumped { .. }
+            | ThreadEvent::WorkerStarted { .. }
+            | ThreadEvent::WorkerEnded { .. }
+            | ThreadEvent::LogRepaired { .. }
+            | ThreadEvent::Notice { .. },
+        )
+        | Event::Prompt(_)
+        | Event::Settings(_)
+        | Event::Context(_)
+        | Event::Request(
+            RequestEvent::RequestRecorded { .. }
+            | RequestEvent::TokenDelta { .. }
+            | RequestEvent::CognitionReasoning { .. }
+            | RequestEvent::RetryScheduled { .. }
+            | RequestEvent::RetryDue { .. }
+            | RequestEvent::CallCharged { .. },
+        )
+        | Event::Control(
+            ControlEvent::HookDecided { .. }
+            | ControlEvent::CancelRequested { .. }
+            | ControlEvent::TurnCancelled { .. },
+        )
+        | Event::Approval(_)
+        | Event::Tool(_)
         | Event::Unknown { .. } => {}
     }
 }

@@ -1,7 +1,7 @@
 //! Events as plain lines, for terminals and pipes.
 
 use crate::domain::event::StopReason;
-use crate::domain::{CallId, Event, Note, Record};
+use crate::domain::{ApprovalEvent, CallId, Event, Note, PromptEvent, Record, RequestEvent, SettingsEvent, ToolEvent};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -34,35 +34,39 @@ impl EventWriter {
     /// Writes one event; nothing of one that nobody needs to read.
     pub(super) fn write(&mut self, output: &mut impl Write, event: &Event) -> io::Result<()> {
         let below_call = std::mem::take(&mut self.below_call);
-        if matches!(event, Event::PermissionsSet { .. }) && !std::mem::replace(&mut self.permitted, true) {
+        if matches!(event, Event::Settings(SettingsEvent::PermissionsSet { .. }))
+            && !std::mem::replace(&mut self.permitted, true)
+        {
             return Ok(());
         }
         if let Some(Note { kind, text }) = event.note() {
             return writeln!(output, "{} {text}\n", kind.sign());
         }
-        if let Event::CognitionIn { text, .. } = event {
+        if let Event::Prompt(PromptEvent::CognitionIn { text, .. }) = event {
             writeln!(output, "› {}\n", text.replace('\n', "\n  "))
-        } else if let Event::CognitionOut { text, stop, .. } = event {
+        } else if let Event::Request(RequestEvent::CognitionOut { text, stop, .. }) = event {
             writeln!(output, "{}", text.trim_end())?;
             if let Some(mark) = stop_mark(stop) {
                 writeln!(output, "[{}]", &mark)?;
             }
             writeln!(output)
-        } else if let Event::ToolCallStart { tool, item, input, call_id, .. } = event {
+        } else if let Event::Tool(ToolEvent::ToolCallStart { tool, item, input, call_id, .. }) = event {
             let call = format!("{} {input}", item.as_ref().unwrap_or(tool));
             writeln!(output, "▸ {call}")?;
             self.running.push((call_id.clone(), call));
             self.below_call = true;
             Ok(())
-        } else if let Event::ShellStarted { command, shared, .. } = event {
+        } else if let Event::Tool(ToolEvent::ShellStarted { command, shared, .. }) = event {
             let sign = if *shared { "!" } else { "!!" };
             writeln!(output, "▸ {sign} {command}")
-        } else if let Event::ApprovalRequested { id, item, capability, preview, .. } = event {
+        } else if let Event::Approval(ApprovalEvent::ApprovalRequested { id, item, capability, preview, .. }) = event {
             write_question(output, *id, item, capability, preview.as_deref())
-        } else if let Event::ApprovalGiven { id, decision } = event {
+        } else if let Event::Approval(ApprovalEvent::ApprovalGiven { id, decision }) = event {
             writeln!(output, "· approval {id}: {decision:?}\n")
-        } else if let Event::ToolCallResult { output: result, error, call_id }
-        | Event::ShellEnded { output: result, error, call_id } = event
+        } else if let Event::Tool(
+            ToolEvent::ToolCallResult { output: result, error, call_id }
+            | ToolEvent::ShellEnded { output: result, error, call_id },
+        ) = event
         {
             let mark = if error.is_some() { "✗" } else { "✓" };
             let place = self.running.iter().position(|(id, _)| id == call_id);

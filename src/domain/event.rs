@@ -2,19 +2,32 @@
 //! holds: one JSON object a line with `timestamp`, `thread_id`, `event_type` and `payload`.
 //!
 //! Events say what happened, in the past. `docs/events.md` lists them all; a test keeps that list true. Live text
-//! ([`Event::TokenDelta`]) goes to screens and to the short-lived `inflight.jsonl` only: the log holds finished text.
+//! ([`RequestEvent::TokenDelta`]) goes to screens and to the short-lived `inflight.jsonl` only: the log holds finished text.
 
-use super::amount::{Tokens, Usage};
-use super::capability::Grant;
-use super::control::Control;
-use super::id::{CallId, ContentHash, ModelRef, ThreadId};
-use super::image::Image;
-use super::input::Values;
-use super::lineage::{LimitSources, Lineage};
-use super::message::Message;
-use super::rules::Rules;
-use super::status::{Cost, LimitKind, Limits, ThreadKind};
+mod approval;
+mod context;
+mod control;
+mod prompt;
+mod request;
+mod settings;
+mod thread;
+mod tool;
+
+pub use approval::ApprovalEvent;
+pub use context::ContextEvent;
+pub use control::ControlEvent;
+pub use prompt::PromptEvent;
+pub use request::RequestEvent;
+pub use settings::SettingsEvent;
+pub use thread::ThreadEvent;
+pub use tool::ToolEvent;
+
+use super::id::{CallId, ThreadId};
+use super::note::Note;
+use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+use strum::VariantNames;
 
 /// Milliseconds since the epoch. On disk a float of seconds, as logs of this format have always had it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,6 +57,7 @@ impl<'de> Deserialize<'de> for Timestamp {
 
 /// One line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Line")]
 pub struct Record {
     pub timestamp: Timestamp,
     pub thread_id: ThreadId,
@@ -51,370 +65,132 @@ pub struct Record {
     pub event: Event,
 }
 
-/// What happened.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "event_type", content = "payload", rename_all = "snake_case")]
+/// A line as it stands.
+#[derive(Deserialize)]
+struct Line {
+    timestamp: Timestamp,
+    thread_id: ThreadId,
+    event_type: String,
+    #[serde(default)]
+    payload: Value,
+}
+
+impl From<Line> for Record {
+    fn from(Line { timestamp, thread_id, event_type, payload }: Line) -> Self {
+        Self { timestamp, thread_id, event: Event::named(&event_type, &payload) }
+    }
+}
+
+/// What happened, in families. In files an event is flat: its own name and what it tells, without its family.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Event {
-    /// The thread exists. First line of every log.
-    ThreadStarted {
-        directive: String,
-        kind: ThreadKind,
-        model: ModelRef,
-        limits: Limits,
-        /// Who set each of them.
-        #[serde(default, skip_serializing_if = "LimitSources::is_empty")]
-        limits_by: LimitSources,
-        project: String,
-        /// What the directive was told; what is not here has its default.
-        #[serde(default, skip_serializing_if = "Values::is_empty")]
-        inputs: Values,
-        #[serde(default)]
-        lineage: Lineage,
-    },
-    /// A process has taken the thread over.
-    WorkerStarted {
-        pid: u32,
-        version: String,
-    },
-    /// That process has let go of it.
-    WorkerEnded {
-        reason: EndReason,
-    },
-    /// A torn last line was cut off when the log was opened.
-    LogRepaired {
-        cut_bytes: u64,
-        at_offset: u64,
-    },
-    /// Something a person sent was accepted.
-    PromptQueued {
-        prompt: u64,
-        text: String,
-        mode: PromptMode,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        images: Vec<Image>,
-    },
-    /// A queued prompt was taken back before it was used.
-    PromptWithdrawn {
-        prompt: u64,
-    },
-    /// Queued prompts stand in this order from here on, before those that are not named.
-    QueueArranged {
-        prompts: Vec<u64>,
-    },
-    /// The thread answers with another model from here on.
-    ModelChanged {
-        model: ModelRef,
-    },
-    /// The limits are different from here on.
-    LimitsChanged {
-        limits: Limits,
-    },
-    /// A message joined the history: what the user (or a parent) said. `prompt` is the queue entry it came from.
-    CognitionIn {
-        text: String,
-        role: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        prompt: Option<u64>,
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        images: Vec<Image>,
-    },
-    /// The system text of the coming request, when it differs from the one before.
-    SystemPrompt {
-        text: String,
-        layers: Vec<String>,
-    },
-    /// What opens the first message, around the directive: `before` and `after` name the sources, `layers` holds
-    /// every candidate with its text, so that each later request begins the same.
-    ContextInjected {
-        before: Vec<String>,
-        after: Vec<String>,
-        #[serde(default)]
-        layers: Vec<super::assembly::Piece>,
-    },
-    /// `requests/<request>.json` was written; the call comes next.
-    RequestRecorded {
-        request: u32,
-        turn: u32,
-        attempt: u32,
-        model: ModelRef,
-    },
-    /// A piece of an answer in flight. Not in the log.
-    TokenDelta {
-        request: u32,
-        delta: Delta,
-    },
-    /// Thinking that preceded an answer.
-    CognitionReasoning {
-        text: String,
-    },
-    /// An answer, whole or cut short.
-    CognitionOut {
-        /// The text of the answer, as people read it.
-        text: String,
-        model: ModelRef,
-        request: u32,
-        stop: StopReason,
-        usage: Usage,
-        /// Spend of this answer in millionths of a dollar; absent when the model has no known price.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        spend: Option<super::amount::Money>,
-        /// The answer as it goes back to the provider: text, thinking with signatures, tool calls.
-        message: Message,
-        /// From the request to the end of the answer.
-        elapsed_ms: u64,
-    },
-    /// A call failed. `attempt` counts from 1 within the turn.
-    ErrorClassified {
-        request: u32,
-        attempt: u32,
-        error: CallError,
-    },
-    /// The failed call will be tried again after `delay_ms`, as this `attempt` of its turn, because of what
-    /// `classification` says of such failures.
-    RetryScheduled {
-        attempt: u32,
-        delay_ms: u64,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        classification: Option<String>,
-    },
-    /// The pause before a retry is over.
-    RetryDue {
-        attempt: u32,
-    },
-    /// What the thread does from here on about failures, limits and a full window.
-    RulesSet {
-        rules: Rules,
-    },
-    /// The hooks of an event were asked how to go on: `action` is the first answer and `hook` whose it is; without one
-    /// the thread does what it does by itself.
-    HookDecided {
-        event: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        hook: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        action: Option<Control>,
-        /// What the hook's condition saw.
-        why: String,
-    },
-    /// What the thread may do from here on.
-    PermissionsSet {
-        grants: Vec<Grant>,
-        allowed: Vec<String>,
-    },
-    /// A call waits until a person allows or denies it. `args_hash` names the exact arguments.
-    ApprovalRequested {
-        id: u64,
-        call_id: CallId,
-        tool: String,
-        item: String,
-        capability: String,
-        args_hash: ContentHash,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        preview: Option<String>,
-    },
-    /// They answered.
-    ApprovalGiven {
-        id: u64,
-        decision: Approve,
-    },
-    /// A call was not run.
-    PermissionDenied {
-        call_id: CallId,
-        tool: String,
-        capability: String,
-        reason: Denial,
-    },
-    /// A tool is about to run.
-    ToolCallStart {
-        tool: String,
-        call_id: CallId,
-        /// Id of the item that `tool` means.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        item: Option<String>,
-        input: serde_json::Value,
-        /// Others may begin before it has ended.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        parallel: bool,
-    },
-    /// A tool's process was made and waits to be let go.
-    ToolProcess {
-        call_id: CallId,
-        process: Process,
-    },
-    ToolCallResult {
-        call_id: CallId,
-        output: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        error: Option<String>,
-    },
-    /// A command of a person's own is about to run. With `shared`, the model gets what it printed with the next prompt.
-    ShellStarted {
-        call_id: CallId,
-        command: String,
-        shared: bool,
-    },
-    /// It has ended. As a call, it may have a `tool_process` between.
-    ShellEnded {
-        call_id: CallId,
-        output: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        error: Option<String>,
-    },
-    /// The thread speaks and works as somebody else from here on, or as itself again.
-    PersonaChanged {
-        persona: Option<super::persona::Persona>,
-    },
-    /// A limit was reached before a turn. An interactive thread waits for a higher one, a one-shot thread ends.
-    Limit {
-        code: LimitKind,
-        current: u64,
-        maximum: u64,
-    },
-    /// The coming request takes a large share of the model's window.
-    ContextWindowPressure {
-        usage_ratio: f64,
-        tokens_used: Tokens,
-        tokens_limit: Tokens,
-    },
-    /// The coming request fills the model's window, or the provider refused it as too long.
-    ContextLimitReached {
-        usage_ratio: f64,
-        tokens_used: Tokens,
-        tokens_limit: Tokens,
-    },
-    /// Someone asked for room in the window.
-    CompactRequested {},
-    /// Older messages have given way to `summary` in later requests. The log keeps them.
-    ContextCompacted {
-        /// What the model is told instead of them.
-        summary: String,
-        /// So many of the newest messages stay as they are.
-        kept: usize,
-        /// So many went into the summary.
-        summarised: usize,
-        /// So many were left out without being read.
-        dropped: usize,
-        tokens_before: Tokens,
-        /// Estimated.
-        tokens_after: Tokens,
-        /// The request that asked for the summary.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        request: Option<u32>,
-        #[serde(default)]
-        usage: Usage,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        spend: Option<super::amount::Money>,
-        /// Why there is no summary.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        reason: Option<String>,
-    },
-    /// The directive has handed back what it promises.
-    DirectiveReturn {
-        outputs: serde_json::Value,
-        cost: Cost,
-        /// Why it could not be done.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        error: Option<String>,
-    },
-    /// The thread waits until a person lets it go on; at a limit, whose word `limit` is.
-    ThreadSuspended {
-        cost: Cost,
-        reason: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        limit: Option<LimitKind>,
-    },
-    /// Someone asked to stop the running work.
-    CancelRequested {
-        scope: CancelScope,
-    },
-    /// A call has cost this and leaves no answer: it failed, or asked for a summary that did not come.
-    CallCharged {
-        request: u32,
-        usage: Usage,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        spend: Option<super::amount::Money>,
-    },
-    /// The running work has stopped: the connection is closed.
-    TurnCancelled {
-        after_ms: u64,
-    },
-    ThreadCompleted {
-        cost: Cost,
-    },
-    ThreadError {
-        cost: Cost,
-        error: String,
-    },
-    ThreadCancelled {
-        cost: Cost,
-    },
-    ThreadKilled {
-        cost: Cost,
-    },
-    /// The clock went forward by more than the time that passed for this process: the machine slept, or its clock was set.
-    ClockJumped {
-        by_ms: u64,
-    },
-    /// Something a person should know that changes nothing else.
-    Notice {
-        text: String,
-    },
+    /// The thread itself: that it is there, which process has it, how it ends.
+    Thread(ThreadEvent),
+    /// What holds for the thread from here on.
+    Settings(SettingsEvent),
+    /// What people and parents say to the thread.
+    Prompt(PromptEvent),
+    /// What the model is told beside what was said, and room for it in the window.
+    Context(ContextEvent),
+    /// Calls of the model: what was asked, what came back, what failed.
+    Request(RequestEvent),
+    /// Whether a call of the model may run.
+    Approval(ApprovalEvent),
+    /// Tools and a person's own commands: what ran, and what came of it.
+    Tool(ToolEvent),
+    /// How the thread goes on: limits, hooks, people who stop it.
+    Control(ControlEvent),
     /// An event of another version of this program, kept as it is.
-    #[serde(untagged)]
-    Unknown {
-        event_type: String,
-        #[serde(default)]
-        payload: serde_json::Value,
-    },
+    Unknown { event_type: String, payload: Value },
 }
 
 const INTERRUPTED: &str = "Interrupted: the process that ran this call ended.";
 
 impl Event {
+    /// The event of that name with what it tells; [`Event::Unknown`] where the name or the payload is of no event here.
+    #[must_use]
+    pub fn named(event_type: &str, payload: &Value) -> Self {
+        fn read<'a, T: Deserialize<'a>>(fields: [(&'a str, &'a Value); 2], event: fn(T) -> Event) -> Option<Event> {
+            T::deserialize(MapDeserializer::<_, serde_json::Error>::new(fields.into_iter())).ok().map(event)
+        }
+        let (name, nothing) = (Value::from(event_type), Value::Object(Map::new()));
+        let fields = [("event_type", &name), ("payload", if payload.is_null() { &nothing } else { payload })];
+        let is_of = |names: &[&str]| names.contains(&event_type);
+        let known = match () {
+            () if is_of(RequestEvent::VARIANTS) => read(fields, Self::Request),
+            () if is_of(ToolEvent::VARIANTS) => read(fields, Self::Tool),
+            () if is_of(PromptEvent::VARIANTS) => read(fields, Self::Prompt),
+            () if is_of(ThreadEvent::VARIANTS) => read(fields, Self::Thread),
+            () if is_of(SettingsEvent::VARIANTS) => read(fields, Self::Settings),
+            () if is_of(ContextEvent::VARIANTS) => read(fields, Self::Context),
+            () if is_of(ApprovalEvent::VARIANTS) => read(fields, Self::Approval),
+            () if is_of(ControlEvent::VARIANTS) => read(fields, Self::Control),
+            () => None,
+        };
+        known.unwrap_or_else(|| Self::Unknown { event_type: event_type.to_owned(), payload: payload.clone() })
+    }
+
     /// The result of a call whose process died before it had one: every call needs a result.
     #[must_use]
     pub fn interrupted(call_id: &CallId) -> Self {
         let why = INTERRUPTED.to_owned();
-        Self::ToolCallResult { call_id: call_id.clone(), output: why.clone(), error: Some(why) }
+        Self::Tool(ToolEvent::ToolCallResult { call_id: call_id.clone(), output: why.clone(), error: Some(why) })
     }
 
     /// The same for a person's own command.
     #[must_use]
     pub fn shell_interrupted(call_id: &CallId) -> Self {
-        Self::ShellEnded { call_id: call_id.clone(), output: String::new(), error: Some(INTERRUPTED.to_owned()) }
+        let (call_id, error) = (call_id.clone(), Some(INTERRUPTED.to_owned()));
+        Self::Tool(ToolEvent::ShellEnded { call_id, output: String::new(), error })
     }
 
     /// Whether the event belongs in the log.
     #[must_use]
     pub fn is_durable(&self) -> bool {
-        !matches!(self, Self::TokenDelta { .. } | Self::RetryDue { .. } | Self::Unknown { .. })
+        match self {
+            Self::Request(event) => event.is_durable(),
+            Self::Unknown { .. } => false,
+            Self::Thread(_)
+            | Self::Settings(_)
+            | Self::Prompt(_)
+            | Self::Context(_)
+            | Self::Approval(_)
+            | Self::Tool(_)
+            | Self::Control(_) => true,
+        }
     }
 
     /// Whether the log is synced to disk before the event's effects are carried out: after it comes something that
     /// costs money or cannot be taken back, or somebody is told that what they asked for is done.
     #[must_use]
     pub fn is_critical(&self) -> bool {
-        matches!(
-            self,
-            Self::PromptQueued { .. }
-                | Self::PromptWithdrawn { .. }
-                | Self::QueueArranged { .. }
-                | Self::ModelChanged { .. }
-                | Self::LimitsChanged { .. }
-                | Self::ApprovalGiven { .. }
-                | Self::CompactRequested {}
-                | Self::RequestRecorded { .. }
-                | Self::CognitionOut { .. }
-                | Self::ToolCallStart { .. }
-                | Self::ShellStarted { .. }
-                | Self::ToolProcess { .. }
-                | Self::DirectiveReturn { .. }
-                | Self::ThreadSuspended { .. }
-                | Self::ThreadCompleted { .. }
-                | Self::ThreadError { .. }
-                | Self::ThreadCancelled { .. }
-                | Self::ThreadKilled { .. }
-        )
+        match self {
+            Self::Thread(event) => event.is_critical(),
+            Self::Settings(event) => event.is_critical(),
+            Self::Prompt(event) => event.is_critical(),
+            Self::Context(event) => event.is_critical(),
+            Self::Request(event) => event.is_critical(),
+            Self::Approval(event) => event.is_critical(),
+            Self::Tool(event) => event.is_critical(),
+            Self::Control(event) => event.is_critical(),
+            Self::Unknown { .. } => false,
+        }
+    }
+
+    /// What people are told of the event. Nothing of one whose content is shown itself (what was said, calls and their
+    /// results), and of one that only changes how the thread stands, which state and lists tell.
+    #[must_use]
+    pub fn note(&self) -> Option<Note> {
+        match self {
+            Self::Thread(event) => event.note(),
+            Self::Settings(event) => event.note(),
+            Self::Context(event) => event.note(),
+            Self::Request(event) => event.note(),
+            Self::Approval(event) => event.note(),
+            Self::Control(event) => event.note(),
+            Self::Prompt(_) | Self::Tool(_) | Self::Unknown { .. } => None,
+        }
     }
 }
 
@@ -662,7 +438,12 @@ mod tests {
         let record = Record {
             timestamp: Timestamp(1_700_000_000_250),
             thread_id: ThreadId::new("chat", 1),
-            event: Event::CognitionIn { text: "hi".into(), role: "user".into(), prompt: None, images: Vec::new() },
+            event: Event::Prompt(PromptEvent::CognitionIn {
+                text: "hi".into(),
+                role: "user".into(),
+                prompt: None,
+                images: Vec::new(),
+            }),
         };
         let line = serde_json::to_string(&record).unwrap();
         assert_eq!(

@@ -35,7 +35,10 @@ pub use bounds::Bounds;
 pub use capability::{Grant, Permissions, Verdict};
 pub use command::{Approval, Command, State};
 pub use control::Control;
-pub use event::{Event, Record, Timestamp};
+pub use event::{
+    ApprovalEvent, ContextEvent, ControlEvent, Event, PromptEvent, Record, RequestEvent, SettingsEvent, ThreadEvent,
+    Timestamp, ToolEvent,
+};
 pub use frozen_request::{FrozenRequest, FrozenTool};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
 pub use image::Image;

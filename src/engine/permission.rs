@@ -3,7 +3,7 @@
 use super::thread::Thread;
 use crate::domain::capability::{RETURN, flattened, to_execute, to_reach, verb};
 use crate::domain::event::Denial;
-use crate::domain::{ContentHash, Event, KnownTool, ThreadKind, ToolCall, Verdict};
+use crate::domain::{ApprovalEvent, ContentHash, Event, KnownTool, ThreadKind, ToolCall, ToolEvent, Verdict};
 
 /// What a call means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,10 +64,14 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
     let verdict = if item == RETURN { Verdict::Allowed } else { verdict };
     let (call_id, tool) = (call.call_id.clone(), call.tool.clone());
     match (verdict, thread.kind) {
-        (Verdict::Allowed, _) => {
-            Event::ToolCallStart { tool, call_id, item: Some(item), input: call.input.clone(), parallel }
-        }
-        (Verdict::Ask, ThreadKind::Interactive) => Event::ApprovalRequested {
+        (Verdict::Allowed, _) => Event::Tool(ToolEvent::ToolCallStart {
+            tool,
+            call_id,
+            item: Some(item),
+            input: call.input.clone(),
+            parallel,
+        }),
+        (Verdict::Ask, ThreadKind::Interactive) => Event::Approval(ApprovalEvent::ApprovalRequested {
             id: thread.approvals + 1,
             call_id,
             tool,
@@ -75,11 +79,13 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
             capability,
             args_hash: args_hash(call),
             preview: None,
-        },
+        }),
         (Verdict::Ask, ThreadKind::OneShot) => {
-            Event::PermissionDenied { call_id, tool, capability, reason: Denial::Unattended }
+            Event::Approval(ApprovalEvent::PermissionDenied { call_id, tool, capability, reason: Denial::Unattended })
         }
-        (Verdict::Denied, _) => Event::PermissionDenied { call_id, tool, capability, reason: Denial::Missing },
+        (Verdict::Denied, _) => {
+            Event::Approval(ApprovalEvent::PermissionDenied { call_id, tool, capability, reason: Denial::Missing })
+        }
     }
 }
 
@@ -169,9 +175,13 @@ mod tests {
             let call = call("rye_fetch", input);
             decide(&thread, meant(&tools, &call), &call)
         };
-        let Event::ApprovalRequested { capability, .. } = decided(json!({"item_id": "secret/x"})) else { panic!() };
+        let Event::Approval(ApprovalEvent::ApprovalRequested { capability, .. }) =
+            decided(json!({"item_id": "secret/x"}))
+        else {
+            panic!()
+        };
         assert_eq!(capability, "rye.fetch.knowledge.secret.x");
-        assert!(matches!(decided(json!({"item_id": "open/x"})), Event::ToolCallStart { .. }));
+        assert!(matches!(decided(json!({"item_id": "open/x"})), Event::Tool(ToolEvent::ToolCallStart { .. })));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::setup::Setup;
 use crate::context::gauge::{Gauge, family};
-use crate::domain::{Event, ModelRef, ThreadId, Tokens};
+use crate::domain::{Event, ModelRef, RequestEvent, ThreadId, Tokens};
 use crate::store::registry::Registry;
 use crate::store::{Layout, log, request};
 
@@ -39,7 +39,10 @@ fn measured(layout: &Layout, thread: &ThreadId, model: &ModelRef, pairs: &mut Ve
     for page in log::pages(&log) {
         let Ok(page) = page else { return };
         for record in page.into_records() {
-            let Event::CognitionOut { model: answered, request, usage, .. } = record.event else { continue };
+            let Event::Request(RequestEvent::CognitionOut { model: answered, request, usage, .. }) = record.event
+            else {
+                continue;
+            };
             if family(&answered) != family(model) || pairs.len() >= MOST_REQUESTS {
                 continue;
             }

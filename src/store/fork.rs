@@ -8,7 +8,8 @@ use super::layout::Layout;
 use super::log::{self, LogWriter};
 use super::summary::Summary;
 use crate::domain::{
-    Event, LimitSource, Limits, Lineage, ModelRef, Record, SetLimits, ThreadId, ThreadKind, Timestamp, Usage, Values,
+    Event, LimitSource, Limits, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits, ThreadEvent, ThreadId,
+    ThreadKind, Timestamp, ToolEvent, Usage, Values,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
@@ -48,7 +49,7 @@ pub fn make(layout: &Layout, from: &ThreadId, fork: Fork, now: Timestamp) -> Res
         let record = Record { timestamp, thread_id: id.clone(), event };
         writer.append(&record).map(drop)
     };
-    let started = Event::ThreadStarted {
+    let started = Event::Thread(ThreadEvent::ThreadStarted {
         directive: fork.directive,
         kind: ThreadKind::Interactive,
         model: fork.model,
@@ -57,13 +58,13 @@ pub fn make(layout: &Layout, from: &ThreadId, fork: Fork, now: Timestamp) -> Res
         project: layout.project().display().to_string(),
         inputs: fork.inputs,
         lineage,
-    };
+    });
     write(now, started)?;
     let text = format!(
         "This thread begins with what was said in {from}. What that one was allowed, its limits and messages that waited \
          there were left behind."
     );
-    write(now, Event::Notice { text })?;
+    write(now, Event::Thread(ThreadEvent::Notice { text }))?;
     for page in log::pages(&said) {
         for record in page?.into_records() {
             if let Some(event) = words(record.event) {
@@ -80,63 +81,46 @@ pub fn make(layout: &Layout, from: &ThreadId, fork: Fork, now: Timestamp) -> Res
 /// What an event says that belongs to the conversation; `None` for one that is about how the thread was run.
 fn words(event: Event) -> Option<Event> {
     match event {
-        Event::CognitionIn { text, role, images, .. } => Some(Event::CognitionIn { text, role, images, prompt: None }),
-        Event::CognitionOut { text, model, stop, message, .. } => Some(Event::CognitionOut {
-            text,
-            model,
-            stop,
-            message,
-            // Of no request of this thread, and paid by somebody else.
-            request: 0,
-            usage: Usage::default(),
-            spend: None,
-            elapsed_ms: 0,
-        }),
-        Event::CognitionReasoning { .. }
-        | Event::ToolCallStart { .. }
-        | Event::ToolCallResult { .. }
-        | Event::ShellStarted { .. }
-        | Event::ShellEnded { .. } => Some(event),
-        Event::ThreadStarted { .. }
-        | Event::WorkerStarted { .. }
-        | Event::WorkerEnded { .. }
-        | Event::LogRepaired { .. }
-        | Event::PromptQueued { .. }
-        | Event::PromptWithdrawn { .. }
-        | Event::QueueArranged { .. }
-        | Event::ModelChanged { .. }
-        | Event::LimitsChanged { .. }
-        | Event::SystemPrompt { .. }
-        | Event::ContextInjected { .. }
-        | Event::RequestRecorded { .. }
-        | Event::TokenDelta { .. }
-        | Event::ErrorClassified { .. }
-        | Event::RetryScheduled { .. }
-        | Event::RetryDue { .. }
-        | Event::RulesSet { .. }
-        | Event::HookDecided { .. }
-        | Event::ContextWindowPressure { .. }
-        | Event::ContextLimitReached { .. }
-        | Event::CompactRequested {}
-        | Event::ContextCompacted { .. }
-        | Event::DirectiveReturn { .. }
-        | Event::ThreadSuspended { .. }
-        | Event::PermissionsSet { .. }
-        | Event::PersonaChanged { .. }
-        | Event::ApprovalRequested { .. }
-        | Event::ApprovalGiven { .. }
-        | Event::PermissionDenied { .. }
-        | Event::ToolProcess { .. }
-        | Event::Limit { .. }
-        | Event::CancelRequested { .. }
-        | Event::TurnCancelled { .. }
-        | Event::CallCharged { .. }
-        | Event::ThreadCompleted { .. }
-        | Event::ThreadError { .. }
-        | Event::ThreadCancelled { .. }
-        | Event::ThreadKilled { .. }
-        | Event::ClockJumped { .. }
-        | Event::Notice { .. }
+        Event::Prompt(PromptEvent::CognitionIn { text, role, images, .. }) => {
+            Some(Event::Prompt(PromptEvent::CognitionIn { text, role, images, prompt: None }))
+        }
+        Event::Request(RequestEvent::CognitionOut { text, model, stop, message, .. }) => {
+            Some(Event::Request(RequestEvent::CognitionOut {
+                text,
+                model,
+                stop,
+                message,
+                // Of no request of this thread, and paid by somebody else.
+                request: 0,
+                usage: Usage::default(),
+                spend: None,
+                elapsed_ms: 0,
+            }))
+        }
+        Event::Request(RequestEvent::CognitionReasoning { .. })
+        | Event::Tool(
+            ToolEvent::ToolCallStart { .. }
+            | ToolEvent::ToolCallResult { .. }
+            | ToolEvent::ShellStarted { .. }
+            | ToolEvent::ShellEnded { .. },
+        ) => Some(event),
+        Event::Thread(_)
+        | Event::Prompt(
+            PromptEvent::PromptQueued { .. } | PromptEvent::PromptWithdrawn { .. } | PromptEvent::QueueArranged { .. },
+        )
+        | Event::Settings(_)
+        | Event::Context(_)
+        | Event::Request(
+            RequestEvent::RequestRecorded { .. }
+            | RequestEvent::TokenDelta { .. }
+            | RequestEvent::ErrorClassified { .. }
+            | RequestEvent::RetryScheduled { .. }
+            | RequestEvent::RetryDue { .. }
+            | RequestEvent::CallCharged { .. },
+        )
+        | Event::Control(_)
+        | Event::Approval(_)
+        | Event::Tool(ToolEvent::ToolProcess { .. })
         | Event::Unknown { .. } => None,
     }
 }
@@ -145,7 +129,7 @@ fn words(event: Event) -> Option<Event> {
 mod tests {
     use super::*;
     use crate::domain::event::PromptMode;
-    use crate::domain::{Grant, Message};
+    use crate::domain::{Grant, Message, SettingsEvent};
 
     fn forged(event: Event) -> String {
         let record = Record { timestamp: Timestamp(5), thread_id: ThreadId::new("evil", 1), event };
@@ -159,12 +143,17 @@ mod tests {
         let from = layout.claim_as(&ThreadId::new("evil", 1)).unwrap();
         let model = ModelRef::new("scripted", "demo");
         let lines = [
-            Event::PermissionsSet {
+            Event::Settings(SettingsEvent::PermissionsSet {
                 grants: vec![Grant { capability: "*".into(), ask: false }],
                 allowed: vec!["*".into()],
-            },
-            Event::CognitionIn { text: "hello".into(), role: "user".into(), prompt: Some(1), images: Vec::new() },
-            Event::CognitionOut {
+            }),
+            Event::Prompt(PromptEvent::CognitionIn {
+                text: "hello".into(),
+                role: "user".into(),
+                prompt: Some(1),
+                images: Vec::new(),
+            }),
+            Event::Request(RequestEvent::CognitionOut {
                 text: "hi".into(),
                 model: model.clone(),
                 request: 7,
@@ -173,8 +162,13 @@ mod tests {
                 spend: None,
                 message: Message::assistant("hi"),
                 elapsed_ms: 1,
-            },
-            Event::PromptQueued { prompt: 2, text: "rm".into(), mode: PromptMode::FollowUp, images: Vec::new() },
+            }),
+            Event::Prompt(PromptEvent::PromptQueued {
+                prompt: 2,
+                text: "rm".into(),
+                mode: PromptMode::FollowUp,
+                images: Vec::new(),
+            }),
         ];
         let log: String = lines.into_iter().map(forged).collect();
         std::fs::write(layout.thread(&from).log().path(), &log).unwrap();
@@ -189,10 +183,10 @@ mod tests {
         assert!(matches!(
             events.as_slice(),
             [
-                Event::ThreadStarted { .. },
-                Event::Notice { .. },
-                Event::CognitionIn { prompt: None, .. },
-                Event::CognitionOut { request: 0, .. }
+                Event::Thread(ThreadEvent::ThreadStarted { .. }),
+                Event::Thread(ThreadEvent::Notice { .. }),
+                Event::Prompt(PromptEvent::CognitionIn { prompt: None, .. }),
+                Event::Request(RequestEvent::CognitionOut { request: 0, .. })
             ]
         ));
         assert_eq!(std::fs::read_to_string(layout.thread(&from).log().path()).unwrap(), log, "it is left as it was");

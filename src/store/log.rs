@@ -389,19 +389,21 @@ fn lines(log: &ThreadLog, bytes: &[u8], first_offset: u64, largest: usize) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Event, Timestamp};
+    use crate::domain::{Event, ThreadEvent, Timestamp};
     use crate::store::Layout;
     use proptest::prelude::*;
     use std::path::PathBuf;
 
     fn note(text: &str) -> Record {
-        let event = Event::Notice { text: text.to_owned() };
+        let event = Event::Thread(ThreadEvent::Notice { text: text.to_owned() });
         Record { timestamp: Timestamp(1_000), thread_id: ThreadId::new("chat", 1), event }
     }
 
     fn texts(page: LogPage) -> Vec<String> {
         page.into_records()
-            .filter_map(|record| if let Event::Notice { text } = record.event { Some(text) } else { None })
+            .filter_map(
+                |record| if let Event::Thread(ThreadEvent::Notice { text }) = record.event { Some(text) } else { None },
+            )
             .collect()
     }
 

@@ -11,7 +11,9 @@ use super::summaries::Summaries;
 use super::summary::Summarise;
 use super::thread::{FileStore, Inflight, Lock, Opened};
 use crate::domain::event::{Delta, StopReason};
-use crate::domain::{CallId, Event, Message, Record, Status, ThreadId, Timestamp, Usage};
+use crate::domain::{
+    CallId, Event, Message, Record, RequestEvent, Status, ThreadEvent, ThreadId, Timestamp, ToolEvent, Usage,
+};
 use crate::ports::{StoreError, ThreadStore};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -65,7 +67,7 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
     processes::end_left_behind(layout, id);
     let events = epilogue(&opened, replay.answer);
     let Opened { mut store, summary, .. } = opened;
-    let failed = events.iter().any(|event| matches!(event, Event::ThreadError { .. }));
+    let failed = events.iter().any(|event| matches!(event, Event::Thread(ThreadEvent::ThreadError { .. })));
     for event in events {
         store.append(&Record { timestamp: now, thread_id: id.clone(), event })?;
     }
@@ -99,18 +101,21 @@ pub fn mend(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Replay) {
 pub fn epilogue(opened: &Opened, fold: Fold) -> Vec<Event> {
     let mut events = Vec::new();
     if let Some(repair) = opened.repair {
-        events.push(Event::LogRepaired { cut_bytes: repair.cut_bytes, at_offset: repair.at_offset });
+        events
+            .push(Event::Thread(ThreadEvent::LogRepaired { cut_bytes: repair.cut_bytes, at_offset: repair.at_offset }));
     }
     // The last word about a process: that it took the thread over, or that it let go.
-    let taken_over = |event: &Event| matches!(event, Event::WorkerStarted { .. });
+    let taken_over = |event: &Event| matches!(event, Event::Thread(ThreadEvent::WorkerStarted { .. }));
     let let_go = |event: &Event| {
         matches!(
             event,
-            Event::WorkerEnded { .. }
-                | Event::ThreadCompleted { .. }
-                | Event::ThreadError { .. }
-                | Event::ThreadCancelled { .. }
-                | Event::ThreadKilled { .. }
+            Event::Thread(
+                ThreadEvent::WorkerEnded { .. }
+                    | ThreadEvent::ThreadCompleted { .. }
+                    | ThreadEvent::ThreadError { .. }
+                    | ThreadEvent::ThreadCancelled { .. }
+                    | ThreadEvent::ThreadKilled { .. }
+            )
         )
     };
     let mut backwards = opened.records.iter().rev().map(|record| &record.event);
@@ -122,10 +127,10 @@ pub fn epilogue(opened: &Opened, fold: Fold) -> Vec<Event> {
     }
     events.extend(unanswered(&opened.records).into_iter().map(Event::interrupted));
     events.extend(unended_shell(&opened.records).map(Event::shell_interrupted));
-    events.push(Event::ThreadError {
+    events.push(Event::Thread(ThreadEvent::ThreadError {
         cost: opened.summary.cost,
         error: "The process that ran this thread ended without a word. Send a message to go on.".into(),
-    });
+    }));
     events
 }
 
@@ -133,9 +138,9 @@ pub fn epilogue(opened: &Opened, fold: Fold) -> Vec<Event> {
 fn unanswered(records: &[Record]) -> Vec<&CallId> {
     let mut open: Vec<&CallId> = Vec::new();
     for record in records {
-        if let Event::CognitionOut { message, .. } = &record.event {
+        if let Event::Request(RequestEvent::CognitionOut { message, .. }) = &record.event {
             open = message.calls().map(|call| &call.call_id).collect();
-        } else if let Event::ToolCallResult { call_id, .. } = &record.event {
+        } else if let Event::Tool(ToolEvent::ToolCallResult { call_id, .. }) = &record.event {
             open.retain(|own| *own != call_id);
         }
     }
@@ -146,9 +151,9 @@ fn unanswered(records: &[Record]) -> Vec<&CallId> {
 fn unended_shell(records: &[Record]) -> Option<&CallId> {
     let mut open = None;
     for record in records {
-        if let Event::ShellStarted { call_id, .. } = &record.event {
+        if let Event::Tool(ToolEvent::ShellStarted { call_id, .. }) = &record.event {
             open = Some(call_id);
-        } else if let Event::ShellEnded { .. } = &record.event {
+        } else if let Event::Tool(ToolEvent::ShellEnded { .. }) = &record.event {
             open = None;
         }
     }
@@ -159,21 +164,21 @@ fn unended_shell(records: &[Record]) -> Option<&CallId> {
 fn lost_answer(opened: &Opened, inflight: &Inflight, fold: Fold) -> Option<Vec<Event>> {
     let records = opened.records.iter().rev();
     let (model, sent_at) = records.clone().find_map(|record| {
-        let Event::RequestRecorded { request, model, .. } = &record.event else { return None };
+        let Event::Request(RequestEvent::RequestRecorded { request, model, .. }) = &record.event else { return None };
         (*request == inflight.request).then(|| (model.clone(), record.timestamp))
     })?;
     let answered = records
         .take_while(|record| record.timestamp >= sent_at)
-        .any(|record| matches!(&record.event, Event::CognitionOut { request, .. } if *request == inflight.request));
+        .any(|record| matches!(&record.event, Event::Request(RequestEvent::CognitionOut { request, .. }) if *request == inflight.request));
     if answered {
         return None;
     }
     let (text, thinking, message) = fold(inflight.deltas.clone());
     let mut events = Vec::new();
     if !thinking.is_empty() {
-        events.push(Event::CognitionReasoning { text: thinking });
+        events.push(Event::Request(RequestEvent::CognitionReasoning { text: thinking }));
     }
-    events.push(Event::CognitionOut {
+    events.push(Event::Request(RequestEvent::CognitionOut {
         text,
         model,
         request: inflight.request,
@@ -182,7 +187,7 @@ fn lost_answer(opened: &Opened, inflight: &Inflight, fold: Fold) -> Option<Vec<E
         spend: None,
         message,
         elapsed_ms: 0,
-    });
+    }));
     Some(events)
 }
 
@@ -238,8 +243,8 @@ mod tests {
     fn started() -> Vec<Event> {
         let model = ModelRef::new("scripted", "demo");
         vec![
-            Event::WorkerStarted { pid: 1, version: "0".into() },
-            Event::RequestRecorded { request: 1, turn: 1, attempt: 1, model },
+            Event::Thread(ThreadEvent::WorkerStarted { pid: 1, version: "0".into() }),
+            Event::Request(RequestEvent::RequestRecorded { request: 1, turn: 1, attempt: 1, model }),
         ]
     }
 
@@ -258,9 +263,9 @@ mod tests {
         assert!(reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap());
         let events = events(&layout, &id);
         assert!(
-            matches!(&events[2], Event::CognitionOut { text, stop: StopReason::Lost, .. } if text == "half an answer")
+            matches!(&events[2], Event::Request(RequestEvent::CognitionOut { text, stop: StopReason::Lost, .. }) if text == "half an answer")
         );
-        assert!(matches!(&events[3], Event::ThreadError { .. }));
+        assert!(matches!(&events[3], Event::Thread(ThreadEvent::ThreadError { .. })));
         assert!(!layout.thread(&id).inflight().exists());
         assert_eq!(Summary::look(&layout, &id, |_, _| None).unwrap().status, Status::Error);
         assert!(!reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap(), "a second time there is nothing to mend");
@@ -280,7 +285,7 @@ mod tests {
         let message = Message { role: crate::domain::Role::Assistant, blocks: blocks.into() };
         let mut events_before = started();
         events_before.extend([
-            Event::CognitionOut {
+            Event::Request(RequestEvent::CognitionOut {
                 text: String::new(),
                 model: ModelRef::new("scripted", "demo"),
                 request: 1,
@@ -289,9 +294,9 @@ mod tests {
                 spend: None,
                 message,
                 elapsed_ms: 1,
-            },
-            Event::ToolCallResult { call_id: CallId("a".into()), output: "ok".into(), error: None },
-            Event::ToolProcess { call_id: CallId("b".into()), process: process::identify(left.id()) },
+            }),
+            Event::Tool(ToolEvent::ToolCallResult { call_id: CallId("a".into()), output: "ok".into(), error: None }),
+            Event::Tool(ToolEvent::ToolProcess { call_id: CallId("b".into()), process: process::identify(left.id()) }),
         ]);
         write(&layout, &id, events_before);
         processes::note(&layout, &id, &process::identify(left.id()))().unwrap();
@@ -301,12 +306,12 @@ mod tests {
         let interrupted: Vec<_> = events
             .iter()
             .filter_map(|event| {
-                let Event::ToolCallResult { call_id, error: Some(_), .. } = event else { return None };
+                let Event::Tool(ToolEvent::ToolCallResult { call_id, error: Some(_), .. }) = event else { return None };
                 Some(call_id.0.as_str())
             })
             .collect();
         assert_eq!(interrupted, ["b", "c"]);
-        assert!(matches!(events.last(), Some(Event::ThreadError { .. })));
+        assert!(matches!(events.last(), Some(Event::Thread(ThreadEvent::ThreadError { .. }))));
     }
 
     /// What the log says is not believed, nor is a note of another boot or of another process that got the number.
@@ -317,9 +322,11 @@ mod tests {
         let mut other = std::process::Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
         let theirs = process::identify(other.id());
         let mut before = started();
-        before.push(Event::ToolProcess { call_id: CallId("b".into()), process: theirs });
-        before
-            .push(Event::ToolProcess { call_id: CallId("c".into()), process: Process { group: 1, started: Some(1) } });
+        before.push(Event::Tool(ToolEvent::ToolProcess { call_id: CallId("b".into()), process: theirs }));
+        before.push(Event::Tool(ToolEvent::ToolProcess {
+            call_id: CallId("c".into()),
+            process: Process { group: 1, started: Some(1) },
+        }));
         write(&layout, &id, before);
         let noted = |process: Process, boot: &str| {
             processes::note(&layout, &id, &process)().unwrap();
@@ -348,7 +355,11 @@ mod tests {
         assert!(held.is_some() && is_held(&layout, &id).unwrap());
         assert!(!reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap());
         drop(held);
-        write(&layout, &id, vec![Event::WorkerEnded { reason: crate::domain::event::EndReason::Idle }]);
+        write(
+            &layout,
+            &id,
+            vec![Event::Thread(ThreadEvent::WorkerEnded { reason: crate::domain::event::EndReason::Idle })],
+        );
         assert!(!reap_thread(&layout, &id, Timestamp(9), REPLAY).unwrap());
         assert_eq!(events(&layout, &id).len(), 3);
     }

@@ -5,8 +5,8 @@ use super::layout::{Layout, failed};
 use super::log;
 use super::registry::ThreadEntry;
 use crate::domain::{
-    Cost, Event, LimitSources, Limits, Lineage, ModelRef, Record, SetLimits, Status, ThreadId, ThreadKind, Timestamp,
-    Values, Waiting,
+    Cost, Event, LimitSources, Limits, Lineage, ModelRef, Record, SetLimits, Status, ThreadEvent, ThreadId, ThreadKind,
+    Timestamp, Values, Waiting,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
@@ -68,7 +68,7 @@ pub fn specification(layout: &Layout, id: &ThreadId) -> Result<Specification, St
     }
     for page in log::pages(&log) {
         for record in page?.into_records() {
-            if let Event::ThreadStarted { directive, inputs, .. } = record.event {
+            if let Event::Thread(ThreadEvent::ThreadStarted { directive, inputs, .. }) = record.event {
                 return Ok(Specification { directive, inputs });
             }
         }

@@ -6,7 +6,10 @@ use super::scroll::Position;
 use super::transcript::{Kind, Transcript};
 use crate::domain::NoteKind;
 use crate::domain::event::{CancelScope, Delta, StopReason};
-use crate::domain::{Event, Record, Status, ThreadId, Waiting};
+use crate::domain::{
+    ApprovalEvent, ControlEvent, Event, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent,
+    ThreadId, ToolEvent, Waiting,
+};
 use crate::worker::protocol::{FromWorker, QueuedPrompt, State};
 
 impl Model {
@@ -191,7 +194,7 @@ impl Model {
                     return Vec::new();
                 }
                 self.log_end = next_offset;
-                if matches!(record.event, Event::RequestRecorded { .. }) {
+                if matches!(record.event, Event::Request(RequestEvent::RequestRecorded { .. })) {
                     self.transcript.turn_at(offset);
                     if self.position == Position::Follow
                         && let Some(older) = self.transcript.let_go()
@@ -246,23 +249,23 @@ impl Model {
     fn live_event(&mut self, record: Record) -> Vec<Effect> {
         self.learn(&record.event);
         self.now = self.now.max(record.timestamp);
-        if let Event::CognitionIn { text, .. } = &record.event {
+        if let Event::Prompt(PromptEvent::CognitionIn { text, .. }) = &record.event {
             self.confirmed(text, true);
-        } else if let Event::PromptQueued { text, prompt, mode, images } = &record.event {
+        } else if let Event::Prompt(PromptEvent::PromptQueued { text, prompt, mode, images }) = &record.event {
             self.queued_in_log(QueuedPrompt {
                 prompt: *prompt,
                 text: text.clone(),
                 mode: *mode,
                 images: images.clone(),
             });
-        } else if let Event::PromptWithdrawn { prompt } = &record.event {
+        } else if let Event::Prompt(PromptEvent::PromptWithdrawn { prompt }) = &record.event {
             if let Some(state) = &mut self.state {
                 state.queue.retain(|queued| queued.prompt != *prompt);
             }
             self.show_queue();
-        } else if let Event::ErrorClassified { .. } = &record.event {
+        } else if let Event::Request(RequestEvent::ErrorClassified { .. }) = &record.event {
             self.transcript.end_live(&StopReason::Truncated { detail: "the call failed".to_owned() });
-        } else if let Event::ShellStarted { .. } = &record.event {
+        } else if let Event::Tool(ToolEvent::ShellStarted { .. }) = &record.event {
             // It runs, whether or not its answer still comes: it is not put back into the draft.
             if let Some(begun) = self.sent.iter_mut().find(|sent| matches!(sent, Sent::Shell(_))) {
                 *begun = Sent::Other;
@@ -270,12 +273,12 @@ impl Model {
         }
         if let Some(phase) = phase_after(&record.event)
             && (phase != Phase::Cancelling || self.is_working())
-            && !(matches!(record.event, Event::ShellStarted { .. }) && self.is_working())
+            && !(matches!(record.event, Event::Tool(ToolEvent::ShellStarted { .. })) && self.is_working())
         {
             self.enter(phase);
         }
-        let answered = matches!(record.event, Event::CognitionOut { .. });
-        let ended = matches!(record.event, Event::ToolCallResult { .. });
+        let answered = matches!(record.event, Event::Request(RequestEvent::CognitionOut { .. }));
+        let ended = matches!(record.event, Event::Tool(ToolEvent::ToolCallResult { .. }));
         self.growing(|transcript| transcript.apply(record));
         // An answer ends and a command of the person's goes on, or a call has its result and others run.
         if (answered && self.activity.phase == Phase::Idle || ended && self.activity.phase == Phase::Asking)
@@ -299,11 +302,13 @@ impl Model {
 
     /// What an event tells beside its block, whether it is read from the log or comes live.
     fn learn(&mut self, event: &Event) {
-        if let Event::ThreadStarted { directive, model, inputs, .. } = event {
+        if let Event::Thread(ThreadEvent::ThreadStarted { directive, model, inputs, .. }) = event {
             self.follows(directive);
             self.inputs.clone_from(inputs);
             self.answers(model);
-        } else if let Event::ModelChanged { model } | Event::CognitionOut { model, .. } = event {
+        } else if let Event::Settings(SettingsEvent::ModelChanged { model })
+        | Event::Request(RequestEvent::CognitionOut { model, .. }) = event
+        {
             self.answers(model);
         }
     }
@@ -390,58 +395,55 @@ impl Model {
 /// What the thread does after an event, where the event tells.
 fn phase_after(event: &Event) -> Option<Phase> {
     match event {
-        Event::RequestRecorded { .. }
-        | Event::RetryDue { .. }
-        | Event::ToolCallResult { .. }
-        | Event::CognitionOut { stop: StopReason::ToolUse, .. } => Some(Phase::Asking),
-        Event::RetryScheduled { delay_ms, .. } => Some(Phase::Retrying { seconds: delay_ms.div_ceil(1_000) }),
-        Event::ToolCallStart { tool, item, .. } => {
+        Event::Request(
+            RequestEvent::RequestRecorded { .. }
+            | RequestEvent::RetryDue { .. }
+            | RequestEvent::CognitionOut { stop: StopReason::ToolUse, .. },
+        )
+        | Event::Tool(ToolEvent::ToolCallResult { .. }) => Some(Phase::Asking),
+        Event::Request(RequestEvent::RetryScheduled { delay_ms, .. }) => {
+            Some(Phase::Retrying { seconds: delay_ms.div_ceil(1_000) })
+        }
+        Event::Tool(ToolEvent::ToolCallStart { tool, item, .. }) => {
             Some(Phase::Tool(super::approval::short(item.as_ref().unwrap_or(tool)).to_owned()))
         }
-        Event::ShellStarted { .. } => Some(Phase::Tool("!".to_owned())),
-        Event::ApprovalRequested { .. } => Some(Phase::Approval),
-        Event::CancelRequested { scope: CancelScope::Turn } => Some(Phase::Cancelling),
+        Event::Tool(ToolEvent::ShellStarted { .. }) => Some(Phase::Tool("!".to_owned())),
+        Event::Approval(ApprovalEvent::ApprovalRequested { .. }) => Some(Phase::Approval),
+        Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn }) => Some(Phase::Cancelling),
         // After a cut another try may follow: how the thread stands tells.
-        Event::CognitionOut { stop, .. } => (!matches!(stop, StopReason::Truncated { .. })).then_some(Phase::Idle),
-        Event::TurnCancelled { .. }
-        | Event::Limit { .. }
-        | Event::ThreadSuspended { .. }
-        | Event::ThreadCompleted { .. }
-        | Event::ThreadError { .. }
-        | Event::ThreadCancelled { .. }
-        | Event::ThreadKilled { .. } => Some(Phase::Idle),
-        Event::ThreadStarted { .. }
-        | Event::ClockJumped { .. }
-        | Event::WorkerStarted { .. }
-        | Event::WorkerEnded { .. }
-        | Event::LogRepaired { .. }
-        | Event::PromptQueued { .. }
-        | Event::PromptWithdrawn { .. }
-        | Event::QueueArranged { .. }
-        | Event::ModelChanged { .. }
-        | Event::LimitsChanged { .. }
-        | Event::RulesSet { .. }
-        | Event::HookDecided { .. }
-        | Event::ContextWindowPressure { .. }
-        | Event::ContextLimitReached { .. }
-        | Event::CompactRequested {}
-        | Event::DirectiveReturn { .. }
-        | Event::ContextCompacted { .. }
-        | Event::PermissionsSet { .. }
-        | Event::PersonaChanged { .. }
-        | Event::ApprovalGiven { .. }
-        | Event::PermissionDenied { .. }
-        | Event::ToolProcess { .. }
-        | Event::ShellEnded { .. }
-        | Event::CognitionIn { .. }
-        | Event::SystemPrompt { .. }
-        | Event::ContextInjected { .. }
-        | Event::TokenDelta { .. }
-        | Event::CognitionReasoning { .. }
-        | Event::ErrorClassified { .. }
-        | Event::CancelRequested { .. }
-        | Event::CallCharged { .. }
-        | Event::Notice { .. }
+        Event::Request(RequestEvent::CognitionOut { stop, .. }) => {
+            (!matches!(stop, StopReason::Truncated { .. })).then_some(Phase::Idle)
+        }
+        Event::Control(
+            ControlEvent::TurnCancelled { .. } | ControlEvent::Limit { .. } | ControlEvent::ThreadSuspended { .. },
+        )
+        | Event::Thread(
+            ThreadEvent::ThreadCompleted { .. }
+            | ThreadEvent::ThreadError { .. }
+            | ThreadEvent::ThreadCancelled { .. }
+            | ThreadEvent::ThreadKilled { .. },
+        ) => Some(Phase::Idle),
+        Event::Thread(
+            ThreadEvent::ThreadStarted { .. }
+            | ThreadEvent::ClockJumped { .. }
+            | ThreadEvent::WorkerStarted { .. }
+            | ThreadEvent::WorkerEnded { .. }
+            | ThreadEvent::LogRepaired { .. }
+            | ThreadEvent::DirectiveReturn { .. }
+            | ThreadEvent::Notice { .. },
+        )
+        | Event::Prompt(_)
+        | Event::Settings(_)
+        | Event::Control(ControlEvent::HookDecided { .. } | ControlEvent::CancelRequested { .. })
+        | Event::Context(_)
+        | Event::Approval(ApprovalEvent::ApprovalGiven { .. } | ApprovalEvent::PermissionDenied { .. })
+        | Event::Tool(ToolEvent::ToolProcess { .. } | ToolEvent::ShellEnded { .. })
+        | Event::Request(
+            RequestEvent::TokenDelta { .. }
+            | RequestEvent::CognitionReasoning { .. }
+            | RequestEvent::ErrorClassified { .. }
+            | RequestEvent::CallCharged { .. },
+        )
         | Event::Unknown { .. } => None,
     }
 }

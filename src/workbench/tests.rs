@@ -18,8 +18,8 @@ use super::*;
 use crate::commands::{CommandId, Key, Keymap};
 use crate::domain::event::{CancelScope, Delta, PromptMode, StopReason};
 use crate::domain::{
-    CallId, Cost, Event, Limits, ModelRef, Record, Status, ThreadId, ThreadKind, Timestamp, Tokens, Usage, Values,
-    Waiting,
+    CallId, Cost, Event, Limits, ModelRef, PromptEvent, Record, RequestEvent, Status, ThreadId, ThreadKind, Timestamp,
+    Tokens, ToolEvent, Usage, Values, Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, QueuedPrompt, State};
 use lines::Lines;
@@ -56,12 +56,7 @@ fn connected() -> Session {
     session.tell(opened(id()));
     session.tell(Message::Connected { thread_id: id() });
     session.tell(Message::Worker(id(), FromWorker::Ack { id: 0 }));
-    session.event(Event::CognitionIn {
-        text: "hello".into(),
-        role: "user".into(),
-        prompt: Some(1),
-        images: Vec::new(),
-    });
+    session.joined("hello", Some(1));
     session.state(Status::Running, Vec::new());
     session.effects.clear();
     session
@@ -100,6 +95,12 @@ impl Session {
         self
     }
 
+    /// What a person said joins the history.
+    fn joined(&mut self, text: &str, prompt: Option<u64>) -> &mut Self {
+        let (text, role) = (text.into(), "user".into());
+        self.event(Event::Prompt(PromptEvent::CognitionIn { text, role, prompt, images: Vec::new() }))
+    }
+
     fn event(&mut self, event: Event) -> &mut Self {
         let record = Record { timestamp: Timestamp(5), thread_id: id(), event };
         let offset = self.offset;
@@ -132,7 +133,7 @@ impl Session {
     }
 
     fn answer(&mut self, request: u32, text: &str, stop: StopReason) -> &mut Self {
-        self.event(Event::CognitionOut {
+        self.event(Event::Request(RequestEvent::CognitionOut {
             text: text.into(),
             model: ModelRef::new("a", "one"),
             request,
@@ -141,7 +142,7 @@ impl Session {
             spend: None,
             message: crate::domain::Message::assistant(text),
             elapsed_ms: 1,
-        })
+        }))
     }
 
     /// The effects since this was last asked.
@@ -201,12 +202,7 @@ fn the_first_prompt_makes_the_thread() {
     assert!(session.model.shows_time());
     session.tell(opened(id()));
     session.tell(Message::Connected { thread_id: id() });
-    session.event(Event::CognitionIn {
-        text: "hello".into(),
-        role: "user".into(),
-        prompt: Some(1),
-        images: Vec::new(),
-    });
+    session.joined("hello", Some(1));
     assert_eq!(session.story(), ["prompt hello"]);
     assert_eq!(session.effects(), []);
 }
@@ -275,7 +271,12 @@ fn enter_steers_and_alt_enter_follows_up_while_it_works() {
         [remember("now"), submit("now", PromptMode::Steer), remember("later"), submit("later", PromptMode::FollowUp)]
     );
     let queued = |prompt, text: &str, mode| QueuedPrompt { prompt, text: text.into(), mode, images: Vec::new() };
-    session.event(Event::PromptQueued { prompt: 2, text: "now".into(), mode: PromptMode::Steer, images: Vec::new() });
+    session.event(Event::Prompt(PromptEvent::PromptQueued {
+        prompt: 2,
+        text: "now".into(),
+        mode: PromptMode::Steer,
+        images: Vec::new(),
+    }));
     session.state(Status::Running, vec![queued(2, "now", PromptMode::Steer), queued(3, "later", PromptMode::FollowUp)]);
     let shown: Vec<_> = session.model.queued().map(|(text, _)| text).collect();
     assert_eq!(shown, ["now", "later"]);
@@ -369,14 +370,15 @@ fn a_snapshot_of_the_answer_in_flight_replaces_what_is_here() {
     session.tell(Message::Worker(id(), FromWorker::Inflight { request: 1, deltas: deltas.clone() }));
     session.tell(Message::Worker(id(), FromWorker::Inflight { request: 1, deltas }));
     assert_eq!(session.story(), ["prompt hello", "writing One two", "tool bash  Asked"]);
-    session.event(Event::ToolCallStart {
+    session.event(Event::Tool(ToolEvent::ToolCallStart {
         parallel: false,
         tool: "bash".into(),
         call_id: CallId("c".into()),
         item: None,
         input: serde_json::json!({"command": "ls"}),
-    });
-    session.event(Event::ToolCallResult { call_id: CallId("c".into()), output: "x".into(), error: None });
+    }));
+    let (call_id, output) = (CallId("c".into()), "x".into());
+    session.event(Event::Tool(ToolEvent::ToolCallResult { call_id, output, error: None }));
     assert_eq!(session.story()[2], format!("tool bash ls {:?}", ToolState::Done));
 }
 
@@ -387,11 +389,11 @@ fn thinking_that_was_streamed_is_not_told_twice() {
     session.tell(Message::Worker(id(), FromWorker::Delta { request: 1, delta: thinking("Hm, ") }));
     session.tell(Message::Worker(id(), FromWorker::Delta { request: 1, delta: thinking("so.") }));
     session.stream(1, "Yes");
-    session.event(Event::CognitionReasoning { text: "Hm, so.".into() });
+    session.event(Event::Request(RequestEvent::CognitionReasoning { text: "Hm, so.".into() }));
     session.answer(1, "Yes", StopReason::EndTurn);
     assert_eq!(session.story(), ["prompt hello", "thinking Hm, so.", "answer Yes"]);
     session.tell(Message::Worker(id(), FromWorker::Delta { request: 2, delta: thinking("Par") }));
-    session.event(Event::CognitionReasoning { text: "Parts.".into() });
+    session.event(Event::Request(RequestEvent::CognitionReasoning { text: "Parts.".into() }));
     session.answer(2, "No", StopReason::EndTurn);
     assert_eq!(session.story()[3..], ["thinking Parts.", "answer No"]);
 }
@@ -400,11 +402,16 @@ fn thinking_that_was_streamed_is_not_told_twice() {
 fn a_retried_attempt_takes_the_place_of_the_failed_one() {
     let mut session = connected();
     session.stream(1, "Par");
-    session.event(Event::RetryScheduled { attempt: 2, delay_ms: 2_500, classification: None });
+    session.event(Event::Request(RequestEvent::RetryScheduled { attempt: 2, delay_ms: 2_500, classification: None }));
     assert_eq!(session.model.activity.phase, Phase::Retrying { seconds: 3 });
     session.tell(Message::Second);
     assert_eq!(session.model.activity.phase, Phase::Retrying { seconds: 2 });
-    session.event(Event::RequestRecorded { request: 2, turn: 1, attempt: 2, model: ModelRef::new("a", "one") });
+    session.event(Event::Request(RequestEvent::RequestRecorded {
+        request: 2,
+        turn: 1,
+        attempt: 2,
+        model: ModelRef::new("a", "one"),
+    }));
     session.stream(2, "Paris");
     assert_eq!(session.story(), ["prompt hello", "marker attempt 2 follows in 2.5 s", "writing Paris"]);
 }
@@ -447,12 +454,12 @@ fn a_queued_prompt_of_a_dead_worker_is_not_doubled() {
     session.write("one").keys("enter");
     session.tell(opened(id()));
     session.tell(Message::Connected { thread_id: id() });
-    session.event(Event::PromptQueued {
+    session.event(Event::Prompt(PromptEvent::PromptQueued {
         prompt: 1,
         text: "one".into(),
         mode: PromptMode::FollowUp,
         images: Vec::new(),
-    });
+    }));
     session.tell(Message::Disconnected { thread_id: id(), expected: false, detail: String::new() });
     assert_eq!(session.draft(), "");
     assert_eq!(session.story()[0], "pending one");
@@ -505,7 +512,12 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     session.keys("ctrl-t");
     let record = |event| Record { timestamp: Timestamp(1), thread_id: id(), event };
     let said = |text: &str| {
-        record(Event::CognitionIn { text: text.into(), role: "user".into(), prompt: None, images: Vec::new() })
+        record(Event::Prompt(PromptEvent::CognitionIn {
+            text: text.into(),
+            role: "user".into(),
+            prompt: None,
+            images: Vec::new(),
+        }))
     };
     let status = Status::Completed;
     session.tell(Message::Threads(vec![ThreadRow { thread_id: id(), status, ..others::row("chat-1", None) }]));
@@ -517,13 +529,13 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     session.keys("ctrl-home ctrl-home");
     assert_eq!(session.effects(), [Effect::LoadOlder { thread_id: id(), before: 500 }]);
     let held = session.model.position;
-    let start = record(Event::ToolCallStart {
+    let start = record(Event::Tool(ToolEvent::ToolCallStart {
         parallel: false,
         tool: "t".into(),
         call_id: CallId("c".into()),
         item: None,
         input: serde_json::json!("x"),
-    });
+    }));
     session.tell(Message::Older { thread_id: id(), records: vec![said("old"), start], older: None });
     assert_eq!(session.model.position, held);
     assert_eq!(session.story()[..3], ["prompt old".to_owned(), "tool t x Running".into(), "prompt new 0".into()]);

@@ -8,7 +8,8 @@ use super::server::{Hub, Presence};
 use super::socket;
 use crate::domain::event::EndReason;
 use crate::domain::{
-    Event, LimitSource, Limits, Permissions, Rules, SetLimits, State, Status, ThreadId, ThreadKind, Waiting,
+    Event, LimitSource, Limits, Permissions, Rules, SetLimits, SettingsEvent, State, Status, ThreadEvent, ThreadId,
+    ThreadKind, Waiting,
 };
 use crate::engine::answer::Answer;
 use crate::engine::driver::{Driver, Ended, Handle, ModelRegistry, Planner, Settings};
@@ -92,7 +93,16 @@ pub const REPLAY: Replay = Replay {
 /// How a thread stands after everything in its log.
 const SUMMARISE: Summarise = |id, records| {
     let (directive, kind, model, set, inputs, lineage) = records.iter().find_map(|record| {
-        let Event::ThreadStarted { directive, kind, model, limits, limits_by, inputs, lineage, .. } = &record.event
+        let Event::Thread(ThreadEvent::ThreadStarted {
+            directive,
+            kind,
+            model,
+            limits,
+            limits_by,
+            inputs,
+            lineage,
+            ..
+        }) = &record.event
         else {
             return None;
         };
@@ -151,7 +161,9 @@ pub async fn host(hosting: Hosting, summaries: &Summaries) -> Result<Hosted, Hos
     drop(records);
     opening.extend(permitted(&thread.permissions, hosting.permissions.clone()));
     let rules = hosting.rules.clone().map(|rules| Rules { asks: hosting.planner.asks(), ..rules });
-    opening.extend(rules.filter(|rules| *thread.rules != *rules).map(|rules| Event::RulesSet { rules }));
+    opening.extend(
+        rules.filter(|rules| *thread.rules != *rules).map(|rules| Event::Settings(SettingsEvent::RulesSet { rules })),
+    );
 
     let most_clients = hosting.models.bounds().clients;
     let hub = Hub::new(thread_id.clone(), layout.log(thread_id)?, store.log_end(), hosting.secret, most_clients);
@@ -223,7 +235,7 @@ fn opening(opened: &Opened, layout: &Layout, limits: Limits) -> Vec<Event> {
     if opened.records.is_empty() {
         let summary = &opened.summary;
         let set = SetLimits::by(LimitSource::Directive, limits).overridden(summary.set_limits());
-        events.push(Event::ThreadStarted {
+        events.push(Event::Thread(ThreadEvent::ThreadStarted {
             directive: summary.directive.clone(),
             kind: summary.kind,
             model: summary.model.clone(),
@@ -232,7 +244,7 @@ fn opening(opened: &Opened, layout: &Layout, limits: Limits) -> Vec<Event> {
             project: layout.project().display().to_string(),
             inputs: summary.inputs.clone(),
             lineage: summary.lineage.clone(),
-        });
+        }));
     }
     events.extend(recover::epilogue(opened, REPLAY.answer));
     if opened.passed_over > 0 {
@@ -240,9 +252,12 @@ fn opening(opened: &Opened, layout: &Layout, limits: Limits) -> Vec<Event> {
         let text = format!(
             "{lines} of this thread's log are broken or were not written by this program, and count for nothing."
         );
-        events.push(Event::Notice { text });
+        events.push(Event::Thread(ThreadEvent::Notice { text }));
     }
-    events.push(Event::WorkerStarted { pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() });
+    events.push(Event::Thread(ThreadEvent::WorkerStarted {
+        pid: std::process::id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }));
     events
 }
 
@@ -256,7 +271,7 @@ fn permitted(before: &Permissions, now: Permissions) -> Option<Event> {
     let kept = before.allowed.iter().filter(|pattern| !allowed.contains(pattern)).cloned();
     let kept: Vec<String> = kept.collect();
     allowed.extend(kept);
-    Some(Event::PermissionsSet { grants, allowed })
+    Some(Event::Settings(SettingsEvent::PermissionsSet { grants, allowed }))
 }
 
 /// Listens at `path`, where a dead worker may have left its socket: the thread's lock is held, so nobody else listens.

@@ -363,6 +363,7 @@ fn size(item: &Item) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::ThreadEvent;
 
     fn text(request: u32, length: usize) -> FromWorker {
         FromWorker::Delta { request, delta: Delta::Text { text: "x".repeat(length) } }
@@ -397,7 +398,7 @@ mod tests {
         Record {
             timestamp: crate::domain::Timestamp(0),
             thread_id: crate::domain::ThreadId::new("a", 1),
-            event: crate::domain::Event::Notice { text: String::new() },
+            event: crate::domain::Event::Thread(ThreadEvent::Notice { text: String::new() }),
         }
     }
 

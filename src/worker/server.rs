@@ -11,7 +11,7 @@ use super::outbox::{LARGE, Note, Outbox, Taken, is_large};
 use super::protocol::{Command, FromWorker, LONGEST_COMMAND, ToWorker, VERSION};
 use super::socket::{self, LineReader, LineWriter, Share};
 use crate::domain::event::Delta;
-use crate::domain::{CallId, ContentHash, Event, Record, State, ThreadId};
+use crate::domain::{CallId, ContentHash, Event, Record, RequestEvent, State, ThreadId, ToolEvent};
 use crate::engine::driver::{Audience, Handle};
 use crate::store::log::{self, ThreadLog};
 use secrecy::{ExposeSecret, SecretString};
@@ -528,10 +528,12 @@ impl Audience for Hub {
         // What is not in the log takes no room there.
         let (offset, next_offset) = place.unwrap_or((live.end, live.end));
         live.end = next_offset;
-        if matches!(record.event, Event::CognitionOut { .. }) {
+        if matches!(record.event, Event::Request(RequestEvent::CognitionOut { .. })) {
             live.inflight = None;
         }
-        if let Event::ToolCallResult { call_id, .. } | Event::ShellEnded { call_id, .. } = &record.event {
+        if let Event::Tool(ToolEvent::ToolCallResult { call_id, .. } | ToolEvent::ShellEnded { call_id, .. }) =
+            &record.event
+        {
             live.printed.remove(call_id);
         }
         live.tell(|outbox| outbox.push_event(offset, next_offset, record));
@@ -619,7 +621,7 @@ mod tests {
         }
         let both = [("call", "ac"), ("shell-1", "b")].map(|(call, text)| (call.to_owned(), text.to_owned()));
         assert_eq!(printed(&hub).await, both);
-        let event = Event::ShellEnded { call_id: shell, output: "b".into(), error: None };
+        let event = Event::Tool(ToolEvent::ShellEnded { call_id: shell, output: "b".into(), error: None });
         hub.recorded(None, &Record { timestamp: crate::domain::Timestamp(1), thread_id: id, event });
         assert_eq!(printed(&hub).await, both[..1]);
     }

@@ -9,7 +9,7 @@ use crate::context::Start;
 use crate::context::lint::{Finding, lint, secrets, sent, unused};
 use crate::context::words::conversation;
 use crate::domain::input::unfit;
-use crate::domain::{Decision, Event, Input, Severity, Space, ThreadId};
+use crate::domain::{Decision, Event, Input, Severity, Space, ThreadId, ToolEvent};
 use crate::items::{Directive, Kind};
 use crate::session::people::{json_line, out};
 use crate::session::{DirectivePlanner, Setup};
@@ -129,7 +129,7 @@ fn in_thread(setup: &Setup, thread: &str, least: u32) -> Result<Vec<Finding>, Fa
     let mut called = BTreeSet::new();
     for page in log::pages(&setup.layout.log(&thread)?) {
         for record in page?.into_records() {
-            if let Event::ToolCallStart { item, tool, .. } = record.event {
+            if let Event::Tool(ToolEvent::ToolCallStart { item, tool, .. }) = record.event {
                 called.insert(item.unwrap_or(tool));
             }
         }

@@ -7,7 +7,9 @@ use super::prepare_error::PrepareError;
 use super::run::{Driver, Ready};
 use crate::context::{BuiltRequest, Offer, Parts, RequestBuilder};
 use crate::domain::event::{CallError, StopReason};
-use crate::domain::{Assembly, Entry, Event, LayerKind, Message, Piece, Role, Tokens, Usage};
+use crate::domain::{
+    Assembly, ContextEvent, Entry, Event, LayerKind, Message, Piece, RequestEvent, Role, Tokens, Usage,
+};
 use crate::engine::compaction::{cut, retell};
 use crate::engine::retry;
 use crate::engine::thread::{CompactionCause, Effect, Phase};
@@ -39,7 +41,7 @@ impl<A: Audience> Driver<A> {
         let tokens_used: Tokens = history.iter().map(|entry| entry.tokens).sum();
         if tokens_used >= LONGEST_HISTORY && !self.thread.made_room {
             let (usage_ratio, tokens_limit) = (1.0, LONGEST_HISTORY);
-            return Some(Event::ContextLimitReached { usage_ratio, tokens_used, tokens_limit });
+            return Some(Event::Context(ContextEvent::ContextLimitReached { usage_ratio, tokens_used, tokens_limit }));
         }
         let rules = self.thread.rules.window?;
         let limit = self.settings.models.window(&self.thread.model).filter(|window| window.0 > 0)?;
@@ -48,10 +50,14 @@ impl<A: Audience> Driver<A> {
         let ratio = used.0 as f64 / limit.0 as f64;
         let (usage_ratio, tokens_used, tokens_limit) = (ratio, used, limit);
         if ratio >= rules.full && !self.thread.made_room {
-            return Some(Event::ContextLimitReached { usage_ratio, tokens_used, tokens_limit });
+            return Some(Event::Context(ContextEvent::ContextLimitReached { usage_ratio, tokens_used, tokens_limit }));
         }
         if ratio >= rules.pressure && !self.thread.pressed {
-            return Some(Event::ContextWindowPressure { usage_ratio, tokens_used, tokens_limit });
+            return Some(Event::Context(ContextEvent::ContextWindowPressure {
+                usage_ratio,
+                tokens_used,
+                tokens_limit,
+            }));
         }
         None
     }
@@ -132,7 +138,12 @@ impl<A: Audience> Driver<A> {
         let kept = self.keep_request(request, &ready, provider.endpoint(), tools);
         self.ready = Some(ready);
         let turn = self.thread.turn();
-        if !kept || self.record(Event::RequestRecorded { request, turn, attempt, model }).await.is_err() {
+        if !kept
+            || self
+                .record(Event::Request(RequestEvent::RequestRecorded { request, turn, attempt, model }))
+                .await
+                .is_err()
+        {
             self.todo.push_front(Effect::MakeRoom { request });
         }
         Ok(())
@@ -164,9 +175,13 @@ impl<A: Audience> Driver<A> {
         {
             self.compaction = None;
             let classification = Some(meaning.id.to_owned());
-            let again = Event::RetryScheduled { attempt: attempt + 1, delay_ms, classification };
+            let again = Event::Request(RequestEvent::RetryScheduled { attempt: attempt + 1, delay_ms, classification });
             self.todo.push_front(Effect::Emit(again));
-            self.todo.push_front(Effect::Emit(Event::ErrorClassified { request: call.request, attempt, error }));
+            self.todo.push_front(Effect::Emit(Event::Request(RequestEvent::ErrorClassified {
+                request: call.request,
+                attempt,
+                error,
+            })));
         } else {
             self.trim(&error.message);
         }
@@ -196,7 +211,7 @@ impl<A: Audience> Driver<A> {
         };
         let after = self.thread.history.iter().skip(from).map(|entry| entry.tokens).sum::<Tokens>();
         let usage = answer.map_or_else(Usage::default, |(call, _)| call.answer.usage());
-        let event = Event::ContextCompacted {
+        let event = Event::Context(ContextEvent::ContextCompacted {
             tokens_before: before,
             tokens_after: after + if from > 0 { Tokens::estimate(&summary) } else { Tokens(0) },
             summary: if from > 0 { summary } else { String::new() },
@@ -207,7 +222,7 @@ impl<A: Audience> Driver<A> {
             usage,
             spend: answer.and_then(|(call, _)| self.settings.models.spend(&call.model, &usage)),
             reason: answer.is_none().then(|| reason.to_owned()),
-        };
+        });
         self.todo.push_front(Effect::Emit(event));
     }
 }

@@ -5,7 +5,7 @@ use super::prepare_error::PrepareError;
 use super::run::Driver;
 use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start, State};
 use crate::domain::event::{CallError, ErrorCategory};
-use crate::domain::{Event, FrozenRequest, Message, Piece};
+use crate::domain::{ContextEvent, Event, FrozenRequest, Message, Piece, RequestEvent};
 use crate::engine::thread::{Effect, Phase};
 use std::future::{Future, pending, ready};
 use std::pin::Pin;
@@ -70,7 +70,8 @@ impl<A: Audience> Driver<A> {
         let plan = self.as_seen(plan);
         if self.thread.opening.is_none() {
             let (before, after) = plan.injected();
-            let injected = Event::ContextInjected { before, after, layers: plan.opening.clone() };
+            let injected =
+                Event::Context(ContextEvent::ContextInjected { before, after, layers: plan.opening.clone() });
             if self.record(injected).await.is_err() {
                 self.todo.push_front(Effect::Prepare { request, attempt });
                 return;
@@ -109,7 +110,7 @@ impl<A: Audience> Driver<A> {
 
     /// The request could not be made.
     pub(super) fn not_made(&mut self, request: u32, attempt: u32, error: CallError) {
-        self.todo.push_front(Effect::Emit(Event::ErrorClassified { request, attempt, error }));
+        self.todo.push_front(Effect::Emit(Event::Request(RequestEvent::ErrorClassified { request, attempt, error })));
     }
 
     /// The plan with what was looked at in its place, if that is the coming request.
@@ -167,7 +168,8 @@ impl<A: Audience> Driver<A> {
             return Err(GONE_ON.to_owned());
         }
         // Room would be made first, and another request would go out.
-        let full = matches!(self.crowded(&assembly, &history), Some(Event::ContextLimitReached { .. }));
+        let full =
+            matches!(self.crowded(&assembly, &history), Some(Event::Context(ContextEvent::ContextLimitReached { .. })));
         if full { Err(FULL.to_owned()) } else { Ok(()) }
     }
 

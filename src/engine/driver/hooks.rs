@@ -4,7 +4,7 @@ use super::Audience;
 use super::prepare_error::PrepareError;
 use super::run::Driver;
 use crate::context::control::decide;
-use crate::domain::{Event, Saw, Values};
+use crate::domain::{ControlEvent, Event, Saw, Values};
 use crate::engine::thread::Effect;
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ impl<A: Audience> Driver<A> {
             }
         };
         let event = event.to_owned();
-        let answer = Event::HookDecided { event, hook: decided.by, action: decided.answer, why };
+        let answer = Event::Control(ControlEvent::HookDecided { event, hook: decided.by, action: decided.answer, why });
         self.todo.push_front(Effect::Emit(answer));
     }
 }

@@ -6,7 +6,7 @@
 
 use super::Audience;
 use super::run::{Driver, Ended};
-use crate::domain::{Event, Record, Status, ThreadKind, Timestamp, Waiting};
+use crate::domain::{Event, Record, Status, ThreadEvent, ThreadKind, Timestamp, Waiting};
 use crate::ports::StoreError;
 use crate::ports::store::{Snapshot, SyncJob};
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ impl<A: Audience> Driver<A> {
         let now = self.settings.clock.now();
         let jump = self.steady.jump(now, Instant::now());
         if let Some(by_ms) = jump.filter(|_| self.thread.is_timed())
-            && self.record_at(now, Event::ClockJumped { by_ms }).await.is_err()
+            && self.record_at(now, Event::Thread(ThreadEvent::ClockJumped { by_ms })).await.is_err()
         {
             return Err(Unrecorded(Box::new(event)));
         }
@@ -159,7 +159,7 @@ impl<A: Audience> Driver<A> {
     /// Tells those who look now.
     fn tell_live(&self, text: String) {
         let (timestamp, thread_id) = (self.settings.clock.now(), self.thread.id.clone());
-        let record = Record { timestamp, thread_id, event: Event::Notice { text } };
+        let record = Record { timestamp, thread_id, event: Event::Thread(ThreadEvent::Notice { text }) };
         self.settings.audience.recorded(None, &record);
     }
 

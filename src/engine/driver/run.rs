@@ -14,8 +14,9 @@ use crate::context::{BuiltRequest, Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Assembly, Bounds, Command, ContentHash, Event, FrozenRequest, ModelRef, Money, Record, SentBody, Status,
-    ThreadKind, Tokens, ToolSpec, Usage,
+    ApprovalEvent, Assembly, Bounds, Command, ContentHash, ContextEvent, ControlEvent, Event, FrozenRequest, ModelRef,
+    Money, PromptEvent, Record, RequestEvent, SentBody, SettingsEvent, Status, ThreadEvent, ThreadKind, Tokens,
+    ToolSpec, Usage,
 };
 use crate::engine::thread::{Effect, Phase, Thread, apply};
 use crate::ports::{Approvals, Clock, EncodedRequest, Provider, ThreadStore, ToolRunner};
@@ -189,7 +190,7 @@ impl<A: Audience> Driver<A> {
                 () = until(store) => self.try_again().await,
                 () = until(retry) => {
                     if let Some((attempt, _)) = self.retry.take() {
-                        self.emit(Event::RetryDue { attempt }).await;
+                        self.emit(Event::Request(RequestEvent::RetryDue { attempt })).await;
                     }
                 }
                 (call_id, news) = news(&mut self.tools) => self.tool_told(call_id, news).await,
@@ -209,7 +210,7 @@ impl<A: Audience> Driver<A> {
                 let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
                 let images = self.wait_for(attached(attach)).await?;
                 let prompt = self.thread.prompts + 1;
-                self.accept(Event::PromptQueued { prompt, text, mode, images }).await?;
+                self.accept(Event::Prompt(PromptEvent::PromptQueued { prompt, text, mode, images })).await?;
             }
             Command::Shell { command, shared } => {
                 self.may_take(&command)?;
@@ -221,17 +222,17 @@ impl<A: Audience> Driver<A> {
                 let images = held.images.clone();
                 self.seen = Some((held, self.thread.history.len() + self.thread.notes().len() + 1));
                 let (prompt, mode) = (self.thread.prompts + 1, PromptMode::FollowUp);
-                self.accept(Event::PromptQueued { prompt, text, mode, images }).await?;
+                self.accept(Event::Prompt(PromptEvent::PromptQueued { prompt, text, mode, images })).await?;
             }
             Command::Withdraw { prompt } => {
                 if !self.thread.queue.iter().any(|queued| queued.prompt == prompt) {
                     return Err("that message has been sent already".into());
                 }
-                self.accept(Event::PromptWithdrawn { prompt }).await?;
+                self.accept(Event::Prompt(PromptEvent::PromptWithdrawn { prompt })).await?;
             }
             Command::Cancel { scope } if self.blocked.is_some() => {
                 self.hang_up();
-                self.todo.push_back(Effect::Emit(Event::CancelRequested { scope }));
+                self.todo.push_back(Effect::Emit(Event::Control(ControlEvent::CancelRequested { scope })));
             }
             // The one thing that is answered before it is on disk: should this process die now, all of it stops anyway.
             Command::Cancel { scope } => self.inbox.stop = Some(scope),
@@ -242,11 +243,11 @@ impl<A: Audience> Driver<A> {
                 if asked.args_hash != args_hash {
                     return Err("nothing was allowed: the arguments that were seen are not those of the call".into());
                 }
-                self.accept(Event::ApprovalGiven { id, decision }).await?;
+                self.accept(Event::Approval(ApprovalEvent::ApprovalGiven { id, decision })).await?;
             }
             Command::SetModel { model } => {
                 let _usable = self.settings.models.provider(&model)?;
-                self.accept(Event::ModelChanged { model }).await?;
+                self.accept(Event::Settings(SettingsEvent::ModelChanged { model })).await?;
             }
             Command::Compact => {
                 if !self.thread.can_take() || self.thread.kind != ThreadKind::Interactive {
@@ -255,15 +256,17 @@ impl<A: Audience> Driver<A> {
                 if self.thread.history.is_empty() {
                     return Err("nothing has been said that could give way".into());
                 }
-                self.accept(Event::CompactRequested {}).await?;
+                self.accept(Event::Context(ContextEvent::CompactRequested {})).await?;
             }
-            Command::SetLimits { limits } => self.accept(Event::LimitsChanged { limits }).await?,
+            Command::SetLimits { limits } => {
+                self.accept(Event::Settings(SettingsEvent::LimitsChanged { limits })).await?;
+            }
             Command::Shutdown => self.leave(EndReason::Asked).await,
             Command::Arrange { prompts } => {
                 if !self.thread.queue.iter().any(|queued| prompts.contains(&queued.prompt)) {
                     return Err("those messages have been sent already".into());
                 }
-                self.accept(Event::QueueArranged { prompts }).await?;
+                self.accept(Event::Prompt(PromptEvent::QueueArranged { prompts })).await?;
             }
         }
         Ok(())
@@ -273,10 +276,10 @@ impl<A: Audience> Driver<A> {
     async fn leave(&mut self, reason: EndReason) {
         // Where a person is asked about a call nothing runs: the question stands when the thread is opened again.
         if self.thread.is_working() && self.thread.approval().is_none() && self.ended.is_none() {
-            self.emit(Event::CancelRequested { scope: CancelScope::Turn }).await;
+            self.emit(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn })).await;
         }
         if self.ended.is_none() {
-            self.emit(Event::WorkerEnded { reason }).await;
+            self.emit(Event::Thread(ThreadEvent::WorkerEnded { reason })).await;
             if let Some(blocked) = &self.blocked {
                 tracing::error!(
                     why = blocked.refusal(),
@@ -308,7 +311,7 @@ impl<A: Audience> Driver<A> {
             if !matches!(self.todo.front(), Some(Effect::Emit(_)))
                 && let Some(scope) = self.inbox.stop.take()
             {
-                self.todo.push_front(Effect::Emit(Event::CancelRequested { scope }));
+                self.todo.push_front(Effect::Emit(Event::Control(ControlEvent::CancelRequested { scope })));
             }
             let Some(effect) = self.todo.pop_front() else { break };
             match effect {
@@ -331,7 +334,7 @@ impl<A: Audience> Driver<A> {
                 Effect::Remember(capability) => {
                     if let Err(message) = self.settings.approvals.keep(&capability) {
                         let text = format!("`{capability}` is allowed in this thread only: {message}");
-                        self.todo.push_back(Effect::Emit(Event::Notice { text }));
+                        self.todo.push_back(Effect::Emit(Event::Thread(ThreadEvent::Notice { text })));
                     }
                 }
                 Effect::RunTool { call, item, .. } if item == RETURN => self.hand_back(call).await,
@@ -361,7 +364,7 @@ impl<A: Audience> Driver<A> {
             return;
         }
         if status == Status::Suspended {
-            let ended = self.record(Event::WorkerEnded { reason: EndReason::Finished }).await;
+            let ended = self.record(Event::Thread(ThreadEvent::WorkerEnded { reason: EndReason::Finished })).await;
             if ended.is_err() {
                 self.todo.push_front(Effect::End(status));
                 return;
@@ -425,7 +428,11 @@ impl<A: Audience> Driver<A> {
         if self.thread.system.as_deref() != Some(assembly.system.as_str()) {
             let layers =
                 assembly.included().filter(|layer| is_told(layer.kind)).map(|layer| layer.id.clone()).collect();
-            if self.record(Event::SystemPrompt { text: assembly.system.clone(), layers }).await.is_err() {
+            if self
+                .record(Event::Context(ContextEvent::SystemPrompt { text: assembly.system.clone(), layers }))
+                .await
+                .is_err()
+            {
                 self.todo.push_front(Effect::Prepare { request, attempt });
                 return;
             }
@@ -433,7 +440,7 @@ impl<A: Audience> Driver<A> {
         self.fixed = Some(assembly.system.clone());
         self.ready = Some(ready);
         let turn = self.thread.turn();
-        if self.record(Event::RequestRecorded { request, turn, attempt, model }).await.is_err() {
+        if self.record(Event::Request(RequestEvent::RequestRecorded { request, turn, attempt, model })).await.is_err() {
             self.todo.push_front(Effect::Prepare { request, attempt });
         }
     }
@@ -472,7 +479,7 @@ impl<A: Audience> Driver<A> {
                     self.settings.audience.settled(call.request);
                     self.charge(&call);
                     let (request, attempt) = (call.request, call.attempt);
-                    self.emit(Event::ErrorClassified { request, attempt, error }).await;
+                    self.emit(Event::Request(RequestEvent::ErrorClassified { request, attempt, error })).await;
                 } else {
                     let stop = error.cuts();
                     self.answered(call, stop).await;
@@ -487,10 +494,10 @@ impl<A: Audience> Driver<A> {
         let Call { request, model, answer, .. } = call;
         let thinking = answer.thinking();
         if !thinking.is_empty() {
-            self.emit(Event::CognitionReasoning { text: thinking }).await;
+            self.emit(Event::Request(RequestEvent::CognitionReasoning { text: thinking })).await;
         }
         let usage = answer.usage();
-        let event = Event::CognitionOut {
+        let event = Event::Request(RequestEvent::CognitionOut {
             text: answer.text(),
             request,
             stop,
@@ -499,7 +506,7 @@ impl<A: Audience> Driver<A> {
             model,
             message: answer.message(),
             elapsed_ms,
-        };
+        });
         self.emit(event).await;
         // What is not in the log yet is kept beside it.
         if self.blocked.is_none() {
@@ -514,7 +521,7 @@ impl<A: Audience> Driver<A> {
     pub(super) fn charged(&self, call: &Call) -> Option<Event> {
         let (request, usage) = (call.request, call.answer.usage());
         let spend = self.settings.models.spend(&call.model, &usage);
-        (usage.total() > Tokens(0)).then_some(Event::CallCharged { request, usage, spend })
+        (usage.total() > Tokens(0)).then_some(Event::Request(RequestEvent::CallCharged { request, usage, spend }))
     }
 
     /// Records it before what is still to be done.
@@ -570,9 +577,9 @@ impl<A: Audience> Driver<A> {
             self.settings.audience.settled(request);
             if told {
                 if !answer.thinking().is_empty() {
-                    events.push(Event::CognitionReasoning { text: answer.thinking() });
+                    events.push(Event::Request(RequestEvent::CognitionReasoning { text: answer.thinking() }));
                 }
-                events.push(Event::CognitionOut {
+                events.push(Event::Request(RequestEvent::CognitionOut {
                     text: answer.text(),
                     request,
                     stop: StopReason::Cancelled,
@@ -581,11 +588,11 @@ impl<A: Audience> Driver<A> {
                     model,
                     message: answer.message(),
                     elapsed_ms,
-                });
+                }));
             }
         }
         let after_ms = self.settings.clock.now().since(asked);
-        events.push(Event::TurnCancelled { after_ms });
+        events.push(Event::Control(ControlEvent::TurnCancelled { after_ms }));
         for event in events.into_iter().rev() {
             self.todo.push_front(Effect::Emit(event));
         }
@@ -597,9 +604,13 @@ impl<A: Audience> Driver<A> {
 
 /// Whether a request that was looked at is not the coming one any more: it has its answer, or would be another.
 fn ends_what_was_seen(event: &Event) -> bool {
-    let cut = matches!(event, Event::CognitionOut { stop: StopReason::Truncated { .. }, .. });
-    let others =
-        matches!(event, Event::CognitionOut { .. } | Event::ContextCompacted { .. } | Event::ModelChanged { .. });
+    let cut = matches!(event, Event::Request(RequestEvent::CognitionOut { stop: StopReason::Truncated { .. }, .. }));
+    let others = matches!(
+        event,
+        Event::Request(RequestEvent::CognitionOut { .. })
+            | Event::Context(ContextEvent::ContextCompacted { .. })
+            | Event::Settings(SettingsEvent::ModelChanged { .. })
+    );
     others && !cut
 }
 

@@ -5,7 +5,9 @@ use super::prepare_error::PrepareError;
 use super::run::Driver;
 use crate::context::STATUS;
 use crate::domain::event::Process;
-use crate::domain::{CallId, Event, KnownTool, Persona, ToolCall};
+use crate::domain::{
+    ApprovalEvent, CallId, Event, KnownTool, Persona, SettingsEvent, ThreadEvent, ToolCall, ToolEvent,
+};
 use crate::engine::permission;
 use crate::engine::thread::Effect;
 use crate::ports::tools::Waiting;
@@ -21,7 +23,7 @@ use tokio::sync::{mpsc, oneshot};
 const PIECES: usize = 64;
 
 /// What a tool tells while it runs.
-pub(super) enum ToolEvent {
+pub(super) enum ToolProgress {
     Said(String),
     /// Answered once it is in the log, with whether it is: else it must not begin.
     Started(Process, oneshot::Sender<bool>),
@@ -35,7 +37,7 @@ pub(super) enum ToolEvent {
 pub(super) struct RunningTool {
     pub(super) call_id: CallId,
     job: Pin<Box<dyn Future<Output = ToolOutcome> + Send>>,
-    news: mpsc::Receiver<ToolEvent>,
+    news: mpsc::Receiver<ToolProgress>,
     stop: Option<oneshot::Sender<()>>,
     /// What runs for it.
     pub(super) process: Option<Process>,
@@ -51,7 +53,7 @@ impl InterruptedOutput {
     /// Stops the call.
     fn stop(&mut self, mut tool: RunningTool) {
         // What is on its way was printed too.
-        while let Ok(ToolEvent::Said(text)) = tool.news.try_recv() {
+        while let Ok(ToolProgress::Said(text)) = tool.news.try_recv() {
             tool.heard(&text);
         }
         if !tool.said.trim().is_empty() {
@@ -60,7 +62,9 @@ impl InterruptedOutput {
     }
 
     pub(super) fn put_back(&mut self, event: &mut Event) {
-        if let Event::ToolCallResult { call_id, output, .. } | Event::ShellEnded { call_id, output, .. } = event
+        if let Event::Tool(
+            ToolEvent::ToolCallResult { call_id, output, .. } | ToolEvent::ShellEnded { call_id, output, .. },
+        ) = event
             && let Some(index) = self.0.iter().position(|(id, _)| id == call_id)
         {
             let (_, said) = self.0.swap_remove(index);
@@ -69,24 +73,24 @@ impl InterruptedOutput {
     }
 }
 
-struct Line(mpsc::Sender<ToolEvent>);
+struct Line(mpsc::Sender<ToolProgress>);
 
 impl ToolListener for Line {
     fn said(&self, text: String) {
-        let _nobody_keeps_up = self.0.try_send(ToolEvent::Said(text));
+        let _nobody_keeps_up = self.0.try_send(ToolProgress::Said(text));
     }
 
     fn started(&self, process: Process) -> Waiting<'_, bool> {
         Box::pin(async move {
             let (done, recorded) = oneshot::channel();
-            self.0.send(ToolEvent::Started(process, done)).await.is_ok() && recorded.await.unwrap_or(false)
+            self.0.send(ToolProgress::Started(process, done)).await.is_ok() && recorded.await.unwrap_or(false)
         })
     }
 
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()> {
         Box::pin(async move {
             let (done, recorded) = oneshot::channel();
-            if self.0.send(ToolEvent::Became(persona, done)).await.is_ok() {
+            if self.0.send(ToolProgress::Became(persona, done)).await.is_ok() {
                 let _driver_gone = recorded.await;
             }
         })
@@ -142,10 +146,10 @@ impl RunningTool {
     }
 
     /// The next news; after the end nothing may be asked any more.
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<ToolEvent> {
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<ToolProgress> {
         match self.news.poll_recv(context) {
             Poll::Ready(Some(news)) => Poll::Ready(news),
-            Poll::Ready(None) | Poll::Pending => self.job.as_mut().poll(context).map(ToolEvent::Ended),
+            Poll::Ready(None) | Poll::Pending => self.job.as_mut().poll(context).map(ToolProgress::Ended),
         }
     }
 }
@@ -166,7 +170,7 @@ impl<A: Audience> Driver<A> {
         let Ok(guarded) = self.unless_stopped(tools.guarded(&item, call)).await else { return };
         meant.guarded = guarded;
         let mut event = permission::decide(&self.thread, meant, call);
-        if let Event::ApprovalRequested { preview, .. } = &mut event {
+        if let Event::Approval(ApprovalEvent::ApprovalRequested { preview, .. }) = &mut event {
             if beside {
                 return;
             }
@@ -194,28 +198,33 @@ impl<A: Audience> Driver<A> {
         }
     }
 
-    pub(super) async fn tool_told(&mut self, call_id: CallId, news: ToolEvent) {
+    pub(super) async fn tool_told(&mut self, call_id: CallId, news: ToolProgress) {
         let Some(index) = self.tools.iter().position(|tool| tool.call_id == call_id) else { return };
         match news {
-            ToolEvent::Said(text) => {
+            ToolProgress::Said(text) => {
                 self.tools.get_mut(index).into_iter().for_each(|tool| tool.heard(&text));
                 self.settings.audience.tool_said(&call_id, text);
             }
-            ToolEvent::Started(process, recorded) => {
+            ToolProgress::Started(process, recorded) => {
                 self.tools.get_mut(index).into_iter().for_each(|tool| tool.process = Some(process));
                 let begins = self.may_begin(call_id, process).await;
                 let _tool_gone = recorded.send(begins);
             }
-            ToolEvent::Became(persona, recorded) => {
-                self.emit(Event::PersonaChanged { persona }).await;
+            ToolProgress::Became(persona, recorded) => {
+                self.emit(Event::Settings(SettingsEvent::PersonaChanged { persona })).await;
                 let _tool_gone = recorded.send(());
             }
-            ToolEvent::Ended(outcome) => {
+            ToolProgress::Ended(outcome) => {
                 let tool = self.tools.remove(index);
                 self.forget(&tool);
                 drop(tool);
                 let outcome = self.short(outcome);
-                self.emit(Event::ToolCallResult { call_id, output: outcome.output, error: outcome.error }).await;
+                self.emit(Event::Tool(ToolEvent::ToolCallResult {
+                    call_id,
+                    output: outcome.output,
+                    error: outcome.error,
+                }))
+                .await;
             }
         }
     }
@@ -227,7 +236,7 @@ impl<A: Audience> Driver<A> {
             self.complain(&error);
             return false;
         }
-        self.emit(Event::ToolProcess { call_id, process }).await;
+        self.emit(Event::Tool(ToolEvent::ToolProcess { call_id, process })).await;
         self.blocked.is_none()
     }
 
@@ -254,8 +263,12 @@ impl<A: Audience> Driver<A> {
             Err(why) => (why.clone(), Some(why)),
         };
         let cost = self.thread.cost;
-        let taken = error.is_none().then_some(Event::DirectiveReturn { outputs: input, cost, error: failed });
-        let answered = Event::ToolCallResult { call_id, output, error };
+        let taken = error.is_none().then_some(Event::Thread(ThreadEvent::DirectiveReturn {
+            outputs: input,
+            cost,
+            error: failed,
+        }));
+        let answered = Event::Tool(ToolEvent::ToolCallResult { call_id, output, error });
         for event in taken.into_iter().chain([answered]).rev() {
             self.todo.push_front(Effect::Emit(event));
         }
@@ -305,7 +318,7 @@ fn is_whole(schema: &Value, outputs: &Value) -> Result<(), String> {
 }
 
 /// The next news of any of `tools`; waits for ever without one. Losing this future loses nothing.
-pub(super) async fn news(tools: &mut [RunningTool]) -> (CallId, ToolEvent) {
+pub(super) async fn news(tools: &mut [RunningTool]) -> (CallId, ToolProgress) {
     poll_fn(|context| {
         for tool in tools.iter_mut() {
             if let Poll::Ready(news) = tool.poll_next(context) {

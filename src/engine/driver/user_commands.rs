@@ -3,8 +3,8 @@
 use super::Audience;
 use super::prepare_error::Stopped;
 use super::run::Driver;
-use super::tools::ToolEvent;
-use crate::domain::{Assembly, Block, CallId, ContentHash, Event, Image};
+use super::tools::ToolProgress;
+use crate::domain::{Assembly, Block, CallId, ContentHash, Event, Image, ThreadEvent, ToolEvent};
 use crate::engine::thread::Effect;
 use crate::ports::store::Attach;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,7 +46,7 @@ impl<A: Audience> Driver<A> {
             };
             if self.lost_images.insert(hash) {
                 let text = format!("The model is told that an image of this conversation is gone: {why}");
-                self.todo.push_back(Effect::Emit(Event::Notice { text }));
+                self.todo.push_back(Effect::Emit(Event::Thread(ThreadEvent::Notice { text })));
             }
         }
         Ok(images)
@@ -60,29 +60,30 @@ impl<A: Audience> Driver<A> {
             return Err(format!("`{}` still runs; esc stops it", running.command));
         }
         let call_id = CallId(format!("shell-{}", self.thread.shells + 1));
-        self.accept(Event::ShellStarted { call_id, command, shared }).await
+        self.accept(Event::Tool(ToolEvent::ShellStarted { call_id, command, shared })).await
     }
 
-    pub(super) async fn shell_told(&mut self, call_id: CallId, news: ToolEvent) {
+    pub(super) async fn shell_told(&mut self, call_id: CallId, news: ToolProgress) {
         match news {
-            ToolEvent::Said(text) => {
+            ToolProgress::Said(text) => {
                 self.shell.iter_mut().for_each(|shell| shell.heard(&text));
                 self.settings.audience.tool_said(&call_id, text);
             }
-            ToolEvent::Started(process, recorded) => {
+            ToolProgress::Started(process, recorded) => {
                 self.shell.iter_mut().for_each(|shell| shell.process = Some(process));
                 let begins = self.may_begin(call_id, process).await;
                 let _shell_gone = recorded.send(begins);
             }
             // Only tools make somebody else of a thread.
-            ToolEvent::Became(..) => {}
-            ToolEvent::Ended(outcome) => {
+            ToolProgress::Became(..) => {}
+            ToolProgress::Ended(outcome) => {
                 let process = self.shell.take().and_then(|shell| shell.process);
                 if let Some(process) = process {
                     self.settings.store.forget_process(&process);
                 }
                 let outcome = self.short(outcome);
-                self.emit(Event::ShellEnded { call_id, output: outcome.output, error: outcome.error }).await;
+                self.emit(Event::Tool(ToolEvent::ShellEnded { call_id, output: outcome.output, error: outcome.error }))
+                    .await;
             }
         }
     }

@@ -5,7 +5,7 @@ use super::state::{CallStage, Phase, StagedCall, Thread};
 use crate::domain::capability::literal;
 use crate::domain::command::Approval;
 use crate::domain::event::{Approve, CancelScope, Denial};
-use crate::domain::{Block, CallId, Event, Message, Role, ToolCall};
+use crate::domain::{ApprovalEvent, Block, CallId, Event, Message, Role, ToolCall, ToolEvent};
 
 /// What a tool call gets as its result when it was not run.
 const SKIPPED: &str = "Skipped: the user sent a message first.";
@@ -42,16 +42,16 @@ fn open(calls: &[StagedCall]) -> impl Iterator<Item = &ToolCall> {
 }
 
 pub(super) fn unanswered(call_id: &CallId, why: &str) -> Effect {
-    Effect::Emit(Event::ToolCallResult {
+    Effect::Emit(Event::Tool(ToolEvent::ToolCallResult {
         call_id: call_id.clone(),
         output: why.to_owned(),
         error: Some(why.to_owned()),
-    })
+    }))
 }
 
 /// The call waits for a person. Nothing follows until they answer.
-pub(super) fn approval_asked(thread: &mut Thread, event: &Event) -> Vec<Effect> {
-    let Event::ApprovalRequested { id, call_id, tool, item, capability, args_hash, preview } = event else {
+pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<Effect> {
+    let ApprovalEvent::ApprovalRequested { id, call_id, tool, item, capability, args_hash, preview } = event else {
         return Vec::new();
     };
     thread.approvals = thread.approvals.max(*id);
@@ -89,7 +89,12 @@ pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve) ->
                 staged.stage = CallStage::Queued;
             }
             let reason = Denial::Refused;
-            return vec![Effect::Emit(Event::PermissionDenied { call_id, tool, capability, reason })];
+            return vec![Effect::Emit(Event::Approval(ApprovalEvent::PermissionDenied {
+                call_id,
+                tool,
+                capability,
+                reason,
+            }))];
         }
         Approve::Once => {}
         // What was seen is allowed, not what a model could have meant by a star.
@@ -100,7 +105,13 @@ pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve) ->
         }
     }
     // What a person was asked about runs alone.
-    effects.push(Effect::Emit(Event::ToolCallStart { tool, call_id, item: Some(item), input, parallel: false }));
+    effects.push(Effect::Emit(Event::Tool(ToolEvent::ToolCallStart {
+        tool,
+        call_id,
+        item: Some(item),
+        input,
+        parallel: false,
+    })));
     effects
 }
 

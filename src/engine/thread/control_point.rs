@@ -3,7 +3,7 @@
 use super::effect::Effect;
 use super::state::{CompactionCause, ControlPoint, Phase, ReturnState, Returned, Share, Thread};
 use super::transition::{make_room, prepare_anyway, push_partial, start_turn, take_prompts};
-use crate::domain::{Control, Event, LimitKind, Money, ThreadKind};
+use crate::domain::{Control, ControlEvent, Event, LimitKind, Money, RequestEvent, ThreadEvent, ThreadKind};
 use crate::engine::retry;
 use serde_json::{Value, json};
 
@@ -136,7 +136,7 @@ fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, 
         Some(Control::Abort) => {
             push_partial(thread, question);
             thread.phase = Phase::Idle;
-            return vec![Effect::Emit(Event::ThreadCancelled { cost: thread.cost })];
+            return vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadCancelled { cost: thread.cost }))];
         }
         Some(Control::Fail) => {
             let by = hook.map(|hook| format!(" (ended by the hook `{hook}`)")).unwrap_or_default();
@@ -151,7 +151,7 @@ fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, 
             };
             push_partial(thread, question);
             thread.phase = Phase::Idle;
-            return vec![Effect::Emit(Event::ThreadError { cost: thread.cost, error })];
+            return vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadError { cost: thread.cost, error }))];
         }
         None | Some(Control::Retry | Control::Continue | Control::Skip) => {}
     }
@@ -179,13 +179,15 @@ fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, 
         ControlPoint::Returned(_) if action.is_some() => start_turn(thread, 1),
         ControlPoint::Returned(Returned { error: Some(error), .. }) if thread.kind == ThreadKind::OneShot => {
             thread.phase = Phase::Idle;
-            vec![Effect::Emit(Event::ThreadError { cost: thread.cost, error })]
+            vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadError { cost: thread.cost, error }))]
         }
         ControlPoint::Returned(_) => {
             thread.handing = ReturnState::Done;
             take_prompts(thread, true)
         }
-        ControlPoint::Completion => vec![Effect::Emit(Event::ThreadCompleted { cost: thread.cost })],
+        ControlPoint::Completion => {
+            vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadCompleted { cost: thread.cost }))]
+        }
     }
 }
 
@@ -196,24 +198,28 @@ fn try_again(thread: &mut Thread, asked: bool, question: ControlPoint) -> Vec<Ef
     let wanted = asked || meaning.retryable;
     if let Some(delay_ms) = retry::next_try(&thread.rules, error, *attempt).filter(|_| wanted) {
         let classification = Some(meaning.id.to_owned());
-        return vec![Effect::Emit(Event::RetryScheduled { attempt: attempt + 1, delay_ms, classification })];
+        return vec![Effect::Emit(Event::Request(RequestEvent::RetryScheduled {
+            attempt: attempt + 1,
+            delay_ms,
+            classification,
+        }))];
     }
     let error = error.message.clone();
     push_partial(thread, question);
     match thread.kind {
         // The person reads the error and decides.
         ThreadKind::Interactive => wait_for_person(thread),
-        ThreadKind::OneShot => vec![Effect::Emit(Event::ThreadError { cost: thread.cost, error })],
+        ThreadKind::OneShot => vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadError { cost: thread.cost, error }))],
     }
 }
 
 fn stop_at_limit(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> Vec<Effect> {
     match thread.kind {
         ThreadKind::Interactive => wait_for_person(thread),
-        ThreadKind::OneShot => vec![Effect::Emit(Event::ThreadError {
+        ThreadKind::OneShot => vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadError {
             cost: thread.cost,
             error: format!("Limit exceeded: {} ({current}/{maximum})", code.code()),
-        })],
+        }))],
     }
 }
 
@@ -226,7 +232,7 @@ fn wait_for_person(thread: &mut Thread) -> Vec<Effect> {
         count => format!("{count} messages wait"),
     };
     let text = format!("{waits} in the queue; send another to let the thread go on, or take it back");
-    vec![Effect::Emit(Event::Notice { text })]
+    vec![Effect::Emit(Event::Thread(ThreadEvent::Notice { text }))]
 }
 
 /// The thread waits for a person, who is told why and how to go on.
@@ -244,5 +250,5 @@ fn suspend(thread: &mut Thread, question: ControlPoint) -> Vec<Effect> {
     let reason = format!("{}; {onward}", question.reason());
     push_partial(thread, question);
     thread.phase = Phase::Idle;
-    vec![Effect::Emit(Event::ThreadSuspended { cost: thread.cost, reason, limit })]
+    vec![Effect::Emit(Event::Control(ControlEvent::ThreadSuspended { cost: thread.cost, reason, limit }))]
 }

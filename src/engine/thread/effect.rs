@@ -43,7 +43,7 @@ pub enum Effect {
 }
 
 /// An event that this phase does not expect: logged with both names, so that it can be found.
-pub(super) fn ignored(thread: &Thread, event: &Event) -> Vec<Effect> {
+pub(super) fn ignored(thread: &Thread, event: &impl std::fmt::Debug) -> Vec<Effect> {
     tracing::warn!(thread = %thread.id, phase = ?thread.phase, ?event, "event ignored in this phase");
     Vec::new()
 }

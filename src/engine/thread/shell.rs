@@ -2,7 +2,7 @@
 
 use super::effect::Effect;
 use super::state::{Shell, Thread};
-use crate::domain::{CallId, Event, Message};
+use crate::domain::{CallId, Event, Message, ToolEvent};
 
 pub(super) fn started(thread: &mut Thread, call_id: &CallId, command: &str, shared: bool) -> Vec<Effect> {
     thread.shells += 1;
@@ -29,7 +29,7 @@ pub(super) fn interrupted(thread: &Thread) -> Vec<Effect> {
 pub(super) fn end(thread: &Thread) -> Vec<Effect> {
     let Some(Shell { call_id, .. }) = &thread.shell else { return Vec::new() };
     let error = Some("Stopped with its thread.".to_owned());
-    let ended = Event::ShellEnded { call_id: call_id.clone(), output: String::new(), error };
+    let ended = Event::Tool(ToolEvent::ShellEnded { call_id: call_id.clone(), output: String::new(), error });
     vec![Effect::EndShell, Effect::Emit(ended)]
 }
 

@@ -4,8 +4,9 @@ use super::{Effect, Phase, Thread, apply};
 use crate::domain::capability::to_execute;
 use crate::domain::event::{Approve, CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Block, CallId, Cost, Event, Grant, KnownTool, Limits, Message, ModelRef, Money, Origin, Record, Role, Status,
-    ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, ToolSpec, Usage, Waiting,
+    ApprovalEvent, Block, CallId, ControlEvent, Cost, Event, Grant, KnownTool, Limits, Message, ModelRef, Money,
+    Origin, PromptEvent, Record, RequestEvent, Role, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind,
+    Timestamp, Tokens, ToolCall, ToolEvent, ToolSpec, Usage, Waiting,
 };
 use crate::engine::permission;
 use std::collections::VecDeque;
@@ -42,7 +43,7 @@ impl Bench {
                 let meant = permission::meant(&[parallel("look"), parallel("peek")], call);
                 match (self.thread.begins_beside(&call.call_id), permission::decide(&self.thread, meant.clone(), call))
                 {
-                    (None, _) | (Some(true), Event::ApprovalRequested { .. }) => continue,
+                    (None, _) | (Some(true), Event::Approval(ApprovalEvent::ApprovalRequested { .. })) => continue,
                     (Some(true), _) if !meant.parallel => continue,
                     (Some(_), event) => event,
                 }
@@ -62,7 +63,7 @@ impl Bench {
 
     fn prompt(&mut self, text: &str, mode: PromptMode) -> Vec<Effect> {
         let prompt = self.thread.prompts + 1;
-        self.feed(Event::PromptQueued { prompt, text: text.into(), mode, images: Vec::new() })
+        self.feed(Event::Prompt(PromptEvent::PromptQueued { prompt, text: text.into(), mode, images: Vec::new() }))
     }
 
     /// Sends a prompt and gets as far as a call under way.
@@ -75,13 +76,13 @@ impl Bench {
         let Some(Effect::Prepare { request, attempt }) = effects.last() else { panic!("no request in {effects:?}") };
         let (request, attempt, turn) = (*request, *attempt, self.thread.turn());
         let model = self.thread.model.clone();
-        let sent = self.feed(Event::RequestRecorded { request, turn, attempt, model });
+        let sent = self.feed(Event::Request(RequestEvent::RequestRecorded { request, turn, attempt, model }));
         assert_eq!(sent, [Effect::Send { request }]);
     }
 
     fn answer(&mut self, message: Message, stop: StopReason) -> Vec<Effect> {
         let usage = Usage { input: Tokens(10), output: Tokens(5), ..Usage::default() };
-        self.feed(Event::CognitionOut {
+        self.feed(Event::Request(RequestEvent::CognitionOut {
             text: message.text(),
             model: self.thread.model.clone(),
             request: self.thread.requests,
@@ -90,13 +91,13 @@ impl Bench {
             spend: Some(Money(7)),
             message,
             elapsed_ms: 5,
-        })
+        }))
     }
 
     fn fail(&mut self, category: ErrorCategory, attempt: u32) -> Vec<Effect> {
         let error =
             CallError { category, code: "x".into(), message: "it broke".into(), status: None, retry_after_ms: None };
-        self.feed(Event::ErrorClassified { request: self.thread.requests, attempt, error })
+        self.feed(Event::Request(RequestEvent::ErrorClassified { request: self.thread.requests, attempt, error }))
     }
 
     fn said(&self) -> Vec<(Role, String)> {
@@ -137,7 +138,7 @@ fn results(bench: &Bench) -> Vec<(String, bool)> {
 }
 
 fn result(id: &str) -> Event {
-    Event::ToolCallResult { call_id: CallId(id.into()), output: "done".into(), error: None }
+    Event::Tool(ToolEvent::ToolCallResult { call_id: CallId(id.into()), output: "done".into(), error: None })
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn a_withdrawn_prompt_is_never_sent() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("one");
     bench.prompt("no", PromptMode::Steer);
-    bench.feed(Event::PromptWithdrawn { prompt: 2 });
+    bench.feed(Event::Prompt(PromptEvent::PromptWithdrawn { prompt: 2 }));
     assert_eq!(bench.answer(Message::assistant("1"), StopReason::EndTurn), []);
 }
 
@@ -195,7 +196,7 @@ fn queued_prompts_go_in_the_order_they_were_put_in() {
         bench.prompt(text, PromptMode::Steer);
     }
     // Number 9 is gone already; what is not named comes last.
-    bench.feed(Event::QueueArranged { prompts: vec![9, 4, 2] });
+    bench.feed(Event::Prompt(PromptEvent::QueueArranged { prompts: vec![9, 4, 2] }));
     let effects = bench.answer(Message::assistant("1"), StopReason::EndTurn);
     bench.send(&effects);
     let texts: Vec<_> = bench.said().into_iter().map(|(_, text)| text).collect();
@@ -234,9 +235,12 @@ fn steering_skips_the_remaining_tools() {
 fn cancelling_a_call_keeps_what_had_arrived() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
-    assert_eq!(bench.feed(Event::CancelRequested { scope: CancelScope::Turn }), [Effect::StopCall]);
+    assert_eq!(
+        bench.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn })),
+        [Effect::StopCall]
+    );
     bench.answer(Message::assistant("half"), StopReason::Cancelled);
-    assert_eq!(bench.feed(Event::TurnCancelled { after_ms: 3 }), []);
+    assert_eq!(bench.feed(Event::Control(ControlEvent::TurnCancelled { after_ms: 3 })), []);
     assert_eq!(bench.thread.phase, Phase::Idle);
     assert_eq!(bench.said().last().unwrap(), &(Role::Assistant, "half".into()));
     assert_eq!(bench.thread.cost.turns, 0);
@@ -248,7 +252,7 @@ fn cancelling_tools_answers_every_call() {
         let mut bench = Bench::new(ThreadKind::Interactive);
         bench.calling("go");
         bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
-        let effects = bench.feed(Event::CancelRequested { scope });
+        let effects = bench.feed(Event::Control(ControlEvent::CancelRequested { scope }));
         assert_eq!(effects.first(), Some(&Effect::StopTools));
         let (waits, ended) = (bench.thread.phase == Phase::Idle, bench.thread.status() == Status::Cancelled);
         assert_eq!((waits, ended), (scope == CancelScope::Turn, scope == CancelScope::Thread));
@@ -262,8 +266,8 @@ fn a_cancelled_turn_gives_way_to_what_was_queued() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
     bench.prompt("rather this", PromptMode::Steer);
-    bench.feed(Event::CancelRequested { scope: CancelScope::Turn });
-    let effects = bench.feed(Event::TurnCancelled { after_ms: 1 });
+    bench.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn }));
+    let effects = bench.feed(Event::Control(ControlEvent::TurnCancelled { after_ms: 1 }));
     bench.send(&effects);
     assert_eq!(bench.said().last().unwrap().1, "rather this");
 }
@@ -271,7 +275,7 @@ fn a_cancelled_turn_gives_way_to_what_was_queued() {
 #[test]
 fn a_cancel_while_idle_changes_nothing() {
     let mut bench = Bench::new(ThreadKind::Interactive);
-    assert_eq!(bench.feed(Event::CancelRequested { scope: CancelScope::Turn }), []);
+    assert_eq!(bench.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn })), []);
     assert_eq!(bench.thread.phase, Phase::Idle);
 }
 
@@ -286,7 +290,7 @@ fn failures_are_retried_and_the_tries_counted() {
             "{effects:?}"
         );
         assert_eq!(bench.thread.status(), Status::Waiting);
-        let effects = bench.feed(Event::RetryDue { attempt: attempt + 1 });
+        let effects = bench.feed(Event::Request(RequestEvent::RetryDue { attempt: attempt + 1 }));
         bench.send(&effects);
     }
     assert_eq!(bench.fail(ErrorCategory::Transient, 4), []);
@@ -315,7 +319,7 @@ fn a_cut_answer_is_tried_again_and_kept_in_the_end() {
         let effects = bench.answer(Message::assistant("ha"), cut());
         assert!(matches!(effects.as_slice(), [Effect::Wait { .. }]), "{effects:?}");
         assert_eq!(bench.said().len(), 1);
-        let effects = bench.feed(Event::RetryDue { attempt });
+        let effects = bench.feed(Event::Request(RequestEvent::RetryDue { attempt }));
         bench.send(&effects);
     }
     assert_eq!(bench.answer(Message::assistant("half"), cut()), []);
@@ -330,9 +334,13 @@ fn a_limit_stops_before_the_call_and_a_higher_one_goes_on() {
     bench.calling("one");
     bench.answer(Message::assistant("1"), StopReason::EndTurn);
     assert_eq!(bench.prompt("two", PromptMode::FollowUp), []);
-    assert!(matches!(bench.log.last().unwrap().event, Event::Limit { current: 1, maximum: 1, .. }));
+    assert!(matches!(
+        bench.log.last().unwrap().event,
+        Event::Control(ControlEvent::Limit { current: 1, maximum: 1, .. })
+    ));
     assert_eq!(bench.thread.phase, Phase::Idle);
-    let effects = bench.feed(Event::LimitsChanged { limits: Limits { turns: Some(5), ..Limits::default() } });
+    let effects = bench
+        .feed(Event::Settings(SettingsEvent::LimitsChanged { limits: Limits { turns: Some(5), ..Limits::default() } }));
     bench.send(&effects);
 }
 
@@ -344,7 +352,11 @@ fn a_limit_ends_a_one_shot_thread_with_its_code() {
     bench.answer(calls(&["a"]), StopReason::ToolUse);
     assert_eq!(bench.feed(result("a")), [Effect::End(Status::Error)]);
     let error = bench.log.iter().find_map(|record| {
-        if let Event::ThreadError { error, .. } = &record.event { Some(error.clone()) } else { None }
+        if let Event::Thread(ThreadEvent::ThreadError { error, .. }) = &record.event {
+            Some(error.clone())
+        } else {
+            None
+        }
     });
     assert_eq!(error.as_deref(), Some("Limit exceeded: tokens_exceeded (15/15)"));
 }
@@ -365,7 +377,7 @@ fn a_new_worker_finishes_what_the_last_one_left_open() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
     bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
-    bench.feed(Event::WorkerStarted { pid: 1, version: "1".into() });
+    bench.feed(Event::Thread(ThreadEvent::WorkerStarted { pid: 1, version: "1".into() }));
     assert_eq!(bench.thread.phase, Phase::Idle);
     assert_eq!(bench.thread.history.last().unwrap().message.blocks.len(), 2);
 }
@@ -375,8 +387,8 @@ fn a_thread_that_ended_in_error_goes_on_with_a_new_prompt() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
     bench.answer(Message::assistant("half"), StopReason::Lost);
-    bench.feed(Event::ThreadError { cost: Cost::default(), error: "the worker died".into() });
-    bench.feed(Event::WorkerStarted { pid: 2, version: "1".into() });
+    bench.feed(Event::Thread(ThreadEvent::ThreadError { cost: Cost::default(), error: "the worker died".into() }));
+    bench.feed(Event::Thread(ThreadEvent::WorkerStarted { pid: 2, version: "1".into() }));
     assert_eq!(bench.thread.status(), Status::Error);
     bench.calling("and?");
     assert_eq!(bench.thread.status(), Status::Running);
@@ -387,11 +399,11 @@ fn an_event_out_of_place_changes_nothing() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     let before = bench.thread.clone();
     for event in [
-        Event::RetryDue { attempt: 2 },
+        Event::Request(RequestEvent::RetryDue { attempt: 2 }),
         result("nobody"),
-        Event::TurnCancelled { after_ms: 0 },
-        Event::WorkerEnded { reason: EndReason::Idle },
-        Event::RequestRecorded { request: 0, turn: 1, attempt: 1, model: before.model.clone() },
+        Event::Control(ControlEvent::TurnCancelled { after_ms: 0 }),
+        Event::Thread(ThreadEvent::WorkerEnded { reason: EndReason::Idle }),
+        Event::Request(RequestEvent::RequestRecorded { request: 0, turn: 1, attempt: 1, model: before.model.clone() }),
     ] {
         assert_eq!(bench.feed(event), []);
     }
@@ -422,7 +434,7 @@ fn a_call_that_nothing_grants_is_denied_and_the_thread_goes_on() {
     bench.send(&effects);
     let (words, failed) = results(&bench).remove(0);
     assert!(failed && words.contains("does not grant `rye.execute.tool.format_disk`"), "{words}");
-    assert!(!bench.log.iter().any(|record| matches!(record.event, Event::ToolCallStart { .. })));
+    assert!(!bench.log.iter().any(|record| matches!(record.event, Event::Tool(ToolEvent::ToolCallStart { .. }))));
 }
 
 #[test]
@@ -435,10 +447,14 @@ fn a_call_that_asks_waits_and_time_stands_still() {
     assert_eq!((asked.id, asked.capability.as_str()), (1, "rye.execute.tool.rm"));
     let worked = bench.thread.cost.elapsed_ms;
     bench.now += 3_600_000;
-    let effects = bench.feed(Event::ApprovalGiven { id: 1, decision: Approve::Once });
+    let effects = bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Once }));
     assert!(matches!(effects.as_slice(), [Effect::RunTool { item, .. }] if item == "rm"), "{effects:?}");
     assert!(bench.thread.cost.elapsed_ms < worked + 1_000, "waiting for a person is no work");
-    assert_eq!(bench.feed(Event::ApprovalGiven { id: 1, decision: Approve::Deny }), [], "the first answer counts");
+    assert_eq!(
+        bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Deny })),
+        [],
+        "the first answer counts"
+    );
     let effects = bench.feed(result("a"));
     bench.send(&effects);
     // Once is once.
@@ -452,7 +468,7 @@ fn an_answer_for_the_thread_or_for_good_is_not_asked_again() {
         let mut bench = Bench::new(ThreadKind::Interactive);
         bench.calling("go");
         bench.answer(calls_of("rm", &["a", "b"]), StopReason::ToolUse);
-        let effects = bench.feed(Event::ApprovalGiven { id: 1, decision });
+        let effects = bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision }));
         let remembered = effects.contains(&Effect::Remember("rye.execute.tool.rm".into()));
         assert_eq!(remembered, decision == Approve::Always);
         assert!(matches!(effects.last(), Some(Effect::RunTool { .. })));
@@ -466,9 +482,9 @@ fn a_refusal_reaches_this_call_only() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
     bench.answer(calls_of("rm", &["a", "b"]), StopReason::ToolUse);
-    assert_eq!(bench.feed(Event::ApprovalGiven { id: 1, decision: Approve::Deny }), []);
+    assert_eq!(bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Deny })), []);
     assert_eq!(bench.thread.approval().unwrap().call_id.0, "b");
-    bench.feed(Event::ApprovalGiven { id: 2, decision: Approve::Once });
+    bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 2, decision: Approve::Once }));
     let effects = bench.feed(result("b"));
     bench.send(&effects);
     let results = results(&bench);
@@ -490,7 +506,7 @@ fn a_cancel_while_a_call_waits_answers_every_call() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
     bench.answer(calls_of("rm", &["a", "b"]), StopReason::ToolUse);
-    bench.feed(Event::CancelRequested { scope: CancelScope::Turn });
+    bench.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn }));
     assert_eq!((bench.thread.phase.clone(), bench.thread.approval()), (Phase::Idle, None));
     assert_eq!(results(&bench).len(), 2);
 }
@@ -500,7 +516,7 @@ fn a_replayed_log_gives_the_same_thread() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
     bench.answer(calls_of("rm", &["a", "b"]), StopReason::ToolUse);
-    bench.feed(Event::ApprovalGiven { id: 1, decision: Approve::Thread });
+    bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Thread }));
     bench.feed(result("a"));
     let mut again = Bench::new(ThreadKind::Interactive).thread;
     for record in &bench.log {
@@ -514,9 +530,10 @@ fn a_persons_command_runs_beside_the_turn_and_is_told_with_the_next_prompt() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("first");
     let (call_id, command) = (CallId("shell-1".into()), "ls".to_owned());
-    let started = Event::ShellStarted { call_id: call_id.clone(), command: command.clone(), shared: true };
+    let started =
+        Event::Tool(ToolEvent::ShellStarted { call_id: call_id.clone(), command: command.clone(), shared: true });
     assert_eq!(bench.feed(started), [Effect::RunShell { call_id: call_id.clone(), command }]);
-    assert_eq!(bench.feed(Event::ShellEnded { call_id, output: "a file\n".into(), error: None }), []);
+    assert_eq!(bench.feed(Event::Tool(ToolEvent::ShellEnded { call_id, output: "a file\n".into(), error: None })), []);
     assert_eq!(bench.thread.history.len(), 1, "nothing comes between a call and its answer");
     bench.answer(Message::assistant("done"), StopReason::EndTurn);
     bench.calling("second");
@@ -529,13 +546,21 @@ fn a_persons_command_runs_beside_the_turn_and_is_told_with_the_next_prompt() {
 fn a_persons_command_alone_is_work_that_can_be_stopped() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     let call_id = CallId("shell-1".into());
-    bench.feed(Event::ShellStarted { call_id: call_id.clone(), command: "sleep 9".into(), shared: false });
+    bench.feed(Event::Tool(ToolEvent::ShellStarted {
+        call_id: call_id.clone(),
+        command: "sleep 9".into(),
+        shared: false,
+    }));
     assert!(bench.thread.is_working());
     assert_eq!((bench.thread.status(), bench.thread.waiting()), (Status::Running, None));
-    let effects = bench.feed(Event::CancelRequested { scope: CancelScope::Turn });
+    let effects = bench.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn }));
     assert_eq!(effects, [Effect::StopShell]);
     assert!(bench.thread.is_working(), "until it has ended");
-    bench.feed(Event::ShellEnded { call_id, output: "half\n(stopped)".into(), error: Some("(stopped)".into()) });
+    bench.feed(Event::Tool(ToolEvent::ShellEnded {
+        call_id,
+        output: "half\n(stopped)".into(),
+        error: Some("(stopped)".into()),
+    }));
     assert!(!bench.thread.is_working());
     bench.calling("go on");
     assert_eq!(bench.thread.history.len(), 1, "the model never hears of it");
@@ -543,7 +568,7 @@ fn a_persons_command_alone_is_work_that_can_be_stopped() {
 
 #[test]
 fn a_killed_thread_ends_wherever_it_stands() {
-    let kill = || Event::CancelRequested { scope: CancelScope::Kill };
+    let kill = || Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Kill });
     let killed = [Effect::End(Status::Killed)];
     for kind in [ThreadKind::Interactive, ThreadKind::OneShot] {
         let mut idle = Bench::new(kind);
@@ -552,7 +577,7 @@ fn a_killed_thread_ends_wherever_it_stands() {
         calling.calling("go");
         assert_eq!(calling.feed(kill()), [Effect::StopCall]);
         calling.answer(Message::assistant("half"), StopReason::Cancelled);
-        assert_eq!(calling.feed(Event::TurnCancelled { after_ms: 1 }), killed);
+        assert_eq!(calling.feed(Event::Control(ControlEvent::TurnCancelled { after_ms: 1 })), killed);
         assert_eq!(calling.said().last().unwrap().1, "half");
         let mut working = Bench::new(kind);
         working.calling("go");
@@ -562,7 +587,7 @@ fn a_killed_thread_ends_wherever_it_stands() {
     }
     // One that ended in an error could be talked to; one that is asked about does not ask any more.
     let mut ended = Bench::new(ThreadKind::Interactive);
-    ended.feed(Event::ThreadError { cost: Cost::default(), error: "x".into() });
+    ended.feed(Event::Thread(ThreadEvent::ThreadError { cost: Cost::default(), error: "x".into() }));
     assert_eq!(ended.feed(kill()), killed);
     let mut asking = Bench::new(ThreadKind::Interactive);
     asking.calling("go");
@@ -575,10 +600,10 @@ fn a_killed_thread_ends_wherever_it_stands() {
 fn a_kill_while_a_cancel_is_under_way_counts() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
-    bench.feed(Event::CancelRequested { scope: CancelScope::Turn });
-    bench.feed(Event::CancelRequested { scope: CancelScope::Kill });
-    bench.feed(Event::CancelRequested { scope: CancelScope::Thread });
-    assert_eq!(bench.feed(Event::TurnCancelled { after_ms: 1 }), [Effect::End(Status::Killed)]);
+    bench.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn }));
+    bench.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Kill }));
+    bench.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Thread }));
+    assert_eq!(bench.feed(Event::Control(ControlEvent::TurnCancelled { after_ms: 1 })), [Effect::End(Status::Killed)]);
 }
 
 #[test]
@@ -586,11 +611,15 @@ fn a_persons_command_ends_with_its_thread_and_is_told() {
     for (scope, status) in [(CancelScope::Thread, Status::Cancelled), (CancelScope::Kill, Status::Killed)] {
         let mut bench = Bench::new(ThreadKind::Interactive);
         let call_id = CallId("shell-1".into());
-        bench.feed(Event::ShellStarted { call_id: call_id.clone(), command: "sleep 9".into(), shared: true });
-        let effects = bench.feed(Event::CancelRequested { scope });
+        bench.feed(Event::Tool(ToolEvent::ShellStarted {
+            call_id: call_id.clone(),
+            command: "sleep 9".into(),
+            shared: true,
+        }));
+        let effects = bench.feed(Event::Control(ControlEvent::CancelRequested { scope }));
         assert_eq!(effects, [Effect::EndShell, Effect::End(status)]);
         assert_eq!(bench.thread.status(), status);
-        let ended = |record: &Record| matches!(&record.event, Event::ShellEnded { call_id: id, .. } if *id == call_id);
+        let ended = |record: &Record| matches!(&record.event, Event::Tool(ToolEvent::ShellEnded { call_id: id, .. }) if *id == call_id);
         assert!(bench.log.iter().any(ended));
     }
 }

@@ -8,30 +8,89 @@ use super::state::{CompactionCause, ControlPoint, Phase, ReturnState, Returned, 
 use crate::domain::command::QueuedPrompt;
 use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::{
-    Cost, Decision, Entry, Event, Image, LayerKind, Lifetime, LimitKind, Message, Money, Origin, Permissions, Piece,
-    Record, Status, ThreadKind, Timestamp, Tokens, ToolCall, Usage,
+    ApprovalEvent, ContextEvent, ControlEvent, Cost, Decision, Entry, Event, Image, LayerKind, Lifetime, LimitKind,
+    Message, Money, Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent,
+    ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, Usage,
 };
 use crate::engine::{permission, retry};
 use std::sync::Arc;
 
 /// Applies one event and returns the work it calls for. Waits for nothing, reads no clock or file: the same thread and
 /// record always give the same result.
-#[expect(clippy::too_many_lines, reason = "an arm for each event")]
 pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
     let now = record.timestamp;
-    if let Event::ClockJumped { by_ms } = record.event {
+    if let Event::Thread(ThreadEvent::ClockJumped { by_ms }) = record.event {
         // Nobody worked in that time.
         thread.worked_until.iter_mut().for_each(|until| until.0 = until.0.saturating_add(by_ms));
     }
     keep_time(thread, now);
     let effects = match &record.event {
-        Event::ThreadStarted { directive, kind, model, limits, .. } => {
+        Event::Thread(event) => thread_event(thread, event),
+        Event::Settings(event) => settings_event(thread, event),
+        Event::Prompt(event) => prompt_event(thread, event),
+        Event::Context(event) => context_event(thread, event),
+        Event::Request(event) => request_event(thread, event, now),
+        Event::Approval(event) => approval_event(thread, event),
+        Event::Tool(event) => tool_event(thread, event, now),
+        Event::Control(event) => control_event(thread, event, now),
+        Event::Unknown { .. } => Vec::new(),
+    };
+    thread.worked_until = thread.is_timed().then_some(now);
+    effects
+}
+
+fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
+    match event {
+        ThreadEvent::ThreadStarted { directive, kind, model, limits, .. } => {
             (thread.directive, thread.kind) = (directive.clone(), *kind);
             (thread.model, thread.limits) = (model.clone(), *limits);
             Vec::new()
         }
-        Event::WorkerStarted { .. } => taken_over(thread),
-        Event::PromptQueued { prompt, text, mode, images } => {
+        ThreadEvent::WorkerStarted { .. } => taken_over(thread),
+        ThreadEvent::DirectiveReturn { outputs, error, .. } => {
+            thread.handing = ReturnState::Taken(Returned { outputs: outputs.clone(), error: error.clone() });
+            Vec::new()
+        }
+        ThreadEvent::ThreadCompleted { .. } => end(thread, Status::Completed),
+        ThreadEvent::ThreadError { .. } => end(thread, Status::Error),
+        ThreadEvent::ThreadCancelled { .. } => end(thread, Status::Cancelled),
+        ThreadEvent::ThreadKilled { .. } => end(thread, Status::Killed),
+        ThreadEvent::WorkerEnded { .. }
+        | ThreadEvent::LogRepaired { .. }
+        | ThreadEvent::ClockJumped { .. }
+        | ThreadEvent::Notice { .. } => Vec::new(),
+    }
+}
+
+fn settings_event(thread: &mut Thread, event: &SettingsEvent) -> Vec<Effect> {
+    match event {
+        SettingsEvent::ModelChanged { model } => {
+            thread.model = model.clone();
+            Vec::new()
+        }
+        SettingsEvent::LimitsChanged { limits } => {
+            thread.limits = *limits;
+            let waits = matches!(thread.phase, Phase::Idle | Phase::Suspended { limit: Some(_) });
+            if waits && thread.is_unanswered() { start_turn(thread, 1) } else { Vec::new() }
+        }
+        SettingsEvent::RulesSet { rules } => {
+            thread.rules = Arc::new(rules.clone());
+            Vec::new()
+        }
+        SettingsEvent::PermissionsSet { grants, allowed } => {
+            thread.permissions = Permissions { grants: grants.clone(), allowed: allowed.clone() };
+            Vec::new()
+        }
+        SettingsEvent::PersonaChanged { persona } => {
+            thread.persona.clone_from(persona);
+            Vec::new()
+        }
+    }
+}
+
+fn prompt_event(thread: &mut Thread, event: &PromptEvent) -> Vec<Effect> {
+    match event {
+        PromptEvent::PromptQueued { prompt, text, mode, images } => {
             thread.prompts = thread.prompts.max(*prompt);
             let images = images.clone();
             thread.queue.push(QueuedPrompt { prompt: *prompt, text: text.clone(), mode: *mode, images });
@@ -40,130 +99,118 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
             }
             prompted(thread)
         }
-        Event::PromptWithdrawn { prompt } => {
+        PromptEvent::PromptWithdrawn { prompt } => {
             thread.queue.retain(|queued| queued.prompt != *prompt);
             Vec::new()
         }
-        Event::QueueArranged { prompts } => {
+        PromptEvent::QueueArranged { prompts } => {
             let place = |queued: &QueuedPrompt| prompts.iter().position(|prompt| *prompt == queued.prompt);
             thread.queue.sort_by_key(|queued| place(queued).unwrap_or(usize::MAX));
             Vec::new()
         }
-        Event::ModelChanged { model } => {
-            thread.model = model.clone();
-            Vec::new()
-        }
-        Event::LimitsChanged { limits } => {
-            thread.limits = *limits;
-            let waits = matches!(thread.phase, Phase::Idle | Phase::Suspended { limit: Some(_) });
-            if waits && thread.is_unanswered() { start_turn(thread, 1) } else { Vec::new() }
-        }
-        Event::CognitionIn { text, prompt, images, .. } => joined(thread, text, images, *prompt),
-        Event::ShellStarted { call_id, command, shared } => shell::started(thread, call_id, command, *shared),
-        Event::ShellEnded { call_id, output, error } => shell::ended(thread, call_id, output, error.as_deref()),
-        Event::SystemPrompt { text, .. } => {
+        PromptEvent::CognitionIn { text, prompt, images, .. } => joined(thread, text, images, *prompt),
+    }
+}
+
+fn context_event(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
+    match event {
+        ContextEvent::SystemPrompt { text, .. } => {
             thread.system = Some(text.clone());
             Vec::new()
         }
-        Event::ContextInjected { layers, .. } => {
+        ContextEvent::ContextInjected { layers, .. } => {
             thread.opening = Some(Arc::new(layers.clone()));
             Vec::new()
         }
-        Event::RequestRecorded { request, attempt, .. } => recorded(thread, *request, *attempt, now),
-        Event::CognitionOut { stop, usage, spend, message, .. } => {
-            settle(thread, *usage, *spend, stop);
-            answered(thread, stop, message)
-        }
-        Event::ErrorClassified { attempt, error, .. } => failed(thread, *attempt, error, None),
-        Event::HookDecided { action, hook, .. } => control_point::decided(thread, *action, hook.as_deref()),
-        Event::RulesSet { rules } => {
-            thread.rules = Arc::new(rules.clone());
-            Vec::new()
-        }
-        Event::ContextWindowPressure { usage_ratio, tokens_used, tokens_limit } => {
+        ContextEvent::ContextWindowPressure { usage_ratio, tokens_used, tokens_limit } => {
             thread.pressed = true;
             let share = Share { ratio: *usage_ratio, used: *tokens_used, limit: *tokens_limit };
             let attempt = attempt_under_way(thread);
             ask(thread, ControlPoint::Pressure { share, attempt })
         }
-        Event::ContextLimitReached { usage_ratio, tokens_used, tokens_limit } => {
+        ContextEvent::ContextLimitReached { usage_ratio, tokens_used, tokens_limit } => {
             let share = Share { ratio: *usage_ratio, used: *tokens_used, limit: *tokens_limit };
             let attempt = attempt_under_way(thread);
             ask(thread, ControlPoint::Full { share, attempt })
         }
-        Event::CompactRequested {} => {
+        ContextEvent::CompactRequested {} => {
             if thread.can_take() {
                 thread.before_room = Some((thread.phase.clone(), thread.prompts));
                 make_room(thread, CompactionCause::Asked)
             } else {
-                ignored(thread, &record.event)
+                ignored(thread, event)
             }
         }
-        Event::ContextCompacted { .. } => compacted(thread, &record.event),
-        Event::DirectiveReturn { outputs, error, .. } => {
-            thread.handing = ReturnState::Taken(Returned { outputs: outputs.clone(), error: error.clone() });
-            Vec::new()
+        ContextEvent::ContextCompacted { .. } => compacted(thread, event),
+    }
+}
+
+fn request_event(thread: &mut Thread, event: &RequestEvent, now: Timestamp) -> Vec<Effect> {
+    match event {
+        RequestEvent::RequestRecorded { request, attempt, .. } => recorded(thread, *request, *attempt, now),
+        RequestEvent::CognitionOut { stop, usage, spend, message, .. } => {
+            settle(thread, *usage, *spend, stop);
+            answered(thread, stop, message)
         }
-        Event::ThreadSuspended { limit, .. } => {
-            thread.phase = Phase::Suspended { limit: *limit };
-            vec![Effect::End(Status::Suspended)]
-        }
-        Event::RetryScheduled { attempt, delay_ms, .. } => {
+        RequestEvent::ErrorClassified { attempt, error, .. } => failed(thread, *attempt, error, None),
+        RequestEvent::RetryScheduled { attempt, delay_ms, .. } => {
             thread.phase = Phase::Retrying { attempt: *attempt };
             vec![Effect::Wait { attempt: *attempt, delay_ms: *delay_ms }]
         }
-        Event::RetryDue { attempt } => {
+        RequestEvent::RetryDue { attempt } => {
             if thread.phase == (Phase::Retrying { attempt: *attempt }) {
                 start_turn(thread, *attempt)
             } else {
-                ignored(thread, &record.event)
+                ignored(thread, event)
             }
         }
-        Event::PermissionsSet { grants, allowed } => {
-            thread.permissions = Permissions { grants: grants.clone(), allowed: allowed.clone() };
+        RequestEvent::CallCharged { usage, spend, .. } => {
+            charge(thread, *usage, *spend);
             Vec::new()
         }
-        Event::PersonaChanged { persona } => {
-            thread.persona.clone_from(persona);
-            Vec::new()
-        }
-        Event::ApprovalRequested { .. } => calls::approval_asked(thread, &record.event),
-        Event::ApprovalGiven { id, decision } => calls::approval_given(thread, *id, *decision),
-        Event::PermissionDenied { call_id, tool, capability, reason } => {
-            let words = permission::denial_in_words(tool, capability, *reason);
-            vec![calls::unanswered(call_id, &words)]
-        }
-        Event::ToolCallStart { call_id, item, parallel, .. } => {
+        RequestEvent::TokenDelta { .. } | RequestEvent::CognitionReasoning { .. } => Vec::new(),
+    }
+}
+
+fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Effect> {
+    match event {
+        ToolEvent::ToolCallStart { call_id, item, parallel, .. } => {
             calls::started(thread, call_id, item.as_deref(), *parallel)
         }
-        Event::ToolCallResult { call_id, output, error } => {
+        ToolEvent::ToolCallResult { call_id, output, error } => {
             match calls::answered(thread, call_id, output, error.is_some()) {
                 Answered::Waits(effects) => effects,
                 Answered::All { stopping } => step_over(thread, stopping, now),
             }
         }
-        Event::Limit { code, current, maximum } => limited(thread, *code, *current, *maximum),
-        Event::CancelRequested { scope } => cancel(thread, *scope, now),
-        Event::CallCharged { usage, spend, .. } => {
-            charge(thread, *usage, *spend);
-            Vec::new()
+        ToolEvent::ShellStarted { call_id, command, shared } => shell::started(thread, call_id, command, *shared),
+        ToolEvent::ShellEnded { call_id, output, error } => shell::ended(thread, call_id, output, error.as_deref()),
+        ToolEvent::ToolProcess { .. } => Vec::new(),
+    }
+}
+
+fn approval_event(thread: &mut Thread, event: &ApprovalEvent) -> Vec<Effect> {
+    match event {
+        ApprovalEvent::ApprovalRequested { .. } => calls::approval_asked(thread, event),
+        ApprovalEvent::ApprovalGiven { id, decision } => calls::approval_given(thread, *id, *decision),
+        ApprovalEvent::PermissionDenied { call_id, tool, capability, reason } => {
+            let words = permission::denial_in_words(tool, capability, *reason);
+            vec![calls::unanswered(call_id, &words)]
         }
-        Event::TurnCancelled { .. } => stopped(thread),
-        Event::ThreadCompleted { .. } => end(thread, Status::Completed),
-        Event::ThreadError { .. } => end(thread, Status::Error),
-        Event::ThreadCancelled { .. } => end(thread, Status::Cancelled),
-        Event::ThreadKilled { .. } => end(thread, Status::Killed),
-        Event::WorkerEnded { .. }
-        | Event::LogRepaired { .. }
-        | Event::ToolProcess { .. }
-        | Event::TokenDelta { .. }
-        | Event::CognitionReasoning { .. }
-        | Event::ClockJumped { .. }
-        | Event::Notice { .. }
-        | Event::Unknown { .. } => Vec::new(),
-    };
-    thread.worked_until = thread.is_timed().then_some(now);
-    effects
+    }
+}
+
+fn control_event(thread: &mut Thread, event: &ControlEvent, now: Timestamp) -> Vec<Effect> {
+    match event {
+        ControlEvent::HookDecided { action, hook, .. } => control_point::decided(thread, *action, hook.as_deref()),
+        ControlEvent::Limit { code, current, maximum } => limited(thread, *code, *current, *maximum),
+        ControlEvent::CancelRequested { scope } => cancel(thread, *scope, now),
+        ControlEvent::TurnCancelled { .. } => stopped(thread),
+        ControlEvent::ThreadSuspended { limit, .. } => {
+            thread.phase = Phase::Suspended { limit: *limit };
+            vec![Effect::End(Status::Suspended)]
+        }
+    }
 }
 
 /// Adds the time since the last event when work was going on.
@@ -185,7 +232,9 @@ fn prompted(thread: &mut Thread) -> Vec<Effect> {
         return Vec::new();
     }
     let raised = if let Phase::Suspended { limit: Some(code) } = thread.phase {
-        Some(Effect::Emit(Event::LimitsChanged { limits: thread.limits.raised(code, &thread.cost) }))
+        Some(Effect::Emit(Event::Settings(SettingsEvent::LimitsChanged {
+            limits: thread.limits.raised(code, &thread.cost),
+        })))
     } else {
         None
     };
@@ -234,7 +283,12 @@ pub(super) fn take_prompts(thread: &mut Thread, may_follow_up: bool) -> Vec<Effe
     due.into_iter()
         .map(|queued| {
             let QueuedPrompt { prompt, text, images, .. } = queued;
-            Effect::Emit(Event::CognitionIn { text, role: "user".into(), prompt: Some(prompt), images })
+            Effect::Emit(Event::Prompt(PromptEvent::CognitionIn {
+                text,
+                role: "user".into(),
+                prompt: Some(prompt),
+                images,
+            }))
         })
         .collect()
 }
@@ -276,7 +330,7 @@ pub(super) fn start_turn(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
 
 fn prepare(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
     if let Some((code, current, maximum)) = thread.limits.reached(&thread.cost) {
-        return vec![Effect::Emit(Event::Limit { code, current, maximum })];
+        return vec![Effect::Emit(Event::Control(ControlEvent::Limit { code, current, maximum }))];
     }
     prepare_anyway(thread, attempt)
 }
@@ -311,8 +365,10 @@ pub(super) fn make_room(thread: &mut Thread, room: CompactionCause) -> Vec<Effec
 }
 
 /// Older messages have given way: what was said last stays, whatever its age.
-fn compacted(thread: &mut Thread, event: &Event) -> Vec<Effect> {
-    let Event::ContextCompacted { summary, kept, tokens_after, usage, spend, .. } = event else { return Vec::new() };
+fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
+    let ContextEvent::ContextCompacted { summary, kept, tokens_after, usage, spend, .. } = event else {
+        return Vec::new();
+    };
     charge(thread, *usage, *spend);
     let from = thread.history.len().saturating_sub(*kept);
     if from > 0 {
@@ -442,7 +498,7 @@ fn step_over(thread: &mut Thread, stopping: Option<CancelScope>, now: Timestamp)
     match stopping {
         Some(scope) => {
             thread.phase = Phase::Stopping { scope, since: now };
-            vec![Effect::Emit(Event::TurnCancelled { after_ms: 0 })]
+            vec![Effect::Emit(Event::Control(ControlEvent::TurnCancelled { after_ms: 0 }))]
         }
         None => ask(thread, question),
     }
@@ -458,7 +514,11 @@ fn failed(thread: &mut Thread, attempt: u32, error: &CallError, partial: Option<
         // However large the window is, this is more than it holds.
         let known = thread.history.iter().map(|entry| entry.tokens).sum::<Tokens>().max(thread.context);
         let (tokens_used, tokens_limit) = (known, known);
-        return vec![Effect::Emit(Event::ContextLimitReached { usage_ratio: 1.0, tokens_used, tokens_limit })];
+        return vec![Effect::Emit(Event::Context(ContextEvent::ContextLimitReached {
+            usage_ratio: 1.0,
+            tokens_used,
+            tokens_limit,
+        }))];
     }
     ask(thread, ControlPoint::Failed { attempt, error: error.clone(), partial: partial.cloned() })
 }
@@ -505,7 +565,7 @@ fn cancel_turn(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<E
         }
         Phase::Preparing { .. } | Phase::Calling { .. } | Phase::Compacting { .. } => vec![Effect::StopCall],
         Phase::Retrying { .. } | Phase::Taking { .. } | Phase::Asking(_) => {
-            vec![Effect::StopWaiting, Effect::Emit(Event::TurnCancelled { after_ms: 0 })]
+            vec![Effect::StopWaiting, Effect::Emit(Event::Control(ControlEvent::TurnCancelled { after_ms: 0 }))]
         }
         Phase::Tools { calls, .. } => calls::cancel(thread, calls, scope),
         Phase::Stopping { scope: before, since } => {
@@ -519,8 +579,8 @@ fn cancel_turn(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<E
 fn ended_by(thread: &Thread, scope: CancelScope) -> Effect {
     let cost = thread.cost;
     Effect::Emit(match scope {
-        CancelScope::Kill => Event::ThreadKilled { cost },
-        CancelScope::Turn | CancelScope::Thread => Event::ThreadCancelled { cost },
+        CancelScope::Kill => Event::Thread(ThreadEvent::ThreadKilled { cost }),
+        CancelScope::Turn | CancelScope::Thread => Event::Thread(ThreadEvent::ThreadCancelled { cost }),
     })
 }
 

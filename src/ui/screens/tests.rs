@@ -4,8 +4,9 @@ use super::view;
 use crate::commands::{Key, KeyCode, Keymap};
 use crate::domain::event::{CallError, Delta, Denial, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    Block, CallId, ContentHash, Cost, Event, LimitKind, Limits, Message as Said, ModelRef, Money, Record, Status,
-    ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Usage, Waiting,
+    ApprovalEvent, Block, CallId, ContentHash, ContextEvent, ControlEvent, Cost, Event, LimitKind, Limits,
+    Message as Said, ModelRef, Money, PromptEvent, Record, RequestEvent, Status, ThreadId, ThreadKind, Timestamp,
+    Tokens, ToolCall, ToolEvent, Usage, Waiting,
 };
 use crate::ui::{ColourDepth, Narrator, Painter, Theme};
 use crate::workbench::protocol::{Approval, FromWorker, QueuedPrompt, State};
@@ -110,25 +111,26 @@ impl Session {
             elsewhere: false,
         });
         session.tell(Message::Connected { thread_id: thread() });
-        session.event(Event::SystemPrompt { text: "x".repeat(4_560), layers: vec!["a".into(); 7] });
-        session.event(Event::CognitionIn {
+        session
+            .event(Event::Context(ContextEvent::SystemPrompt { text: "x".repeat(4_560), layers: vec!["a".into(); 7] }));
+        session.event(Event::Prompt(PromptEvent::CognitionIn {
             text: "ship it to staging".into(),
             role: "user".into(),
             prompt: Some(1),
             images: Vec::new(),
-        });
-        session.event(Event::RequestRecorded {
+        }));
+        session.event(Event::Request(RequestEvent::RequestRecorded {
             request: 1,
             turn: 1,
             attempt: 1,
             model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
-        });
+        }));
         session.state(Status::Running, 1, Vec::new());
         session
     }
 
     fn answered(&mut self, request: u32, text: &str, stop: StopReason) -> &mut Self {
-        self.event(Event::CognitionOut {
+        self.event(Event::Request(RequestEvent::CognitionOut {
             text: text.into(),
             model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
             request,
@@ -138,7 +140,7 @@ impl Session {
             spend: Some(Money(3_100)),
             message: Said::assistant(text),
             elapsed_ms: 2_130,
-        })
+        }))
     }
 
     fn screen(&mut self) -> String {
@@ -236,32 +238,32 @@ fn an_answer_streams() {
 
 fn whole_story(columns: u16, rows: u16) -> Session {
     let mut session = Session::started(columns, rows);
-    session.event(Event::CognitionReasoning { text: "The tests come first. ".repeat(12) });
-    session.event(Event::ToolCallStart {
+    session.event(Event::Request(RequestEvent::CognitionReasoning { text: "The tests come first. ".repeat(12) }));
+    session.event(Event::Tool(ToolEvent::ToolCallStart {
         parallel: false,
         tool: "bash".into(),
         call_id: CallId("c1".into()),
         item: Some("rye/bash".into()),
         input: serde_json::json!({"command": "cargo test --all-features --workspace", "timeout": 60}),
-    });
-    session.event(Event::ToolCallResult {
+    }));
+    session.event(Event::Tool(ToolEvent::ToolCallResult {
         call_id: CallId("c1".into()),
         output: "running 12 tests\ntest result: ok".into(),
         error: None,
-    });
-    session.event(Event::ToolCallStart {
+    }));
+    session.event(Event::Tool(ToolEvent::ToolCallStart {
         parallel: false,
         tool: "read_file".into(),
         call_id: CallId("c2".into()),
         item: None,
         input: serde_json::json!({"path": "src/main.rs"}),
-    });
-    session.event(Event::ToolCallResult {
+    }));
+    session.event(Event::Tool(ToolEvent::ToolCallResult {
         call_id: CallId("c2".into()),
         output: String::new(),
         error: Some("no such file\nmore".into()),
-    });
-    session.event(Event::ErrorClassified {
+    }));
+    session.event(Event::Request(RequestEvent::ErrorClassified {
         request: 2,
         attempt: 1,
         error: CallError {
@@ -271,10 +273,10 @@ fn whole_story(columns: u16, rows: u16) -> Session {
             status: Some(529),
             retry_after_ms: None,
         },
-    });
-    session.event(Event::RetryScheduled { attempt: 2, delay_ms: 3_000, classification: None });
+    }));
+    session.event(Event::Request(RequestEvent::RetryScheduled { attempt: 2, delay_ms: 3_000, classification: None }));
     session.answered(3, "All tests pass.", StopReason::EndTurn);
-    session.event(Event::Limit { code: LimitKind::Turns, current: 25, maximum: 25 });
+    session.event(Event::Control(ControlEvent::Limit { code: LimitKind::Turns, current: 25, maximum: 25 }));
     session.state(Status::Waiting, 3, Vec::new());
     session
 }
@@ -318,7 +320,7 @@ fn an_interrupted_answer() {
         session.stream(1, "I'll run the checks");
         session.keys("esc");
         session.answered(1, "I'll run the checks", StopReason::Cancelled);
-        session.event(Event::TurnCancelled { after_ms: 120 });
+        session.event(Event::Control(ControlEvent::TurnCancelled { after_ms: 120 }));
         session.state(Status::Waiting, 1, Vec::new());
         session.keys("ctrl-c");
         session
@@ -420,13 +422,13 @@ fn a_long_draft_with_a_paste() {
 fn waiting_call(columns: u16, rows: u16, item: &str, input: serde_json::Value, preview: Option<&str>) -> Session {
     let mut session = Session::started(columns, rows);
     session.answered(1, "I would like to do this.", StopReason::ToolUse);
-    let asked = Event::ToolCallStart {
+    let asked = Event::Tool(ToolEvent::ToolCallStart {
         parallel: false,
         tool: "rye_file_system_ls".into(),
         call_id: CallId("c0".into()),
         item: Some("rye/file-system/ls".into()),
         input: serde_json::json!({"path": "src"}),
-    };
+    });
     session.event(asked);
     let mut state = session.model.state.clone().unwrap();
     state.status = Status::Waiting;
@@ -473,13 +475,13 @@ fn a_running_command_shows_its_last_words() {
     check("running", |columns, rows| {
         let mut session = Session::started(columns, rows);
         let call_id = CallId("c1".into());
-        session.event(Event::ToolCallStart {
+        session.event(Event::Tool(ToolEvent::ToolCallStart {
             parallel: false,
             tool: "rye_bash".into(),
             call_id: call_id.clone(),
             item: Some("rye/bash".into()),
             input: serde_json::json!({"command": "make -j2 all"}),
-        });
+        }));
         let steps: Vec<String> = (1..40).map(|number| format!("step {number}")).collect();
         let text = steps.join("\n");
         session.tell(Message::Worker(thread(), FromWorker::ToolOutput { call_id, text }));
@@ -492,7 +494,7 @@ fn denied(session: &mut Session, number: u64, command: &str, reason: Denial) {
     let call_id = CallId(format!("d{number}"));
     let input = serde_json::json!({ "command": command });
     let call = Block::ToolCall(ToolCall { call_id: call_id.clone(), tool: "rye_bash".into(), input });
-    session.event(Event::CognitionOut {
+    session.event(Event::Request(RequestEvent::CognitionOut {
         text: String::new(),
         model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
         request: u32::try_from(number).unwrap(),
@@ -501,11 +503,16 @@ fn denied(session: &mut Session, number: u64, command: &str, reason: Denial) {
         spend: None,
         message: Said { blocks: vec![call], ..Said::assistant("") },
         elapsed_ms: 1,
-    });
+    }));
     let capability = "rye.execute.tool.rye.bash".to_owned();
-    session.event(Event::PermissionDenied { call_id: call_id.clone(), tool: "rye_bash".into(), capability, reason });
+    session.event(Event::Approval(ApprovalEvent::PermissionDenied {
+        call_id: call_id.clone(),
+        tool: "rye_bash".into(),
+        capability,
+        reason,
+    }));
     let error = Some("Refused: a person looked at this call of `rye_bash` and did not allow it.".to_owned());
-    session.event(Event::ToolCallResult { call_id, output: String::new(), error });
+    session.event(Event::Tool(ToolEvent::ToolCallResult { call_id, output: String::new(), error }));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::ContentHash;
+use crate::domain::ToolEvent;
 use crate::domain::event::Approve;
 use crate::worker::protocol::Approval;
 
@@ -164,13 +165,13 @@ fn a_running_tool_shows_what_it_prints() {
     let mut session = connected();
     let call_id = CallId("c".into());
     let input = serde_json::json!({"command": "make"});
-    session.event(Event::ToolCallStart {
+    session.event(Event::Tool(ToolEvent::ToolCallStart {
         parallel: false,
         tool: "rye_bash".into(),
         call_id: call_id.clone(),
         item: Some("rye/bash".into()),
         input,
-    });
+    }));
     session.tell(Message::Worker(id(), FromWorker::ToolOutputSoFar { call_id: call_id.clone(), text: "one\n".into() }));
     session.tell(Message::Worker(id(), FromWorker::ToolOutput { call_id: call_id.clone(), text: "two\n".into() }));
     let output = |session: &Session| {
@@ -180,7 +181,11 @@ fn a_running_tool_shows_what_it_prints() {
         })
     };
     assert_eq!(output(&session), Some(("bash".into(), "one\ntwo\n".into())));
-    session.event(Event::ToolCallResult { call_id: call_id.clone(), output: "all".into(), error: None });
+    session.event(Event::Tool(ToolEvent::ToolCallResult {
+        call_id: call_id.clone(),
+        output: "all".into(),
+        error: None,
+    }));
     session.tell(Message::Worker(id(), FromWorker::ToolOutput { call_id, text: "late".into() }));
     assert_eq!(output(&session).unwrap().1, "all");
 }

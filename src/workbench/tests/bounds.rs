@@ -1,6 +1,7 @@
 //! What the screen holds of a long thread.
 
 use super::*;
+use crate::domain::{RequestEvent, ThreadEvent};
 use crate::workbench::transcript::BlockId;
 
 /// What is let go is asked for again when its place comes into view.
@@ -9,7 +10,12 @@ fn s16_the_screen_lets_go_of_what_is_old() {
     let mut session = connected();
     let model = ModelRef::new("a", "one");
     for request in 1..=20 {
-        session.event(Event::RequestRecorded { request, turn: request, attempt: 1, model: model.clone() });
+        session.event(Event::Request(RequestEvent::RequestRecorded {
+            request,
+            turn: request,
+            attempt: 1,
+            model: model.clone(),
+        }));
         session.answer(request, &format!("{request} {}", "x".repeat(2 << 20)), StopReason::EndTurn);
     }
     let held = |session: &Session| {
@@ -26,7 +32,11 @@ fn s16_the_screen_lets_go_of_what_is_old() {
     let last = session.model.transcript.iter().next_back().map(|block| block.id);
     session.tell(Message::Older {
         thread_id: id(),
-        records: vec![Record { timestamp: Timestamp(5), thread_id: id(), event: Event::Notice { text: "old".into() } }],
+        records: vec![Record {
+            timestamp: Timestamp(5),
+            thread_id: id(),
+            event: Event::Thread(ThreadEvent::Notice { text: "old".into() }),
+        }],
         older: None,
     });
     let ids: Vec<_> = session.model.transcript.iter().map(|block| block.id).collect();

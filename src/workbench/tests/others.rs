@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::Money;
+use crate::domain::{PromptEvent, ToolEvent};
 use crate::workbench::message::ThreadRow;
 
 pub(super) fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
@@ -148,7 +149,7 @@ fn the_prompt_that_wakes_a_thread_stands_behind_what_the_log_has_before_it() {
     session.write("resume now").keys("enter").tell(Message::Connected { thread_id: id() });
     let said = |session: &mut Session, text: &str| {
         let (text, role) = (text.into(), "user".into());
-        session.event(Event::CognitionIn { text, role, prompt: None, images: Vec::new() });
+        session.event(Event::Prompt(PromptEvent::CognitionIn { text, role, prompt: None, images: Vec::new() }));
     };
     said(&mut session, "queued before");
     session.answer(2, "to the first", StopReason::EndTurn);
@@ -163,12 +164,14 @@ fn the_prompt_that_wakes_a_thread_stands_behind_what_the_log_has_before_it() {
 #[test]
 fn who_comes_back_is_told_what_runs() {
     let mut session = connected();
-    let call = |call_id: &str| Event::ToolCallStart {
-        parallel: false,
-        tool: "rye_bash".into(),
-        call_id: CallId(call_id.into()),
-        item: Some("rye/bash/bash".into()),
-        input: serde_json::json!({"command": "sleep 9"}),
+    let call = |call_id: &str| {
+        Event::Tool(ToolEvent::ToolCallStart {
+            parallel: false,
+            tool: "rye_bash".into(),
+            call_id: CallId(call_id.into()),
+            item: Some("rye/bash/bash".into()),
+            input: serde_json::json!({"command": "sleep 9"}),
+        })
     };
     session.event(call("c1"));
     session.model.activity.phase = Phase::Idle;
@@ -176,14 +179,26 @@ fn who_comes_back_is_told_what_runs() {
     assert_eq!(session.model.activity.phase, Phase::Tool("bash".into()));
     // One of two calls ends, and the other goes on.
     session.event(call("c2"));
-    session.event(Event::ToolCallResult { call_id: CallId("c2".into()), output: "x".into(), error: None });
+    session.event(Event::Tool(ToolEvent::ToolCallResult {
+        call_id: CallId("c2".into()),
+        output: "x".into(),
+        error: None,
+    }));
     assert_eq!(session.model.activity.phase, Phase::Tool("bash".into()));
-    session.event(Event::ToolCallResult { call_id: CallId("c1".into()), output: "x".into(), error: None });
+    session.event(Event::Tool(ToolEvent::ToolCallResult {
+        call_id: CallId("c1".into()),
+        output: "x".into(),
+        error: None,
+    }));
     assert_eq!(session.model.activity.phase, Phase::Asking);
     // A command of the person's goes on when an answer ends.
     let mut session = connected();
     session.answer(1, "done", StopReason::EndTurn);
-    session.event(Event::ShellStarted { call_id: CallId("s1".into()), command: "sleep 9".into(), shared: true });
+    session.event(Event::Tool(ToolEvent::ShellStarted {
+        call_id: CallId("s1".into()),
+        command: "sleep 9".into(),
+        shared: true,
+    }));
     assert!(session.model.runs_command_alone());
     session.answer(2, "done again", StopReason::EndTurn);
     assert_eq!(session.model.activity.phase, Phase::Tool("!".into()));
@@ -200,7 +215,12 @@ fn a_worker_that_is_late_says_nothing_into_the_next_thread() {
     session.offset = 9_000;
     session.answer(1, "late", StopReason::EndTurn);
     assert_eq!((session.model.transcript.len(), session.model.log_end), (blocks, 0));
-    let event = Event::CognitionIn { text: "next".into(), role: "user".into(), prompt: Some(1), images: Vec::new() };
+    let event = Event::Prompt(PromptEvent::CognitionIn {
+        text: "next".into(),
+        role: "user".into(),
+        prompt: Some(1),
+        images: Vec::new(),
+    });
     let record = Record { timestamp: Timestamp(5), thread_id: next.clone(), event };
     session.tell(Message::Worker(next, FromWorker::Event { offset: 0, next_offset: 10, record }));
     assert_eq!(session.model.log_end, 10, "what the next thread says counts from its own beginning");

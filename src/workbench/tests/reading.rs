@@ -1,6 +1,7 @@
 //! Reading the transcript: choosing, folding, ranges, search.
 
 use super::*;
+use crate::domain::{ContextEvent, PromptEvent, ToolEvent};
 use crate::workbench::scroll::Place;
 use lines::Slowly;
 
@@ -10,26 +11,26 @@ fn talked() -> Session {
     for turn in 1..=10_u32 {
         if turn > 1 {
             let text = format!("prompt {turn}");
-            session.event(Event::CognitionIn {
+            session.event(Event::Prompt(PromptEvent::CognitionIn {
                 text,
                 role: "user".into(),
                 prompt: Some(turn.into()),
                 images: Vec::new(),
-            });
+            }));
         }
         let text = if turn == 3 { "line\n".repeat(40) + "Needle" } else { format!("answer {turn}") };
         session.answer(turn, &text, StopReason::EndTurn);
         if turn == 5 {
             let input = serde_json::json!({"command": "ls"});
-            session.event(Event::ToolCallStart {
+            session.event(Event::Tool(ToolEvent::ToolCallStart {
                 parallel: false,
                 tool: "bash".into(),
                 call_id: CallId("c".into()),
                 input,
                 item: None,
-            });
+            }));
             let output = "a needle in a folded result".into();
-            session.event(Event::ToolCallResult { call_id: CallId("c".into()), output, error: None });
+            session.event(Event::Tool(ToolEvent::ToolCallResult { call_id: CallId("c".into()), output, error: None }));
         }
     }
     session.state(Status::Waiting, Vec::new());
@@ -134,12 +135,12 @@ fn reading_survives_what_arrives_and_a_new_thread_ends_it() {
     let mut session = talked();
     session.keys("tab k k k");
     let before = session.chosen();
-    session.event(Event::CognitionIn {
+    session.event(Event::Prompt(PromptEvent::CognitionIn {
         text: "more".into(),
         role: "user".into(),
         prompt: Some(11),
         images: Vec::new(),
-    });
+    }));
     session.stream(11, "new text\n");
     assert_eq!(session.chosen(), before);
     session.keys("enter");
@@ -178,13 +179,17 @@ fn an_answer_that_is_not_laid_out_whole_is_reached_at_its_end() {
 #[test]
 fn what_is_told_of_the_context_leads_to_the_request_behind_it() {
     let mut session = talked();
-    session.event(Event::CognitionIn {
+    session.event(Event::Prompt(PromptEvent::CognitionIn {
         text: "and then".into(),
         role: "user".into(),
         prompt: Some(11),
         images: Vec::new(),
-    });
-    session.event(Event::ContextInjected { before: vec!["rules".into()], after: Vec::new(), layers: Vec::new() });
+    }));
+    session.event(Event::Context(ContextEvent::ContextInjected {
+        before: vec!["rules".into()],
+        after: Vec::new(),
+        layers: Vec::new(),
+    }));
     let asked = |session: &mut Session| {
         session
             .effects()

@@ -1,6 +1,7 @@
 //! Directives with their inputs, items, names behind `@`, and the queue.
 
 use super::*;
+use crate::domain::{ContextEvent, ControlEvent, RequestEvent, SettingsEvent, ThreadEvent};
 use crate::domain::{Input, LimitSources, Lineage, Money, Problem, Severity};
 use crate::workbench::completion::Completed;
 use crate::workbench::overlay::{Overlay, Picker};
@@ -199,7 +200,7 @@ fn a_thread_that_is_opened_has_its_own_inputs() {
     let inputs = Values::from([("who".into(), "Ada".into())]);
     session.keys("ctrl-t").tell(Message::Threads(vec![row(7, "greeting")])).keys("enter");
     assert_eq!(session.model.inputs, Values::new());
-    let event = Event::ThreadStarted {
+    let event = Event::Thread(ThreadEvent::ThreadStarted {
         directive: "greet".into(),
         kind: ThreadKind::Interactive,
         model: ModelRef::new("a", "one"),
@@ -208,7 +209,7 @@ fn a_thread_that_is_opened_has_its_own_inputs() {
         limits_by: LimitSources::default(),
         project: "/p".into(),
         inputs: inputs.clone(),
-    };
+    });
     let thread_id = ThreadId::new("chat", 7);
     let newest = vec![Record { timestamp: Timestamp(1), thread_id: thread_id.clone(), event }];
     session.tell(Message::Opened { thread_id, newest, older: None, state: None, elsewhere: false });
@@ -328,22 +329,24 @@ fn earlier_prompts_leave_the_draft_alone_until_one_is_chosen() {
 fn room_and_hooks_are_told_and_a_suspended_thread_says_how_to_go_on() {
     use crate::domain::{Control, Rules};
     let mut session = connected();
-    let decided = |action| Event::HookDecided {
-        event: "error".into(),
-        hook: Some("mine".into()),
-        action: Some(action),
-        why: "it has no condition".into(),
+    let decided = |action| {
+        Event::Control(ControlEvent::HookDecided {
+            event: "error".into(),
+            hook: Some("mine".into()),
+            action: Some(action),
+            why: "it has no condition".into(),
+        })
     };
     let share = (0.95, Tokens(95), Tokens(100));
     let (usage_ratio, tokens_used, tokens_limit) = share;
     session
-        .event(Event::RulesSet { rules: Rules::default() })
+        .event(Event::Settings(SettingsEvent::RulesSet { rules: Rules::default() }))
         .event(decided(Control::Retry))
         .event(decided(Control::Skip))
-        .event(Event::ContextWindowPressure { usage_ratio: 0.8, tokens_used, tokens_limit })
-        .event(Event::ContextLimitReached { usage_ratio, tokens_used, tokens_limit });
+        .event(Event::Context(ContextEvent::ContextWindowPressure { usage_ratio: 0.8, tokens_used, tokens_limit }))
+        .event(Event::Context(ContextEvent::ContextLimitReached { usage_ratio, tokens_used, tokens_limit }));
     for (summarised, dropped, reason) in [(4, 0, None), (0, 4, Some("it broke")), (3, 1, None), (0, 0, Some("no"))] {
-        session.event(Event::ContextCompacted {
+        session.event(Event::Context(ContextEvent::ContextCompacted {
             summary: "so".into(),
             kept: 2,
             summarised,
@@ -354,10 +357,14 @@ fn room_and_hooks_are_told_and_a_suspended_thread_says_how_to_go_on() {
             usage: Usage::default(),
             spend: None,
             reason: reason.map(str::to_owned),
-        });
+        }));
     }
     let reason = "25 of 25 turns are used; send a message to let it go on with as much again";
-    session.event(Event::ThreadSuspended { cost: Cost::default(), reason: reason.into(), limit: None });
+    session.event(Event::Control(ControlEvent::ThreadSuspended {
+        cost: Cost::default(),
+        reason: reason.into(),
+        limit: None,
+    }));
     assert_eq!(
         session.story()[1..],
         [
@@ -392,7 +399,7 @@ fn a_cut_answer_leaves_the_thread_at_work_until_it_says_that_it_waits() {
     session.stream(1, "Par");
     session.answer(1, "Par", StopReason::Truncated { detail: "cut".into() });
     assert!(session.model.is_working(), "another try may follow");
-    session.event(Event::RetryScheduled { attempt: 2, delay_ms: 2_500, classification: None });
+    session.event(Event::Request(RequestEvent::RetryScheduled { attempt: 2, delay_ms: 2_500, classification: None }));
     assert!(session.model.is_working());
     session.state(Status::Waiting, Vec::new());
     assert!(!session.model.is_working());

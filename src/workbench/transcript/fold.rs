@@ -2,7 +2,10 @@
 
 use super::{Answer, Block, Kind, Prompt, Summary, Thinking, Tool, ToolState, Transcript, plain_lines};
 use crate::domain::event::StopReason;
-use crate::domain::{CallId, Event, Image, Message, Note, Record, ToolCall};
+use crate::domain::{
+    ApprovalEvent, CallId, ControlEvent, Event, Image, Message, Note, PromptEvent, Record, RequestEvent, SettingsEvent,
+    ThreadEvent, ToolCall, ToolEvent,
+};
 use crate::workbench::approval::short;
 use serde_json::Value;
 
@@ -12,63 +15,72 @@ impl Transcript {
         let note = record.event.note().filter(|_| self.is_news(&record.event));
         self.permit(&record.event);
         match record.event {
-            Event::CognitionIn { text, role, images, .. } => self.said(text, role, images),
-            Event::CognitionReasoning { text } => self.thought(plain_lines(text)),
-            Event::CognitionOut { text, model, request, stop, usage, spend, message, elapsed_ms } => {
+            Event::Prompt(PromptEvent::CognitionIn { text, role, images, .. }) => self.said(text, role, images),
+            Event::Request(RequestEvent::CognitionReasoning { text }) => self.thought(plain_lines(text)),
+            Event::Request(RequestEvent::CognitionOut {
+                text,
+                model,
+                request,
+                stop,
+                usage,
+                spend,
+                message,
+                elapsed_ms,
+            }) => {
                 let summary = Summary { model, output: usage.output, spend, elapsed_ms };
                 self.answered(plain_lines(text), request, stop, summary, &message);
             }
-            Event::TokenDelta { request, delta } => self.delta(request, delta),
-            Event::RequestRecorded { request, .. } => self.expect_request(request),
-            Event::ToolCallStart { tool, call_id, item, input, .. } => {
+            Event::Request(RequestEvent::TokenDelta { request, delta }) => self.delta(request, delta),
+            Event::Request(RequestEvent::RequestRecorded { request, .. }) => self.expect_request(request),
+            Event::Tool(ToolEvent::ToolCallStart { tool, call_id, item, input, .. }) => {
                 self.tool_started(short(&item.unwrap_or(tool)).to_owned(), call_id, &input);
             }
-            Event::ToolCallResult { call_id, output, error } | Event::ShellEnded { call_id, output, error } => {
+            Event::Tool(
+                ToolEvent::ToolCallResult { call_id, output, error } | ToolEvent::ShellEnded { call_id, output, error },
+            ) => {
                 self.tool_ended(call_id, output, error);
             }
-            Event::ShellStarted { call_id, command, shared } => {
+            Event::Tool(ToolEvent::ShellStarted { call_id, command, shared }) => {
                 let name = if shared { "!" } else { "!!" };
                 self.tool_started(name.to_owned(), call_id, &serde_json::json!({ "command": command }));
             }
-            Event::TurnCancelled { .. } | Event::ThreadCancelled { .. } | Event::ThreadKilled { .. } => {
+            Event::Control(ControlEvent::TurnCancelled { .. })
+            | Event::Thread(ThreadEvent::ThreadCancelled { .. } | ThreadEvent::ThreadKilled { .. }) => {
                 self.end_live(&StopReason::Cancelled);
             }
             // Nothing of the conversation: a note tells of them, or the status line.
-            Event::ThreadStarted { .. }
-            | Event::WorkerStarted { .. }
-            | Event::WorkerEnded { .. }
-            | Event::LogRepaired { .. }
-            | Event::ClockJumped { .. }
-            | Event::PromptQueued { .. }
-            | Event::PromptWithdrawn { .. }
-            | Event::QueueArranged { .. }
-            | Event::ModelChanged { .. }
-            | Event::LimitsChanged { .. }
-            | Event::SystemPrompt { .. }
-            | Event::ContextInjected { .. }
-            | Event::ErrorClassified { .. }
-            | Event::RetryScheduled { .. }
-            | Event::RetryDue { .. }
-            | Event::RulesSet { .. }
-            | Event::HookDecided { .. }
-            | Event::ContextWindowPressure { .. }
-            | Event::ContextLimitReached { .. }
-            | Event::CompactRequested {}
-            | Event::ContextCompacted { .. }
-            | Event::DirectiveReturn { .. }
-            | Event::ThreadSuspended { .. }
-            | Event::PermissionsSet { .. }
-            | Event::PersonaChanged { .. }
-            | Event::ApprovalRequested { .. }
-            | Event::ApprovalGiven { .. }
-            | Event::PermissionDenied { .. }
-            | Event::ToolProcess { .. }
-            | Event::Limit { .. }
-            | Event::CancelRequested { .. }
-            | Event::CallCharged { .. }
-            | Event::ThreadCompleted { .. }
-            | Event::ThreadError { .. }
-            | Event::Notice { .. }
+            Event::Thread(
+                ThreadEvent::ThreadStarted { .. }
+                | ThreadEvent::WorkerStarted { .. }
+                | ThreadEvent::WorkerEnded { .. }
+                | ThreadEvent::LogRepaired { .. }
+                | ThreadEvent::ClockJumped { .. }
+                | ThreadEvent::DirectiveReturn { .. }
+                | ThreadEvent::ThreadCompleted { .. }
+                | ThreadEvent::ThreadError { .. }
+                | ThreadEvent::Notice { .. },
+            )
+            | Event::Prompt(
+                PromptEvent::PromptQueued { .. }
+                | PromptEvent::PromptWithdrawn { .. }
+                | PromptEvent::QueueArranged { .. },
+            )
+            | Event::Settings(_)
+            | Event::Context(_)
+            | Event::Request(
+                RequestEvent::ErrorClassified { .. }
+                | RequestEvent::RetryScheduled { .. }
+                | RequestEvent::RetryDue { .. }
+                | RequestEvent::CallCharged { .. },
+            )
+            | Event::Control(
+                ControlEvent::HookDecided { .. }
+                | ControlEvent::ThreadSuspended { .. }
+                | ControlEvent::Limit { .. }
+                | ControlEvent::CancelRequested { .. },
+            )
+            | Event::Approval(_)
+            | Event::Tool(ToolEvent::ToolProcess { .. })
             | Event::Unknown { .. } => {}
         }
         if let Some(Note { kind, text }) = note {
@@ -80,15 +92,16 @@ impl Transcript {
     /// the call that made somebody else of it stands there.
     fn is_news(&mut self, event: &Event) -> bool {
         let first = |permitted: &mut bool| !std::mem::replace(permitted, true);
-        let is_directives = matches!(event, Event::PermissionsSet { .. }) && first(&mut self.permitted);
-        !is_directives && !matches!(event, Event::PersonaChanged { .. })
+        let is_directives =
+            matches!(event, Event::Settings(SettingsEvent::PermissionsSet { .. })) && first(&mut self.permitted);
+        !is_directives && !matches!(event, Event::Settings(SettingsEvent::PersonaChanged { .. }))
     }
 
     /// What an event says about a call that may not run, or not yet.
     fn permit(&mut self, event: &Event) {
-        if let Event::ApprovalRequested { call_id, item, .. } = event {
+        if let Event::Approval(ApprovalEvent::ApprovalRequested { call_id, item, .. }) = event {
             self.tool_stands(call_id, short(item), ToolState::Waiting);
-        } else if let Event::PermissionDenied { call_id, capability, reason, .. } = event {
+        } else if let Event::Approval(ApprovalEvent::PermissionDenied { call_id, capability, reason, .. }) = event {
             self.tool_stands(call_id, short(capability), ToolState::Asked);
             if let Some(Block { kind: Kind::Tool(tool), .. }) = self.tool_mut(call_id) {
                 tool.denied = Some(*reason);

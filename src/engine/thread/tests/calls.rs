@@ -1,6 +1,7 @@
 //! Calls of one answer that run side by side.
 
 use super::*;
+use crate::domain::{ApprovalEvent, ControlEvent, ThreadEvent};
 
 /// An answer that calls these tools, as (tool, id).
 fn mixed(all: &[(&str, &str)]) -> Message {
@@ -71,7 +72,10 @@ fn nobody_is_asked_about_a_call_while_others_run() {
     assert_eq!((begun(&effects), bench.thread.approval()), (vec!["a"], None));
     assert_eq!(bench.feed(result("a")), []);
     assert_eq!(bench.thread.approval().unwrap().call_id.0, "b");
-    assert_eq!(begun(&bench.feed(Event::ApprovalGiven { id: 1, decision: Approve::Once })), ["b"]);
+    assert_eq!(
+        begun(&bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Once }))),
+        ["b"]
+    );
     assert_eq!(begun(&bench.feed(result("b"))), ["c"]);
 }
 
@@ -89,7 +93,7 @@ fn a_denied_call_holds_nobody_up() {
 fn a_cancel_answers_all_that_run_and_all_that_wait() {
     let (mut bench, _) = with(&[("look", "a"), ("look", "b"), ("ls", "c")]);
     bench.feed(result("b"));
-    let effects = bench.feed(Event::CancelRequested { scope: CancelScope::Turn });
+    let effects = bench.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn }));
     assert_eq!(effects, [Effect::StopTools]);
     assert_eq!((answered(&bench), bench.thread.phase.clone()), (vec!["a".into(), "b".into(), "c".into()], Phase::Idle));
     let failed: Vec<bool> = results(&bench).into_iter().map(|(_, failed)| failed).collect();
@@ -113,7 +117,7 @@ fn a_process_that_died_beside_several_calls_left_them_interrupted() {
     let (bench, _) = with(&[("look", "a"), ("look", "b"), ("ls", "c")]);
     let mut bench = Bench { thread: replayed(&bench), ..bench };
     bench.feed(result("b"));
-    bench.feed(Event::WorkerStarted { pid: 2, version: "1".into() });
+    bench.feed(Event::Thread(ThreadEvent::WorkerStarted { pid: 2, version: "1".into() }));
     assert_eq!(answered(&bench), ["a", "b", "c"]);
     let failed: Vec<bool> = results(&bench).into_iter().map(|(_, failed)| failed).collect();
     assert_eq!(failed, [true, false, true]);

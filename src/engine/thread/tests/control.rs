@@ -1,6 +1,7 @@
 //! What follows from the answers of hooks, and how room is made.
 
 use super::*;
+use crate::domain::{ContextEvent, ControlEvent, RequestEvent, SettingsEvent, ThreadEvent};
 use crate::domain::{Control, ErrorPattern, LayerKind, LimitKind, Pause, Retry, Rules, WindowRules};
 use crate::engine::thread::CompactionCause;
 use ThreadKind::{Interactive, OneShot};
@@ -10,7 +11,7 @@ fn bench(kind: ThreadKind, asks: &[&str]) -> Bench {
     let mut bench = Bench::new(kind);
     let asks = asks.iter().map(|event| (*event).to_owned()).collect();
     let rules = Rules { asks, window: Some(WindowRules::default()), ..Rules::default() };
-    bench.feed(Event::RulesSet { rules });
+    bench.feed(Event::Settings(SettingsEvent::RulesSet { rules }));
     bench
 }
 
@@ -18,7 +19,7 @@ impl Bench {
     fn decide(&mut self, action: Option<Control>) -> Vec<Effect> {
         let Phase::Asking(_) = &self.thread.phase else { panic!("nobody is asked in {:?}", self.thread.phase) };
         let hook = action.map(|_| "mine".to_owned());
-        self.feed(Event::HookDecided { event: "x".into(), hook, action, why: String::new() })
+        self.feed(Event::Control(ControlEvent::HookDecided { event: "x".into(), hook, action, why: String::new() }))
     }
 
     fn ended(&self) -> &Event {
@@ -26,11 +27,15 @@ impl Bench {
     }
 
     fn full(&mut self) -> Vec<Effect> {
-        self.feed(Event::ContextLimitReached { usage_ratio: 0.95, tokens_used: Tokens(95), tokens_limit: Tokens(100) })
+        self.feed(Event::Context(ContextEvent::ContextLimitReached {
+            usage_ratio: 0.95,
+            tokens_used: Tokens(95),
+            tokens_limit: Tokens(100),
+        }))
     }
 
     fn compacted(&mut self, kept: usize) -> Vec<Effect> {
-        self.feed(Event::ContextCompacted {
+        self.feed(Event::Context(ContextEvent::ContextCompacted {
             summary: "what was said".into(),
             kept,
             summarised: self.thread.history.len() - kept,
@@ -41,7 +46,7 @@ impl Bench {
             usage: Usage { input: Tokens(80), output: Tokens(8), ..Usage::default() },
             spend: Some(Money(3)),
             reason: None,
-        })
+        }))
     }
 
     fn replayed(&self) {
@@ -99,7 +104,7 @@ fn each_answer_to_a_failure_does_what_it_says() {
     assert_eq!((effects, bench.thread.status()), (vec![Effect::End(Status::Error)], Status::Error));
     bench.calling("again");
     let (bench, _) = failed(OneShot, Some(Control::Fail), ErrorCategory::Transient);
-    assert!(matches!(bench.ended(), Event::ThreadError { error, .. } if error == "it broke"));
+    assert!(matches!(bench.ended(), Event::Thread(ThreadEvent::ThreadError { error, .. }) if error == "it broke"));
     let (bench, _) = failed(OneShot, Some(Control::Abort), ErrorCategory::Transient);
     assert_eq!(bench.thread.status(), Status::Cancelled);
     // Continue and skip give the turn up without an error.
@@ -110,10 +115,10 @@ fn each_answer_to_a_failure_does_what_it_says() {
     for action in [Control::Suspend, Control::Escalate] {
         let (mut bench, effects) = failed(OneShot, Some(action), ErrorCategory::Permanent);
         assert_eq!((effects, bench.thread.status()), (vec![Effect::End(Status::Suspended)], Status::Suspended));
-        assert!(matches!(bench.ended(), Event::ThreadSuspended { reason, limit: None, .. }
+        assert!(matches!(bench.ended(), Event::Control(ControlEvent::ThreadSuspended { reason, limit: None, .. })
                 if reason == "it broke; send a message to let it go on"));
         assert_eq!(bench.thread.waiting(), Some(Waiting::User));
-        bench.feed(Event::WorkerStarted { pid: 2, version: "1".into() });
+        bench.feed(Event::Thread(ThreadEvent::WorkerStarted { pid: 2, version: "1".into() }));
         assert_eq!(bench.thread.status(), Status::Suspended, "another process does not wake it");
         bench.calling("go on");
         assert_eq!(bench.said().len(), 2);
@@ -129,7 +134,7 @@ fn a_hook_cannot_retry_for_ever() {
         let effects = bench.decide(Some(Control::Retry));
         if attempt < 4 {
             assert!(matches!(effects.as_slice(), [Effect::Wait { .. }]), "{effects:?}");
-            let effects = bench.feed(Event::RetryDue { attempt: attempt + 1 });
+            let effects = bench.feed(Event::Request(RequestEvent::RetryDue { attempt: attempt + 1 }));
             bench.send(&effects);
         } else {
             assert_eq!(effects, [Effect::End(Status::Error)]);
@@ -150,15 +155,17 @@ fn a_retry_names_the_pattern_and_keeps_its_pause() {
         pause: Some(Pause::Fixed { delay_ms: 70 }),
     };
     let retry = Retry { max_attempts: 2, ..Retry::default() };
-    bench.feed(Event::RulesSet { rules: Rules { retry, patterns: vec![pattern], ..Rules::default() } });
+    bench.feed(Event::Settings(SettingsEvent::RulesSet {
+        rules: Rules { retry, patterns: vec![pattern], ..Rules::default() },
+    }));
     bench.calling("go");
     assert_eq!(bench.fail(ErrorCategory::Permanent, 1), [Effect::Wait { attempt: 2, delay_ms: 70 }]);
     assert!(
-        matches!(bench.ended(), Event::RetryScheduled { classification: Some(id), .. } if id == "teapot"),
+        matches!(bench.ended(), Event::Request(RequestEvent::RetryScheduled { classification: Some(id), .. }) if id == "teapot"),
         "{:?}",
         bench.ended()
     );
-    let effects = bench.feed(Event::RetryDue { attempt: 2 });
+    let effects = bench.feed(Event::Request(RequestEvent::RetryDue { attempt: 2 }));
     bench.send(&effects);
     assert_eq!(bench.fail(ErrorCategory::Permanent, 2), []);
     assert_eq!(bench.thread.phase, Phase::Idle);
@@ -193,10 +200,12 @@ fn each_answer_to_a_limit_does_what_it_says() {
         bench.send(&effects);
     }
     let (bench, _) = limited(ThreadKind::OneShot, None);
-    assert!(matches!(bench.ended(), Event::ThreadError { error, .. } if error.contains("turns_exceeded (1/1)")));
+    assert!(
+        matches!(bench.ended(), Event::Thread(ThreadEvent::ThreadError { error, .. }) if error.contains("turns_exceeded (1/1)"))
+    );
     let (bench, _) = limited(ThreadKind::Interactive, Some(Control::Fail));
     assert!(
-        matches!(bench.ended(), Event::ThreadError { error, .. }
+        matches!(bench.ended(), Event::Thread(ThreadEvent::ThreadError { error, .. })
             if error == "1 of 1 turns are used (ended by the hook `mine`)"),
         "{:?}",
         bench.ended()
@@ -215,11 +224,15 @@ fn a_message_to_a_thread_at_its_limit_allows_as_much_again() {
     }
     bench.prompt("three", PromptMode::FollowUp);
     assert_eq!(bench.decide(Some(Control::Escalate)), [Effect::End(Status::Suspended)]);
-    assert!(matches!(bench.ended(), Event::ThreadSuspended { reason, limit: Some(LimitKind::Turns), .. }
-            if reason == "2 of 2 turns are used; send a message to let it go on with as much again"));
+    assert!(
+        matches!(bench.ended(), Event::Control(ControlEvent::ThreadSuspended { reason, limit: Some(LimitKind::Turns), .. })
+            if reason == "2 of 2 turns are used; send a message to let it go on with as much again")
+    );
     bench.calling("yes, go on");
     assert_eq!(bench.thread.limits.turns, Some(4));
-    assert!(bench.log.iter().any(|record| matches!(record.event, Event::LimitsChanged { .. })));
+    assert!(
+        bench.log.iter().any(|record| matches!(record.event, Event::Settings(SettingsEvent::LimitsChanged { .. })))
+    );
     let mut again = super::Bench::new(ThreadKind::Interactive).thread;
     again.limits.turns = Some(2);
     for record in &bench.log {
@@ -234,13 +247,16 @@ fn higher_limits_wake_a_thread_that_was_stopped_by_one() {
     bench.thread.limits.turns = Some(0);
     bench.prompt("one", PromptMode::FollowUp);
     bench.decide(Some(Control::Suspend));
-    let effects = bench.feed(Event::LimitsChanged { limits: Limits::default() });
+    let effects = bench.feed(Event::Settings(SettingsEvent::LimitsChanged { limits: Limits::default() }));
     bench.send(&effects);
     let mut bench = super::control::bench(ThreadKind::OneShot, &["limit"]);
     bench.thread.limits.turns = Some(0);
     bench.prompt("one", PromptMode::FollowUp);
     bench.decide(Some(Control::Suspend));
-    assert_eq!(bench.feed(Event::CancelRequested { scope: CancelScope::Turn }), [Effect::End(Status::Cancelled)]);
+    assert_eq!(
+        bench.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn })),
+        [Effect::End(Status::Cancelled)]
+    );
 }
 
 #[test]
@@ -294,7 +310,7 @@ fn a_full_window_makes_room_and_then_sends() {
     assert_eq!(bench.full(), [Effect::MakeRoom { request: 4 }]);
     assert_eq!(bench.thread.phase, Phase::Compacting { request: 4, room: CompactionCause::ForRequest { attempt: 1 } });
     let (model, turn) = (bench.thread.model.clone(), bench.thread.turn());
-    let sent = bench.feed(Event::RequestRecorded { request: 4, turn, attempt: 1, model });
+    let sent = bench.feed(Event::Request(RequestEvent::RequestRecorded { request: 4, turn, attempt: 1, model }));
     assert_eq!(sent, [Effect::Send { request: 4 }]);
     let before = bench.thread.cost;
     let effects = bench.compacted(2);
@@ -355,15 +371,20 @@ fn each_answer_to_a_full_window_does_what_it_says() {
     assert!(bench.thread.made_room, "it is not asked again for this request");
     assert_eq!(full(Some(Control::Fail)).0.thread.status(), Status::Error);
     let (bench, _) = full(Some(Control::Suspend));
-    assert!(matches!(bench.ended(), Event::ThreadSuspended { reason, .. }
+    assert!(matches!(bench.ended(), Event::Control(ControlEvent::ThreadSuspended { reason, .. })
         if reason == "the context takes 95 % of the window; /compact makes room, then send a message to let it go on"));
 }
 
 #[test]
 fn a_large_share_is_told_once_and_asked_about() {
     let mut bench = long(&["context_window_pressure"]);
-    let pressure =
-        || Event::ContextWindowPressure { usage_ratio: 0.8, tokens_used: Tokens(80), tokens_limit: Tokens(100) };
+    let pressure = || {
+        Event::Context(ContextEvent::ContextWindowPressure {
+            usage_ratio: 0.8,
+            tokens_used: Tokens(80),
+            tokens_limit: Tokens(100),
+        })
+    };
     let (event, fields) = asked(&bench.feed(pressure()));
     assert_eq!((event, &fields["pressure_ratio"]), ("context_window_pressure", &json!(0.8)));
     let effects = bench.decide(None);
@@ -389,10 +410,10 @@ fn a_request_that_is_refused_as_too_long_makes_room_once() {
 #[test]
 fn room_can_be_asked_for_while_the_thread_waits() {
     let mut bench = long(&[]);
-    assert_eq!(bench.feed(Event::CompactRequested {}), [], "it works");
+    assert_eq!(bench.feed(Event::Context(ContextEvent::CompactRequested {})), [], "it works");
     bench.send(&[Effect::Prepare { request: 4, attempt: 1 }]);
     bench.answer(Message::assistant("3"), StopReason::EndTurn);
-    assert_eq!(bench.feed(Event::CompactRequested {}), [Effect::MakeRoom { request: 5 }]);
+    assert_eq!(bench.feed(Event::Context(ContextEvent::CompactRequested {})), [Effect::MakeRoom { request: 5 }]);
     assert_eq!(bench.prompt("meanwhile", PromptMode::FollowUp), []);
     let effects = bench.compacted(1);
     bench.send(&effects);
@@ -403,8 +424,11 @@ fn room_can_be_asked_for_while_the_thread_waits() {
 fn making_room_can_be_cancelled() {
     let mut bench = long(&[]);
     bench.full();
-    assert_eq!(bench.feed(Event::CancelRequested { scope: CancelScope::Turn }), [Effect::StopCall]);
-    assert_eq!(bench.feed(Event::TurnCancelled { after_ms: 1 }), []);
+    assert_eq!(
+        bench.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn })),
+        [Effect::StopCall]
+    );
+    assert_eq!(bench.feed(Event::Control(ControlEvent::TurnCancelled { after_ms: 1 })), []);
     assert_eq!((bench.thread.phase.clone(), bench.thread.history.len()), (Phase::Idle, 7));
     bench.replayed();
 }
@@ -429,7 +453,7 @@ fn a_log_that_does_not_tell_when_retries_were_due_leads_to_the_same_thread() {
         cut.decide(None);
         cut.replayed();
         if attempt < 4 {
-            let effects = cut.feed(Event::RetryDue { attempt: attempt + 1 });
+            let effects = cut.feed(Event::Request(RequestEvent::RetryDue { attempt: attempt + 1 }));
             cut.send(&effects);
             cut.replayed();
         }
@@ -440,7 +464,7 @@ fn a_log_that_does_not_tell_when_retries_were_due_leads_to_the_same_thread() {
     steered.calling("go");
     steered.fail(ErrorCategory::Transient, 1);
     steered.prompt("this way", PromptMode::Steer);
-    let effects = steered.feed(Event::RetryDue { attempt: 2 });
+    let effects = steered.feed(Event::Request(RequestEvent::RetryDue { attempt: 2 }));
     steered.send(&effects);
     steered.answer(Message::assistant("so"), StopReason::EndTurn);
     steered.replayed();
@@ -449,7 +473,7 @@ fn a_log_that_does_not_tell_when_retries_were_due_leads_to_the_same_thread() {
         let mut bench = bench(Interactive, &[]);
         bench.calling("go");
         bench.fail(ErrorCategory::Transient, 1);
-        bench.feed(Event::RetryDue { attempt: 2 });
+        bench.feed(Event::Request(RequestEvent::RetryDue { attempt: 2 }));
         if full {
             assert_eq!(bench.full(), [Effect::MakeRoom { request: 2 }]);
         } else {
@@ -465,7 +489,7 @@ fn what_waits_in_the_queue_when_a_turn_is_given_up_is_told_and_goes_on_with_the_
     bench.calling("go");
     bench.prompt("later", PromptMode::FollowUp);
     assert_eq!(bench.fail(ErrorCategory::Permanent, 1), []);
-    assert!(matches!(bench.ended(), Event::Notice { text }
+    assert!(matches!(bench.ended(), Event::Thread(ThreadEvent::Notice { text })
         if text == "1 message waits in the queue; send another to let the thread go on, or take it back"));
     bench.calling("now");
     assert_eq!(bench.said().last().unwrap().1, "later");
@@ -473,7 +497,7 @@ fn what_waits_in_the_queue_when_a_turn_is_given_up_is_told_and_goes_on_with_the_
     bench.answer(calls(&["a"]), StopReason::ToolUse);
     bench.feed(result("a"));
     assert_eq!((bench.thread.phase.clone(), bench.thread.queue.len()), (Phase::Idle, 1));
-    assert!(matches!(bench.ended(), Event::Notice { .. }));
+    assert!(matches!(bench.ended(), Event::Thread(ThreadEvent::Notice { .. })));
 }
 
 #[test]
@@ -485,15 +509,18 @@ fn room_that_is_asked_for_leaves_the_thread_as_it_stood() {
         bench.answer(Message::assistant("1"), StopReason::EndTurn);
         bench.prompt("two", PromptMode::FollowUp);
         bench.decide(Some(Control::Escalate));
-        assert_eq!(bench.feed(Event::CompactRequested {}), [Effect::MakeRoom { request: 2 }]);
+        assert_eq!(bench.feed(Event::Context(ContextEvent::CompactRequested {})), [Effect::MakeRoom { request: 2 }]);
         bench
     };
     let suspended = Phase::Suspended { limit: Some(LimitKind::Turns) };
     let (mut made, mut stopped, mut dead) = (limited(), limited(), limited());
     assert_eq!(made.compacted(1), []);
-    assert_eq!(stopped.feed(Event::CancelRequested { scope: CancelScope::Turn }), [Effect::StopCall]);
-    assert_eq!(stopped.feed(Event::TurnCancelled { after_ms: 1 }), []);
-    dead.feed(Event::WorkerStarted { pid: 2, version: "1".into() });
+    assert_eq!(
+        stopped.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn })),
+        [Effect::StopCall]
+    );
+    assert_eq!(stopped.feed(Event::Control(ControlEvent::TurnCancelled { after_ms: 1 })), []);
+    dead.feed(Event::Thread(ThreadEvent::WorkerStarted { pid: 2, version: "1".into() }));
     for mut bench in [made, stopped, dead] {
         assert_eq!(bench.thread.phase, suspended);
         bench.calling("on");
@@ -514,7 +541,7 @@ fn room_can_be_made_in_a_thread_that_ended_if_a_person_can_go_on_with_it() {
         bench.fail(ErrorCategory::Permanent, 1);
         bench.decide(Some(Control::Fail));
         assert_eq!(bench.thread.status(), Status::Error);
-        let effects = bench.feed(Event::CompactRequested {});
+        let effects = bench.feed(Event::Context(ContextEvent::CompactRequested {}));
         (bench, effects)
     };
     let (mut bench, effects) = ended(Interactive);
@@ -530,6 +557,6 @@ fn room_can_be_made_in_a_thread_that_ended_if_a_person_can_go_on_with_it() {
 fn what_a_call_without_an_answer_costs_is_counted() {
     let mut bench = bench(Interactive, &[]);
     let usage = Usage { input: Tokens(80), output: Tokens(8), ..Usage::default() };
-    bench.feed(Event::CallCharged { request: 1, usage, spend: Some(Money(3)) });
+    bench.feed(Event::Request(RequestEvent::CallCharged { request: 1, usage, spend: Some(Money(3)) }));
     assert_eq!((bench.thread.cost.usage, bench.thread.cost.spend, bench.thread.cost.turns), (usage, Money(3), 0));
 }

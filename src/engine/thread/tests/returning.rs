@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::domain::capability::RETURN;
+use crate::domain::{ApprovalEvent, ControlEvent, SettingsEvent, ThreadEvent};
 use serde_json::{Value, json};
 
 /// The model has called the tool by which the directive returns, and it was taken.
@@ -14,7 +15,7 @@ fn returned(bench: &mut Bench, outputs: &Value) -> Vec<Effect> {
     assert_eq!(effects.last(), Some(&Effect::RunTool { call, item: RETURN.into(), preview: None }));
     let cost = bench.thread.cost;
     let error = outputs["error_detail"].as_str().map(str::to_owned);
-    assert_eq!(bench.feed(Event::DirectiveReturn { outputs: outputs.clone(), cost, error }), []);
+    assert_eq!(bench.feed(Event::Thread(ThreadEvent::DirectiveReturn { outputs: outputs.clone(), cost, error })), []);
     bench.feed(result("1"))
 }
 
@@ -27,7 +28,7 @@ fn a_one_shot_thread_that_returned_is_done() {
     let mut bench = Bench::new(ThreadKind::OneShot);
     let effects = returned(&mut bench, &json!({"verdict": "good"}));
     assert_eq!(effects, [Effect::End(Status::Completed)]);
-    assert!(matches!(last(&bench), Event::ThreadCompleted { .. }));
+    assert!(matches!(last(&bench), Event::Thread(ThreadEvent::ThreadCompleted { .. })));
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn an_interactive_thread_that_returned_waits() {
 fn what_cannot_be_done_ends_in_an_error_that_says_why() {
     let mut bench = Bench::new(ThreadKind::OneShot);
     returned(&mut bench, &json!({"status": "error", "error_detail": "no key"}));
-    let Event::ThreadError { error, .. } = last(&bench) else { panic!("{:?}", last(&bench)) };
+    let Event::Thread(ThreadEvent::ThreadError { error, .. }) = last(&bench) else { panic!("{:?}", last(&bench)) };
     assert_eq!(error, "no key");
 }
 
@@ -49,18 +50,20 @@ fn what_cannot_be_done_ends_in_an_error_that_says_why() {
 fn hooks_of_the_return_see_what_was_handed_back() {
     let mut bench = Bench::new(ThreadKind::OneShot);
     let asks = vec!["directive_return".to_owned()];
-    bench.feed(Event::RulesSet { rules: crate::domain::Rules { asks, ..crate::domain::Rules::default() } });
+    bench.feed(Event::Settings(SettingsEvent::RulesSet {
+        rules: crate::domain::Rules { asks, ..crate::domain::Rules::default() },
+    }));
     let effects = returned(&mut bench, &json!({"verdict": "mend"}));
     let [Effect::AskHooks { event: "directive_return", fields }] = effects.as_slice() else { panic!("{effects:?}") };
     assert_eq!((&fields["outputs"]["verdict"], &fields["cost"]["turns"]), (&json!("mend"), &json!(1)));
     let suspend = Some(crate::domain::Control::Suspend);
-    bench.feed(Event::HookDecided {
+    bench.feed(Event::Control(ControlEvent::HookDecided {
         event: "directive_return".into(),
         hook: None,
         action: suspend,
         why: String::new(),
-    });
-    assert!(matches!(last(&bench), Event::ThreadSuspended { .. }));
+    }));
+    assert!(matches!(last(&bench), Event::Control(ControlEvent::ThreadSuspended { .. })));
 }
 
 #[test]
@@ -71,7 +74,7 @@ fn a_steering_message_outlives_the_return() {
     bench.answer(Message { role: Role::Assistant, blocks: vec![Block::ToolCall(call)] }, StopReason::ToolUse);
     let _queued = bench.prompt("one more thing", PromptMode::Steer);
     let cost = bench.thread.cost;
-    bench.feed(Event::DirectiveReturn { outputs: json!({}), cost, error: None });
+    bench.feed(Event::Thread(ThreadEvent::DirectiveReturn { outputs: json!({}), cost, error: None }));
     let effects = bench.feed(result("1"));
     assert!(matches!(effects.last(), Some(Effect::Prepare { .. })), "{effects:?}");
 }
@@ -80,11 +83,17 @@ fn a_steering_message_outlives_the_return() {
 fn a_hook_asks_for_another_round() {
     let mut bench = Bench::new(ThreadKind::OneShot);
     let asks = vec!["directive_return".to_owned()];
-    bench.feed(Event::RulesSet { rules: crate::domain::Rules { asks, ..crate::domain::Rules::default() } });
+    bench.feed(Event::Settings(SettingsEvent::RulesSet {
+        rules: crate::domain::Rules { asks, ..crate::domain::Rules::default() },
+    }));
     returned(&mut bench, &json!({"verdict": "mend"}));
     let action = Some(crate::domain::Control::Continue);
-    let effects =
-        bench.feed(Event::HookDecided { event: "directive_return".into(), hook: None, action, why: String::new() });
+    let effects = bench.feed(Event::Control(ControlEvent::HookDecided {
+        event: "directive_return".into(),
+        hook: None,
+        action,
+        why: String::new(),
+    }));
     assert!(matches!(effects.last(), Some(Effect::Prepare { .. })), "{effects:?}");
 }
 
@@ -92,7 +101,7 @@ fn a_hook_asks_for_another_round() {
 fn a_thread_that_returned_asks_nothing_more_until_somebody_speaks() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     returned(&mut bench, &json!({"verdict": "good"}));
-    assert_eq!(bench.feed(Event::LimitsChanged { limits: Limits::default() }), []);
+    assert_eq!(bench.feed(Event::Settings(SettingsEvent::LimitsChanged { limits: Limits::default() })), []);
     let effects = bench.prompt("and now?", PromptMode::FollowUp);
     assert!(matches!(effects.last(), Some(Effect::Prepare { .. })), "{effects:?}");
 }
@@ -107,7 +116,7 @@ fn allowing_for_the_thread_allows_no_pattern_of_the_models() {
     let asked = bench.thread.approval().unwrap();
     let (id, capability) = (asked.id, asked.capability.clone());
     assert_eq!(capability, "rye.execute.tool.r*");
-    bench.feed(Event::ApprovalGiven { id, decision: crate::domain::event::Approve::Thread });
+    bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id, decision: crate::domain::event::Approve::Thread }));
     let verdict = |name: &str| bench.thread.permissions.verdict(&[name.to_owned()]);
     assert_eq!(verdict("rye.execute.tool.r*"), crate::domain::Verdict::Allowed);
     assert_eq!(verdict("rye.execute.tool.rye.bash"), crate::domain::Verdict::Ask);

@@ -1,6 +1,7 @@
 //! Random messages and sizes: whatever comes in whatever order, the screen draws and the invariants hold.
 
 use super::*;
+use crate::domain::{ControlEvent, PromptEvent, RequestEvent, SettingsEvent, ThreadEvent, ToolEvent};
 use crate::workbench::{Level, Position, RequestShown};
 use proptest::prelude::*;
 
@@ -143,28 +144,47 @@ impl Session {
 
     fn some_event(&mut self, sort: u8) {
         let event = match sort {
-            0 => Event::CognitionIn { text: "a".into(), role: "user".into(), prompt: None, images: Vec::new() },
-            1 => Event::CognitionReasoning { text: "hm".into() },
-            2 => Event::RequestRecorded { request: 2, turn: 1, attempt: 2, model: ModelRef::new("a", "b") },
-            3 => Event::ToolCallStart {
+            0 => Event::Prompt(PromptEvent::CognitionIn {
+                text: "a".into(),
+                role: "user".into(),
+                prompt: None,
+                images: Vec::new(),
+            }),
+            1 => Event::Request(RequestEvent::CognitionReasoning { text: "hm".into() }),
+            2 => Event::Request(RequestEvent::RequestRecorded {
+                request: 2,
+                turn: 1,
+                attempt: 2,
+                model: ModelRef::new("a", "b"),
+            }),
+            3 => Event::Tool(ToolEvent::ToolCallStart {
                 parallel: false,
                 tool: "t".into(),
                 call_id: CallId("x".into()),
                 item: None,
                 input: serde_json::json!([1]),
-            },
-            4 => Event::ToolCallResult { call_id: CallId("x".into()), output: "o\n".repeat(9), error: None },
-            5 => Event::TurnCancelled { after_ms: 3 },
-            6 => Event::ThreadCompleted { cost: Cost::default() },
-            7 => Event::RetryScheduled { attempt: 1, delay_ms: 2_000, classification: None },
-            8 => Event::PromptQueued { prompt: 3, text: "q".into(), mode: PromptMode::FollowUp, images: Vec::new() },
-            9 => Event::PromptWithdrawn { prompt: 3 },
-            10 => Event::Limit { code: LimitKind::Spend, current: 2, maximum: 1 },
-            11 => Event::ModelChanged { model: ModelRef::new("scripted", "b") },
-            12 => Event::Notice { text: "n\u{1b}".into() },
-            13 => Event::ThreadKilled { cost: Cost::default() },
-            14 => Event::LogRepaired { cut_bytes: 1, at_offset: 2 },
-            _ => Event::LimitsChanged { limits: Limits::ONE_SHOT },
+            }),
+            4 => Event::Tool(ToolEvent::ToolCallResult {
+                call_id: CallId("x".into()),
+                output: "o\n".repeat(9),
+                error: None,
+            }),
+            5 => Event::Control(ControlEvent::TurnCancelled { after_ms: 3 }),
+            6 => Event::Thread(ThreadEvent::ThreadCompleted { cost: Cost::default() }),
+            7 => Event::Request(RequestEvent::RetryScheduled { attempt: 1, delay_ms: 2_000, classification: None }),
+            8 => Event::Prompt(PromptEvent::PromptQueued {
+                prompt: 3,
+                text: "q".into(),
+                mode: PromptMode::FollowUp,
+                images: Vec::new(),
+            }),
+            9 => Event::Prompt(PromptEvent::PromptWithdrawn { prompt: 3 }),
+            10 => Event::Control(ControlEvent::Limit { code: LimitKind::Spend, current: 2, maximum: 1 }),
+            11 => Event::Settings(SettingsEvent::ModelChanged { model: ModelRef::new("scripted", "b") }),
+            12 => Event::Thread(ThreadEvent::Notice { text: "n\u{1b}".into() }),
+            13 => Event::Thread(ThreadEvent::ThreadKilled { cost: Cost::default() }),
+            14 => Event::Thread(ThreadEvent::LogRepaired { cut_bytes: 1, at_offset: 2 }),
+            _ => Event::Settings(SettingsEvent::LimitsChanged { limits: Limits::ONE_SHOT }),
         };
         self.event(event);
     }
@@ -174,7 +194,12 @@ impl Session {
         let said = |text: &str| Record {
             timestamp: Timestamp(NOW),
             thread_id: thread(),
-            event: Event::CognitionIn { text: text.into(), role: "user".into(), prompt: None, images: Vec::new() },
+            event: Event::Prompt(PromptEvent::CognitionIn {
+                text: text.into(),
+                role: "user".into(),
+                prompt: None,
+                images: Vec::new(),
+            }),
         };
         let message = match sort {
             0..=2 => {

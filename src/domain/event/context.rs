@@ -1,0 +1,89 @@
+//! What the model is told beside what was said, and room for it in the window.
+
+use crate::domain::amount::{Money, Tokens, Usage};
+use crate::domain::assembly::Piece;
+use crate::domain::note::{Note, NoteKind, percent, room_in_words};
+use serde::{Deserialize, Serialize};
+use strum::VariantNames;
+
+/// What the model is told beside what was said, and room for it in the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, VariantNames)]
+#[serde(tag = "event_type", content = "payload", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum ContextEvent {
+    /// The system text of the coming request, when it differs from the one before.
+    SystemPrompt { text: String, layers: Vec<String> },
+    /// What opens the first message, around the directive: `before` and `after` name the sources, `layers` holds
+    /// every candidate with its text, so that each later request begins the same.
+    ContextInjected {
+        before: Vec<String>,
+        after: Vec<String>,
+        #[serde(default)]
+        layers: Vec<Piece>,
+    },
+    /// The coming request takes a large share of the model's window.
+    ContextWindowPressure { usage_ratio: f64, tokens_used: Tokens, tokens_limit: Tokens },
+    /// The coming request fills the model's window, or the provider refused it as too long.
+    ContextLimitReached { usage_ratio: f64, tokens_used: Tokens, tokens_limit: Tokens },
+    /// Someone asked for room in the window.
+    CompactRequested {},
+    /// Older messages have given way to `summary` in later requests. The log keeps them.
+    ContextCompacted {
+        /// What the model is told instead of them.
+        summary: String,
+        /// So many of the newest messages stay as they are.
+        kept: usize,
+        /// So many went into the summary.
+        summarised: usize,
+        /// So many were left out without being read.
+        dropped: usize,
+        tokens_before: Tokens,
+        /// Estimated.
+        tokens_after: Tokens,
+        /// The request that asked for the summary.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<u32>,
+        #[serde(default)]
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spend: Option<Money>,
+        /// Why there is no summary.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+}
+
+impl ContextEvent {
+    /// See [`super::Event::is_critical`].
+    pub(super) fn is_critical(&self) -> bool {
+        matches!(self, Self::CompactRequested { .. })
+    }
+
+    /// See [`super::Event::note`].
+    pub(super) fn note(&self) -> Option<Note> {
+        let (kind, text) = match self {
+            Self::SystemPrompt { text, .. } => {
+                (NoteKind::Context, format!("system text: ~{} tokens", Tokens::estimate(text)))
+            }
+            Self::ContextInjected { before, after, .. } => {
+                let names: Vec<_> = before.iter().chain(after).map(String::as_str).collect();
+                if names.is_empty() {
+                    return None;
+                }
+                (NoteKind::Context, format!("put around the prompt: {}", names.join(", ")))
+            }
+            Self::ContextWindowPressure { usage_ratio, .. } => {
+                (NoteKind::Warning, format!("the context takes {} of the window", percent(*usage_ratio)))
+            }
+            Self::ContextLimitReached { usage_ratio, .. } => {
+                (NoteKind::Limit, format!("the context takes {} of the window: making room", percent(*usage_ratio)))
+            }
+            Self::ContextCompacted { summarised, dropped, tokens_before, tokens_after, reason, .. } => {
+                let tokens = (*tokens_before, *tokens_after);
+                (NoteKind::Context, room_in_words(*summarised, *dropped, tokens, reason.as_deref()))
+            }
+            Self::CompactRequested { .. } => return None,
+        };
+        Some(Note { kind, text })
+    }
+}

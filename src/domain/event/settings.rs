@@ -1,0 +1,51 @@
+//! What holds for the thread from here on.
+
+use crate::domain::capability::Grant;
+use crate::domain::id::ModelRef;
+use crate::domain::note::{Note, NoteKind, limits_in_words};
+use crate::domain::persona::Persona;
+use crate::domain::rules::Rules;
+use crate::domain::status::Limits;
+use serde::{Deserialize, Serialize};
+use strum::VariantNames;
+
+/// What holds for the thread from here on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, VariantNames)]
+#[serde(tag = "event_type", content = "payload", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum SettingsEvent {
+    /// The thread answers with another model from here on.
+    ModelChanged { model: ModelRef },
+    /// The limits are different from here on.
+    LimitsChanged { limits: Limits },
+    /// What the thread does from here on about failures, limits and a full window.
+    RulesSet { rules: Rules },
+    /// What the thread may do from here on.
+    PermissionsSet { grants: Vec<Grant>, allowed: Vec<String> },
+    /// The thread speaks and works as somebody else from here on, or as itself again.
+    PersonaChanged { persona: Option<Persona> },
+}
+
+impl SettingsEvent {
+    /// See [`super::Event::is_critical`].
+    pub(super) fn is_critical(&self) -> bool {
+        matches!(self, Self::ModelChanged { .. } | Self::LimitsChanged { .. })
+    }
+
+    /// See [`super::Event::note`].
+    pub(super) fn note(&self) -> Option<Note> {
+        let (kind, text) = match self {
+            Self::ModelChanged { model } => (NoteKind::Info, format!("from here on {model} answers")),
+            Self::LimitsChanged { limits } => (NoteKind::Info, format!("limits are now {}", limits_in_words(limits))),
+            Self::PermissionsSet { grants, .. } => {
+                (NoteKind::Info, format!("what the thread may do changed: {} grants", grants.len()))
+            }
+            Self::PersonaChanged { persona: Some(persona) } => {
+                (NoteKind::Info, format!("persona is now {}", persona.name))
+            }
+            Self::PersonaChanged { persona: None } => (NoteKind::Info, "no persona any more".to_owned()),
+            Self::RulesSet { .. } => return None,
+        };
+        Some(Note { kind, text })
+    }
+}

@@ -1,0 +1,116 @@
+//! The thread itself: that it is there, which process has it, how it ends.
+
+use super::EndReason;
+use crate::domain::id::ModelRef;
+use crate::domain::input::Values;
+use crate::domain::lineage::{LimitSources, Lineage};
+use crate::domain::note::{Note, NoteKind, cost_in_words};
+use crate::domain::status::{Cost, Limits, ThreadKind};
+use serde::{Deserialize, Serialize};
+use strum::VariantNames;
+
+/// The thread itself: that it is there, which process has it, how it ends.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, VariantNames)]
+#[serde(tag = "event_type", content = "payload", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum ThreadEvent {
+    /// The thread exists. First line of every log.
+    ThreadStarted {
+        directive: String,
+        kind: ThreadKind,
+        model: ModelRef,
+        limits: Limits,
+        /// Who set each of them.
+        #[serde(default, skip_serializing_if = "LimitSources::is_empty")]
+        limits_by: LimitSources,
+        project: String,
+        /// What the directive was told; what is not here has its default.
+        #[serde(default, skip_serializing_if = "Values::is_empty")]
+        inputs: Values,
+        #[serde(default)]
+        lineage: Lineage,
+    },
+    /// A process has taken the thread over.
+    WorkerStarted {
+        pid: u32,
+        version: String,
+    },
+    /// That process has let go of it.
+    WorkerEnded {
+        reason: EndReason,
+    },
+    /// A torn last line was cut off when the log was opened.
+    LogRepaired {
+        cut_bytes: u64,
+        at_offset: u64,
+    },
+    /// The clock went forward by more than the time that passed for this process: the machine slept, or its clock was set.
+    ClockJumped {
+        by_ms: u64,
+    },
+    /// Something a person should know that changes nothing else.
+    Notice {
+        text: String,
+    },
+    /// The directive has handed back what it promises.
+    DirectiveReturn {
+        outputs: serde_json::Value,
+        cost: Cost,
+        /// Why it could not be done.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    ThreadCompleted {
+        cost: Cost,
+    },
+    ThreadError {
+        cost: Cost,
+        error: String,
+    },
+    ThreadCancelled {
+        cost: Cost,
+    },
+    ThreadKilled {
+        cost: Cost,
+    },
+}
+
+impl ThreadEvent {
+    /// See [`super::Event::is_critical`].
+    pub(super) fn is_critical(&self) -> bool {
+        matches!(
+            self,
+            Self::DirectiveReturn { .. }
+                | Self::ThreadCompleted { .. }
+                | Self::ThreadError { .. }
+                | Self::ThreadCancelled { .. }
+                | Self::ThreadKilled { .. }
+        )
+    }
+
+    /// See [`super::Event::note`].
+    pub(super) fn note(&self) -> Option<Note> {
+        let (kind, text) = match self {
+            Self::WorkerEnded { reason: EndReason::Signal } => {
+                (NoteKind::Warning, "the worker was ended by a signal".to_owned())
+            }
+            Self::LogRepaired { cut_bytes, at_offset } => {
+                let text = format!("the log was repaired: {cut_bytes} torn bytes at {at_offset} were cut off");
+                (NoteKind::Warning, text)
+            }
+            Self::Notice { text } => (NoteKind::Info, text.clone()),
+            Self::ThreadCompleted { cost } => (NoteKind::Completed, format!("completed: {}", cost_in_words(cost))),
+            Self::ThreadError { error, cost } => {
+                (NoteKind::Error, format!("the thread ended with an error: {error} ({})", cost_in_words(cost)))
+            }
+            Self::ThreadCancelled { cost } => (NoteKind::Stopped, format!("cancelled: {}", cost_in_words(cost))),
+            Self::ThreadKilled { cost } => (NoteKind::Stopped, format!("killed: {}", cost_in_words(cost))),
+            Self::ThreadStarted { .. }
+            | Self::WorkerStarted { .. }
+            | Self::WorkerEnded { .. }
+            | Self::ClockJumped { .. }
+            | Self::DirectiveReturn { .. } => return None,
+        };
+        Some(Note { kind, text })
+    }
+}

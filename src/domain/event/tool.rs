@@ -1,0 +1,49 @@
+//! Tools and a person's own commands: what ran, and what came of it.
+
+use super::Process;
+use crate::domain::id::CallId;
+use serde::{Deserialize, Serialize};
+use strum::VariantNames;
+
+/// Tools and a person's own commands: what ran, and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, VariantNames)]
+#[serde(tag = "event_type", content = "payload", rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum ToolEvent {
+    /// A tool is about to run.
+    ToolCallStart {
+        tool: String,
+        call_id: CallId,
+        /// Id of the item that `tool` means.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        item: Option<String>,
+        input: serde_json::Value,
+        /// Others may begin before it has ended.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        parallel: bool,
+    },
+    /// A tool's process was made and waits to be let go.
+    ToolProcess { call_id: CallId, process: Process },
+    ToolCallResult {
+        call_id: CallId,
+        output: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// A command of a person's own is about to run. With `shared`, the model gets what it printed with the next prompt.
+    ShellStarted { call_id: CallId, command: String, shared: bool },
+    /// It has ended. As a call, it may have a `tool_process` between.
+    ShellEnded {
+        call_id: CallId,
+        output: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+}
+
+impl ToolEvent {
+    /// See [`super::Event::is_critical`].
+    pub(super) fn is_critical(&self) -> bool {
+        matches!(self, Self::ToolCallStart { .. } | Self::ToolProcess { .. } | Self::ShellStarted { .. })
+    }
+}
