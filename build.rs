@@ -30,8 +30,8 @@ fn main() {
     if unpacks() {
         println!("cargo::rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
-    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default());
-    let order = format!("-Wl,--symbol-ordering-file={}", root.join(ORDER).display());
+    // Relative to where cargo runs the linker, so that a checkout can be moved: this script does not run again then.
+    let order = format!("-Wl,--symbol-ordering-file={ORDER}");
     let arguments = [order.as_str(), "-Wl,--no-warn-symbol-ordering"];
     if links(&out, &arguments) {
         for argument in arguments {
