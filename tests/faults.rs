@@ -306,6 +306,7 @@ async fn s12_a_worker_may_be_killed_at_every_operation() {
         let runtime = folder.path().join("run/levain");
         std::fs::create_dir_all(runtime.parent().unwrap()).unwrap();
         let launcher = |fault| Launcher {
+            started: levain::worker::launch::Started::default(),
             program: env!("CARGO_BIN_EXE_levain").into(),
             runtime: runtime.clone(),
             layout: layout.clone(),

@@ -258,6 +258,7 @@ async fn ask(socket: &Path, command: Command) {
             FromWorker::Ack { id: 7 } => return,
             FromWorker::Error { message, .. } => panic!("{message}"),
             FromWorker::Hello { .. }
+            | FromWorker::Preview { .. }
             | FromWorker::Refused { .. }
             | FromWorker::Ack { .. }
             | FromWorker::Event { .. }

@@ -27,7 +27,9 @@ use terminal::{Answers, Home, Launch, Terminal, key, kill, poll};
 /// The program, with the thread it had before.
 fn levain(home: &Home, server: &ModelServer) -> Launch {
     let mut arguments = vec!["--model", "anthropic/test-model"];
-    if home.project().join(".ai/agent/threads").exists() {
+    // The thread of a draft that was not sent goes with its worker.
+    let threads = std::fs::read_dir(home.project().join(".ai/agent/threads"));
+    if threads.is_ok_and(|mut threads| threads.next().is_some()) {
         arguments.push("--continue");
     }
     let launch = home.levain_in_terminal(&arguments);

@@ -15,13 +15,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use levain::domain::event::PromptMode;
 use levain::domain::{
-    Command as ThreadCommand, ContentHash, Lineage, ModelRef, SetLimits, ThreadKind, Timestamp, Waiting,
+    Command as ThreadCommand, ContentHash, Draft, Lineage, ModelRef, Preview, RequestRecord, SetLimits, ThreadKind,
+    Timestamp, Waiting,
 };
 use levain::ports::ThreadSpec;
 use levain::store::Layout;
 use levain::store::summary::Summary;
 use levain::worker::client::Client;
-use levain::worker::protocol::FromWorker;
+use levain::worker::protocol::{FromWorker, ToWorker};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -373,6 +374,39 @@ async fn tell(socket: &Path, command: ThreadCommand) {
     panic!("the worker ended");
 }
 
+/// What the worker of a thread says that sending a draft would send.
+async fn previewed(socket: &Path, text: &str, images: &[&str]) -> Preview {
+    let mut client = Client::connect(socket).await.unwrap();
+    client.greet(u64::MAX).await.unwrap();
+    let images = images.iter().map(|name| (*name).to_owned()).collect();
+    let draft = Draft { text: text.to_owned(), images, runs_commands: true };
+    client.sender().send(ToWorker::Preview { id: 5, draft }).await.unwrap();
+    while let Some(message) = client.next().await {
+        match message {
+            FromWorker::Preview { id: 5, preview } => return *preview,
+            FromWorker::Error { message, .. } => panic!("{message}"),
+            _ => {}
+        }
+    }
+    panic!("the worker ended");
+}
+
+/// Looks at what a prompt would send, sends it, and compares.
+async fn look_and_send(requests: &Path, socket: &Path, text: String, images: &[&str]) {
+    let number = 1 + fs::read_dir(requests).map_or(0, Iterator::count);
+    let preview = previewed(socket, &text, images).await;
+    let images = images.iter().map(|name| (*name).to_owned()).collect();
+    tell(socket, ThreadCommand::Submit { text, mode: PromptMode::FollowUp, images }).await;
+    let record: RequestRecord =
+        serde_json::from_slice(&fs::read(requests.join(format!("{number}.json"))).unwrap()).unwrap();
+    let Preview { model, max_output_tokens, assembly, .. } = preview;
+    assert_eq!((record.model, record.max_output_tokens), (model, max_output_tokens));
+    assert_eq!(record.system, ContentHash::of(assembly.system.as_bytes()));
+    let sent: Vec<ContentHash> = record.messages.into_iter().map(|message| message.hash).collect();
+    assert_eq!(sent, assembly.messages.iter().map(|entry| entry.hash.clone()).collect::<Vec<_>>());
+    assert_eq!(record.layers, assembly.layers);
+}
+
 /// A conversation that grows, goes on with another model, and gives way to a summary.
 fn conversation_of(form: &Form) {
     let (home, server) = (Home::new(), Recorder::start());
@@ -410,22 +444,19 @@ fn conversation_of(form: &Form) {
     let said: Value = serde_json::from_str(&line).unwrap();
     let socket = PathBuf::from(said["ready"].as_str().unwrap_or_else(|| panic!("{line}")));
     let mut numbers = Numbers(form.name.len() as u64);
-    let submit = |text: String, images: &[&str]| ThreadCommand::Submit {
-        text,
-        mode: PromptMode::FollowUp,
-        images: images.iter().map(|name| (*name).to_owned()).collect(),
-    };
+    let requests = home.project().join(format!(".ai/agent/threads/{id}/requests"));
+    let say = |text: String, images: &'static [&'static str]| look_and_send(&requests, &socket, text, images);
     let other: ModelRef = format!("{}-2", form.model).parse().unwrap();
     let long = numbers.words(20) + &" long words".repeat(12_000);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        tell(&socket, submit(format!("{} please read", numbers.words(9)), &["dot.png"])).await;
-        tell(&socket, submit(long, &[])).await;
+        say(format!("{} please read", numbers.words(9)), &["dot.png"]).await;
+        say(long, &[]).await;
         tell(&socket, ThreadCommand::SetModel { model: other.clone() }).await;
-        tell(&socket, submit(format!("say {}", numbers.words(30)), &["dot.png"])).await;
-        tell(&socket, submit(" even longer".repeat(9_000), &[])).await;
+        say(format!("say {}", numbers.words(30)), &["dot.png"]).await;
+        say(" even longer".repeat(9_000), &[]).await;
         tell(&socket, ThreadCommand::Compact).await;
-        tell(&socket, submit(format!("say {}", numbers.words(30)), &[])).await;
+        say(format!("say {}", numbers.words(30)), &[]).await;
     });
     let received = server.taken();
     let events = String::from_utf8(printed(home.levain(&["transcript", id.as_str(), "--json"]), &[])).unwrap();

@@ -446,8 +446,8 @@ async fn s10_only_who_started_the_worker_approves() {
     };
     assert!(!given(log::read_forward(&bench.log(), 0, 1 << 20).unwrap()));
     let mut own = bench.raw().await.with_secret(Some("open sesame".into()));
-    assert!(own.may_approve());
     own.greet(0).await.unwrap();
+    assert!(own.may_approve());
     own.sender().command(4, approve).await.unwrap();
     until_event(&mut own, |event| matches!(event, Event::Approval(ApprovalEvent::ApprovalGiven { .. }))).await;
 }

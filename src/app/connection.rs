@@ -218,6 +218,7 @@ impl Link {
                 | FromWorker::Inflight { .. }
                 | FromWorker::ToolOutput { .. }
                 | FromWorker::ToolOutputSoFar { .. }
+                | FromWorker::Preview { .. }
                 | FromWorker::State(_) => {}
             }
             self.tell(Message::Worker(self.thread_id.clone(), message)).await;

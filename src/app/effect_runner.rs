@@ -2,14 +2,12 @@
 
 use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
+use super::previewer::{NewThread, Previewer};
 use super::{export, listing, pages, requests};
 use crate::config::Trust;
-use crate::domain::{
-    Event, Lineage, ModelRef, Record, RequestEvent, SetLimits, State, Status, ThreadId, ThreadKind, ThreadOrigin,
-    Tokens, Values, Waiting,
-};
+use crate::domain::{Draft, Event, ModelRef, Record, RequestEvent, State, Status, ThreadId, Tokens, Values, Waiting};
 use crate::engine::driver::ModelRegistry;
-use crate::ports::{Clock, StoreError, SystemClock, ThreadSpec};
+use crate::ports::{Clock, StoreError, SystemClock};
 use crate::session::DirectivePlanner;
 use crate::session::Models;
 use crate::session::fork;
@@ -18,6 +16,7 @@ use crate::store::registry::ThreadEntry;
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
 use crate::store::{Layout, log, recover};
+use crate::workbench::counter::Coming;
 use crate::workbench::{Effect, Level, Message, ThreadRow};
 use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
@@ -43,6 +42,7 @@ pub(super) struct EffectRunner {
     models: Models,
     messages: mpsc::Sender<Message>,
     connection: Option<Connection>,
+    previewer: Previewer,
     colourist: Colourist,
     commands: u64,
     /// What the screen wants to know; given up when the program ends, with the processes that were asked.
@@ -69,6 +69,7 @@ impl EffectRunner {
     pub(super) fn new(launcher: Launcher, setup: Arc<Setup>, messages: mpsc::Sender<Message>) -> Self {
         let (page_sender, pages) = mpsc::channel(8);
         let models = setup.models.clone();
+        let previewer = Previewer::start(launcher.clone());
         let colourist = Colourist::start(launcher.program.clone(), messages.clone());
         Self {
             launcher,
@@ -76,6 +77,7 @@ impl EffectRunner {
             models,
             messages,
             connection: None,
+            previewer,
             colourist,
             commands: 0,
             reads: JoinSet::new(),
@@ -127,24 +129,13 @@ impl EffectRunner {
                 let setup = Arc::clone(&self.setup);
                 self.answer(move || Message::Request(requests::stored(&setup, &thread_id, number).map(Box::new)));
             }
-            Effect::LoadBasis(coming) => {
-                let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
-                self.reads.spawn(async move {
-                    // What cannot be planned has no size; sending or looking at it says why.
-                    if let Ok(basis) = requests::basis(setup, coming).await {
-                        let _ending = messages.send(Message::Basis(Box::new(basis))).await;
-                    }
-                });
-            }
+            Effect::LoadBasis(coming) => self.load_basis(coming),
             Effect::ViewRequest { whole, view } => {
                 self.list(move |setup| Message::Page(pages::page(setup, &whole, view).map(Box::new)));
             }
             Effect::PreviewRequest { thread_id, directive, model, prompt, images, inputs } => {
-                let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
-                self.reads.spawn(async move {
-                    let next = requests::next(setup, thread_id, directive, model, (prompt, images), inputs).await;
-                    let _ending = messages.send(Message::Request(next.map(Box::new))).await;
-                });
+                let draft = Draft { text: prompt, images, runs_commands: true };
+                self.preview(thread_id, NewThread { directive, model, inputs }, draft);
             }
             Effect::Remember(text) => self.remember(text),
             Effect::Export { thread_id, form } => {
@@ -181,6 +172,9 @@ impl EffectRunner {
     pub(super) fn know(&mut self, setup: Setup) {
         self.models = setup.models.clone();
         self.setup = Arc::new(setup);
+        // A worker that was started to look at a draft knows what was there before.
+        let before = std::mem::replace(&mut self.previewer, Previewer::start(self.launcher.clone()));
+        self.writes.spawn(before.leave());
     }
 
     /// Lists something off the loop.
@@ -220,9 +214,12 @@ impl EffectRunner {
     /// written.
     pub(super) async fn finish(mut self) {
         self.reads.shutdown().await;
-        if let Some(connection) = self.connection.take() {
-            connection.leave().await;
-        }
+        let leaves = async {
+            if let Some(connection) = self.connection.take() {
+                connection.leave().await;
+            }
+        };
+        tokio::join!(self.previewer.leave(), leaves);
         let all = async { while self.writes.join_next().await.is_some() {} };
         let _gave_up = tokio::time::timeout(std::time::Duration::from_secs(2), all).await;
     }
@@ -262,29 +259,60 @@ impl EffectRunner {
     }
 
     fn start(&mut self, directive: String, model: ModelRef, inputs: Values, first: Command) {
-        let now = SystemClock.now();
-        let layout = self.layout();
-        // Making a folder and a small file: quick, and the id is needed for everything after it.
         let id = if let Command::SubmitHeld { held, .. } = &first { Some(held.thread_id.clone()) } else { None };
-        let spec = ThreadSpec {
-            id,
-            directive,
-            inputs,
-            model,
-            kind: ThreadKind::Interactive,
-            limits: SetLimits::default(),
-            lineage: Lineage::of(ThreadOrigin::Screen),
-        };
-        match Summary::make(&layout, spec, now) {
-            Ok(Summary { thread_id, .. }) => {
+        match self.previewer.take(&self.launcher.layout, NewThread { directive, model, inputs }, id) {
+            Ok(thread_id) => {
                 let id = thread_id.clone();
                 let opened =
                     Message::Opened { thread_id: id, newest: Vec::new(), older: None, state: None, elsewhere: false };
                 self.tell(opened);
                 self.connect(thread_id, 0, Reach::Start(first));
             }
-            Err(error) => self.tell(failed(&error)),
+            Err(why) => self.tell(notice(Level::Error, why)),
         }
+    }
+
+    /// Asks the worker of a thread, or of one that is made for `new`, what sending `draft` would send.
+    fn preview(&mut self, thread_id: Option<ThreadId>, new: NewThread, draft: Draft) {
+        let thread = thread_id.map_or_else(|| self.previewer.thread(&self.launcher.layout, new), Ok);
+        let thread_id = match thread {
+            Ok(thread_id) => thread_id,
+            Err(why) => return self.tell(Message::Request(Err(why))),
+        };
+        let told = self.previewer.ask(thread_id.clone(), draft);
+        let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
+        self.reads.spawn(async move {
+            let shown = match told.await {
+                Ok(preview) => {
+                    let make = move || Box::new(requests::previewed(&setup, thread_id, *preview));
+                    tokio::task::spawn_blocking(make).await.map_err(|error| error.to_string())
+                }
+                Err(why) => Err(why),
+            };
+            let _ending = messages.send(Message::Request(shown)).await;
+        });
+    }
+
+    /// What the coming request comes to without its prompt. Before the first request of a thread its worker tells; a person
+    /// who only writes runs no command.
+    fn load_basis(&mut self, coming: Coming) {
+        let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
+        if coming.context > Tokens(0) {
+            let tokens = coming.context;
+            return self.answer(move || Message::Basis(Box::new(requests::basis(&setup, coming, tokens))));
+        }
+        let Coming { thread, directive, model, inputs, .. } = coming.clone();
+        let new = NewThread { directive, model, inputs };
+        let thread = thread.map_or_else(|| self.previewer.thread(&self.launcher.layout, new), Ok);
+        // What cannot be planned has no size; sending or looking at it says why.
+        let Ok(thread_id) = thread else { return };
+        let told = self.previewer.ask(thread_id, Draft::default());
+        self.reads.spawn(async move {
+            if let Ok(preview) = told.await {
+                let basis = requests::basis(&setup, coming, preview.assembly.tokens());
+                let _ending = messages.send(Message::Basis(Box::new(basis))).await;
+            }
+        });
     }
 
     fn open(&mut self, thread_id: ThreadId) {

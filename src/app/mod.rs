@@ -14,6 +14,7 @@ mod model_choices;
 mod pacer;
 mod pages;
 pub mod plain;
+mod previewer;
 pub mod recording;
 mod reload;
 pub mod requests;

@@ -2,24 +2,20 @@
 
 use crate::context::diff::Side;
 use crate::context::words::{asker, conversation, kind, origin, part_of};
-use crate::context::{EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start};
 use crate::domain::{
-    Assembly, Block, Channel, ContentHash, Decision, Entry, Event, FrozenRequest, Image, Layer, LayerKind, Lifetime,
-    Message, ModelRef, Money, Origin, Piece, RequestEvent, SentBody, Space, ThreadEvent, ThreadId, ThreadKind, Tokens,
-    Usage, Via, WireForm,
+    Assembly, Block, ContentHash, Decision, Entry, Layer, LayerKind, Lifetime, ModelRef, Money, Origin, Preview,
+    SentBody, Space, ThreadId, Tokens, Usage, Via, WireForm,
 };
-use crate::engine::driver::{ModelRegistry, Planner};
-use crate::engine::thread::{Phase, Thread, apply};
-use crate::items::directive::Values;
+use crate::engine::driver::ModelRegistry;
+use crate::engine::thread::{Thread, apply};
 use crate::items::{Items, Kind, Place};
-use crate::ports::{CallRequest, Clock, StoreError, SystemClock};
+use crate::ports::{CallRequest, StoreError};
 use crate::providers::encode;
 use crate::providers::text_calls::in_words;
-use crate::session::{DirectivePlanner, Setup, toolbox};
+use crate::session::Setup;
 use crate::store::content::ContentStore;
-use crate::store::image::take_in;
 use crate::store::summary::Summary;
-use crate::store::{log, recover, request};
+use crate::store::{log, request};
 use crate::workbench::counter::{Basis, Coming};
 use crate::workbench::{AssembledRequest, LayerRow, RequestShown, Source};
 use crate::worker::host::REPLAY;
@@ -64,145 +60,26 @@ pub(super) fn whole(setup: &Setup, thread: &ThreadId, number: u32) -> Result<Ass
     })
 }
 
-/// What would be sent next. Reads items, hooks and the log, and looks around; sends nothing. The images that go along
-/// are kept, so that what is sent afterwards is what was looked at.
-///
-/// # Errors
-/// The sentence a person should read.
-pub(super) async fn next(
-    setup: Arc<Setup>,
-    thread: Option<ThreadId>,
-    directive: String,
-    model: ModelRef,
-    (prompt, images): (String, Vec<String>),
-    inputs: Values,
-) -> Result<RequestShown, String> {
-    let Ready { thread, id, planner, plan } = ready(&setup, thread, directive, &model, inputs).await?;
-    let persona = thread.as_ref().and_then(|thread| thread.persona.clone());
-    let snapshot = EnvironmentSnapshot { persona, ..planner.snapshot(&plan.state).await };
-    if let Some(why) = plan.state.iter().find_map(|state| state.failure(&snapshot)) {
-        return Err(why);
-    }
-    off_loop(setup, move |setup| {
-        let mut content = ContentStore::new(setup.layout.objects());
-        let images = images.into_iter().map(|name| take_in(setup.layout.project(), &mut content, name));
-        let images = images.collect::<Result<Vec<Image>, String>>()?;
-        let said = Message::said(&prompt, &images);
-        let assembly = assembled(setup, &planner, &plan, &snapshot, thread.as_ref(), said);
-        let max_output_tokens = setup.models.max_output(&model);
-        let held = (!prompt.trim().is_empty() || thread.is_none()).then(|| FrozenRequest {
-            thread_id: id.clone(),
-            images,
-            model: model.clone(),
-            max_output_tokens,
-            hash: FrozenRequest::name(&model, max_output_tokens, &assembly),
-            tools: FrozenRequest::tools_of(&assembly),
-            state: plan.state(&snapshot),
-            system: plan.system,
-            opening: plan.opening,
-        });
-        let name = "what Enter would send".to_owned();
-        let mut shown =
-            shown(setup, AssembledRequest { name, thread_id: id, model, max_output_tokens, sent: None, assembly });
-        shown.held = held.map(Arc::new);
-        if let Some(thread) = &thread {
-            let numbers = request::numbers(&setup.layout, &thread.id).unwrap_or_default();
-            shown.numbers = numbers.into_iter().map(|(number, _)| number).collect();
-        }
-        Ok(shown)
-    })
-    .await
+/// What the screen shows of a request that a worker told of.
+pub(super) fn previewed(setup: &Setup, thread_id: ThreadId, preview: Preview) -> RequestShown {
+    let Preview { model, max_output_tokens, assembly, frozen, .. } = preview;
+    let numbers = request::numbers(&setup.layout, &thread_id).unwrap_or_default();
+    let name = "what Enter would send".to_owned();
+    let whole = AssembledRequest { name, thread_id, model, max_output_tokens, sent: None, assembly };
+    let mut shown = shown(setup, whole);
+    shown.held = frozen.map(Arc::new);
+    shown.numbers = numbers.into_iter().map(|(number, _)| number).collect();
+    shown
 }
 
-/// What the coming request of a thread, or of a new one, is made from.
-struct Ready {
-    thread: Option<Thread>,
-    id: ThreadId,
-    planner: DirectivePlanner,
-    plan: Plan,
-}
-
-async fn ready(
-    setup: &Arc<Setup>,
-    thread: Option<ThreadId>,
-    directive: String,
-    model: &ModelRef,
-    inputs: Values,
-) -> Result<Ready, String> {
-    let model = model.clone();
-    off_loop(Arc::clone(setup), move |setup| {
-        let folded = thread.as_ref().map(|id| fold(setup, id)).transpose()?;
-        let inputs = folded.as_ref().map_or(inputs, |folded| folded.inputs.clone());
-        let planner = DirectivePlanner::prepare(setup, &directive, Some(inputs)).map_err(|error| error.to_string())?;
-        let thread = folded.as_ref().map(|folded| &folded.thread);
-        let limits = thread.map_or(planner.limits, |thread| thread.limits);
-        let kind = thread.map_or(ThreadKind::Interactive, |thread| thread.kind);
-        let id = thread.map_or_else(|| ThreadId::new(&directive, SystemClock.now().0), |thread| thread.id.clone());
-        let start = Start { thread_id: Some(id.clone()), ..Start::new(model, limits, kind) };
-        let mut plan = planner.planned(&start).map_err(|error| error.to_string())?;
-        if let Some(system) = folded.as_ref().and_then(|folded| folded.system(setup)) {
-            plan.system = system;
-        }
-        Ok(Ready { thread: folded.map(|folded| folded.thread), id, planner, plan })
-    })
-    .await
-}
-
-/// What the coming request comes to without its prompt and without what commands would say: a person who only writes
-/// runs none.
-///
-/// # Errors
-/// The sentence a person should read.
-pub(super) async fn basis(setup: Arc<Setup>, coming: Coming) -> Result<Basis, String> {
+/// What the coming request comes to without its prompt, where `tokens` is its size.
+pub(super) fn basis(setup: &Setup, coming: Coming, tokens: Tokens) -> Basis {
     /// Few enough tokens for the usual price, where long requests have another.
     const MANY: u64 = 100_000;
-    let tokens = if coming.context > Tokens(0) {
-        coming.context
-    } else {
-        let Coming { thread, directive, model, inputs, .. } = coming.clone();
-        let Ready { thread, planner, plan, .. } = ready(&setup, thread, directive, &model, inputs).await?;
-        let snapshot = planner.snapshot_unasked(&plan.state).await;
-        off_loop(Arc::clone(&setup), move |setup| {
-            let said = Message::user("");
-            Ok(assembled(setup, &planner, &plan, &snapshot, thread.as_ref(), said).tokens())
-        })
-        .await?
-    };
     let spend = setup.models.spend(&coming.model, &Usage { input: Tokens(MANY), ..Usage::default() });
     let window = setup.models.window(&coming.model);
     let per_million = spend.map(|spend| Money(spend.0.saturating_mul(1_000_000 / MANY.cast_signed())));
-    Ok(Basis { coming, tokens, window, per_million })
-}
-
-/// The request that saying this would make, of `thread` or of a new one, with the tools it would offer. Reads which items
-/// there are.
-#[must_use]
-pub fn assembled(
-    setup: &Setup,
-    planner: &DirectivePlanner,
-    plan: &Plan,
-    snapshot: &EnvironmentSnapshot,
-    thread: Option<&Thread>,
-    said: Message,
-) -> Assembly {
-    let persona = thread.and_then(|thread| thread.persona.clone());
-    let state = plan.state(&EnvironmentSnapshot { persona, ..snapshot.clone() });
-    let begun = thread.is_some_and(|thread| !thread.history.is_empty());
-    let history = match thread {
-        // A directive can begin without a word of the person's; what goes on needs one.
-        Some(thread) if begun && said.text().trim().is_empty() => thread.history.clone(),
-        Some(thread) => thread.history_with(said),
-        None => vec![Entry::new(said)],
-    };
-    let opening = thread.and_then(|thread| thread.opening.as_deref()).unwrap_or(&plan.opening);
-    let permissions = match thread {
-        Some(thread) => thread.permissions.clone(),
-        None => setup.permissions(planner.grants.clone(), Vec::new()),
-    };
-    let known = toolbox::known(&setup.items(), &permissions, || setup.trust().allows());
-    let parts = Parts { system: &plan.system, opening, state: &state, history: &history };
-    let tools = Offer::Granted { plan, permissions: &permissions, known };
-    RequestBuilder { parts, tools }.build().assembly
+    Basis { coming, tokens, window, per_million }
 }
 
 /// The call that `side` is for `model`, with the bytes of its images.
@@ -268,62 +145,20 @@ pub fn wire_body(
     Ok(WireBody { form, bytes, is_sent: Some(false) })
 }
 
-/// Runs `work`, which reads files, where it holds nobody up.
-async fn off_loop<T: Send + 'static>(
-    setup: Arc<Setup>,
-    work: impl FnOnce(&Setup) -> Result<T, String> + Send + 'static,
-) -> Result<T, String> {
-    tokio::task::spawn_blocking(move || work(&setup)).await.map_err(|error| error.to_string())?
-}
-
-/// A thread as its log tells it.
-#[derive(Debug)]
-pub struct Folded {
-    pub thread: Thread,
-    pub inputs: Values,
-    /// The newest request for an answer since its newest worker took it over; one for a summary has another system text.
-    planned: Option<u32>,
-}
-
 /// Reads a thread from its log.
 ///
 /// # Errors
 /// The sentence a person should read.
-pub fn fold(setup: &Setup, id: &ThreadId) -> Result<Folded, String> {
+pub fn fold(setup: &Setup, id: &ThreadId) -> Result<Thread, String> {
     let summary = Summary::look(&setup.layout, id, REPLAY.summary).map_err(|error| error.to_string())?;
     let log = setup.layout.log(id).map_err(|error| error.to_string())?;
     let mut thread = Thread::new(id.clone(), &summary.directive, summary.kind, summary.model, summary.limits);
-    let mut planned = None;
     for page in log::pages(&log) {
         for record in page.map_err(|error| error.to_string())?.into_records() {
             let _done_already = apply(&mut thread, &record);
-            if matches!(record.event, Event::Thread(ThreadEvent::WorkerStarted { .. })) {
-                planned = None;
-            } else if let (Event::Request(RequestEvent::RequestRecorded { .. }), Phase::Calling { request, .. }) =
-                (&record.event, &thread.phase)
-            {
-                planned = Some(*request);
-            }
         }
     }
-    Ok(Folded { thread, inputs: summary.inputs, planned })
-}
-
-impl Folded {
-    /// The system text's pieces, where a worker runs that has planned them already: it sends them again, whatever has
-    /// become of the items.
-    fn system(&self, setup: &Setup) -> Option<Vec<Piece>> {
-        let planned =
-            self.planned.filter(|_| recover::is_held(&setup.layout, &self.thread.id).is_ok_and(|held| held))?;
-        let whole = whole(setup, &self.thread.id, planned).ok()?;
-        let layers = whole.assembly.layers.into_iter().zip(whole.assembly.texts);
-        let system = layers.filter(|(layer, _)| layer.channel == Channel::System);
-        let piece = |(layer, text): (Layer, Arc<str>)| {
-            let Layer { id, kind, origin, lifetime, decision, .. } = layer;
-            Piece { id, kind, origin, lifetime, decision, text }
-        };
-        Some(system.map(piece).collect())
-    }
+    Ok(thread)
 }
 
 fn shown(setup: &Setup, whole: AssembledRequest) -> RequestShown {

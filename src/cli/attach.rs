@@ -263,6 +263,7 @@ impl Attached {
             FromWorker::Hello { .. }
             | FromWorker::Ack { .. }
             | FromWorker::Delta { .. }
+            | FromWorker::Preview { .. }
             | FromWorker::State(_)
             | FromWorker::ToolOutputSoFar { .. }
             | FromWorker::Lagged { .. }

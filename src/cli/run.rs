@@ -317,6 +317,7 @@ async fn watch(client: &mut Client, submit: Command, live: bool, result: &mut Ru
                 | FromWorker::Inflight { .. }
                 | FromWorker::ToolOutput { .. }
                 | FromWorker::ToolOutputSoFar { .. }
+                | FromWorker::Preview { .. }
                 | FromWorker::Lagged { .. },
             ) => {}
         }

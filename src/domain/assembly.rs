@@ -297,7 +297,7 @@ impl Piece {
 }
 
 /// A whole request before it takes a provider's form: the result of the one assembly function.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Assembly {
     pub system: String,
     pub messages: Vec<Entry>,

@@ -152,7 +152,7 @@ impl Message {
 }
 
 /// A message of a history with what every request wants to know of it, reckoned once.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     pub message: Arc<Message>,
     /// Hash of the message as JSON: its name in the content store.

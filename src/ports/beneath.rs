@@ -244,6 +244,16 @@ impl Beneath {
         missing(removed).map(drop)
     }
 
+    /// Removes a folder that may not be there and has to be empty.
+    ///
+    /// # Errors
+    /// When it is there and stays.
+    pub fn remove_folder(&self) -> io::Result<()> {
+        faults::point()?;
+        let removed = self.in_folder(|folder, name| Ok(system::unlinkat(folder, name, AtFlags::REMOVEDIR)?));
+        missing(removed).map(drop)
+    }
+
     /// Makes this folder and those above it, below the root. False when it was there.
     ///
     /// # Errors

@@ -101,4 +101,10 @@ pub trait ThreadStore: Send {
 
     /// Says in the registry that no process runs the thread any more, and waits until that is written.
     fn close(&mut self);
+
+    /// The same for a thread in which nothing was said: one that was made to look at a request which was not sent need not
+    /// stay.
+    fn discard(&mut self) {
+        self.close();
+    }
 }

@@ -174,12 +174,6 @@ impl DirectivePlanner {
         plan.preload = self.preload.clone();
         Ok(plan)
     }
-
-    /// What is around now, without asking commands: nobody sends anything yet.
-    pub async fn snapshot_unasked(&self, state: &[State]) -> EnvironmentSnapshot {
-        let quiet: Vec<State> = state.iter().filter(|state| state.command().is_none()).cloned().collect();
-        self.probe.look(&quiet).await
-    }
 }
 
 impl Planner for DirectivePlanner {

@@ -18,7 +18,7 @@ use crate::providers::{
 use crate::store::Layout;
 use crate::tools::NoTools;
 use crate::worker::host::Hosting;
-use crate::worker::launch::Launcher;
+use crate::worker::launch::{Launcher, Started};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -265,6 +265,7 @@ impl Setup {
             arguments: Vec::new(),
             environment,
             secrets,
+            started: Started::default(),
         })
     }
 

@@ -232,6 +232,17 @@ impl Folder {
         self.path.join("worker.lock")
     }
 
+    /// Removes the thread, of which nothing has been said and sent: with anything else than these files it stays.
+    ///
+    /// # Errors
+    /// When it stays.
+    pub(super) fn remove_unused(&self) -> std::io::Result<()> {
+        for file in [self.log(), self.inflight(), self.summary(), self.lock(), self.worker_log()] {
+            file.remove()?;
+        }
+        self.path.remove_folder()
+    }
+
     /// What the worker process itself has to say.
     #[must_use]
     pub fn worker_log(&self) -> Beneath {

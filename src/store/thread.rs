@@ -7,7 +7,7 @@ use super::summaries::Summaries;
 use super::summary::{Summarise, Summary, specification};
 use super::{image, log, processes};
 use crate::domain::event::{Delta, Process};
-use crate::domain::{Assembly, ContentHash, Record, RequestRecord, ThreadId};
+use crate::domain::{Assembly, ContentHash, Record, RequestRecord, ThreadId, ThreadOrigin};
 use crate::ports::store::{Attach, Fetch, Snapshot, SyncJob};
 use crate::ports::{StoreError, ThreadStore};
 use serde::{Deserialize, Serialize};
@@ -256,5 +256,15 @@ impl ThreadStore for FileStore {
         self.process = None;
         self.summaries.put(&self.summary, None);
         self.summaries.finish();
+    }
+
+    fn discard(&mut self) {
+        self.close();
+        // What a person asked for on the command line, or another thread did, is looked for by its id.
+        if self.summary.lineage.origin == ThreadOrigin::Screen
+            && let Err(error) = self.folder.remove_unused()
+        {
+            tracing::warn!(%error, "a thread in which nothing was said stays");
+        }
     }
 }

@@ -48,7 +48,7 @@ impl Model {
 
     /// Asks for the basis of the draft's request, once for each that it could be.
     pub(super) fn want_basis(&mut self) -> Option<Effect> {
-        if self.composer.is_empty() || self.overlay.is_some() || self.is_working() {
+        if self.composer.is_empty() || self.begins_command() || self.overlay.is_some() || self.is_working() {
             return None;
         }
         let coming = self.coming();

@@ -40,6 +40,12 @@ impl Model {
         slash(&text).is_some() || text.trim_start().starts_with('!')
     }
 
+    /// Whether what is written is a command, or may become one with the next letters.
+    pub(super) fn begins_command(&self) -> bool {
+        let text = self.composer.text();
+        self.drafts_command() || text.starts_with('/') && !text.contains(char::is_whitespace)
+    }
+
     /// Shows what Enter would send.
     pub(super) fn preview_request(&mut self) -> Vec<Effect> {
         if self.drafts_command() {

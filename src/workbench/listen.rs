@@ -152,7 +152,10 @@ impl Model {
             return Vec::new();
         }
         match message {
-            FromWorker::Hello { .. } | FromWorker::Lagged { .. } | FromWorker::Bye { .. } => Vec::new(),
+            FromWorker::Hello { .. }
+            | FromWorker::Preview { .. }
+            | FromWorker::Lagged { .. }
+            | FromWorker::Bye { .. } => Vec::new(),
             FromWorker::Refused { reason } => {
                 self.say(Level::Error, format!("the worker refused: {reason}"));
                 self.link = Link::Resting;

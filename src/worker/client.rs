@@ -15,6 +15,7 @@ pub struct Client {
     from_worker: mpsc::Receiver<FromWorker>,
     /// What the worker was given when this process started it.
     secret: Option<SecretString>,
+    may_approve: bool,
 }
 
 /// The sending half of a client, which can be kept elsewhere.
@@ -86,19 +87,19 @@ impl Sender {
 
 impl Client {
     pub(super) fn new(to_worker: mpsc::Sender<Said>, from_worker: mpsc::Receiver<FromWorker>) -> Self {
-        Self { sender: Sender { to_worker }, from_worker, secret: None }
+        Self { sender: Sender { to_worker }, from_worker, secret: None, may_approve: false }
     }
 
-    /// The same, of a worker that was started with `secret`: calls can be approved through it.
+    /// The same, of a worker that was started with `secret`, if it is that one that listens: calls can be approved through it.
     #[must_use]
     pub fn with_secret(self, secret: Option<SecretString>) -> Self {
         Self { secret, ..self }
     }
 
-    /// Whether this client says with its hello that it may approve calls.
+    /// Whether calls can be approved through it, as the worker told with its hello.
     #[must_use]
     pub fn may_approve(&self) -> bool {
-        self.secret.is_some()
+        self.may_approve
     }
 
     /// Connects to the worker that listens at `path`.
@@ -160,7 +161,10 @@ impl Client {
         self.sender.send(ToWorker::Hello { version: VERSION, secret }).await.map_err(gone)?;
         self.sender.send(ToWorker::Subscribe { from_offset }).await.map_err(gone)?;
         match self.from_worker.recv().await {
-            Some(FromWorker::Hello { .. }) => Ok(()),
+            Some(FromWorker::Hello { may_approve, .. }) => {
+                self.may_approve = may_approve;
+                Ok(())
+            }
             Some(FromWorker::Refused { reason }) => Err(ConnectError::Refused(reason)),
             Some(other) => Err(ConnectError::Refused(format!("the worker answered hello with {other:?}"))),
             None => Err(ConnectError::Ended),

@@ -11,9 +11,11 @@ use crate::domain::{ContentHash, ThreadId};
 use crate::store::Layout;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process;
@@ -58,6 +60,18 @@ pub struct Launcher {
     pub environment: Vec<(OsString, OsString)>,
     /// What of the environment is secret: one line, which the worker finds on its input.
     pub secrets: SecretString,
+    /// What the workers that were started from here were told, so that they can be talked to again.
+    pub started: Started,
+}
+
+/// The secrets of the workers that a process has started, by their threads.
+#[derive(Clone, Debug, Default)]
+pub struct Started(Arc<Mutex<HashMap<ThreadId, SecretString>>>);
+
+impl Started {
+    fn secrets(&self) -> MutexGuard<'_, HashMap<ThreadId, SecretString>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Something nobody guesses.
@@ -73,7 +87,8 @@ impl Launcher {
     /// # Errors
     /// [`ConnectError`].
     pub async fn find(&self, id: &ThreadId, from_offset: u64) -> Result<Client, ConnectError> {
-        self.find_with(id, from_offset, None).await
+        let secret = self.started.secrets().get(id).cloned();
+        self.find_with(id, from_offset, secret).await
     }
 
     async fn find_with(
@@ -94,9 +109,8 @@ impl Launcher {
     /// [`LaunchError`].
     pub async fn reach(&self, id: &ThreadId, from_offset: u64) -> Result<Client, LaunchError> {
         const TRIES: u32 = 40;
-        let mut known = None;
         for attempt in 0..TRIES {
-            match self.find_with(id, from_offset, known.clone()).await {
+            match self.find(id, from_offset).await {
                 Ok(client) => return Ok(client),
                 Err(ConnectError::Refused(reason)) => return Err(LaunchError::Failed(reason)),
                 // It may have been dying when it was connected to.
@@ -104,7 +118,7 @@ impl Launcher {
             }
             let secret = secret()?;
             match self.start(id, &secret).await? {
-                FirstLine::Ready(_) => known = Some(secret),
+                FirstLine::Ready(_) => drop(self.started.secrets().insert(id.clone(), secret)),
                 // It is about to listen, or to end: look again.
                 FirstLine::Busy => tokio::time::sleep(Duration::from_millis(5 * u64::from(attempt + 1))).await,
                 FirstLine::Failed(reason) => return Err(LaunchError::Failed(reason)),

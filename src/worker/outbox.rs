@@ -79,8 +79,11 @@ pub(super) enum Note {
 
 /// What is to be sent next.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 pub(super) enum Taken {
     Messages(Vec<FromWorker>),
+    /// A message that is large once it is written.
+    Large(FromWorker),
     /// It waits until [`Outbox::made`] is called.
     Note(Note),
 }
@@ -231,7 +234,11 @@ impl Queue {
         while taken < TAKEN {
             match self.waiting.front() {
                 Some(Item::Note(note)) if messages.is_empty() => return Some(Taken::Note(*note)),
-                Some(Item::Note(_)) | None => break,
+                Some(Item::Message(FromWorker::Preview { .. })) if messages.is_empty() => {
+                    let Some(Item::Message(message)) = self.pop() else { break };
+                    return Some(Taken::Large(message));
+                }
+                Some(Item::Note(_) | Item::Message(FromWorker::Preview { .. })) | None => break,
                 Some(item @ Item::Message(_)) => {
                     taken += size(item);
                     if let Some(Item::Message(message)) = self.pop() {
@@ -244,6 +251,11 @@ impl Queue {
     }
 
     fn push(&mut self, item: Item, most: usize) {
+        if is_preview(&item) {
+            // Whoever asked for another looks at that one.
+            self.waiting.retain(|waiting| !is_preview(waiting));
+            self.size = self.waiting.iter().map(size).sum();
+        }
         let live = is_live(&item);
         if live && self.lagged.is_some() {
             return;
@@ -307,6 +319,11 @@ fn place(item: &Item) -> Option<(u64, u64)> {
     }
 }
 
+/// What it shares with the thread costs nothing; its own texts are not counted, since one alone waits for a client.
+fn is_preview(item: &Item) -> bool {
+    matches!(item, Item::Message(FromWorker::Preview { .. }))
+}
+
 /// Whether the log, or a new look at what is in flight, has it too.
 fn is_live(item: &Item) -> bool {
     matches!(
@@ -353,6 +370,7 @@ fn size(item: &Item) -> usize {
             | FromWorker::Refused { .. }
             | FromWorker::Ack { .. }
             | FromWorker::Error { .. }
+            | FromWorker::Preview { .. }
             | FromWorker::State(_)
             | FromWorker::Lagged { .. }
             | FromWorker::Bye { .. } => 0,
@@ -375,6 +393,7 @@ mod tests {
         while !outbox.shared.queue.lock().unwrap().waiting.is_empty() {
             match outbox.take().await.unwrap() {
                 Taken::Messages(some) => messages.extend(some),
+                Taken::Large(message) => messages.push(message),
                 Taken::Note(note) => {
                     notes.push(note);
                     outbox.made(note);

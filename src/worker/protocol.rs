@@ -2,16 +2,17 @@
 //!
 //! A client says `hello`, is greeted, then subscribes from a byte offset of the log. From there on it gets every log
 //! event with its offset, live text in pieces, and the thread's state whenever that changed. Commands carry a number
-//! and get an `ack` or an `error` with it.
+//! and get an `ack` or an `error` with it; a draft
+//! gets the request that it would make.
 
 use crate::domain::event::Delta;
-use crate::domain::{CallId, Record, ThreadId};
+use crate::domain::{CallId, Draft, Preview, Record, ThreadId};
 use serde::{Deserialize, Serialize};
 
 pub use crate::domain::command::{Approval, Command, QueuedPrompt, State};
 
 /// Raised whenever a message changes its meaning. Both sides refuse another version in words.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The longest message of a client, in bytes of its line. A longer one is refused before it is sent.
 pub const LONGEST_COMMAND: usize = 16 << 20;
@@ -35,6 +36,12 @@ pub enum ToWorker {
         id: u64,
         command: Command,
     },
+    /// What would sending this draft send? Answered by [`FromWorker::Preview`] or an error; of several that were asked for,
+    /// only the last is.
+    Preview {
+        id: u64,
+        draft: Draft,
+    },
     /// The client is leaving in order: a worker with nothing left to do may end at once.
     Goodbye,
 }
@@ -47,6 +54,9 @@ pub enum FromWorker {
         version: u32,
         thread_id: ThreadId,
         pid: u32,
+        /// Whether the client may approve calls: it knows what the worker was given by the one who started it.
+        #[serde(default)]
+        may_approve: bool,
     },
     /// The connection will be closed.
     Refused {
@@ -58,6 +68,10 @@ pub enum FromWorker {
     Error {
         id: u64,
         message: String,
+    },
+    Preview {
+        id: u64,
+        preview: Box<Preview>,
     },
     /// A log line. `offset` is where it begins, `next_offset` where the next will.
     Event {

@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 /// How much of the log is read at a time for a client that catches up.
@@ -236,12 +237,11 @@ impl Hub {
                 Taken::Note(note @ (Note::Inflight | Note::State)) => {
                     let Ok(_turn) = self.shared.large.acquire().await else { return Ok(()) };
                     let Some(message) = self.make(note, outbox) else { continue };
-                    let mut line = serde_json::to_vec(&message)?;
-                    drop(message);
-                    line.push(b'\n');
-                    if writer.send_some(&line, STALLED).await? < line.len() {
-                        return Err(io::ErrorKind::TimedOut.into());
-                    }
+                    send_large(message, &mut writer).await?;
+                }
+                Taken::Large(message) => {
+                    let Ok(_turn) = self.shared.large.acquire().await else { return Ok(()) };
+                    send_large(message, &mut writer).await?;
                 }
             }
         }
@@ -317,6 +317,7 @@ impl Hub {
             while let Some(taken) = drain.take().await {
                 let messages = match taken {
                     Taken::Messages(messages) => messages,
+                    Taken::Large(message) => vec![message],
                     Taken::Note(note @ Note::Line { offset, next_offset }) => {
                         let own = hub.shared.log.clone();
                         let read = tokio::task::spawn_blocking(move || {
@@ -389,9 +390,11 @@ impl Hub {
             version: VERSION,
             thread_id: self.shared.thread_id.clone(),
             pid: std::process::id(),
+            may_approve,
         });
         let mut orderly = false;
         let mut client = None;
+        let mut previews = JoinSet::new();
         while let Some(Said { message, _share }) = messages.recv().await {
             outbox.has_room().await;
             match message {
@@ -409,6 +412,18 @@ impl Hub {
                         Ok(()) => FromWorker::Ack { id },
                         Err(message) => FromWorker::Error { id, message },
                     });
+                }
+                ToWorker::Preview { id, draft } => {
+                    // A command of the context may take long: others are heard meanwhile.
+                    previews.abort_all();
+                    let (handle, outbox) = (handle.clone(), outbox.clone());
+                    previews.spawn(async move {
+                        outbox.push(match handle.preview(draft).await {
+                            Ok(preview) => FromWorker::Preview { id, preview: Box::new(preview) },
+                            Err(message) => FromWorker::Error { id, message },
+                        });
+                    });
+                    while previews.try_join_next().is_some() {}
                 }
                 ToWorker::Goodbye => {
                     orderly = true;
@@ -589,6 +604,17 @@ impl Audience for Hub {
             self.tell(|outbox| outbox.push_state(&state));
         }
     }
+}
+
+/// Sends a message while nothing else is made for this client; one that takes nothing of it is gone.
+async fn send_large(message: FromWorker, writer: &mut LineWriter) -> io::Result<()> {
+    let mut line = serde_json::to_vec(&message)?;
+    drop(message);
+    line.push(b'\n');
+    if writer.send_some(&line, STALLED).await? < line.len() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    Ok(())
 }
 
 #[cfg(test)]

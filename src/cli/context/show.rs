@@ -124,7 +124,7 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         let name = format!("{thread}#{}", stored.record.number);
         let side = side(&stored);
         let shown = shown(&setup, &side, &stored.record.model);
-        let folded = requests::fold(&setup, &thread).map_err(Failure::new)?.thread;
+        let folded = requests::fold(&setup, &thread).map_err(Failure::new)?;
         let capabilities = folded.permissions.grants.as_slice();
         let capability_tree = tree(capabilities, side.layers.iter(), tools::capabilities);
         let mut shown = ContextShown { request: Some(name), capabilities, capability_tree, ..shown };

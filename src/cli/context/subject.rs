@@ -1,16 +1,16 @@
 //! What is looked at: a directive as it would be sent now, or a request as it was sent.
 
 use super::Draft;
-use crate::app::requests;
 use crate::cli::failure::Failure;
 use crate::cli::{find, runtime};
 use crate::context::diff::Side;
-use crate::context::{Plan, Start};
+use crate::context::{Plan, Start, State};
 use crate::domain::{Assembly, Limits, Message, ModelRef, Problem, Severity, ThreadId, ThreadKind, Tokens};
-use crate::engine::driver::Planner;
+use crate::engine::driver::{Planner, previewed};
+use crate::engine::thread::Thread;
 use crate::items::directive::Values;
 use crate::items::{Items, Kind};
-use crate::session::{Chosen, DirectivePlanner, Setup};
+use crate::session::{Chosen, DirectivePlanner, Setup, toolbox};
 use crate::store::request;
 
 /// A directive's first request, before anybody sends it.
@@ -40,13 +40,14 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
     }
     let start = start(setup, directive, chosen.model, planner.limits, draft);
     let plan = planner.planned(&start)?;
-    let snapshot = runtime()?.block_on(async {
-        match commands {
-            Commands::Asked => planner.snapshot(&plan.state).await,
-            Commands::Unasked => planner.snapshot_unasked(&plan.state).await,
-        }
-    });
-    let assembly = requests::assembled(setup, &planner, &plan, &snapshot, None, Message::user(&*draft.prompt));
+    let looks = |state: &&State| commands == Commands::Asked || state.command().is_none();
+    let looks: Vec<State> = plan.state.iter().filter(looks).cloned().collect();
+    let snapshot = runtime()?.block_on(planner.snapshot(&looks));
+    let id = start.thread_id.clone().unwrap_or_else(|| ThreadId::new(directive, setup.now().0));
+    let mut thread = Thread::new(id, directive, start.kind, start.model.clone(), start.limits);
+    thread.permissions = setup.permissions(planner.grants.clone(), Vec::new());
+    let known = toolbox::known(&items, &thread.permissions, || setup.trust().allows());
+    let assembly = previewed(&thread, &plan, &plan.state(&snapshot), known, Message::user(&*draft.prompt));
     let mut problems = planner.problems;
     problems.extend(doubt);
     problems.extend(chosen.notice.map(|message| Problem {

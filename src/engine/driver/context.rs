@@ -6,7 +6,7 @@ use super::run::Driver;
 use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start, State};
 use crate::domain::event::{CallError, ErrorCategory};
 use crate::domain::{ContextEvent, Event, FrozenRequest, Message, Piece, RequestEvent};
-use crate::engine::thread::{Effect, Phase};
+use crate::engine::thread::{Effect, Phase, Thread};
 use std::future::{Future, pending, ready};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -177,11 +177,7 @@ impl<A: Audience> Driver<A> {
         if let Some(plan) = &self.plan {
             return Ok(Arc::clone(plan));
         }
-        let thread = &self.thread;
-        let start = Start {
-            thread_id: Some(thread.id.clone()),
-            ..Start::new(thread.model.clone(), thread.limits, thread.kind)
-        };
+        let start = start_of(&self.thread);
         let planner = Arc::clone(&self.settings.planner);
         let result = self.unless_stopped(tokio::task::spawn_blocking(move || planner.plan(&start))).await?;
         match result.unwrap_or_else(|failed| Err(format!("the context could not be planned: {failed}"))) {
@@ -196,6 +192,11 @@ impl<A: Audience> Driver<A> {
             Err(message) => Err(PrepareError::Failed(no_context(message))),
         }
     }
+}
+
+/// What a plan is made for.
+pub(super) fn start_of(thread: &Thread) -> Start {
+    Start { thread_id: Some(thread.id.clone()), ..Start::new(thread.model.clone(), thread.limits, thread.kind) }
 }
 
 /// Nothing can be sent, because what belongs to it is not there.

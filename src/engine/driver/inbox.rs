@@ -1,7 +1,7 @@
 //! How a driver is talked to, and what it has been told.
 
-use crate::domain::Command;
 use crate::domain::event::{CancelScope, EndReason};
+use crate::domain::{Command, Draft, Preview};
 use std::collections::VecDeque;
 use std::future::pending;
 use tokio::sync::{mpsc, oneshot};
@@ -15,6 +15,8 @@ pub struct Handle {
 /// What came in through a handle.
 pub(super) enum DriverMessage {
     Command(Command, oneshot::Sender<Result<(), String>>),
+    /// What would be sent. Nothing is recorded of it.
+    Preview(Draft, oneshot::Sender<Result<Preview, String>>),
     Leave(EndReason),
 }
 
@@ -27,6 +29,17 @@ impl Handle {
         let (reply, answer) = oneshot::channel();
         let gone = || "the thread is ending".to_owned();
         self.sender.send(DriverMessage::Command(command, reply)).await.map_err(|_closed| gone())?;
+        answer.await.map_err(|_closed| gone())?
+    }
+
+    /// What sending `draft` now would send.
+    ///
+    /// # Errors
+    /// The sentence a person should read.
+    pub async fn preview(&self, draft: Draft) -> Result<Preview, String> {
+        let (reply, answer) = oneshot::channel();
+        let gone = || "the thread is ending".to_owned();
+        self.sender.send(DriverMessage::Preview(draft, reply)).await.map_err(|_closed| gone())?;
         answer.await.map_err(|_closed| gone())?
     }
 

@@ -11,6 +11,7 @@ mod hooks;
 mod inbox;
 mod jobs;
 mod prepare_error;
+mod preview;
 mod record;
 mod run;
 mod steady;
@@ -19,6 +20,7 @@ mod user_commands;
 
 pub use context::Planner;
 pub use inbox::Handle;
+pub use preview::previewed;
 pub use run::{Driver, Ended, ModelRegistry, Settings};
 
 use crate::domain::event::Delta;

@@ -25,6 +25,7 @@ use std::future::pending;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 
 /// What the driver knows of models: who answers for one, its window and prices.
 pub trait ModelRegistry: Send + Sync {
@@ -113,6 +114,8 @@ pub struct Driver<A> {
     pub(super) interrupted: InterruptedOutput,
     pub(super) shell: Option<RunningTool>,
     pub(super) todo: VecDeque<Effect>,
+    /// What is put together for people who look at what they are about to send.
+    pub(super) previews: JoinSet<()>,
     pub(super) ended: Option<Ended>,
     /// Images that could not be read, of which the person knows.
     pub(super) lost_images: HashSet<ContentHash>,
@@ -146,6 +149,7 @@ impl<A: Audience> Driver<A> {
             interrupted: InterruptedOutput::default(),
             shell: None,
             todo: VecDeque::new(),
+            previews: JoinSet::new(),
             ended: None,
             lost_images: HashSet::new(),
             blocked: None,
@@ -165,7 +169,11 @@ impl<A: Audience> Driver<A> {
         self.tell_state();
         loop {
             if let Some(ended) = self.ended {
-                self.settings.store.close();
+                if self.thread.is_unused() {
+                    self.settings.store.discard();
+                } else {
+                    self.settings.store.close();
+                }
                 return ended;
             }
             let due = self.call.as_ref().and_then(Call::next_due);
@@ -182,6 +190,7 @@ impl<A: Audience> Driver<A> {
                         let _gone = reply.send(answer);
                         self.carry_out().await;
                     }
+                    DriverMessage::Preview(draft, reply) => self.preview(draft, reply),
                     DriverMessage::Leave(reason) => self.leave(reason).await,
                 },
                 snapshot = found(&mut self.pending_snapshot) => self.snapshot_ready(snapshot).await,

@@ -332,6 +332,12 @@ impl Thread {
         self.history.iter().cloned().chain(added).collect()
     }
 
+    /// Whether nobody ever said or ran anything in it.
+    #[must_use]
+    pub fn is_unused(&self) -> bool {
+        self.prompts == 0 && self.shells == 0 && self.history.is_empty() && self.queue.is_empty()
+    }
+
     /// Whether the history ends with something the model has not answered.
     #[must_use]
     pub fn is_unanswered(&self) -> bool {
