@@ -175,10 +175,8 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
                 app.draw(&mut screen)?;
                 app.pacer.drawn(Instant::now());
                 app.go_on();
-                if let Some(id) = app.model.approval_in_view() {
-                    app.update(Message::ApprovalDrawn { id });
-                }
-                continue;
+                let Some(id) = app.model.approval_in_view() else { continue };
+                app.update(Message::ApprovalDrawn { id });
             }
             _ = resized.recv() => {
                 let _front = Foreground::enter();

@@ -307,7 +307,9 @@ impl Model {
     pub(super) fn approval_drawn(&mut self, id: u64) {
         let ends = geometry::approval_ends(self);
         if let Some(panel) = self.approvals.queue.front_mut().filter(|panel| panel.approval.id == id) {
-            panel.seen = panel.seen.max(if ends { Seen::ToItsEnd } else { Seen::Begun });
+            let seen = panel.seen.max(if ends { Seen::ToItsEnd } else { Seen::Begun });
+            // The keys that are told depend on it.
+            self.changed |= std::mem::replace(&mut panel.seen, seen) != seen;
         }
     }
 

@@ -63,6 +63,19 @@ fn a_call_that_was_seen_is_allowed_by_a_letter() {
     }
 }
 
+/// Without another event, too, the screen tells the keys by which the rest of a call is read.
+#[test]
+fn that_a_call_was_drawn_asks_for_another_frame() {
+    let long: Vec<String> = (0..60).map(|line| format!("echo {line}")).collect();
+    let mut session = connected();
+    asking(&mut session, &[(1, &long.join("\n"))]);
+    assert!(session.model.take_changed() && !session.model.approval_goes_on());
+    session.drawn(0);
+    assert!(session.model.approval_goes_on() && session.model.take_changed());
+    session.drawn(0);
+    assert!(!session.model.take_changed());
+}
+
 #[test]
 fn s11_a_call_is_allowed_where_its_end_was_seen() {
     let long: Vec<String> = (0..60).map(|line| format!("echo {line}")).collect();
