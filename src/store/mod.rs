@@ -6,6 +6,7 @@
 
 pub mod authentic;
 pub mod content;
+mod database;
 pub mod fork;
 pub mod image;
 pub mod layout;

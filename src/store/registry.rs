@@ -1,9 +1,9 @@
 //! The registry: one `SQLite` file that lists the threads of a project, for lists and for reaping. It lies in the person's
 //! state folder, so no project brings one along, and is made again from the threads' files where it is lost.
 //!
-//! WAL mode, one writer per process, every change an immediate transaction. The schema grows by numbered migrations; a
-//! file of a newer schema is refused in words.
+//! One writer per process, every change an immediate transaction. [`database`] opens the file.
 
+use super::database::{self, failed};
 use crate::domain::{
     Cost, Lineage, ModelRef, Money, Status, ThreadId, ThreadKind, ThreadOrigin, Timestamp, Tokens, Usage, Waiting,
 };
@@ -11,47 +11,6 @@ use crate::ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-/// How long somebody else's transaction is waited for.
-const BUSY: Duration = Duration::from_secs(5);
-
-/// Each takes the schema one number further. Never changed once released; new ones are added at the end.
-const MIGRATIONS: &[&str] = &[
-    "
-    CREATE TABLE threads (
-        thread_id TEXT PRIMARY KEY,
-        directive TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        parent_id TEXT,
-        status TEXT NOT NULL,
-        title TEXT NOT NULL DEFAULT '',
-        model TEXT NOT NULL,
-        created_at INTEGER NOT NULL,
-        updated_at INTEGER NOT NULL,
-        completed_at INTEGER,
-        turns INTEGER NOT NULL DEFAULT 0,
-        input_tokens INTEGER NOT NULL DEFAULT 0,
-        output_tokens INTEGER NOT NULL DEFAULT 0,
-        spend INTEGER NOT NULL DEFAULT 0,
-        pid INTEGER,
-        socket TEXT
-    ) STRICT;
-    CREATE INDEX threads_by_update ON threads (updated_at DESC);
-    CREATE INDEX threads_by_status ON threads (status);
-",
-    "ALTER TABLE threads ADD COLUMN waiting TEXT",
-    "ALTER TABLE threads ADD COLUMN elsewhere INTEGER NOT NULL DEFAULT 0",
-    "
-    ALTER TABLE threads ADD COLUMN root_id TEXT;
-    ALTER TABLE threads ADD COLUMN depth INTEGER NOT NULL DEFAULT 0;
-    ALTER TABLE threads ADD COLUMN previous_id TEXT;
-    ALTER TABLE threads ADD COLUMN chain_id TEXT;
-    ALTER TABLE threads ADD COLUMN origin TEXT NOT NULL DEFAULT 'screen';
-    CREATE INDEX threads_by_parent ON threads (parent_id) WHERE parent_id IS NOT NULL;
-    CREATE INDEX threads_by_chain ON threads (chain_id) WHERE chain_id IS NOT NULL;
-",
-];
 
 /// The registry of one project.
 #[derive(Debug)]
@@ -88,15 +47,7 @@ impl Registry {
     /// # Errors
     /// [`StoreError::Database`], [`StoreError::NewerSchema`].
     pub fn open(path: &Path) -> Result<Self, StoreError> {
-        let mut connection = Connection::open(path).map_err(failed("open the registry", path))?;
-        let set_up = |connection: &Connection| {
-            connection.busy_timeout(BUSY)?;
-            write_ahead(connection)?;
-            connection.pragma_update(None, "synchronous", "NORMAL")?;
-            connection.pragma_update(None, "foreign_keys", "ON")
-        };
-        set_up(&connection).map_err(failed("set up the registry", path))?;
-        migrate(&mut connection, path)?;
+        let connection = database::open(path)?;
         Ok(Self { path: path.to_owned(), connection })
     }
 
@@ -125,8 +76,7 @@ impl Registry {
     /// [`StoreError::Database`].
     pub fn in_memory() -> Result<Self, StoreError> {
         let path = PathBuf::from(":memory:");
-        let mut connection = Connection::open_in_memory().map_err(failed("make a registry", &path))?;
-        migrate(&mut connection, &path)?;
+        let connection = database::in_memory()?;
         Ok(Self { path, connection })
     }
 
@@ -242,26 +192,6 @@ impl Registry {
 const COLUMNS: &str = "thread_id, directive, kind, status, title, model, created_at, updated_at, turns, input_tokens,
     output_tokens, spend, pid, socket, waiting, elsewhere, parent_id, root_id, depth, previous_id, chain_id, origin";
 
-fn failed(doing: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
-    move |source| StoreError::Database { doing, path: path.to_owned(), source }
-}
-
-/// Switches to the write-ahead log, once for a file. The database waits for nobody there, as it does elsewhere: of several
-/// processes that open a new file at once, all but one are told that it is busy.
-fn write_ahead(connection: &Connection) -> rusqlite::Result<()> {
-    let until = Instant::now() + BUSY;
-    loop {
-        match connection.pragma_update(None, "journal_mode", "WAL") {
-            Err(error)
-                if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) && Instant::now() < until =>
-            {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            result => return result,
-        }
-    }
-}
-
 /// Whether the file is no database, or one that cannot be read any more.
 fn is_broken(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
@@ -315,27 +245,6 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
             origin: ThreadOrigin::from_word(&row.get::<_, String>(21)?).unwrap_or_default(),
         },
     }))
-}
-
-fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let known = u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX);
-    let run = |connection: &mut Connection| -> rusqlite::Result<u32> {
-        let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if found >= known {
-            return Ok(found);
-        }
-        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        // Another process may have been faster.
-        let found: u32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        for migration in MIGRATIONS.iter().skip(found as usize) {
-            transaction.execute_batch(migration)?;
-        }
-        transaction.pragma_update(None, "user_version", known.max(found))?;
-        transaction.commit()?;
-        Ok(found)
-    };
-    let found = run(connection).map_err(failed("update the registry", path))?;
-    if found > known { Err(StoreError::NewerSchema { path: path.to_owned(), found, known }) } else { Ok(()) }
 }
 
 #[cfg(test)]
