@@ -6,6 +6,7 @@
 pub mod amount;
 pub mod assembly;
 pub mod bounds;
+pub mod budget;
 pub mod capability;
 pub mod command;
 pub mod control;
@@ -33,6 +34,7 @@ pub use assembly::{
     Absence, Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Origin, Piece, Saw, Space, TokenCount, Via,
 };
 pub use bounds::Bounds;
+pub use budget::{Allowance, Balance, Budget, BudgetReport, CallCost, NoSlot, Refusal, Shortage, Slots, Spent};
 pub use capability::{Grant, Permissions, Verdict};
 pub use command::{Approval, Command, State};
 pub use control::Control;

@@ -1,15 +1,20 @@
 //! The database in a project's state folder: how it is opened, and its schema.
 //!
 //! WAL mode, so that readers and the writer do not wait for each other. The schema grows by numbered migrations; a file of a
-//! newer schema is refused in words. What its tables mean is known where they are used: [`super::registry`].
+//! newer schema is refused in words. What its tables mean is known where they are used: [`super::registry`] and
+//! [`super::ledger`].
 
 use crate::ports::StoreError;
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How long somebody else's transaction is waited for.
 const BUSY: Duration = Duration::from_secs(5);
+
+/// Between two looks whether it has ended: at first, and after it has taken long.
+const SHORT_PAUSE: Duration = Duration::from_millis(1);
+const LONG_PAUSE: Duration = Duration::from_millis(5);
 
 /// Each takes the schema one number further. Never changed once released; new ones are added at the end.
 const MIGRATIONS: &[&str] = &[
@@ -46,6 +51,50 @@ const MIGRATIONS: &[&str] = &[
     CREATE INDEX threads_by_parent ON threads (parent_id) WHERE parent_id IS NOT NULL;
     CREATE INDEX threads_by_chain ON threads (chain_id) WHERE chain_id IS NOT NULL;
 ",
+    // The budget ledger. Money is in millionths of a dollar. The one row of `ledger` comes with its first filling: without
+    // it nothing is answered.
+    "
+    CREATE TABLE ledger (
+        one INTEGER PRIMARY KEY CHECK (one = 1),
+        live INTEGER NOT NULL CHECK (live >= 0)
+    ) STRICT;
+    CREATE TABLE budgets (
+        account INTEGER PRIMARY KEY,
+        thread_id TEXT NOT NULL UNIQUE,
+        parent INTEGER REFERENCES budgets (account),
+        live INTEGER NOT NULL DEFAULT 0 CHECK (live IN (0, 1)),
+        live_children INTEGER NOT NULL DEFAULT 0 CHECK (live_children >= 0),
+        unpriced INTEGER NOT NULL DEFAULT 0 CHECK (unpriced >= 0),
+        unpriced_below INTEGER NOT NULL DEFAULT 0 CHECK (unpriced_below >= 0),
+        spend_limit INTEGER CHECK (spend_limit >= 0),
+        spend_set_aside INTEGER NOT NULL DEFAULT 0,
+        spend_spent INTEGER NOT NULL DEFAULT 0,
+        spend_spent_below INTEGER NOT NULL DEFAULT 0,
+        spend_reserved INTEGER NOT NULL DEFAULT 0,
+        spend_reserved_below INTEGER NOT NULL DEFAULT 0,
+        spend_claimed INTEGER NOT NULL DEFAULT 0,
+        tokens_limit INTEGER CHECK (tokens_limit >= 0),
+        tokens_set_aside INTEGER NOT NULL DEFAULT 0,
+        tokens_spent INTEGER NOT NULL DEFAULT 0,
+        tokens_spent_below INTEGER NOT NULL DEFAULT 0,
+        tokens_reserved INTEGER NOT NULL DEFAULT 0,
+        tokens_reserved_below INTEGER NOT NULL DEFAULT 0,
+        tokens_claimed INTEGER NOT NULL DEFAULT 0,
+        CHECK (min(spend_set_aside, spend_spent, spend_spent_below, spend_reserved, spend_reserved_below) >= 0),
+        CHECK (min(tokens_set_aside, tokens_spent, tokens_spent_below, tokens_reserved, tokens_reserved_below) >= 0),
+        CHECK (spend_claimed >= spend_spent_below + spend_reserved_below),
+        CHECK (tokens_claimed >= tokens_spent_below + tokens_reserved_below),
+        CHECK (spend_set_aside <= coalesce(spend_limit, 0) AND tokens_set_aside <= coalesce(tokens_limit, 0)),
+        CHECK (live = 1 OR max(spend_set_aside, spend_reserved, tokens_set_aside, tokens_reserved) = 0)
+    ) STRICT;
+    CREATE TABLE reservations (
+        account INTEGER NOT NULL REFERENCES budgets (account),
+        request INTEGER NOT NULL CHECK (request >= 0),
+        spend INTEGER NOT NULL CHECK (spend >= 0),
+        tokens INTEGER NOT NULL CHECK (tokens >= 0),
+        PRIMARY KEY (account, request)
+    ) STRICT, WITHOUT ROWID;
+",
 ];
 
 /// Opens or makes the database at `path` and brings its schema up to date.
@@ -54,13 +103,18 @@ const MIGRATIONS: &[&str] = &[
 /// [`StoreError::Database`], [`StoreError::NewerSchema`].
 pub(super) fn open(path: &Path) -> Result<Connection, StoreError> {
     let mut connection = Connection::open(path).map_err(failed("open the registry", path))?;
-    let set_up = |connection: &Connection| {
-        connection.busy_timeout(BUSY)?;
+    let set_up = |connection: &mut Connection| {
+        connection.busy_handler(Some(wait_for_turn()))?;
         write_ahead(connection)?;
+        // Synced at checkpoints, not at each commit, which would cost more than all the rest of a transaction. Nothing is
+        // torn, and no commit is lost by the end of a process. When the machine itself goes down, the newest commits may
+        // be lost, but not one of the middle without those after it. Each of them can be made again from the threads' logs,
+        // which are synced before (INV-1): a row of the list when the thread is reaped, a spending when it is registered
+        // or released with the sum of its log.
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         connection.pragma_update(None, "foreign_keys", "ON")
     };
-    set_up(&connection).map_err(failed("set up the registry", path))?;
+    set_up(&mut connection).map_err(failed("set up the registry", path))?;
     migrate(&mut connection, path)?;
     Ok(connection)
 }
@@ -79,6 +133,23 @@ pub(super) fn in_memory() -> Result<Connection, StoreError> {
 /// What to make of a failure of the database at `path`.
 pub(super) fn failed(doing: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> StoreError {
     move |source| StoreError::Database { doing, path: path.to_owned(), source }
+}
+
+/// Waits while another connection writes, in short pauses of uneven length, so that nobody's turn comes last every time.
+/// The pauses of the database itself grow to a tenth of a second, in which a thousand others may have had their turn.
+fn wait_for_turn() -> impl FnMut(i32) -> bool + Send + 'static {
+    let mut since = Instant::now();
+    move |tries| {
+        if tries == 0 {
+            since = Instant::now();
+        }
+        let waited = since.elapsed();
+        let pause = (waited / 20).clamp(SHORT_PAUSE, LONG_PAUSE);
+        let uneven = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().subsec_micros();
+        // Between half of it and all of it.
+        std::thread::sleep(pause / 2 + pause * (uneven % 1_000) / 2_000);
+        waited < BUSY
+    }
 }
 
 /// Switches to the write-ahead log, once for a file. The database waits for nobody there, as it does elsewhere: of several

@@ -1,4 +1,5 @@
-//! What is kept on disk: the log of each thread, its request records, the content store, the registry of threads.
+//! What is kept on disk: the log of each thread, its request records, the content store, the registry of threads and
+//! the ledger of their budgets.
 //!
 //! A thread lies under the project's `.ai/`: `agent/threads/ID/` for its files, `objects/` for texts by hash. The log is
 //! the truth; the rest can be made again from it. In the person's state folder lie the list of threads, the key that tells
@@ -10,6 +11,7 @@ mod database;
 pub mod fork;
 pub mod image;
 pub mod layout;
+pub mod ledger;
 pub mod log;
 pub mod processes;
 pub mod recover;
@@ -21,5 +23,6 @@ pub mod thread;
 pub mod threads;
 
 pub use layout::Layout;
+pub use ledger::SqliteLedger;
 pub use summaries::Summaries;
 pub use thread::FileStore;
