@@ -27,9 +27,10 @@ use terminal::{Answers, Home, Launch, Terminal, key, kill, poll};
 /// The program, with the thread it had before.
 fn levain(home: &Home, server: &ModelServer) -> Launch {
     let mut arguments = vec!["--model", "anthropic/test-model"];
-    // The thread of a draft that was not sent goes with its worker.
-    let threads = std::fs::read_dir(home.project().join(".ai/agent/threads"));
-    if threads.is_ok_and(|mut threads| threads.next().is_some()) {
+    // The thread of a draft that was not sent goes with its worker, some time soon.
+    let threads = std::fs::read_dir(home.project().join(".ai/agent/threads")).into_iter().flatten().flatten();
+    let log = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("transcript.jsonl")).ok();
+    if threads.filter_map(log).any(|log| log.contains("prompt_queued")) {
         arguments.push("--continue");
     }
     let launch = home.levain_in_terminal(&arguments);

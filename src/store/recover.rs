@@ -66,8 +66,13 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
     };
     processes::end_left_behind(layout, id);
     let events = epilogue(&opened, replay.answer);
-    let Opened { mut store, summary, .. } = opened;
+    let Opened { mut store, summary, records, .. } = opened;
     let failed = events.iter().any(|event| matches!(event, Event::Thread(ThreadEvent::ThreadError { .. })));
+    if failed && is_unused(&records) {
+        // Of a draft that was being written nothing is left to go on with.
+        store.discard();
+        return Ok(true);
+    }
     for event in events {
         store.append(&Record { timestamp: now, thread_id: id.clone(), event })?;
     }
@@ -86,6 +91,20 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
     store.save(&snapshot);
     store.close();
     Ok(failed)
+}
+
+/// Whether nobody ever said or ran anything in a thread with this log.
+fn is_unused(records: &[Record]) -> bool {
+    !records.iter().any(|record| matches!(record.event, Event::Prompt(_) | Event::Tool(_)))
+}
+
+/// Removes the thread of a draft, if nothing was said in it and no process runs it.
+pub(super) fn clear_draft(layout: &Layout, id: &ThreadId, replay: Replay) {
+    match FileStore::open(layout, id, None, replay.summary, &Summaries::start(layout)) {
+        Ok(Some(Opened { mut store, records, .. })) if is_unused(&records) => store.discard(),
+        Ok(_) => {}
+        Err(error) => tracing::warn!(thread = %id, %error, "a draft could not be cleared away"),
+    }
 }
 
 /// As [`reap_thread`], where a thread is about to be looked at: what cannot be mended can still be read.

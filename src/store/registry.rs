@@ -115,6 +115,19 @@ impl Registry {
         read().map_err(failed("list the threads", &self.path))
     }
 
+    /// The threads that nobody has said words to.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn without_a_title(&self) -> Result<Vec<ThreadEntry>, StoreError> {
+        let sql = format!("SELECT {COLUMNS} FROM threads WHERE title = ''");
+        let read = || -> rusqlite::Result<Vec<ThreadEntry>> {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            statement.query_map([], entry)?.filter_map(Result::transpose).collect()
+        };
+        read().map_err(failed("list the threads", &self.path))
+    }
+
     /// One thread.
     ///
     /// # Errors

@@ -8,13 +8,16 @@ use super::layout::Layout;
 use super::recover::{self, Replay};
 use super::registry::{Registry, ThreadEntry};
 use super::summary::Summary;
-use crate::domain::{ThreadId, Timestamp};
+use crate::domain::{Status, ThreadId, ThreadOrigin, Timestamp, Waiting};
 use crate::ports::StoreError;
 use crate::ports::beneath::Lies;
 use std::collections::HashSet;
 
 /// As many threads are taken in at once that the registry does not know; the rest the next time.
 const MOST_NEW: usize = 10_000;
+
+/// In milliseconds: the thread of a draft that has no worker by then never gets one.
+const DRAFT_STARTS_WITHIN: u64 = 60_000;
 
 /// The threads of a project, after those whose process died were ended.
 #[derive(Debug)]
@@ -61,16 +64,26 @@ impl Threads {
                 registry.put(&entry)?;
             }
         }
+        for row in registry.without_a_title()? {
+            if is_draft(&row) && row.pid.is_none() && now.since(row.created_at) > DRAFT_STARTS_WITHIN {
+                recover::clear_draft(layout, &row.thread_id, replay);
+            }
+        }
         let reaped = recover::reap(layout, registry.with_process()?, now, replay);
+        for gone in reaped.iter().filter(|id| !layout.thread(id).path().exists()) {
+            registry.remove(gone.as_str())?;
+        }
         Ok(Self { registry, reaped })
     }
 
-    /// The threads, newest change first, at most so many.
+    /// The threads, newest change first, at most so many; without those that a screen holds for a draft.
     ///
     /// # Errors
     /// [`StoreError::Database`].
     pub fn list(&self, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
-        self.registry.list(most)
+        let mut rows = self.registry.list(most)?;
+        rows.retain(|row| !is_draft(row));
+        Ok(rows)
     }
 
     /// Those that a process runs.
@@ -80,6 +93,15 @@ impl Threads {
     pub fn running(&self) -> Result<Vec<ThreadEntry>, StoreError> {
         self.registry.with_process()
     }
+}
+
+/// Whether the thread is of a screen on which its first prompt is being written: nothing was said, and nothing ran.
+fn is_draft(row: &ThreadEntry) -> bool {
+    let rests = (row.status, row.waiting) == (Status::Waiting, Some(Waiting::User));
+    row.lineage.origin == ThreadOrigin::Screen
+        && (row.status == Status::Created || rests)
+        && row.title.is_empty()
+        && (row.cost.turns, row.cost.elapsed_ms) == (0, 0)
 }
 
 /// What is told of a thread by its files; `None` for a folder that is no thread.

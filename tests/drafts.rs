@@ -1,0 +1,138 @@
+//! A draft's worker: it tells what would be sent, takes the first prompt, and goes where nothing is sent.
+
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/model_server.rs"]
+mod model_server;
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use levain::domain::{Lineage, ModelRef, SetLimits, ThreadKind, ThreadOrigin, Timestamp, Values};
+use levain::ports::ThreadSpec;
+use levain::store::Layout;
+use levain::store::summary::Summary;
+use levain::store::threads::Threads;
+use levain::worker::host::REPLAY;
+use model_server::{KEY, ModelServer};
+use std::fs;
+use std::process::Command;
+use terminal::{Home, Terminal, key, poll};
+
+fn start(home: &Home, server: &ModelServer) -> Terminal {
+    let launch = home.levain_in_terminal(&["--model", "anthropic/test-model"]);
+    let terminal = launch.env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY).start();
+    terminal.wait_for("test-model");
+    terminal
+}
+
+/// The ids of the project's threads.
+fn threads(home: &Home) -> Vec<String> {
+    let entries = fs::read_dir(home.project().join(".ai/agent/threads")).into_iter().flatten();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+fn listed(home: &Home) -> String {
+    String::from_utf8(home.levain(&["threads", "--json"]).output().unwrap().stdout).unwrap()
+}
+
+fn leave(terminal: Terminal) {
+    terminal.send_keys("\x15");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_for("again");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_exit().assert_code(0).assert_restored();
+}
+
+#[test]
+fn a_draft_that_is_not_sent_leaves_nothing_behind() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(&home, &server);
+    assert_eq!(threads(&home), Vec::<String>::new());
+    terminal.send_keys("hello");
+    terminal.wait_for("request ~");
+    let own = threads(&home);
+    assert_eq!(own.len(), 1);
+    assert!(!listed(&home).contains(&own[0]), "nobody looks for a thread in which nothing was said");
+    leave(terminal);
+    home.wait_until_quiet();
+    poll("the thread is gone", || threads(&home).is_empty());
+    assert!(server.is_asked().is_none());
+}
+
+#[test]
+fn the_first_prompt_goes_to_the_worker_that_told_of_its_request() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(&home, &server);
+    terminal.send_keys("hello");
+    terminal.wait_for("request ~");
+    let own = threads(&home);
+    terminal.send_keys("\r");
+    let call = server.call();
+    call.answer("Hi.");
+    terminal.wait_for("Hi.");
+    assert_eq!(threads(&home), own);
+    let started = fs::read_to_string(home.project().join(format!(".ai/agent/threads/{}/transcript.jsonl", own[0])));
+    assert_eq!(started.unwrap().matches("\"worker_started\"").count(), 1);
+    assert!(listed(&home).contains(&own[0]));
+    leave(terminal);
+    home.wait_until_quiet();
+    assert_eq!(threads(&home), own);
+}
+
+#[test]
+fn a_draft_whose_worker_was_killed_is_cleared_away_by_the_next_look() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(&home, &server);
+    terminal.send_keys("hello");
+    terminal.wait_for("request ~");
+    let own = threads(&home);
+    let folder = home.project().join(".ai/agent/threads").join(&own[0]);
+    let layout = Layout::new(&home.project().canonicalize().unwrap(), &home.path().join("state/levain"));
+    let running = || Threads::look(&layout, Timestamp(0), REPLAY).unwrap().running().unwrap();
+    poll("the registry knows its process", || running().iter().any(|row| row.thread_id.as_str() == own[0]));
+    let log = folder.join("transcript.jsonl");
+    let line = fs::read_to_string(log).unwrap();
+    let line = line.lines().find(|line| line.contains("\"worker_started\"")).unwrap().to_owned();
+    let record: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let pid = record["payload"]["pid"].to_string();
+    assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+    poll("the thread is gone", || {
+        listed(&home);
+        !threads(&home).contains(&own[0])
+    });
+    // The draft is sent all the same.
+    terminal.send_keys(" again\r");
+    server.call().answer("Hi.");
+    terminal.wait_for("Hi.");
+    leave(terminal);
+    home.wait_until_quiet();
+}
+
+#[test]
+fn a_draft_that_never_got_a_worker_is_cleared_away_after_a_while() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::new(folder.path(), &folder.path().join("state"));
+    let make = |origin| {
+        let spec = ThreadSpec {
+            id: None,
+            directive: "levain/chat".into(),
+            inputs: Values::new(),
+            model: ModelRef::new("a", "b"),
+            kind: ThreadKind::Interactive,
+            limits: SetLimits::default(),
+            lineage: Lineage::of(origin),
+        };
+        Summary::make(&layout, spec, Timestamp(1)).unwrap().thread_id
+    };
+    let (draft, asked) = (make(ThreadOrigin::Screen), make(ThreadOrigin::CommandLine));
+    let is_there = |id| layout.thread(id).path().exists();
+    let listed = |now| {
+        let rows = Threads::look(&layout, Timestamp(now), REPLAY).unwrap().list(10).unwrap();
+        rows.into_iter().map(|row| row.thread_id).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(50_000), std::slice::from_ref(&asked));
+    assert!(is_there(&draft));
+    assert_eq!(listed(70_000), std::slice::from_ref(&asked));
+    assert!(!is_there(&draft) && is_there(&asked));
+}
