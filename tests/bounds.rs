@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use terminal::{Home, kill, poll};
@@ -187,8 +188,7 @@ fn s15_a_run_ends_on_a_signal_while_nothing_can_be_saved() {
     let home = Home::new();
     let server = ModelServer::start();
     // Enough for what the thread begins with, not for its answer.
-    let line =
-        format!("trap '' XFSZ; ulimit -f 200; exec {} run --model anthropic/test hi", env!("CARGO_BIN_EXE_levain"));
+    let line = format!("ulimit -f 200; exec {} run --model anthropic/test hi", env!("CARGO_BIN_EXE_levain"));
     let mut command = Command::new("sh");
     command.args(["-c", &line]).current_dir(home.project()).env_clear().envs(home.environment());
     command.env("ANTHROPIC_BASE_URL", server.base()).env("ANTHROPIC_API_KEY", KEY).stdin(Stdio::null());
@@ -458,4 +458,17 @@ fn s16_clients_that_do_not_read_cost_a_share() {
     );
     below(WORKER, Pid::from_child(&run), "a worker with clients that do not read");
     let _over_or_ending = ended(&mut run);
+}
+
+/// What is too large to be written is told, on the program as a person starts it.
+#[test]
+fn s12_a_file_that_may_not_grow_ends_no_process() {
+    let home = Home::new();
+    let model = scenario(&home, "Hello.", false);
+    let line = format!("ulimit -f 4; exec {} run --model {model} {}", env!("CARGO_BIN_EXE_levain"), "x".repeat(16_000));
+    let mut command = Command::new("sh");
+    command.args(["-c", &line]).current_dir(home.project()).env_clear().envs(home.environment());
+    let run = command.stdin(Stdio::null()).output().unwrap();
+    assert_eq!(run.status.signal(), None, "{run:?}");
+    assert!(!run.status.success() && String::from_utf8_lossy(&run.stderr).contains("File too large"), "{run:?}");
 }

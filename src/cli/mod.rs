@@ -32,6 +32,8 @@ use failure::{Failure, code};
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// A terminal workbench for people who write directives: a debugger for context.
 #[derive(Debug, Parser)]
@@ -132,6 +134,7 @@ enum Subcommands {
 #[must_use]
 pub fn main() -> ExitCode {
     secrets::begin();
+    bear_file_limits();
     people::tell_panics();
     let Cli { common, open, command } = match Cli::try_parse() {
         Ok(cli) => cli,
@@ -171,6 +174,15 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Page(arguments)) => Ok(page::run(&arguments)),
     };
     result.unwrap_or_else(|failure| failure.report())
+}
+
+/// Makes a write beyond the largest size that a file may have fail like any other that finds no room, rather than end the
+/// process: a handler that does nothing takes the place of the default, and programs that are started do not inherit it.
+fn bear_file_limits() {
+    let raised = Arc::new(AtomicBool::new(false));
+    if let Err(error) = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, raised) {
+        tracing::warn!(%error, "a file that grows too large ends this process");
+    }
 }
 
 /// Prints what clap says: help, or what is wrong with the command line, whose words may be anything.
