@@ -93,9 +93,9 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
     Ok(failed)
 }
 
-/// Whether nobody ever said or ran anything in a thread with this log.
+/// Whether nobody ever said, asked or ran anything in a thread with this log.
 fn is_unused(records: &[Record]) -> bool {
-    !records.iter().any(|record| matches!(record.event, Event::Prompt(_) | Event::Tool(_)))
+    !records.iter().any(|record| matches!(record.event, Event::Prompt(_) | Event::Tool(_) | Event::Request(_)))
 }
 
 /// Removes the thread of a draft, if nothing was said in it and no process runs it.
