@@ -435,15 +435,12 @@ const KNOWN_CIRCLES: &[(usize, &[&str])] = &[
     (2, &["src/tools/fetch.rs", "src/tools/page.rs"]),
     (2, &["src/ui/lines.rs", "src/ui/wrap.rs"]),
     (
-        86,
+        53,
         &[
-            "src/workbench/approval.rs",
-            "src/workbench/code.rs",
             "src/workbench/completion.rs",
             "src/workbench/context_browser.rs",
             "src/workbench/counter.rs",
             "src/workbench/drafts.rs",
-            "src/workbench/export.rs",
             "src/workbench/form.rs",
             "src/workbench/geometry.rs",
             "src/workbench/history.rs",
@@ -452,11 +449,8 @@ const KNOWN_CIRCLES: &[(usize, &[&str])] = &[
             "src/workbench/overlay.rs",
             "src/workbench/perform.rs",
             "src/workbench/pointer.rs",
-            "src/workbench/reading.rs",
             "src/workbench/request_page.rs",
-            "src/workbench/scroll.rs",
             "src/workbench/submit.rs",
-            "src/workbench/transcript/mod.rs",
         ],
     ),
 ];

@@ -77,7 +77,7 @@ pub async fn run_plain(setup: Arc<Setup>, opening: Opening) -> Result<ExitCode, 
         tokio::select! {
             biased;
             number = shutdown.signalled() => {
-                if number == Signal::INT.as_raw() && plain.model.is_working() {
+                if number == Signal::INT.as_raw() && plain.model.view.is_working() {
                     plain.update(Message::Interrupt)?;
                 } else {
                     shutdown.leave();

@@ -81,8 +81,8 @@ pub struct Left {
 
 impl Left {
     fn of(code: ExitCode, model: Model) -> Self {
-        let works = model.is_working();
-        Self { code, thread: model.thread.map(|thread| (thread, works)) }
+        let works = model.view.is_working();
+        Self { code, thread: model.view.thread.map(|thread| (thread, works)) }
     }
 }
 

@@ -54,7 +54,7 @@ impl Narrator {
         let mut text = String::new();
         self.opening(model, &mut text);
         self.thread(model, &mut text);
-        for block in model.transcript.iter() {
+        for block in model.view.transcript.iter() {
             let told = self.blocks.entry(block.id).or_default();
             match &block.kind {
                 Kind::Answer(answer) => answer_text(answer, told, &mut text),
@@ -69,7 +69,7 @@ impl Narrator {
         self.found(model, &mut text);
         self.approval(model, &mut text);
         self.overlay(model, &mut text);
-        let works = model.is_working();
+        let works = model.view.is_working();
         if std::mem::replace(&mut self.worked, works) && !works {
             text.push_str("Ready.\n");
         }
@@ -94,12 +94,12 @@ impl Narrator {
 
     /// Another thread is shown: nothing that was told is of it.
     fn thread(&mut self, model: &Model, text: &mut String) {
-        let id = model.thread.as_ref().map(ToString::to_string);
-        if id == self.thread || (self.thread.is_none() && model.link == Link::Starting) {
+        let id = model.view.thread.as_ref().map(ToString::to_string);
+        if id == self.thread || (self.thread.is_none() && model.view.link == Link::Starting) {
             self.thread = id;
             return;
         }
-        let kept = self.blocks.keys().any(|id| model.transcript.block(*id).is_some());
+        let kept = self.blocks.keys().any(|id| model.view.transcript.block(*id).is_some());
         if !kept {
             self.blocks.clear();
         }
@@ -113,7 +113,7 @@ impl Narrator {
     /// Announces what was told and is there no more.
     fn gone(&mut self, model: &Model, text: &mut String) {
         let gone: Vec<BlockId> =
-            self.blocks.keys().copied().filter(|id| model.transcript.block(*id).is_none()).collect();
+            self.blocks.keys().copied().filter(|id| model.view.transcript.block(*id).is_none()).collect();
         for id in gone {
             if self.blocks.remove(&id).is_some_and(|told| told.bytes > 0 || told.stage > 0) {
                 text.push_str("The last part above is withdrawn.\n\n");
@@ -122,12 +122,13 @@ impl Narrator {
     }
 
     fn queue(&mut self, model: &Model, text: &mut String) {
-        let now: Vec<String> = model.queued().map(|(text, _)| text.to_owned()).collect();
+        let now: Vec<String> = model.view.queued().map(|(text, _)| text.to_owned()).collect();
         for new in now.iter().filter(|one| !self.queue.contains(one)) {
             let _ = writeln!(text, "Queued: {}\n", line(new));
         }
         for old in self.queue.iter().filter(|one| !now.contains(one)) {
             let said = model
+                .view
                 .transcript
                 .iter()
                 .rev()
@@ -177,9 +178,9 @@ impl Narrator {
 
     /// The place that was looked for.
     fn found(&mut self, model: &Model, text: &mut String) {
-        let now = model.reading.as_ref().map(|reading| reading.block);
+        let now = model.view.reading.as_ref().map(|reading| reading.block);
         if now != self.found
-            && let Some(block) = now.and_then(|id| model.transcript.block(id))
+            && let Some(block) = now.and_then(|id| model.view.transcript.block(id))
         {
             heading("Found", text);
             lines(&crate::workbench::export::plain(block), "", text);
@@ -189,14 +190,14 @@ impl Narrator {
     }
 
     fn approval(&mut self, model: &Model, text: &mut String) {
-        let shown = model.approvals.shown();
+        let shown = model.view.approvals.shown();
         let id = shown.map(|panel| panel.approval.id);
         // While a list is open it waits: an answer must not be taken for an entry.
         if id == self.approval || model.overlay.is_some() {
             return;
         }
         if let Some(panel) = shown {
-            question(panel, model.approvals.len(), text);
+            question(panel, model.view.approvals.len(), text);
         }
         self.approval = id;
     }
@@ -455,7 +456,7 @@ fn field(form: &InputForm, text: &mut String) {
 #[must_use]
 pub fn rests(model: &Model) -> bool {
     let loading = matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.loading) || model.browser.awaits;
-    let linked = !matches!(model.link, Link::Starting | Link::Opening | Link::Reviving);
-    let asked = model.activity.phase == Phase::Approval && model.is_armed();
-    !loading && linked && (asked || !model.is_working())
+    let linked = !matches!(model.view.link, Link::Starting | Link::Opening | Link::Reviving);
+    let asked = model.view.activity.phase == Phase::Approval && model.is_armed();
+    !loading && linked && (asked || !model.view.is_working())
 }

@@ -4,18 +4,14 @@
 //! moment: a key that was on its way to something else approves nothing, and what was pushed out of sight is not approved
 //! unread. What is typed before goes into the draft. What of a call cannot be seen is written out.
 
-use super::geometry;
-use super::message::{Effect, Level};
-use super::model::{Link, Model, Sent};
 use crate::domain::Timestamp;
-use crate::domain::event::Approve;
 use crate::domain::letters::is_hidden_behind;
-use crate::worker::protocol::{Approval, Command};
+use crate::worker::protocol::Approval;
 use serde_json::Value;
 use std::collections::VecDeque;
 
 /// How long a call is shown before a letter answers it, in milliseconds.
-const ARMING: u64 = 500;
+pub(super) const ARMING: u64 = 500;
 
 /// Letters of one line of a panel; longer ones go on in the next.
 const LINE: usize = 400;
@@ -23,9 +19,9 @@ const LINE: usize = 400;
 /// What waits, the call that is shown first.
 #[derive(Clone, Debug, Default)]
 pub struct Approvals {
-    queue: VecDeque<Panel>,
+    pub(super) queue: VecDeque<Panel>,
     /// Answered here; the worker has not said so yet.
-    answered: Vec<u64>,
+    pub(super) answered: Vec<u64>,
 }
 
 /// A waiting call as it is shown.
@@ -36,20 +32,20 @@ pub struct Panel {
     /// The first line shown.
     pub top: usize,
     /// What of it was on the screen.
-    seen: Seen,
+    pub(super) seen: Seen,
     /// "Always" was asked for once; it counts the second time.
-    confirms: bool,
+    pub(super) confirms: bool,
     /// The person gave it the keyboard although there is a draft.
-    taken: bool,
+    pub(super) taken: bool,
     /// Since when it is on the screen and has the keyboard.
-    ready_since: Option<Timestamp>,
+    pub(super) ready_since: Option<Timestamp>,
     /// Whether the screen says that a letter answers.
-    armed: bool,
+    pub(super) armed: bool,
 }
 
 /// What of a call was on the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Seen {
+pub(super) enum Seen {
     Not,
     Begun,
     ToItsEnd,
@@ -91,7 +87,7 @@ impl Approvals {
     }
 
     /// Follows what the worker says is waiting. What is shown stays shown while it waits.
-    fn follow(&mut self, waiting: &[Approval]) {
+    pub(super) fn follow(&mut self, waiting: &[Approval]) {
         self.answered.retain(|id| waiting.iter().any(|approval| approval.id == *id));
         let waits = |id: u64| waiting.iter().any(|approval| approval.id == id);
         self.queue.retain(|panel| waits(panel.approval.id));
@@ -256,150 +252,6 @@ fn put(sort: LineSort, line: &str, lines: &mut Vec<PanelLine>) {
     }
     if !rest.is_empty() || line.is_empty() {
         lines.push(PanelLine { sort, text: rest.to_owned() });
-    }
-}
-
-impl Model {
-    /// Whether the keyboard is on the waiting call: nothing lies over it, and there is no draft or it was left.
-    #[must_use]
-    pub fn is_answering(&self) -> bool {
-        let free = |panel: &Panel| panel.taken || self.composer.is_empty();
-        self.overlay.is_none() && self.approvals.shown().is_some_and(free)
-    }
-
-    /// Whether a letter answers now.
-    #[must_use]
-    pub fn is_armed(&self) -> bool {
-        let since = self.approvals.shown().and_then(|panel| panel.ready_since);
-        self.is_answering() && since.is_some_and(|since| self.now.since(since) >= ARMING)
-    }
-
-    /// When a letter will answer, if that is still to come: [`Message::ApprovalArmed`](super::Message) is wanted then.
-    #[must_use]
-    pub fn arms_at(&self) -> Option<Timestamp> {
-        let since = self.approvals.shown().and_then(|panel| panel.ready_since)?;
-        (self.is_answering() && !self.is_armed()).then_some(Timestamp(since.0 + ARMING))
-    }
-
-    /// The waiting call that has not been on the screen before, or not to its end, and is there now, if a frame was drawn.
-    #[must_use]
-    pub fn approval_in_view(&self) -> Option<u64> {
-        let visible = geometry::regions(self).approval.height >= 3 && self.overlay.is_none();
-        let news = |panel: &&Panel| match panel.seen {
-            Seen::Not => true,
-            Seen::Begun => geometry::approval_ends(self),
-            Seen::ToItsEnd => false,
-        };
-        self.approvals.shown().filter(|_| visible).filter(news).map(|panel| panel.approval.id)
-    }
-
-    /// Whether the end of the waiting call has not been on the screen yet.
-    #[must_use]
-    pub fn approval_goes_on(&self) -> bool {
-        self.approvals.shown().is_some_and(|panel| panel.seen == Seen::Begun)
-    }
-
-    /// Whether the waiting call has been on the screen.
-    pub(super) fn has_seen_call(&self) -> bool {
-        self.approvals.shown().is_some_and(|panel| panel.seen > Seen::Not)
-    }
-
-    pub(super) fn approval_drawn(&mut self, id: u64) {
-        let ends = geometry::approval_ends(self);
-        if let Some(panel) = self.approvals.queue.front_mut().filter(|panel| panel.approval.id == id) {
-            let seen = panel.seen.max(if ends { Seen::ToItsEnd } else { Seen::Begun });
-            // The keys that are told depend on it.
-            self.changed |= std::mem::replace(&mut panel.seen, seen) != seen;
-        }
-    }
-
-    /// All of the waiting call was read out.
-    pub(super) fn approval_told(&mut self, id: u64) {
-        if let Some(panel) = self.approvals.queue.front_mut().filter(|panel| panel.approval.id == id) {
-            panel.seen = Seen::ToItsEnd;
-        }
-    }
-
-    /// Brings the waiting calls in line with what the worker told.
-    pub(super) fn follow_approvals(&mut self) {
-        let waiting = self.state.as_ref().map(|state| state.approvals.clone()).unwrap_or_default();
-        self.approvals.follow(&waiting);
-    }
-
-    /// Forgets them: the worker is gone, or another thread is shown.
-    pub(super) fn forget_approvals(&mut self) {
-        self.approvals = Approvals::default();
-    }
-
-    /// An answer was not taken: the call is shown again if it still waits.
-    pub(super) fn answer_failed(&mut self) {
-        self.approvals.answered.clear();
-        self.follow_approvals();
-    }
-
-    /// Keeps the time since when a letter would answer.
-    pub(super) fn settle_approval(&mut self) {
-        let (now, answering) = (self.now, self.is_answering());
-        for (place, panel) in self.approvals.queue.iter_mut().enumerate() {
-            if place == 0 && panel.seen == Seen::ToItsEnd && answering {
-                panel.ready_since.get_or_insert(now);
-            } else {
-                panel.ready_since = None;
-            }
-        }
-        // Whatever came first when its time was there: the screen says so then.
-        let armed = self.is_armed();
-        if let Some(panel) = self.approvals.queue.front_mut() {
-            self.changed |= std::mem::replace(&mut panel.armed, armed) != armed;
-        }
-    }
-
-    /// Gives the keyboard to the waiting call, or back to the draft.
-    pub(super) fn take_keyboard(&mut self, taken: bool) {
-        if let Some(panel) = self.approvals.queue.front_mut() {
-            panel.taken = taken;
-        }
-    }
-
-    pub(super) fn scroll_approval(&mut self, step: isize) {
-        if geometry::approval_fits(self) {
-            return;
-        }
-        if let Some(panel) = self.approvals.queue.front_mut() {
-            let last = panel.lines.len().saturating_sub(1);
-            panel.top = panel.top.saturating_add_signed(step).min(last);
-        }
-    }
-
-    /// Answers the call that is shown.
-    pub(super) fn answer(&mut self, decision: Approve) -> Vec<Effect> {
-        let Some(panel) = self.approvals.shown() else {
-            self.say(Level::Info, "no call waits for you");
-            return Vec::new();
-        };
-        if decision != Approve::Deny && panel.seen == Seen::Not {
-            self.say(Level::Warning, "the call that waits has not been on the screen yet");
-            return Vec::new();
-        }
-        if decision != Approve::Deny && panel.seen < Seen::ToItsEnd {
-            self.say(Level::Warning, "the call that waits goes on below: it is answered where its end was seen (end)");
-            return Vec::new();
-        }
-        if self.link != Link::Connected {
-            return Vec::new();
-        }
-        if decision == Approve::Always && !panel.confirms {
-            let text = format!("the same again allows {} in this project for good", panel.approval.capability);
-            self.approvals.queue.iter_mut().take(1).for_each(|panel| panel.confirms = true);
-            self.say(Level::Warning, text);
-            return Vec::new();
-        }
-        let (id, args_hash) = (panel.approval.id, panel.approval.args_hash.clone());
-        self.approvals.queue.pop_front();
-        self.approvals.answered.push(id);
-        self.sent.push_back(Sent::Approval);
-        self.changed = true;
-        vec![Effect::Send(Command::Approve { id, args_hash, decision })]
     }
 }
 

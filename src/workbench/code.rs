@@ -1,10 +1,6 @@
 //! Code in the transcript and its colours. Which word is a keyword is worked out elsewhere, because it takes long; the
 //! answer comes back as a message, and until then code is drawn in one colour.
 
-use super::geometry;
-use super::message::Effect;
-use super::model::{Model, Phase};
-use super::scroll::TranscriptLayout;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -101,11 +97,11 @@ pub struct Colours {
     order: VecDeque<CodeId>,
     bytes: usize,
     /// What was asked for: one piece at a time, the first on the screen.
-    asked: Option<CodeId>,
+    pub(super) asked: Option<CodeId>,
     /// Bytes that arrived since the last second.
     streamed: usize,
     /// Whether they came no faster than one reads.
-    readable: bool,
+    pub(super) readable: bool,
 }
 
 impl Colours {
@@ -138,42 +134,6 @@ impl Colours {
 
     pub(super) fn second(&mut self) {
         self.readable = std::mem::take(&mut self.streamed) <= READABLE;
-    }
-}
-
-impl Model {
-    /// Takes in what the pieces of some code are.
-    pub(super) fn coloured(&mut self, id: CodeId, colouring: Colouring) {
-        self.colours.keep(id, colouring);
-        self.changed = true;
-    }
-
-    /// Asks for the colours of the first finished code on the screen that has none.
-    pub(super) fn want_colours(&mut self, layout: &mut dyn TranscriptLayout) -> Option<Effect> {
-        let busy = match self.activity.phase {
-            Phase::Sending | Phase::Asking | Phase::Thinking | Phase::Writing => !self.colours.readable,
-            Phase::Idle | Phase::Tool(_) | Phase::Approval | Phase::Retrying { .. } | Phase::Cancelling => false,
-        };
-        if busy || self.colours.asked.is_some() {
-            return None;
-        }
-        let area = geometry::regions(self).transcript;
-        let mut left = usize::from(area.height);
-        let top = self.top(layout, area.width, left);
-        let mut line = top.line;
-        for index in top.index..self.transcript.len() {
-            let block = self.transcript.get(index)?;
-            if let Some(code) = layout.uncoloured(block, area.width, line..line + left, &self.colours) {
-                self.colours.asked = Some(code.id);
-                return Some(Effect::Colour(code));
-            }
-            left = left.saturating_sub(layout.height(block, area.width).saturating_sub(line));
-            line = 0;
-            if left == 0 {
-                break;
-            }
-        }
-        None
     }
 }
 

@@ -38,17 +38,17 @@ pub struct Counter {
 impl Model {
     fn coming(&self) -> Coming {
         Coming {
-            thread: self.thread.clone(),
+            thread: self.view.thread.clone(),
             directive: self.directive.clone(),
             model: self.model.clone(),
             inputs: self.inputs.clone(),
-            context: self.state.as_ref().map_or(Tokens(0), |state| state.context),
+            context: self.view.state.as_ref().map_or(Tokens(0), |state| state.context),
         }
     }
 
     /// Asks for the basis of the draft's request, once for each that it could be.
     pub(super) fn want_basis(&mut self) -> Option<Effect> {
-        if self.composer.is_empty() || self.begins_command() || self.overlay.is_some() || self.is_working() {
+        if self.composer.is_empty() || self.begins_command() || self.overlay.is_some() || self.view.is_working() {
             return None;
         }
         let coming = self.coming();
@@ -68,7 +68,7 @@ impl Model {
     /// What sending the draft would come to, once that is known.
     #[must_use]
     pub fn counter(&self) -> Option<Counter> {
-        if self.composer.is_empty() || self.is_working() {
+        if self.composer.is_empty() || self.view.is_working() {
             return None;
         }
         let basis = self.browser.basis.as_ref().filter(|basis| self.browser.coming.as_ref() == Some(&basis.coming))?;

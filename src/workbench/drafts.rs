@@ -44,7 +44,7 @@ impl Model {
     /// How Enter sends the draft. What was taken out of the queue goes back as it was.
     #[must_use]
     pub fn enter_mode(&self) -> PromptMode {
-        let usual = if self.is_working() { PromptMode::Steer } else { PromptMode::FollowUp };
-        self.taken_mode.filter(|_| self.is_working()).unwrap_or(usual)
+        let usual = if self.view.is_working() { PromptMode::Steer } else { PromptMode::FollowUp };
+        self.taken_mode.filter(|_| self.view.is_working()).unwrap_or(usual)
     }
 }

@@ -3,8 +3,9 @@
 use super::composer::Composer;
 use super::geometry;
 use super::message::{DirectiveChoice, Effect, Level};
-use super::model::{Link, Model};
+use super::model::Model;
 use super::overlay::Overlay;
+use super::thread_view::Link;
 use crate::domain::USUAL_DIRECTIVE;
 use crate::domain::input::{self, BadInput, Input, Values};
 
@@ -144,7 +145,7 @@ impl Model {
 
     fn begin_with(&mut self, directive: DirectiveChoice, inputs: Values) {
         // The model of a chat is what the person works with; that of another directive may be its own.
-        if self.thread.is_some() && self.directive == USUAL_DIRECTIVE {
+        if self.view.thread.is_some() && self.directive == USUAL_DIRECTIVE {
             self.usual.clone_from(&self.model);
         }
         self.new_thread();
@@ -163,12 +164,12 @@ impl Model {
     /// Whether Enter begins the thread although nothing is written: the directive says what to do, and a person chose it.
     #[must_use]
     pub fn starts_alone(&self) -> bool {
-        self.link == Link::Draft && self.by_name && self.composer.first_letter().is_none()
+        self.view.link == Link::Draft && self.by_name && self.composer.first_letter().is_none()
     }
 
     /// Opens the form when the draft's directive still misses an input; tells whether it did.
     pub(super) fn asks_first(&mut self) -> bool {
-        if self.link != Link::Draft {
+        if self.view.link != Link::Draft {
             return false;
         }
         let Some(directive) = self.draft.as_ref().filter(|directive| directive.id == self.directive) else {

@@ -93,7 +93,7 @@ pub fn regions(model: &Model) -> Regions {
     let border = take(u16::from(rows >= 5));
     let title = take(u16::from(rows >= 8));
     let notice = take(if rows >= 4 { notice_rows(model, width).min(3) } else { 0 });
-    let queue = take(if rows >= 10 { u16::try_from(model.queued().count()).unwrap_or(3).min(3) } else { 0 });
+    let queue = take(if rows >= 10 { u16::try_from(model.view.queued().count()).unwrap_or(3).min(3) } else { 0 });
     let transcript = left;
     let mut y = 0;
     let mut place = |height: u16| {
@@ -128,7 +128,7 @@ pub(super) fn approval_fits(model: &Model) -> bool {
 
 /// Whether the end of a waiting call is in view, from the line on that is at the top.
 pub(super) fn approval_ends(model: &Model) -> bool {
-    let Some(panel) = model.approvals.shown() else { return false };
+    let Some(panel) = model.view.approvals.shown() else { return false };
     let area = regions(model).approval;
     if panel.top == 0 && approval_fits(model) {
         return true;
@@ -154,7 +154,7 @@ const KEYS: u16 = 80;
 /// Rows that would show a waiting call whole, as far as it takes no more than `most`.
 fn approval_wants(model: &Model, width: u16, most: usize) -> usize {
     const AROUND: usize = 4;
-    let Some(panel) = model.approvals.shown() else { return 0 };
+    let Some(panel) = model.view.approvals.shown() else { return 0 };
     let keys = usize::from(width < KEYS);
     // Inside the frame, and behind the indent of what is no name.
     let width = usize::from(width.max(8)) - 6;

@@ -2,9 +2,10 @@
 
 use super::context_browser::{Preview, Wanted};
 use super::message::{Effect, LayerRow, Level, RequestShown};
-use super::model::{Link, Model};
+use super::model::Model;
 use super::overlay::{Choice, Entry, Overlay, Picker, PickerKind};
 use super::perform::slash;
+use super::thread_view::Link;
 use super::transcript::{Block, Kind};
 use crate::domain::FrozenRequest;
 use crate::domain::event::PromptMode;
@@ -28,7 +29,7 @@ impl Model {
 
     /// Shows a request of the thread: the one of that number, else the newest.
     pub(super) fn show_request(&mut self, number: Option<u32>) -> Vec<Effect> {
-        let Some(thread_id) = self.thread.clone() else { return self.preview_request() };
+        let Some(thread_id) = self.view.thread.clone() else { return self.preview_request() };
         self.open_layers();
         self.browser.wanted = Wanted::Sent(number);
         vec![Effect::LoadRequest { thread_id, number }]
@@ -63,7 +64,7 @@ impl Model {
     pub(super) fn preview_again(&mut self) -> Vec<Effect> {
         self.browser.wanted = Wanted::Preview;
         vec![Effect::PreviewRequest {
-            thread_id: self.thread.clone(),
+            thread_id: self.view.thread.clone(),
             directive: self.directive.clone(),
             model: self.model.clone(),
             prompt: self.composer.text(),
@@ -114,7 +115,7 @@ impl Model {
             self.say(Level::Info, "there is nothing to send yet: write a prompt first");
             return Vec::new();
         };
-        if self.is_working() || !matches!(self.link, Link::Draft | Link::Resting | Link::Connected) {
+        if self.view.is_working() || !matches!(self.view.link, Link::Draft | Link::Resting | Link::Connected) {
             self.say(
                 Level::Warning,
                 "the thread is at work, and what it will send next depends on that; nothing was sent",
@@ -140,8 +141,8 @@ impl Model {
 
     /// The request that led to the chosen block.
     pub(super) fn show_request_of_block(&mut self) -> Vec<Effect> {
-        let Some((_, at)) = self.chosen_blocks() else { return Vec::new() };
-        let request = |index: usize| match self.transcript.get(index).map(|block| &block.kind) {
+        let Some((_, at)) = self.view.chosen_blocks() else { return Vec::new() };
+        let request = |index: usize| match self.view.transcript.get(index).map(|block| &block.kind) {
             Some(Kind::Answer(answer)) => Some(answer.request),
             Some(Kind::Thinking(thinking)) => Some(thinking.request),
             Some(Kind::Prompt(_) | Kind::Tool(_) | Kind::Marker(_)) | None => None,
@@ -149,11 +150,11 @@ impl Model {
         // A prompt led to the request of the answer behind it, as what is told of the context did; a call is part of the
         // answer before it.
         let begins = |block: &Block| matches!(block.kind, Kind::Prompt(_)) || block.tells_context();
-        let begins = self.transcript.get(at).is_some_and(begins);
+        let begins = self.view.transcript.get(at).is_some_and(begins);
         let number =
-            if begins { (at..self.transcript.len()).find_map(request) } else { (0..=at).rev().find_map(request) };
+            if begins { (at..self.view.transcript.len()).find_map(request) } else { (0..=at).rev().find_map(request) };
         // The newest one was not answered, or not yet.
-        if number.is_none() && !(begins && self.thread.is_some()) {
+        if number.is_none() && !(begins && self.view.thread.is_some()) {
             self.say(Level::Info, "no request belongs to this");
             return Vec::new();
         }

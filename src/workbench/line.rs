@@ -1,11 +1,11 @@
 //! A line that was typed where there is no screen: `levain --plain`. What it means depends on what was read out last: an
 //! entry of a list, an input of a form, the answer to a waiting call, else a prompt or a `/` command.
 
+use super::layout::TranscriptLayout;
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::overlay::{Choice, Overlay};
 use super::perform::slash;
-use super::scroll::TranscriptLayout;
 use super::submit::misspelt;
 use crate::commands::{CommandId, Need};
 use crate::domain::event::Approve;
@@ -26,7 +26,7 @@ fn answer_of(line: &str) -> Option<Approve> {
 impl Model {
     pub(super) fn line(&mut self, layout: &mut dyn TranscriptLayout, line: &str) -> Vec<Effect> {
         self.changed = true;
-        self.reading = None;
+        self.view.reading = None;
         // A line behind one that ended in `\` is part of the draft, whatever it begins with.
         let goes_on = self.composer.text().ends_with('\n');
         if let Some((command, argument)) = slash(line).filter(|_| !goes_on) {
@@ -55,7 +55,7 @@ impl Model {
             }
             None => {}
         }
-        if !self.approvals.is_empty()
+        if !self.view.approvals.is_empty()
             && let Some(decision) = answer_of(line)
         {
             let armed = decision == Approve::Deny || self.is_armed();

@@ -1,9 +1,10 @@
 //! What the thread, its worker and its log tell.
 
+use super::layout::Position;
 use super::message::{Effect, Level};
-use super::model::{Link, Model, Phase, Sent};
-use super::scroll::Position;
-use super::transcript::{Kind, Transcript};
+use super::model::Model;
+use super::thread_view::{Link, Phase, Sent};
+use super::transcript::Transcript;
 use crate::domain::NoteKind;
 use crate::domain::event::{CancelScope, Delta, StopReason};
 use crate::domain::{
@@ -19,29 +20,31 @@ impl Model {
         newest: Vec<Record>,
         older: Option<u64>,
         state: Option<State>,
+        elsewhere: bool,
     ) -> Vec<Effect> {
-        match self.link {
+        match self.view.link {
             Link::Starting => {}
-            Link::Opening if self.thread.as_ref() == Some(&thread_id) => self.link = Link::Resting,
+            Link::Opening if self.view.thread.as_ref() == Some(&thread_id) => self.view.link = Link::Resting,
             // The person has gone elsewhere meanwhile.
             Link::Draft | Link::Opening | Link::Resting | Link::Reviving | Link::Connected => return Vec::new(),
         }
-        self.thread = Some(thread_id);
-        self.older = older;
-        self.loading_older = false;
-        let waits = self.waits.iter().any(|waits| waits.block.is_some());
+        self.view.thread = Some(thread_id);
+        self.view.elsewhere = elsewhere;
+        self.view.older = older;
+        self.view.loading_older = false;
+        let waits = self.view.waits.iter().any(|waits| waits.block.is_some());
         if !waits {
-            self.transcript = self.transcript.successor();
+            self.view.transcript = self.view.transcript.successor();
         }
         for record in newest {
             self.learn(&record.event);
-            self.transcript.apply(record);
+            self.view.transcript.apply(record);
         }
         if let Some(state) = state {
             self.answers(&state.model);
-            self.state = Some(state);
+            self.view.state = Some(state);
         }
-        self.follow();
+        self.view.follow();
         self.changed = true;
         // Without a worker the log ends where it ends, so nobody else will send what was typed ahead.
         self.revive_held()
@@ -49,10 +52,10 @@ impl Model {
 
     /// What waits goes into a thread of the person's own, which says the same so far.
     pub(super) fn forked(&mut self, from: &ThreadId, thread_id: ThreadId) {
-        if self.thread.as_ref() == Some(from) {
+        if self.view.thread.as_ref() == Some(from) {
             let text = format!("{from} is from elsewhere: this goes on in {thread_id}, without its permissions.");
             // Pages of the other log are none of this one's.
-            (self.thread, self.elsewhere, self.older) = (Some(thread_id), false, None);
+            (self.view.thread, self.view.elsewhere, self.view.older) = (Some(thread_id), false, None);
             self.told(Level::Info, text);
             self.changed = true;
         }
@@ -60,54 +63,57 @@ impl Model {
 
     /// Starts a worker for prompts that were sent while the log was read.
     fn revive_held(&mut self) -> Vec<Effect> {
-        let Some(thread_id) = self.thread.clone().filter(|_| self.link == Link::Resting) else { return Vec::new() };
-        let Some(waits) = self.waits.iter_mut().find(|waits| waits.held) else { return Vec::new() };
+        let Some(thread_id) = self.view.thread.clone().filter(|_| self.view.link == Link::Resting) else {
+            return Vec::new();
+        };
+        let Some(waits) = self.view.waits.iter_mut().find(|waits| waits.held) else { return Vec::new() };
         waits.held = false;
-        self.link = Link::Reviving;
+        self.view.link = Link::Reviving;
         let command = waits.command();
-        self.sent.push_back(Sent::Prompt(waits.text.clone()));
+        self.view.sent.push_back(Sent::Prompt(waits.text.clone()));
         vec![Effect::Revive { thread_id, command }]
     }
 
     pub(super) fn older_page(&mut self, thread_id: &ThreadId, records: Vec<Record>, older: Option<u64>) -> Vec<Effect> {
-        if self.thread.as_ref() == Some(thread_id) {
-            self.older = older;
-            self.loading_older = false;
-            self.transcript.prepend(records);
+        if self.view.thread.as_ref() == Some(thread_id) {
+            self.view.older = older;
+            self.view.loading_older = false;
+            self.view.transcript.prepend(records);
             self.changed = true;
         }
         Vec::new()
     }
 
     pub(super) fn connected(&mut self, thread_id: &ThreadId) -> Vec<Effect> {
-        if self.thread.as_ref() != Some(thread_id) {
+        if self.view.thread.as_ref() != Some(thread_id) {
             return Vec::new();
         }
-        self.link = Link::Connected;
-        self.alone = false;
+        self.view.link = Link::Connected;
+        self.view.alone = false;
         self.changed = true;
         self.send_held()
     }
 
     pub(super) fn disconnected(&mut self, thread_id: &ThreadId, expected: bool, detail: &str) -> Vec<Effect> {
-        let ours = self.thread.as_ref() == Some(thread_id) || (self.link == Link::Starting && self.thread.is_none());
-        if !ours || self.link == Link::Draft {
+        let ours = self.view.thread.as_ref() == Some(thread_id)
+            || (self.view.link == Link::Starting && self.view.thread.is_none());
+        if !ours || self.view.link == Link::Draft {
             return Vec::new();
         }
-        let was_working = self.is_working();
-        self.link = if self.thread.is_some() { Link::Resting } else { Link::Draft };
-        self.alone = self.thread.is_some();
-        self.transcript.end_live(&StopReason::Lost);
+        let was_working = self.view.is_working();
+        self.view.link = if self.view.thread.is_some() { Link::Resting } else { Link::Draft };
+        self.view.alone = self.view.thread.is_some();
+        self.view.transcript.end_live(&StopReason::Lost);
         if !expected {
-            let was_running = self.state.as_ref().is_some_and(|state| state.status == Status::Running);
+            let was_running = self.view.state.as_ref().is_some_and(|state| state.status == Status::Running);
             let what = match detail {
                 "" => "the worker ended unexpectedly".to_owned(),
                 whole if whole.starts_with("the worker") => whole.to_owned(),
                 why => format!("the worker ended unexpectedly: {why}"),
             };
-            self.transcript.mark(NoteKind::Error, format!("{what}; send a message to resume"));
+            self.view.transcript.mark(NoteKind::Error, format!("{what}; send a message to resume"));
             // The log may have said so already, and the thread be at rest again.
-            if let Some(state) = self.state.as_mut().filter(|_| was_working || was_running) {
+            if let Some(state) = self.view.state.as_mut().filter(|_| was_working || was_running) {
                 (state.status, state.waiting) = (Status::Error, None);
             }
         }
@@ -118,29 +124,29 @@ impl Model {
 
     /// Nobody listens any more: what nobody has comes back into the draft.
     fn lost(&mut self) {
-        self.queue_told = None;
-        for sent in std::mem::take(&mut self.sent) {
+        self.view.queue_told = None;
+        for sent in std::mem::take(&mut self.view.sent) {
             if let Sent::Shell(text) = sent {
                 self.composer.put_back(&text);
             }
         }
         self.forget_approvals();
         self.give_back(|waits| !waits.safe);
-        self.waits.clear();
+        self.view.waits.clear();
         self.enter(Phase::Idle);
     }
 
     /// A notice of the program around. While a thread is being made or woken an error means that it failed.
     pub(super) fn told(&mut self, level: Level, text: String) -> Vec<Effect> {
-        let starting = match self.link {
+        let starting = match self.view.link {
             Link::Starting => Some(Link::Draft),
             Link::Reviving | Link::Opening => Some(Link::Resting),
             Link::Draft | Link::Resting | Link::Connected => None,
         };
         if let (Level::Error, Some(back)) = (level, starting) {
-            self.link = if self.thread.is_some() { Link::Resting } else { back };
+            self.view.link = if self.view.thread.is_some() { Link::Resting } else { back };
             self.lost();
-            self.transcript.mark(NoteKind::Error, text.clone());
+            self.view.transcript.mark(NoteKind::Error, text.clone());
         }
         self.say(level, text);
         Vec::new()
@@ -148,7 +154,7 @@ impl Model {
 
     pub(super) fn heard(&mut self, thread_id: &ThreadId, message: FromWorker) -> Vec<Effect> {
         // The worker of the thread before may still have something to say.
-        if self.link != Link::Connected || self.thread.as_ref() != Some(thread_id) {
+        if self.view.link != Link::Connected || self.view.thread.as_ref() != Some(thread_id) {
             return Vec::new();
         }
         match message {
@@ -158,18 +164,18 @@ impl Model {
             | FromWorker::Bye { .. } => Vec::new(),
             FromWorker::Refused { reason } => {
                 self.say(Level::Error, format!("the worker refused: {reason}"));
-                self.link = Link::Resting;
+                self.view.link = Link::Resting;
                 self.lost();
                 Vec::new()
             }
             FromWorker::Ack { .. } => {
-                if self.sent.pop_front() == Some(Sent::Queue) {
+                if self.view.sent.pop_front() == Some(Sent::Queue) {
                     self.queue_answered();
                 }
                 Vec::new()
             }
             FromWorker::Error { message, .. } => {
-                let sent = self.sent.pop_front();
+                let sent = self.view.sent.pop_front();
                 if sent == Some(Sent::Approval) {
                     self.answer_failed();
                 }
@@ -182,10 +188,10 @@ impl Model {
                 }
                 let look_again = matches!(sent, Some(Sent::FrozenRequest(_)));
                 if let Some(Sent::Prompt(text) | Sent::FrozenRequest(text)) = sent {
-                    let failed = self.waits.iter().position(|waits| waits.text == text && !waits.safe);
+                    let failed = self.view.waits.iter().position(|waits| waits.text == text && !waits.safe);
                     let mut place = 0..;
                     self.give_back(|_| place.next() == failed);
-                    if self.activity.phase == Phase::Sending {
+                    if self.view.activity.phase == Phase::Sending {
                         self.enter(Phase::Idle);
                     }
                 }
@@ -193,16 +199,16 @@ impl Model {
                 if look_again { self.preview_request() } else { Vec::new() }
             }
             FromWorker::Event { offset, next_offset, record } => {
-                if offset < self.log_end {
+                if offset < self.view.log_end {
                     return Vec::new();
                 }
-                self.log_end = next_offset;
+                self.view.log_end = next_offset;
                 if matches!(record.event, Event::Request(RequestEvent::RequestRecorded { .. })) {
-                    self.transcript.turn_at(offset);
-                    if self.position == Position::Follow
-                        && let Some(older) = self.transcript.let_go()
+                    self.view.transcript.turn_at(offset);
+                    if self.view.position == Position::Follow
+                        && let Some(older) = self.view.transcript.let_go()
                     {
-                        self.older = Some(older);
+                        self.view.older = Some(older);
                     }
                 }
                 self.live_event(record)
@@ -236,16 +242,16 @@ impl Model {
 
     /// Lets the transcript change at its end, and counts what a held view does not show.
     fn growing(&mut self, change: impl FnOnce(&mut Transcript)) {
-        let (before, news) = (self.transcript.len(), self.news());
-        change(&mut self.transcript);
-        if self.position == Position::Follow {
+        let (before, news) = (self.view.transcript.len(), self.view.news());
+        change(&mut self.view.transcript);
+        if self.view.position == Position::Follow {
             self.changed = true;
         } else {
-            self.unseen += self.transcript.len().saturating_sub(before);
-            self.unseen_growth |= self.unseen == 0;
+            self.view.unseen += self.view.transcript.len().saturating_sub(before);
+            self.view.unseen_growth |= self.view.unseen == 0;
             // Text that grows below a held view changes nothing that is seen.
-            let growing = self.transcript.iter().next_back().map(|block| block.id);
-            self.changed |= self.news() != news || growing <= self.shown_through;
+            let growing = self.view.transcript.iter().next_back().map(|block| block.id);
+            self.changed |= self.view.news() != news || growing <= self.view.shown_through;
         }
     }
 
@@ -262,21 +268,21 @@ impl Model {
                 images: images.clone(),
             });
         } else if let Event::Prompt(PromptEvent::PromptWithdrawn { prompt }) = &record.event {
-            if let Some(state) = &mut self.state {
+            if let Some(state) = &mut self.view.state {
                 state.queue.retain(|queued| queued.prompt != *prompt);
             }
             self.show_queue();
         } else if let Event::Request(RequestEvent::ErrorClassified { .. }) = &record.event {
-            self.transcript.end_live(&StopReason::Truncated { detail: "the call failed".to_owned() });
+            self.view.transcript.end_live(&StopReason::Truncated { detail: "the call failed".to_owned() });
         } else if let Event::Tool(ToolEvent::ShellStarted { .. }) = &record.event {
             // It runs, whether or not its answer still comes: it is not put back into the draft.
-            if let Some(begun) = self.sent.iter_mut().find(|sent| matches!(sent, Sent::Shell(_))) {
+            if let Some(begun) = self.view.sent.iter_mut().find(|sent| matches!(sent, Sent::Shell(_))) {
                 *begun = Sent::Other;
             }
         }
         if let Some(phase) = phase_after(&record.event)
-            && (phase != Phase::Cancelling || self.is_working())
-            && !(matches!(record.event, Event::Tool(ToolEvent::ShellStarted { .. })) && self.is_working())
+            && (phase != Phase::Cancelling || self.view.is_working())
+            && !(matches!(record.event, Event::Tool(ToolEvent::ShellStarted { .. })) && self.view.is_working())
         {
             self.enter(phase);
         }
@@ -284,8 +290,8 @@ impl Model {
         let ended = matches!(record.event, Event::Tool(ToolEvent::ToolCallResult { .. }));
         self.growing(|transcript| transcript.apply(record));
         // An answer ends and a command of the person's goes on, or a call has its result and others run.
-        if (answered && self.activity.phase == Phase::Idle || ended && self.activity.phase == Phase::Asking)
-            && let Some(tool) = self.transcript.runs().map(str::to_owned)
+        if (answered && self.view.activity.phase == Phase::Idle || ended && self.view.activity.phase == Phase::Asking)
+            && let Some(tool) = self.view.transcript.runs().map(str::to_owned)
         {
             self.enter(Phase::Tool(tool));
         }
@@ -293,9 +299,9 @@ impl Model {
     }
 
     fn queued_in_log(&mut self, queued: QueuedPrompt) {
-        let shown = self.waits.iter().any(|waits| *waits.text == *queued.text && waits.block.is_some());
+        let shown = self.view.waits.iter().any(|waits| *waits.text == *queued.text && waits.block.is_some());
         self.confirmed(&queued.text, false);
-        if let Some(state) = self.state.as_mut().filter(|_| !shown)
+        if let Some(state) = self.view.state.as_mut().filter(|_| !shown)
             && !state.queue.iter().any(|known| known.prompt == queued.prompt)
         {
             state.queue.push(queued);
@@ -324,7 +330,7 @@ impl Model {
     }
 
     fn streams(&mut self, delta: &Delta) {
-        if self.activity.phase == Phase::Cancelling {
+        if self.view.activity.phase == Phase::Cancelling {
             return;
         }
         match delta {
@@ -336,7 +342,7 @@ impl Model {
     }
 
     fn stands(&mut self, state: State) -> Vec<Effect> {
-        let before = self.state.as_ref().map(|state| state.status);
+        let before = self.view.state.as_ref().map(|state| state.status);
         let working = match state.status {
             Status::Queued | Status::Running => true,
             Status::Waiting => !matches!(state.waiting, None | Some(Waiting::User)),
@@ -356,42 +362,31 @@ impl Model {
         state.queue = self.queue_of(state.queue);
         state
             .queue
-            .retain(|queued| !self.waits.iter().any(|waits| waits.block.is_some() && *waits.text == *queued.text));
+            .retain(|queued| !self.view.waits.iter().any(|waits| waits.block.is_some() && *waits.text == *queued.text));
         self.answers(&state.model);
         self.follows(&state.directive);
-        if working && !self.is_working() {
-            self.enter(self.transcript.runs().map_or(Phase::Asking, |tool| Phase::Tool(tool.to_owned())));
+        if working && !self.view.is_working() {
+            self.enter(self.view.transcript.runs().map_or(Phase::Asking, |tool| Phase::Tool(tool.to_owned())));
         } else if !working
-            && self.is_working()
-            && !self.sent.iter().any(|sent| matches!(sent, Sent::Prompt(_) | Sent::FrozenRequest(_)))
+            && self.view.is_working()
+            && !self.view.sent.iter().any(|sent| matches!(sent, Sent::Prompt(_) | Sent::FrozenRequest(_)))
         {
-            let waits = self.waits.iter().any(|waits| waits.block.is_some());
+            let waits = self.view.waits.iter().any(|waits| waits.block.is_some());
             if !waits || state.status.is_terminal() {
                 self.enter(Phase::Idle);
             }
         }
-        match (state.waiting, &self.activity.phase) {
+        match (state.waiting, &self.view.activity.phase) {
             (Some(Waiting::Approval), _) => self.enter(Phase::Approval),
             (_, Phase::Approval) if working => self.enter(Phase::Asking),
             _ => {}
         }
         let changed = before != Some(state.status);
-        self.changed |= self.state.as_ref() != Some(&state);
-        self.state = Some(state);
+        self.changed |= self.view.state.as_ref() != Some(&state);
+        self.view.state = Some(state);
         self.follow_approvals();
         self.show_queue();
         if changed && super::geometry::shows_panel(self) { vec![Effect::LoadThreads] } else { Vec::new() }
-    }
-}
-
-impl Model {
-    /// Whether the newest part of the transcript is text that is being written.
-    #[must_use]
-    pub fn is_writing(&self) -> bool {
-        self.transcript
-            .iter()
-            .next_back()
-            .is_some_and(|block| matches!(&block.kind, Kind::Answer(answer) if answer.ended.is_none()))
     }
 }
 

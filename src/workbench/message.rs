@@ -6,7 +6,7 @@ use super::pointer::Button;
 use super::request_page::{PageContent, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::{
-    Assembly, FrozenRequest, Input, ModelRef, Problem, Record, SentBody, Status, ThreadId, Values, Waiting,
+    Assembly, FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, SentBody, Status, ThreadId, Values, Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -292,6 +292,16 @@ pub enum Level {
     Info,
     Warning,
     Error,
+}
+
+impl From<Level> for NoteKind {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Info => Self::Info,
+            Level::Warning => Self::Warning,
+            Level::Error => Self::Error,
+        }
+    }
 }
 
 /// A thread as the list shows it.

@@ -4,8 +4,10 @@
 //! from [`TranscriptLayout`], so that scrolling is exact without this part knowing about fonts, markdown or colours. Start
 //! reading at [`update()`].
 
+mod answering;
 pub mod approval;
 pub mod code;
+mod colouring;
 pub mod completion;
 pub mod composer;
 mod context_browser;
@@ -18,6 +20,7 @@ pub mod geometry;
 pub mod help;
 mod history;
 mod layers;
+mod layout;
 pub mod line;
 mod listen;
 pub mod message;
@@ -31,7 +34,9 @@ mod queue;
 mod reading;
 pub mod request_page;
 mod scroll;
+mod search;
 mod submit;
+mod thread_view;
 pub mod transcript;
 mod update;
 
@@ -40,11 +45,12 @@ mod tests;
 
 pub use crate::worker::protocol;
 pub use context_browser::{ContextBrowser, Preview};
+pub use layout::{Position, TranscriptLayout};
 pub use message::{
     AssembledRequest, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice,
     RequestShown, Source, ThreadRow,
 };
-pub use model::{Activity, Link, Model, NoticeLine, Options, PendingPrompt, Phase};
-pub use reading::{Reading, Search};
-pub use scroll::{Position, TranscriptLayout};
+pub use model::{Model, NoticeLine, Options};
+pub use search::{Reading, Search};
+pub use thread_view::{Activity, Link, PendingPrompt, Phase, ThreadView};
 pub use update::update;

@@ -1,9 +1,10 @@
 //! What stands in the way of a command now: lists show it in the place of its keys, and who runs it all the same is told.
 
 use super::geometry;
+use super::layout::{Position, TranscriptLayout};
 use super::message::{Effect, Level};
-use super::model::{Link, Model};
-use super::scroll::{Position, TranscriptLayout};
+use super::model::Model;
+use super::thread_view::Link;
 use super::transcript::Kind;
 use crate::commands::{CommandId, Need};
 
@@ -14,19 +15,21 @@ impl Model {
         let folds = |kind: &Kind| matches!(kind, Kind::Tool(_) | Kind::Thinking(_));
         let (is_there, missing) = match command.row().needs {
             Need::Nothing => return None,
-            Need::Call => (!self.approvals.is_empty(), "no call waits for you"),
-            Need::SeenCall if self.approvals.is_empty() => (false, "no call waits for you"),
-            Need::SeenCall => (self.has_seen_call(), "the call has not been on the screen yet"),
-            Need::Queue => (!self.queue().is_empty(), "nothing is queued"),
-            Need::Work => (self.is_working(), "nothing is at work"),
+            Need::Call => (!self.view.approvals.is_empty(), "no call waits for you"),
+            Need::SeenCall if self.view.approvals.is_empty() => (false, "no call waits for you"),
+            Need::SeenCall => (self.view.has_seen_call(), "the call has not been on the screen yet"),
+            Need::Queue => (!self.view.queue().is_empty(), "nothing is queued"),
+            Need::Work => (self.view.is_working(), "nothing is at work"),
             Need::Earlier => (!self.history.prompts.is_empty(), "nothing was sent before"),
-            Need::Transcript => (!self.transcript.is_empty(), "nothing was said yet"),
-            Need::Folds => (self.transcript.iter().any(|block| folds(&block.kind)), "there is nothing to fold yet"),
-            Need::Scrolled => (self.position != Position::Follow, "the end is on the screen"),
-            Need::Answer => (self.transcript.last_answer().is_some(), "there is no answer yet"),
-            Need::Thread => (self.link != Link::Draft, "this thread has not begun"),
-            Need::Worker if self.link == Link::Draft => (false, "this thread has not begun"),
-            Need::Worker => (matches!(self.link, Link::Connected | Link::Resting), "this thread is being opened"),
+            Need::Transcript => (!self.view.transcript.is_empty(), "nothing was said yet"),
+            Need::Folds => {
+                (self.view.transcript.iter().any(|block| folds(&block.kind)), "there is nothing to fold yet")
+            }
+            Need::Scrolled => (self.view.position != Position::Follow, "the end is on the screen"),
+            Need::Answer => (self.view.transcript.last_answer().is_some(), "there is no answer yet"),
+            Need::Thread => (self.view.link != Link::Draft, "this thread has not begun"),
+            Need::Worker if self.view.link == Link::Draft => (false, "this thread has not begun"),
+            Need::Worker => (matches!(self.view.link, Link::Connected | Link::Resting), "this thread is being opened"),
             Need::Prompt => (!self.drafts_command(), "the draft is a command, not a prompt"),
             Need::Width => (geometry::has_room_for_panel(self), "the terminal is too narrow"),
             Need::Request => (self.shows_request(), "no request is looked at: /context or /preview shows one"),

@@ -2,8 +2,9 @@
 
 use super::geometry;
 use super::message::{Effect, Level, ThreadRow};
-use super::model::{Link, Model};
+use super::model::Model;
 use super::overlay::PickerKind;
+use super::thread_view::Link;
 
 impl Model {
     /// Asks for as much of the threads as is shown: all rows for a list, else those that ask.
@@ -40,10 +41,10 @@ impl Model {
 
     /// Reads the shown thread again and follows it when somebody else runs it: another window, or a run.
     pub(super) fn rejoin(&mut self, rows: &[ThreadRow]) -> Vec<Effect> {
-        let apart = self.link == Link::Resting && self.alone;
+        let apart = self.view.link == Link::Resting && self.view.alone;
         let row = rows.iter().find(|row| row.runs && self.shows(row)).filter(|_| apart);
         // Where nobody answered at that time, it is not tried twice.
-        match row.filter(|row| self.rejoined.replace(row.updated_at) != Some(row.updated_at)) {
+        match row.filter(|row| self.view.rejoined.replace(row.updated_at) != Some(row.updated_at)) {
             Some(_) => self.read_again(),
             None => Vec::new(),
         }
@@ -51,21 +52,23 @@ impl Model {
 
     /// Reads the shown thread again, and follows it if somebody runs it.
     pub(super) fn read_again(&mut self) -> Vec<Effect> {
-        let Some(thread_id) = self.thread.clone().filter(|_| self.link == Link::Resting) else { return Vec::new() };
-        self.reading = None;
-        self.alone = false;
-        self.log_end = 0;
-        self.link = Link::Opening;
+        let Some(thread_id) = self.view.thread.clone().filter(|_| self.view.link == Link::Resting) else {
+            return Vec::new();
+        };
+        self.view.reading = None;
+        self.view.alone = false;
+        self.view.log_end = 0;
+        self.view.link = Link::Opening;
         vec![Effect::Open { thread_id }]
     }
 
     fn shows(&self, row: &ThreadRow) -> bool {
-        self.thread.as_ref() == Some(&row.thread_id)
+        self.view.thread.as_ref() == Some(&row.thread_id)
     }
 
     /// How many threads ask that are not on the screen.
     #[must_use]
     pub fn asks_elsewhere(&self) -> usize {
-        self.asking.iter().filter(|id| self.thread.as_ref() != Some(*id)).count()
+        self.asking.iter().filter(|id| self.view.thread.as_ref() != Some(*id)).count()
     }
 }

@@ -336,7 +336,7 @@ impl Model {
             label: if row.title.is_empty() { row.thread_id.to_string() } else { row.title.clone() },
             detail: format!("{} {} {}", row.directive, row.told(), row.thread_id),
             usable: true,
-            current: Some(&row.thread_id) == self.thread.as_ref(),
+            current: Some(&row.thread_id) == self.view.thread.as_ref(),
             choice: Choice::Thread(row.clone()),
         };
         self.threads.iter().map(entry).collect()

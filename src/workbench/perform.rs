@@ -3,10 +3,11 @@
 use super::completion::Completed;
 use super::composer::Composer;
 use super::geometry;
+use super::layout::TranscriptLayout;
 use super::message::{Effect, ExportForm, Level};
-use super::model::{Link, Model, Sent};
+use super::model::Model;
 use super::overlay::{AUTO, Choice, Entry, Overlay, Pager, Picker, PickerKind};
-use super::scroll::TranscriptLayout;
+use super::thread_view::{Link, Phase, Sent};
 use crate::commands::CommandId;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
 use crate::domain::{ModelRef, ThreadId};
@@ -66,10 +67,10 @@ impl Model {
             CommandId::TranscriptLineUp => self.scroll(layout, 1),
             CommandId::TranscriptLineDown => self.scroll(layout, -1),
             CommandId::TranscriptTop => self.scroll_to_top(layout),
-            CommandId::TranscriptEnd => self.follow(),
+            CommandId::TranscriptEnd => self.view.follow(),
             CommandId::TranscriptDetails => {
                 self.details = !self.details;
-                self.transcript.set_open(self.details);
+                self.view.transcript.set_open(self.details);
             }
             CommandId::TranscriptCopy => return self.copy_answer(),
             CommandId::TranscriptExport => return self.export(ExportForm::Markdown),
@@ -188,12 +189,12 @@ impl Model {
 
     /// A draft follows the settings; a thread keeps its model.
     pub(super) fn usual_model(&mut self, usual: ModelRef) -> Vec<Effect> {
-        if self.link == Link::Draft { self.set_model(usual) } else { Vec::new() }
+        if self.view.link == Link::Draft { self.set_model(usual) } else { Vec::new() }
     }
 
     /// Whoever has begun keeps the model they began with.
     pub(super) fn model_found(&mut self, found: ModelRef) -> Vec<Effect> {
-        if self.model_is_scripted && self.link == Link::Draft && found.provider != "scripted" {
+        if self.model_is_scripted && self.view.link == Link::Draft && found.provider != "scripted" {
             self.model_is_scripted = false;
             self.say(Level::Info, format!("no key is set; {found} on this machine answers"));
             self.usual.clone_from(&found);
@@ -267,7 +268,7 @@ impl Model {
     }
 
     fn list_page(&self) -> isize {
-        if self.overlay.is_none() && !self.approvals.is_empty() {
+        if self.overlay.is_none() && !self.view.approvals.is_empty() {
             return isize::try_from(geometry::regions(self).approval.height.saturating_sub(5).max(1)).unwrap_or(1);
         }
         isize::try_from(geometry::overlay_rows(self)).unwrap_or(1)
@@ -447,15 +448,15 @@ impl Model {
         self.model = model.clone();
         self.usual = model.clone();
         let command = Command::SetModel { model };
-        match (self.link, &self.thread) {
+        match (self.view.link, &self.view.thread) {
             (Link::Connected, _) => {
-                self.sent.push_back(Sent::Other);
+                self.view.sent.push_back(Sent::Other);
                 vec![Effect::Send(command)]
             }
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
-                self.link = Link::Reviving;
-                self.sent.push_back(Sent::Other);
+                self.view.link = Link::Reviving;
+                self.view.sent.push_back(Sent::Other);
                 vec![Effect::Revive { thread_id, command }]
             }
             (Link::Draft, _) => Vec::new(),
@@ -468,15 +469,15 @@ impl Model {
 
     fn compact(&mut self) -> Vec<Effect> {
         let command = Command::Compact;
-        match (self.link, &self.thread) {
+        match (self.view.link, &self.view.thread) {
             (Link::Connected, _) => {
-                self.sent.push_back(Sent::Other);
+                self.view.sent.push_back(Sent::Other);
                 vec![Effect::Send(command)]
             }
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
-                self.link = Link::Reviving;
-                self.sent.push_back(Sent::Other);
+                self.view.link = Link::Reviving;
+                self.view.sent.push_back(Sent::Other);
                 vec![Effect::Revive { thread_id, command }]
             }
             (Link::Draft | Link::Starting | Link::Opening | Link::Resting | Link::Reviving, _) => {
@@ -487,46 +488,40 @@ impl Model {
     }
 
     pub(super) fn open_thread(&mut self, thread_id: ThreadId) -> Vec<Effect> {
-        if Some(&thread_id) == self.thread.as_ref() {
+        if self.view.is_of(&thread_id) {
             return self.read_again();
         }
-        let left = self.thread.clone();
+        let left = self.view.thread.clone();
         // Before what was not handed over comes back into the draft.
         self.back_from_history();
-        self.new_thread();
+        self.turn_to(Some(thread_id.clone()));
         self.exchange_draft(left, Some(&thread_id));
         self.inputs.clear();
         self.draft = None;
         self.by_name = false;
-        self.thread = Some(thread_id.clone());
-        self.link = Link::Opening;
         vec![Effect::Open { thread_id }]
     }
 
-    /// Leaves the thread on screen; the draft stays.
+    /// Leaves the thread on screen for a new one; the draft stays.
     pub(super) fn new_thread(&mut self) {
+        self.turn_to(None);
+    }
+
+    /// Shows another thread, or a new one, in a view of its own.
+    fn turn_to(&mut self, thread: Option<ThreadId>) {
         self.overlay = None;
-        self.reading = None;
-        self.thread = None;
-        self.link = Link::Draft;
-        self.alone = false;
-        self.state = None;
-        self.transcript = self.transcript.successor();
-        self.activity.phase = super::model::Phase::Idle;
-        self.sent.clear();
-        self.queue_told = None;
-        self.forget_approvals();
-        self.log_end = 0;
-        self.older = None;
-        self.loading_older = false;
-        self.follow();
+        let next = self.view.successor(thread);
+        let left = std::mem::replace(&mut self.view, next);
         // What was handed over is on its way; what was not comes back.
-        self.give_back(|waits| waits.held);
-        self.waits.clear();
+        for waits in left.waits.iter().rev().filter(|waits| waits.held) {
+            self.composer.put_back(&waits.text);
+        }
+        self.complete();
+        self.changed = true;
     }
 
     fn copy_answer(&mut self) -> Vec<Effect> {
-        if let Some(text) = self.transcript.last_answer() {
+        if let Some(text) = self.view.transcript.last_answer() {
             return vec![Effect::Copy(text)];
         }
         self.say(Level::Info, "there is no answer to copy yet");
@@ -534,7 +529,7 @@ impl Model {
     }
 
     fn export(&mut self, form: ExportForm) -> Vec<Effect> {
-        if let Some(thread_id) = self.thread.clone() {
+        if let Some(thread_id) = self.view.thread.clone() {
             return vec![Effect::Export { thread_id, form }];
         }
         self.say(Level::Info, "there is no thread to export yet");
@@ -542,9 +537,9 @@ impl Model {
     }
 
     pub(super) fn interrupt(&mut self) -> Vec<Effect> {
-        if self.link == Link::Connected {
-            self.enter(super::model::Phase::Cancelling);
-            self.sent.push_back(Sent::Other);
+        if self.view.link == Link::Connected {
+            self.enter(Phase::Cancelling);
+            self.view.sent.push_back(Sent::Other);
             return vec![Effect::Send(Command::Cancel { scope: CancelScope::Turn })];
         }
         Vec::new()
@@ -560,7 +555,7 @@ impl Model {
             self.close();
             return Vec::new();
         }
-        if self.is_working() { self.interrupt() } else { Vec::new() }
+        if self.view.is_working() { self.interrupt() } else { Vec::new() }
     }
 
     fn quit(&mut self) -> Vec<Effect> {

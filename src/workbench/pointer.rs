@@ -2,10 +2,10 @@
 //! is copied when the button is let go.
 
 use super::geometry::{self, Area};
+use super::layout::TranscriptLayout;
 use super::message::{Effect, Level};
 use super::model::Model;
 use super::overlay::{Overlay, Picker};
-use super::scroll::TranscriptLayout;
 use super::transcript::BlockId;
 use crate::domain::Timestamp;
 
@@ -111,11 +111,11 @@ impl Model {
         if !contains(area, (column, row)) {
             return None;
         }
-        let top = self.top(layout, area.width, usize::from(area.height));
+        let top = self.view.top(layout, area.width, usize::from(area.height));
         let mut left = usize::from(row - area.y) + top.line;
         let mut last = None;
-        for index in top.index..self.transcript.len() {
-            let block = self.transcript.get(index)?;
+        for index in top.index..self.view.transcript.len() {
+            let block = self.view.transcript.get(index)?;
             let height = layout.height(block, area.width);
             if left < height {
                 return Some(Spot { block: block.id, row: left, column });
@@ -129,9 +129,9 @@ impl Model {
     fn copy_marked(&self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
         let Some((first, last)) = self.marked() else { return Vec::new() };
         let area = geometry::regions(self).transcript;
-        let indices = self.transcript.index_of(first.block)..=self.transcript.index_of(last.block);
+        let indices = self.view.transcript.index_of(first.block)..=self.view.transcript.index_of(last.block);
         let mut text = String::new();
-        for block in indices.filter_map(|index| self.transcript.get(index)) {
+        for block in indices.filter_map(|index| self.view.transcript.get(index)) {
             let from = if block.id == first.block { (first.row, first.column.saturating_sub(area.x)) } else { (0, 0) };
             let to = if block.id == last.block {
                 (last.row, last.column.saturating_sub(area.x))
@@ -168,11 +168,11 @@ impl Model {
         } else if contains(regions.transcript, at)
             && let Some(spot) = self.spot(layout, regions.transcript, at)
         {
-            if self.reading.as_ref().is_some_and(|reading| reading.block == spot.block) {
+            if self.view.reading.as_ref().is_some_and(|reading| reading.block == spot.block) {
                 return self.fold(layout);
             }
             self.read(layout);
-            self.choose(layout, self.transcript.index_of(spot.block), None);
+            self.choose(layout, self.view.transcript.index_of(spot.block), None);
             self.say(Level::Info, "another click shows it in full or folds it; Esc goes back to writing");
         }
         Vec::new()

@@ -1,8 +1,9 @@
 //! The list of queued messages: what waits for its turn can be moved, withdrawn, and taken back into the draft.
 
 use super::message::{Effect, Level};
-use super::model::{Link, Model, Sent};
+use super::model::Model;
 use super::overlay::{Choice, Entry, Overlay, PickerKind};
+use super::thread_view::{Link, Sent};
 use crate::domain::event::PromptMode;
 use crate::worker::protocol::{Command, QueuedPrompt};
 
@@ -19,7 +20,7 @@ impl Model {
             current: false,
             choice: Choice::Queued(queued.clone()),
         };
-        self.queue().iter().map(entry).collect()
+        self.view.queue().iter().map(entry).collect()
     }
 
     /// The chosen message's number, while the list is open.
@@ -35,7 +36,7 @@ impl Model {
             return Vec::new();
         }
         let Some(prompt) = self.chosen_queued() else { return Vec::new() };
-        let Some(state) = &mut self.state else { return Vec::new() };
+        let Some(state) = &mut self.view.state else { return Vec::new() };
         let Some(at) = state.queue.iter().position(|queued| queued.prompt == prompt) else { return Vec::new() };
         let to = at.saturating_add_signed(step).min(state.queue.len() - 1);
         if to == at {
@@ -44,7 +45,7 @@ impl Model {
         state.queue.swap(at, to);
         let prompts = state.queue.iter().map(|queued| queued.prompt).collect();
         self.refill(PickerKind::Queue);
-        self.sent.push_back(Sent::Queue);
+        self.view.sent.push_back(Sent::Queue);
         vec![Effect::Send(Command::Arrange { prompts })]
     }
 
@@ -59,17 +60,17 @@ impl Model {
         if !self.reaches_queue() {
             return None;
         }
-        let state = self.state.as_mut()?;
+        let state = self.view.state.as_mut()?;
         let at = state.queue.iter().position(|queued| queued.prompt == prompt)?;
         let queued = state.queue.remove(at);
         self.refill(PickerKind::Queue);
-        self.sent.push_back(Sent::Queue);
+        self.view.sent.push_back(Sent::Queue);
         Some((queued.text, Effect::Send(Command::Withdraw { prompt })))
     }
 
     /// Withdraws a message and puts it into the draft, to be changed and sent again.
     pub(super) fn edit_queued(&mut self, prompt: u64) -> Vec<Effect> {
-        let mode = self.queue().iter().find(|queued| queued.prompt == prompt).map(|queued| queued.mode);
+        let mode = self.view.queue().iter().find(|queued| queued.prompt == prompt).map(|queued| queued.mode);
         let Some((text, effect)) = self.withdraw(prompt) else { return Vec::new() };
         self.taken_mode = mode;
         self.composer.put_back(&text);
@@ -79,7 +80,7 @@ impl Model {
 
     /// Whether somebody listens who has the queue.
     fn reaches_queue(&mut self) -> bool {
-        let reaches = self.link == Link::Connected;
+        let reaches = self.view.link == Link::Connected;
         if !reaches {
             self.say(Level::Info, "nobody runs this thread now; its queue changes once a message has started it");
         }
@@ -89,19 +90,19 @@ impl Model {
     /// The queue of a state that was told. While a change of the person's own is unanswered, what they see stays: the
     /// worker may have told it before it heard of the change, and the choice would move under their fingers.
     pub(super) fn queue_of(&mut self, told: Vec<QueuedPrompt>) -> Vec<QueuedPrompt> {
-        if !self.sent.contains(&Sent::Queue) {
+        if !self.view.sent.contains(&Sent::Queue) {
             return told;
         }
-        self.queue_told = Some(told);
-        self.queue().to_vec()
+        self.view.queue_told = Some(told);
+        self.view.queue().to_vec()
     }
 
     /// A change to the queue was answered. After the last one, what was told meanwhile counts.
     pub(super) fn queue_answered(&mut self) {
-        if self.sent.contains(&Sent::Queue) {
+        if self.view.sent.contains(&Sent::Queue) {
             return;
         }
-        if let (Some(told), Some(state)) = (self.queue_told.take(), &mut self.state)
+        if let (Some(told), Some(state)) = (self.view.queue_told.take(), &mut self.view.state)
             && state.queue != told
         {
             state.queue = told;

@@ -5,7 +5,7 @@ use super::geometry;
 use super::message::{AssembledRequest, Effect, Level, RequestShown};
 use super::model::Model;
 use super::overlay::{Overlay, Picker};
-use super::reading::Search;
+use super::search::Search;
 use crate::commands::{CommandId, Context};
 use crate::domain::{ThreadId, WireForm};
 use std::ops::Range;

@@ -1,65 +1,13 @@
 //! Where the transcript is looked at. Either its end is followed, or a line is held: then nothing that arrives moves it.
 
-use super::code::{Code, Colours};
+use super::geometry;
+use super::layout::{Place, Position, TranscriptLayout};
+use super::message::Effect;
 use super::model::Model;
-use super::reading::Search;
-use super::transcript::{Block, BlockId};
-use super::{geometry, message::Effect};
-use std::ops::Range;
+use super::thread_view::ThreadView;
+use super::transcript::BlockId;
 
-/// Tells how high things are on the screen.
-pub trait TranscriptLayout {
-    /// Rows of `block` in a transcript of `width` columns.
-    fn height(&mut self, block: &Block, width: u16) -> usize;
-
-    /// Rows it will have when all of it is laid out, about; 0 while nothing of it is. See [`Self::is_behind`].
-    fn whole_height(&mut self, block: &Block, width: u16) -> usize {
-        self.height(block, width)
-    }
-
-    /// Whether some text was more than could be laid out for one frame. The next goes on with it, and heights grow.
-    fn is_behind(&self) -> bool {
-        false
-    }
-
-    /// A row of `block` that shows what is searched for: the first of those beyond a row, or the last before it.
-    fn find(
-        &mut self,
-        block: &Block,
-        width: u16,
-        search: &Search,
-        beyond: Option<usize>,
-        forward: bool,
-    ) -> Option<usize>;
-
-    /// The text of `block` from one cell (row and column of the block) to another, as it was written: without marks,
-    /// without the ends of rows that wrapping made, without blanks at the ends of lines.
-    fn text(&mut self, block: &Block, width: u16, from: (usize, u16), to: (usize, u16)) -> String;
-
-    /// The first finished code within these rows of `block` whose colours are not known.
-    fn uncoloured(&mut self, block: &Block, width: u16, rows: Range<usize>, colours: &Colours) -> Option<Code>;
-}
-
-/// What the top row of the transcript shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Position {
-    /// The end is at the bottom.
-    Follow,
-    /// Line `line` of `block` is at the top.
-    At { block: BlockId, line: usize },
-    /// The line `rows` rows before the end of `block` is at the top. For one that was reached from below and is not laid
-    /// out whole: its end is still to come, and stays where it is looked at.
-    Before { block: BlockId, rows: usize },
-}
-
-/// A place in the transcript while walking: block index and line in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    pub index: usize,
-    pub line: usize,
-}
-
-impl Model {
+impl ThreadView {
     /// The place at the top row.
     pub fn top(&self, layout: &mut dyn TranscriptLayout, width: u16, rows: usize) -> Place {
         let (Position::At { block, .. } | Position::Before { block, .. }) = self.position else {
@@ -120,31 +68,6 @@ impl Model {
         self.unseen_growth = false;
     }
 
-    /// Moves the view up (positive) or down by lines.
-    pub(super) fn scroll(&mut self, layout: &mut dyn TranscriptLayout, lines: i64) {
-        let area = geometry::regions(self).transcript;
-        let (width, rows) = (area.width, usize::from(area.height));
-        if rows == 0 || self.transcript.is_empty() {
-            return;
-        }
-        let top = self.top(layout, width, rows);
-        let left = usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
-        let place = if lines > 0 { self.above(layout, width, top, left) } else { self.below(layout, width, top, left) };
-        let block = self.transcript.get(place.index).map(|block| block.id);
-        let from_below = place.index < top.index
-            || matches!(self.position, Position::Before { block: held, .. } if Some(held) == block);
-        self.hold(layout, place, width, rows);
-        if let Position::At { block, line } = self.position
-            && from_below
-            && let Some(shown) = self.transcript.block(block)
-        {
-            let height = layout.height(shown, width);
-            if layout.whole_height(shown, width) != height {
-                self.position = Position::Before { block, rows: height.saturating_sub(line) };
-            }
-        }
-    }
-
     /// The place `left` lines above, or the first.
     fn above(&self, layout: &mut dyn TranscriptLayout, width: u16, mut place: Place, mut left: usize) -> Place {
         while left > place.line {
@@ -177,44 +100,90 @@ impl Model {
         place
     }
 
+    pub(super) fn last_shown(&self, layout: &mut dyn TranscriptLayout, width: u16, rows: usize) -> Option<BlockId> {
+        let top = self.top(layout, width, rows);
+        let mut left = rows + top.line;
+        let mut last = None;
+        for index in top.index..self.transcript.len() {
+            let block = self.transcript.get(index)?;
+            last = Some(block.id);
+            left = left.saturating_sub(layout.height(block, width));
+            if left == 0 {
+                break;
+            }
+        }
+        last
+    }
+}
+
+impl Model {
+    /// Moves the view up (positive) or down by lines.
+    pub(super) fn scroll(&mut self, layout: &mut dyn TranscriptLayout, lines: i64) {
+        let area = geometry::regions(self).transcript;
+        let (width, rows) = (area.width, usize::from(area.height));
+        if rows == 0 || self.view.transcript.is_empty() {
+            return;
+        }
+        let top = self.view.top(layout, width, rows);
+        let left = usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
+        let place = if lines > 0 {
+            self.view.above(layout, width, top, left)
+        } else {
+            self.view.below(layout, width, top, left)
+        };
+        let block = self.view.transcript.get(place.index).map(|block| block.id);
+        let from_below = place.index < top.index
+            || matches!(self.view.position, Position::Before { block: held, .. } if Some(held) == block);
+        self.hold(layout, place, width, rows);
+        if let Position::At { block, line } = self.view.position
+            && from_below
+            && let Some(shown) = self.view.transcript.block(block)
+        {
+            let height = layout.height(shown, width);
+            if layout.whole_height(shown, width) != height {
+                self.view.position = Position::Before { block, rows: height.saturating_sub(line) };
+            }
+        }
+    }
+
     /// Brings a block, or one line of it, into view and moves no more than that takes.
     pub(super) fn show(&mut self, layout: &mut dyn TranscriptLayout, index: usize, line: Option<usize>) {
         let area = geometry::regions(self).transcript;
         let (width, rows) = (area.width, usize::from(area.height));
-        let Some(height) = self.transcript.get(index).map(|block| layout.height(block, width)) else { return };
+        let Some(height) = self.view.transcript.get(index).map(|block| layout.height(block, width)) else { return };
         if rows == 0 {
             return;
         }
-        let top = self.top(layout, width, rows);
-        let bottom = self.below(layout, width, top, rows - 1);
+        let top = self.view.top(layout, width, rows);
+        let bottom = self.view.below(layout, width, top, rows - 1);
         let first = Place { index, line: line.unwrap_or(0) };
         let last = Place { index, line: line.unwrap_or(height.saturating_sub(1)) };
         if first >= top && last <= bottom {
             return;
         }
         let place = if line.is_some() {
-            self.above(layout, width, first, rows / 3)
+            self.view.above(layout, width, first, rows / 3)
         } else if first < top || height >= rows {
             first
         } else {
-            self.above(layout, width, last, rows - 1)
+            self.view.above(layout, width, last, rows - 1)
         };
         self.hold(layout, place, width, rows);
     }
 
     /// Holds the line at `place`, or follows the end when that is what it shows.
     fn hold(&mut self, layout: &mut dyn TranscriptLayout, place: Place, width: u16, rows: usize) {
-        let end = self.top_of_end(layout, width, rows);
-        match self.transcript.get(place.index) {
+        let end = self.view.top_of_end(layout, width, rows);
+        match self.view.transcript.get(place.index) {
             Some(block) if place < end => {
                 let block = block.id;
-                if self.position == Position::Follow {
-                    self.unseen = 0;
-                    self.unseen_growth = false;
+                if self.view.position == Position::Follow {
+                    self.view.unseen = 0;
+                    self.view.unseen_growth = false;
                 }
-                self.position = Position::At { block, line: place.line };
+                self.view.position = Position::At { block, line: place.line };
             }
-            _ => self.follow(),
+            _ => self.view.follow(),
         }
         self.changed = true;
     }
@@ -230,55 +199,41 @@ impl Model {
     pub(super) fn settle_view(&mut self, layout: &mut dyn TranscriptLayout) -> Option<Effect> {
         let area = geometry::regions(self).transcript;
         let (width, rows) = (area.width, usize::from(area.height));
-        if let Position::Before { block, rows } = self.position
-            && let Some(shown) = self.transcript.block(block)
+        if let Position::Before { block, rows } = self.view.position
+            && let Some(shown) = self.view.transcript.block(block)
         {
             let height = layout.height(shown, width);
             if layout.whole_height(shown, width) == height {
-                self.position = Position::At { block, line: height.saturating_sub(rows) };
+                self.view.position = Position::At { block, line: height.saturating_sub(rows) };
             }
         }
-        if self.position != Position::Follow {
-            let shows_end = self.shows_end(layout, width, rows);
+        if self.view.position != Position::Follow {
+            let shows_end = self.view.shows_end(layout, width, rows);
             // Where something is still laid out nobody knows yet.
             if shows_end && !layout.is_behind() {
-                self.follow();
+                self.view.follow();
             } else {
-                self.shown_through = self.last_shown(layout, width, rows);
+                self.view.shown_through = self.view.last_shown(layout, width, rows);
             }
         }
-        let (Some(thread_id), Some(before), false) = (&self.thread, self.older, self.loading_older) else {
+        let (Some(thread_id), Some(before), false) = (&self.view.thread, self.view.older, self.view.loading_older)
+        else {
             return None;
         };
         let thread_id = thread_id.clone();
-        (self.top(layout, width, rows).index == 0).then(|| {
-            self.loading_older = true;
+        (self.view.top(layout, width, rows).index == 0).then(|| {
+            self.view.loading_older = true;
             Effect::LoadOlder { thread_id, before }
         })
-    }
-
-    pub(super) fn last_shown(&self, layout: &mut dyn TranscriptLayout, width: u16, rows: usize) -> Option<BlockId> {
-        let top = self.top(layout, width, rows);
-        let mut left = rows + top.line;
-        let mut last = None;
-        for index in top.index..self.transcript.len() {
-            let block = self.transcript.get(index)?;
-            last = Some(block.id);
-            left = left.saturating_sub(layout.height(block, width));
-            if left == 0 {
-                break;
-            }
-        }
-        last
     }
 
     /// Keeps the held line in view when the width changes: a line of a block stays the same share of its height.
     pub(super) fn resized(&mut self, layout: &mut dyn TranscriptLayout, columns: u16, rows: u16) {
         let before = geometry::regions(self).transcript.width;
-        let held = match self.position {
+        let held = match self.view.position {
             Position::Follow | Position::Before { .. } => None,
             Position::At { block, line } => {
-                let height = self.transcript.block(block).map_or(0, |block| layout.whole_height(block, before));
+                let height = self.view.transcript.block(block).map_or(0, |block| layout.whole_height(block, before));
                 Some((block, line, height))
             }
         };
@@ -287,12 +242,12 @@ impl Model {
         let width = geometry::regions(self).transcript.width;
         if let Some((id, line, height)) = held
             && width != before
-            && let Some(block) = self.transcript.block(id)
+            && let Some(block) = self.view.transcript.block(id)
         {
             let now = layout.whole_height(block, width);
             // What was never laid out at one of the widths keeps its number.
             let line = if now == 0 || height == 0 { line } else { line.saturating_mul(now) / height };
-            self.position = Position::At { block: id, line };
+            self.view.position = Position::At { block: id, line };
         }
         self.changed = true;
     }

@@ -1,10 +1,11 @@
 //! A prompt's way to the worker. Its text is on the screen from the first moment, and comes back into the draft when
 //! it could not be handed over.
 
+use super::layout::TranscriptLayout;
 use super::message::{Effect, Level};
-use super::model::{Link, Model, PendingPrompt, Phase, Sent};
+use super::model::Model;
 use super::perform::slash;
-use super::scroll::TranscriptLayout;
+use super::thread_view::{Link, PendingPrompt, Phase, Sent};
 use super::transcript::{Kind, Prompt};
 use crate::commands::TABLE;
 use crate::domain::event::PromptMode;
@@ -63,13 +64,13 @@ impl Model {
         if !text.trim().is_empty() {
             self.history.remember(&text);
         }
-        self.follow();
+        self.view.follow();
         // What starts the work stands in the transcript at once; what waits for its turn stands above the draft.
-        let block = if self.is_working() {
+        let block = if self.view.is_working() {
             None
         } else {
             let prompt = Prompt { text: text.clone(), role: "user".to_owned(), pending: true, images: Vec::new() };
-            Some(self.transcript.push(Kind::Prompt(prompt)))
+            Some(self.view.transcript.push(Kind::Prompt(prompt)))
         };
         let shared: Arc<str> = text.as_str().into();
         let mut waits =
@@ -80,21 +81,21 @@ impl Model {
             Some(held) => Command::SubmitHeld { text, held: Box::new(FrozenRequest::clone(&held)) },
             None => Command::Submit { text, mode, images },
         };
-        let effect = match (self.link, &self.thread) {
+        let effect = match (self.view.link, &self.view.thread) {
             (Link::Draft, _) => {
-                self.link = Link::Starting;
-                self.sent.push_back(sent);
+                self.view.link = Link::Starting;
+                self.view.sent.push_back(sent);
                 let (directive, model) = (self.directive.clone(), self.model.clone());
                 Some(Effect::Start { directive, model, inputs: self.inputs.clone(), first: command(text, held) })
             }
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
-                self.link = Link::Reviving;
-                self.sent.push_back(sent);
+                self.view.link = Link::Reviving;
+                self.view.sent.push_back(sent);
                 Some(Effect::Revive { thread_id, command: command(text, held) })
             }
             (Link::Connected, _) => {
-                self.sent.push_back(sent);
+                self.view.sent.push_back(sent);
                 Some(Effect::Send(command(text, held)))
             }
             (Link::Starting | Link::Opening | Link::Reviving | Link::Resting, _) => {
@@ -102,8 +103,8 @@ impl Model {
                 None
             }
         };
-        self.waits.push(waits);
-        if !self.is_working() {
+        self.view.waits.push(waits);
+        if !self.view.is_working() {
             self.enter(Phase::Sending);
         }
         remember.into_iter().chain(effect).collect()
@@ -121,21 +122,21 @@ impl Model {
             return Vec::new();
         }
         let command = Command::Shell { command, shared };
-        let effect = match (self.link, &self.thread) {
+        let effect = match (self.view.link, &self.view.thread) {
             (Link::Draft, _) => {
-                self.link = Link::Starting;
-                self.sent.push_back(Sent::Shell(text.to_owned()));
+                self.view.link = Link::Starting;
+                self.view.sent.push_back(Sent::Shell(text.to_owned()));
                 let (directive, model) = (self.directive.clone(), self.model.clone());
                 Effect::Start { directive, model, inputs: self.inputs.clone(), first: command }
             }
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
-                self.link = Link::Reviving;
-                self.sent.push_back(Sent::Shell(text.to_owned()));
+                self.view.link = Link::Reviving;
+                self.view.sent.push_back(Sent::Shell(text.to_owned()));
                 Effect::Revive { thread_id, command }
             }
             (Link::Connected, _) => {
-                self.sent.push_back(Sent::Shell(text.to_owned()));
+                self.view.sent.push_back(Sent::Shell(text.to_owned()));
                 Effect::Send(command)
             }
             (Link::Starting | Link::Opening | Link::Reviving | Link::Resting, _) => {
@@ -146,16 +147,16 @@ impl Model {
         self.composer.take();
         self.complete();
         self.history.remember(text);
-        self.follow();
+        self.view.follow();
         remembered(text).into_iter().chain(std::iter::once(effect)).collect()
     }
 
     /// Sends what was held back until somebody listens.
     pub(super) fn send_held(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
-        for waits in self.waits.iter_mut().filter(|waits| waits.held) {
+        for waits in self.view.waits.iter_mut().filter(|waits| waits.held) {
             waits.held = false;
-            self.sent.push_back(Sent::Prompt(waits.text.clone()));
+            self.view.sent.push_back(Sent::Prompt(waits.text.clone()));
             effects.push(Effect::Send(waits.command()));
         }
         effects
@@ -163,24 +164,24 @@ impl Model {
 
     /// The thread has this prompt: nothing of it waits here any more.
     pub(super) fn confirmed(&mut self, text: &str, used: bool) {
-        if let Some(index) = self.waits.iter().position(|waits| *waits.text == *text) {
+        if let Some(index) = self.view.waits.iter().position(|waits| *waits.text == *text) {
             // A block stays until the prompt is said, and becomes that.
-            if self.waits[index].block.is_none() || used {
-                self.waits.remove(index);
+            if self.view.waits[index].block.is_none() || used {
+                self.view.waits.remove(index);
             } else {
-                self.waits[index].safe = true;
+                self.view.waits[index].safe = true;
             }
         }
     }
 
     /// Puts prompts that never arrived back into the draft, oldest first.
     pub(super) fn give_back(&mut self, failed: impl FnMut(&PendingPrompt) -> bool) {
-        let (back, stay) = std::mem::take(&mut self.waits).into_iter().partition(failed);
-        self.waits = stay;
+        let (back, stay) = std::mem::take(&mut self.view.waits).into_iter().partition(failed);
+        self.view.waits = stay;
         let back: Vec<PendingPrompt> = back;
         for waits in back.iter().rev() {
             if let Some(block) = waits.block {
-                self.transcript.remove(block);
+                self.view.transcript.remove(block);
             }
             self.composer.put_back(&waits.text);
         }
@@ -190,7 +191,7 @@ impl Model {
 
     /// Withdraws the newest queued prompt and puts it into the draft.
     pub(super) fn take_back(&mut self) -> Vec<Effect> {
-        let Some(newest) = self.queue().last().map(|queued| queued.prompt) else {
+        let Some(newest) = self.view.queue().last().map(|queued| queued.prompt) else {
             self.say(Level::Info, "nothing is queued");
             return Vec::new();
         };

@@ -171,7 +171,7 @@ impl Session {
             Kind::Tool(tool) => format!("tool {} {} {:?}", tool.name, tool.main, tool.state),
             Kind::Marker(marker) => format!("marker {}", marker.text),
         };
-        self.model.transcript.iter().map(tell).collect()
+        self.model.view.transcript.iter().map(tell).collect()
     }
 }
 
@@ -214,7 +214,7 @@ fn a_start_that_failed_gives_the_text_back() {
     session.tell(Message::Notice { level: Level::Error, text: "no key".into() });
     assert_eq!(session.draft(), "hello\nand");
     assert_eq!(session.story(), ["marker no key"]);
-    assert_eq!(session.model.link, Link::Draft);
+    assert_eq!(session.model.view.link, Link::Draft);
     session.keys("enter");
     assert!(session.starts_with("hello\nand"));
 }
@@ -252,7 +252,7 @@ fn images_are_named_by_the_draft_but_not_by_what_was_pasted_into_it() {
 fn what_is_typed_ahead_is_sent_when_the_worker_listens() {
     let mut session = session();
     session.write("one").keys("enter").write("two").keys("enter");
-    assert_eq!(session.model.queued().collect::<Vec<_>>(), [("two", PromptMode::Steer)]);
+    assert_eq!(session.model.view.queued().collect::<Vec<_>>(), [("two", PromptMode::Steer)]);
     session.tell(opened(id()));
     session.effects();
     session.tell(Message::Connected { thread_id: id() });
@@ -278,7 +278,7 @@ fn enter_steers_and_alt_enter_follows_up_while_it_works() {
         images: Vec::new(),
     }));
     session.state(Status::Running, vec![queued(2, "now", PromptMode::Steer), queued(3, "later", PromptMode::FollowUp)]);
-    let shown: Vec<_> = session.model.queued().map(|(text, _)| text).collect();
+    let shown: Vec<_> = session.model.view.queued().map(|(text, _)| text).collect();
     assert_eq!(shown, ["now", "later"]);
     session.keys("alt-up");
     assert_eq!(session.draft(), "later");
@@ -307,7 +307,7 @@ fn escape_interrupts_and_keeps_the_draft() {
     session.write("half a thou").keys("esc");
     assert_eq!(session.effects(), [Effect::Send(Command::Cancel { scope: CancelScope::Turn })]);
     assert_eq!(session.draft(), "half a thou");
-    assert_eq!(session.model.activity.phase, Phase::Cancelling);
+    assert_eq!(session.model.view.activity.phase, Phase::Cancelling);
 }
 
 #[test]
@@ -344,11 +344,11 @@ fn ctrl_d_leaves_only_without_a_draft() {
 fn the_log_replaces_what_was_streamed() {
     let mut session = connected();
     session.stream(1, "One ").stream(1, "two");
-    let id = session.model.transcript.get(1).unwrap().id;
+    let id = session.model.view.transcript.get(1).unwrap().id;
     session.answer(1, "One two", StopReason::EndTurn);
     assert_eq!(session.story(), ["prompt hello", "answer One two"]);
     assert_eq!(
-        (session.model.transcript.get(1).unwrap().id, session.model.transcript.get(1).unwrap().revision),
+        (session.model.view.transcript.get(1).unwrap().id, session.model.view.transcript.get(1).unwrap().revision),
         (id, 0)
     );
     // Late pieces and events that come a second time change nothing.
@@ -403,9 +403,9 @@ fn a_retried_attempt_takes_the_place_of_the_failed_one() {
     let mut session = connected();
     session.stream(1, "Par");
     session.event(Event::Request(RequestEvent::RetryScheduled { attempt: 2, delay_ms: 2_500, classification: None }));
-    assert_eq!(session.model.activity.phase, Phase::Retrying { seconds: 3 });
+    assert_eq!(session.model.view.activity.phase, Phase::Retrying { seconds: 3 });
     session.tell(Message::Second);
-    assert_eq!(session.model.activity.phase, Phase::Retrying { seconds: 2 });
+    assert_eq!(session.model.view.activity.phase, Phase::Retrying { seconds: 2 });
     session.event(Event::Request(RequestEvent::RequestRecorded {
         request: 2,
         turn: 1,
@@ -444,7 +444,7 @@ fn a_refused_command_gives_its_text_back() {
     session.tell(Message::Worker(id(), FromWorker::Ack { id: 1 }));
     session.tell(Message::Worker(id(), FromWorker::Error { id: 2, message: "queue full".into() }));
     assert_eq!(session.draft(), "two");
-    assert_eq!(session.model.queued().count(), 1);
+    assert_eq!(session.model.view.queued().count(), 1);
     assert_eq!(session.model.notice().unwrap().text, "queue full");
 }
 
@@ -470,17 +470,17 @@ fn a_held_view_does_not_move() {
     let mut session = connected();
     session.stream(1, &"line\n".repeat(100));
     session.keys("pageup");
-    let held = session.model.position;
+    let held = session.model.view.position;
     assert!(matches!(held, Position::At { .. }));
     assert!(session.model.take_changed());
     session.stream(1, "more\n");
     assert!(session.model.take_changed(), "the pill appears");
-    assert_eq!(session.model.news(), 1);
+    assert_eq!(session.model.view.news(), 1);
     session.answer(1, &format!("{}more\n", "line\n".repeat(100)), StopReason::EndTurn);
     session.write("typing");
-    assert_eq!(session.model.position, held);
+    assert_eq!(session.model.view.position, held);
     session.keys("ctrl-end");
-    assert_eq!((session.model.position, session.model.news()), (Position::Follow, 0));
+    assert_eq!((session.model.view.position, session.model.view.news()), (Position::Follow, 0));
 }
 
 #[test]
@@ -501,9 +501,9 @@ fn scrolling_down_to_the_end_follows_again() {
     let mut session = connected();
     session.stream(1, &"line\n".repeat(100));
     session.tell(Message::Wheel { lines: 7 }).tell(Message::Wheel { lines: -6 });
-    assert_ne!(session.model.position, Position::Follow);
+    assert_ne!(session.model.view.position, Position::Follow);
     session.tell(Message::Wheel { lines: -1 });
-    assert_eq!(session.model.position, Position::Follow);
+    assert_eq!(session.model.view.position, Position::Follow);
 }
 
 #[test]
@@ -528,7 +528,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     assert_eq!(session.effects(), []);
     session.keys("ctrl-home ctrl-home");
     assert_eq!(session.effects(), [Effect::LoadOlder { thread_id: id(), before: 500 }]);
-    let held = session.model.position;
+    let held = session.model.view.position;
     let start = record(Event::Tool(ToolEvent::ToolCallStart {
         parallel: false,
         tool: "t".into(),
@@ -537,7 +537,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
         input: serde_json::json!("x"),
     }));
     session.tell(Message::Older { thread_id: id(), records: vec![said("old"), start], older: None });
-    assert_eq!(session.model.position, held);
+    assert_eq!(session.model.view.position, held);
     assert_eq!(session.story()[..3], ["prompt old".to_owned(), "tool t x Running".into(), "prompt new 0".into()]);
 }
 
@@ -620,7 +620,7 @@ fn another_threads_messages_are_not_shown() {
     session.tell(Message::Connected { thread_id: id() });
     session.stream(1, "late");
     assert_eq!(session.story(), [""; 0]);
-    assert_eq!(session.model.link, Link::Draft);
+    assert_eq!(session.model.view.link, Link::Draft);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! What a message does to the model.
 
+use super::layout::TranscriptLayout;
 use super::message::{Effect, Message};
-use super::model::{Link, Model, Phase};
+use super::model::Model;
 use super::overlay::{Overlay, Picker, PickerKind};
-use super::reading::Reading;
-use super::scroll::TranscriptLayout;
+use super::search::Reading;
+use super::thread_view::{Link, Phase};
 use super::{dropped, geometry};
 use crate::commands::Key;
 use crate::domain::image::mention;
@@ -31,9 +32,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             Vec::new()
         }
         Message::Opened { thread_id, newest, older, state, elsewhere } => {
-            let effects = model.opened(thread_id, newest, older, state);
-            model.elsewhere = elsewhere;
-            effects
+            model.opened(thread_id, newest, older, state, elsewhere)
         }
         Message::Forked { from, thread_id } => {
             model.forked(&from, thread_id);
@@ -44,7 +43,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         Message::Worker(thread_id, message) => model.heard(&thread_id, message),
         Message::Disconnected { thread_id, expected, detail } => model.disconnected(&thread_id, expected, &detail),
         Message::Alone { thread_id } => {
-            model.alone |= model.link == Link::Resting && model.thread.as_ref() == Some(&thread_id);
+            model.view.alone |= model.view.link == Link::Resting && model.view.thread.as_ref() == Some(&thread_id);
             Vec::new()
         }
         Message::ThreadsChanged => model.look_at_threads(),
@@ -168,8 +167,8 @@ impl Model {
                 self.with_sheet(|sheet, _| sheet.edit_search(|text| text.push(letter)));
             }
             Some(_) => return Vec::new(),
-            None if self.reading.is_some() => {
-                if !is_searching(self.reading.as_ref()) {
+            None if self.view.reading.is_some() => {
+                if !is_searching(self.view.reading.as_ref()) {
                     return Vec::new();
                 }
                 self.edit_search(layout, |text| text.push(letter));
@@ -196,10 +195,10 @@ impl Model {
                 self.with_sheet(|sheet, _| sheet.edit_search(|text| text.push_str(line)));
             }
             Some(_) => return Vec::new(),
-            None if is_searching(self.reading.as_ref()) => self.edit_search(layout, |text| text.push_str(line)),
+            None if is_searching(self.view.reading.as_ref()) => self.edit_search(layout, |text| text.push_str(line)),
             None => {
                 // Who pastes wants to write.
-                self.reading = None;
+                self.view.reading = None;
                 self.history.left();
                 match dropped::image(text) {
                     Some(path) => self.composer.paste(&format!("{} ", mention(&path))),
@@ -229,9 +228,9 @@ impl Model {
         self.colours.second();
         self.now.0 += 1_000;
         self.changed |= self.shows_time();
-        if self.is_working() {
-            self.activity.seconds += 1;
-            if let Phase::Retrying { seconds } = &mut self.activity.phase {
+        if self.view.is_working() {
+            self.view.activity.seconds += 1;
+            if let Phase::Retrying { seconds } = &mut self.view.activity.phase {
                 *seconds = seconds.saturating_sub(1);
             }
         }
@@ -282,7 +281,7 @@ impl Model {
         self.refill(PickerKind::Palette);
         let width = geometry::sheet_width(self);
         self.with_sheet(|sheet, height| sheet.go_on(width, height));
-        debug_assert!(self.link == Link::Draft || self.link == Link::Starting || self.thread.is_some());
+        debug_assert!(self.view.link == Link::Draft || self.view.link == Link::Starting || self.view.thread.is_some());
         let older = self.settle_view(layout);
         older.into_iter().chain(self.want_colours(layout)).collect()
     }

@@ -13,9 +13,9 @@ const SCROLL: &str = "scroll";
 
 /// Draws the panel, if a call waits.
 pub(super) fn draw(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
-    let Some(panel) = model.approvals.shown().filter(|_| area.height > 0 && area.width > 2) else { return };
+    let Some(panel) = model.view.approvals.shown().filter(|_| area.height > 0 && area.width > 2) else { return };
     canvas.fill(area, Role::Text);
-    let title = match model.approvals.len() {
+    let title = match model.view.approvals.len() {
         1 => format!("approval · {}", panel.tool()),
         all => format!("approval 1 of {all} · {}", panel.tool()),
     };
@@ -113,7 +113,7 @@ fn keys(model: &Model) -> Vec<(String, &'static str)> {
         (&[Context::Approval], &[(CommandId::ApprovalTake, "answer"), (CommandId::ApprovalDeny, "deny")])
     };
     let commands = if model.is_answering() && !model.is_armed() { &commands[1..] } else { commands };
-    let goes_on = model.is_answering() && model.approval_goes_on();
+    let goes_on = model.is_answering() && model.view.approval_goes_on();
     let key = |command: CommandId| model.keymap.key_for(command, contexts).map(|key| key.to_string());
     let mut keys: Vec<_> = commands.iter().filter_map(|(command, word)| Some((key(*command)?, *word))).collect();
     if goes_on {

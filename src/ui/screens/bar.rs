@@ -17,8 +17,8 @@ pub(super) fn title(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
         return;
     }
     let right = area.x + area.width;
-    let thread = model.thread.as_ref().map_or("new thread", |thread| thread.as_str());
-    let elsewhere = if model.elsewhere { " · from elsewhere" } else { "" };
+    let thread = model.view.thread.as_ref().map_or("new thread", |thread| thread.as_str());
+    let elsewhere = if model.view.elsewhere { " · from elsewhere" } else { "" };
     let left = format!("{} · {thread}{elsewhere}", model.project);
     let room = usize::from(area.width);
     let directive = columns(&model.directive);
@@ -87,14 +87,14 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
         let key = key.map(|key| key.to_string()).unwrap_or_default();
         parts.push((format!("press {key} again to leave"), Role::BarWarning));
     }
-    if model.reading.is_some() {
+    if model.view.reading.is_some() {
         // What helps now needs the room.
         parts.push(("reading".to_owned(), Role::BarWarning));
         return parts;
     }
     let looks = model.shows_request();
     // Who looks at a request needs the keys more than to be told that nothing happens.
-    parts.extend(doing(model).filter(|_| !looks || model.is_working()));
+    parts.extend(doing(model).filter(|_| !looks || model.view.is_working()));
     if looks {
         return parts;
     }
@@ -103,11 +103,11 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
         let words = if model.size.0 >= 100 { "scripted: no model is asked" } else { "scripted" };
         parts.push((words.to_owned(), Role::BarWarning));
     }
-    let queued = model.queued().count();
+    let queued = model.view.queued().count();
     if queued > 0 {
         parts.push((format!("{queued} queued"), Role::BarWord));
     }
-    if let Some(state) = &model.state {
+    if let Some(state) = &model.view.state {
         if state.context.0 > 0 {
             let about = if state.context_exact { "" } else { "~" };
             let share = match state.window.and_then(|window| Some((window, state.context.percent_of(window)?))) {
@@ -132,22 +132,22 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
 
 /// What the thread does, with a letter that tells it without colour.
 fn doing(model: &Model) -> Option<(String, Role)> {
-    let seconds = model.activity.seconds;
+    let seconds = model.view.activity.seconds;
     let time = if seconds == 0 { String::new() } else { format!(" {seconds} s") };
     let working = |word: &str| Some((format!("● {word}{time}"), Role::ThreadRunning));
-    match &model.activity.phase {
-        Phase::Idle => match model.link {
+    match &model.view.activity.phase {
+        Phase::Idle => match model.view.link {
             Link::Opening => Some(("○ opening".to_owned(), Role::ThreadWaiting)),
             Link::Resting => {
-                let word = model.state.as_ref().map_or("resting", |state| state.status.told(state.waiting));
+                let word = model.view.state.as_ref().map_or("resting", |state| state.status.told(state.waiting));
                 Some((format!("○ {word}"), Role::ThreadDone))
             }
-            Link::Connected if model.state.as_ref().is_some_and(|state| state.status == Status::Suspended) => {
+            Link::Connected if model.view.state.as_ref().is_some_and(|state| state.status == Status::Suspended) => {
                 Some(("○ suspended".to_owned(), Role::BarWarning))
             }
             Link::Draft | Link::Starting | Link::Reviving | Link::Connected => None,
         },
-        Phase::Sending if model.link != Link::Connected => working("starting"),
+        Phase::Sending if model.view.link != Link::Connected => working("starting"),
         Phase::Sending => working("sending"),
         Phase::Asking => working("waiting"),
         Phase::Thinking => working("thinking"),
@@ -270,7 +270,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::SearchPrevious, "place before"),
             (CommandId::SearchDrop, "give up"),
         ],
-        None if model.reading.as_ref().is_some_and(|reading| reading.search.is_some()) => &[
+        None if model.view.reading.as_ref().is_some_and(|reading| reading.search.is_some()) => &[
             (CommandId::SearchNext, "next place"),
             (CommandId::SearchPrevious, "place before"),
             (CommandId::ReadFold, "fold"),
@@ -292,13 +292,13 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         None if model.is_armed() => {
             &[(CommandId::ApprovalOnce, "allow"), (CommandId::ApprovalDeny, "deny"), (CommandId::HelpShow, "help")]
         }
-        None if !model.approvals.is_empty() => {
+        None if !model.view.approvals.is_empty() => {
             &[(CommandId::ApprovalTake, "answer"), (CommandId::ApprovalDeny, "deny"), (CommandId::PromptSend, "steer")]
         }
-        None if model.runs_command_alone() => {
+        None if model.view.runs_command_alone() => {
             &[(CommandId::TurnInterrupt, "interrupt"), (CommandId::PromptSend, "send"), (CommandId::HelpShow, "help")]
         }
-        None if model.is_working() => &[
+        None if model.view.is_working() => &[
             (CommandId::TurnInterrupt, "interrupt"),
             (CommandId::PromptSend, if model.enter_mode() == PromptMode::Steer { "steer" } else { "queue again" }),
             (CommandId::PromptFollowUp, "follow up"),
@@ -325,7 +325,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
     // What would do nothing is not offered.
     let idle = |command: CommandId| {
         (command == CommandId::RequestSend && !model.can_send_shown())
-            || (command == CommandId::ReadFold && !model.chosen_folds())
+            || (command == CommandId::ReadFold && !model.view.chosen_folds())
     };
     let commands = commands.iter().filter(|(command, _)| !idle(*command));
     commands.filter_map(|(command, word)| Some((key(*command)?.to_string(), *word))).collect()

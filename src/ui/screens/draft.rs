@@ -22,7 +22,7 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) ->
     if area.height == 0 || area.width == 0 {
         return None;
     }
-    if let Some(reading) = &model.reading
+    if let Some(reading) = &model.view.reading
         && let Some(search) = &reading.search
         && search.writing
     {
@@ -50,7 +50,7 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) ->
     }
     let y = area.y + u16::try_from(row - top).unwrap_or(0);
     // Who reads does not write: the cursor is away.
-    model.reading.is_none().then_some(((area.x + indent + column).min(right - 1), y))
+    model.view.reading.is_none().then_some(((area.x + indent + column).min(right - 1), y))
 }
 
 /// What sending the draft would come to, at the right end of the line above it, as far as there is room.
@@ -82,13 +82,13 @@ fn searched(search: &Search, area: Area, canvas: &mut Canvas<'_>) -> (u16, u16) 
 fn hint(model: &Model) -> Cow<'static, str> {
     if model.is_answering() {
         "the keys above answer; anything else is a draft".into()
-    } else if model.is_working() && !model.runs_command_alone() {
+    } else if model.view.is_working() && !model.view.runs_command_alone() {
         "write to steer the next turn".into()
     } else if model.starts_alone() {
         let key = model.keymap.key_for(CommandId::PromptSend, &model.composer_contexts());
         let key = key.map_or_else(String::new, |key| format!("{key} starts it as it is; or "));
         format!("{key}write a prompt to go with it").into()
-    } else if model.transcript.is_empty() {
+    } else if model.view.transcript.is_empty() {
         "write a prompt, / for commands, @ for files".into()
     } else {
         "".into()
@@ -97,10 +97,10 @@ fn hint(model: &Model) -> Cow<'static, str> {
 
 /// What waits for its turn, the newest at the bottom.
 pub(super) fn queue(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
-    let count = model.queued().count();
+    let count = model.view.queued().count();
     let rows = usize::from(area.height);
     let right = area.x + area.width;
-    for (y, (index, (text, mode))) in (area.y..).zip(model.queued().enumerate().skip(count - count.min(rows))) {
+    for (y, (index, (text, mode))) in (area.y..).zip(model.view.queued().enumerate().skip(count - count.min(rows))) {
         if y >= area.y + area.height {
             break;
         }

@@ -53,7 +53,7 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
         }
         (cursor, canvas.links)
     };
-    painter.end(&model.transcript, links);
+    painter.end(&model.view.transcript, links);
     if let Some((x, y)) = cursor
         && x < size.width
         && y < size.height

@@ -24,7 +24,7 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
     }
     for (index, row) in model.threads.iter().take(rows).enumerate() {
         let y = area.y + 1 + 2 * u16::try_from(index).unwrap_or(0);
-        let current = model.thread.as_ref() == Some(&row.thread_id);
+        let current = model.view.thread.as_ref() == Some(&row.thread_id);
         let (mark, role) = status_mark(row);
         let title = if current { Role::Title } else { Role::Text };
         canvas.put(area.x, y, edge, if current { "›" } else { " " }, Role::PromptMark);

@@ -430,7 +430,7 @@ fn waiting_call(columns: u16, rows: u16, item: &str, input: serde_json::Value, p
         input: serde_json::json!({"path": "src"}),
     });
     session.event(asked);
-    let mut state = session.model.state.clone().unwrap();
+    let mut state = session.model.view.state.clone().unwrap();
     state.status = Status::Waiting;
     state.waiting = Some(Waiting::Approval);
     state.approvals = vec![Approval {

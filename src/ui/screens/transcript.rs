@@ -15,18 +15,18 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mu
     if area.height == 0 || area.width == 0 {
         return;
     }
-    if model.transcript.is_empty() {
+    if model.view.transcript.is_empty() {
         welcome(model, area, canvas);
         return;
     }
     let rows = usize::from(area.height);
-    let top = model.top(painter, area.width, rows);
+    let top = model.view.top(painter, area.width, rows);
     let mut y = area.y;
     let bottom = area.y + area.height;
     let mut line = top.line;
-    let chosen = model.chosen_blocks();
-    for index in top.index..model.transcript.len() {
-        let Some(block) = model.transcript.get(index) else { break };
+    let chosen = model.view.chosen_blocks();
+    for index in top.index..model.view.transcript.len() {
+        let Some(block) = model.view.transcript.get(index) else { break };
         let height = painter.height(block, area.width);
         let left = usize::from(bottom - y);
         let count = height.saturating_sub(line).min(left);
@@ -46,10 +46,10 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mu
             break;
         }
     }
-    if let Some(search) = model.reading.as_ref().and_then(|reading| reading.search.as_ref()) {
+    if let Some(search) = model.view.reading.as_ref().and_then(|reading| reading.search.as_ref()) {
         canvas.highlight(area, |text| search.places(text), Role::Match);
     }
-    if model.position != Position::Follow {
+    if model.view.position != Position::Follow {
         pill(model, area, canvas);
     }
 }
@@ -75,7 +75,7 @@ fn mark(model: &Model, block: BlockId, rows: Range<usize>, area: Area, canvas: &
 fn pill(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     let key = model.keymap.key_for(CommandId::TranscriptEnd, &model.contexts());
     let key = key.map(|key| format!(" · {key} to follow")).unwrap_or_default();
-    let text = match model.news() {
+    let text = match model.view.news() {
         0 => format!(" more below{key} "),
         news => format!(" {news} new{key} "),
     };
@@ -93,7 +93,7 @@ fn welcome(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
         key.map_or_else(|| "/".to_owned(), |key| key.to_string())
     };
     let mut rows: Vec<(String, String, Role)> = Vec::new();
-    if model.link == crate::workbench::Link::Opening {
+    if model.view.link == crate::workbench::Link::Opening {
         rows.push((String::new(), "reading the log…".to_owned(), Role::TextMuted));
     } else {
         rows.push((String::new(), format!("A new thread with {}.", model.directive), Role::Title));

@@ -18,7 +18,7 @@ fn asking(session: &mut Session, calls: &[(u64, &str)]) {
         input: serde_json::json!({"command": command}),
         preview: None,
     };
-    let mut state = session.model.state.clone().unwrap();
+    let mut state = session.model.view.state.clone().unwrap();
     state.status = Status::Waiting;
     state.waiting = Some(Waiting::Approval);
     state.approvals = calls.iter().map(approval).collect();
@@ -57,9 +57,9 @@ fn a_call_that_was_seen_is_allowed_by_a_letter() {
         asking(&mut session, &[(1, "ls")]);
         session.drawn(600).keys(key);
         assert_eq!(session.answers(), [(1, decision)], "{key}");
-        assert!(session.model.approvals.is_empty());
+        assert!(session.model.view.approvals.is_empty());
         asking(&mut session, &[(1, "ls")]);
-        assert!(session.model.approvals.is_empty(), "it is not shown again before the worker has heard");
+        assert!(session.model.view.approvals.is_empty(), "it is not shown again before the worker has heard");
     }
 }
 
@@ -69,9 +69,9 @@ fn that_a_call_was_drawn_asks_for_another_frame() {
     let long: Vec<String> = (0..60).map(|line| format!("echo {line}")).collect();
     let mut session = connected();
     asking(&mut session, &[(1, &long.join("\n"))]);
-    assert!(session.model.take_changed() && !session.model.approval_goes_on());
+    assert!(session.model.take_changed() && !session.model.view.approval_goes_on());
     session.drawn(0);
-    assert!(session.model.approval_goes_on() && session.model.take_changed());
+    assert!(session.model.view.approval_goes_on() && session.model.take_changed());
     session.drawn(0);
     assert!(!session.model.take_changed());
 }
@@ -86,11 +86,11 @@ fn s11_a_call_is_allowed_where_its_end_was_seen() {
         session.drawn(600).keys("y").drawn(600);
         assert_eq!((session.answers(), session.model.composer.text().as_str()), (vec![], "y"), "its end was not seen");
         session.keys("backspace").drawn(600);
-        assert!(session.model.approval_goes_on() && !session.model.is_armed());
+        assert!(session.model.view.approval_goes_on() && !session.model.is_armed());
         for key in keys.split(' ') {
             session.keys(key).drawn(10);
         }
-        assert!(!session.model.approval_goes_on(), "{keys}");
+        assert!(!session.model.view.approval_goes_on(), "{keys}");
         session.drawn(600).keys("y");
         assert_eq!(session.answers(), [(1, Approve::Once)]);
     }
@@ -142,13 +142,13 @@ fn a_shown_call_is_never_exchanged() {
     asking(&mut session, &[(1, "one")]);
     session.drawn(600);
     asking(&mut session, &[(2, "two"), (1, "one")]);
-    assert_eq!(session.model.approvals.shown().unwrap().approval.id, 1);
-    assert_eq!(session.model.approvals.len(), 2);
+    assert_eq!(session.model.view.approvals.shown().unwrap().approval.id, 1);
+    assert_eq!(session.model.view.approvals.len(), 2);
     // Answered elsewhere: the next one comes, and has to be seen.
     asking(&mut session, &[(2, "two")]);
     session.keys("y");
     assert_eq!(session.answers(), []);
-    assert_eq!(session.model.approvals.shown().unwrap().approval.id, 2);
+    assert_eq!(session.model.view.approvals.shown().unwrap().approval.id, 2);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn an_answer_that_was_not_taken_brings_the_call_back() {
     asking(&mut session, &[(1, "ls")]);
     session.drawn(600).keys("y");
     session.tell(Message::Worker(id(), FromWorker::Error { id: 1, message: "no".into() }));
-    assert_eq!(session.model.approvals.shown().unwrap().approval.id, 1);
+    assert_eq!(session.model.view.approvals.shown().unwrap().approval.id, 1);
     assert!(!session.model.shows_time() || session.model.notice().is_some());
 }
 
@@ -188,7 +188,7 @@ fn a_running_tool_shows_what_it_prints() {
     session.tell(Message::Worker(id(), FromWorker::ToolOutputSoFar { call_id: call_id.clone(), text: "one\n".into() }));
     session.tell(Message::Worker(id(), FromWorker::ToolOutput { call_id: call_id.clone(), text: "two\n".into() }));
     let output = |session: &Session| {
-        session.model.transcript.iter().find_map(|block| {
+        session.model.view.transcript.iter().find_map(|block| {
             let Kind::Tool(tool) = &block.kind else { return None };
             Some((tool.name.clone(), tool.output.clone()))
         })
@@ -236,10 +236,10 @@ fn a_call_that_is_seen_whole_does_not_scroll() {
     let mut session = connected();
     asking(&mut session, &[(1, "ls")]);
     session.drawn(600).keys("down down");
-    assert_eq!(session.model.approvals.shown().map(|panel| panel.top), Some(0));
+    assert_eq!(session.model.view.approvals.shown().map(|panel| panel.top), Some(0));
     let long: Vec<String> = (0..60).map(|line| format!("echo {line}")).collect();
     let mut session = connected();
     asking(&mut session, &[(1, &long.join("\n"))]);
     session.drawn(600).keys("down down");
-    assert_eq!(session.model.approvals.shown().map(|panel| panel.top), Some(2));
+    assert_eq!(session.model.view.approvals.shown().map(|panel| panel.top), Some(2));
 }

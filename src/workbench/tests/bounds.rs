@@ -21,15 +21,16 @@ fn s16_the_screen_lets_go_of_what_is_old() {
     let held = |session: &Session| {
         session
             .model
+            .view
             .transcript
             .iter()
             .map(|block| if let Kind::Answer(answer) = &block.kind { answer.text.len() } else { 0 })
             .sum::<usize>()
     };
     assert!(held(&session) <= 18 << 20, "{}", held(&session));
-    let older = session.model.older;
+    let older = session.model.view.older;
     assert!(older.is_some_and(|older| older > 100), "{older:?}");
-    let last = session.model.transcript.iter().next_back().map(|block| block.id);
+    let last = session.model.view.transcript.iter().next_back().map(|block| block.id);
     session.tell(Message::Older {
         thread_id: id(),
         records: vec![Record {
@@ -39,6 +40,6 @@ fn s16_the_screen_lets_go_of_what_is_old() {
         }],
         older: None,
     });
-    let ids: Vec<_> = session.model.transcript.iter().map(|block| block.id).collect();
+    let ids: Vec<_> = session.model.view.transcript.iter().map(|block| block.id).collect();
     assert!(ids.is_sorted() && ids[0] < BlockId(0) && ids.last().copied() == last, "{ids:?}");
 }

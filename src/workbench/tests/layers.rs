@@ -187,9 +187,9 @@ fn enter_in_a_preview_sends_what_it_shows() {
     assert_eq!(session.effects(), [Effect::Remember("go".into()), Effect::Send(submit)]);
     // How the thread stood before it was heard does not count.
     session.state(Status::Waiting, Vec::new());
-    assert!(session.model.is_working());
+    assert!(session.model.view.is_working());
     session.tell(Message::Worker(id(), FromWorker::Ack { id: 1 }));
-    assert!(session.model.is_working());
+    assert!(session.model.view.is_working());
 }
 
 #[test]

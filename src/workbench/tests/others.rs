@@ -28,7 +28,7 @@ fn a_draft_stays_with_its_thread() {
     session.write("for the next one");
     session.tell(Message::Threads(vec![row("chat-2", None), row("chat-3", None)]));
     session.keys("ctrl-t /").write("chat-2").keys("enter");
-    assert_eq!((session.model.thread.as_ref(), session.draft()), (Some(&other), String::new()));
+    assert_eq!((session.model.view.thread.as_ref(), session.draft()), (Some(&other), String::new()));
     session.tell(Message::Opened { thread_id: other, newest: Vec::new(), older: None, state: None, elsewhere: false });
     session.write("for the second");
     session.keys("ctrl-t /").write("chat-3").keys("enter");
@@ -174,9 +174,9 @@ fn who_comes_back_is_told_what_runs() {
         })
     };
     session.event(call("c1"));
-    session.model.activity.phase = Phase::Idle;
+    session.model.view.activity.phase = Phase::Idle;
     session.state(Status::Running, Vec::new());
-    assert_eq!(session.model.activity.phase, Phase::Tool("bash".into()));
+    assert_eq!(session.model.view.activity.phase, Phase::Tool("bash".into()));
     // One of two calls ends, and the other goes on.
     session.event(call("c2"));
     session.event(Event::Tool(ToolEvent::ToolCallResult {
@@ -184,13 +184,13 @@ fn who_comes_back_is_told_what_runs() {
         output: "x".into(),
         error: None,
     }));
-    assert_eq!(session.model.activity.phase, Phase::Tool("bash".into()));
+    assert_eq!(session.model.view.activity.phase, Phase::Tool("bash".into()));
     session.event(Event::Tool(ToolEvent::ToolCallResult {
         call_id: CallId("c1".into()),
         output: "x".into(),
         error: None,
     }));
-    assert_eq!(session.model.activity.phase, Phase::Asking);
+    assert_eq!(session.model.view.activity.phase, Phase::Asking);
     // A command of the person's goes on when an answer ends.
     let mut session = connected();
     session.answer(1, "done", StopReason::EndTurn);
@@ -199,9 +199,9 @@ fn who_comes_back_is_told_what_runs() {
         command: "sleep 9".into(),
         shared: true,
     }));
-    assert!(session.model.runs_command_alone());
+    assert!(session.model.view.runs_command_alone());
     session.answer(2, "done again", StopReason::EndTurn);
-    assert_eq!(session.model.activity.phase, Phase::Tool("!".into()));
+    assert_eq!(session.model.view.activity.phase, Phase::Tool("!".into()));
 }
 
 #[test]
@@ -211,10 +211,10 @@ fn a_worker_that_is_late_says_nothing_into_the_next_thread() {
     let next = ThreadId::new("chat", 2);
     session.tell(opened(next.clone()));
     session.tell(Message::Connected { thread_id: next.clone() });
-    let blocks = session.model.transcript.len();
+    let blocks = session.model.view.transcript.len();
     session.offset = 9_000;
     session.answer(1, "late", StopReason::EndTurn);
-    assert_eq!((session.model.transcript.len(), session.model.log_end), (blocks, 0));
+    assert_eq!((session.model.view.transcript.len(), session.model.view.log_end), (blocks, 0));
     let event = Event::Prompt(PromptEvent::CognitionIn {
         text: "next".into(),
         role: "user".into(),
@@ -223,7 +223,7 @@ fn a_worker_that_is_late_says_nothing_into_the_next_thread() {
     });
     let record = Record { timestamp: Timestamp(5), thread_id: next.clone(), event };
     session.tell(Message::Worker(next, FromWorker::Event { offset: 0, next_offset: 10, record }));
-    assert_eq!(session.model.log_end, 10, "what the next thread says counts from its own beginning");
+    assert_eq!(session.model.view.log_end, 10, "what the next thread says counts from its own beginning");
 }
 
 #[test]
@@ -233,16 +233,43 @@ fn s04_what_is_sent_to_a_thread_from_elsewhere_goes_into_one_of_our_own() {
     session.model.threads = vec![ThreadRow { elsewhere: true, ..row("chat-1", None) }];
     assert_eq!(session.model.threads[0].told(), "elsewhere");
     let (newest, state) = (Vec::new(), None);
-    session.model.thread = Some(id());
-    session.model.link = super::Link::Opening;
+    session.model.view.thread = Some(id());
+    session.model.view.link = super::Link::Opening;
     session.tell(Message::Opened { thread_id: id(), newest, older: Some(9), state, elsewhere: true });
-    assert!(session.model.elsewhere);
+    assert!(session.model.view.elsewhere);
     session.keys("esc").write("go on").keys("enter");
     let fork = ThreadId::new("chat", 9);
     session.tell(Message::Forked { from: ThreadId::new("other", 1), thread_id: fork.clone() });
-    assert!(session.model.elsewhere, "that was another thread");
+    assert!(session.model.view.elsewhere, "that was another thread");
     session.tell(Message::Forked { from: id(), thread_id: fork.clone() });
     session.tell(Message::Connected { thread_id: fork.clone() });
-    assert_eq!((session.model.thread.as_ref(), session.model.elsewhere), (Some(&fork), false));
-    assert_eq!(session.model.link, super::Link::Connected);
+    assert_eq!((session.model.view.thread.as_ref(), session.model.view.elsewhere), (Some(&fork), false));
+    assert_eq!(session.model.view.link, super::Link::Connected);
+}
+
+#[test]
+fn nothing_of_a_thread_stays_when_another_is_shown() {
+    let mut session = connected();
+    session.stream(1, "some words").keys("ctrl-up");
+    let before = session.model.view.clone();
+    session.write("half a thought").keys("alt-n");
+    let view = &session.model.view;
+    assert_eq!((&view.thread, view.link, view.is_working()), (&None, super::Link::Draft, false));
+    assert!(view.transcript.is_empty() && view.state.is_none() && view.waits.is_empty() && view.sent.is_empty());
+    assert_eq!((view.position, view.log_end, view.older), (Position::Follow, 0, None));
+    assert_eq!(session.draft(), "half a thought", "what is written is of the screen");
+    // What the thread before still tells is not taken for this one's.
+    session.stream(1, "more").tell(Message::Opened {
+        thread_id: id(),
+        newest: Vec::new(),
+        older: Some(9),
+        state: before.state.clone(),
+        elsewhere: true,
+    });
+    assert_eq!((session.model.view.elsewhere, session.model.view.older), (false, None));
+    // One from elsewhere leaves nothing behind either.
+    session.model.view = before;
+    session.model.view.elsewhere = true;
+    session.keys("alt-n");
+    assert!(!session.model.view.elsewhere);
 }

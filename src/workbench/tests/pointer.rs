@@ -23,21 +23,21 @@ fn talked() -> Session {
 fn a_click_chooses_a_block_and_another_folds_it() {
     let mut session = talked();
     let top = geometry::regions(&session.model).transcript.y;
-    let prompt = session.model.transcript.get(0).unwrap().id;
+    let prompt = session.model.view.transcript.get(0).unwrap().id;
     click(&mut session, 5, top + 1);
-    assert_eq!(session.model.reading.as_ref().map(|reading| reading.block), Some(prompt));
-    let open = session.model.transcript.block(prompt).unwrap().open;
+    assert_eq!(session.model.view.reading.as_ref().map(|reading| reading.block), Some(prompt));
+    let open = session.model.view.transcript.block(prompt).unwrap().open;
     click(&mut session, 5, top + 1);
-    assert_eq!(session.model.transcript.block(prompt).unwrap().open, !open);
+    assert_eq!(session.model.view.transcript.block(prompt).unwrap().open, !open);
     // An answer is always shown in full.
-    let answer = session.model.transcript.get(1).unwrap().clone();
+    let answer = session.model.view.transcript.get(1).unwrap().clone();
     click(&mut session, 5, top + 3);
-    assert_eq!(session.model.reading.as_ref().map(|reading| reading.block), Some(answer.id));
+    assert_eq!(session.model.view.reading.as_ref().map(|reading| reading.block), Some(answer.id));
     click(&mut session, 5, top + 3);
-    assert_eq!(session.model.transcript.get(1), Some(&answer));
+    assert_eq!(session.model.view.transcript.get(1), Some(&answer));
     let composer = geometry::regions(&session.model).composer;
     click(&mut session, composer.x, composer.y);
-    assert!(session.model.reading.is_none());
+    assert!(session.model.view.reading.is_none());
 }
 
 #[test]
@@ -78,8 +78,8 @@ fn the_click_that_focuses_the_window_does_nothing_else() {
     session.tell(Message::Focus(true));
     assert_eq!(session.effects(), [Effect::Redraw], "others may have written there");
     click(&mut session, 5, top + 3);
-    assert!(session.model.reading.is_none());
+    assert!(session.model.view.reading.is_none());
     session.model.set_now(Timestamp(session.model.now.0 + 1_000));
     click(&mut session, 5, top + 3);
-    assert!(session.model.reading.is_some());
+    assert!(session.model.view.reading.is_some());
 }

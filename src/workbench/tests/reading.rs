@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::{ContextEvent, PromptEvent, ToolEvent};
-use crate::workbench::scroll::Place;
+use crate::workbench::layout::Place;
 use lines::Slowly;
 
 /// Ten turns; answer 3 is long, a tool was called after answer 5.
@@ -40,18 +40,18 @@ fn talked() -> Session {
 
 impl Session {
     fn chosen(&self) -> String {
-        let (_, at) = self.model.chosen_blocks().unwrap();
-        export::plain(self.model.transcript.get(at).unwrap())
+        let (_, at) = self.model.view.chosen_blocks().unwrap();
+        export::plain(self.model.view.transcript.get(at).unwrap())
     }
 
     /// Whether the chosen block begins on the screen.
     fn sees_chosen(&self) -> bool {
         let area = geometry::regions(&self.model).transcript;
         let rows = usize::from(area.height);
-        let top = self.model.top(&mut Lines, area.width, rows);
-        let (_, at) = self.model.chosen_blocks().unwrap();
+        let top = self.model.view.top(&mut Lines, area.width, rows);
+        let (_, at) = self.model.view.chosen_blocks().unwrap();
         let heights = |range: std::ops::Range<usize>| -> usize {
-            range.map(|index| Lines.height(self.model.transcript.get(index).unwrap(), area.width)).sum()
+            range.map(|index| Lines.height(self.model.view.transcript.get(index).unwrap(), area.width)).sum()
         };
         at >= top.index && heights(top.index..at) < rows + top.line
     }
@@ -88,7 +88,7 @@ fn a_range_is_copied_as_markdown_and_a_block_as_written() {
     assert_eq!(session.effects(), [Effect::Copy("answer 10".into())]);
     session.keys("v k k y");
     assert_eq!(session.effects(), [Effect::Copy("answer 9\n\n## You\n\nprompt 10\n\nanswer 10\n".into())]);
-    assert_eq!(session.model.reading.as_ref().unwrap().mark, None);
+    assert_eq!(session.model.view.reading.as_ref().unwrap().mark, None);
     session.keys("o");
     assert_eq!(session.effects(), [Effect::ShowText("answer 9".into())]);
 }
@@ -98,14 +98,14 @@ fn search_goes_up_from_where_one_is_and_opens_what_is_folded() {
     let mut session = talked();
     session.keys("ctrl-s").write("needle");
     assert!(session.chosen().contains("a folded result"), "{}", session.chosen());
-    let (_, at) = session.model.chosen_blocks().unwrap();
-    assert!(session.model.transcript.get(at).unwrap().open, "what was found can be seen");
+    let (_, at) = session.model.view.chosen_blocks().unwrap();
+    assert!(session.model.view.transcript.get(at).unwrap().open, "what was found can be seen");
     session.keys("enter N");
     assert!(session.chosen().ends_with("Needle"));
     // Its last line is the one in view.
     let area = geometry::regions(&session.model).transcript;
-    let top = session.model.top(&mut Lines, area.width, usize::from(area.height));
-    let (_, at) = session.model.chosen_blocks().unwrap();
+    let top = session.model.view.top(&mut Lines, area.width, usize::from(area.height));
+    let (_, at) = session.model.view.chosen_blocks().unwrap();
     assert_eq!((top.index, top.line + usize::from(area.height) / 3), (at, 41));
     session.keys("n");
     assert!(session.chosen().contains("a folded result"));
@@ -117,10 +117,10 @@ fn search_goes_up_from_where_one_is_and_opens_what_is_folded() {
 fn a_search_that_finds_nothing_says_so_and_stays() {
     let mut session = talked();
     session.keys("ctrl-s").write("no such words");
-    assert!(!session.model.reading.as_ref().unwrap().search.as_ref().unwrap().found);
+    assert!(!session.model.view.reading.as_ref().unwrap().search.as_ref().unwrap().found);
     assert_eq!(session.chosen(), "answer 10");
     session.keys("esc");
-    assert!(session.model.reading.as_ref().unwrap().search.is_none());
+    assert!(session.model.view.reading.as_ref().unwrap().search.is_none());
     session.keys("esc").write("/find prompt 7").keys("enter");
     assert_eq!(session.chosen(), "prompt 7");
     assert_eq!(session.draft(), "");
@@ -144,12 +144,12 @@ fn reading_survives_what_arrives_and_a_new_thread_ends_it() {
     session.stream(11, "new text\n");
     assert_eq!(session.chosen(), before);
     session.keys("enter");
-    let (_, at) = session.model.chosen_blocks().unwrap();
-    assert!(session.model.transcript.get(at).unwrap().open);
+    let (_, at) = session.model.view.chosen_blocks().unwrap();
+    assert!(session.model.view.transcript.get(at).unwrap().open);
     session.keys("esc alt-n");
-    assert!(session.model.reading.is_none());
+    assert!(session.model.view.reading.is_none());
     session.keys("tab");
-    assert!(session.model.reading.is_none(), "there is nothing to read");
+    assert!(session.model.view.reading.is_none(), "there is nothing to read");
 }
 
 /// Who comes to a long answer from below sees its end, however much of it is laid out by then.
@@ -160,8 +160,8 @@ fn an_answer_that_is_not_laid_out_whole_is_reached_at_its_end() {
     session.answer(2, &"after\n".repeat(60), StopReason::EndTurn);
     session.state(Status::Waiting, Vec::new());
     let rows = usize::from(geometry::regions(&session.model).transcript.height);
-    let top = |session: &Session, layout: &mut Slowly| session.model.top(layout, 80, rows);
-    let long = session.model.transcript.iter().position(|block| matches!(block.kind, Kind::Answer(_))).unwrap();
+    let top = |session: &Session, layout: &mut Slowly| session.model.view.top(layout, 80, rows);
+    let long = session.model.view.transcript.iter().position(|block| matches!(block.kind, Kind::Answer(_))).unwrap();
     // Up from the end, to the last five rows of the long one as it is laid out now.
     let to_it = i32::try_from(61 - rows + 5).unwrap();
     let _effects = update(&mut session.model, &mut Slowly(100), Message::Wheel { lines: to_it });
@@ -171,9 +171,9 @@ fn an_answer_that_is_not_laid_out_whole_is_reached_at_its_end() {
         assert_eq!(top(&session, &mut Slowly(known)), Place { index: long, line: known - 5 });
     }
     // Now it is whole, and its line is held whatever arrives.
-    assert!(matches!(session.model.position, Position::At { line: 396, .. }));
+    assert!(matches!(session.model.view.position, Position::At { line: 396, .. }));
     let _effects = update(&mut session.model, &mut Slowly(300), Message::Wheel { lines: 10 });
-    assert!(matches!(session.model.position, Position::At { .. }), "from within it stays where it is");
+    assert!(matches!(session.model.view.position, Position::At { .. }), "from within it stays where it is");
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn what_is_told_of_the_context_leads_to_the_request_behind_it() {
     assert_eq!(asked(&mut session), Some(None));
     session.keys("esc esc").answer(11, "later", StopReason::EndTurn).state(Status::Waiting, Vec::new());
     session.keys("tab G k");
-    assert!(session.chosen().contains("rules") && !session.model.chosen_folds());
+    assert!(session.chosen().contains("rules") && !session.model.view.chosen_folds());
     session.keys("enter");
     assert_eq!(asked(&mut session), Some(Some(11)));
 }

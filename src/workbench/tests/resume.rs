@@ -379,7 +379,7 @@ fn room_and_hooks_are_told_and_a_suspended_thread_says_how_to_go_on() {
         ]
     );
     session.state(Status::Suspended, Vec::new());
-    assert!(!session.model.is_working());
+    assert!(!session.model.view.is_working());
 }
 
 #[test]
@@ -398,11 +398,11 @@ fn a_cut_answer_leaves_the_thread_at_work_until_it_says_that_it_waits() {
     let mut session = connected();
     session.stream(1, "Par");
     session.answer(1, "Par", StopReason::Truncated { detail: "cut".into() });
-    assert!(session.model.is_working(), "another try may follow");
+    assert!(session.model.view.is_working(), "another try may follow");
     session.event(Event::Request(RequestEvent::RetryScheduled { attempt: 2, delay_ms: 2_500, classification: None }));
-    assert!(session.model.is_working());
+    assert!(session.model.view.is_working());
     session.state(Status::Waiting, Vec::new());
-    assert!(!session.model.is_working());
+    assert!(!session.model.view.is_working());
 }
 
 #[test]

@@ -7,7 +7,6 @@
 mod fold;
 mod live;
 
-use super::message::Level;
 use crate::domain::event::{Denial, StopReason};
 use crate::domain::{CallId, Image, ModelRef, Money, NoteKind, Record, Tokens};
 use std::collections::VecDeque;
@@ -164,16 +163,6 @@ pub enum ToolState {
 pub struct Marker {
     pub sort: NoteKind,
     pub text: String,
-}
-
-impl From<Level> for NoteKind {
-    fn from(level: Level) -> Self {
-        match level {
-            Level::Info => Self::Info,
-            Level::Warning => Self::Warning,
-            Level::Error => Self::Error,
-        }
-    }
 }
 
 /// The blocks and what is known about the answer in flight.

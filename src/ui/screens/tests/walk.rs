@@ -190,7 +190,7 @@ impl Session {
     }
 
     fn some_message(&mut self, sort: u8) {
-        let thread_id = self.model.thread.clone().unwrap_or_else(thread);
+        let thread_id = self.model.view.thread.clone().unwrap_or_else(thread);
         let said = |text: &str| Record {
             timestamp: Timestamp(NOW),
             thread_id: thread(),
@@ -235,10 +235,10 @@ proptest! {
         let mut session = Session::new(80, 24);
         for step in steps {
             session.walk(step);
-            let ids: Vec<_> = session.model.transcript.iter().map(|block| block.id).collect();
+            let ids: Vec<_> = session.model.view.transcript.iter().map(|block| block.id).collect();
             prop_assert!(ids.is_sorted() && ids.windows(2).all(|pair| pair[0] != pair[1]), "ids {:?}", ids);
-            if session.model.position == Position::Follow {
-                prop_assert_eq!(session.model.news(), 0);
+            if session.model.view.position == Position::Follow {
+                prop_assert_eq!(session.model.view.news(), 0);
             }
             session.model.take_changed();
             session.screen();

@@ -1,0 +1,156 @@
+//! What the person answers to a call that waits, and when a letter is taken for an answer.
+
+use super::approval::{ARMING, Approvals, Panel, Seen};
+use super::geometry;
+use super::message::{Effect, Level};
+use super::model::Model;
+use super::thread_view::{Link, Sent, ThreadView};
+use crate::domain::Timestamp;
+use crate::domain::event::Approve;
+use crate::worker::protocol::Command;
+
+impl ThreadView {
+    /// Whether the end of the waiting call has not been on the screen yet.
+    #[must_use]
+    pub fn approval_goes_on(&self) -> bool {
+        self.approvals.shown().is_some_and(|panel| panel.seen == Seen::Begun)
+    }
+
+    /// Whether the waiting call has been on the screen.
+    pub(super) fn has_seen_call(&self) -> bool {
+        self.approvals.shown().is_some_and(|panel| panel.seen > Seen::Not)
+    }
+}
+
+impl Model {
+    /// Whether the keyboard is on the waiting call: nothing lies over it, and there is no draft or it was left.
+    #[must_use]
+    pub fn is_answering(&self) -> bool {
+        let free = |panel: &Panel| panel.taken || self.composer.is_empty();
+        self.overlay.is_none() && self.view.approvals.shown().is_some_and(free)
+    }
+
+    /// Whether a letter answers now.
+    #[must_use]
+    pub fn is_armed(&self) -> bool {
+        let since = self.view.approvals.shown().and_then(|panel| panel.ready_since);
+        self.is_answering() && since.is_some_and(|since| self.now.since(since) >= ARMING)
+    }
+
+    /// When a letter will answer, if that is still to come: [`Message::ApprovalArmed`](super::Message) is wanted then.
+    #[must_use]
+    pub fn arms_at(&self) -> Option<Timestamp> {
+        let since = self.view.approvals.shown().and_then(|panel| panel.ready_since)?;
+        (self.is_answering() && !self.is_armed()).then_some(Timestamp(since.0 + ARMING))
+    }
+
+    /// The waiting call that has not been on the screen before, or not to its end, and is there now, if a frame was drawn.
+    #[must_use]
+    pub fn approval_in_view(&self) -> Option<u64> {
+        let visible = geometry::regions(self).approval.height >= 3 && self.overlay.is_none();
+        let news = |panel: &&Panel| match panel.seen {
+            Seen::Not => true,
+            Seen::Begun => geometry::approval_ends(self),
+            Seen::ToItsEnd => false,
+        };
+        self.view.approvals.shown().filter(|_| visible).filter(news).map(|panel| panel.approval.id)
+    }
+
+    pub(super) fn approval_drawn(&mut self, id: u64) {
+        let ends = geometry::approval_ends(self);
+        if let Some(panel) = self.view.approvals.queue.front_mut().filter(|panel| panel.approval.id == id) {
+            let seen = panel.seen.max(if ends { Seen::ToItsEnd } else { Seen::Begun });
+            // The keys that are told depend on it.
+            self.changed |= std::mem::replace(&mut panel.seen, seen) != seen;
+        }
+    }
+
+    /// All of the waiting call was read out.
+    pub(super) fn approval_told(&mut self, id: u64) {
+        if let Some(panel) = self.view.approvals.queue.front_mut().filter(|panel| panel.approval.id == id) {
+            panel.seen = Seen::ToItsEnd;
+        }
+    }
+
+    /// Brings the waiting calls in line with what the worker told.
+    pub(super) fn follow_approvals(&mut self) {
+        let waiting = self.view.state.as_ref().map(|state| state.approvals.clone()).unwrap_or_default();
+        self.view.approvals.follow(&waiting);
+    }
+
+    /// Forgets them: the worker is gone, or another thread is shown.
+    pub(super) fn forget_approvals(&mut self) {
+        self.view.approvals = Approvals::default();
+    }
+
+    /// An answer was not taken: the call is shown again if it still waits.
+    pub(super) fn answer_failed(&mut self) {
+        self.view.approvals.answered.clear();
+        self.follow_approvals();
+    }
+
+    /// Keeps the time since when a letter would answer.
+    pub(super) fn settle_approval(&mut self) {
+        let (now, answering) = (self.now, self.is_answering());
+        for (place, panel) in self.view.approvals.queue.iter_mut().enumerate() {
+            if place == 0 && panel.seen == Seen::ToItsEnd && answering {
+                panel.ready_since.get_or_insert(now);
+            } else {
+                panel.ready_since = None;
+            }
+        }
+        // Whatever came first when its time was there: the screen says so then.
+        let armed = self.is_armed();
+        if let Some(panel) = self.view.approvals.queue.front_mut() {
+            self.changed |= std::mem::replace(&mut panel.armed, armed) != armed;
+        }
+    }
+
+    /// Gives the keyboard to the waiting call, or back to the draft.
+    pub(super) fn take_keyboard(&mut self, taken: bool) {
+        if let Some(panel) = self.view.approvals.queue.front_mut() {
+            panel.taken = taken;
+        }
+    }
+
+    pub(super) fn scroll_approval(&mut self, step: isize) {
+        if geometry::approval_fits(self) {
+            return;
+        }
+        if let Some(panel) = self.view.approvals.queue.front_mut() {
+            let last = panel.lines.len().saturating_sub(1);
+            panel.top = panel.top.saturating_add_signed(step).min(last);
+        }
+    }
+
+    /// Answers the call that is shown.
+    pub(super) fn answer(&mut self, decision: Approve) -> Vec<Effect> {
+        let Some(panel) = self.view.approvals.shown() else {
+            self.say(Level::Info, "no call waits for you");
+            return Vec::new();
+        };
+        if decision != Approve::Deny && panel.seen == Seen::Not {
+            self.say(Level::Warning, "the call that waits has not been on the screen yet");
+            return Vec::new();
+        }
+        if decision != Approve::Deny && panel.seen < Seen::ToItsEnd {
+            self.say(Level::Warning, "the call that waits goes on below: it is answered where its end was seen (end)");
+            return Vec::new();
+        }
+        if self.view.link != Link::Connected {
+            return Vec::new();
+        }
+        if decision == Approve::Always && !panel.confirms {
+            let text = format!("the same again allows {} in this project for good", panel.approval.capability);
+            self.view.approvals.queue.iter_mut().take(1).for_each(|panel| panel.confirms = true);
+            self.say(Level::Warning, text);
+            return Vec::new();
+        }
+        let (id, args_hash) = (panel.approval.id, panel.approval.args_hash.clone());
+        self.view.approvals.queue.pop_front();
+        self.view.approvals.answered.push(id);
+        self.view.sent.push_back(Sent::Approval);
+        self.changed = true;
+        vec![Effect::Send(Command::Approve { id, args_hash, decision })]
+    }
+}

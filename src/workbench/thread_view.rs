@@ -1,0 +1,218 @@
+//! One thread as it is shown: what its log, its worker and the person at it have said, and where it is looked at. Another
+//! thread has a view of its own, made from nothing.
+
+use super::approval::Approvals;
+use super::layout::Position;
+use super::search::Reading;
+use super::transcript::{BlockId, Kind, Transcript};
+use crate::domain::event::PromptMode;
+use crate::domain::{ThreadId, Timestamp};
+use crate::worker::protocol::{Command, QueuedPrompt, State};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What stands between the screen and the thread's worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Link {
+    /// No thread yet: the first prompt makes one.
+    Draft,
+    /// The thread is being made and its worker started.
+    Starting,
+    /// The thread's log is being read.
+    Opening,
+    /// The log is shown; no worker runs.
+    Resting,
+    /// A worker is being started for the shown thread.
+    Reviving,
+    Connected,
+}
+
+/// What the thread is doing, as far as the screen knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Idle,
+    /// A prompt is on its way to the worker.
+    Sending,
+    /// A request is out, nothing came back yet.
+    Asking,
+    Thinking,
+    Writing,
+    Tool(String),
+    /// A call waits until the person allows or denies it.
+    Approval,
+    /// A failed call is tried again after so many seconds.
+    Retrying {
+        seconds: u64,
+    },
+    Cancelling,
+}
+
+/// A phase and how long the work goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Activity {
+    pub phase: Phase,
+    pub seconds: u64,
+}
+
+/// A prompt the worker has not confirmed yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PendingPrompt {
+    pub text: Arc<str>,
+    pub mode: PromptMode,
+    pub(super) images: Vec<String>,
+    /// Its block in the transcript; without one it is shown above the draft.
+    pub(super) block: Option<BlockId>,
+    /// Not handed over yet: it is sent when the worker listens.
+    pub(super) held: bool,
+    /// In the log, but not said yet.
+    pub(super) safe: bool,
+}
+
+impl PendingPrompt {
+    pub(super) fn command(&self) -> Command {
+        Command::Submit { text: self.text.to_string(), mode: self.mode, images: self.images.clone() }
+    }
+}
+
+/// A command that was sent and not answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Sent {
+    Prompt(Arc<str>),
+    /// A command of the person's own, as it was written.
+    Shell(String),
+    /// A prompt in a request that was looked at.
+    FrozenRequest(Arc<str>),
+    Approval,
+    /// A change to what is queued.
+    Queue,
+    Other,
+}
+
+/// What belongs to the one thread that is shown. What is of the screen, such as the draft, stays when another is shown.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing of its own; no two make a state")]
+pub struct ThreadView {
+    /// None before the first prompt of a new one.
+    pub thread: Option<ThreadId>,
+    /// Whether somebody else wrote its log.
+    pub elsewhere: bool,
+    pub link: Link,
+    /// What the worker last told.
+    pub state: Option<State>,
+    pub activity: Activity,
+    pub transcript: Transcript,
+    pub position: Position,
+    /// Blocks that came since the view is held.
+    pub unseen: usize,
+    /// Whether a block that was there grew since.
+    pub unseen_growth: bool,
+    /// The last block a held view shows.
+    pub(super) shown_through: Option<BlockId>,
+    /// Where the person reads; none while they write.
+    pub reading: Option<Reading>,
+    /// Calls that wait for the person.
+    pub approvals: Approvals,
+    /// What was sent and is not confirmed.
+    pub waits: Vec<PendingPrompt>,
+    pub(super) sent: VecDeque<Sent>,
+    /// The queue as the worker told it while changes to it were unanswered, and so perhaps from before them.
+    pub(super) queue_told: Option<Vec<QueuedPrompt>>,
+    /// Where the log ends as far as it was seen live.
+    pub(super) log_end: u64,
+    /// Where the oldest loaded page of the log begins; none when that is its beginning.
+    pub(super) older: Option<u64>,
+    pub(super) loading_older: bool,
+    /// Whether it is known that nobody runs the thread, as far as this screen has heard.
+    pub(super) alone: bool,
+    /// How old its row was when it was last found running all the same.
+    pub(super) rejoined: Option<Timestamp>,
+}
+
+impl ThreadView {
+    /// A view of a thread whose log is to be read, or of a new one. `transcript` is empty.
+    pub(super) fn new(thread: Option<ThreadId>, transcript: Transcript) -> Self {
+        Self {
+            link: if thread.is_some() { Link::Opening } else { Link::Draft },
+            thread,
+            elsewhere: false,
+            state: None,
+            activity: Activity { phase: Phase::Idle, seconds: 0 },
+            transcript,
+            position: Position::Follow,
+            unseen: 0,
+            unseen_growth: false,
+            shown_through: None,
+            reading: None,
+            approvals: Approvals::default(),
+            waits: Vec::new(),
+            sent: VecDeque::new(),
+            queue_told: None,
+            log_end: 0,
+            older: None,
+            loading_older: false,
+            alone: false,
+            rejoined: None,
+        }
+    }
+
+    /// A view of another thread, or of a new one. Its blocks share no id with this one's.
+    pub(super) fn successor(&self, thread: Option<ThreadId>) -> Self {
+        Self::new(thread, self.transcript.successor())
+    }
+
+    /// Whether it is of this thread.
+    pub(super) fn is_of(&self, thread_id: &ThreadId) -> bool {
+        self.thread.as_ref() == Some(thread_id)
+    }
+
+    /// Takes over what the thread does now; whether it did something else before.
+    pub(super) fn enter(&mut self, phase: Phase) -> bool {
+        if self.activity.phase == phase {
+            return false;
+        }
+        if self.activity.phase == Phase::Idle || phase == Phase::Idle {
+            self.activity.seconds = 0;
+        }
+        self.activity.phase = phase;
+        true
+    }
+
+    /// Whether the thread is at work, so that a prompt would steer it.
+    #[must_use]
+    pub fn is_working(&self) -> bool {
+        self.activity.phase != Phase::Idle
+    }
+
+    /// Whether nothing but a command of the person's is at work: a prompt need not wait for its end.
+    #[must_use]
+    pub fn runs_command_alone(&self) -> bool {
+        matches!(&self.activity.phase, Phase::Tool(name) if matches!(name.as_str(), "!" | "!!"))
+    }
+
+    /// What waits to be used, oldest first: confirmed by the worker, then not yet.
+    pub fn queued(&self) -> impl Iterator<Item = (&str, PromptMode)> {
+        let confirmed = self.queue().iter().map(|prompt| (prompt.text.as_str(), prompt.mode));
+        let waits = self.waits.iter().filter(|waits| waits.block.is_none());
+        confirmed.chain(waits.map(|waits| (&*waits.text, waits.mode)))
+    }
+
+    #[must_use]
+    pub fn queue(&self) -> &[QueuedPrompt] {
+        self.state.as_ref().map_or(&[], |state| &state.queue)
+    }
+
+    /// What the pill of a held view counts.
+    #[must_use]
+    pub fn news(&self) -> usize {
+        self.unseen + usize::from(self.unseen_growth)
+    }
+
+    /// Whether the newest part of the transcript is text that is being written.
+    #[must_use]
+    pub fn is_writing(&self) -> bool {
+        self.transcript
+            .iter()
+            .next_back()
+            .is_some_and(|block| matches!(&block.kind, Kind::Answer(answer) if answer.ended.is_none()))
+    }
+}
