@@ -32,9 +32,6 @@ pub(super) struct Connection {
     leaving: Arc<AtomicBool>,
 }
 
-/// Number of the command for which a worker is reached; the performer counts its own from 1.
-const FIRST: u64 = 0;
-
 /// How to come by a worker.
 #[derive(Debug)]
 pub(super) enum Reach {
@@ -42,8 +39,8 @@ pub(super) enum Reach {
     Find,
     /// Starting one if need be: a call waits there for the person.
     Host,
-    /// Starting one if need be, then sending this command. The workbench hears the answer.
-    Start(Command),
+    /// Starting one if need be, then sending this command with its number. The workbench hears the answer.
+    Start(u64, Command),
 }
 
 impl Connection {
@@ -149,8 +146,8 @@ impl Link {
         let mut sender = client.sender();
         self.may_approve.store(client.may_approve(), Ordering::Relaxed);
         // The command goes first: whoever may talk from here on may also say goodbye.
-        if let Reach::Start(command) = reach
-            && sender.command(FIRST, command).await.is_err()
+        if let Reach::Start(id, command) = reach
+            && sender.command(id, command).await.is_err()
         {
             tracing::debug!("the worker was gone before the first command");
         }
@@ -186,7 +183,7 @@ impl Link {
     async fn connect(&self, reach: &Reach) -> Result<Option<Client>, String> {
         match reach {
             Reach::Find => Ok(self.launcher.find(&self.thread_id, self.offset.load(Ordering::Relaxed)).await.ok()),
-            Reach::Host | Reach::Start(_) => {
+            Reach::Host | Reach::Start(..) => {
                 let client = self.launcher.reach(&self.thread_id, self.offset.load(Ordering::Relaxed)).await;
                 client.map(Some).map_err(|error| error.to_string())
             }

@@ -5,7 +5,7 @@ use super::connection::{Connection, Reach};
 use super::previewer::{NewThread, Previewer};
 use super::{export, listing, pages, requests};
 use crate::config::Trust;
-use crate::domain::{Draft, Event, ModelRef, Record, RequestEvent, State, Status, ThreadId, Tokens, Values, Waiting};
+use crate::domain::{Draft, Event, Record, RequestEvent, State, Status, ThreadId, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::{Clock, StoreError, SystemClock};
 use crate::session::DirectivePlanner;
@@ -44,7 +44,6 @@ pub(super) struct EffectRunner {
     connection: Option<Connection>,
     previewer: Previewer,
     colourist: Colourist,
-    commands: u64,
     /// What the screen wants to know; given up when the program ends, with the processes that were asked.
     reads: JoinSet<()>,
     /// What was begun for good: written, sent. The program waits for it before it ends.
@@ -79,7 +78,6 @@ impl EffectRunner {
             connection: None,
             previewer,
             colourist,
-            commands: 0,
             reads: JoinSet::new(),
             writes: JoinSet::new(),
             pages,
@@ -108,13 +106,15 @@ impl EffectRunner {
     /// Carries out one effect; those that need the terminal come back.
     pub(super) fn perform(&mut self, effect: Effect) -> Option<Effect> {
         match effect {
-            Effect::Start { directive, model, inputs, first } => self.start(directive, model, inputs, first),
-            Effect::Open { thread_id } => self.open(thread_id),
-            Effect::Revive { thread_id, command } => {
-                let from = self.connection.as_ref().and_then(|link| link.offset(&thread_id)).unwrap_or(0);
-                self.revive(thread_id, from, Reach::Start(command));
+            Effect::Start { directive, model, inputs, id, first } => {
+                self.start(NewThread { directive, model, inputs }, id, first);
             }
-            Effect::Send(command) => self.send(command),
+            Effect::Open { thread_id } => self.open(thread_id),
+            Effect::Revive { thread_id, id, command } => {
+                let from = self.connection.as_ref().and_then(|link| link.offset(&thread_id)).unwrap_or(0);
+                self.revive(thread_id, from, Reach::Start(id, command));
+            }
+            Effect::Send { id, command } => self.send(id, command),
             Effect::LoadOlder { thread_id, before } => self.load_older(thread_id, before),
             Effect::LoadThreads => self.load_threads(),
             Effect::LookForRunning => self.look_for_running(),
@@ -258,15 +258,15 @@ impl EffectRunner {
         }
     }
 
-    fn start(&mut self, directive: String, model: ModelRef, inputs: Values, first: Command) {
+    fn start(&mut self, new: NewThread, number: u64, first: Command) {
         let id = if let Command::SubmitHeld { held, .. } = &first { Some(held.thread_id.clone()) } else { None };
-        match self.previewer.take(&self.launcher.layout, NewThread { directive, model, inputs }, id) {
+        match self.previewer.take(&self.launcher.layout, new, id) {
             Ok(thread_id) => {
                 let id = thread_id.clone();
                 let opened =
                     Message::Opened { thread_id: id, newest: Vec::new(), older: None, state: None, elsewhere: false };
                 self.tell(opened);
-                self.connect(thread_id, 0, Reach::Start(first));
+                self.connect(thread_id, 0, Reach::Start(number, first));
             }
             Err(why) => self.tell(notice(Level::Error, why)),
         }
@@ -371,10 +371,8 @@ impl EffectRunner {
         });
     }
 
-    fn send(&mut self, command: Command) {
-        self.commands += 1;
-        let (id, sender) = (self.commands, self.connection.as_ref().and_then(Connection::sender));
-        let Some(sender) = sender else {
+    fn send(&mut self, id: u64, command: Command) {
+        let Some(sender) = self.connection.as_ref().and_then(Connection::sender) else {
             self.tell(notice(Level::Error, "No worker runs this thread; send a message to start one.".into()));
             return;
         };

@@ -475,7 +475,7 @@ impl App {
             | Effect::ViewRequest { .. }
             | Effect::LoadBasis(_)
             | Effect::Revive { .. }
-            | Effect::Send(_)
+            | Effect::Send { .. }
             | Effect::LoadOlder { .. }
             | Effect::LoadThreads
             | Effect::LookForRunning

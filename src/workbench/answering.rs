@@ -149,8 +149,7 @@ impl Model {
         let (id, args_hash) = (panel.approval.id, panel.approval.args_hash.clone());
         self.view.approvals.queue.pop_front();
         self.view.approvals.answered.push(id);
-        self.view.sent.push_back(Sent::Approval);
         self.changed = true;
-        vec![Effect::Send(Command::Approve { id, args_hash, decision })]
+        vec![Effect::Send { id: self.sending(Sent::Approval), command: Command::Approve { id, args_hash, decision } }]
     }
 }

@@ -69,9 +69,9 @@ impl Model {
         let Some(waits) = self.view.waits.iter_mut().find(|waits| waits.held) else { return Vec::new() };
         waits.held = false;
         self.view.link = Link::Reviving;
-        let command = waits.command();
-        self.view.sent.push_back(Sent::Prompt(waits.text.clone()));
-        vec![Effect::Revive { thread_id, command }]
+        let (id, command) = (waits.id, waits.command());
+        self.view.sent.insert(id, Sent::Prompt);
+        vec![Effect::Revive { thread_id, id, command }]
     }
 
     pub(super) fn older_page(&mut self, thread_id: &ThreadId, records: Vec<Record>, older: Option<u64>) -> Vec<Effect> {
@@ -125,7 +125,7 @@ impl Model {
     /// Nobody listens any more: what nobody has comes back into the draft.
     fn lost(&mut self) {
         self.view.queue_told = None;
-        for sent in std::mem::take(&mut self.view.sent) {
+        for sent in std::mem::take(&mut self.view.sent).into_values() {
             if let Sent::Shell(text) = sent {
                 self.composer.put_back(&text);
             }
@@ -168,14 +168,14 @@ impl Model {
                 self.lost();
                 Vec::new()
             }
-            FromWorker::Ack { .. } => {
-                if self.view.sent.pop_front() == Some(Sent::Queue) {
+            FromWorker::Ack { id } => {
+                if self.view.sent.remove(&id) == Some(Sent::Queue) {
                     self.queue_answered();
                 }
                 Vec::new()
             }
-            FromWorker::Error { message, .. } => {
-                let sent = self.view.sent.pop_front();
+            FromWorker::Error { id, message } => {
+                let sent = self.view.sent.remove(&id);
                 if sent == Some(Sent::Approval) {
                     self.answer_failed();
                 }
@@ -186,11 +186,9 @@ impl Model {
                     self.composer.put_back(text);
                     self.complete();
                 }
-                let look_again = matches!(sent, Some(Sent::FrozenRequest(_)));
-                if let Some(Sent::Prompt(text) | Sent::FrozenRequest(text)) = sent {
-                    let failed = self.view.waits.iter().position(|waits| waits.text == text && !waits.safe);
-                    let mut place = 0..;
-                    self.give_back(|_| place.next() == failed);
+                let look_again = sent == Some(Sent::FrozenRequest);
+                if matches!(sent, Some(Sent::Prompt | Sent::FrozenRequest)) {
+                    self.give_back(|waits| waits.id == id && !waits.safe);
                     if self.view.activity.phase == Phase::Sending {
                         self.enter(Phase::Idle);
                     }
@@ -276,7 +274,7 @@ impl Model {
             self.view.transcript.end_live(&StopReason::Truncated { detail: "the call failed".to_owned() });
         } else if let Event::Tool(ToolEvent::ShellStarted { .. }) = &record.event {
             // It runs, whether or not its answer still comes: it is not put back into the draft.
-            if let Some(begun) = self.view.sent.iter_mut().find(|sent| matches!(sent, Sent::Shell(_))) {
+            if let Some(begun) = self.view.sent.values_mut().find(|sent| matches!(sent, Sent::Shell(_))) {
                 *begun = Sent::Other;
             }
         }
@@ -369,7 +367,7 @@ impl Model {
             self.enter(self.view.transcript.runs().map_or(Phase::Asking, |tool| Phase::Tool(tool.to_owned())));
         } else if !working
             && self.view.is_working()
-            && !self.view.sent.iter().any(|sent| matches!(sent, Sent::Prompt(_) | Sent::FrozenRequest(_)))
+            && !self.view.sent.values().any(|sent| matches!(sent, Sent::Prompt | Sent::FrozenRequest))
         {
             let waits = self.view.waits.iter().any(|waits| waits.block.is_some());
             if !waits || state.status.is_terminal() {

@@ -394,6 +394,8 @@ pub enum Effect {
         directive: String,
         model: ModelRef,
         inputs: Values,
+        /// Number of the command, as in [`Self::Send`].
+        id: u64,
         first: Command,
     },
     /// Show a thread: read the end of its log, connect if a worker runs it.
@@ -403,10 +405,14 @@ pub enum Effect {
     /// Start a worker for the thread on screen (it has none), then send the command.
     Revive {
         thread_id: ThreadId,
+        id: u64,
         command: Command,
     },
-    /// Send a command to the connected worker.
-    Send(Command),
+    /// Send a command to the connected worker, whose answer carries the same number. A workbench uses each number once.
+    Send {
+        id: u64,
+        command: Command,
+    },
     /// Read the page of the log that ends at this offset.
     LoadOlder {
         thread_id: ThreadId,

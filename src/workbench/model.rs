@@ -13,7 +13,7 @@ use super::message::{DirectiveChoice, Effect, Level, ModelChoice, ThreadRow};
 use super::overlay::Overlay;
 use super::pointer::Pointer;
 use super::request_page::RequestPage;
-use super::thread_view::{Phase, ThreadView};
+use super::thread_view::{Phase, Sent, ThreadView};
 use super::transcript::Transcript;
 use crate::commands::{Context, Keymap};
 use crate::domain::event::PromptMode;
@@ -100,6 +100,8 @@ pub struct Model {
     pub(super) asking_told: Vec<ThreadId>,
     pub(super) models_loaded: bool,
     pub(super) changed: bool,
+    /// Number of the newest command.
+    commands: u64,
     /// What a new thread tells its directive.
     pub inputs: Values,
     /// What is known of the directive on the screen, for a new thread of it.
@@ -160,6 +162,7 @@ impl Model {
             asking_told: Vec::new(),
             models_loaded: false,
             changed: true,
+            commands: 0,
         };
         model.composer.wrap(geometry::composer_width(&model));
         // What has a default need not be asked: the first words are a prompt.
@@ -210,6 +213,19 @@ impl Model {
         }
         self.notice_seconds = NOTICE_SECONDS;
         self.changed = true;
+    }
+
+    /// A number for the next command.
+    pub(super) fn number(&mut self) -> u64 {
+        self.commands += 1;
+        self.commands
+    }
+
+    /// The number of a command that is sent now; its answer will be known by it.
+    pub(super) fn sending(&mut self, what: Sent) -> u64 {
+        let id = self.number();
+        self.view.sent.insert(id, what);
+        id
     }
 
     pub(super) fn enter(&mut self, phase: Phase) {

@@ -450,14 +450,12 @@ impl Model {
         let command = Command::SetModel { model };
         match (self.view.link, &self.view.thread) {
             (Link::Connected, _) => {
-                self.view.sent.push_back(Sent::Other);
-                vec![Effect::Send(command)]
+                vec![Effect::Send { id: self.sending(Sent::Other), command }]
             }
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
                 self.view.link = Link::Reviving;
-                self.view.sent.push_back(Sent::Other);
-                vec![Effect::Revive { thread_id, command }]
+                vec![Effect::Revive { thread_id, id: self.sending(Sent::Other), command }]
             }
             (Link::Draft, _) => Vec::new(),
             _ => {
@@ -471,14 +469,12 @@ impl Model {
         let command = Command::Compact;
         match (self.view.link, &self.view.thread) {
             (Link::Connected, _) => {
-                self.view.sent.push_back(Sent::Other);
-                vec![Effect::Send(command)]
+                vec![Effect::Send { id: self.sending(Sent::Other), command }]
             }
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
                 self.view.link = Link::Reviving;
-                self.view.sent.push_back(Sent::Other);
-                vec![Effect::Revive { thread_id, command }]
+                vec![Effect::Revive { thread_id, id: self.sending(Sent::Other), command }]
             }
             (Link::Draft | Link::Starting | Link::Opening | Link::Resting | Link::Reviving, _) => {
                 self.say(Level::Warning, "nothing has been said that could give way");
@@ -539,8 +535,8 @@ impl Model {
     pub(super) fn interrupt(&mut self) -> Vec<Effect> {
         if self.view.link == Link::Connected {
             self.enter(Phase::Cancelling);
-            self.view.sent.push_back(Sent::Other);
-            return vec![Effect::Send(Command::Cancel { scope: CancelScope::Turn })];
+            let command = Command::Cancel { scope: CancelScope::Turn };
+            return vec![Effect::Send { id: self.sending(Sent::Other), command }];
         }
         Vec::new()
     }

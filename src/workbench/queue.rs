@@ -45,8 +45,7 @@ impl Model {
         state.queue.swap(at, to);
         let prompts = state.queue.iter().map(|queued| queued.prompt).collect();
         self.refill(PickerKind::Queue);
-        self.view.sent.push_back(Sent::Queue);
-        vec![Effect::Send(Command::Arrange { prompts })]
+        vec![Effect::Send { id: self.sending(Sent::Queue), command: Command::Arrange { prompts } }]
     }
 
     /// Withdraws the chosen message.
@@ -64,8 +63,8 @@ impl Model {
         let at = state.queue.iter().position(|queued| queued.prompt == prompt)?;
         let queued = state.queue.remove(at);
         self.refill(PickerKind::Queue);
-        self.view.sent.push_back(Sent::Queue);
-        Some((queued.text, Effect::Send(Command::Withdraw { prompt })))
+        let id = self.sending(Sent::Queue);
+        Some((queued.text, Effect::Send { id, command: Command::Withdraw { prompt } }))
     }
 
     /// Withdraws a message and puts it into the draft, to be changed and sent again.
@@ -90,7 +89,7 @@ impl Model {
     /// The queue of a state that was told. While a change of the person's own is unanswered, what they see stays: the
     /// worker may have told it before it heard of the change, and the choice would move under their fingers.
     pub(super) fn queue_of(&mut self, told: Vec<QueuedPrompt>) -> Vec<QueuedPrompt> {
-        if !self.view.sent.contains(&Sent::Queue) {
+        if !self.view.sent.values().any(|sent| *sent == Sent::Queue) {
             return told;
         }
         self.view.queue_told = Some(told);
@@ -99,7 +98,7 @@ impl Model {
 
     /// A change to the queue was answered. After the last one, what was told meanwhile counts.
     pub(super) fn queue_answered(&mut self) {
-        if self.view.sent.contains(&Sent::Queue) {
+        if self.view.sent.values().any(|sent| *sent == Sent::Queue) {
             return;
         }
         if let (Some(told), Some(state)) = (self.view.queue_told.take(), &mut self.view.state)

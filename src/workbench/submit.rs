@@ -72,11 +72,12 @@ impl Model {
             let prompt = Prompt { text: text.clone(), role: "user".to_owned(), pending: true, images: Vec::new() };
             Some(self.view.transcript.push(Kind::Prompt(prompt)))
         };
+        let id = self.number();
         let shared: Arc<str> = text.as_str().into();
         let mut waits =
-            PendingPrompt { text: Arc::clone(&shared), mode, images: images.clone(), block, held: false, safe: false };
+            PendingPrompt { id, text: shared, mode, images: images.clone(), block, held: false, safe: false };
         let remember = remembered(&text);
-        let sent = if held.is_some() { Sent::FrozenRequest(shared) } else { Sent::Prompt(shared) };
+        let sent = if held.is_some() { Sent::FrozenRequest } else { Sent::Prompt };
         let command = |text, held: Option<Arc<FrozenRequest>>| match held {
             Some(held) => Command::SubmitHeld { text, held: Box::new(FrozenRequest::clone(&held)) },
             None => Command::Submit { text, mode, images },
@@ -84,19 +85,19 @@ impl Model {
         let effect = match (self.view.link, &self.view.thread) {
             (Link::Draft, _) => {
                 self.view.link = Link::Starting;
-                self.view.sent.push_back(sent);
+                self.view.sent.insert(id, sent);
                 let (directive, model) = (self.directive.clone(), self.model.clone());
-                Some(Effect::Start { directive, model, inputs: self.inputs.clone(), first: command(text, held) })
+                Some(Effect::Start { directive, model, inputs: self.inputs.clone(), id, first: command(text, held) })
             }
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
                 self.view.link = Link::Reviving;
-                self.view.sent.push_back(sent);
-                Some(Effect::Revive { thread_id, command: command(text, held) })
+                self.view.sent.insert(id, sent);
+                Some(Effect::Revive { thread_id, id, command: command(text, held) })
             }
             (Link::Connected, _) => {
-                self.view.sent.push_back(sent);
-                Some(Effect::Send(command(text, held)))
+                self.view.sent.insert(id, sent);
+                Some(Effect::Send { id, command: command(text, held) })
             }
             (Link::Starting | Link::Opening | Link::Reviving | Link::Resting, _) => {
                 waits.held = true;
@@ -125,20 +126,16 @@ impl Model {
         let effect = match (self.view.link, &self.view.thread) {
             (Link::Draft, _) => {
                 self.view.link = Link::Starting;
-                self.view.sent.push_back(Sent::Shell(text.to_owned()));
+                let id = self.sending(Sent::Shell(text.to_owned()));
                 let (directive, model) = (self.directive.clone(), self.model.clone());
-                Effect::Start { directive, model, inputs: self.inputs.clone(), first: command }
+                Effect::Start { directive, model, inputs: self.inputs.clone(), id, first: command }
             }
             (Link::Resting, Some(thread_id)) => {
                 let thread_id = thread_id.clone();
                 self.view.link = Link::Reviving;
-                self.view.sent.push_back(Sent::Shell(text.to_owned()));
-                Effect::Revive { thread_id, command }
+                Effect::Revive { thread_id, id: self.sending(Sent::Shell(text.to_owned())), command }
             }
-            (Link::Connected, _) => {
-                self.view.sent.push_back(Sent::Shell(text.to_owned()));
-                Effect::Send(command)
-            }
+            (Link::Connected, _) => Effect::Send { id: self.sending(Sent::Shell(text.to_owned())), command },
             (Link::Starting | Link::Opening | Link::Reviving | Link::Resting, _) => {
                 self.say(Level::Info, "the worker is not there yet; press Enter again in a moment");
                 return Vec::new();
@@ -156,8 +153,8 @@ impl Model {
         let mut effects = Vec::new();
         for waits in self.view.waits.iter_mut().filter(|waits| waits.held) {
             waits.held = false;
-            self.view.sent.push_back(Sent::Prompt(waits.text.clone()));
-            effects.push(Effect::Send(waits.command()));
+            self.view.sent.insert(waits.id, Sent::Prompt);
+            effects.push(Effect::Send { id: waits.id, command: waits.command() });
         }
         effects
     }

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod code;
+mod commands;
 mod counter;
 mod layers;
 mod line;
@@ -22,6 +23,7 @@ use crate::domain::{
     Tokens, ToolEvent, Usage, Values, Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, QueuedPrompt, State};
+use commands::send;
 use lines::Lines;
 
 struct Session {
@@ -55,7 +57,7 @@ fn connected() -> Session {
     session.write("hello").keys("enter");
     session.tell(opened(id()));
     session.tell(Message::Connected { thread_id: id() });
-    session.tell(Message::Worker(id(), FromWorker::Ack { id: 0 }));
+    session.tell(Message::Worker(id(), FromWorker::Ack { id: 1 }));
     session.joined("hello", Some(1));
     session.state(Status::Running, Vec::new());
     session.effects.clear();
@@ -194,6 +196,7 @@ fn the_first_prompt_makes_the_thread() {
         directive: "levain/chat".into(),
         model: ModelRef::new("a", "one"),
         inputs: Values::new(),
+        id: 1,
         first: Command::Submit { text: "hello".into(), mode: PromptMode::FollowUp, images: Vec::new() },
     };
     assert_eq!(session.effects(), [Effect::Remember("hello".into()), start]);
@@ -220,30 +223,15 @@ fn a_start_that_failed_gives_the_text_back() {
 }
 
 #[test]
-fn an_exclamation_mark_runs_a_command() {
-    let mut session = connected();
-    session.write("! git status ").keys("enter");
-    let shell = |command: &str, shared| Effect::Send(Command::Shell { command: command.into(), shared });
-    assert_eq!(session.effects(), [Effect::Remember("! git status ".into()), shell("git status", true)]);
-    assert_eq!(session.draft(), "");
-    session.write("!!ls").keys("enter");
-    assert_eq!(session.effects(), [Effect::Remember("!!ls".into()), shell("ls", false)]);
-    session.tell(Message::Worker(id(), FromWorker::Ack { id: 1 }));
-    session.write("more");
-    session.tell(Message::Worker(id(), FromWorker::Error { id: 2, message: "`git status` still runs".into() }));
-    assert_eq!(session.draft(), "!!ls\nmore");
-    session.keys("ctrl-u backspace ctrl-u").write("!!").keys("enter");
-    assert_eq!((session.effects(), session.draft()), (Vec::new(), "!!".to_owned()));
-}
-
-#[test]
 fn images_are_named_by_the_draft_but_not_by_what_was_pasted_into_it() {
     let mut session = connected();
     let long = "@in-a-paste.png\n".repeat(20);
     session.tell(Message::Paste("file:///tmp/a%20b.png".into())).write("and @c.png ").tell(Message::Paste(long));
     session.keys("enter");
     let effects = session.effects();
-    let Some(Effect::Send(Command::Submit { images, text, .. })) = effects.last() else { panic!("{effects:?}") };
+    let Some(Effect::Send { command: Command::Submit { images, text, .. }, .. }) = effects.last() else {
+        panic!("{effects:?}")
+    };
     assert_eq!(images, &["/tmp/a b.png", "c.png"]);
     assert!(text.starts_with("@\"/tmp/a b.png\" and @c.png @in-a-paste.png\n"), "{text}");
 }
@@ -256,19 +244,24 @@ fn what_is_typed_ahead_is_sent_when_the_worker_listens() {
     session.tell(opened(id()));
     session.effects();
     session.tell(Message::Connected { thread_id: id() });
-    let send = Effect::Send(Command::Submit { text: "two".into(), mode: PromptMode::Steer, images: Vec::new() });
-    assert_eq!(session.effects(), [send]);
+    let submit = Command::Submit { text: "two".into(), mode: PromptMode::Steer, images: Vec::new() };
+    assert_eq!(session.effects(), [send(2, submit)]);
 }
 
 #[test]
 fn enter_steers_and_alt_enter_follows_up_while_it_works() {
     let mut session = connected();
     session.write("now").keys("enter").write("later").keys("alt-enter");
-    let submit = |text: &str, mode| Effect::Send(Command::Submit { text: text.into(), mode, images: Vec::new() });
+    let submit = |id, text: &str, mode| send(id, Command::Submit { text: text.into(), mode, images: Vec::new() });
     let remember = |text: &str| Effect::Remember(text.into());
     assert_eq!(
         session.effects(),
-        [remember("now"), submit("now", PromptMode::Steer), remember("later"), submit("later", PromptMode::FollowUp)]
+        [
+            remember("now"),
+            submit(2, "now", PromptMode::Steer),
+            remember("later"),
+            submit(3, "later", PromptMode::FollowUp)
+        ]
     );
     let queued = |prompt, text: &str, mode| QueuedPrompt { prompt, text: text.into(), mode, images: Vec::new() };
     session.event(Event::Prompt(PromptEvent::PromptQueued {
@@ -282,7 +275,7 @@ fn enter_steers_and_alt_enter_follows_up_while_it_works() {
     assert_eq!(shown, ["now", "later"]);
     session.keys("alt-up");
     assert_eq!(session.draft(), "later");
-    assert_eq!(session.effects(), [Effect::Send(Command::Withdraw { prompt: 3 })]);
+    assert_eq!(session.effects(), [send(4, Command::Withdraw { prompt: 3 })]);
 }
 
 #[test]
@@ -305,7 +298,7 @@ fn alt_enter_is_a_new_line_while_nothing_runs() {
 fn escape_interrupts_and_keeps_the_draft() {
     let mut session = connected();
     session.write("half a thou").keys("esc");
-    assert_eq!(session.effects(), [Effect::Send(Command::Cancel { scope: CancelScope::Turn })]);
+    assert_eq!(session.effects(), [send(2, Command::Cancel { scope: CancelScope::Turn })]);
     assert_eq!(session.draft(), "half a thou");
     assert_eq!(session.model.view.activity.phase, Phase::Cancelling);
 }
@@ -328,7 +321,7 @@ fn ctrl_c_twice_leaves_also_across_the_turn_of_a_second() {
 fn ctrl_c_interrupts_first() {
     let mut session = connected();
     session.keys("ctrl-c ctrl-c");
-    assert_eq!(session.effects(), [Effect::Send(Command::Cancel { scope: CancelScope::Turn }), Effect::Quit]);
+    assert_eq!(session.effects(), [send(2, Command::Cancel { scope: CancelScope::Turn }), Effect::Quit]);
 }
 
 #[test]
@@ -430,22 +423,11 @@ fn a_dead_worker_is_told_and_the_next_prompt_revives_it() {
     assert!(!session.model.shows_time());
     session.keys("enter");
     let command = Command::Submit { text: "sent\ndraft".into(), mode: PromptMode::FollowUp, images: Vec::new() };
-    assert_eq!(session.effects()[1], Effect::Revive { thread_id: id(), command });
+    assert_eq!(session.effects()[1], Effect::Revive { thread_id: id(), id: 3, command });
     session.tell(Message::Connected { thread_id: id() });
     // The log tells what was saved of the answer: the same block shows it.
     session.answer(1, "Pari", StopReason::Lost);
     assert_eq!(session.story()[1], "answer Pari");
-}
-
-#[test]
-fn a_refused_command_gives_its_text_back() {
-    let mut session = connected();
-    session.write("one").keys("enter").write("two").keys("enter");
-    session.tell(Message::Worker(id(), FromWorker::Ack { id: 1 }));
-    session.tell(Message::Worker(id(), FromWorker::Error { id: 2, message: "queue full".into() }));
-    assert_eq!(session.draft(), "two");
-    assert_eq!(session.model.view.queued().count(), 1);
-    assert_eq!(session.model.notice().unwrap().text, "queue full");
 }
 
 #[test]
@@ -636,7 +618,7 @@ fn choosing_a_model_tells_the_worker() {
     session.keys("down enter");
     assert!(session.model.notice().unwrap().text.contains("no key"));
     session.keys("down enter");
-    assert_eq!(session.effects(), [Effect::Send(Command::SetModel { model: ModelRef::new("c", "three") })]);
+    assert_eq!(session.effects(), [send(2, Command::SetModel { model: ModelRef::new("c", "three") })]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::transcript::{BlockId, Kind, Transcript};
 use crate::domain::event::PromptMode;
 use crate::domain::{ThreadId, Timestamp};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What stands between the screen and the thread's worker.
@@ -57,6 +57,8 @@ pub struct Activity {
 /// A prompt the worker has not confirmed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingPrompt {
+    /// Number of the command that hands it over.
+    pub(super) id: u64,
     pub text: Arc<str>,
     pub mode: PromptMode,
     pub(super) images: Vec<String>,
@@ -74,14 +76,14 @@ impl PendingPrompt {
     }
 }
 
-/// A command that was sent and not answered.
+/// What a command was that was sent and not answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sent {
-    Prompt(Arc<str>),
+    Prompt,
     /// A command of the person's own, as it was written.
     Shell(String),
     /// A prompt in a request that was looked at.
-    FrozenRequest(Arc<str>),
+    FrozenRequest,
     Approval,
     /// A change to what is queued.
     Queue,
@@ -114,7 +116,8 @@ pub struct ThreadView {
     pub approvals: Approvals,
     /// What was sent and is not confirmed.
     pub waits: Vec<PendingPrompt>,
-    pub(super) sent: VecDeque<Sent>,
+    /// Commands that were sent and not answered, by their numbers.
+    pub(super) sent: BTreeMap<u64, Sent>,
     /// The queue as the worker told it while changes to it were unanswered, and so perhaps from before them.
     pub(super) queue_told: Option<Vec<QueuedPrompt>>,
     /// Where the log ends as far as it was seen live.
@@ -145,7 +148,7 @@ impl ThreadView {
             reading: None,
             approvals: Approvals::default(),
             waits: Vec::new(),
-            sent: VecDeque::new(),
+            sent: BTreeMap::new(),
             queue_told: None,
             log_end: 0,
             older: None,

@@ -38,7 +38,11 @@ impl Session {
 
     fn answers(&mut self) -> Vec<(u64, Approve)> {
         let answer = |effect| {
-            if let Effect::Send(Command::Approve { id, decision, .. }) = effect { Some((id, decision)) } else { None }
+            if let Effect::Send { command: Command::Approve { id, decision, .. }, .. } = effect {
+                Some((id, decision))
+            } else {
+                None
+            }
         };
         self.effects().into_iter().filter_map(answer).collect()
     }
@@ -158,7 +162,7 @@ fn esc_denies_the_call_and_interrupts_nothing() {
     session.drawn(0).write("wait").keys("esc");
     assert_eq!(
         session.effects(),
-        [Effect::Send(Command::Approve { id: 1, args_hash: ContentHash::of(b"ls"), decision: Approve::Deny })]
+        [send(2, Command::Approve { id: 1, args_hash: ContentHash::of(b"ls"), decision: Approve::Deny })]
     );
     assert_eq!(session.model.composer.text(), "wait");
 }
@@ -168,7 +172,7 @@ fn an_answer_that_was_not_taken_brings_the_call_back() {
     let mut session = connected();
     asking(&mut session, &[(1, "ls")]);
     session.drawn(600).keys("y");
-    session.tell(Message::Worker(id(), FromWorker::Error { id: 1, message: "no".into() }));
+    session.tell(Message::Worker(id(), FromWorker::Error { id: 2, message: "no".into() }));
     assert_eq!(session.model.view.approvals.shown().unwrap().approval.id, 1);
     assert!(!session.model.shows_time() || session.model.notice().is_some());
 }

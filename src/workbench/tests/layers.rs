@@ -171,6 +171,7 @@ fn enter_in_a_preview_sends_what_it_shows() {
         directive: "levain/chat".into(),
         model: ModelRef::new("a", "one"),
         inputs: Values::new(),
+        id: 1,
         first: Command::SubmitHeld { text: "go".into(), held: Box::new(FrozenRequest::clone(&held())) },
     };
     assert_eq!(session.effects(), [Effect::Remember("go".into()), start]);
@@ -178,17 +179,17 @@ fn enter_in_a_preview_sends_what_it_shows() {
     // Nothing has changed until the worker says so; then it is looked at again.
     session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None, elsewhere: false });
     session.tell(Message::Connected { thread_id: id() });
-    session.tell(Message::Worker(id(), FromWorker::Error { id: 0, message: "not as it was".into() }));
+    session.tell(Message::Worker(id(), FromWorker::Error { id: 1, message: "not as it was".into() }));
     assert!(matches!(&session.effects()[..], [Effect::PreviewRequest { prompt, .. }] if prompt == "go"));
     assert_eq!((session.draft().as_str(), session.story()), ("go", Vec::new()));
     session.tell(Message::Request(Ok(Box::new(RequestShown { held: Some(held()), ..request(None) }))));
     session.keys("enter");
     let submit = Command::SubmitHeld { text: "go".into(), held: Box::new(FrozenRequest::clone(&held())) };
-    assert_eq!(session.effects(), [Effect::Remember("go".into()), Effect::Send(submit)]);
+    assert_eq!(session.effects(), [Effect::Remember("go".into()), send(2, submit)]);
     // How the thread stood before it was heard does not count.
     session.state(Status::Waiting, Vec::new());
     assert!(session.model.view.is_working());
-    session.tell(Message::Worker(id(), FromWorker::Ack { id: 1 }));
+    session.tell(Message::Worker(id(), FromWorker::Ack { id: 2 }));
     assert!(session.model.view.is_working());
 }
 

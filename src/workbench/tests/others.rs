@@ -68,7 +68,11 @@ fn a_follow_up_that_is_edited_stays_one() {
     session.state(Status::Running, vec![queued.clone()]);
     let sent = |session: &mut Session| {
         session.effects().into_iter().find_map(|effect| {
-            if let Effect::Send(Command::Submit { text, mode, .. }) = effect { Some((text, mode)) } else { None }
+            if let Effect::Send { command: Command::Submit { text, mode, .. }, .. } = effect {
+                Some((text, mode))
+            } else {
+                None
+            }
         })
     };
     session.keys("alt-up").write(" on").keys("enter");

@@ -93,7 +93,7 @@ fn a_directive_with_inputs_is_asked_for_them_and_they_go_with_the_first_prompt()
     let inputs = Values::from([("target".into(), "the 漢字 moo".into()), ("note".into(), "so by hand".into())]);
     let (directive, model) = ("team/deploy".into(), ModelRef::new("a", "one"));
     let first = Command::Submit { text: "half a thought".into(), mode: PromptMode::FollowUp, images: Vec::new() };
-    let start = Effect::Start { directive, model, inputs: inputs.clone(), first };
+    let start = Effect::Start { directive, model, inputs: inputs.clone(), id: 1, first };
     assert_eq!(session.effects(), [Effect::Remember("half a thought".into()), start]);
     // The next one of the same directive is told the same.
     session.tell(Message::Opened { thread_id: id(), newest: Vec::new(), older: None, state: None, elsewhere: false });
@@ -295,12 +295,12 @@ fn the_queue_is_seen_moved_withdrawn_and_taken_back() {
         |session: &Session| session.picker().entries.iter().map(|entry| entry.label.clone()).collect::<Vec<_>>();
     assert_eq!(labels(&session), ["two", "one", "three"]);
     assert_eq!(session.picker().chosen, 0, "the choice goes along");
-    assert_eq!(session.effects(), [Effect::Send(Command::Arrange { prompts: vec![3, 2, 4] })]);
+    assert_eq!(session.effects(), [send(2, Command::Arrange { prompts: vec![3, 2, 4] })]);
     session.keys("K");
     assert_eq!(session.effects(), []);
     session.keys("G d");
     assert_eq!(labels(&session), ["two", "one"]);
-    assert_eq!(session.effects(), [Effect::Send(Command::Withdraw { prompt: 4 })]);
+    assert_eq!(session.effects(), [send(3, Command::Withdraw { prompt: 4 })]);
     // The thread takes one meanwhile: the list follows, once it is certain that the worker knows what was changed.
     session.state(Status::Running, vec![queued(2, "one"), queued(3, "two"), queued(4, "three")]);
     session.tell(Message::Worker(id(), FromWorker::Ack { id: 2 }));
@@ -310,7 +310,7 @@ fn the_queue_is_seen_moved_withdrawn_and_taken_back() {
     assert_eq!(labels(&session), ["one"]);
     session.keys("enter");
     assert_eq!(session.draft(), "one\nmine");
-    assert_eq!(session.effects(), [Effect::Send(Command::Withdraw { prompt: 2 })]);
+    assert_eq!(session.effects(), [send(4, Command::Withdraw { prompt: 2 })]);
     session.keys("alt-q d");
     assert_eq!((session.effects(), labels(&session)), (Vec::new(), Vec::new()));
 }
@@ -387,10 +387,10 @@ fn room_is_asked_for_by_a_command() {
     let mut session = connected();
     session.state(Status::Waiting, Vec::new());
     session.write("/compact").keys("enter");
-    assert!(session.effects().contains(&Effect::Send(Command::Compact)));
+    assert!(session.effects().contains(&send(2, Command::Compact)));
     let mut session = super::session();
     session.write("/compact").keys("enter");
-    assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Send(_) | Effect::Revive { .. })));
+    assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Send { .. } | Effect::Revive { .. })));
 }
 
 #[test]
@@ -415,8 +415,8 @@ fn the_answer_to_a_command_that_woke_a_worker_is_not_taken_for_that_to_the_next(
         assert!(session.effects().iter().any(|effect| matches!(effect, Effect::Revive { .. })), "{words}");
         session.tell(Message::Connected { thread_id: id() });
         session.write("next").keys("enter");
-        session.tell(Message::Worker(id(), FromWorker::Ack { id: 0 }));
-        session.tell(Message::Worker(id(), FromWorker::Error { id: 1, message: "no".into() }));
+        session.tell(Message::Worker(id(), FromWorker::Ack { id: 2 }));
+        session.tell(Message::Worker(id(), FromWorker::Error { id: 3, message: "no".into() }));
         assert_eq!(session.draft(), "next", "{words}: what was refused comes back");
     }
 }
