@@ -36,6 +36,7 @@ impl Session {
             model: ModelRef::new("a", "b"),
             model_is_scripted: false,
             project: "p".into(),
+            screen: "s".into(),
             open: Some(thread()),
             size: (120, 40),
             keymap: Keymap::embedded(),

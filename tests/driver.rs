@@ -377,7 +377,7 @@ impl Bench {
 
     async fn ask(&self, text: &str) {
         self.handle
-            .ask(Command::Submit { text: text.into(), mode: PromptMode::FollowUp, images: Vec::new() })
+            .ask(Command::Submit { text: text.into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None })
             .await
             .unwrap();
     }
@@ -427,7 +427,8 @@ async fn s12_a_full_disk_takes_no_prompt_and_sends_nothing() {
     let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("one"), end()], vec![text("two"), end()]]);
     bench.until_idle().await;
     *bench.disk.full.lock().unwrap() = true;
-    let submit = || Command::Submit { text: "first".into(), mode: PromptMode::FollowUp, images: Vec::new() };
+    let submit =
+        || Command::Submit { text: "first".into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None };
     for _ in 0..3 {
         let refused = bench.handle.ask(submit()).await.unwrap_err();
         assert!(refused.contains("nothing was done: could not append to log"), "{refused}");
@@ -480,7 +481,8 @@ async fn s12_whichever_write_fails_nothing_is_lost_or_done_twice() {
     let run = async |fails: Option<u64>| {
         let disk = Disk { fails, ..Disk::default() };
         let mut bench = Bench::on(disk, ThreadKind::Interactive, plays(), Plan::default(), None);
-        let submit = || Command::Submit { text: "go".into(), mode: PromptMode::FollowUp, images: Vec::new() };
+        let submit =
+            || Command::Submit { text: "go".into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None };
         while bench.handle.ask(submit()).await.is_err() {}
         let asks = |heard: &Heard| matches!(heard, Heard::State(state) if !state.approvals.is_empty());
         bench.until(asks).await;
@@ -899,7 +901,7 @@ async fn an_image_that_is_gone_is_told_once_and_the_others_are_sent() {
     let plays = vec![vec![text("ok"), end()], vec![text("and"), end()]];
     let mut bench = Bench::new(ThreadKind::Interactive, plays);
     let images = ["a.png", "lost.png", "b.png"].map(str::to_owned).to_vec();
-    let look = Command::Submit { text: "look".into(), mode: PromptMode::FollowUp, images };
+    let look = Command::Submit { text: "look".into(), mode: PromptMode::FollowUp, images, client: None };
     bench.handle.ask(look).await.unwrap();
     let mut heard = bench.until_answer().await;
     bench.ask("again").await;
@@ -956,7 +958,7 @@ async fn a_request_that_was_looked_at_is_sent_as_it_was_also_when_it_is_tried_ag
     let plays = vec![vec![failure(ErrorCategory::RateLimited)], vec![text("ok"), end()], vec![text("and"), end()]];
     let mut bench = Bench::new(ThreadKind::Interactive, plays);
     bench.until_idle().await;
-    let send = |held: FrozenRequest| Command::SubmitHeld { text: "go".into(), held: Box::new(held) };
+    let send = |held: FrozenRequest| Command::SubmitHeld { text: "go".into(), held: Box::new(held), client: None };
     bench.handle.ask(send(held(&[Message::user("go")]))).await.unwrap();
     bench.until_answer().await;
     bench.until_idle().await;
@@ -989,7 +991,7 @@ async fn a_request_that_was_looked_at_is_sent_as_it_was_also_when_it_is_tried_ag
 async fn the_system_text_that_was_sent_stays_also_when_another_was_looked_at() {
     let plays = vec![vec![text("ok"), end()], vec![text("and"), end()]];
     let mut bench = Bench::new(ThreadKind::Interactive, plays);
-    let send = |held: FrozenRequest| Command::SubmitHeld { text: "go".into(), held: Box::new(held) };
+    let send = |held: FrozenRequest| Command::SubmitHeld { text: "go".into(), held: Box::new(held), client: None };
     bench.handle.ask(send(held(&[Message::user("go")]))).await.unwrap();
     bench.until_answer().await;
     bench.until_idle().await;
@@ -1007,7 +1009,8 @@ async fn a_request_that_was_looked_at_and_would_fill_the_window_is_refused_in_wo
         Bench::with(ThreadKind::Interactive, vec![vec![text("ok"), end()]], summarising(), Some(Tokens(1_000)));
     let long = "long ".repeat(1_000);
     let held = held(&[Message::user(long.clone())]);
-    let refused = bench.handle.ask(Command::SubmitHeld { text: long, held: Box::new(held) }).await.unwrap_err();
+    let refused =
+        bench.handle.ask(Command::SubmitHeld { text: long, held: Box::new(held), client: None }).await.unwrap_err();
     assert!(refused.contains("/compact makes room"), "{refused}");
     assert!(bench.script.asked.lock().unwrap().is_empty());
     bench.ask("go").await;
@@ -1019,7 +1022,7 @@ async fn another_model_is_not_sent_what_was_looked_at_for_the_first() {
     let plays = vec![vec![failure(ErrorCategory::RateLimited)], vec![text("ok"), end()]];
     let mut bench = Bench::with(ThreadKind::Interactive, plays, summarising(), None);
     let held = held(&[Message::user("go")]);
-    bench.handle.ask(Command::SubmitHeld { text: "go".into(), held: Box::new(held) }).await.unwrap();
+    bench.handle.ask(Command::SubmitHeld { text: "go".into(), held: Box::new(held), client: None }).await.unwrap();
     bench.until(|heard| matches!(heard, Heard::State(state) if state.waiting == Some(Waiting::RateLimit))).await;
     bench.handle.ask(Command::SetModel { model: ModelRef::new("script", "y") }).await.unwrap();
     bench.until_answer().await;
@@ -1037,7 +1040,7 @@ async fn a_suspended_thread_sends_what_was_looked_at_unless_a_limit_holds_it() {
     let plays = || vec![vec![failure(ErrorCategory::Permanent)], vec![text("ok"), end()]];
     let suspended = |heard: &Heard| matches!(heard, Heard::State(state) if state.status == Status::Suspended);
     let mut bench = Bench::with(ThreadKind::Interactive, plays(), hook("error"), None);
-    let send = |held: FrozenRequest| Command::SubmitHeld { text: "go".into(), held: Box::new(held) };
+    let send = |held: FrozenRequest| Command::SubmitHeld { text: "go".into(), held: Box::new(held), client: None };
     bench.handle.ask(send(held(&[Message::user("go")]))).await.unwrap();
     bench.until(suspended).await;
     bench.handle.ask(send(held(&[Message::user("go"), Message::user("go")]))).await.unwrap();
@@ -1131,9 +1134,30 @@ async fn s16_an_answer_that_is_too_large_is_kept_and_not_asked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_prompt_keeps_what_its_client_calls_it() {
+    let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("ok"), end()]]);
+    let submit = |client: String| Command::Submit {
+        text: "go".into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        client: Some(client),
+    };
+    let refused = bench.handle.ask(submit("x".repeat(65))).await.unwrap_err();
+    assert!(refused.contains("longer than 64 bytes"), "{refused}");
+    bench.handle.ask(submit("x".repeat(64))).await.unwrap();
+    bench.until_answer().await;
+    let log = bench.disk.log.lock().unwrap().clone();
+    let called = log.iter().find_map(|event| match event {
+        Event::Prompt(PromptEvent::PromptQueued { client, .. }) => client.clone(),
+        _ => None,
+    });
+    assert_eq!(called, Some("x".repeat(64)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn s16_prompts_have_a_size_and_a_number() {
     let bench = Bench::new(ThreadKind::Interactive, vec![vec![text("one")]]);
-    let submit = |text: String| Command::Submit { text, mode: PromptMode::FollowUp, images: Vec::new() };
+    let submit = |text: String| Command::Submit { text, mode: PromptMode::FollowUp, images: Vec::new(), client: None };
     let refused = bench.handle.ask(submit("x".repeat(5 << 20))).await.unwrap_err();
     assert!(refused.contains("5 MB, and no more than 4 MB"), "{refused}");
     let shell = Command::Shell { command: "x".repeat(5 << 20), shared: false };
@@ -1277,7 +1301,7 @@ async fn a_cancel_is_answered_while_the_disk_is_slow_and_nothing_begins_after_it
     let _opens = Opens(gate.clone());
     gate.close();
     let handle = bench.handle.clone();
-    let submit = Command::Submit { text: "go".into(), mode: PromptMode::FollowUp, images: Vec::new() };
+    let submit = Command::Submit { text: "go".into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None };
     let asked = tokio::spawn(async move { handle.ask(submit).await });
     gate.is_reached().await;
     bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();

@@ -43,7 +43,7 @@ replies:
 ";
 
 fn submit(text: &str) -> Command {
-    Command::Submit { text: text.into(), mode: PromptMode::FollowUp, images: Vec::new() }
+    Command::Submit { text: text.into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None }
 }
 
 fn spec(model: &ModelRef, id: &str) -> ThreadSpec {

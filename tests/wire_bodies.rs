@@ -396,7 +396,7 @@ async fn look_and_send(requests: &Path, socket: &Path, text: String, images: &[&
     let number = 1 + fs::read_dir(requests).map_or(0, Iterator::count);
     let preview = previewed(socket, &text, images).await;
     let images = images.iter().map(|name| (*name).to_owned()).collect();
-    tell(socket, ThreadCommand::Submit { text, mode: PromptMode::FollowUp, images }).await;
+    tell(socket, ThreadCommand::Submit { text, mode: PromptMode::FollowUp, images, client: None }).await;
     let record: RequestRecord =
         serde_json::from_slice(&fs::read(requests.join(format!("{number}.json"))).unwrap()).unwrap();
     let Preview { model, max_output_tokens, assembly, .. } = preview;

@@ -595,6 +595,7 @@ pub(super) fn options(
         model_is_scripted: is_scripted(&model),
         model,
         project: name(&setup.project.root).unwrap_or_else(|| setup.project.root.display().to_string()),
+        screen: format!("{}-{}", now().0, std::process::id()),
         open: opening.thread,
         size,
         keymap,

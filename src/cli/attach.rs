@@ -176,7 +176,7 @@ impl Attached {
             let _closed = writeln!(err(), "error: there is no command {word}\nhint: {hint}");
             return Ok(false);
         } else {
-            Command::Submit { text: line.to_owned(), mode: PromptMode::Steer, images: named_in(line) }
+            Command::Submit { text: line.to_owned(), mode: PromptMode::Steer, images: named_in(line), client: None }
         };
         if matches!(command, Command::Approve { .. }) && !self.client.may_approve() {
             // Only who started a worker may approve its calls: this becomes one of ours.

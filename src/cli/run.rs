@@ -184,7 +184,7 @@ async fn hosted(
         lineage: Lineage::of(ThreadOrigin::CommandLine),
     };
     let images = arguments.image.iter().map(|file| absolute(file)).collect();
-    let submit = Command::Submit { text: prompt, mode: PromptMode::FollowUp, images };
+    let submit = Command::Submit { text: prompt, mode: PromptMode::FollowUp, images, client: None };
     if arguments.background {
         return in_background(&factory.setup, spec, submit, arguments.json).await;
     }

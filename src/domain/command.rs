@@ -4,6 +4,9 @@ use super::event::{Approve, CancelScope, PromptMode};
 use super::{CallId, ContentHash, Cost, FrozenRequest, Image, Limits, ModelRef, Status, ThreadKind, Tokens, Waiting};
 use serde::{Deserialize, Serialize};
 
+/// The longest id that a client gives to a prompt, in bytes.
+pub const LONGEST_CLIENT_ID: usize = 64;
+
 /// What a client can ask of a thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
@@ -14,6 +17,10 @@ pub enum Command {
         /// Images that go along, by their paths from the project's root.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<String>,
+        /// What the client calls it, if it wants to know it again: the event that tells of it says so. No two prompts of a
+        /// thread should have the same, and it has no more than [`LONGEST_CLIENT_ID`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        client: Option<String>,
     },
     /// Run a command of the person's own; with `shared` the model gets what it prints with the next prompt.
     Shell {
@@ -25,6 +32,9 @@ pub enum Command {
     SubmitHeld {
         text: String,
         held: Box<FrozenRequest>,
+        /// As in [`Self::Submit`].
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        client: Option<String>,
     },
     Withdraw {
         prompt: u64,
@@ -105,4 +115,7 @@ pub struct QueuedPrompt {
     pub mode: PromptMode,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
+    /// What the client that sent it calls it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
 }

@@ -168,6 +168,7 @@ mod tests {
                 text: "rm".into(),
                 mode: PromptMode::FollowUp,
                 images: Vec::new(),
+                client: None,
             }),
         ];
         let log: String = lines.into_iter().map(forged).collect();

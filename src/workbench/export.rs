@@ -158,6 +158,7 @@ mod tests {
             text: "ship *it*".into(),
             role: "user".into(),
             pending: false,
+            number: None,
             images: Vec::new(),
         }));
         let answer = "Well <script>alert(1)</script>\n\n[go](javascript:alert(1)) ![p](http://x/y.png) `code`";

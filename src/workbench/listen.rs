@@ -131,7 +131,7 @@ impl Model {
             }
         }
         self.forget_approvals();
-        self.give_back(|waits| !waits.safe);
+        self.give_back(|waits| waits.prompt.is_none());
         self.view.waits.clear();
         self.enter(Phase::Idle);
     }
@@ -188,7 +188,7 @@ impl Model {
                 }
                 let look_again = sent == Some(Sent::FrozenRequest);
                 if matches!(sent, Some(Sent::Prompt | Sent::FrozenRequest)) {
-                    self.give_back(|waits| waits.id == id && !waits.safe);
+                    self.give_back(|waits| waits.id == id && waits.prompt.is_none());
                     if self.view.activity.phase == Phase::Sending {
                         self.enter(Phase::Idle);
                     }
@@ -256,14 +256,15 @@ impl Model {
     fn live_event(&mut self, record: Record) -> Vec<Effect> {
         self.learn(&record.event);
         self.now = self.now.max(record.timestamp);
-        if let Event::Prompt(PromptEvent::CognitionIn { text, .. }) = &record.event {
-            self.confirmed(text, true);
-        } else if let Event::Prompt(PromptEvent::PromptQueued { text, prompt, mode, images }) = &record.event {
+        if let Event::Prompt(PromptEvent::CognitionIn { prompt: Some(prompt), .. }) = &record.event {
+            self.view.waits.retain(|waits| waits.prompt != Some(*prompt));
+        } else if let Event::Prompt(PromptEvent::PromptQueued { text, prompt, mode, images, client }) = &record.event {
             self.queued_in_log(QueuedPrompt {
                 prompt: *prompt,
                 text: text.clone(),
                 mode: *mode,
                 images: images.clone(),
+                client: client.clone(),
             });
         } else if let Event::Prompt(PromptEvent::PromptWithdrawn { prompt }) = &record.event {
             if let Some(state) = &mut self.view.state {
@@ -297,8 +298,8 @@ impl Model {
     }
 
     fn queued_in_log(&mut self, queued: QueuedPrompt) {
-        let shown = self.view.waits.iter().any(|waits| *waits.text == *queued.text && waits.block.is_some());
-        self.confirmed(&queued.text, false);
+        self.accepted(queued.prompt, queued.client.as_deref());
+        let shown = self.view.has_block_of(queued.prompt);
         if let Some(state) = self.view.state.as_mut().filter(|_| !shown)
             && !state.queue.iter().any(|known| known.prompt == queued.prompt)
         {
@@ -353,14 +354,12 @@ impl Model {
             | Status::Continued => false,
         };
         for queued in &state.queue {
-            self.confirmed(&queued.text, false);
+            self.accepted(queued.prompt, queued.client.as_deref());
         }
         // A prompt that has its place in the transcript is not shown a second time above the draft.
         let mut state = state;
         state.queue = self.queue_of(state.queue);
-        state
-            .queue
-            .retain(|queued| !self.view.waits.iter().any(|waits| waits.block.is_some() && *waits.text == *queued.text));
+        state.queue.retain(|queued| !self.view.has_block_of(queued.prompt));
         self.answers(&state.model);
         self.follows(&state.directive);
         if working && !self.view.is_working() {

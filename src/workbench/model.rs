@@ -30,6 +30,8 @@ pub struct Options {
     pub model_is_scripted: bool,
     /// Name of the project, for the title.
     pub project: String,
+    /// What tells the prompts of this screen from those of any other: no two screens have the same.
+    pub screen: String,
     /// A thread to show at once.
     pub open: Option<ThreadId>,
     /// Columns and rows.
@@ -102,6 +104,7 @@ pub struct Model {
     pub(super) changed: bool,
     /// Number of the newest command.
     commands: u64,
+    screen: String,
     /// What a new thread tells its directive.
     pub inputs: Values,
     /// What is known of the directive on the screen, for a new thread of it.
@@ -163,6 +166,7 @@ impl Model {
             models_loaded: false,
             changed: true,
             commands: 0,
+            screen: options.screen,
         };
         model.composer.wrap(geometry::composer_width(&model));
         // What has a default need not be asked: the first words are a prompt.
@@ -219,6 +223,11 @@ impl Model {
     pub(super) fn number(&mut self) -> u64 {
         self.commands += 1;
         self.commands
+    }
+
+    /// What the prompt is called that command `id` hands over.
+    pub(super) fn prompt_name(&self, id: u64) -> String {
+        format!("{}-{id}", self.screen)
     }
 
     /// The number of a command that is sent now; its answer will be known by it.

@@ -69,18 +69,29 @@ impl Model {
         let block = if self.view.is_working() {
             None
         } else {
-            let prompt = Prompt { text: text.clone(), role: "user".to_owned(), pending: true, images: Vec::new() };
+            let prompt =
+                Prompt { text: text.clone(), role: "user".to_owned(), pending: true, number: None, images: Vec::new() };
             Some(self.view.transcript.push(Kind::Prompt(prompt)))
         };
         let id = self.number();
         let shared: Arc<str> = text.as_str().into();
-        let mut waits =
-            PendingPrompt { id, text: shared, mode, images: images.clone(), block, held: false, safe: false };
+        let client = self.prompt_name(id);
+        let mut waits = PendingPrompt {
+            id,
+            client: client.clone(),
+            text: shared,
+            mode,
+            images: images.clone(),
+            block,
+            held: false,
+            prompt: None,
+        };
+        let client = Some(client);
         let remember = remembered(&text);
         let sent = if held.is_some() { Sent::FrozenRequest } else { Sent::Prompt };
         let command = |text, held: Option<Arc<FrozenRequest>>| match held {
-            Some(held) => Command::SubmitHeld { text, held: Box::new(FrozenRequest::clone(&held)) },
-            None => Command::Submit { text, mode, images },
+            Some(held) => Command::SubmitHeld { text, held: Box::new(FrozenRequest::clone(&held)), client },
+            None => Command::Submit { text, mode, images, client },
         };
         let effect = match (self.view.link, &self.view.thread) {
             (Link::Draft, _) => {
@@ -159,14 +170,18 @@ impl Model {
         effects
     }
 
-    /// The thread has this prompt: nothing of it waits here any more.
-    pub(super) fn confirmed(&mut self, text: &str, used: bool) {
-        if let Some(index) = self.view.waits.iter().position(|waits| *waits.text == *text) {
-            // A block stays until the prompt is said, and becomes that.
-            if self.view.waits[index].block.is_none() || used {
+    /// The thread has a prompt, and calls it `prompt`; `client` is what its client calls it. One of this screen's waits no
+    /// more, unless it has a block: that stays until the prompt is said.
+    pub(super) fn accepted(&mut self, prompt: u64, client: Option<&str>) {
+        let Some(client) = client else { return };
+        let Some(index) = self.view.waits.iter().position(|waits| waits.client == client) else { return };
+        match self.view.waits[index].block {
+            Some(block) => {
+                self.view.waits[index].prompt = Some(prompt);
+                self.view.transcript.number(block, prompt);
+            }
+            None => {
                 self.view.waits.remove(index);
-            } else {
-                self.view.waits[index].safe = true;
             }
         }
     }

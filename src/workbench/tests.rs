@@ -23,7 +23,7 @@ use crate::domain::{
     Tokens, ToolEvent, Usage, Values, Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, QueuedPrompt, State};
-use commands::send;
+use commands::{client, send};
 use lines::Lines;
 
 struct Session {
@@ -39,6 +39,7 @@ fn session() -> Session {
         model: ModelRef::new("a", "one"),
         model_is_scripted: false,
         project: "shop".into(),
+        screen: "s".into(),
         open: None,
         size: (80, 24),
         keymap: Keymap::embedded(),
@@ -58,7 +59,7 @@ fn connected() -> Session {
     session.tell(opened(id()));
     session.tell(Message::Connected { thread_id: id() });
     session.tell(Message::Worker(id(), FromWorker::Ack { id: 1 }));
-    session.joined("hello", Some(1));
+    session.accepted(1, 1, "hello").joined("hello", Some(1));
     session.state(Status::Running, Vec::new());
     session.effects.clear();
     session
@@ -197,7 +198,12 @@ fn the_first_prompt_makes_the_thread() {
         model: ModelRef::new("a", "one"),
         inputs: Values::new(),
         id: 1,
-        first: Command::Submit { text: "hello".into(), mode: PromptMode::FollowUp, images: Vec::new() },
+        first: Command::Submit {
+            text: "hello".into(),
+            mode: PromptMode::FollowUp,
+            images: Vec::new(),
+            client: client(1),
+        },
     };
     assert_eq!(session.effects(), [Effect::Remember("hello".into()), start]);
     assert_eq!(session.story(), ["pending hello"]);
@@ -205,7 +211,7 @@ fn the_first_prompt_makes_the_thread() {
     assert!(session.model.shows_time());
     session.tell(opened(id()));
     session.tell(Message::Connected { thread_id: id() });
-    session.joined("hello", Some(1));
+    session.accepted(1, 1, "hello").joined("hello", Some(1));
     assert_eq!(session.story(), ["prompt hello"]);
     assert_eq!(session.effects(), []);
 }
@@ -244,7 +250,7 @@ fn what_is_typed_ahead_is_sent_when_the_worker_listens() {
     session.tell(opened(id()));
     session.effects();
     session.tell(Message::Connected { thread_id: id() });
-    let submit = Command::Submit { text: "two".into(), mode: PromptMode::Steer, images: Vec::new() };
+    let submit = Command::Submit { text: "two".into(), mode: PromptMode::Steer, images: Vec::new(), client: client(2) };
     assert_eq!(session.effects(), [send(2, submit)]);
 }
 
@@ -252,7 +258,9 @@ fn what_is_typed_ahead_is_sent_when_the_worker_listens() {
 fn enter_steers_and_alt_enter_follows_up_while_it_works() {
     let mut session = connected();
     session.write("now").keys("enter").write("later").keys("alt-enter");
-    let submit = |id, text: &str, mode| send(id, Command::Submit { text: text.into(), mode, images: Vec::new() });
+    let submit = |id, text: &str, mode| {
+        send(id, Command::Submit { text: text.into(), mode, images: Vec::new(), client: client(id) })
+    };
     let remember = |text: &str| Effect::Remember(text.into());
     assert_eq!(
         session.effects(),
@@ -263,13 +271,14 @@ fn enter_steers_and_alt_enter_follows_up_while_it_works() {
             submit(3, "later", PromptMode::FollowUp)
         ]
     );
-    let queued = |prompt, text: &str, mode| QueuedPrompt { prompt, text: text.into(), mode, images: Vec::new() };
-    session.event(Event::Prompt(PromptEvent::PromptQueued {
-        prompt: 2,
-        text: "now".into(),
-        mode: PromptMode::Steer,
+    let queued = |prompt, text: &str, mode| QueuedPrompt {
+        prompt,
+        text: text.into(),
+        mode,
         images: Vec::new(),
-    }));
+        client: client(prompt),
+    };
+    session.accepted(2, 2, "now");
     session.state(Status::Running, vec![queued(2, "now", PromptMode::Steer), queued(3, "later", PromptMode::FollowUp)]);
     let shown: Vec<_> = session.model.view.queued().map(|(text, _)| text).collect();
     assert_eq!(shown, ["now", "later"]);
@@ -422,7 +431,12 @@ fn a_dead_worker_is_told_and_the_next_prompt_revives_it() {
     assert_eq!(session.draft(), "sent\ndraft");
     assert!(!session.model.shows_time());
     session.keys("enter");
-    let command = Command::Submit { text: "sent\ndraft".into(), mode: PromptMode::FollowUp, images: Vec::new() };
+    let command = Command::Submit {
+        text: "sent\ndraft".into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        client: client(3),
+    };
     assert_eq!(session.effects()[1], Effect::Revive { thread_id: id(), id: 3, command });
     session.tell(Message::Connected { thread_id: id() });
     // The log tells what was saved of the answer: the same block shows it.
@@ -436,12 +450,7 @@ fn a_queued_prompt_of_a_dead_worker_is_not_doubled() {
     session.write("one").keys("enter");
     session.tell(opened(id()));
     session.tell(Message::Connected { thread_id: id() });
-    session.event(Event::Prompt(PromptEvent::PromptQueued {
-        prompt: 1,
-        text: "one".into(),
-        mode: PromptMode::FollowUp,
-        images: Vec::new(),
-    }));
+    session.accepted(1, 1, "one");
     session.tell(Message::Disconnected { thread_id: id(), expected: false, detail: String::new() });
     assert_eq!(session.draft(), "");
     assert_eq!(session.story()[0], "pending one");

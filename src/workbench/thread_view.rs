@@ -57,8 +57,9 @@ pub struct Activity {
 /// A prompt the worker has not confirmed yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingPrompt {
-    /// Number of the command that hands it over.
+    /// Number of the command that hands it over, and what the prompt is called to the worker.
     pub(super) id: u64,
+    pub(super) client: String,
     pub text: Arc<str>,
     pub mode: PromptMode,
     pub(super) images: Vec<String>,
@@ -66,13 +67,14 @@ pub struct PendingPrompt {
     pub(super) block: Option<BlockId>,
     /// Not handed over yet: it is sent when the worker listens.
     pub(super) held: bool,
-    /// In the log, but not said yet.
-    pub(super) safe: bool,
+    /// The worker's number of it, once it is in the log; then it is not said yet.
+    pub(super) prompt: Option<u64>,
 }
 
 impl PendingPrompt {
     pub(super) fn command(&self) -> Command {
-        Command::Submit { text: self.text.to_string(), mode: self.mode, images: self.images.clone() }
+        let (text, images) = (self.text.to_string(), self.images.clone());
+        Command::Submit { text, mode: self.mode, images, client: Some(self.client.clone()) }
     }
 }
 
@@ -202,6 +204,11 @@ impl ThreadView {
     #[must_use]
     pub fn queue(&self) -> &[QueuedPrompt] {
         self.state.as_ref().map_or(&[], |state| &state.queue)
+    }
+
+    /// Whether this prompt has its place in the transcript, though it is not said yet.
+    pub(super) fn has_block_of(&self, prompt: u64) -> bool {
+        self.waits.iter().any(|waits| waits.block.is_some() && waits.prompt == Some(prompt))
     }
 
     /// What the pill of a held view counts.

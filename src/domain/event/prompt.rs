@@ -17,6 +17,9 @@ pub enum PromptEvent {
         mode: PromptMode,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
+        /// What the client that sent it calls it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        client: Option<String>,
     },
     /// A queued prompt was taken back before it was used.
     PromptWithdrawn { prompt: u64 },

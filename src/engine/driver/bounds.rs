@@ -3,9 +3,20 @@
 use super::Audience;
 use super::run::Driver;
 use crate::domain::bounds::{MOST_QUEUED, beginning, in_words, json_size};
+use crate::domain::command::LONGEST_CLIENT_ID;
 use crate::ports::ToolOutcome;
 
 impl<A: Audience> Driver<A> {
+    /// Whether a client may call a prompt that.
+    pub(super) fn may_be_called(client: Option<&str>) -> Result<(), String> {
+        match client {
+            Some(id) if id.len() > LONGEST_CLIENT_ID => Err(format!(
+                "nothing was sent: the client's id of the message is longer than {LONGEST_CLIENT_ID} bytes"
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// Whether `text` is no more than may be said.
     pub(super) fn may_take(&self, text: &str) -> Result<(), String> {
         let most = self.settings.models.bounds().prompt;

@@ -210,28 +210,30 @@ impl<A: Audience> Driver<A> {
 
     async fn command(&mut self, command: Command) -> Result<(), String> {
         match command {
-            Command::Submit { text, mode, images } => {
+            Command::Submit { text, mode, images, client } => {
                 // A directive that begins needs no words of a person's.
                 if text.trim().is_empty() && self.thread.prompts > 0 {
                     return Err("there is nothing to send".into());
                 }
                 self.may_take(&text)?;
+                Self::may_be_called(client.as_deref())?;
                 let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
                 let images = self.wait_for(attached(attach)).await?;
                 let prompt = self.thread.prompts + 1;
-                self.accept(Event::Prompt(PromptEvent::PromptQueued { prompt, text, mode, images })).await?;
+                self.accept(Event::Prompt(PromptEvent::PromptQueued { prompt, text, mode, images, client })).await?;
             }
             Command::Shell { command, shared } => {
                 self.may_take(&command)?;
                 self.begin_shell(command, shared).await?;
             }
-            Command::SubmitHeld { text, held } => {
+            Command::SubmitHeld { text, held, client } => {
                 self.may_take(&text)?;
+                Self::may_be_called(client.as_deref())?;
                 self.may_send(&text, &held)?;
                 let images = held.images.clone();
                 self.seen = Some((held, self.thread.history.len() + self.thread.notes().len() + 1));
                 let (prompt, mode) = (self.thread.prompts + 1, PromptMode::FollowUp);
-                self.accept(Event::Prompt(PromptEvent::PromptQueued { prompt, text, mode, images })).await?;
+                self.accept(Event::Prompt(PromptEvent::PromptQueued { prompt, text, mode, images, client })).await?;
             }
             Command::Withdraw { prompt } => {
                 if !self.thread.queue.iter().any(|queued| queued.prompt == prompt) {

@@ -63,7 +63,13 @@ impl Bench {
 
     fn prompt(&mut self, text: &str, mode: PromptMode) -> Vec<Effect> {
         let prompt = self.thread.prompts + 1;
-        self.feed(Event::Prompt(PromptEvent::PromptQueued { prompt, text: text.into(), mode, images: Vec::new() }))
+        self.feed(Event::Prompt(PromptEvent::PromptQueued {
+            prompt,
+            text: text.into(),
+            mode,
+            images: Vec::new(),
+            client: None,
+        }))
     }
 
     /// Sends a prompt and gets as far as a call under way.

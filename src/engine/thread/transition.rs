@@ -90,10 +90,10 @@ fn settings_event(thread: &mut Thread, event: &SettingsEvent) -> Vec<Effect> {
 
 fn prompt_event(thread: &mut Thread, event: &PromptEvent) -> Vec<Effect> {
     match event {
-        PromptEvent::PromptQueued { prompt, text, mode, images } => {
+        PromptEvent::PromptQueued { prompt, text, mode, images, client } => {
             thread.prompts = thread.prompts.max(*prompt);
-            let images = images.clone();
-            thread.queue.push(QueuedPrompt { prompt: *prompt, text: text.clone(), mode: *mode, images });
+            let (images, client) = (images.clone(), client.clone());
+            thread.queue.push(QueuedPrompt { prompt: *prompt, text: text.clone(), mode: *mode, images, client });
             if thread.title.is_none() && !text.trim().is_empty() {
                 thread.title = Some(title(text));
             }

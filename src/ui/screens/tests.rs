@@ -35,6 +35,7 @@ impl Session {
             model: ModelRef::new("scripted", "demo"),
             model_is_scripted: true,
             project: "shop".into(),
+            screen: "s".into(),
             open: None,
             size: (columns, rows),
             keymap: Keymap::embedded(),
@@ -113,6 +114,13 @@ impl Session {
         session.tell(Message::Connected { thread_id: thread() });
         session
             .event(Event::Context(ContextEvent::SystemPrompt { text: "x".repeat(4_560), layers: vec!["a".into(); 7] }));
+        session.event(Event::Prompt(PromptEvent::PromptQueued {
+            prompt: 1,
+            text: "ship it to staging".into(),
+            mode: PromptMode::FollowUp,
+            images: Vec::new(),
+            client: Some("s-1".into()),
+        }));
         session.event(Event::Prompt(PromptEvent::CognitionIn {
             text: "ship it to staging".into(),
             role: "user".into(),
@@ -229,6 +237,7 @@ fn an_answer_streams() {
             text: "also tag the release".into(),
             mode: PromptMode::FollowUp,
             images: Vec::new(),
+            client: None,
         };
         session.state(Status::Running, 1, vec![queued]);
         session.type_in("and tell me");

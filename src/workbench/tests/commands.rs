@@ -7,6 +7,24 @@ pub(super) fn send(id: u64, command: Command) -> Effect {
     Effect::Send { id, command }
 }
 
+/// What the screen calls the prompt that command `id` hands over.
+#[expect(clippy::unnecessary_wraps, reason = "as it stands in commands and events")]
+pub(super) fn client(id: u64) -> Option<String> {
+    Some(format!("s-{id}"))
+}
+
+impl Session {
+    /// The prompt of command `id` is in the log, and the worker calls it `prompt`.
+    pub(super) fn accepted(&mut self, id: u64, prompt: u64, text: &str) -> &mut Self {
+        self.queued_by(client(id), prompt, text)
+    }
+
+    fn queued_by(&mut self, client: Option<String>, prompt: u64, text: &str) -> &mut Self {
+        let (text, mode) = (text.into(), PromptMode::FollowUp);
+        self.event(Event::Prompt(PromptEvent::PromptQueued { prompt, text, mode, images: Vec::new(), client }))
+    }
+}
+
 fn ack(session: &mut Session, number: u64) {
     session.tell(Message::Worker(id(), FromWorker::Ack { id: number }));
 }
@@ -72,4 +90,52 @@ fn of_two_prompts_of_the_same_text_the_one_that_was_refused_comes_back() {
     // A number is used once, also in the next thread.
     session.keys("alt-n enter");
     assert!(session.effects().iter().any(|effect| matches!(effect, Effect::Start { id: 4, .. })));
+}
+
+#[test]
+fn a_prompt_of_the_same_text_from_elsewhere_is_not_taken_for_ones_own() {
+    let mut session = connected();
+    session.answer(1, "hi", StopReason::EndTurn).state(Status::Waiting, Vec::new());
+    session.write("go on").keys("enter");
+    let waits = |session: &Session| session.model.view.waits.len();
+    // Another screen was first, with the same words; and a program that gives its prompts no id.
+    session.queued_by(Some("t-2".into()), 2, "go on").joined("go on", Some(2)).queued_by(None, 3, "go on");
+    assert_eq!(waits(&session), 1);
+    assert_eq!(session.story()[2..], ["pending go on", "prompt go on"]);
+    session.accepted(2, 4, "go on").joined("go on", Some(3));
+    assert_eq!(session.story()[2..], ["pending go on", "prompt go on", "prompt go on"]);
+    session.joined("go on", Some(4));
+    assert_eq!((waits(&session), session.story().len()), (0, 5));
+    assert!(session.story().iter().all(|line| !line.starts_with("pending")));
+}
+
+#[test]
+fn of_two_prompts_of_the_same_text_the_first_may_be_said_and_the_second_refused() {
+    let mut session = session();
+    session.write("go on").keys("enter").write("go on").keys("enter");
+    session.tell(opened(id())).tell(Message::Connected { thread_id: id() });
+    session.accepted(1, 1, "go on");
+    ack(&mut session, 1);
+    refuse(&mut session, 2, "the queue is full");
+    assert_eq!((session.draft(), session.story()), ("go on".into(), vec!["pending go on".to_owned()]));
+    session.joined("go on", Some(1));
+    assert_eq!(session.story(), ["prompt go on"]);
+    assert_eq!((session.draft(), session.model.view.waits.len()), ("go on".into(), 0));
+}
+
+#[test]
+fn a_prompt_is_known_by_the_queue_that_is_told_before_its_event() {
+    let mut session = connected();
+    session.write("later").keys("alt-enter");
+    let queued = |client| QueuedPrompt {
+        prompt: 2,
+        text: "later".into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        client,
+    };
+    session.state(Status::Running, vec![queued(client(2))]);
+    assert_eq!(session.model.view.queued().count(), 1);
+    session.accepted(2, 2, "later");
+    assert_eq!(session.model.view.queued().count(), 1);
 }

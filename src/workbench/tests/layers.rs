@@ -172,7 +172,11 @@ fn enter_in_a_preview_sends_what_it_shows() {
         model: ModelRef::new("a", "one"),
         inputs: Values::new(),
         id: 1,
-        first: Command::SubmitHeld { text: "go".into(), held: Box::new(FrozenRequest::clone(&held())) },
+        first: Command::SubmitHeld {
+            text: "go".into(),
+            held: Box::new(FrozenRequest::clone(&held())),
+            client: client(1),
+        },
     };
     assert_eq!(session.effects(), [Effect::Remember("go".into()), start]);
     assert!(session.model.overlay.is_none() && session.draft().is_empty());
@@ -184,7 +188,8 @@ fn enter_in_a_preview_sends_what_it_shows() {
     assert_eq!((session.draft().as_str(), session.story()), ("go", Vec::new()));
     session.tell(Message::Request(Ok(Box::new(RequestShown { held: Some(held()), ..request(None) }))));
     session.keys("enter");
-    let submit = Command::SubmitHeld { text: "go".into(), held: Box::new(FrozenRequest::clone(&held())) };
+    let submit =
+        Command::SubmitHeld { text: "go".into(), held: Box::new(FrozenRequest::clone(&held())), client: client(2) };
     assert_eq!(session.effects(), [Effect::Remember("go".into()), send(2, submit)]);
     // How the thread stood before it was heard does not count.
     session.state(Status::Waiting, Vec::new());

@@ -64,7 +64,8 @@ fn an_earlier_prompt_that_is_looked_at_is_no_draft_of_the_next_thread() {
 #[test]
 fn a_follow_up_that_is_edited_stays_one() {
     let mut session = connected();
-    let queued = QueuedPrompt { prompt: 2, text: "later".into(), mode: PromptMode::FollowUp, images: Vec::new() };
+    let queued =
+        QueuedPrompt { prompt: 2, text: "later".into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None };
     session.state(Status::Running, vec![queued.clone()]);
     let sent = |session: &mut Session| {
         session.effects().into_iter().find_map(|effect| {
@@ -151,13 +152,9 @@ fn the_prompt_that_wakes_a_thread_stands_behind_what_the_log_has_before_it() {
     session.answer(1, "half", StopReason::EndTurn);
     session.tell(Message::Disconnected { thread_id: id(), expected: false, detail: String::new() });
     session.write("resume now").keys("enter").tell(Message::Connected { thread_id: id() });
-    let said = |session: &mut Session, text: &str| {
-        let (text, role) = (text.into(), "user".into());
-        session.event(Event::Prompt(PromptEvent::CognitionIn { text, role, prompt: None, images: Vec::new() }));
-    };
-    said(&mut session, "queued before");
+    session.joined("queued before", Some(2));
     session.answer(2, "to the first", StopReason::EndTurn);
-    said(&mut session, "resume now");
+    session.accepted(2, 3, "resume now").joined("resume now", Some(3));
     session.answer(3, "to the second", StopReason::EndTurn);
     let story = session.story();
     let newest: Vec<_> = story.iter().rev().take(4).rev().map(String::as_str).collect();

@@ -92,7 +92,12 @@ fn a_directive_with_inputs_is_asked_for_them_and_they_go_with_the_first_prompt()
     session.keys("enter");
     let inputs = Values::from([("target".into(), "the 漢字 moo".into()), ("note".into(), "so by hand".into())]);
     let (directive, model) = ("team/deploy".into(), ModelRef::new("a", "one"));
-    let first = Command::Submit { text: "half a thought".into(), mode: PromptMode::FollowUp, images: Vec::new() };
+    let first = Command::Submit {
+        text: "half a thought".into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        client: client(1),
+    };
     let start = Effect::Start { directive, model, inputs: inputs.clone(), id: 1, first };
     assert_eq!(session.effects(), [Effect::Remember("half a thought".into()), start]);
     // The next one of the same directive is told the same.
@@ -287,8 +292,13 @@ fn esc_closes_completions_until_the_word_changes() {
 #[test]
 fn the_queue_is_seen_moved_withdrawn_and_taken_back() {
     let mut session = connected();
-    let queued =
-        |prompt, text: &str| QueuedPrompt { prompt, text: text.into(), mode: PromptMode::FollowUp, images: Vec::new() };
+    let queued = |prompt, text: &str| QueuedPrompt {
+        prompt,
+        text: text.into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        client: None,
+    };
     session.state(Status::Running, vec![queued(2, "one"), queued(3, "two"), queued(4, "three")]);
     session.write("mine").keys("alt-q j K");
     let labels =

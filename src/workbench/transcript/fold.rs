@@ -1,6 +1,6 @@
 //! Log records become blocks.
 
-use super::{Answer, Block, Kind, Prompt, Summary, Thinking, Tool, ToolState, Transcript, plain_lines};
+use super::{Answer, Block, BlockId, Kind, Prompt, Summary, Thinking, Tool, ToolState, Transcript, plain_lines};
 use crate::domain::event::StopReason;
 use crate::domain::{
     ApprovalEvent, CallId, ControlEvent, Event, Image, Message, Note, PromptEvent, Record, RequestEvent, SettingsEvent,
@@ -15,7 +15,9 @@ impl Transcript {
         let note = record.event.note().filter(|_| self.is_news(&record.event));
         self.permit(&record.event);
         match record.event {
-            Event::Prompt(PromptEvent::CognitionIn { text, role, images, .. }) => self.said(text, role, images),
+            Event::Prompt(PromptEvent::CognitionIn { text, role, prompt, images }) => {
+                self.said(text, role, prompt, images);
+            }
             Event::Request(RequestEvent::CognitionReasoning { text }) => self.thought(plain_lines(text)),
             Event::Request(RequestEvent::CognitionOut {
                 text,
@@ -109,11 +111,17 @@ impl Transcript {
         }
     }
 
-    /// A pending prompt of the same text becomes the said one: in its place when nothing was said after it, else at the
+    /// A pending prompt was accepted: it is the one that the worker calls `number`.
+    pub(in super::super) fn number(&mut self, id: BlockId, number: u64) {
+        if let Some(Block { kind: Kind::Prompt(prompt), .. }) = self.block_mut(id) {
+            prompt.number = Some(number);
+        }
+    }
+
+    /// The pending prompt of that number becomes the said one: in its place when nothing was said after it, else at the
     /// end, where the log has it.
-    fn said(&mut self, text: String, role: String, images: Vec<Image>) {
-        let is_pending =
-            |block: &&Block| matches!(&block.kind, Kind::Prompt(prompt) if prompt.pending && prompt.text == text);
+    fn said(&mut self, text: String, role: String, number: Option<u64>, images: Vec<Image>) {
+        let is_pending = |block: &&Block| matches!(&block.kind, Kind::Prompt(prompt) if prompt.pending && number.is_some() && prompt.number == number);
         let last = self.blocks.iter().rev().find(|block| !matches!(block.kind, Kind::Marker(_))).map(|block| block.id);
         let pending = self.blocks.iter().rev().find(is_pending).map(|block| block.id);
         if let Some(id) = pending {
@@ -128,7 +136,7 @@ impl Transcript {
             }
             self.remove(id);
         }
-        self.push(Kind::Prompt(Prompt { text, role, pending: false, images }));
+        self.push(Kind::Prompt(Prompt { text, role, pending: false, number, images }));
     }
 
     /// Thinking is in the log: what was streamed of it is replaced, in place when both say the same.

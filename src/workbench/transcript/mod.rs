@@ -80,6 +80,8 @@ pub struct Prompt {
     pub role: String,
     /// Not confirmed by the worker yet.
     pub pending: bool,
+    /// The worker's number of it, where that is known.
+    pub number: Option<u64>,
     /// What goes along with it.
     pub images: Vec<Image>,
 }

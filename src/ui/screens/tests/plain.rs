@@ -25,7 +25,13 @@ fn t26_what_goes_away_is_announced() {
     let mut narrator = Narrator::default();
     session.stream(1, "It begins.\n");
     narrator.tell(&session.model);
-    let queued = QueuedPrompt { prompt: 2, text: "then this".into(), mode: PromptMode::FollowUp, images: Vec::new() };
+    let queued = QueuedPrompt {
+        prompt: 2,
+        text: "then this".into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        client: None,
+    };
     session.state(Status::Running, 1, vec![queued]);
     assert_eq!(narrator.tell(&session.model), "Queued: then this\n\n");
     session.state(Status::Running, 1, Vec::new());

@@ -144,7 +144,13 @@ fn completing_a_name() {
 fn the_queue() {
     check("queue", |columns, rows| {
         let mut session = Session::started(columns, rows);
-        let queued = |prompt, text: &str, mode| QueuedPrompt { prompt, text: text.into(), mode, images: Vec::new() };
+        let queued = |prompt, text: &str, mode| QueuedPrompt {
+            prompt,
+            text: text.into(),
+            mode,
+            images: Vec::new(),
+            client: None,
+        };
         let queue = vec![
             queued(2, "not so fast 🐢", PromptMode::Steer),
             queued(3, "also tag the release 発売\nand tell everybody about it", PromptMode::FollowUp),

@@ -134,8 +134,13 @@ impl Session {
             Step::State(sort) => {
                 let status = [Status::Running, Status::Waiting, Status::Completed, Status::Error, Status::Queued]
                     [usize::from(sort)];
-                let queued =
-                    QueuedPrompt { prompt: 9, text: "later".into(), mode: PromptMode::Steer, images: Vec::new() };
+                let queued = QueuedPrompt {
+                    prompt: 9,
+                    text: "later".into(),
+                    mode: PromptMode::Steer,
+                    images: Vec::new(),
+                    client: None,
+                };
                 self.state(status, 2, if sort == 0 { vec![queued; 5] } else { Vec::new() });
             }
             Step::Around(sort) => self.some_message(sort),
@@ -177,6 +182,7 @@ impl Session {
                 text: "q".into(),
                 mode: PromptMode::FollowUp,
                 images: Vec::new(),
+                client: None,
             }),
             9 => Event::Prompt(PromptEvent::PromptWithdrawn { prompt: 3 }),
             10 => Event::Control(ControlEvent::Limit { code: LimitKind::Spend, current: 2, maximum: 1 }),
