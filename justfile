@@ -28,10 +28,6 @@ bench *words:
 acceptance:
     ./scripts/acceptance
 
-# List anew which functions a start and a chat run through (needs valgrind)
-order:
-    ./scripts/order
-
 # The code's own pages
 docs:
     cargo doc --no-deps --locked --open
