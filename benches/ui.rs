@@ -5,7 +5,7 @@ use levain::commands::{Key, KeyCode, Keymap};
 use levain::domain::event::Delta;
 use levain::domain::{Event, ModelRef, PromptEvent, Record, RequestEvent, ThreadId, Timestamp};
 use levain::ui::{ColourDepth, Painter, Theme, view};
-use levain::workbench::request_page::{LineKind, PageContent, SheetLine, View};
+use levain::workbench::request::{LineKind, PageContent, SheetLine, View};
 use levain::workbench::{LayerRow, Message, Model, Options, RequestShown, update};
 use levain::worker::protocol::FromWorker;
 use ratatui::Terminal;

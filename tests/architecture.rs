@@ -435,16 +435,14 @@ const KNOWN_CIRCLES: &[(usize, &[&str])] = &[
     (2, &["src/tools/fetch.rs", "src/tools/page.rs"]),
     (2, &["src/ui/lines.rs", "src/ui/wrap.rs"]),
     (
-        53,
+        36,
         &[
             "src/workbench/completion.rs",
             "src/workbench/context_browser.rs",
-            "src/workbench/counter.rs",
             "src/workbench/drafts.rs",
             "src/workbench/form.rs",
             "src/workbench/geometry.rs",
             "src/workbench/history.rs",
-            "src/workbench/message.rs",
             "src/workbench/model.rs",
             "src/workbench/overlay.rs",
             "src/workbench/perform.rs",

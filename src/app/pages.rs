@@ -6,7 +6,7 @@ use crate::context::words::{conversation, kind, origin, part_of};
 use crate::domain::{Channel, ContentHash, Decision, Layer, Tokens, WireForm};
 use crate::session::Setup;
 use crate::workbench::AssembledRequest;
-use crate::workbench::request_page::{Compared, LineKind, PageContent, SheetLine, View};
+use crate::workbench::request::{Compared, LineKind, PageContent, SheetLine, View};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeMap;

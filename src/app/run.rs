@@ -15,7 +15,7 @@ use crate::session::{Chosen, Setup};
 use crate::terminal::guard::{Foreground, take_background_panics};
 use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard, links};
 use crate::ui::{self, Painter};
-use crate::workbench::pointer::Button;
+use crate::workbench::message::Button;
 use crate::workbench::{self, DirectiveChoice, Effect, Level, Message, Model, Options, TranscriptLayout};
 use std::collections::BTreeSet;
 use std::io;

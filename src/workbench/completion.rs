@@ -1,7 +1,7 @@
 //! What can complete the word being written: commands behind `/`, files and threads behind `@`.
 
 use super::model::Model;
-use super::overlay::best;
+use super::picker::best;
 use crate::commands::{CommandId, Need, TABLE};
 use crate::domain::ThreadId;
 use crate::domain::image::mention;

@@ -1,9 +1,11 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
 use super::counter::{Basis, Coming};
-use super::message::{AssembledRequest, DirectiveChoice, Effect, ItemRow, Level, RequestShown, Source};
+use super::message::{DirectiveChoice, Effect, ItemRow, Level, RequestShown, Source};
 use super::model::Model;
-use super::overlay::{Choice, Entry, Overlay, PickerKind};
+use super::overlay::Overlay;
+use super::picker::{Choice, Entry, PickerKind};
+use super::request::AssembledRequest;
 use crate::domain::{Severity, WireForm};
 use std::sync::Arc;
 

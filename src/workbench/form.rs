@@ -6,6 +6,7 @@ use super::message::{DirectiveChoice, Effect, Level};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::thread_view::Link;
+use crate::commands::Context;
 use crate::domain::USUAL_DIRECTIVE;
 use crate::domain::input::{self, BadInput, Input, Values};
 
@@ -37,6 +38,23 @@ impl InputForm {
             Field { input: input.clone(), text, wrong: None }
         };
         Self { fields: directive.inputs.iter().map(field).collect(), directive, at: 0 }
+    }
+
+    /// What keys mean in it.
+    pub(super) fn contexts() -> Vec<Context> {
+        vec![Context::Form, Context::Text, Context::Anywhere]
+    }
+
+    /// Takes a letter, which it has always a use for.
+    pub(super) fn letter(&mut self, letter: char) -> bool {
+        self.edit(|field| field.type_letter(letter));
+        true
+    }
+
+    /// Takes what is pasted, as [`Self::letter`].
+    pub(super) fn paste(&mut self, text: &str) -> bool {
+        self.edit(|field| field.paste(text));
+        true
     }
 
     /// The field that is written.

@@ -2,7 +2,8 @@
 
 use super::form::Field;
 use super::model::Model;
-use super::overlay::{Overlay, PickerKind};
+use super::overlay::Overlay;
+use super::picker::PickerKind;
 use super::request_page::row_ends;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -306,11 +307,6 @@ pub fn overlay_rows(model: &Model) -> usize {
         let inner = Area { height: area.height.saturating_sub(2), width: area.width.saturating_sub(2), ..area };
         return usize::from(items_parts(inner).0.height.saturating_sub(1)).max(1);
     }
-    let around = match &model.overlay {
-        Some(Overlay::Picker(_)) => 3,
-        Some(Overlay::Pager(_) | Overlay::Form(_)) => 2,
-        Some(Overlay::RequestPage(sheet)) => 2 + u16::from(sheet.search.is_some()),
-        None => 0,
-    };
+    let around = model.overlay.as_ref().map_or(0, Overlay::rows_around);
     usize::from(area.height.saturating_sub(around)).max(1)
 }

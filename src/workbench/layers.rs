@@ -3,8 +3,9 @@
 use super::context_browser::{Preview, Wanted};
 use super::message::{Effect, LayerRow, Level, RequestShown};
 use super::model::Model;
-use super::overlay::{Choice, Entry, Overlay, Picker, PickerKind};
+use super::overlay::Overlay;
 use super::perform::slash;
+use super::picker::{Choice, Entry, Picker, PickerKind};
 use super::thread_view::Link;
 use super::transcript::{Block, Kind};
 use crate::domain::FrozenRequest;

@@ -4,8 +4,9 @@
 use super::layout::TranscriptLayout;
 use super::message::{Effect, Level};
 use super::model::Model;
-use super::overlay::{Choice, Overlay};
+use super::overlay::Overlay;
 use super::perform::slash;
+use super::picker::Choice;
 use super::submit::misspelt;
 use crate::commands::{CommandId, Need};
 use crate::domain::event::Approve;

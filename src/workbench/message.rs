@@ -2,15 +2,21 @@
 
 use super::code::{Code, CodeId, Colouring};
 use super::counter::{Basis, Coming};
-use super::pointer::Button;
-use super::request_page::{PageContent, View};
+use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
-use crate::domain::{
-    Assembly, FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, SentBody, Status, ThreadId, Values, Waiting,
-};
+use crate::domain::{FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, Status, ThreadId, Values, Waiting};
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// What the left button does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Button {
+    Pressed,
+    /// Moved while it is down.
+    Dragged,
+    Released,
+}
 
 /// Something that happened outside the workbench.
 #[derive(Debug)]
@@ -242,20 +248,6 @@ pub struct RequestShown {
     pub whole: Option<Arc<AssembledRequest>>,
     /// What is sent when the person says so; none for a request that was sent, or without a prompt.
     pub held: Option<Arc<FrozenRequest>>,
-}
-
-/// A request as it is sent, before it takes a provider's form.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AssembledRequest {
-    /// `THREAD#NUMBER`, or what it would be.
-    pub name: String,
-    pub thread_id: ThreadId,
-    pub model: ModelRef,
-    pub max_output_tokens: u64,
-    /// What went over the wire, where it was sent.
-    pub sent: Option<SentBody>,
-    /// With a layer for each tool.
-    pub assembly: Assembly,
 }
 
 /// A place in a file.

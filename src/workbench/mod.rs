@@ -14,6 +14,7 @@ mod context_browser;
 pub mod counter;
 mod drafts;
 mod dropped;
+mod entries;
 pub mod export;
 pub mod form;
 pub mod geometry;
@@ -29,9 +30,12 @@ mod obstacle;
 mod others;
 pub mod overlay;
 mod perform;
+pub mod picker;
 pub mod pointer;
 mod queue;
 mod reading;
+mod reckoning;
+pub mod request;
 pub mod request_page;
 mod scroll;
 mod search;
@@ -47,10 +51,11 @@ pub use crate::worker::protocol;
 pub use context_browser::{ContextBrowser, Preview};
 pub use layout::{Position, TranscriptLayout};
 pub use message::{
-    AssembledRequest, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice,
-    RequestShown, Source, ThreadRow,
+    Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, RequestShown, Source,
+    ThreadRow,
 };
 pub use model::{Model, NoticeLine, Options};
+pub use request::AssembledRequest;
 pub use search::{Reading, Search};
 pub use thread_view::{Activity, Link, PendingPrompt, Phase, ThreadView};
 pub use update::update;

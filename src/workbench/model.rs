@@ -281,20 +281,7 @@ impl Model {
                 }
                 Some(_) => vec![Context::Reading, Context::Anywhere],
             },
-            Some(Overlay::Picker(picker)) => match picker.kind.keys().filter(|_| !picker.filtering) {
-                Some(Context::Layers) if self.shows_preview() => {
-                    vec![Context::Preview, Context::Layers, Context::List, Context::Anywhere]
-                }
-                Some(keys) => vec![keys, Context::List, Context::Anywhere],
-                None => vec![Context::Picker, Context::Anywhere],
-            },
-            Some(Overlay::Form(_)) => vec![Context::Form, Context::Text, Context::Anywhere],
-            Some(Overlay::Pager(_)) => vec![Context::Pager, Context::Anywhere],
-            Some(Overlay::RequestPage(sheet)) if sheet.is_searching() => vec![Context::Search, Context::Anywhere],
-            Some(Overlay::RequestPage(_)) if self.shows_preview() => {
-                vec![Context::Preview, Context::Sheet, Context::List, Context::Anywhere]
-            }
-            Some(Overlay::RequestPage(_)) => vec![Context::Sheet, Context::List, Context::Anywhere],
+            Some(overlay) => overlay.contexts(self.shows_preview()),
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::geometry;
 use super::message::{Effect, Level, ThreadRow};
 use super::model::Model;
-use super::overlay::PickerKind;
+use super::picker::PickerKind;
 use super::thread_view::Link;
 
 impl Model {

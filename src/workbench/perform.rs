@@ -6,7 +6,9 @@ use super::geometry;
 use super::layout::TranscriptLayout;
 use super::message::{Effect, ExportForm, Level};
 use super::model::Model;
-use super::overlay::{AUTO, Choice, Entry, Overlay, Pager, Picker, PickerKind};
+use super::overlay::Overlay;
+use super::overlay::Pager;
+use super::picker::{AUTO, Choice, Entry, Picker, PickerKind};
 use super::thread_view::{Link, Phase, Sent};
 use crate::commands::CommandId;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
@@ -295,12 +297,9 @@ impl Model {
     }
 
     fn step(&mut self, step: isize) {
-        let (rows, width) = (geometry::overlay_rows(self), geometry::pager_width(self));
+        let size = (geometry::pager_width(self), geometry::overlay_rows(self));
         match &mut self.overlay {
-            Some(Overlay::Picker(picker)) => picker.step(step),
-            Some(Overlay::Pager(pager)) => pager.step(step, (width, rows)),
-            Some(Overlay::Form(form)) => form.vertical(step),
-            Some(Overlay::RequestPage(sheet)) => sheet.step(step, rows),
+            Some(overlay) => overlay.step(step, size),
             None if self.completion.entries.is_empty() => self.scroll_approval(step),
             None => self.completion.step(step),
         }

@@ -3,23 +3,14 @@
 
 use super::geometry::{self, Area};
 use super::layout::TranscriptLayout;
-use super::message::{Effect, Level};
+use super::message::{Button, Effect, Level};
 use super::model::Model;
-use super::overlay::{Overlay, Picker};
+use super::overlay::Overlay;
 use super::transcript::BlockId;
 use crate::domain::Timestamp;
 
 /// A press so soon after the window got the focus is the one that gave it the focus.
 const FOCUSING: u64 = 250;
-
-/// What the left button does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Button {
-    Pressed,
-    /// Moved while it is down.
-    Dragged,
-    Released,
-}
 
 /// A cell of the transcript: its block, the row of the block, the column of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -176,17 +167,6 @@ impl Model {
             self.say(Level::Info, "another click shows it in full or folds it; Esc goes back to writing");
         }
         Vec::new()
-    }
-}
-
-impl Picker {
-    /// Chooses the entry at a row of the list as it is on the screen; whether it was chosen before.
-    fn choose_row(&mut self, row: usize, rows: usize) -> bool {
-        let place = self.top(rows) + row;
-        if place >= self.shown.len() {
-            return false;
-        }
-        std::mem::replace(&mut self.chosen, place) == place
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::message::{Effect, Level};
 use super::model::Model;
-use super::overlay::{Choice, Entry, Overlay, PickerKind};
+use super::overlay::Overlay;
+use super::picker::{Choice, Entry, PickerKind};
 use super::thread_view::{Link, Sent};
 use crate::domain::event::PromptMode;
 use crate::worker::protocol::{Command, QueuedPrompt};

@@ -2,80 +2,18 @@
 //! searched here.
 
 use super::geometry;
-use super::message::{AssembledRequest, Effect, Level, RequestShown};
+use super::message::{Effect, Level, RequestShown};
 use super::model::Model;
-use super::overlay::{Overlay, Picker};
+use super::overlay::Overlay;
+use super::picker::Picker;
+use super::request::{Compared, PageContent, View};
 use super::search::Search;
 use crate::commands::{CommandId, Context};
-use crate::domain::{ThreadId, WireForm};
+use crate::domain::WireForm;
 use std::ops::Range;
 use std::sync::Arc;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
-
-/// What a page shows of a request.
-#[derive(Clone, Debug, PartialEq)]
-pub enum View {
-    /// All of its text, with a rule where each layer begins.
-    Text,
-    /// The body as it goes over the wire; without a form, in the one in which its model is asked.
-    Wire(Option<WireForm>),
-    /// How it differs from this one.
-    Difference(Compared),
-}
-
-/// The request that another is compared with.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Compared {
-    Whole(Arc<AssembledRequest>),
-    /// One that was sent, by its number.
-    Sent {
-        thread_id: ThreadId,
-        number: u32,
-    },
-}
-
-/// A page.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PageContent {
-    pub view: View,
-    pub title: String,
-    pub lines: Vec<SheetLine>,
-    /// What copying it gives, where that is something else than its lines.
-    pub copy: Option<String>,
-    /// Name of the request it is about.
-    pub of: String,
-}
-
-/// A line before it is wrapped.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SheetLine {
-    pub text: String,
-    pub sort: LineKind,
-    /// Bytes of the text that are of another sort, in order and apart.
-    pub marks: Vec<(Range<usize>, LineKind)>,
-    /// The layer that begins here, by its id.
-    pub layer: Option<String>,
-}
-
-/// What a piece of a page is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LineKind {
-    #[default]
-    Plain,
-    Muted,
-    Heading,
-    Added,
-    Removed,
-    Changed,
-}
-
-impl SheetLine {
-    #[must_use]
-    pub fn new(sort: LineKind, text: impl Into<String>) -> Self {
-        Self { text: text.into(), sort, ..Self::default() }
-    }
-}
 
 /// Bytes of a page that are wrapped and looked through in one turn: some 6 ms of work.
 const WORK_MOST: usize = 128 << 10;
@@ -226,6 +164,35 @@ impl RequestPage {
             (self.top, self.goal) = (row, None);
         }
         self.settle(height);
+    }
+
+    /// What keys mean in it. `preview` tells whether the request has not been sent.
+    pub(super) fn contexts(&self, preview: bool) -> Vec<Context> {
+        if self.is_searching() {
+            vec![Context::Search, Context::Anywhere]
+        } else if preview {
+            vec![Context::Preview, Context::Sheet, Context::List, Context::Anywhere]
+        } else {
+            vec![Context::Sheet, Context::List, Context::Anywhere]
+        }
+    }
+
+    /// Takes a letter of what is searched for; whether it had a use for it.
+    pub(super) fn letter(&mut self, letter: char) -> bool {
+        let searching = self.is_searching();
+        if searching {
+            self.edit_search(|text| text.push(letter));
+        }
+        searching
+    }
+
+    /// Takes the first line of what is pasted, as [`Self::letter`].
+    pub(super) fn paste(&mut self, text: &str) -> bool {
+        let searching = self.is_searching();
+        if searching {
+            self.edit_search(|search| search.push_str(text.lines().next().unwrap_or_default()));
+        }
+        searching
     }
 
     #[must_use]
@@ -492,7 +459,7 @@ impl Model {
             self.browser.wire = Some(*form);
         }
         let (before, under) = match self.overlay.take() {
-            Some(Overlay::Picker(picker)) if picker.kind == super::overlay::PickerKind::Layers => {
+            Some(Overlay::Picker(picker)) if picker.kind == super::picker::PickerKind::Layers => {
                 (None, Box::new(picker))
             }
             Some(Overlay::RequestPage(sheet)) => {
@@ -540,7 +507,8 @@ impl Model {
 
 #[cfg(test)]
 mod tests {
-    use super::super::overlay::PickerKind;
+    use super::super::picker::PickerKind;
+    use super::super::request::{LineKind, SheetLine};
     use super::*;
 
     fn rows(text: &str, width: usize) -> Vec<String> {

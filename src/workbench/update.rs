@@ -3,7 +3,7 @@
 use super::layout::TranscriptLayout;
 use super::message::{Effect, Message};
 use super::model::Model;
-use super::overlay::{Overlay, Picker, PickerKind};
+use super::picker::{Picker, PickerKind};
 use super::search::Reading;
 use super::thread_view::{Link, Phase};
 use super::{dropped, geometry};
@@ -161,12 +161,11 @@ impl Model {
         }
         let Some(letter) = key.typed() else { return Vec::new() };
         match &mut self.overlay {
-            Some(Overlay::Picker(picker)) if picker.filtering => picker.type_letter(letter),
-            Some(Overlay::Form(form)) => form.edit(|field| field.type_letter(letter)),
-            Some(Overlay::RequestPage(sheet)) if sheet.is_searching() => {
-                self.with_sheet(|sheet, _| sheet.edit_search(|text| text.push(letter)));
+            Some(overlay) => {
+                if !overlay.letter(letter) {
+                    return Vec::new();
+                }
             }
-            Some(_) => return Vec::new(),
             None if self.view.reading.is_some() => {
                 if !is_searching(self.view.reading.as_ref()) {
                     return Vec::new();
@@ -185,17 +184,16 @@ impl Model {
     }
 
     fn pasted(&mut self, layout: &mut dyn TranscriptLayout, text: &str) -> Vec<Effect> {
-        let line = text.lines().next().unwrap_or_default();
         match &mut self.overlay {
-            Some(Overlay::Picker(picker)) if picker.filtering => {
-                line.chars().for_each(|letter| picker.type_letter(letter));
+            Some(overlay) => {
+                if !overlay.paste(text) {
+                    return Vec::new();
+                }
             }
-            Some(Overlay::Form(form)) => form.edit(|field| field.paste(text)),
-            Some(Overlay::RequestPage(sheet)) if sheet.is_searching() => {
-                self.with_sheet(|sheet, _| sheet.edit_search(|text| text.push_str(line)));
+            None if is_searching(self.view.reading.as_ref()) => {
+                let line = text.lines().next().unwrap_or_default();
+                self.edit_search(layout, |search| search.push_str(line));
             }
-            Some(_) => return Vec::new(),
-            None if is_searching(self.view.reading.as_ref()) => self.edit_search(layout, |text| text.push_str(line)),
             None => {
                 // Who pastes wants to write.
                 self.view.reading = None;
@@ -212,13 +210,10 @@ impl Model {
     }
 
     fn wheel(&mut self, layout: &mut dyn TranscriptLayout, lines: i32) -> Vec<Effect> {
-        let (rows, width) = (geometry::overlay_rows(self), geometry::pager_width(self));
+        let size = (geometry::pager_width(self), geometry::overlay_rows(self));
         match &mut self.overlay {
             None => self.scroll(layout, i64::from(lines)),
-            Some(Overlay::Picker(picker)) => picker.step(-isize::try_from(lines).unwrap_or(0)),
-            Some(Overlay::Pager(pager)) => pager.step(-isize::try_from(lines).unwrap_or(0), (width, rows)),
-            Some(Overlay::RequestPage(sheet)) => sheet.step(-isize::try_from(lines).unwrap_or(0), rows),
-            Some(Overlay::Form(form)) => form.vertical(-isize::try_from(lines.signum()).unwrap_or(0)),
+            Some(overlay) => overlay.wheel(lines, size),
         }
         self.changed = true;
         Vec::new()

@@ -8,7 +8,8 @@ use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
 use crate::workbench::completion::Completed;
 use crate::workbench::geometry::Area;
-use crate::workbench::overlay::{Overlay, PickerKind};
+use crate::workbench::overlay::Overlay;
+use crate::workbench::picker::PickerKind;
 use crate::workbench::{Link, Model, Phase};
 
 /// Where one is: directive, thread, project.

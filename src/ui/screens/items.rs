@@ -7,7 +7,7 @@ use crate::ui::lines::Lines;
 use crate::ui::theme::Role;
 use crate::ui::wrap::{Breaks, Inline, columns};
 use crate::workbench::geometry::Area;
-use crate::workbench::overlay::Entry;
+use crate::workbench::picker::Entry;
 use crate::workbench::{DirectiveChoice, ItemRow, LayerRow, Model, Preview};
 use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation;

@@ -6,7 +6,9 @@ use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
 use crate::workbench::Model;
 use crate::workbench::geometry::{self, Area};
-use crate::workbench::overlay::{Choice, Entry, Overlay, Pager, PagerLine, Picker, PickerKind};
+use crate::workbench::overlay::Overlay;
+use crate::workbench::overlay::{Pager, PagerLine};
+use crate::workbench::picker::{Choice, Entry, Picker, PickerKind};
 
 /// Draws it; tells where the cursor stands, if text is edited in it.
 pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {

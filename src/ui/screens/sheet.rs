@@ -3,7 +3,8 @@
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::workbench::geometry::Area;
-use crate::workbench::request_page::{LineKind, RequestPage, Row, SheetLine};
+use crate::workbench::request::{LineKind, SheetLine};
+use crate::workbench::request_page::{RequestPage, Row};
 
 /// Draws it; tells where the cursor stands while what to look for is written.
 pub(super) fn draw(sheet: &RequestPage, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {

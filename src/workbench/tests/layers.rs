@@ -3,8 +3,9 @@
 use super::*;
 use crate::domain::FrozenRequest;
 use crate::domain::{Assembly, WireForm};
-use crate::workbench::overlay::{Overlay, PickerKind};
-use crate::workbench::request_page::{Compared, LineKind, PageContent, SheetLine, View};
+use crate::workbench::overlay::Overlay;
+use crate::workbench::picker::PickerKind;
+use crate::workbench::request::{Compared, LineKind, PageContent, SheetLine, View};
 use crate::workbench::{AssembledRequest, LayerRow, RequestShown, Source};
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! What cannot be done now is not offered, or shown with what stands in its way.
 
 use super::*;
-use crate::workbench::overlay::{Choice, Entry, Overlay};
+use crate::workbench::overlay::Overlay;
+use crate::workbench::picker::{Choice, Entry};
 
 fn palette(session: &Session) -> &[Entry] {
     let Some(Overlay::Picker(picker)) = &session.model.overlay else { panic!("no list is open") };

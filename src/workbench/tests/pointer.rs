@@ -1,7 +1,7 @@
 //! The mouse: choosing, marking, and the click that only brings the window to the front.
 
 use super::*;
-use crate::workbench::pointer::Button;
+use crate::workbench::message::Button;
 
 fn press(session: &mut Session, column: u16, row: u16) {
     session.tell(Message::Mouse { button: Button::Pressed, column, row });

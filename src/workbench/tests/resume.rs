@@ -4,7 +4,8 @@ use super::*;
 use crate::domain::{ContextEvent, ControlEvent, RequestEvent, SettingsEvent, ThreadEvent};
 use crate::domain::{Input, LimitSources, Lineage, Money, Problem, Severity};
 use crate::workbench::completion::Completed;
-use crate::workbench::overlay::{Overlay, Picker};
+use crate::workbench::overlay::Overlay;
+use crate::workbench::picker::Picker;
 
 fn deploy() -> DirectiveChoice {
     let input = |name: &str, required, default: Option<&str>| Input {

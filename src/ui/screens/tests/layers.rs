@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::Assembly;
-use crate::workbench::request_page::{LineKind, PageContent, SheetLine, View};
+use crate::workbench::request::{LineKind, PageContent, SheetLine, View};
 use crate::workbench::{AssembledRequest, LayerRow, RequestShown};
 use std::sync::Arc;
 

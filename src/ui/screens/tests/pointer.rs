@@ -3,7 +3,7 @@
 use super::*;
 use crate::workbench::Effect;
 use crate::workbench::geometry;
-use crate::workbench::pointer::Button;
+use crate::workbench::message::Button;
 
 /// Drags from one cell to another; gives what was copied and the cells that are shown as marked.
 fn drag(session: &mut Session, from: (u16, u16), to: (u16, u16)) -> (String, Vec<(u16, u16)>) {

@@ -1,0 +1,78 @@
+//! What the lists of commands, models, threads, themes and earlier prompts hold.
+
+use super::message::{ModelChoice, ThreadRow};
+use super::model::Model;
+use super::picker::{AUTO, Choice, Entry};
+use crate::commands::{CommandId, Context, TABLE};
+
+impl Model {
+    /// Entries of the palette: every command that makes sense there, with its key; below them what cannot be run now,
+    /// with the reason.
+    pub(super) fn palette_entries(&self) -> Vec<Entry> {
+        let contexts = self.composer_contexts();
+        let commands = TABLE.iter().filter(|command| command.in_palette);
+        let entry = |command: &crate::commands::Command| {
+            let obstacle = self.obstacle(command.id);
+            Entry {
+                choice: Choice::Command(command.id),
+                label: command.title.to_owned(),
+                detail: obstacle.map_or_else(|| self.keys_of(command.id, &contexts), str::to_owned),
+                usable: obstacle.is_none(),
+                current: false,
+            }
+        };
+        let mut entries: Vec<_> = commands.map(entry).collect();
+        entries.sort_by_key(|entry| !entry.usable);
+        entries
+    }
+
+    fn keys_of(&self, command: CommandId, contexts: &[Context]) -> String {
+        let key = self.keymap.key_for(command, contexts).map(|key| key.to_string());
+        let slash = command.row().slash.map(|word| format!("/{word}"));
+        [slash, key].into_iter().flatten().collect::<Vec<_>>().join("  ")
+    }
+
+    pub(super) fn model_entries(&self) -> Vec<Entry> {
+        let entry = |choice: &ModelChoice| Entry {
+            label: choice.model.to_string(),
+            detail: choice.note.clone(),
+            usable: choice.usable,
+            current: choice.model == self.model,
+            choice: Choice::Model(choice.clone()),
+        };
+        self.models.iter().map(entry).collect()
+    }
+
+    pub(super) fn thread_entries(&self) -> Vec<Entry> {
+        let entry = |row: &ThreadRow| Entry {
+            label: if row.title.is_empty() { row.thread_id.to_string() } else { row.title.clone() },
+            detail: format!("{} {} {}", row.directive, row.told(), row.thread_id),
+            usable: true,
+            current: Some(&row.thread_id) == self.view.thread.as_ref(),
+            choice: Choice::Thread(row.clone()),
+        };
+        self.threads.iter().map(entry).collect()
+    }
+
+    pub(super) fn theme_entries(&self) -> Vec<Entry> {
+        let entry = |theme: Option<&String>| Entry {
+            choice: Choice::Theme(theme.cloned()),
+            label: theme.cloned().unwrap_or_else(|| AUTO.to_owned()),
+            detail: if theme.is_none() { "by the terminal's background".to_owned() } else { String::new() },
+            usable: true,
+            current: self.theme.as_ref() == theme,
+        };
+        std::iter::once(None).chain(self.themes.iter().map(Some)).map(entry).collect()
+    }
+
+    pub(super) fn history_entries(&self) -> Vec<Entry> {
+        let entry = |text: &String| Entry {
+            choice: Choice::Prompt(text.clone()),
+            label: text.split_whitespace().take(60).collect::<Vec<_>>().join(" "),
+            detail: String::new(),
+            usable: true,
+            current: false,
+        };
+        self.history.prompts.iter().rev().map(entry).collect()
+    }
+}

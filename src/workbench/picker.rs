@@ -1,0 +1,248 @@
+//! A list to choose from, with a filter.
+
+use super::message::{DirectiveChoice, ItemRow, ModelChoice, ThreadRow};
+use crate::commands::{CommandId, Context};
+use crate::worker::protocol::QueuedPrompt;
+use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
+use nucleo_matcher::{Config, Matcher, Utf32Str};
+
+/// The theme that the background of the terminal chooses.
+pub(super) const AUTO: &str = "auto";
+
+/// A list with a filter line.
+#[derive(Clone, Debug)]
+pub struct Picker {
+    pub kind: PickerKind,
+    pub filter: String,
+    /// Whether letters go into the filter.
+    pub filtering: bool,
+    pub entries: Vec<Entry>,
+    /// The entries that match, best first, by place.
+    pub shown: Vec<usize>,
+    /// Place in `shown`.
+    pub chosen: usize,
+    /// Entries are still on their way.
+    pub loading: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PickerKind {
+    Palette,
+    Models,
+    Threads,
+    Themes,
+    History,
+    Directives,
+    Items,
+    Queue,
+    Layers,
+}
+
+impl PickerKind {
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Palette => "commands",
+            Self::Models => "models",
+            Self::Threads => "threads",
+            Self::Themes => "themes",
+            Self::History => "earlier prompts",
+            Self::Directives => "start a directive",
+            Self::Items => "items",
+            Self::Queue => "queued messages",
+            Self::Layers => "context",
+        }
+    }
+
+    /// Whether what is chosen is shown beside or below the list.
+    #[must_use]
+    pub fn has_preview(self) -> bool {
+        matches!(self, Self::Items | Self::Layers)
+    }
+
+    /// What letters are while the filter is not written: keys of these contexts. None where letters always filter.
+    #[must_use]
+    pub fn keys(self) -> Option<Context> {
+        match self {
+            Self::Threads => Some(Context::Threads),
+            Self::Items => Some(Context::Items),
+            Self::Queue => Some(Context::Queue),
+            Self::Layers => Some(Context::Layers),
+            Self::Palette | Self::Models | Self::Themes | Self::History | Self::Directives => None,
+        }
+    }
+
+    /// What an empty list says.
+    #[must_use]
+    pub fn nothing(self) -> &'static str {
+        match self {
+            Self::Queue => "nothing is queued",
+            Self::Palette
+            | Self::Models
+            | Self::Threads
+            | Self::Themes
+            | Self::History
+            | Self::Directives
+            | Self::Items
+            | Self::Layers => "nothing matches",
+        }
+    }
+}
+
+/// One line of a list.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub choice: Choice,
+    pub label: String,
+    /// Right of the label, quieter.
+    pub detail: String,
+    pub usable: bool,
+    /// What is in use now.
+    pub current: bool,
+}
+
+/// What an entry stands for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Choice {
+    Command(CommandId),
+    Model(ModelChoice),
+    Thread(ThreadRow),
+    Theme(Option<String>),
+    Prompt(String),
+    Directive(Box<DirectiveChoice>),
+    Item(Box<ItemRow>),
+    Queued(QueuedPrompt),
+    /// The layer at this place of the request on screen.
+    Layer(usize),
+}
+
+impl Picker {
+    /// What keys mean in it. `preview` tells whether the request behind it has not been sent.
+    pub(super) fn contexts(&self, preview: bool) -> Vec<Context> {
+        match self.kind.keys().filter(|_| !self.filtering) {
+            Some(Context::Layers) if preview => {
+                vec![Context::Preview, Context::Layers, Context::List, Context::Anywhere]
+            }
+            Some(keys) => vec![keys, Context::List, Context::Anywhere],
+            None => vec![Context::Picker, Context::Anywhere],
+        }
+    }
+
+    /// Takes a letter; whether it had a use for it.
+    pub(super) fn letter(&mut self, letter: char) -> bool {
+        if self.filtering {
+            self.type_letter(letter);
+        }
+        self.filtering
+    }
+
+    /// Takes the first line of what is pasted; whether it had a use for it.
+    pub(super) fn paste(&mut self, text: &str) -> bool {
+        if self.filtering {
+            text.lines().next().unwrap_or_default().chars().for_each(|letter| self.type_letter(letter));
+        }
+        self.filtering
+    }
+
+    /// The place of the entry at the top of a list of so many rows: the chosen one is always seen.
+    #[must_use]
+    pub fn top(&self, rows: usize) -> usize {
+        (self.chosen + 1).saturating_sub(rows)
+    }
+
+    /// Chooses the entry at a row of the list as it is on the screen; whether it was chosen before.
+    pub(super) fn choose_row(&mut self, row: usize, rows: usize) -> bool {
+        let place = self.top(rows) + row;
+        if place >= self.shown.len() {
+            return false;
+        }
+        std::mem::replace(&mut self.chosen, place) == place
+    }
+
+    pub(super) fn new(kind: PickerKind, entries: Vec<Entry>, loading: bool) -> Self {
+        let filtering = kind.keys().is_none();
+        let mut picker =
+            Self { kind, filter: String::new(), filtering, entries: Vec::new(), shown: Vec::new(), chosen: 0, loading };
+        picker.set_entries(entries);
+        picker
+    }
+
+    /// Replaces the entries; the chosen one stays chosen where it still exists.
+    pub(super) fn set_entries(&mut self, entries: Vec<Entry>) {
+        let (chosen, at) = (self.chosen().cloned(), self.chosen);
+        self.entries = entries;
+        self.refilter();
+        if let Some(chosen) = chosen {
+            let place = |is_it: &dyn Fn(&Entry) -> bool| {
+                self.shown.iter().position(|index| self.entries.get(*index).is_some_and(is_it))
+            };
+            let same = place(&|entry| entry.choice == chosen.choice);
+            let place = same.or_else(|| place(&|entry| entry.label == chosen.label));
+            self.chosen = place.unwrap_or(at).min(self.shown.len().saturating_sub(1));
+        } else if self.filter.is_empty() {
+            self.choose_current();
+        }
+    }
+
+    fn choose_current(&mut self) {
+        let place = self.shown.iter().position(|index| self.entries[*index].current);
+        self.chosen = place.unwrap_or(0);
+    }
+
+    #[must_use]
+    pub fn chosen(&self) -> Option<&Entry> {
+        self.shown.get(self.chosen).and_then(|index| self.entries.get(*index))
+    }
+
+    /// Finds what matches the filter, best first; everything in its own order without one. What holds it in its name or
+    /// its `/` word goes before what is only said of another entry, or holds its letters here and there.
+    pub(super) fn refilter(&mut self) {
+        let texts = self.entries.iter().map(|entry| format!("{} {}", entry.label, entry.detail));
+        let found = best(&self.filter, texts);
+        let wanted = self.filter.trim().to_lowercase();
+        let named = |place: &usize| {
+            let Entry { label, detail, .. } = &self.entries[*place];
+            let mut commands = detail.split_whitespace().filter_map(|word| word.strip_prefix('/'));
+            label.to_lowercase().contains(&wanted) || commands.any(|word| word.starts_with(&wanted))
+        };
+        let (first, rest): (Vec<usize>, Vec<usize>) = found.into_iter().partition(named);
+        self.shown = first.into_iter().chain(rest).collect();
+        self.chosen = 0;
+    }
+
+    pub(super) fn type_letter(&mut self, letter: char) {
+        if !letter.is_control() {
+            self.filter.push(letter);
+            self.refilter();
+        }
+    }
+
+    /// Takes the last letter off the filter.
+    pub(super) fn unwrite(&mut self) {
+        self.filter.pop();
+    }
+
+    /// Moves the choice by `step` entries and stops at both ends.
+    pub(super) fn step(&mut self, step: isize) {
+        let last = self.shown.len().saturating_sub(1);
+        self.chosen = self.chosen.saturating_add_signed(step).min(last);
+    }
+}
+
+/// Places of the texts that match, best first.
+pub(super) fn best(filter: &str, texts: impl Iterator<Item = impl AsRef<str>>) -> Vec<usize> {
+    if filter.trim().is_empty() {
+        return (0..texts.count()).collect();
+    }
+    let mut matcher = Matcher::new(Config::DEFAULT);
+    let pattern = Pattern::parse(filter, CaseMatching::Smart, Normalization::Smart);
+    let mut letters = Vec::new();
+    let mut scored: Vec<(u32, usize)> = texts
+        .enumerate()
+        .filter_map(|(index, text)| {
+            Some((pattern.score(Utf32Str::new(text.as_ref(), &mut letters), &mut matcher)?, index))
+        })
+        .collect();
+    scored.sort_by_key(|(score, index)| (std::cmp::Reverse(*score), *index));
+    scored.into_iter().map(|(_, index)| index).collect()
+}
