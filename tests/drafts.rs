@@ -136,3 +136,21 @@ fn a_draft_that_never_got_a_worker_is_cleared_away_after_a_while() {
     assert_eq!(listed(70_000), std::slice::from_ref(&asked));
     assert!(!is_there(&draft) && is_there(&asked));
 }
+
+#[test]
+fn a_prompt_that_is_sent_at_once_goes_to_the_worker_that_is_being_started() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = start(&home, &server);
+    // In several writes: a burst would be a paste.
+    for letter in ["h", "i", "\r"] {
+        terminal.send_keys(letter);
+    }
+    server.call().answer("Hello.");
+    terminal.wait_for("Hello.");
+    let own = threads(&home);
+    assert_eq!(own.len(), 1);
+    let log = fs::read_to_string(home.project().join(format!(".ai/agent/threads/{}/transcript.jsonl", own[0])));
+    assert_eq!(log.unwrap().matches("\"worker_started\"").count(), 1);
+    leave(terminal);
+    home.wait_until_quiet();
+}

@@ -64,13 +64,30 @@ pub struct Launcher {
     pub started: Started,
 }
 
-/// The secrets of the workers that a process has started, by their threads.
+/// The workers that a process has started or is starting, by their threads.
 #[derive(Clone, Debug, Default)]
-pub struct Started(Arc<Mutex<HashMap<ThreadId, SecretString>>>);
+pub struct Started(Arc<Mutex<HashMap<ThreadId, Start>>>);
+
+/// What is known of one.
+#[derive(Clone, Debug, Default)]
+struct Start {
+    secret: Option<SecretString>,
+    /// Held while it is looked for and started: whoever comes second finds it, and starts none that would find the thread
+    /// taken.
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
 
 impl Started {
-    fn secrets(&self) -> MutexGuard<'_, HashMap<ThreadId, SecretString>> {
+    fn threads(&self) -> MutexGuard<'_, HashMap<ThreadId, Start>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn secret(&self, id: &ThreadId) -> Option<SecretString> {
+        self.threads().get(id).and_then(|start| start.secret.clone())
+    }
+
+    fn turn(&self, id: &ThreadId) -> Arc<tokio::sync::Mutex<()>> {
+        Arc::clone(&self.threads().entry(id.clone()).or_default().turn)
     }
 }
 
@@ -87,7 +104,7 @@ impl Launcher {
     /// # Errors
     /// [`ConnectError`].
     pub async fn find(&self, id: &ThreadId, from_offset: u64) -> Result<Client, ConnectError> {
-        let secret = self.started.secrets().get(id).cloned();
+        let secret = self.started.secret(id);
         self.find_with(id, from_offset, secret).await
     }
 
@@ -109,6 +126,8 @@ impl Launcher {
     /// [`LaunchError`].
     pub async fn reach(&self, id: &ThreadId, from_offset: u64) -> Result<Client, LaunchError> {
         const TRIES: u32 = 40;
+        let turn = self.started.turn(id);
+        let _turn = turn.lock().await;
         for attempt in 0..TRIES {
             match self.find(id, from_offset).await {
                 Ok(client) => return Ok(client),
@@ -118,7 +137,7 @@ impl Launcher {
             }
             let secret = secret()?;
             match self.start(id, &secret).await? {
-                FirstLine::Ready(_) => drop(self.started.secrets().insert(id.clone(), secret)),
+                FirstLine::Ready(_) => self.started.threads().entry(id.clone()).or_default().secret = Some(secret),
                 // It is about to listen, or to end: look again.
                 FirstLine::Busy => tokio::time::sleep(Duration::from_millis(5 * u64::from(attempt + 1))).await,
                 FirstLine::Failed(reason) => return Err(LaunchError::Failed(reason)),
