@@ -8,11 +8,15 @@ mod model_server;
 #[path = "support/terminal.rs"]
 mod terminal;
 
-use levain::domain::{Lineage, ModelRef, SetLimits, ThreadKind, ThreadOrigin, Timestamp, Values};
-use levain::ports::ThreadSpec;
-use levain::store::Layout;
+use levain::domain::event::{PromptEvent, PromptMode};
+use levain::domain::{
+    Event, Lineage, ModelRef, Record, SetLimits, ThreadId, ThreadKind, ThreadOrigin, Timestamp, Values,
+};
+use levain::ports::{ThreadSpec, ThreadStore};
+use levain::store::summaries::Summaries;
 use levain::store::summary::Summary;
 use levain::store::threads::Threads;
+use levain::store::{FileStore, Layout};
 use levain::worker::host::REPLAY;
 use model_server::{KEY, ModelServer};
 use std::fs;
@@ -24,6 +28,20 @@ fn start(home: &Home, server: &ModelServer) -> Terminal {
     let terminal = launch.env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY).start();
     terminal.wait_for("test-model");
     terminal
+}
+
+/// A thread that no process runs.
+fn make(layout: &Layout, origin: ThreadOrigin) -> ThreadId {
+    let spec = ThreadSpec {
+        id: None,
+        directive: "levain/chat".into(),
+        inputs: Values::new(),
+        model: ModelRef::new("a", "b"),
+        kind: ThreadKind::Interactive,
+        limits: SetLimits::default(),
+        lineage: Lineage::of(origin),
+    };
+    Summary::make(layout, spec, Timestamp(1)).unwrap().thread_id
 }
 
 /// The ids of the project's threads.
@@ -110,22 +128,34 @@ fn a_draft_whose_worker_was_killed_is_cleared_away_by_the_next_look() {
 }
 
 #[test]
+fn a_thread_in_which_was_spoken_is_listed_before_its_row_tells_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let layout = Layout::new(folder.path(), &folder.path().join("state"));
+    let id = make(&layout, ThreadOrigin::Screen);
+    let process = Some((std::process::id(), String::new()));
+    let mut opened =
+        FileStore::open(&layout, &id, process, REPLAY.summary, &Summaries::start(&layout)).unwrap().unwrap();
+    let listed = || Threads::look(&layout, Timestamp(50_000), REPLAY).unwrap().list(10).unwrap();
+    assert_eq!(listed(), []);
+    let said = PromptEvent::PromptQueued {
+        prompt: 1,
+        text: "hello".into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        client: None,
+    };
+    opened
+        .store
+        .append(&Record { timestamp: Timestamp(2), thread_id: id.clone(), event: Event::Prompt(said) })
+        .unwrap();
+    assert_eq!(listed().into_iter().map(|row| row.thread_id).collect::<Vec<_>>(), [id]);
+}
+
+#[test]
 fn a_draft_that_never_got_a_worker_is_cleared_away_after_a_while() {
     let folder = tempfile::tempdir().unwrap();
     let layout = Layout::new(folder.path(), &folder.path().join("state"));
-    let make = |origin| {
-        let spec = ThreadSpec {
-            id: None,
-            directive: "levain/chat".into(),
-            inputs: Values::new(),
-            model: ModelRef::new("a", "b"),
-            kind: ThreadKind::Interactive,
-            limits: SetLimits::default(),
-            lineage: Lineage::of(origin),
-        };
-        Summary::make(&layout, spec, Timestamp(1)).unwrap().thread_id
-    };
-    let (draft, asked) = (make(ThreadOrigin::Screen), make(ThreadOrigin::CommandLine));
+    let (draft, asked) = (make(&layout, ThreadOrigin::Screen), make(&layout, ThreadOrigin::CommandLine));
     let is_there = |id| layout.thread(id).path().exists();
     let listed = |now| {
         let rows = Threads::look(&layout, Timestamp(now), REPLAY).unwrap().list(10).unwrap();

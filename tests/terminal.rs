@@ -888,6 +888,9 @@ fn t31_a_torn_line_is_told_and_costs_nothing_before_it() {
     let call = ask(&terminal, &server, "first");
     call.answer_on("Kept whole.");
     terminal.wait_for("Kept whole.");
+    // Words are on screen before they are in the log.
+    let path = log_of(&home);
+    poll("the answer is in the log", || fs::read_to_string(&path).unwrap().contains("cognition_out"));
     for pid in home.processes() {
         if pid != terminal.pid() {
             kill(pid, Signal::KILL);
@@ -895,7 +898,6 @@ fn t31_a_torn_line_is_told_and_costs_nothing_before_it() {
     }
     terminal.kill();
     terminal.wait_exit();
-    let path = log_of(&home);
     let mut log = fs::read(&path).unwrap();
     log.extend_from_slice(b"{\"timestamp\":17727588,\"thread_id\":\"cha");
     fs::write(&path, log).unwrap();

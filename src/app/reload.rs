@@ -128,8 +128,12 @@ impl Reload {
 
     fn follow(&self, mut system: RecommendedWatcher, changes: &Receiver<Change>, news: &mpsc::Sender<FileChange>) {
         let (mut places, mut warned) = (BTreeSet::new(), false);
+        self.watch(&mut system, &mut places);
+        // What the screen listed before it was watched may have changed since.
+        if news.blocking_send(FileChange::Threads).is_err() {
+            return;
+        }
         loop {
-            self.watch(&mut system, &mut places);
             let Ok(first) = changes.recv() else { return };
             let mut all = vec![first];
             let patience = Instant::now() + LONGEST;
@@ -139,6 +143,8 @@ impl Reload {
                     break;
                 }
             }
+            // Before anything is read: a change after the reading is told of.
+            self.watch(&mut system, &mut places);
             let threads = all.contains(&Change::Threads).then_some(FileChange::Threads);
             let saved = |change| if let Change::Saved(path) = change { Some(path) } else { None };
             let saved: BTreeSet<PathBuf> = all.into_iter().filter_map(saved).collect();
@@ -151,24 +157,23 @@ impl Reload {
         }
     }
 
-    /// Watches each folder that is there; of one that is not, the nearest above, so that its making is noticed.
+    /// Watches each folder that is there; of one that is not, the nearest above, so that its making is noticed. Looks
+    /// again after each that is new: what was made meanwhile was not seen.
     fn watch(&self, system: &mut RecommendedWatcher, places: &mut BTreeSet<PathBuf>) {
-        let deep = self.deep.iter().map(|folder| (folder, RecursiveMode::Recursive));
-        let flat = self.flat.iter().map(|folder| (folder, RecursiveMode::NonRecursive));
-        let threads = self.registry.parent().map(Path::to_owned);
-        let threads = threads.iter().map(|folder| (folder, RecursiveMode::NonRecursive));
+        let deep = self.deep.iter().map(|folder| (folder.as_path(), RecursiveMode::Recursive));
+        let flat = self.flat.iter().map(|folder| (folder.as_path(), RecursiveMode::NonRecursive));
+        let threads = self.registry.parent().map(|folder| (folder, RecursiveMode::NonRecursive));
         for (folder, mode) in deep.chain(flat).chain(threads) {
-            let (place, mode) = match folder.ancestors().find(|path| path.is_dir()) {
-                Some(place) if place == folder => (folder.as_path(), mode),
-                Some(place) => (place, RecursiveMode::NonRecursive),
-                None => continue,
-            };
-            if places.contains(place) {
-                continue;
-            }
-            match system.watch(place, mode) {
-                Ok(()) => drop(places.insert(place.to_owned())),
-                Err(error) => tracing::warn!(%error, folder = %place.display(), "is not watched"),
+            while let Some(place) = folder.ancestors().find(|path| path.is_dir()) {
+                if !places.insert(place.to_owned()) {
+                    break;
+                }
+                let mode = if place == folder { mode } else { RecursiveMode::NonRecursive };
+                if let Err(error) = system.watch(place, mode) {
+                    places.remove(place);
+                    tracing::warn!(%error, folder = %place.display(), "is not watched");
+                    break;
+                }
             }
         }
     }
@@ -234,5 +239,39 @@ impl Fresh {
             .problems
             .iter()
             .any(|problem| problem.severity >= Severity::Error && problem.file.as_deref().is_some_and(own))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+mod tests {
+    use super::{FileChange, Reload};
+    use crate::config::Arguments;
+    use std::fs;
+    use tokio::sync::mpsc;
+
+    /// The folders of the registry are made while nobody watches them yet, and a row changes as soon as that was told.
+    #[test]
+    fn what_changes_while_a_folder_begins_to_be_watched_is_told() {
+        for _ in 0..10 {
+            let home = tempfile::tempdir().unwrap();
+            let folder = home.path().join("state/projects/one");
+            let registry = folder.join("registry.db-wal");
+            let watched = Reload {
+                root: home.path().to_owned(),
+                arguments: Arguments::default(),
+                deep: Vec::new(),
+                flat: Vec::new(),
+                registry: registry.clone(),
+            };
+            let (sender, mut news) = mpsc::channel(1);
+            watched.start(sender);
+            let mut told = || matches!(news.blocking_recv(), Some(FileChange::Threads));
+            assert!(told(), "the watching begins");
+            fs::create_dir_all(&folder).unwrap();
+            assert!(told(), "the folder was made");
+            fs::write(&registry, "a row").unwrap();
+            assert!(told(), "the row changed");
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! freed. The lock is held throughout, so two reapers cannot meet. A thread from elsewhere is never touched.
 
 use super::layout::Layout;
+use super::log;
 use super::processes;
 use super::registry::ThreadEntry;
 use super::summaries::Summaries;
@@ -95,7 +96,17 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
 
 /// Whether nobody ever said, asked or ran anything in a thread with this log.
 fn is_unused(records: &[Record]) -> bool {
-    !records.iter().any(|record| matches!(record.event, Event::Prompt(_) | Event::Tool(_) | Event::Request(_)))
+    !records.iter().any(is_use)
+}
+
+fn is_use(record: &Record) -> bool {
+    matches!(record.event, Event::Prompt(_) | Event::Tool(_) | Event::Request(_))
+}
+
+/// Whether the log tells of anything that was said, asked or run. What does not read tells of nothing.
+pub(super) fn was_spoken_in(layout: &Layout, id: &ThreadId) -> bool {
+    let Ok(log) = layout.log(id) else { return false };
+    log::pages(&log).flatten().any(|page| page.into_records().any(|record| is_use(&record)))
 }
 
 /// Removes the thread of a draft, if nothing was said in it and no process runs it.

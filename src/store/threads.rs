@@ -23,6 +23,8 @@ const DRAFT_STARTS_WITHIN: u64 = 60_000;
 #[derive(Debug)]
 pub struct Threads {
     registry: Registry,
+    /// Those that only their row takes for drafts: their worker, or its end, has not told the registry yet.
+    spoken: HashSet<ThreadId>,
     /// Threads that were found to have lost their process.
     pub reaped: Vec<ThreadId>,
 }
@@ -64,16 +66,19 @@ impl Threads {
                 registry.put(&entry)?;
             }
         }
-        for row in registry.without_a_title()? {
-            if is_draft(&row) && row.pid.is_none() && now.since(row.created_at) > DRAFT_STARTS_WITHIN {
+        let mut spoken = HashSet::new();
+        for row in registry.without_a_title()?.into_iter().filter(is_draft) {
+            if row.pid.is_none() && now.since(row.created_at) > DRAFT_STARTS_WITHIN {
                 recover::clear_draft(layout, &row.thread_id, replay);
+            } else if recover::was_spoken_in(layout, &row.thread_id) {
+                spoken.insert(row.thread_id);
             }
         }
         let reaped = recover::reap(layout, registry.with_process()?, now, replay);
         for gone in reaped.iter().filter(|id| !layout.thread(id).path().exists()) {
             registry.remove(gone.as_str())?;
         }
-        Ok(Self { registry, reaped })
+        Ok(Self { registry, spoken, reaped })
     }
 
     /// The threads, newest change first, at most so many; without those that a screen holds for a draft.
@@ -82,7 +87,7 @@ impl Threads {
     /// [`StoreError::Database`].
     pub fn list(&self, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
         let mut rows = self.registry.list(most)?;
-        rows.retain(|row| !is_draft(row));
+        rows.retain(|row| !is_draft(row) || self.spoken.contains(&row.thread_id));
         Ok(rows)
     }
 
