@@ -12,11 +12,13 @@ use crate::session::DirectivePlanner;
 use crate::session::Models;
 use crate::session::fork;
 use crate::session::setup::Setup;
+use crate::store::fork::{Forked, Until};
 use crate::store::registry::ThreadEntry;
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
 use crate::store::{Layout, log, recover};
 use crate::workbench::counter::Coming;
+use crate::workbench::fork::ForkMade;
 use crate::workbench::{Effect, Level, Message, ThreadRow};
 use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
@@ -116,6 +118,18 @@ impl EffectRunner {
             }
             Effect::Send { id, command } => self.send(id, command),
             Effect::LoadOlder { thread_id, before } => self.load_older(thread_id, before),
+            Effect::Fork { thread_id, back, model, forking, request } => {
+                let until = back.map_or(Until::End, Until::Prompt);
+                let setup = Arc::clone(&self.setup);
+                let made = self.answer_with(move || match fork(&setup, &thread_id, until, model) {
+                    Ok(Forked { id, prompt }) => {
+                        let made = ForkMade { from: thread_id, thread_id: id, forking, prompt, request };
+                        Message::ForkMade(Box::new(made))
+                    }
+                    Err(why) => notice(Level::Error, why),
+                });
+                self.writes.spawn(made);
+            }
             Effect::LoadThreads => self.load_threads(),
             Effect::LookForRunning => self.look_for_running(),
             Effect::LoadHistory => self.load_history(),
@@ -349,7 +363,7 @@ impl EffectRunner {
                 if !is_elsewhere(&layout, &id) {
                     return Ok(None);
                 }
-                let fork = fork(&setup, &id)?;
+                let fork = fork(&setup, &id, Until::End, None)?.id;
                 let end = layout.log(&fork).and_then(|log| log::read_backward(&log, None, 1));
                 Ok(Some((end.map_err(|error: StoreError| error.to_string())?.end, fork)))
             });

@@ -10,7 +10,12 @@ use crate::workbench::request::{Compared, LineKind, PageContent, SheetLine, View
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
+use unicode_width::UnicodeWidthStr as _;
+
+/// Sizes stand below each other behind names that are no longer than this, in columns.
+const LONGEST_ALIGNED: usize = 48;
 
 /// Columns of a tab.
 const TAB: &str = "    ";
@@ -101,6 +106,9 @@ fn wire(setup: &Setup, whole: &AssembledRequest, form: Option<WireForm>) -> Resu
     let text = String::from_utf8_lossy(&body.bytes).into_owned();
     let shown = pretty(&text).map_err(|error| format!("the body is no JSON: {error}"))?;
     let shown = without_images(shown, &call.images);
+    let mut page: Vec<SheetLine> = lines(&shown, LineKind::Plain).collect();
+    colour_json(&mut page);
+    mark_layers(&mut page, whole);
     let note = match body.is_sent {
         Some(true) => ", as it was sent",
         Some(false) => ", not as it was sent: this version writes it otherwise",
@@ -110,10 +118,85 @@ fn wire(setup: &Setup, whole: &AssembledRequest, form: Option<WireForm>) -> Resu
     Ok(PageContent {
         view: View::Wire(Some(body.form)),
         title: format!("{}{note} · {}", body.form.title(), whole.name),
-        lines: lines(&shown, LineKind::Plain).collect(),
+        lines: page,
         copy: Some(text),
         of: whole.name.clone(),
     })
+}
+
+/// Marks names, numbers and words in JSON that stands on lines of its own for each value; texts stay as they are.
+fn colour_json(page: &mut [SheetLine]) {
+    for line in page {
+        let text = line.text.as_str();
+        let begin = text.len() - text.trim_start().len();
+        let rest = text.get(begin..).unwrap_or_default();
+        let name = if rest.starts_with('"') {
+            string_end(rest).filter(|end| rest.get(*end..).is_some_and(|rest| rest.starts_with(": ")))
+        } else {
+            None
+        };
+        let value = begin + name.map_or(0, |end| end + 2);
+        let mut marks: Vec<(Range<usize>, LineKind)> =
+            name.map(|end| (begin..begin + end, LineKind::Name)).into_iter().collect();
+        let word = text.get(value..).unwrap_or_default().trim_end_matches(',');
+        if word.starts_with('"') {
+            marks.push((value..value + word.len(), LineKind::Text));
+        } else if !word.is_empty() && !word.starts_with(['{', '}', '[', ']']) {
+            marks.push((value..value + word.len(), LineKind::Number));
+        }
+        line.marks = marks;
+    }
+}
+
+/// Bytes of the JSON string that `text` begins with.
+fn string_end(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.bytes().enumerate().skip(1).find_map(|(at, byte)| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends.then_some(at + 1)
+    })
+}
+
+/// Shows where each layer's text stands in the body: the layers of one string take turns in two colours.
+fn mark_layers(page: &mut [SheetLine], whole: &AssembledRequest) {
+    /// A text that is shorter is found where it is not meant.
+    const SHORTEST: usize = 12;
+    // From the beginning for each part: a form may write the system text or the tools at either end.
+    let mut at: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    let mut odd = false;
+    for (layer, text) in whole.assembly.layers.iter().zip(&whole.assembly.texts) {
+        if layer.decision != Decision::Included || text.trim().len() < SHORTEST || layer.channel == Channel::Tools {
+            continue;
+        }
+        let Ok(written) = serde_json::to_string(text.trim()) else { continue };
+        let written = written.trim_matches('"').replace('\t', TAB);
+        let (line, byte) = *at.entry(part_of(layer.channel)).or_default();
+        let found = page.iter().enumerate().skip(line).find_map(|(number, shown)| {
+            let from = if number == line { byte } else { 0 };
+            Some((number, from + shown.text.get(from..)?.find(&written)?))
+        });
+        let Some((number, from)) = found else { continue };
+        let to = from + written.len();
+        at.insert(part_of(layer.channel), (number, to));
+        let Some(shown) = page.get_mut(number) else { continue };
+        odd = !odd;
+        let of_layer = if odd { LineKind::Layer } else { LineKind::OtherLayer };
+        shown.layer.get_or_insert_with(|| layer.id.clone());
+        shown.marks = overlaid(&shown.marks, from..to, of_layer);
+    }
+}
+
+/// `marks` with another one on top of them, in order and apart.
+fn overlaid(marks: &[(Range<usize>, LineKind)], place: Range<usize>, of: LineKind) -> Vec<(Range<usize>, LineKind)> {
+    let parts = marks.iter().flat_map(|(mark, kind)| {
+        let before = mark.start..mark.end.min(place.start);
+        let behind = mark.start.max(place.end)..mark.end;
+        [(before, *kind), (behind, *kind)]
+    });
+    let mut all: Vec<_> = parts.chain([(place.clone(), of)]).filter(|(mark, _)| mark.start < mark.end).collect();
+    all.sort_by_key(|(mark, _)| mark.start);
+    all
 }
 
 /// `json` with a few words for the bytes of `images`, which nobody reads.
@@ -141,7 +224,9 @@ fn compared(before: Arc<AssembledRequest>, after: &AssembledRequest) -> PageCont
     if other_model {
         page.push(SheetLine::new(LineKind::Changed, format!("model  {} → {}", before.model, after.model)));
     }
-    page.extend(difference.layers.iter().map(summary));
+    page.push(SheetLine::new(LineKind::Heading, difference.in_short()));
+    let wide = difference.layers.iter().map(|change| change.id.width()).max().unwrap_or(0).min(LONGEST_ALIGNED);
+    page.extend(difference.layers.iter().map(|change| summary(change, wide)));
     page.push(match &difference.leaves {
         _ if other_model => {
             SheetLine::new(LineKind::Changed, "another model: nothing that a provider kept of the first holds")
@@ -153,7 +238,7 @@ fn compared(before: Arc<AssembledRequest>, after: &AssembledRequest) -> PageCont
             "the second goes on from the end of the first: a cached beginning stays valid",
         ),
     });
-    for LayerChange { id, kind: of, change } in &difference.layers {
+    for LayerChange { id, kind: of, change, .. } in &difference.layers {
         let Change::Words { words } = change else { continue };
         page.push(SheetLine::default());
         let heading = SheetLine::new(LineKind::Heading, format!("── {} · {id}", kind(*of)));
@@ -171,11 +256,16 @@ fn compared(before: Arc<AssembledRequest>, after: &AssembledRequest) -> PageCont
 }
 
 /// What became of a layer, on one line.
-fn summary(LayerChange { id, kind: of, change }: &LayerChange) -> SheetLine {
-    let name = format!("{:<13} {id}", kind(*of));
+fn summary(LayerChange { id, kind: of, change, .. }: &LayerChange, wide: usize) -> SheetLine {
+    let blanks = " ".repeat(wide.saturating_sub(id.width()));
+    let name = format!("{:<13} {id}{blanks}", kind(*of));
     match change {
-        Change::Added { tokens } => SheetLine::new(LineKind::Added, format!("+ {name}  ~{} tokens", tokens.0)),
-        Change::Removed { tokens } => SheetLine::new(LineKind::Removed, format!("- {name}  ~{} tokens", tokens.0)),
+        Change::Added { tokens } => {
+            SheetLine::new(LineKind::Added, format!("+ {name}  {:>7} tokens", format!("+{}", tokens.0)))
+        }
+        Change::Removed { tokens } => {
+            SheetLine::new(LineKind::Removed, format!("- {name}  {:>7} tokens", format!("-{}", tokens.0)))
+        }
         Change::Moved { before, after } => {
             SheetLine::new(LineKind::Changed, format!("> {name}  from place {before} to {after}"))
         }
@@ -221,6 +311,31 @@ mod tests {
         let shown = pretty(r#"{"b":1.0,"a":["x\n"],"n":18446744073709551615}"#).unwrap();
         let lines: Vec<&str> = shown.lines().map(str::trim).collect();
         assert_eq!(lines, ["{", "\"b\": 1.0,", "\"a\": [", "\"x\\n\"", "],", "\"n\": 18446744073709551615", "}"]);
+    }
+
+    #[test]
+    fn json_is_coloured_by_what_it_is_and_by_layers() {
+        let shown = pretty(r#"{"a":"one \"two\" three: four","n":1.5,"list":["x",true],"o":{}}"#).unwrap();
+        let mut page: Vec<SheetLine> = lines(&shown, LineKind::Plain).collect();
+        colour_json(&mut page);
+        let marked = |line: &SheetLine| -> Vec<(String, LineKind)> {
+            line.marks.iter().map(|(place, kind)| (line.text[place.clone()].to_owned(), *kind)).collect()
+        };
+        let said = |text: &str, kind| (text.to_owned(), kind);
+        assert_eq!(marked(&page[0]), []);
+        assert_eq!(
+            marked(&page[1]),
+            [said("\"a\"", LineKind::Name), said("\"one \\\"two\\\" three: four\"", LineKind::Text)]
+        );
+        assert_eq!(marked(&page[2]), [said("\"n\"", LineKind::Name), said("1.5", LineKind::Number)]);
+        assert_eq!(marked(&page[3]), [said("\"list\"", LineKind::Name)]);
+        assert_eq!(marked(&page[4]), [said("\"x\"", LineKind::Text)]);
+        assert_eq!(marked(&page[5]), [said("true", LineKind::Number)]);
+        let marks = overlaid(&[(0..3, LineKind::Name), (5..20, LineKind::Text)], 8..12, LineKind::Layer);
+        assert_eq!(
+            marks,
+            [(0..3, LineKind::Name), (5..8, LineKind::Text), (8..12, LineKind::Layer), (12..20, LineKind::Text)]
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Requests for the context screen: as they were sent, and as the next would be.
 
-use crate::context::diff::Side;
+use crate::context::diff::{Change, Side, difference};
 use crate::context::words::{asker, conversation, kind, origin, part_of};
 use crate::domain::{
     Assembly, Block, ContentHash, Decision, Entry, Layer, LayerKind, Lifetime, ModelRef, Money, Origin, Preview,
@@ -17,7 +17,7 @@ use crate::store::content::ContentStore;
 use crate::store::summary::Summary;
 use crate::store::{log, request};
 use crate::workbench::counter::{Basis, Coming};
-use crate::workbench::{AssembledRequest, LayerRow, RequestShown, Source};
+use crate::workbench::{AssembledRequest, LayerRow, News, RequestShown, Source};
 use crate::worker::host::REPLAY;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -35,7 +35,9 @@ pub(super) fn stored(setup: &Setup, thread: &ThreadId, number: Option<u32>) -> R
         return Err("this thread has sent nothing yet; Ctrl+P shows what it would send".to_owned());
     };
     let mut shown = shown(setup, whole(setup, thread, found).map_err(text)?);
+    let before = numbers.iter().rev().find(|number| **number < found).copied();
     (shown.numbers, shown.number) = (numbers, Some(found));
+    tell_news(setup, thread, before, &mut shown);
     Ok(shown)
 }
 
@@ -66,10 +68,40 @@ pub(super) fn previewed(setup: &Setup, thread_id: ThreadId, preview: Preview) ->
     let numbers = request::numbers(&setup.layout, &thread_id).unwrap_or_default();
     let name = "what Enter would send".to_owned();
     let whole = AssembledRequest { name, thread_id, model, max_output_tokens, sent: None, assembly };
+    let (thread_id, spend) = (whole.thread_id.clone(), cost_of(setup, &whole));
     let mut shown = shown(setup, whole);
+    shown.size.extend(spend.map(|spend| format!(" · ~{spend}")));
     shown.held = frozen.map(Arc::new);
     shown.numbers = numbers.into_iter().map(|(number, _)| number).collect();
+    let last = shown.numbers.last().copied();
+    tell_news(setup, &thread_id, last, &mut shown);
     shown
+}
+
+/// What sending the request costs, without its answer; none where no price is known or nothing is paid.
+fn cost_of(setup: &Setup, whole: &AssembledRequest) -> Option<Money> {
+    let usage = Usage { input: whole.assembly.tokens(), ..Usage::default() };
+    setup.models.spend(&whole.model, &usage).filter(|spend| *spend > Money::ZERO)
+}
+
+/// Marks what is different from request `before` of the thread. One that does not read any more is compared with by
+/// nobody.
+fn tell_news(setup: &Setup, thread: &ThreadId, before: Option<u32>, shown: &mut RequestShown) {
+    let Some(request) = &shown.whole else { return };
+    let Some(before) = before.and_then(|number| whole(setup, thread, number).ok()) else { return };
+    let difference = difference(&Side::from(&before.assembly), &Side::from(&request.assembly));
+    for change in &difference.layers {
+        let news = match change.change {
+            Change::Added { .. } => News::Added,
+            Change::Words { .. } | Change::Messages { .. } | Change::Reason { .. } => News::Changed,
+            Change::Moved { .. } => News::Moved,
+            Change::Removed { .. } => continue,
+        };
+        if let Some(row) = change.place.and_then(|place| shown.layers.get_mut(place)) {
+            row.news = Some(news);
+        }
+    }
+    shown.since = Some(format!("since {}: {}", before.name, difference.in_short()));
 }
 
 /// What the coming request comes to without its prompt, where `tokens` is its size.
@@ -163,13 +195,16 @@ pub fn fold(setup: &Setup, id: &ThreadId) -> Result<Thread, String> {
 
 fn shown(setup: &Setup, whole: AssembledRequest) -> RequestShown {
     let (model, assembly) = (&whole.model, &whole.assembly);
-    let window = setup.models.window(model).map(|window| format!(" of {window}")).unwrap_or_default();
+    let tokens = assembly.tokens();
+    let window = setup.models.window(model);
+    let share = window.and_then(|window| tokens.percent_of(window)).map(|share| format!(" · {share}%"));
+    let window = window.map(|window| format!(" of {window}")).unwrap_or_default();
     // Listed once for all layers.
     let items = setup.items();
     let layers = assembly.layers.iter().zip(&assembly.texts);
     RequestShown {
         title: whole.name.clone(),
-        size: format!("{model} · ~{}{window} tokens", assembly.tokens()),
+        size: format!("{model} · ~{tokens}{window} tokens{}", share.unwrap_or_default()),
         layers: layers.map(|(layer, text)| row(&items, layer, text, &assembly.messages)).collect(),
         whole: Some(Arc::new(whole)),
         ..RequestShown::default()
@@ -193,6 +228,7 @@ fn row(items: &Items, layer: &Layer, text: &Arc<str>, messages: &[Entry]) -> Lay
             Decision::Included => None,
             Decision::Skipped { absence } => Some(absence.to_string()),
         },
+        news: None,
         text: conversation(layer, messages.iter().map(|entry| &*entry.message))
             .map_or_else(|| Arc::clone(text), Into::into),
         source: source(items, &layer.origin),

@@ -478,6 +478,7 @@ impl App {
             | Effect::Send { .. }
             | Effect::LoadOlder { .. }
             | Effect::LoadThreads
+            | Effect::Fork { .. }
             | Effect::LookForRunning
             | Effect::LoadHistory
             | Effect::LoadModels

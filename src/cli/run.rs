@@ -1,8 +1,8 @@
 //! `levain run`: a thread from prompt to end, in this process. It listens like a worker, so it can be watched.
 
 use super::failure::{Failure, code, written};
-use super::text;
 use super::{Common, runtime};
+use super::{find, text};
 use crate::app::Shutdown;
 use crate::domain::bounds::in_words;
 use crate::domain::event::{CancelScope, Delta, Denial, PromptMode, StopReason};
@@ -16,9 +16,12 @@ use crate::ports::{Executor, ThreadSpec};
 use crate::session::people::{err, is_watched, json_line, out};
 use crate::session::setup::SetupError;
 use crate::session::{DirectivePlanner, Factory, Setup, capability, logging};
+use crate::store::fork::{self, Fork, Forked, Until};
 use crate::store::summary::Summary;
+use crate::store::threads::is_elsewhere;
 use crate::worker::client::Client;
 use crate::worker::detached::Detached;
+use crate::worker::host::REPLAY;
 use crate::worker::protocol::{Command, FromWorker};
 use crate::worker::supervisor::{Outcome, Supervisor};
 use clap::Args;
@@ -36,6 +39,10 @@ pub(super) struct RunArguments {
     /// The directive to run
     #[arg(long, value_name = "ID")]
     directive: Option<String>,
+    /// Begin with what was said in this thread; with #N without the prompt that led to its request N, which is sent
+    /// again if no other is given
+    #[arg(long, value_name = "ID[#N]", conflicts_with_all = ["directive", "input", "background"])]
+    fork: Option<String>,
     /// A value for an input of the directive; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = input)]
     input: Vec<(String, String)>,
@@ -104,8 +111,9 @@ pub(super) fn input(text: &str) -> Result<(String, String), String> {
 }
 
 impl RunArguments {
-    fn inputs(&self) -> Values {
-        self.input.iter().cloned().collect()
+    /// Those of the thread that it begins with, else those that were given.
+    fn inputs(&self, forked: Option<&Summary>) -> Values {
+        forked.map_or_else(|| self.input.iter().cloned().collect(), |from| from.inputs.clone())
     }
 
     fn limits(&self, usual: Limits, directive: Limits) -> SetLimits {
@@ -121,9 +129,9 @@ impl RunArguments {
     }
 
     /// What to ask. Of standard input no more than `most` bytes are read.
-    fn prompt(&self, most: usize) -> Result<String, Failure> {
+    fn prompt(&self, most: usize, again: bool) -> Result<String, Failure> {
         let mut prompt = self.prompt.join(" ");
-        if prompt.is_empty() && !io::stdin().is_terminal() {
+        if prompt.is_empty() && !again && !io::stdin().is_terminal() {
             let mut bytes = Vec::new();
             let unread = |error: io::Error| Failure::usage(format!("standard input does not read as text: {error}"));
             io::stdin().lock().take(most as u64 + 1).read_to_end(&mut bytes).map_err(unread)?;
@@ -135,7 +143,7 @@ impl RunArguments {
             prompt = String::from_utf8(bytes).map_err(|error| unread(io::Error::other(error)))?;
         }
         // A directive that was named may say it all.
-        if prompt.trim().is_empty() && self.directive.is_none() {
+        if prompt.trim().is_empty() && self.directive.is_none() && !again {
             return Err(Failure::usage("there is nothing to ask").hint("levain run \"your question\""));
         }
         Ok(prompt)
@@ -147,49 +155,79 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
     for problem in &setup.problems {
         let _closed = writeln!(err(), "warning: {problem}");
     }
-    let directive = setup.directive().to_owned();
+    let from = arguments.fork.as_deref().map(|name| find::place(&setup, name)).transpose()?;
+    let forked = from.as_ref().map(|(id, _)| Summary::look(&setup.layout, id, REPLAY.summary)).transpose()?;
+    let directive = forked.as_ref().map_or_else(|| setup.directive().to_owned(), |from| from.directive.clone());
     let items = setup.items();
-    let planner = DirectivePlanner::prepare(&setup, &directive, Some(arguments.inputs()))?;
+    let planner = DirectivePlanner::prepare(&setup, &directive, Some(arguments.inputs(forked.as_ref())))?;
     for problem in &planner.problems {
         let _closed = writeln!(err(), "{}: {problem}", problem.severity.word());
     }
-    let prompt = arguments.prompt(setup.config.bounds.prompt)?;
+    let again = matches!(from, Some((_, Until::Request(_))));
+    let prompt = arguments.prompt(setup.config.bounds.prompt, again)?;
     logging::to_file(setup.dirs.state.join("levain.log"));
     runtime()?.block_on(async {
-        let chosen = setup.choose_found(&items, &directive).await.map_err(SetupError::from)?;
-        if let Some(notice) = &chosen.notice {
-            let _closed = writeln!(err(), "warning: {notice}");
-        }
+        let named = setup.arguments.model.is_some();
+        let own = |from: &Summary| !named && !is_elsewhere(&setup.layout, &from.thread_id);
+        let model = match forked.as_ref().filter(|from| own(from)) {
+            Some(from) => from.model.clone(),
+            None => {
+                let chosen = setup.choose_found(&items, &directive).await.map_err(SetupError::from)?;
+                if let Some(notice) = &chosen.notice {
+                    let _closed = writeln!(err(), "warning: {notice}");
+                }
+                chosen.model
+            }
+        };
         let allowed = arguments.allow.iter().map(|text| capability(text)).collect();
         let factory = Factory { allowed, ..Factory::new(setup) };
-        hosted(factory, arguments, (directive, &items), planner, prompt, chosen.model).await
+        let begins = Begins { directive, inputs: arguments.inputs(forked.as_ref()), model, from, prompt };
+        hosted(factory, arguments, begins, &items, planner).await
     })
+}
+
+/// What a run begins with.
+struct Begins {
+    directive: String,
+    inputs: Values,
+    model: ModelRef,
+    /// The thread whose words it takes over, and up to where.
+    from: Option<(ThreadId, Until)>,
+    prompt: String,
 }
 
 async fn hosted(
     factory: Factory,
     arguments: &RunArguments,
-    (directive, items): (String, &Items),
+    begins: Begins,
+    items: &Items,
     planner: DirectivePlanner,
-    prompt: String,
-    model: ModelRef,
 ) -> Result<ExitCode, Failure> {
+    let Begins { directive, inputs, model, from, prompt } = begins;
     let spec = ThreadSpec {
         id: None,
         directive: directive.clone(),
-        inputs: arguments.inputs(),
+        inputs,
         model: model.clone(),
         kind: ThreadKind::OneShot,
         limits: arguments.limits(factory.setup.one_shot_limits(), planner.limits),
         lineage: Lineage::of(ThreadOrigin::CommandLine),
     };
     let images = arguments.image.iter().map(|file| absolute(file)).collect();
-    let submit = Command::Submit { text: prompt, mode: PromptMode::FollowUp, images, client: None };
-    if arguments.background {
-        return in_background(&factory.setup, spec, submit, arguments.json).await;
-    }
     let layout = factory.setup.layout.clone();
-    let thread_id = Summary::make(&layout, spec, factory.setup.now())?.thread_id;
+    let submit = |text| Command::Submit { text, mode: PromptMode::FollowUp, images, client: None };
+    if arguments.background {
+        return in_background(&factory.setup, spec, submit(prompt), arguments.json).await;
+    }
+    let (thread_id, submit) = match from {
+        None => (Summary::make(&layout, spec, factory.setup.now())?.thread_id, submit(prompt)),
+        Some((from, until)) => {
+            let ThreadSpec { directive, inputs, model, kind, limits, .. } = spec;
+            let fork = Fork { directive, inputs, model, kind, limits };
+            let Forked { id, prompt: again } = fork::make(&layout, &from, until, fork, factory.setup.now())?;
+            (id, submit(if prompt.trim().is_empty() { again.unwrap_or_default() } else { prompt }))
+        }
+    };
     let hosting = factory.planned(&thread_id, items, planner)?;
     let supervisor = Supervisor::new(layout, Arc::new(factory));
     let running = supervisor.host(hosting).await.map_err(|error| Failure::new(error.to_string()))?;

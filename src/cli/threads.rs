@@ -32,8 +32,9 @@ pub(super) struct ThreadsArguments {
 enum ThreadsCommand {
     /// Make a thread of your own that begins with what was said in another, without what that one was allowed
     Fork {
-        /// The thread, or a part of its id that only it has
-        #[arg(value_name = "ID")]
+        /// The thread, or a part of its id that only it has; with #N without the prompt that led to its request N, and
+        /// all behind it
+        #[arg(value_name = "ID[#N]")]
         id: String,
         /// One JSON object
         #[arg(long)]
@@ -124,8 +125,8 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
 }
 
 fn fork(setup: &Setup, id: &str, json: bool) -> Result<ExitCode, Failure> {
-    let from = find::thread(setup, id)?;
-    let thread_id = session::fork(setup, &from).map_err(Failure::new)?;
+    let (from, until) = find::place(setup, id)?;
+    let thread_id = session::fork(setup, &from, until, None).map_err(Failure::new)?.id;
     let mut output = out();
     if json {
         written(json_line(&mut output, &ForkLine { schema: "levain.fork/1", thread_id: &thread_id, from: &from }))?;

@@ -166,6 +166,8 @@ pub enum Need {
     Thread,
     /// A thread whose worker listens or can be started.
     Worker,
+    /// A prompt that was answered, or may be, by a thread that rests.
+    Again,
     /// A draft that is no command.
     Prompt,
     /// A terminal that has room for the threads column.
@@ -309,6 +311,10 @@ commands! {
     FormNext "form.next" "Next field" "Go to the next input." [hidden];
     FormPrevious "form.previous" "Field before" "Go to the input before." [hidden];
     FormStart "form.start" "Start" "Begin a new thread with these inputs." [hidden];
+    PromptRetry "prompt.retry" "Try again" "Send the prompt again in a new thread that begins with the same words; the requests are compared. A model behind it answers instead." / "retry" {Again};
+    PromptRetryWith "prompt.retry_with" "Try again with another model" "Choose a model, and send the prompt to that in a new thread." / "retry-with" {Again};
+    PromptRevise "prompt.revise" "Edit and send again" "Take the prompt into the draft of a new thread that begins with what was said before it." / "edit" {Again};
+    ThreadFork "thread.fork" "Fork here" "Make a new thread that begins with what was said up to here; this one stays." / "fork" {Again};
     ContextShow "context.show" "Context" "Show the newest request of the thread: every layer, where it comes from, and what was left out and why." / "context";
     ContextCompact "context.compact" "Make room" "Let the model summarise older messages, so that later requests are smaller." / "compact" {Worker};
     ContextPreview "context.preview" "Preview" "Show what Enter would send now, layer by layer; Enter there sends it as it is shown." / "preview" {Prompt};
@@ -326,6 +332,8 @@ commands! {
     RequestEdit "request.edit" "Back to the draft" "Go on writing; nothing is sent." [hidden];
     RequestDrop "request.drop" "Drop it" "Send nothing and empty the draft; Ctrl+R still finds it." / "drop" [hidden] {Unsent};
     LayerOpen "layer.open" "Open in $EDITOR" "Open the file that the layer is written in; other texts are shown as a copy." [hidden];
+    LayerNextOut "layer.next_out" "Next layer that was left out" "Choose the next layer that is not in the request, and see why." [hidden];
+    LayerPreviousOut "layer.previous_out" "Layer before that was left out" "Choose the layer before that is not in the request." [hidden];
     LayerCopy "layer.copy" "Copy" "Put the layer's text on the clipboard." [hidden];
     ItemsShow "items.show" "Items" "List directives, knowledge and tools: where they lie, what they hide, what is wrong with them." / "items";
     ItemsOpen "items.open" "Open in $EDITOR" "Open the item's file in your own editor." [hidden];

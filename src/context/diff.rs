@@ -27,6 +27,15 @@ impl From<&Assembly> for Side {
     }
 }
 
+impl Side {
+    /// Estimate of all tokens in it.
+    #[must_use]
+    pub fn tokens(&self) -> Tokens {
+        let included = self.layers.iter().filter(|layer| layer.decision == Decision::Included);
+        included.map(|layer| layer.tokens.count).sum()
+    }
+}
+
 /// What is different.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Difference {
@@ -34,6 +43,33 @@ pub struct Difference {
     pub layers: Vec<LayerChange>,
     /// Where the second leaves the first; `None` when it only goes on from its end.
     pub leaves: Option<Leaving>,
+    /// Tokens of the first and the second.
+    pub tokens: [Tokens; 2],
+}
+
+impl Difference {
+    /// How many layers were added, removed and changed, and by how many tokens that is more or less.
+    #[must_use]
+    pub fn in_short(&self) -> String {
+        let (mut added, mut removed, mut changed, mut moved) = (0_usize, 0_usize, 0_usize, 0_usize);
+        for layer in &self.layers {
+            match layer.change {
+                Change::Added { .. } => added += 1,
+                Change::Removed { .. } => removed += 1,
+                Change::Moved { .. } => moved += 1,
+                Change::Words { .. } | Change::Messages { .. } | Change::Reason { .. } => changed += 1,
+            }
+        }
+        let counts = [(added, "added"), (removed, "removed"), (changed, "changed"), (moved, "moved")];
+        let told: Vec<String> =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, word)| format!("{count} {word}")).collect();
+        let told = if told.is_empty() { "the same layers".to_owned() } else { told.join(", ") };
+        let [before, after] = self.tokens.map(|tokens| i128::from(tokens.0));
+        match after - before {
+            0 => format!("{told} · the same size"),
+            more => format!("{told} · {more:+} tokens"),
+        }
+    }
 }
 
 /// What became of one layer.
@@ -43,6 +79,9 @@ pub struct LayerChange {
     pub kind: LayerKind,
     #[serde(flatten)]
     pub change: Change,
+    /// Its place in the second request, where that has it.
+    #[serde(skip)]
+    pub place: Option<usize>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -87,7 +126,8 @@ pub struct Leaving {
 /// Compares `before` with `after`.
 #[must_use]
 pub fn difference(before: &Side, after: &Side) -> Difference {
-    Difference { layers: layers(before, after), leaves: leaves(before, after) }
+    let tokens = [before, after].map(Side::tokens);
+    Difference { layers: layers(before, after), leaves: leaves(before, after), tokens }
 }
 
 /// Layers by kind and id; a name that comes twice is told apart by its number.
@@ -107,8 +147,8 @@ fn layers(before: &Side, after: &Side) -> Vec<LayerChange> {
     let olds: BTreeMap<_, _> = keyed(before).into_iter().collect();
     let news = keyed(after);
     let mut changes = Vec::new();
-    let mut add = |layer: &Layer, change: Change| {
-        changes.push(LayerChange { id: layer.id.clone(), kind: layer.kind, change });
+    let mut add = |layer: &Layer, place: Option<usize>, change: Change| {
+        changes.push(LayerChange { id: layer.id.clone(), kind: layer.kind, change, place });
     };
     let layer = |side: &'_ Side, index: usize| side.layers.get(index).cloned();
     let text = |side: &'_ Side, index: usize| side.texts.get(index).cloned().unwrap_or_default();
@@ -117,12 +157,12 @@ fn layers(before: &Side, after: &Side) -> Vec<LayerChange> {
         let Some(new) = layer(after, *index) else { continue };
         let old = olds.get(key).and_then(|index| Some((layer(before, *index)?, text(before, *index))));
         match (old, &new.decision) {
-            (None, Decision::Included) => add(&new, Change::Added { tokens: new.tokens.count }),
+            (None, Decision::Included) => add(&new, Some(*index), Change::Added { tokens: new.tokens.count }),
             (None, Decision::Skipped { .. }) => {}
             (Some((old, old_text)), _) => {
                 let moved = moved.get(index).map(|(before, after)| Change::Moved { before: *before, after: *after });
                 if let Some(change) = changed(&old, &old_text, &new, &text(after, *index)).or(moved) {
-                    add(&new, change);
+                    add(&new, Some(*index), change);
                 }
             }
         }
@@ -130,7 +170,7 @@ fn layers(before: &Side, after: &Side) -> Vec<LayerChange> {
     for (key, index) in &olds {
         let Some(old) = layer(before, *index).filter(|old| old.decision == Decision::Included) else { continue };
         if !news.iter().any(|(other, _)| other == key) {
-            add(&old, Change::Removed { tokens: old.tokens.count });
+            add(&old, None, Change::Removed { tokens: old.tokens.count });
         }
     }
     changes

@@ -18,6 +18,8 @@ pub enum StoreError {
     NewerSchema { path: PathBuf, found: u32, known: u32 },
     #[error("{} does not read as {what}: {detail}", path.display())]
     Malformed { what: &'static str, path: PathBuf, detail: String },
+    #[error("{what} is not in the log of {id}; `levain transcript {id}` shows what was said")]
+    NotSaid { what: String, id: String },
     #[error("thread {id} is not here; `levain threads` lists those that are")]
     NoSuchThread { id: String },
     #[error(

@@ -1,22 +1,27 @@
 //! Going on with a thread in one of the person's own.
 
 use super::{DirectivePlanner, Setup};
-use crate::domain::ThreadId;
-use crate::store::fork::{self, Fork};
+use crate::domain::{LimitSource, ModelRef, SetLimits, ThreadId, ThreadKind};
+use crate::store::fork::{self, Fork, Forked, Until};
 use crate::store::summary::Summary;
 use crate::worker::host::REPLAY;
 
-/// Makes a thread of one's own that begins with what was said in `from`, with the model that this person would use and
-/// the limits that its directive has now.
+/// Makes a thread of one's own that begins with what was said in `from`, with `model`, else the one that this person would
+/// use, and the limits that its directive has now. Of a thread of one's own the model is the one it had.
 ///
 /// # Errors
 /// The sentence a person should read.
-pub fn fork(setup: &Setup, from: &ThreadId) -> Result<ThreadId, String> {
+pub fn fork(setup: &Setup, from: &ThreadId, until: Until, model: Option<ModelRef>) -> Result<Forked, String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
-    let Summary { directive, inputs, .. } =
-        Summary::look(&setup.layout, from, REPLAY.summary).map_err(|error| said(&error))?;
+    let summary = Summary::look(&setup.layout, from, REPLAY.summary).map_err(|error| said(&error))?;
+    let Summary { directive, inputs, .. } = summary;
     let planner = DirectivePlanner::prepare(setup, &directive, Some(inputs.clone())).map_err(|error| said(&error))?;
-    let model = setup.choose(&setup.items(), &directive).map_err(|error| said(&error))?.model;
-    let fork = Fork { directive, inputs, model, limits: planner.limits };
-    fork::make(&setup.layout, from, fork, setup.now()).map_err(|error| said(&error))
+    let own = !crate::store::threads::is_elsewhere(&setup.layout, from);
+    let model = match model.or_else(|| own.then_some(summary.model)) {
+        Some(model) => model,
+        None => setup.choose(&setup.items(), &directive).map_err(|error| said(&error))?.model,
+    };
+    let limits = SetLimits::by(LimitSource::Override, planner.limits);
+    let fork = Fork { directive, inputs, model, kind: ThreadKind::Interactive, limits };
+    fork::make(&setup.layout, from, until, fork, setup.now()).map_err(|error| said(&error))
 }

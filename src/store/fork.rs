@@ -5,14 +5,32 @@
 
 use super::authentic::LogKey;
 use super::layout::Layout;
-use super::log::{self, LogWriter};
+use super::log::{self, LogWriter, ThreadLog};
 use super::summary::Summary;
 use crate::domain::{
-    Event, LimitSource, Limits, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits, ThreadEvent, ThreadId,
-    ThreadKind, Timestamp, ToolEvent, Usage, Values,
+    Event, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits, ThreadEvent, ThreadId, ThreadKind,
+    Timestamp, ToolEvent, Usage, Values,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
+
+/// Up to where a fork takes over what was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    End,
+    /// Up to the prompt at this place from the end, the newest being 1, without that.
+    Prompt(usize),
+    /// Up to the prompt that led to the request of this number, without that.
+    Request(u32),
+}
+
+/// A fork that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forked {
+    pub id: ThreadId,
+    /// The prompt that was left behind, which may be said again.
+    pub prompt: Option<String>,
+}
 
 /// What a fork is made of, beside the words of the other thread.
 #[derive(Clone, Debug)]
@@ -20,16 +38,19 @@ pub struct Fork {
     pub directive: String,
     pub inputs: Values,
     pub model: ModelRef,
-    pub limits: Limits,
+    pub kind: ThreadKind,
+    pub limits: SetLimits,
 }
 
-/// Makes the fork of `from`, which is left as it is, and returns its id. It is on disk then.
+/// Makes the fork of `from`, which is left as it is. It is on disk then.
 ///
 /// # Errors
-/// [`StoreError`]; of what was begun an empty thread may stay.
-pub fn make(layout: &Layout, from: &ThreadId, fork: Fork, now: Timestamp) -> Result<ThreadId, StoreError> {
+/// [`StoreError`], [`StoreError::NotSaid`] where there is no such prompt or request; of what was begun an empty thread may
+/// stay.
+pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Timestamp) -> Result<Forked, StoreError> {
     let said = layout.log(from)?;
-    let limits = SetLimits::by(LimitSource::Override, fork.limits);
+    let (end, prompt) = end_of(&said, from, until)?;
+    let limits = fork.limits;
     let Summary { thread_id: id, lineage, .. } = Summary::make(
         layout,
         ThreadSpec {
@@ -37,7 +58,7 @@ pub fn make(layout: &Layout, from: &ThreadId, fork: Fork, now: Timestamp) -> Res
             directive: fork.directive.clone(),
             inputs: fork.inputs.clone(),
             model: fork.model.clone(),
-            kind: ThreadKind::Interactive,
+            kind: fork.kind,
             limits,
             lineage: Lineage::fork(from),
         },
@@ -51,7 +72,7 @@ pub fn make(layout: &Layout, from: &ThreadId, fork: Fork, now: Timestamp) -> Res
     };
     let started = Event::Thread(ThreadEvent::ThreadStarted {
         directive: fork.directive,
-        kind: ThreadKind::Interactive,
+        kind: fork.kind,
         model: fork.model,
         limits: limits.limits,
         limits_by: limits.limits_by,
@@ -65,8 +86,13 @@ pub fn make(layout: &Layout, from: &ThreadId, fork: Fork, now: Timestamp) -> Res
          there were left behind."
     );
     write(now, Event::Thread(ThreadEvent::Notice { text }))?;
-    for page in log::pages(&said) {
+    let mut place = 0;
+    'pages: for page in log::pages(&said) {
         for record in page?.into_records() {
+            if end.is_some_and(|end| place >= end) {
+                break 'pages;
+            }
+            place += 1;
             if let Some(event) = words(record.event) {
                 write(now, event)?;
             }
@@ -75,7 +101,34 @@ pub fn make(layout: &Layout, from: &ThreadId, fork: Fork, now: Timestamp) -> Res
     writer.sync()()?;
     let folder = layout.thread(&id);
     folder.path().sync_folders().map_err(super::layout::failed("sync", folder.path()))?;
-    Ok(id)
+    Ok(Forked { id, prompt })
+}
+
+/// How many records of a log are looked at for `until`, all without a number; and the prompt that is the next.
+fn end_of(said: &ThreadLog, from: &ThreadId, until: Until) -> Result<(Option<usize>, Option<String>), StoreError> {
+    let not_said = |what: String| StoreError::NotSaid { what, id: from.to_string() };
+    let mut prompts: Vec<(usize, String)> = Vec::new();
+    let (mut place, mut asked) = (0, None);
+    for page in log::pages(said) {
+        for record in page?.into_records() {
+            match record.event {
+                Event::Prompt(PromptEvent::CognitionIn { text, .. }) => prompts.push((place, text)),
+                Event::Request(RequestEvent::RequestRecorded { request, .. }) if until == Until::Request(request) => {
+                    asked = Some(prompts.len());
+                }
+                _ => {}
+            }
+            place += 1;
+        }
+    }
+    let chosen = match until {
+        Until::End => return Ok((None, None)),
+        Until::Prompt(back) => prompts.len().checked_sub(back).filter(|_| back > 0),
+        Until::Request(number) => asked.ok_or_else(|| not_said(format!("request {number}")))?.checked_sub(1),
+    };
+    let chosen = chosen.filter(|place| *place < prompts.len()).map(|place| prompts.swap_remove(place));
+    let (place, text) = chosen.ok_or_else(|| not_said("that prompt".to_owned()))?;
+    Ok((Some(place), Some(text)))
 }
 
 /// What an event says that belongs to the conversation; `None` for one that is about how the thread was run.
@@ -173,9 +226,9 @@ mod tests {
         ];
         let log: String = lines.into_iter().map(forged).collect();
         std::fs::write(layout.thread(&from).log().path(), &log).unwrap();
-        let (directive, inputs, limits) = ("levain/chat".to_owned(), Values::new(), Limits::default());
-        let fork = Fork { directive, inputs, model, limits };
-        let id = make(&layout, &from, fork, Timestamp(9)).unwrap();
+        let (directive, inputs, limits) = ("levain/chat".to_owned(), Values::new(), SetLimits::default());
+        let fork = Fork { directive, inputs, model, kind: ThreadKind::Interactive, limits };
+        let id = make(&layout, &from, Until::End, fork.clone(), Timestamp(9)).unwrap().id;
         let own = layout.log(&id).unwrap();
         assert!(!own.is_elsewhere() && layout.log(&from).unwrap().is_elsewhere());
         let events: Vec<Event> = log::pages(&own)
@@ -191,5 +244,13 @@ mod tests {
             ]
         ));
         assert_eq!(std::fs::read_to_string(layout.thread(&from).log().path()).unwrap(), log, "it is left as it was");
+        let said = |until| make(&layout, &from, until, fork.clone(), Timestamp(9));
+        let forked = said(Until::Prompt(1)).unwrap();
+        assert_eq!(forked.prompt.as_deref(), Some("hello"));
+        let text = std::fs::read_to_string(layout.thread(&forked.id).log().path()).unwrap();
+        assert!(!text.contains("hello") && !text.contains("cognition_out"), "{text}");
+        for until in [Until::Prompt(2), Until::Prompt(0), Until::Request(3)] {
+            assert!(matches!(said(until), Err(StoreError::NotSaid { .. })), "{until:?}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::workbench::help::COMMANDS;
 use crate::workbench::line::ANSWERS;
 use crate::workbench::overlay::Overlay;
 use crate::workbench::overlay::{Pager, PagerLine};
-use crate::workbench::picker::{Picker, PickerKind};
+use crate::workbench::picker::{Choice, Picker, PickerKind};
 use crate::workbench::request::SheetLine;
 use crate::workbench::transcript::{Answer, Block, BlockId, Kind, Tool, ToolState};
 use crate::workbench::{Level, Link, Model, Phase};
@@ -387,8 +387,15 @@ fn list(model: &Model, picker: &Picker, text: &mut String) {
         let current = if entry.current { " (in use)" } else { "" };
         // Of a layer that is left out it is said why.
         let usable = if entry.usable || request.is_some() { "" } else { " (not usable)" };
-        let dash = if entry.detail.is_empty() { "" } else { ": " };
-        let _ = writeln!(text, "{number}. {}{current}{usable}{dash}{}", line(&entry.label), line(&entry.detail));
+        let layer = request.and_then(|request| match &entry.choice {
+            Choice::Layer(index) => {
+                request.layers.get(*index).map(|layer| format!("{}, {}", layer.part, layer.summary()))
+            }
+            _ => None,
+        });
+        let detail = layer.unwrap_or_else(|| entry.detail.clone());
+        let dash = if detail.is_empty() { "" } else { ": " };
+        let _ = writeln!(text, "{number}. {}{current}{usable}{dash}{}", line(&entry.label), line(&detail));
     }
     if picker.shown.len() > ENTRIES {
         let _ = writeln!(text, "and {} more; words narrow the list.", picker.shown.len() - ENTRIES);

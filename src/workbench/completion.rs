@@ -123,7 +123,7 @@ impl Model {
         let runs = TABLE.iter().filter(|row| row.needs == Need::Prompt || self.obstacle(row.id).is_none());
         let commands: Vec<_> = runs.filter_map(|row| row.slash.map(|slash| (slash, row.id))).collect();
         let mut places = best(word, commands.iter().map(|(slash, _)| slash));
-        places.sort_by_key(|place| !commands[*place].0.starts_with(word));
+        places.sort_by_key(|place| (commands[*place].0 != word, !commands[*place].0.starts_with(word)));
         places.into_iter().map(|place| Completed::Command(commands[place].1)).collect()
     }
 

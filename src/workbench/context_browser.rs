@@ -5,7 +5,7 @@ use super::message::{DirectiveChoice, Effect, ItemRow, Level, RequestShown, Sour
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Entry, PickerKind};
-use super::request::AssembledRequest;
+use super::request::{AssembledRequest, Compared};
 use crate::domain::{Severity, WireForm};
 use std::sync::Arc;
 
@@ -21,6 +21,10 @@ pub struct ContextBrowser {
     pub(super) wanted: Wanted,
     /// It, another or a page about it was asked for and has not come.
     pub awaits: bool,
+    /// The model that is chosen answers the last prompt again.
+    pub(super) fork_model: bool,
+    /// The request that the next one to be shown is compared with.
+    pub(super) compares: Option<Compared>,
     /// The request that others are compared with.
     pub marked: Option<Arc<AssembledRequest>>,
     /// The wire form in which the model of that request is asked, once it was shown.
@@ -86,6 +90,7 @@ impl Model {
             usable: choice.refusal.is_none(),
             current: choice.id == self.directive,
             choice: Choice::Directive(Box::new(choice.clone())),
+            body: None,
         };
         self.browser.directives.iter().map(entry).collect()
     }
@@ -97,6 +102,7 @@ impl Model {
             usable: true,
             current: row.kind == "directive" && row.id == self.directive,
             choice: Choice::Item(Box::new(row.clone())),
+            body: None,
         };
         self.browser.items.iter().map(entry).collect()
     }

@@ -15,6 +15,7 @@ impl Model {
             let obstacle = self.obstacle(command.id);
             Entry {
                 choice: Choice::Command(command.id),
+                body: None,
                 label: command.title.to_owned(),
                 detail: obstacle.map_or_else(|| self.keys_of(command.id, &contexts), str::to_owned),
                 usable: obstacle.is_none(),
@@ -39,6 +40,7 @@ impl Model {
             usable: choice.usable,
             current: choice.model == self.model,
             choice: Choice::Model(choice.clone()),
+            body: None,
         };
         self.models.iter().map(entry).collect()
     }
@@ -50,6 +52,7 @@ impl Model {
             usable: true,
             current: Some(&row.thread_id) == self.view.thread.as_ref(),
             choice: Choice::Thread(row.clone()),
+            body: None,
         };
         self.threads.iter().map(entry).collect()
     }
@@ -57,6 +60,7 @@ impl Model {
     pub(super) fn theme_entries(&self) -> Vec<Entry> {
         let entry = |theme: Option<&String>| Entry {
             choice: Choice::Theme(theme.cloned()),
+            body: None,
             label: theme.cloned().unwrap_or_else(|| AUTO.to_owned()),
             detail: if theme.is_none() { "by the terminal's background".to_owned() } else { String::new() },
             usable: true,
@@ -68,6 +72,7 @@ impl Model {
     pub(super) fn history_entries(&self) -> Vec<Entry> {
         let entry = |text: &String| Entry {
             choice: Choice::Prompt(text.clone()),
+            body: None,
             label: text.split_whitespace().take(60).collect::<Vec<_>>().join(" "),
             detail: String::new(),
             usable: true,

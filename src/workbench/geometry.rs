@@ -189,10 +189,17 @@ pub fn overlay(model: &Model) -> Area {
     match overlay {
         Overlay::Picker(picker) if picker.kind == PickerKind::Threads && regions.panel.width > 0 => regions.panel,
         Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::RequestPage(_) => {
+            // A request needs the columns more than the list of threads beside it.
+            let of_request = match overlay {
+                Overlay::Picker(picker) => picker.kind == PickerKind::Layers,
+                Overlay::RequestPage(_) => true,
+                Overlay::Pager(_) | Overlay::Form(_) => false,
+            };
+            let beside = if of_request { 0 } else { regions.panel.width };
             let body = Area {
-                x: regions.panel.width,
+                x: beside,
                 y: 0,
-                width: columns - regions.panel.width,
+                width: columns - beside,
                 height: rows.saturating_sub(regions.status.height + regions.notice.height),
             };
             if body.width < 60 || body.height < 16 {
@@ -288,6 +295,12 @@ pub fn list(model: &Model) -> Area {
     }
     // The filter stands above.
     Area { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner }
+}
+
+/// Columns of a row of a list that is so wide, without the mark of the chosen one.
+#[must_use]
+pub fn layer_columns(width: u16) -> usize {
+    usize::from(width.saturating_sub(3))
 }
 
 /// What is inside the frame around an area; one without room has no frame.

@@ -6,11 +6,13 @@ use super::model::Model;
 use super::overlay::Overlay;
 use super::perform::slash;
 use super::picker::{Choice, Entry, Picker, PickerKind};
+use super::request::View;
 use super::thread_view::Link;
 use super::transcript::{Block, Kind};
 use crate::domain::FrozenRequest;
 use crate::domain::event::PromptMode;
 use crate::domain::image::named_in;
+use std::sync::Arc;
 
 /// The kind of preview that shows a layer.
 const LAYER: &str = "layer";
@@ -20,10 +22,11 @@ impl Model {
         let layers = self.browser.request.as_ref().map_or(&[][..], |request| &request.layers);
         let entry = |(index, layer): (usize, &LayerRow)| Entry {
             label: layer.id.clone(),
-            detail: layer.summary(),
+            detail: layer.seen(),
             usable: layer.absence.is_none(),
             current: false,
             choice: Choice::Layer(index),
+            body: Some(Arc::clone(&layer.text)),
         };
         layers.iter().enumerate().map(entry).collect()
     }
@@ -206,7 +209,11 @@ impl Model {
             }
         }
         self.changed = true;
-        self.page_again()
+        let compares = self.browser.compares.take();
+        match (&self.browser.request, compares) {
+            (Some(request), Some(compared)) => request.view(View::Difference(compared)),
+            _ => self.page_again(),
+        }
     }
 
     /// The chosen layer, while layers are listed.
@@ -298,6 +305,11 @@ impl RequestShown {
 }
 
 impl LayerRow {
+    /// What is seen of it in the list beside its name: its part, its kind, and why it was left out.
+    fn seen(&self) -> String {
+        format!("{} {} {}", self.part, self.kind, self.absence.as_deref().unwrap_or_default())
+    }
+
     /// Its size and where it comes from, or why it was left out.
     #[must_use]
     pub fn summary(&self) -> String {

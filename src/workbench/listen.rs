@@ -47,7 +47,9 @@ impl Model {
         self.view.follow();
         self.changed = true;
         // Without a worker the log ends where it ends, so nobody else will send what was typed ahead.
-        self.revive_held()
+        let mut effects = self.revive_held();
+        effects.extend(self.begin_fork());
+        effects
     }
 
     /// What waits goes into a thread of the person's own, which says the same so far.
@@ -209,7 +211,14 @@ impl Model {
                         self.view.older = Some(older);
                     }
                 }
-                self.live_event(record)
+                let recorded = if let Event::Request(RequestEvent::RequestRecorded { request, .. }) = record.event {
+                    Some(request)
+                } else {
+                    None
+                };
+                let mut effects = self.live_event(record);
+                effects.extend(recorded.map(|request| self.compare_fork(request)).unwrap_or_default());
+                effects
             }
             FromWorker::Delta { request, delta } => {
                 self.streams(&delta);

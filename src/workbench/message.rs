@@ -2,6 +2,7 @@
 
 use super::code::{Code, CodeId, Colouring};
 use super::counter::{Basis, Coming};
+use super::fork::{ForkMade, Forking};
 use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::{FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, Status, ThreadId, Values, Waiting};
@@ -62,6 +63,8 @@ pub enum Message {
         from: ThreadId,
         thread_id: ThreadId,
     },
+    /// A thread begins with the words of another (answer to [`Effect::Fork`]).
+    ForkMade(Box<ForkMade>),
     /// An older page of the log (answer to [`Effect::LoadOlder`]).
     Older {
         thread_id: ThreadId,
@@ -173,6 +176,7 @@ impl Message {
             Self::Background { .. } => "background",
             Self::Opened { .. } => "opened",
             Self::Forked { .. } => "forked",
+            Self::ForkMade(_) => "fork made",
             Self::Older { .. } => "older",
             Self::Connected { .. } => "connected",
             Self::Worker(..) => "worker",
@@ -248,6 +252,28 @@ pub struct RequestShown {
     pub whole: Option<Arc<AssembledRequest>>,
     /// What is sent when the person says so; none for a request that was sent, or without a prompt.
     pub held: Option<Arc<FrozenRequest>>,
+    /// How it differs from the request before it, in words; none for the first.
+    pub since: Option<String>,
+}
+
+/// What became of a layer since the request before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    Added,
+    Changed,
+    Moved,
+}
+
+impl News {
+    /// A sign that tells it without colour.
+    #[must_use]
+    pub fn sign(self) -> &'static str {
+        match self {
+            Self::Added => "+",
+            Self::Changed => "~",
+            Self::Moved => ">",
+        }
+    }
 }
 
 /// A place in a file.
@@ -270,6 +296,8 @@ pub struct LayerRow {
     pub lifetime: &'static str,
     /// Why it is not in the request.
     pub absence: Option<String>,
+    /// What became of it since the request before.
+    pub news: Option<News>,
     pub text: Arc<str>,
     /// Where its text is written.
     pub source: Option<Source>,
@@ -409,6 +437,16 @@ pub enum Effect {
     LoadOlder {
         thread_id: ThreadId,
         before: u64,
+    },
+    /// Make a thread that begins with the words of this one: all of them, or those before the prompt at place `back`
+    /// from the end.
+    Fork {
+        thread_id: ThreadId,
+        back: Option<usize>,
+        model: Option<ModelRef>,
+        forking: Forking,
+        /// The request that the prompt led to.
+        request: Option<u32>,
     },
     LoadThreads,
     /// Look which threads run, and whether they wait for the person's word on a call.

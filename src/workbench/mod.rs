@@ -16,10 +16,13 @@ mod drafts;
 mod dropped;
 mod entries;
 pub mod export;
+pub mod fork;
+mod forking;
 pub mod form;
 pub mod geometry;
 pub mod help;
 mod history;
+pub mod layer_rows;
 mod layers;
 mod layout;
 pub mod line;
@@ -51,8 +54,8 @@ pub use crate::worker::protocol;
 pub use context_browser::{ContextBrowser, Preview};
 pub use layout::{Position, TranscriptLayout};
 pub use message::{
-    Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, RequestShown, Source,
-    ThreadRow,
+    Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, News, RequestShown,
+    Source, ThreadRow,
 };
 pub use model::{Model, NoticeLine, Options};
 pub use request::AssembledRequest;

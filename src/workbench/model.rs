@@ -5,6 +5,7 @@ use super::completion::Completion;
 use super::composer::Composer;
 use super::context_browser::ContextBrowser;
 use super::drafts::LeftDrafts;
+use super::fork::Begun;
 use super::form::InputForm;
 use super::geometry;
 use super::history::History;
@@ -12,6 +13,7 @@ use super::layout::Position;
 use super::message::{DirectiveChoice, Effect, Level, ModelChoice, ThreadRow};
 use super::overlay::Overlay;
 use super::pointer::Pointer;
+use super::request::Compared;
 use super::request_page::RequestPage;
 use super::thread_view::{Phase, Sent, ThreadView};
 use super::transcript::Transcript;
@@ -112,6 +114,10 @@ pub struct Model {
     /// Whether a person chose that directive, so that it can begin without a prompt.
     pub(super) by_name: bool,
     pub browser: ContextBrowser,
+    /// A fork that is being opened.
+    pub(super) begun: Option<Begun>,
+    /// A fork whose first request is compared with that one.
+    pub(super) awaited: Option<(ThreadId, Compared)>,
     /// A form that was left, with what was written into it.
     pub(super) left_form: Option<InputForm>,
     pub(super) left_drafts: LeftDrafts,
@@ -130,6 +136,8 @@ impl Model {
             draft: options.draft,
             by_name: options.by_name,
             browser: ContextBrowser::default(),
+            begun: None,
+            awaited: None,
             left_form: None,
             left_drafts: LeftDrafts::new(),
             taken_mode: None,

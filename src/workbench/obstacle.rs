@@ -30,6 +30,8 @@ impl Model {
             Need::Thread => (self.view.link != Link::Draft, "this thread has not begun"),
             Need::Worker if self.view.link == Link::Draft => (false, "this thread has not begun"),
             Need::Worker => (matches!(self.view.link, Link::Connected | Link::Resting), "this thread is being opened"),
+            Need::Again if self.view.thread.is_none() => (false, "nothing was said yet"),
+            Need::Again => (!self.view.is_working(), "the thread is at work; Esc stops it"),
             Need::Prompt => (!self.drafts_command(), "the draft is a command, not a prompt"),
             Need::Width => (geometry::has_room_for_panel(self), "the terminal is too narrow"),
             Need::Request => (self.shows_request(), "no request is looked at: /context or /preview shows one"),

@@ -2,6 +2,7 @@
 
 use super::completion::Completed;
 use super::composer::Composer;
+use super::fork::Forking;
 use super::geometry;
 use super::layout::TranscriptLayout;
 use super::message::{Effect, ExportForm, Level};
@@ -87,6 +88,14 @@ impl Model {
             CommandId::ReadFold => return self.fold(layout),
             CommandId::ReadMark => self.mark_range(),
             CommandId::ReadCopy => return self.copy_chosen(),
+            CommandId::PromptRetry => return self.fork(Forking::Again, None),
+            CommandId::PromptRetryWith => {
+                self.browser.fork_model = true;
+                self.pick(PickerKind::Models, !self.models_loaded);
+                return vec![Effect::LoadModels];
+            }
+            CommandId::PromptRevise => return self.fork(Forking::Revise, None),
+            CommandId::ThreadFork => return self.fork(Forking::Here, None),
             CommandId::ReadRequest => return self.show_request_of_block(),
             CommandId::ContextShow => return self.show_request(None),
             CommandId::ContextCompact => return self.compact(),
@@ -106,6 +115,8 @@ impl Model {
             CommandId::RequestDrop => return self.drop_shown(),
             CommandId::LayerOpen => return self.open_layer(),
             CommandId::LayerCopy => return self.copy_layer(),
+            CommandId::LayerNextOut => self.next_left_out(true),
+            CommandId::LayerPreviousOut => self.next_left_out(false),
             CommandId::ReadOpen => return self.open_chosen(),
             CommandId::SearchStart
             | CommandId::SearchAccept
@@ -137,6 +148,7 @@ impl Model {
                 }
             }
             CommandId::ModelChoose => {
+                self.browser.fork_model = false;
                 self.pick(PickerKind::Models, !self.models_loaded);
                 return vec![Effect::LoadModels];
             }
@@ -151,7 +163,7 @@ impl Model {
             CommandId::ListFirst => self.step(isize::MIN),
             CommandId::ListLast => self.step(isize::MAX),
             CommandId::ListAccept => return self.accept(layout),
-            CommandId::ListClose => self.close(),
+            CommandId::ListClose => self.step_out(),
             CommandId::FilterStart => self.edit_filter(|picker| picker.filtering = true),
             CommandId::FilterBackspace => self.edit_filter(Picker::unwrite),
             CommandId::FilterClear => self.edit_filter(|picker| picker.filter.clear()),
@@ -314,6 +326,14 @@ impl Model {
         self.overlay = Some(Overlay::Pager(page));
     }
 
+    /// Takes the filter off a list whose letters are keys, else closes what is open.
+    fn step_out(&mut self) {
+        let picker = if let Some(Overlay::Picker(picker)) = &mut self.overlay { Some(picker) } else { None };
+        if !picker.is_some_and(Picker::unfilter) {
+            self.close();
+        }
+    }
+
     pub(super) fn close(&mut self) {
         match self.overlay.take() {
             // What was written into it is there when it is opened again.
@@ -356,6 +376,9 @@ impl Model {
             Choice::Command(command) => {
                 self.overlay = Some(Overlay::Picker(picker));
                 return self.run(layout, command);
+            }
+            Choice::Model(choice) if choice.usable && self.browser.fork_model => {
+                return self.fork(Forking::Again, Some(choice.model));
             }
             Choice::Model(choice) if choice.usable => return self.set_model(choice.model),
             Choice::Model(choice) => {
@@ -407,6 +430,10 @@ impl Model {
         if command == CommandId::ModelChoose {
             let model = argument.parse::<ModelRef>().map_err(|bad| bad.to_string())?;
             return Ok(self.set_model(model));
+        }
+        if matches!(command, CommandId::PromptRetry | CommandId::PromptRetryWith) && self.obstacle(command).is_none() {
+            let model = argument.parse::<ModelRef>().map_err(|bad| bad.to_string())?;
+            return Ok(self.fork(Forking::Again, Some(model)));
         }
         if command == CommandId::ThemeChoose {
             let follows = argument == AUTO;

@@ -5,9 +5,13 @@ use crate::commands::{CommandId, Context};
 use crate::worker::protocol::QueuedPrompt;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
+use std::sync::Arc;
 
 /// The theme that the background of the terminal chooses.
 pub(super) const AUTO: &str = "auto";
+
+/// What begins a filter that looks into the texts of layers.
+pub(super) const IN_TEXTS: &str = "text:";
 
 /// A list with a filter line.
 #[derive(Clone, Debug)]
@@ -99,6 +103,8 @@ pub struct Entry {
     pub usable: bool,
     /// What is in use now.
     pub current: bool,
+    /// The text it stands for, where that can be searched.
+    pub body: Option<Arc<str>>,
 }
 
 /// What an entry stands for.
@@ -197,6 +203,9 @@ impl Picker {
     /// Finds what matches the filter, best first; everything in its own order without one. What holds it in its name or
     /// its `/` word goes before what is only said of another entry, or holds its letters here and there.
     pub(super) fn refilter(&mut self) {
+        if self.kind == PickerKind::Layers {
+            return self.keep_in_order();
+        }
         let texts = self.entries.iter().map(|entry| format!("{} {}", entry.label, entry.detail));
         let found = best(&self.filter, texts);
         let wanted = self.filter.trim().to_lowercase();
@@ -208,6 +217,38 @@ impl Picker {
         let (first, rest): (Vec<usize>, Vec<usize>) = found.into_iter().partition(named);
         self.shown = first.into_iter().chain(rest).collect();
         self.chosen = 0;
+    }
+
+    /// Leaves the entries that hold every word of the filter, in their own order: in what is seen of them, or behind
+    /// [`IN_TEXTS`] in their texts.
+    fn keep_in_order(&mut self) {
+        let wanted = self.filter.to_lowercase();
+        let in_texts = wanted.strip_prefix(IN_TEXTS);
+        let words: Vec<&str> = in_texts.unwrap_or(&wanted).split_whitespace().collect();
+        let holds = |entry: &Entry| {
+            let seen = match (in_texts, &entry.body) {
+                (Some(_), Some(body)) => body.to_lowercase(),
+                (Some(_), None) => String::new(),
+                (None, _) => format!("{} {}", entry.label, entry.detail).to_lowercase(),
+            };
+            words.iter().all(|word| seen.contains(word))
+        };
+        self.shown = (0..self.entries.len()).filter(|place| self.entries.get(*place).is_some_and(holds)).collect();
+        self.chosen = 0;
+    }
+
+    /// Takes the filter off, if there is one; the chosen entry stays.
+    pub(super) fn unfilter(&mut self) -> bool {
+        let filters = (self.filtering && self.kind.keys().is_some()) || !self.filter.is_empty();
+        if !filters || self.kind.keys().is_none() {
+            return false;
+        }
+        let chosen = self.shown.get(self.chosen).copied();
+        self.filter.clear();
+        self.filtering = false;
+        self.refilter();
+        self.chosen = chosen.and_then(|index| self.shown.iter().position(|other| *other == index)).unwrap_or(0);
+        true
     }
 
     pub(super) fn type_letter(&mut self, letter: char) {

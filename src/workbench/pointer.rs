@@ -142,11 +142,15 @@ impl Model {
         let regions = geometry::regions(self);
         if self.overlay.is_some() {
             let list = geometry::list(self);
-            let Some(Overlay::Picker(picker)) = &mut self.overlay else { return Vec::new() };
-            if !contains(list, at) || !picker.choose_row(usize::from(at.1 - list.y), usize::from(list.height)) {
+            if !contains(list, at) {
                 return Vec::new();
             }
-            return self.accept(layout);
+            let row = usize::from(at.1 - list.y);
+            let was_chosen = self.choose_layer_row(row).unwrap_or_else(|| match &mut self.overlay {
+                Some(Overlay::Picker(picker)) => picker.choose_row(row, usize::from(list.height)),
+                _ => false,
+            });
+            return if was_chosen { self.accept(layout) } else { Vec::new() };
         }
         if contains(regions.panel, at) {
             let row = usize::from(at.1 - regions.panel.y).checked_sub(1);

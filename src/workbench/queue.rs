@@ -20,6 +20,7 @@ impl Model {
             usable: true,
             current: false,
             choice: Choice::Queued(queued.clone()),
+            body: None,
         };
         self.view.queue().iter().map(entry).collect()
     }

@@ -73,6 +73,15 @@ pub enum LineKind {
     Added,
     Removed,
     Changed,
+    /// The name of a value.
+    Name,
+    /// A text value.
+    Text,
+    /// A number, true, false or null.
+    Number,
+    /// The text of a layer; the next one's is [`Self::OtherLayer`].
+    Layer,
+    OtherLayer,
 }
 
 impl SheetLine {

@@ -362,7 +362,7 @@ fn row_end(text: &str, width: usize) -> usize {
 
 impl RequestShown {
     /// Asks for a page about it.
-    fn view(&self, view: View) -> Vec<Effect> {
+    pub(super) fn view(&self, view: View) -> Vec<Effect> {
         let whole = self.whole.clone();
         whole.map(|whole| Effect::ViewRequest { whole, view }).into_iter().collect()
     }

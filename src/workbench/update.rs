@@ -38,6 +38,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.forked(&from, thread_id);
             Vec::new()
         }
+        Message::ForkMade(made) => model.fork_made(*made),
         Message::Older { thread_id, records, older } => model.older_page(&thread_id, records, older),
         Message::Connected { thread_id } => model.connected(&thread_id),
         Message::Worker(thread_id, message) => model.heard(&thread_id, message),

@@ -1,7 +1,7 @@
 //! `levain context show`.
 
 use super::Draft;
-use super::subject::{Commands, planned, side, stored, tokens};
+use super::subject::{Commands, planned, side, stored};
 use crate::app::requests;
 use crate::cli::check::ProblemLine;
 use crate::cli::failure::{Failure, written};
@@ -160,7 +160,7 @@ fn shown<'a>(setup: &Setup, side: &'a Side, model: &'a ModelRef) -> ContextShown
         capabilities: &[],
         capability_tree: Vec::new(),
         model,
-        tokens: tokens(side),
+        tokens: side.tokens(),
         window: setup.models.window(model),
         gauge: setup.gauge(model),
         counted: None,

@@ -5,7 +5,7 @@ use crate::cli::failure::Failure;
 use crate::cli::{find, runtime};
 use crate::context::diff::Side;
 use crate::context::{Plan, Start, State};
-use crate::domain::{Assembly, Limits, Message, ModelRef, Problem, Severity, ThreadId, ThreadKind, Tokens};
+use crate::domain::{Assembly, Limits, Message, ModelRef, Problem, Severity, ThreadId, ThreadKind};
 use crate::engine::driver::{Planner, previewed};
 use crate::engine::thread::Thread;
 use crate::items::directive::Values;
@@ -94,12 +94,6 @@ pub(super) fn start(setup: &Setup, directive: &str, model: ModelRef, limits: Lim
     // As it would be called if it were started now.
     let thread_id = Some(ThreadId::new(directive, setup.now().0));
     Start { thread_id, previous: draft.continues.clone(), ..Start::new(model, limits, kind) }
-}
-
-/// Estimate of all tokens of `side`.
-pub(super) fn tokens(side: &Side) -> Tokens {
-    let included = side.layers.iter().filter(|layer| layer.decision == crate::domain::Decision::Included);
-    included.map(|layer| layer.tokens.count).sum()
 }
 
 /// A stored request: of a turn its last attempt, else the newest.

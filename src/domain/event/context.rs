@@ -53,6 +53,17 @@ pub enum ContextEvent {
     },
 }
 
+/// What was put around the prompt: how many items, how large, how many were left out, and which it is.
+fn injected(names: &[&str], layers: &[Piece], out: usize) -> String {
+    let items = if names.len() == 1 { "1 item".to_owned() } else { format!("{} items", names.len()) };
+    let is_named = |piece: &&Piece| piece.is_included() && names.contains(&piece.id.as_str());
+    let tokens: Tokens = layers.iter().filter(is_named).map(|piece| Tokens::estimate(&piece.text)).sum();
+    let size = if tokens > Tokens(0) { format!(", ~{tokens} tokens") } else { String::new() };
+    let out = if out > 0 { format!(", {out} left out") } else { String::new() };
+    let names = if names.is_empty() { String::new() } else { format!(" ({})", names.join(", ")) };
+    format!("context injected: {items}{size}{out}{names}")
+}
+
 impl ContextEvent {
     /// See [`super::Event::is_critical`].
     pub(super) fn is_critical(&self) -> bool {
@@ -63,14 +74,15 @@ impl ContextEvent {
     pub(super) fn note(&self) -> Option<Note> {
         let (kind, text) = match self {
             Self::SystemPrompt { text, .. } => {
-                (NoteKind::Context, format!("system text: ~{} tokens", Tokens::estimate(text)))
+                (NoteKind::Context, format!("system prompt: ~{} tokens", Tokens::estimate(text)))
             }
-            Self::ContextInjected { before, after, .. } => {
+            Self::ContextInjected { before, after, layers } => {
                 let names: Vec<_> = before.iter().chain(after).map(String::as_str).collect();
-                if names.is_empty() {
+                let out = layers.iter().filter(|piece| !piece.is_included()).count();
+                if names.is_empty() && out == 0 {
                     return None;
                 }
-                (NoteKind::Context, format!("put around the prompt: {}", names.join(", ")))
+                (NoteKind::Context, injected(&names, layers, out))
             }
             Self::ContextWindowPressure { usage_ratio, .. } => {
                 (NoteKind::Warning, format!("the context takes {} of the window", percent(*usage_ratio)))

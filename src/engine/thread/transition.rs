@@ -148,6 +148,16 @@ fn context_event(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
 fn request_event(thread: &mut Thread, event: &RequestEvent, now: Timestamp) -> Vec<Effect> {
     match event {
         RequestEvent::RequestRecorded { request, attempt, .. } => recorded(thread, *request, *attempt, now),
+        // Said in the thread that this one was forked from: paid and counted there.
+        RequestEvent::CognitionOut { request: 0, message, .. } => {
+            thread.push(message.clone());
+            let calls: Vec<ToolCall> = message.calls().cloned().map(ToolCall::straight).collect();
+            if calls.is_empty() {
+                thread.phase = Phase::Idle;
+                return Vec::new();
+            }
+            calls::begin(thread, calls)
+        }
         RequestEvent::CognitionOut { stop, usage, spend, message, .. } => {
             settle(thread, *usage, *spend, stop);
             answered(thread, stop, message)

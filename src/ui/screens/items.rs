@@ -1,15 +1,17 @@
 //! Rows of what can be taken up: items, directives, queued messages; and the text of the chosen item beside or below
 //! its list.
 
-use crate::domain::{Problem, Severity};
+use crate::domain::{Problem, Severity, Tokens};
 use crate::ui::cells::Canvas;
 use crate::ui::lines::Lines;
 use crate::ui::theme::Role;
 use crate::ui::wrap::{Breaks, Inline, columns};
 use crate::workbench::geometry::Area;
+use crate::workbench::layer_rows;
 use crate::workbench::picker::Entry;
-use crate::workbench::{DirectiveChoice, ItemRow, LayerRow, Model, Preview};
+use crate::workbench::{DirectiveChoice, ItemRow, LayerRow, Model, News, Preview};
 use std::borrow::Cow;
+use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// One item as a row.
@@ -113,6 +115,14 @@ pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canv
         put(&mut rows, width, &format!("from {}", layer.origin), Role::TextMuted);
         let sort = format!("in {} · ~{} tokens · {}", layer.part, layer.tokens, layer.lifetime);
         put(&mut rows, width, &sort, Role::TextMuted);
+        if let Some(news) = layer.news {
+            let told = match news {
+                News::Added => "+ new since the request before",
+                News::Changed => "~ changed since the request before",
+                News::Moved => "> stands elsewhere than in the request before",
+            };
+            put(&mut rows, width, told, Role::StatusWarning);
+        }
         if let Some(absence) = &layer.absence {
             put(&mut rows, width, &format!("! left out: {absence}"), Role::StatusWarning);
         }
@@ -142,29 +152,76 @@ fn text(preview: Option<&Preview>, width: usize, height: usize, rows: &mut Lines
     }
 }
 
-/// One layer as a row: its part and kind, its name, its size; one that was left out says why.
-pub(super) fn layer(layer: &LayerRow, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+/// Columns of the bar that shows a layer's share of the request.
+const BAR: u16 = 8;
+/// A row has a bar from so many columns on.
+const WITH_BAR: u16 = 56;
+
+/// The heading of a part of the request: its name, and what is in it.
+pub(super) fn part(name: &str, layers: usize, tokens: u64, total: u64, area: Area, canvas: &mut Canvas<'_>) {
+    let right = area.x + area.width;
+    let x = canvas.put_short(area.x, area.y, right, name, Role::Title);
+    let count = if layers == 1 { "1 layer".to_owned() } else { format!("{layers} layers") };
+    let told = format!("{count} · ~{} tokens · {}%", Tokens(tokens), percent(tokens, total));
+    let wide = u16::try_from(columns(&told)).unwrap_or(u16::MAX);
+    let at = right.saturating_sub(wide).max(x + 2);
+    if x + 2 < at {
+        canvas.put(x + 1, area.y, at - 1, &"─".repeat(usize::from(at - x - 2)), Role::Border);
+    }
+    canvas.put_short(at, area.y, right, &told, Role::ListDetail);
+}
+
+/// One layer as a row: its kind, what became of it, its name, its size and its share; one that was left out says why,
+/// if that is `whole` in this row.
+pub(super) fn layer(layer: &LayerRow, whole: bool, total: u64, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
     let right = area.x + area.width;
     let ink = |role| if chosen { Role::ListChosen } else { role };
-    let mut x = area.x;
-    if area.width > 40 {
-        canvas.put_short(x, area.y, x + 11, &layer.part, ink(Role::ListDetail));
-        x += 12;
+    let kind = u16::try_from(layer_rows::KIND).unwrap_or(0);
+    canvas.put_short(area.x, area.y, area.x + kind - 1, layer.kind, ink(Role::ListDetail));
+    if let Some(news) = layer.news {
+        canvas.put(area.x + kind - 2, area.y, area.x + kind - 1, news.sign(), ink(Role::StatusWarning));
     }
-    canvas.put_short(x, area.y, x + 13, layer.kind, ink(Role::ListDetail));
-    x += 14;
-    let (name, role, detail) = match &layer.absence {
-        Some(absence) => (Role::ListUnusable, Role::StatusWarning, format!("✗ {absence}")),
-        None => (Role::List, Role::ListDetail, format!("~{}", layer.tokens)),
-    };
-    // The size is seen in full, and of a reason as much as of the name.
-    let wide = u16::try_from(columns(&detail)).unwrap_or(u16::MAX);
-    let kept = wide.min(right.saturating_sub(x) / 2);
-    let end = right.saturating_sub(kept + 2);
-    let id = ending(&layer.id, usize::from(end.saturating_sub(x)));
-    let x = canvas.put_short(x.min(end), area.y, end, &id, ink(name));
-    let detail_at = right.saturating_sub(wide).max(x + 2);
-    canvas.put_short(detail_at, area.y, right, &detail, ink(role));
+    let x = area.x + kind;
+    let room = |end: u16| usize::from(end.saturating_sub(x));
+    if let Some(reason) = &layer.absence {
+        let told = if whole { format!("✗ {reason}") } else { "✗ left out".to_owned() };
+        let wide = u16::try_from(columns(&told)).unwrap_or(u16::MAX);
+        let end = right.saturating_sub(wide + 2);
+        let x = canvas.put_short(x, area.y, end.max(x), &ending(&layer.id, room(end)), ink(Role::ListUnusable));
+        canvas.put_short((x + 2).max(right.saturating_sub(wide)), area.y, right, &told, ink(Role::StatusWarning));
+        return;
+    }
+    let size = format!("~{}", layer.tokens);
+    let wide = u16::try_from(columns(&size)).unwrap_or(u16::MAX);
+    let mut end = right.saturating_sub(wide);
+    canvas.put(end, area.y, right, &size, ink(Role::ListDetail));
+    end = right.saturating_sub(wide.max(6) + 1);
+    if area.width >= WITH_BAR {
+        end = end.saturating_sub(BAR + 1);
+        canvas.put(end + 1, area.y, end + 1 + BAR, &bar(layer.tokens, total), ink(Role::StatusInfo));
+    }
+    canvas.put_short(x, area.y, end, &ending(&layer.id, room(end)), ink(Role::List));
+}
+
+/// Goes on with why a layer was left out.
+pub(super) fn reason(layer: &LayerRow, bytes: &Range<usize>, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+    let text = layer.absence.as_deref().and_then(|reason| reason.get(bytes.clone())).unwrap_or_default();
+    let x = area.x + u16::try_from(layer_rows::REASON).unwrap_or(0);
+    canvas.put(x, area.y, area.x + area.width, text, if chosen { Role::ListChosen } else { Role::StatusWarning });
+}
+
+/// So much of `total`, rounded to whole percents.
+fn percent(part: u64, total: u64) -> u64 {
+    if total == 0 { 0 } else { (part * 100 + total / 2) / total }
+}
+
+/// A bar of [`BAR`] columns, in eighths of a column; what is there at all has at least one.
+fn bar(part: u64, total: u64) -> String {
+    const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    let all = u64::from(BAR) * 8;
+    let eighths = if total == 0 || part == 0 { 0 } else { (part.min(total) * all / total).max(1) };
+    let (full, rest) = (usize::try_from(eighths / 8).unwrap_or(0), usize::try_from(eighths % 8).unwrap_or(0));
+    format!("{}{}", "█".repeat(full), EIGHTHS.get(rest).copied().unwrap_or_default())
 }
 
 /// An id in at most `room` columns. Its end tells more than its beginning, which many share.

@@ -4,11 +4,12 @@ use super::{form, items, panel, sheet};
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
-use crate::workbench::Model;
 use crate::workbench::geometry::{self, Area};
+use crate::workbench::layer_rows::{self, LayerLine};
 use crate::workbench::overlay::Overlay;
 use crate::workbench::overlay::{Pager, PagerLine};
 use crate::workbench::picker::{Choice, Entry, Picker, PickerKind};
+use crate::workbench::{Model, RequestShown};
 
 /// Draws it; tells where the cursor stands, if text is edited in it.
 pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
@@ -33,7 +34,8 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
         Some(request) => {
             // What others are compared with comes before the size where both do not fit.
             let marked = model.browser.marked.as_ref().map(|marked| format!(" · marked: {}", marked.name));
-            format!("context · {}{} · {}", request.name(), marked.unwrap_or_default(), request.size)
+            let word = if request.number.is_some() { "context" } else { "preview" };
+            format!("{word} · {}{} · {}", request.name(), marked.unwrap_or_default(), request.size)
         }
         None => format!("{} · {} of {}", picker.kind.title(), picker.shown.len(), picker.entries.len()),
     };
@@ -54,7 +56,10 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
         let end = canvas.put(x, inner.y, right, &tail, Role::Draft);
         cursor = picker.filtering.then_some((end.min(right.saturating_sub(1)), inner.y));
     } else {
-        canvas.put_short(x, inner.y, right, "/ to filter", Role::DraftHint);
+        let since = model.browser.request.as_ref().filter(|_| picker.kind == PickerKind::Layers);
+        let since = since.and_then(|request| request.since.as_ref());
+        let hint = since.map_or_else(|| "/ to filter".to_owned(), |since| format!("/ to filter · {since}"));
+        canvas.put_short(x, inner.y, right, &hint, Role::DraftHint);
     }
     let rows = usize::from(geometry::list(model).height);
     if rows == 0 {
@@ -64,6 +69,11 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
     if picker.shown.is_empty() {
         let text = if picker.loading { "loading…" } else { picker.kind.nothing() };
         canvas.put_short(inner.x + 2, first, right, text, Role::TextMuted);
+    }
+    if let Some(request) = model.browser.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
+        let list = Area { y: first, height: u16::try_from(rows).unwrap_or(u16::MAX), ..inner };
+        layer_rows(request, picker, list, canvas);
+        return cursor;
     }
     let widest = picker.entries.iter().map(|entry| columns(&entry.label)).max().unwrap_or(0);
     let widest = u16::try_from(widest).unwrap_or(u16::MAX);
@@ -88,17 +98,48 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
             Choice::Item(item) => items::row(item, line, chosen, canvas),
             Choice::Directive(directive) => items::directive(entry, directive, widest, line, chosen, canvas),
             Choice::Queued(_) => items::queued(entry, line, chosen, canvas),
-            Choice::Layer(index) => {
-                if let Some(layer) = model.browser.request.as_ref().and_then(|request| request.layers.get(*index)) {
-                    items::layer(layer, line, chosen, canvas);
-                }
-            }
-            Choice::Command(_) | Choice::Model(_) | Choice::Theme(_) | Choice::Prompt(_) => {
+            Choice::Command(_) | Choice::Model(_) | Choice::Theme(_) | Choice::Prompt(_) | Choice::Layer(_) => {
                 entry_row(entry, line, chosen, canvas);
             }
         }
     }
     cursor
+}
+
+/// The layers of a request, by the part they are in.
+pub(super) fn layer_rows(request: &RequestShown, picker: &Picker, list: Area, canvas: &mut Canvas<'_>) {
+    let lines = request.lines(picker, geometry::layer_columns(list.width));
+    let top = layer_rows::top(&lines, picker.chosen, usize::from(list.height));
+    let total = request.tokens();
+    for (y, line) in (list.y..list.y + list.height).zip(lines.iter().skip(top)) {
+        let area = Area { x: list.x + 2, y, width: list.width.saturating_sub(3), height: 1 };
+        let chosen = line.place() == Some(picker.chosen);
+        if chosen {
+            canvas.fill(Area { x: list.x, width: list.width, ..area }, Role::ListChosen);
+        }
+        let layer = |place: usize| {
+            let Choice::Layer(index) = picker.entries.get(*picker.shown.get(place)?)?.choice else { return None };
+            request.layers.get(index)
+        };
+        match line {
+            LayerLine::Part { part, layers, tokens } => {
+                items::part(part, *layers, *tokens, total, Area { x: list.x, width: area.width + 2, ..area }, canvas);
+            }
+            LayerLine::Layer { place, whole } => {
+                if chosen {
+                    canvas.put(list.x, y, list.x + list.width, "▸", Role::ListChosen);
+                }
+                if let Some(layer) = layer(*place) {
+                    items::layer(layer, *whole, total, area, chosen, canvas);
+                }
+            }
+            LayerLine::Reason { place, bytes } => {
+                if let Some(layer) = layer(*place) {
+                    items::reason(layer, bytes, area, chosen, canvas);
+                }
+            }
+        }
+    }
 }
 
 fn entry_row(entry: &Entry, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {

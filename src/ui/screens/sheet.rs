@@ -72,5 +72,9 @@ fn role(sort: LineKind) -> Role {
         LineKind::Added => Role::StatusOk,
         LineKind::Removed => Role::StatusError,
         LineKind::Changed => Role::StatusWarning,
+        LineKind::Name => Role::CodeFunction,
+        LineKind::Text | LineKind::OtherLayer => Role::CodeString,
+        LineKind::Number => Role::CodeNumber,
+        LineKind::Layer => Role::CodeType,
     }
 }

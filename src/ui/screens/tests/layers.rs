@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::Assembly;
 use crate::workbench::request::{LineKind, PageContent, SheetLine, View};
-use crate::workbench::{AssembledRequest, LayerRow, RequestShown};
+use crate::workbench::{AssembledRequest, LayerRow, News, RequestShown};
 use std::sync::Arc;
 
 /// A request with layers of many kinds.
@@ -19,6 +19,7 @@ pub(super) fn request() -> RequestShown {
         text: format!("# {id}\n\nBe kind 親切 👩‍👩‍👧 to people who read this, line by line, as long as it is.\n")
             .repeat(12)
             .into(),
+        news: (id == "team/規則").then_some(News::Changed),
         source: None,
         asked_by: None,
         asker: None,
@@ -30,6 +31,7 @@ pub(super) fn request() -> RequestShown {
         number: Some(3),
         whole: None,
         held: None,
+        since: Some("since chat-1772758807565#2: 1 changed · +12 tokens".into()),
         layers: vec![
             layer("system", "constitution", "levain/Constitution", 80, None),
             layer("system", "context", "team/規則", 210, None),

@@ -1,0 +1,37 @@
+//! What is known of a fork: a thread that begins with the words of another.
+
+use super::request::Compared;
+use crate::domain::ThreadId;
+
+/// What becomes of the prompt that a fork leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forking {
+    /// It is sent again.
+    Again,
+    /// It is the draft, to be changed and sent.
+    Revise,
+    /// It stays, and so do its answers: the fork begins behind them.
+    Here,
+}
+
+/// A fork that was made (answer to [`Effect::Fork`]).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForkMade {
+    pub from: ThreadId,
+    pub thread_id: ThreadId,
+    pub forking: Forking,
+    /// The prompt that was left behind.
+    pub prompt: Option<String>,
+    /// The request that it led to there.
+    pub request: Option<u32>,
+}
+
+/// What is done as soon as the fork is on the screen.
+#[derive(Clone, Debug)]
+pub(super) struct Begun {
+    pub(super) thread_id: ThreadId,
+    pub(super) forking: Forking,
+    pub(super) prompt: Option<String>,
+    /// What its first request is compared with.
+    pub(super) compared: Option<Compared>,
+}

@@ -1,0 +1,79 @@
+//! Trying again from an earlier place: a new thread begins with the same words up to there, and the old one stays as it is.
+
+use super::fork::{Begun, ForkMade, Forking};
+use super::message::{Effect, Level};
+use super::model::Model;
+use super::request::Compared;
+use super::thread_view::Link;
+use super::transcript::Kind;
+use crate::domain::event::PromptMode;
+use crate::domain::{ModelRef, ThreadId};
+
+impl Model {
+    /// Forks the thread at the chosen prompt, or the one that led to what is chosen; at the newest where none is.
+    pub(super) fn fork(&mut self, forking: Forking, model: Option<ModelRef>) -> Vec<Effect> {
+        self.browser.fork_model = false;
+        let Some(thread_id) = self.view.thread.clone() else { return Vec::new() };
+        let chosen = self.view.chosen_blocks().map_or(usize::MAX, |(_, at)| at);
+        let blocks: Vec<(usize, &Kind)> =
+            self.view.transcript.iter().enumerate().map(|(index, block)| (index, &block.kind)).collect();
+        let is_said = |kind: &Kind| matches!(kind, Kind::Prompt(prompt) if !prompt.pending);
+        let prompts: Vec<usize> = blocks.iter().filter(|(_, kind)| is_said(kind)).map(|(index, _)| *index).collect();
+        let Some(place) = prompts.iter().rposition(|index| *index <= chosen) else {
+            self.say(Level::Info, "nothing was said yet that could be sent again");
+            return Vec::new();
+        };
+        let begin = prompts.get(place).copied().unwrap_or(0);
+        let end = prompts.get(place + 1).copied().unwrap_or(usize::MAX);
+        let requests = blocks.iter().filter(|(index, _)| (begin..end).contains(index));
+        let request = requests
+            .filter_map(|(_, kind)| if let Kind::Answer(answer) = kind { Some(answer.request) } else { None })
+            .find(|number| *number > 0);
+        let back = prompts.len() - place;
+        // Behind the answers of the prompt, which is before the next one.
+        let back = if forking == Forking::Here { Some(back - 1).filter(|back| *back > 0) } else { Some(back) };
+        vec![Effect::Fork { thread_id, back, model, forking, request }]
+    }
+
+    /// Shows the fork; the draft of the thread that is left stays there.
+    pub(super) fn fork_made(&mut self, made: ForkMade) -> Vec<Effect> {
+        let ForkMade { from, thread_id, forking, prompt, request } = made;
+        if self.view.thread.as_ref() != Some(&from) || self.view.is_working() {
+            self.say(Level::Info, format!("{thread_id} begins with what was said in {from}"));
+            return Vec::new();
+        }
+        let compared = request.map(|number| Compared::Sent { thread_id: from.clone(), number });
+        let effects = self.open_thread(thread_id.clone());
+        let said = if forking == Forking::Here { "up to here" } else { "before that prompt" };
+        self.say(Level::Info, format!("this thread begins with what was said {said}; {from} stays as it is"));
+        self.begun = Some(Begun { thread_id, forking, prompt, compared });
+        effects
+    }
+
+    /// Goes on with a fork whose log is on the screen.
+    pub(super) fn begin_fork(&mut self) -> Vec<Effect> {
+        let is_here = self.view.link == Link::Resting
+            && self.begun.as_ref().is_some_and(|begun| self.view.thread.as_ref() == Some(&begun.thread_id));
+        let Some(Begun { thread_id, forking, prompt, compared }) = self.begun.take_if(|_| is_here) else {
+            return Vec::new();
+        };
+        // What is said behind other words has nothing to be compared with.
+        let Some(prompt) = prompt.filter(|_| forking != Forking::Here) else { return Vec::new() };
+        self.awaited = compared.map(|compared| (thread_id, compared));
+        self.composer.set(&prompt);
+        self.complete();
+        self.changed = true;
+        if forking == Forking::Again { self.hand_over(PromptMode::FollowUp, None) } else { Vec::new() }
+    }
+
+    /// The first request of a fork was recorded: it is shown beside the one that it stands for.
+    pub(super) fn compare_fork(&mut self, request: u32) -> Vec<Effect> {
+        let is_here = |(id, _): &mut (ThreadId, Compared)| self.view.thread.as_ref() == Some(id);
+        let Some((_, compared)) = self.awaited.take_if(is_here) else { return Vec::new() };
+        if self.overlay.is_some() {
+            return Vec::new();
+        }
+        self.browser.compares = Some(compared);
+        self.show_request(Some(request))
+    }
+}
