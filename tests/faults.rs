@@ -119,7 +119,7 @@ async fn hosted(folder: &Path, layout: &Layout, script: &Script) -> Hosted {
             limits: Limits::default(),
             tools: Arc::new(NoTools),
             permissions: Permissions {
-                grants: vec![Grant { capability: "rye.execute.tool.t".into(), ask: true }],
+                grants: vec![Grant { capability: "rye.execute.tool.t".into(), ask: true, untrusted: false }],
                 allowed: Vec::new(),
             },
             approvals: Box::new(Forgetful),
@@ -210,7 +210,7 @@ async fn course(fails: Option<u64>) -> (Vec<String>, u64) {
     );
     let asking = until_state(&mut client, told, |state| !state.approvals.is_empty()).await;
     let (asked, hash) = (asking.approvals[0].id, asking.approvals[0].args_hash.clone());
-    let answer = Command::Approve { id: asked, args_hash: hash, decision: Approve::Once };
+    let answer = Command::Approve { id: asked, args_hash: hash, decision: Approve::Once, said: None };
     let told = acknowledged(&mut client, &answer).await;
     assert!(events(&layout).iter().any(|event| matches!(event, Event::Approval(ApprovalEvent::ApprovalGiven { .. }))));
     until_state(&mut client, told, |state| state.waiting == Some(Waiting::User) && state.cost.turns == 2).await;
@@ -375,7 +375,7 @@ async fn s14_every_file_but_the_log_may_vanish_or_be_garbage() {
         let told = acknowledged(&mut client, &prompt()).await;
         let asking = until_state(&mut client, told, |state| !state.approvals.is_empty()).await;
         let (id_of_call, hash) = (asking.approvals[0].id, asking.approvals[0].args_hash.clone());
-        let deny = Command::Approve { id: id_of_call, args_hash: hash, decision: Approve::Deny };
+        let deny = Command::Approve { id: id_of_call, args_hash: hash, decision: Approve::Deny, said: None };
         let told = acknowledged(&mut client, &deny).await;
         until_state(&mut client, told, |state| state.waiting == Some(Waiting::User)).await;
         client.sender().command(1, Command::Shutdown).await.unwrap();

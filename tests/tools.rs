@@ -34,6 +34,8 @@ replies:
     steps:
       - tool_call: { name: rye_bash, input: { command: "echo first > order" } }
       - tool_call: { name: rye_bash, input: { command: "echo second >> order" } }
+  - when: { equals: misfit }
+    steps: [ { tool_call: { name: rye_bash, input: { cwd: "." } } } ]
   - when: { equals: outside }
     steps: [ { tool_call: { name: rye_file_system_read, input: { path: ../secret.txt } } } ]
   - when: { equals: link }
@@ -128,6 +130,79 @@ fn a_call_is_approved_and_runs() {
     let items: Vec<_> = record["tools"].as_array().unwrap().iter().map(|tool| tool["item"].as_str().unwrap()).collect();
     assert!(items.contains(&"rye/bash") && items.contains(&"rye/file-system/read"), "{items:?}");
     home.wait_until_quiet();
+}
+
+#[test]
+fn a_refusal_says_why_and_the_question_does_too() {
+    let (home, model) = home();
+    let terminal = open(&home, &model);
+    terminal.send_keys("write\r");
+    terminal.wait_for("asked because the directive grants `rye.execute.tool.rye.file-system.write`");
+    terminal.wait_for("deny and say why");
+    terminal.send_keys("r");
+    terminal.wait_for("› /deny");
+    terminal.send_keys("put it below docs\r");
+    terminal.wait_for("did not allow it, and says:");
+    terminal.wait_for("put it below docs");
+    assert!(!home.project().join("made.txt").exists());
+    leave(terminal);
+    let log = log(&home);
+    let given = events(&log, "approval_given")[0];
+    assert_eq!((&given["decision"], &given["said"]), (&Value::from("deny"), &Value::from("put it below docs")));
+    home.wait_until_quiet();
+}
+
+#[test]
+fn nobody_is_asked_about_a_call_that_cannot_work() {
+    let (home, model) = home();
+    let terminal = open(&home, &model);
+    terminal.send_keys("misfit\r");
+    terminal.wait_for("Seen: Not run: command is missing.");
+    leave(terminal);
+    assert!(events(&log(&home), "approval_requested").is_empty());
+    home.wait_until_quiet();
+}
+
+/// Whether the terminal was sent these bytes.
+fn was_sent(terminal: &Terminal, bytes: &[u8]) -> bool {
+    terminal.bytes().windows(bytes.len()).any(|window| window == bytes)
+}
+
+#[test]
+fn somebody_who_looks_elsewhere_is_called() {
+    for (settings, called) in [
+        (&[][..], &b"\x1b]9;levain: levain/chat needs approval: write\x1b\\\x07"[..]),
+        (
+            &[("LEVAIN_NOTIFICATIONS", "osc777"), ("LEVAIN_BELL", "false")],
+            b"\x1b]777;notify;levain;levain/chat needs approval: write\x1b\\",
+        ),
+    ] {
+        let (home, model) = home();
+        let mut launch = home.levain_in_terminal(&["--model", &model]);
+        for (name, value) in settings {
+            launch = launch.env(name, value);
+        }
+        let terminal = launch.start();
+        terminal.wait_for("A new thread");
+        poll("the window has its name", || {
+            was_sent(&terminal, "\x1b]2;project · levain/chat · levain\x1b\\".as_bytes())
+        });
+        // While the window is in front nobody is called.
+        terminal.send_keys("write\r");
+        terminal.wait_for("allow once");
+        assert!(!was_sent(&terminal, b"needs approval: write"));
+        answer(&terminal, "y");
+        terminal.wait_for("Seen: created made.txt");
+        terminal.send_keys("write");
+        terminal.wait_for("› write");
+        terminal.send_keys("\x1b[O\r");
+        poll("the person is called", || was_sent(&terminal, called));
+        assert!(was_sent(&terminal, "\x1b]2;? project".as_bytes()));
+        terminal.send_keys("\x1b[I");
+        answer(&terminal, "y");
+        leave(terminal);
+        home.wait_until_quiet();
+    }
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn hosting(
         limits: Limits::default(),
         tools: Arc::new(NoTools),
         permissions: Permissions {
-            grants: vec![Grant { capability: "rye.execute.tool.deploy".into(), ask: true }],
+            grants: vec![Grant { capability: "rye.execute.tool.deploy".into(), ask: true, untrusted: false }],
             allowed: Vec::new(),
         },
         approvals: Box::new(Forgetful),
@@ -428,7 +428,7 @@ async fn s10_only_who_started_the_worker_approves() {
     let mut guest = bench.connect(0).await;
     submit(&guest, 1, "deploy").await;
     let asked = until_asked(&mut guest).await;
-    let approve = Command::Approve { id: asked.id, args_hash: asked.args_hash, decision: Approve::Always };
+    let approve = Command::Approve { id: asked.id, args_hash: asked.args_hash, decision: Approve::Always, said: None };
     let guessed = bench.raw().await.with_secret(Some("open".into()));
     for (mut client, id) in [(guest, 2), (guessed, 3)] {
         if id == 3 {
@@ -473,7 +473,7 @@ async fn s17_a_question_ends_the_worker_in_time_and_stands_when_it_is_opened_aga
     client.greet(0).await.unwrap();
     let stands = until_asked(&mut client).await;
     assert_eq!(stands, asked);
-    let deny = Command::Approve { id: stands.id, args_hash: stands.args_hash, decision: Approve::Deny };
+    let deny = Command::Approve { id: stands.id, args_hash: stands.args_hash, decision: Approve::Deny, said: None };
     client.sender().command(1, deny).await.unwrap();
     until_event(&mut client, is_answer).await;
 }

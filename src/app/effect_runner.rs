@@ -173,6 +173,7 @@ impl EffectRunner {
             | Effect::Edit(_)
             | Effect::ShowText(_)
             | Effect::ToggleMouse
+            | Effect::Attention(_)
             | Effect::Suspend
             | Effect::Redraw
             | Effect::Quit) => {

@@ -3,6 +3,7 @@
 //! [`run`] is the loop, [`effect_runner`] carries out effects and brings their answers back as messages. What screens, workers and
 //! headless commands have in common is put together in [`session`](crate::session).
 
+mod attention;
 pub mod colouring;
 mod connection;
 mod editor;

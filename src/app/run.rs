@@ -1,6 +1,7 @@
 //! The loop: what happens becomes a message, `update` applies it, effects are handed out, frames are drawn.
 
 use super::Shutdown;
+use super::attention::Calls;
 use super::editor::{edit, open, show};
 use super::effect_runner::EffectRunner;
 use super::fault;
@@ -12,6 +13,7 @@ use crate::domain::{ModelRef, Problem, ThreadId, Timestamp};
 use crate::ports::{Clock, SystemClock};
 use crate::providers::is_scripted;
 use crate::session::{Chosen, Setup};
+use crate::terminal::attention;
 use crate::terminal::guard::{Foreground, take_background_panics};
 use crate::terminal::{Guard, Input, InputEvent, Screen, Tty, clipboard, links};
 use crate::ui::{self, Painter};
@@ -110,6 +112,8 @@ struct App {
     usual: Option<ModelRef>,
     /// Whether the settings give the mouse to us.
     mouse: bool,
+    /// How somebody who looks elsewhere is called.
+    calls: Calls,
     /// What is wrong with what people wrote, as far as it has been told.
     told: BTreeSet<String>,
 }
@@ -138,6 +142,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
     guard.ask()?;
     let mut input = Some(Input::start(&tty)?);
     app.draw(&mut screen)?;
+    app.name_window(&mut guard)?;
     app.pacer.drawn(Instant::now());
 
     app.tell(Level::Warning, setup.problems.iter().chain(&mistakes).map(ToString::to_string).chain(notice));
@@ -173,6 +178,7 @@ pub async fn run(setup: Arc<Setup>, tty: Tty, opening: Opening) -> Result<Left, 
                 let _front = Foreground::enter();
                 app.fit(&tty)?;
                 app.draw(&mut screen)?;
+                app.name_window(&mut guard)?;
                 app.pacer.drawn(Instant::now());
                 app.go_on();
                 let Some(id) = app.model.approval_in_view() else { continue };
@@ -274,6 +280,7 @@ impl App {
         Self {
             painter,
             mouse: setup.config.mouse.value,
+            calls: Calls::of(setup),
             performer,
             pacer: Pacer::default(),
             behind: false,
@@ -313,6 +320,11 @@ impl App {
             tracing::warn!(milliseconds = begun.elapsed().as_millis(), "a slow frame");
         }
         Ok(())
+    }
+
+    /// Calls the window after what the thread does, unless the person wants its own name.
+    fn name_window(&self, guard: &mut Guard) -> io::Result<()> {
+        if self.calls.title { guard.set_title(self.model.window_title()) } else { Ok(()) }
     }
 
     /// Goes on with what was too much for a frame, and once more when that is done.
@@ -419,6 +431,7 @@ impl App {
                 };
                 self.update(Message::Notice { level, text });
             }
+            Effect::Attention(text) => attention::call(tty, &text, self.calls.bell, self.calls.notify)?,
             Effect::Redraw => screen.forget()?,
             Effect::ToggleMouse => {
                 self.give_mouse(!guard.has_mouse(), guard)?;
@@ -552,6 +565,7 @@ impl App {
             }
             if whole {
                 self.painter.show_links(shows_links(&setup));
+                self.calls = Calls::of(&setup);
                 let mouse = setup.config.mouse.value;
                 // Only a setting that is another now counts: by command the person may have chosen otherwise meanwhile.
                 if std::mem::replace(&mut self.mouse, mouse) != mouse {

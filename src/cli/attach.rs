@@ -188,7 +188,7 @@ impl Attached {
         Ok(true)
     }
 
-    /// `ID once`, `ID thread`, `ID always` or `ID deny`.
+    /// `ID once`, `ID thread`, `ID always` or `ID deny`; behind that, what the model is told.
     fn approve(&self, answer: &str) -> Result<Command, String> {
         let mut words = answer.split_whitespace();
         let id: Option<u64> = words.next().and_then(|word| word.parse().ok());
@@ -203,7 +203,9 @@ impl Attached {
                 ids => format!("no call of that number waits; {} do", ids.join(", ")),
             }
         })?;
-        Ok(Command::Approve { id: approval.id, args_hash: approval.args_hash.clone(), decision })
+        let said: Vec<&str> = words.collect();
+        let said = (!said.is_empty() && decision == Approve::Deny).then(|| said.join(" "));
+        Ok(Command::Approve { id: approval.id, args_hash: approval.args_hash.clone(), decision, said })
     }
 
     /// Prints a message; false when nobody reads any more.

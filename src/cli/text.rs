@@ -61,8 +61,9 @@ impl EventWriter {
             writeln!(output, "▸ {sign} {command}")
         } else if let Event::Approval(ApprovalEvent::ApprovalRequested { id, item, capability, preview, .. }) = event {
             write_question(output, *id, item, capability, preview.as_deref())
-        } else if let Event::Approval(ApprovalEvent::ApprovalGiven { id, decision }) = event {
-            writeln!(output, "· approval {id}: {decision:?}\n")
+        } else if let Event::Approval(ApprovalEvent::ApprovalGiven { id, decision, said }) = event {
+            let said = said.as_ref().map(|said| format!(", \"{said}\"")).unwrap_or_default();
+            writeln!(output, "· approval {id}: {decision:?}{said}\n")
         } else if let Event::Tool(
             ToolEvent::ToolCallResult { output: result, error, call_id }
             | ToolEvent::ShellEnded { output: result, error, call_id },

@@ -231,7 +231,8 @@ commands! {
     ApprovalOnce "approval.once" "Allow this call" "Let the waiting call run, this time." {SeenCall};
     ApprovalThread "approval.thread" "Allow in this thread" "Let the waiting call run, and its like for the rest of this thread." {SeenCall};
     ApprovalAlways "approval.always" "Allow always" "Let the waiting call run, and its like in every thread of this project." {SeenCall};
-    ApprovalDeny "approval.deny" "Deny this call" "Refuse the waiting call; the thread goes on without it." {Call};
+    ApprovalDeny "approval.deny" "Deny this call" "Refuse the waiting call; the thread goes on without it. What is behind it is told to the model." / "deny" {Call};
+    ApprovalRefuse "approval.refuse" "Deny and say why" "Refuse the waiting call with words that the model gets." [hidden] {Call};
     ApprovalTake "approval.take" "Answer the waiting call" "Leave the draft as it is and give the keyboard to the waiting call." {Call};
     HistorySearch "history.search" "Search earlier prompts" "Find a prompt you sent before and put it into the draft." / "history" {Earlier};
     EditNewline "edit.newline" "New line" "Start a new line in the draft." [hidden];

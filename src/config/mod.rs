@@ -66,6 +66,31 @@ impl<T> Sourced<T> {
     }
 }
 
+/// How the terminal is asked to notify a person who looks elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Notifications {
+    /// As the terminal is known to take it, else as most do.
+    Auto,
+    /// `OSC 9 ; TEXT`: iTerm2, kitty, WezTerm, Windows Terminal and others.
+    Osc9,
+    /// `OSC 777 ; notify ; TITLE ; TEXT`: foot, urxvt and others.
+    Osc777,
+    Off,
+}
+
+impl Notifications {
+    /// The word in settings.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Osc9 => "osc9",
+            Self::Osc777 => "osc777",
+            Self::Off => "off",
+        }
+    }
+}
+
 /// Which theme to draw with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ThemeChoice {
@@ -93,6 +118,12 @@ pub struct Config {
     pub theme: Sourced<ThemeChoice>,
     /// Whether the program asks the terminal for mouse reports.
     pub mouse: Sourced<bool>,
+    /// Whether the terminal's bell calls somebody who looks elsewhere.
+    pub bell: Sourced<bool>,
+    /// How the terminal is asked to notify them.
+    pub notifications: Sourced<Notifications>,
+    /// Whether the window is called after what the thread does.
+    pub window_title: Sourced<bool>,
     /// Whether links are given to the terminal. `None`: if it is one that is known to make links of them.
     pub links: Option<Sourced<bool>>,
     /// How long an interactive worker with nothing to do stays after its last screen left in order.
@@ -124,6 +155,9 @@ impl Default for Config {
             directive: Sourced::built_in(USUAL_DIRECTIVE.to_owned()),
             theme: Sourced::built_in(ThemeChoice::Auto),
             mouse: Sourced::built_in(true),
+            bell: Sourced::built_in(true),
+            notifications: Sourced::built_in(Notifications::Auto),
+            window_title: Sourced::built_in(true),
             links: None,
             idle_seconds: Sourced::built_in(0),
             orphan_seconds: Sourced::built_in(30),
@@ -163,6 +197,9 @@ impl Config {
             ("directive", (self.directive.value.clone(), &self.directive.source)),
             ("theme", (theme, &self.theme.source)),
             ("mouse", (self.mouse.value.to_string(), &self.mouse.source)),
+            ("bell", (self.bell.value.to_string(), &self.bell.source)),
+            ("notifications", (self.notifications.value.word().to_owned(), &self.notifications.source)),
+            ("window_title", (self.window_title.value.to_string(), &self.window_title.source)),
             ("links", links),
             ("idle_seconds", (self.idle_seconds.value.to_string(), &self.idle_seconds.source)),
             ("orphan_seconds", (self.orphan_seconds.value.to_string(), &self.orphan_seconds.source)),

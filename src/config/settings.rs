@@ -1,7 +1,7 @@
 //! The table of settings: name, variable, who may set it, and how its value is read. Files, environment and the
 //! messages about them all come from here.
 
-use super::{Config, Dirs, Source, Sourced, ThemeChoice};
+use super::{Config, Dirs, Notifications, Source, Sourced, ThemeChoice};
 use crate::domain::{Policies, Policy, Problem, Severity};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -98,6 +98,46 @@ pub(super) const SETTINGS: &[Setting] = &[
         expects: "true or false",
         read: |config, given, source| {
             config.mouse = Sourced { value: given.truth()?, source };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "bell",
+        variable: "LEVAIN_BELL",
+        in_project: false,
+        decides: false,
+        expects: "true or false",
+        read: |config, given, source| {
+            config.bell = Sourced { value: given.truth()?, source };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "notifications",
+        variable: "LEVAIN_NOTIFICATIONS",
+        in_project: false,
+        decides: false,
+        expects: "\"auto\", \"osc9\", \"osc777\" or \"off\"",
+        read: |config, given, source| {
+            let value = match given.text()? {
+                "auto" => Notifications::Auto,
+                "osc9" => Notifications::Osc9,
+                "osc777" => Notifications::Osc777,
+                "off" => Notifications::Off,
+                _ => return Err(Wrong),
+            };
+            config.notifications = Sourced { value, source };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "window_title",
+        variable: "LEVAIN_WINDOW_TITLE",
+        in_project: false,
+        decides: false,
+        expects: "true or false",
+        read: |config, given, source| {
+            config.window_title = Sourced { value: given.truth()?, source };
             Ok(())
         },
     },

@@ -183,8 +183,8 @@ mod tests {
 
     fn permissions(grants: &[&str]) -> Permissions {
         let grant = |text: &&str| match text.strip_suffix('?') {
-            Some(text) => Grant { capability: text.to_owned(), ask: true },
-            None => Grant { capability: (*text).to_owned(), ask: false },
+            Some(text) => Grant { capability: text.to_owned(), ask: true, untrusted: false },
+            None => Grant { capability: (*text).to_owned(), ask: false, untrusted: false },
         };
         Permissions { grants: grants.iter().map(grant).collect(), allowed: Vec::new() }
     }

@@ -14,6 +14,9 @@ pub struct Grant {
     /// Whether a person is asked before each use.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ask: bool,
+    /// Whether that is so only because the person does not trust the project that grants it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untrusted: bool,
 }
 
 /// Everything a thread may do.
@@ -237,7 +240,8 @@ mod tests {
     }
 
     fn permissions(grants: &[(&str, bool)], allowed: &[&str]) -> Permissions {
-        let grant = |(capability, ask): &(&str, bool)| Grant { capability: (*capability).into(), ask: *ask };
+        let grant =
+            |(capability, ask): &(&str, bool)| Grant { capability: (*capability).into(), ask: *ask, untrusted: false };
         let allowed = allowed.iter().map(|pattern| (*pattern).to_owned()).collect();
         Permissions { grants: grants.iter().map(grant).collect(), allowed }
     }

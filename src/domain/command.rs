@@ -47,6 +47,9 @@ pub enum Command {
         id: u64,
         args_hash: ContentHash,
         decision: Approve,
+        /// What the model is told with a refusal.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
     },
     SetModel {
         model: ModelRef,
@@ -105,6 +108,9 @@ pub struct Approval {
     /// What the call would change, where the arguments do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
+    /// Why a person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// A prompt that has not reached the model yet.

@@ -1,9 +1,9 @@
 //! Whether a tool call may run: what a thread's permissions mean for the tools there are. Pure.
 
 use super::thread::Thread;
-use crate::domain::capability::{RETURN, flattened, to_execute, to_reach, verb};
+use crate::domain::capability::{RETURN, counting, flattened, to_execute, to_reach, verb};
 use crate::domain::event::Denial;
-use crate::domain::{ApprovalEvent, ContentHash, Event, KnownTool, ThreadKind, ToolCall, ToolEvent, Verdict};
+use crate::domain::{ApprovalEvent, ContentHash, Event, Grant, KnownTool, ThreadKind, ToolCall, ToolEvent, Verdict};
 
 /// What a call means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +59,7 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
     let by_name = guarded.into_iter().map(|one| (thread.permissions.verdict_by_name(&one), vec![one]));
     let (verdict, names) =
         judged.chain(by_name).max_by_key(|(verdict, _)| *verdict).unwrap_or((Verdict::Denied, Vec::new()));
+    let why = (verdict == Verdict::Ask).then(|| why_asked(thread, &names));
     let capability = names.into_iter().next().unwrap_or_default();
     // What a directive promises it may hand back.
     let verdict = if item == RETURN { Verdict::Allowed } else { verdict };
@@ -79,19 +80,42 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
             capability,
             args_hash: args_hash(call),
             preview: None,
+            why,
         }),
-        (Verdict::Ask, ThreadKind::OneShot) => {
-            Event::Approval(ApprovalEvent::PermissionDenied { call_id, tool, capability, reason: Denial::Unattended })
-        }
-        (Verdict::Denied, _) => {
-            Event::Approval(ApprovalEvent::PermissionDenied { call_id, tool, capability, reason: Denial::Missing })
-        }
+        (Verdict::Ask, ThreadKind::OneShot) => Event::Approval(ApprovalEvent::PermissionDenied {
+            call_id,
+            tool,
+            capability,
+            reason: Denial::Unattended,
+            said: None,
+        }),
+        (Verdict::Denied, _) => Event::Approval(ApprovalEvent::PermissionDenied {
+            call_id,
+            tool,
+            capability,
+            reason: Denial::Missing,
+            said: None,
+        }),
     }
 }
 
-/// What the model is told about a call that was not run.
+/// Why a person is asked about what goes by `names`.
+fn why_asked(thread: &Thread, names: &[String]) -> String {
+    match counting(&thread.permissions.grants, names) {
+        Some(Grant { untrusted: true, .. }) => {
+            "this project is not trusted yet, so what it grants is asked for".to_owned()
+        }
+        Some(Grant { capability, ask: true, .. }) => format!("the directive grants `{capability}` with a question"),
+        Some(_) | None => "no wildcard grants this: it changes what decides about tools and directives".to_owned(),
+    }
+}
+
+/// What the model is told about a call that was not run; `said` by the person who refused it.
 #[must_use]
-pub fn denial_in_words(tool: &str, capability: &str, reason: Denial) -> String {
+pub fn denial_in_words(tool: &str, capability: &str, reason: Denial, said: Option<&str>) -> String {
+    if let (Denial::Refused, Some(said)) = (reason, said) {
+        return format!("Refused: a person looked at this call of `{tool}`, did not allow it, and says: {said}");
+    }
     match reason {
         Denial::Missing => format!(
             "Permission denied: `{tool}` was not run, because this thread's directive does not grant `{capability}`. \
@@ -168,7 +192,8 @@ mod tests {
             crate::domain::ModelRef::new("a", "b"),
             crate::domain::Limits::default(),
         );
-        let grant = |capability: &str, ask| crate::domain::Grant { capability: capability.into(), ask };
+        let grant =
+            |capability: &str, ask| crate::domain::Grant { capability: capability.into(), ask, untrusted: false };
         thread.permissions.grants = vec![grant("rye.fetch.*", false), grant("rye.fetch.knowledge.secret.*", true)];
         let tools = [tool("rye/fetch", "")];
         let decided = |input: Value| {

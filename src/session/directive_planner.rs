@@ -140,7 +140,7 @@ impl DirectivePlanner {
     /// A directive of an untrusted project allows nothing without a question: who opens a project has not read it yet.
     fn ask_for_everything(&mut self, id: &str, authority: &Authority) {
         let free = self.grants.iter_mut().filter(|grant| !grant.ask);
-        if free.map(|grant| grant.ask = true).count() > 0 {
+        if free.map(|grant| (grant.ask, grant.untrusted) = (true, true)).count() > 0 {
             self.problems.push(Problem {
                 file: None,
                 line: None,

@@ -197,7 +197,7 @@ mod tests {
         let model = ModelRef::new("scripted", "demo");
         let lines = [
             Event::Settings(SettingsEvent::PermissionsSet {
-                grants: vec![Grant { capability: "*".into(), ask: false }],
+                grants: vec![Grant { capability: "*".into(), ask: false, untrusted: false }],
                 allowed: vec!["*".into()],
             }),
             Event::Prompt(PromptEvent::CognitionIn {

@@ -3,6 +3,7 @@
 //! What was changed is kept in one static place, so that a panic hook or a signal can undo it from anywhere, and is
 //! undone at most once.
 
+use super::attention;
 use super::tty::Tty;
 use crossterm::cursor::Show;
 use crossterm::event::{
@@ -25,6 +26,7 @@ struct Entered {
     cooked: Termios,
     keyboard: bool,
     mouse: bool,
+    titled: bool,
 }
 
 static ENTERED: Mutex<Option<Entered>> = Mutex::new(None);
@@ -41,7 +43,13 @@ pub struct Guard {
     mouse: bool,
     /// Whether the terminal said that it can tell keys apart that look alike.
     keyboard: bool,
+    /// What the window is called; none as long as it has the name it had.
+    title: Option<String>,
 }
+
+/// The window's name is put aside, and taken up again.
+const TITLE_ASIDE: &str = "\x1b[22;2t";
+const TITLE_BACK: &str = "\x1b[23;2t";
 
 impl Guard {
     /// Takes the terminal over: raw mode, alternate screen, bracketed paste, focus reports and, when asked, the mouse.
@@ -49,7 +57,7 @@ impl Guard {
     /// # Errors
     /// When the terminal does not take it; nothing is left changed then.
     pub fn enter(tty: &Tty, mouse: bool) -> io::Result<Self> {
-        let guard = Self { tty: tty.clone(), mouse, keyboard: false };
+        let guard = Self { tty: tty.clone(), mouse, keyboard: false, title: None };
         guard.take_over()?;
         Ok(guard)
     }
@@ -59,7 +67,13 @@ impl Guard {
         let cooked = tcgetattr(&*input)?;
         let mut raw = cooked.clone();
         raw.make_raw();
-        let entered = Entered { tty: self.tty.clone(), cooked, keyboard: self.keyboard, mouse: self.mouse };
+        let entered = Entered {
+            tty: self.tty.clone(),
+            cooked,
+            keyboard: self.keyboard,
+            mouse: self.mouse,
+            titled: self.title.is_some(),
+        };
         *ENTERED.lock().unwrap_or_else(PoisonError::into_inner) = Some(entered);
         let set_up = || -> io::Result<()> {
             tcsetattr(&*input, OptionalActions::Now, &raw)?;
@@ -70,6 +84,10 @@ impl Guard {
             }
             if self.mouse {
                 bytes.extend_from_slice(MOUSE_ON.as_bytes());
+            }
+            if let Some(title) = &self.title {
+                bytes.extend_from_slice(TITLE_ASIDE.as_bytes());
+                bytes.extend_from_slice(attention::title(title).as_bytes());
             }
             (&*self.tty.output()).write_all(&bytes)
         };
@@ -121,6 +139,23 @@ impl Guard {
             entered.mouse = self.mouse;
         }
         let bytes = if self.mouse { MOUSE_ON } else { MOUSE_OFF };
+        (&*self.tty.output()).write_all(bytes.as_bytes())
+    }
+
+    /// Calls the window by another name; the one it had comes back with the terminal.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn set_title(&mut self, title: String) -> io::Result<()> {
+        if self.title.as_ref() == Some(&title) {
+            return Ok(());
+        }
+        let first = self.title.is_none();
+        let bytes = format!("{}{}", if first { TITLE_ASIDE } else { "" }, attention::title(&title));
+        self.title = Some(title);
+        if let Some(entered) = &mut *ENTERED.lock().unwrap_or_else(PoisonError::into_inner) {
+            entered.titled = true;
+        }
         (&*self.tty.output()).write_all(bytes.as_bytes())
     }
 
@@ -183,6 +218,9 @@ fn give_back(entered: &Entered) {
     let mut bytes = Vec::new();
     if entered.mouse {
         bytes.extend_from_slice(MOUSE_OFF.as_bytes());
+    }
+    if entered.titled {
+        bytes.extend_from_slice(TITLE_BACK.as_bytes());
     }
     if entered.keyboard {
         let _in_memory = queue!(bytes, PopKeyboardEnhancementFlags);

@@ -4,6 +4,7 @@
 //! events like keys do, a terminal that goes away is noticed, and the reader can be stopped while another program uses
 //! the keyboard. Output goes through ratatui's crossterm backend, one write a frame.
 
+pub mod attention;
 mod backend;
 pub mod clipboard;
 pub mod guard;

@@ -123,8 +123,22 @@ impl Model {
         }
     }
 
+    /// Begins to write why the waiting call is refused; what is in the draft is the beginning of that.
+    pub(super) fn begin_refusal(&mut self) {
+        let draft = self.composer.text();
+        self.composer.set(&format!("/deny {draft}"));
+        self.take_keyboard(false);
+        self.complete();
+        self.say(Level::Info, "say why not; Enter refuses the call and tells the model");
+    }
+
     /// Answers the call that is shown.
     pub(super) fn answer(&mut self, decision: Approve) -> Vec<Effect> {
+        self.answer_saying(decision, None)
+    }
+
+    /// The same; `said` is told to the model with a refusal.
+    pub(super) fn answer_saying(&mut self, decision: Approve, said: Option<String>) -> Vec<Effect> {
         let Some(panel) = self.view.approvals.shown() else {
             self.say(Level::Info, "no call waits for you");
             return Vec::new();
@@ -150,6 +164,9 @@ impl Model {
         self.view.approvals.queue.pop_front();
         self.view.approvals.answered.push(id);
         self.changed = true;
-        vec![Effect::Send { id: self.sending(Sent::Approval), command: Command::Approve { id, args_hash, decision } }]
+        vec![Effect::Send {
+            id: self.sending(Sent::Approval),
+            command: Command::Approve { id, args_hash, decision, said },
+        }]
     }
 }

@@ -103,6 +103,9 @@ impl Approvals {
 impl Panel {
     fn new(approval: Approval) -> Self {
         let mut lines = Vec::new();
+        if let Some(why) = &approval.why {
+            put(LineSort::Place, &format!("asked because {why}"), &mut lines);
+        }
         if let Some(preview) = &approval.preview {
             difference(preview, &mut lines);
             heading("the call in full", &mut lines);
@@ -270,6 +273,7 @@ mod tests {
             args_hash: crate::domain::ContentHash::of(b""),
             input,
             preview: preview.map(str::to_owned),
+            why: None,
         })
     }
 

@@ -468,6 +468,8 @@ pub enum Effect {
     },
     /// Take the mouse or leave it to the terminal.
     ToggleMouse,
+    /// Call somebody who looks elsewhere.
+    Attention(String),
     Suspend,
     /// Draw everything again from nothing.
     Redraw,

@@ -6,6 +6,7 @@
 
 mod answering;
 pub mod approval;
+mod attention;
 pub mod code;
 mod colouring;
 pub mod completion;

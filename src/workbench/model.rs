@@ -1,5 +1,6 @@
 //! Everything the screen is a picture of.
 
+use super::attention::Standing;
 use super::code::Colours;
 use super::completion::Completion;
 use super::composer::Composer;
@@ -80,6 +81,10 @@ pub struct Model {
     pub completion: Completion,
     pub overlay: Option<Overlay>,
     pub(super) pointer: Pointer,
+    /// What somebody who is away is to be told of other threads.
+    pub(super) calling: Option<String>,
+    /// How the thread stood after the message before.
+    pub(super) standing: Standing,
     pub threads: Vec<ThreadRow>,
     pub models: Vec<ModelChoice>,
     /// Whether the threads column is wanted; none leaves it to the width.
@@ -156,6 +161,8 @@ impl Model {
             completion: Completion::default(),
             overlay: None,
             pointer: Pointer::default(),
+            calling: None,
+            standing: Standing::default(),
             threads: Vec::new(),
             models: Vec::new(),
             panel: None,

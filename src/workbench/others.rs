@@ -30,6 +30,7 @@ impl Model {
                 several => Some(format!("{} other threads ask you (/threads lists them)", several.len())),
             };
             if let Some(text) = text {
+                self.calling = Some(text.clone());
                 self.say(Level::Info, text);
             }
             self.asking_told = rows.iter().map(|row| row.thread_id.clone()).collect();

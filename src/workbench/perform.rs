@@ -36,6 +36,7 @@ impl Model {
             | CommandId::ApprovalThread
             | CommandId::ApprovalAlways
             | CommandId::ApprovalDeny => return self.answer(decision(command)),
+            CommandId::ApprovalRefuse => self.begin_refusal(),
             CommandId::ApprovalTake => self.take_keyboard(true),
             CommandId::HistorySearch => self.pick(PickerKind::History, false),
             CommandId::EditNewline => self.edit(Composer::newline),
@@ -430,6 +431,9 @@ impl Model {
         if command == CommandId::ModelChoose {
             let model = argument.parse::<ModelRef>().map_err(|bad| bad.to_string())?;
             return Ok(self.set_model(model));
+        }
+        if command == CommandId::ApprovalDeny && self.obstacle(command).is_none() {
+            return Ok(self.answer_saying(Approve::Deny, Some(argument.to_owned())));
         }
         if matches!(command, CommandId::PromptRetry | CommandId::PromptRetryWith) && self.obstacle(command).is_none() {
             let model = argument.parse::<ModelRef>().map_err(|bad| bad.to_string())?;

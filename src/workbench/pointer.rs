@@ -32,6 +32,13 @@ pub struct Pointer {
     focused_at: Option<Timestamp>,
 }
 
+impl Pointer {
+    /// Whether the window is not in front.
+    pub(super) fn is_away(&self) -> bool {
+        self.away
+    }
+}
+
 impl Model {
     /// The window came to the front, or left it. What came back is drawn anew: whoever was there meanwhile may have
     /// written over it.

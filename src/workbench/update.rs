@@ -148,6 +148,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
     model.browser.awaits |= effects.iter().any(asks);
     effects.extend(model.settle(layout));
     model.settle_approval();
+    effects.extend(model.call_attention());
     effects
 }
 

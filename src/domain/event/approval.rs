@@ -21,11 +21,27 @@ pub enum ApprovalEvent {
         args_hash: ContentHash,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<String>,
+        /// Why a person is asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        why: Option<String>,
     },
-    /// They answered.
-    ApprovalGiven { id: u64, decision: Approve },
+    /// They answered; `said` is what the model is told with a refusal.
+    ApprovalGiven {
+        id: u64,
+        decision: Approve,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
+    },
     /// A call was not run.
-    PermissionDenied { call_id: CallId, tool: String, capability: String, reason: Denial },
+    PermissionDenied {
+        call_id: CallId,
+        tool: String,
+        capability: String,
+        reason: Denial,
+        /// What the person who refused it said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        said: Option<String>,
+    },
 }
 
 impl ApprovalEvent {

@@ -247,14 +247,15 @@ impl<A: Audience> Driver<A> {
             }
             // The one thing that is answered before it is on disk: should this process die now, all of it stops anyway.
             Command::Cancel { scope } => self.inbox.stop = Some(scope),
-            Command::Approve { id, args_hash, decision } => {
+            Command::Approve { id, args_hash, decision, said } => {
                 let Some(asked) = self.thread.approval().filter(|asked| asked.id == id) else {
                     return Err("that call no longer waits: it was answered or stopped".into());
                 };
                 if asked.args_hash != args_hash {
                     return Err("nothing was allowed: the arguments that were seen are not those of the call".into());
                 }
-                self.accept(Event::Approval(ApprovalEvent::ApprovalGiven { id, decision })).await?;
+                said.as_deref().map_or(Ok(()), |said| self.may_take(said))?;
+                self.accept(Event::Approval(ApprovalEvent::ApprovalGiven { id, decision, said })).await?;
             }
             Command::SetModel { model } => {
                 let _usable = self.settings.models.provider(&model)?;

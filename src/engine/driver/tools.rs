@@ -174,6 +174,14 @@ impl<A: Audience> Driver<A> {
             if beside {
                 return;
             }
+            // Nobody is asked about what cannot work.
+            let tool = known.iter().find(|tool| tool.item == item);
+            if let Some(unfit) = tool.and_then(|tool| misfit(&tool.spec.schema, &call.input)) {
+                let output = format!("Not run: {unfit}. Call it again with everything it takes.");
+                let (call_id, error) = (call.call_id.clone(), Some(output.clone()));
+                self.todo.push_front(Effect::Emit(Event::Tool(ToolEvent::ToolCallResult { call_id, output, error })));
+                return;
+            }
             let Ok(shown) = self.unless_stopped(tools.preview(&item, call)).await else { return };
             *preview = shown;
         }
@@ -286,9 +294,15 @@ fn gave_up(returns: &KnownTool, outputs: &Value) -> Option<String> {
 
 /// Whether `outputs` hold everything that `schema` asks for, or say why they do not.
 fn is_whole(schema: &Value, outputs: &Value) -> Result<(), String> {
-    let Some(outputs) = outputs.as_object() else {
-        return Err("Nothing was taken: the arguments are not a JSON object.".to_owned());
-    };
+    match misfit(schema, outputs) {
+        Some(unfit) => Err(format!("Nothing was taken: {unfit}. Call it again with everything.")),
+        None => Ok(()),
+    }
+}
+
+/// What of `outputs` does not fit `schema`: what is missing, else the first that is of another type.
+fn misfit(schema: &Value, outputs: &Value) -> Option<String> {
+    let Some(outputs) = outputs.as_object() else { return Some("the arguments are not a JSON object".to_owned()) };
     let given = |name: &str| match outputs.get(name) {
         None | Some(Value::Null) => false,
         Some(Value::String(text)) => !text.trim().is_empty(),
@@ -297,9 +311,10 @@ fn is_whole(schema: &Value, outputs: &Value) -> Result<(), String> {
     let asked = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let missing: Vec<String> = asked.filter(|name| !given(name)).map(|name| format!("`{name}`")).collect();
     if !missing.is_empty() {
-        return Err(format!("Nothing was taken: {} missing. Call it again with everything.", missing.join(", ")));
+        let verb = if missing.len() == 1 { "is" } else { "are" };
+        return Some(format!("{} {verb} missing", missing.join(", ")));
     }
-    let unfit = outputs.iter().find_map(|(name, value)| {
+    outputs.iter().find_map(|(name, value)| {
         let kind = schema.get("properties")?.get(name)?.get("type")?.as_str()?;
         let fits = match kind {
             "integer" => value.is_i64() || value.is_u64(),
@@ -310,11 +325,7 @@ fn is_whole(schema: &Value, outputs: &Value) -> Result<(), String> {
             _ => true,
         };
         (!fits && !value.is_null()).then(|| format!("`{name}` is not of type {kind}"))
-    });
-    match unfit {
-        Some(unfit) => Err(format!("Nothing was taken: {unfit}. Call it again with everything.")),
-        None => Ok(()),
-    }
+    })
 }
 
 /// The next news of any of `tools`; waits for ever without one. Losing this future loses nothing.

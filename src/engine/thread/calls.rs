@@ -51,7 +51,8 @@ pub(super) fn unanswered(call_id: &CallId, why: &str) -> Effect {
 
 /// The call waits for a person. Nothing follows until they answer.
 pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<Effect> {
-    let ApprovalEvent::ApprovalRequested { id, call_id, tool, item, capability, args_hash, preview } = event else {
+    let ApprovalEvent::ApprovalRequested { id, call_id, tool, item, capability, args_hash, preview, why } = event
+    else {
         return Vec::new();
     };
     thread.approvals = thread.approvals.max(*id);
@@ -67,6 +68,7 @@ pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<
             args_hash: args_hash.clone(),
             input: staged.call.input.clone(),
             preview: preview.clone(),
+            why: why.clone(),
         }));
         return Vec::new();
     }
@@ -74,7 +76,7 @@ pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<
 }
 
 /// The first answer counts; it finds the call still waiting.
-pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve) -> Vec<Effect> {
+pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve, said: Option<&str>) -> Vec<Effect> {
     let Some(Approval { call_id, tool, item, capability, input, .. }) =
         thread.approval().filter(|asked| asked.id == id).cloned()
     else {
@@ -94,6 +96,7 @@ pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve) ->
                 tool,
                 capability,
                 reason,
+                said: said.map(str::to_owned),
             }))];
         }
         Approve::Once => {}

@@ -27,7 +27,7 @@ impl Bench {
     fn new(kind: ThreadKind) -> Self {
         let model = ModelRef::new("scripted", "demo");
         let mut thread = Thread::new(ThreadId::new("chat", 1), "levain/chat", kind, model, Limits::default());
-        let grant = |tool: &str, ask| Grant { capability: to_execute(tool), ask };
+        let grant = |tool: &str, ask| Grant { capability: to_execute(tool), ask, untrusted: false };
         thread.permissions.grants =
             vec![grant("ls", false), grant("rm", true), grant("look", false), grant("peek", true)];
         Self { thread, now: 1_000, log: Vec::new() }
@@ -453,11 +453,12 @@ fn a_call_that_asks_waits_and_time_stands_still() {
     assert_eq!((asked.id, asked.capability.as_str()), (1, "rye.execute.tool.rm"));
     let worked = bench.thread.cost.elapsed_ms;
     bench.now += 3_600_000;
-    let effects = bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Once }));
+    let effects =
+        bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Once, said: None }));
     assert!(matches!(effects.as_slice(), [Effect::RunTool { item, .. }] if item == "rm"), "{effects:?}");
     assert!(bench.thread.cost.elapsed_ms < worked + 1_000, "waiting for a person is no work");
     assert_eq!(
-        bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Deny })),
+        bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Deny, said: None })),
         [],
         "the first answer counts"
     );
@@ -474,7 +475,7 @@ fn an_answer_for_the_thread_or_for_good_is_not_asked_again() {
         let mut bench = Bench::new(ThreadKind::Interactive);
         bench.calling("go");
         bench.answer(calls_of("rm", &["a", "b"]), StopReason::ToolUse);
-        let effects = bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision }));
+        let effects = bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision, said: None }));
         let remembered = effects.contains(&Effect::Remember("rye.execute.tool.rm".into()));
         assert_eq!(remembered, decision == Approve::Always);
         assert!(matches!(effects.last(), Some(Effect::RunTool { .. })));
@@ -488,9 +489,12 @@ fn a_refusal_reaches_this_call_only() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
     bench.answer(calls_of("rm", &["a", "b"]), StopReason::ToolUse);
-    assert_eq!(bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Deny })), []);
+    assert_eq!(
+        bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Deny, said: None })),
+        []
+    );
     assert_eq!(bench.thread.approval().unwrap().call_id.0, "b");
-    bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 2, decision: Approve::Once }));
+    bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 2, decision: Approve::Once, said: None }));
     let effects = bench.feed(result("b"));
     bench.send(&effects);
     let results = results(&bench);
@@ -522,7 +526,7 @@ fn a_replayed_log_gives_the_same_thread() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
     bench.answer(calls_of("rm", &["a", "b"]), StopReason::ToolUse);
-    bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Thread }));
+    bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Thread, said: None }));
     bench.feed(result("a"));
     let mut again = Bench::new(ThreadKind::Interactive).thread;
     for record in &bench.log {

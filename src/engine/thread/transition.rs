@@ -202,9 +202,11 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
 fn approval_event(thread: &mut Thread, event: &ApprovalEvent) -> Vec<Effect> {
     match event {
         ApprovalEvent::ApprovalRequested { .. } => calls::approval_asked(thread, event),
-        ApprovalEvent::ApprovalGiven { id, decision } => calls::approval_given(thread, *id, *decision),
-        ApprovalEvent::PermissionDenied { call_id, tool, capability, reason } => {
-            let words = permission::denial_in_words(tool, capability, *reason);
+        ApprovalEvent::ApprovalGiven { id, decision, said } => {
+            calls::approval_given(thread, *id, *decision, said.as_deref())
+        }
+        ApprovalEvent::PermissionDenied { call_id, tool, capability, reason, said } => {
+            let words = permission::denial_in_words(tool, capability, *reason, said.as_deref());
             vec![calls::unanswered(call_id, &words)]
         }
     }

@@ -15,9 +15,9 @@ const SCROLL: &str = "scroll";
 pub(super) fn draw(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     let Some(panel) = model.view.approvals.shown().filter(|_| area.height > 0 && area.width > 2) else { return };
     canvas.fill(area, Role::Text);
-    let title = match model.view.approvals.len() {
-        1 => format!("approval · {}", panel.tool()),
-        all => format!("approval 1 of {all} · {}", panel.tool()),
+    let title = match model.view.transcript.unanswered_calls().max(model.view.approvals.len()) {
+        0 | 1 => format!("approval · {}", panel.tool()),
+        all => format!("approval · {} · 1 of {all} calls", panel.tool()),
     };
     let mut inner = area;
     if area.height >= 5 {
@@ -104,6 +104,7 @@ fn keys(model: &Model) -> Vec<(String, &'static str)> {
             &[
                 (CommandId::ApprovalOnce, "allow once"),
                 (CommandId::ApprovalDeny, "deny"),
+                (CommandId::ApprovalRefuse, "deny and say why"),
                 (CommandId::ApprovalThread, "in this thread"),
                 (CommandId::ApprovalAlways, "always here"),
                 (CommandId::ListDown, SCROLL),

@@ -451,6 +451,7 @@ fn waiting_call(columns: u16, rows: u16, item: &str, input: serde_json::Value, p
         args_hash: ContentHash::of(b"x"),
         input,
         preview: preview.map(str::to_owned),
+        why: None,
     }];
     session.tell(Message::Worker(thread(), FromWorker::State(state)));
     session
@@ -519,6 +520,7 @@ fn denied(session: &mut Session, number: u64, command: &str, reason: Denial) {
         tool: "rye_bash".into(),
         capability,
         reason,
+        said: None,
     }));
     let error = Some("Refused: a person looked at this call of `rye_bash` and did not allow it.".to_owned());
     session.event(Event::Tool(ToolEvent::ToolCallResult { call_id, output: String::new(), error }));

@@ -17,6 +17,7 @@ fn asking(session: &mut Session, calls: &[(u64, &str)]) {
         args_hash: ContentHash::of(command.as_bytes()),
         input: serde_json::json!({"command": command}),
         preview: None,
+        why: None,
     };
     let mut state = session.model.view.state.clone().unwrap();
     state.status = Status::Waiting;
@@ -162,7 +163,7 @@ fn esc_denies_the_call_and_interrupts_nothing() {
     session.drawn(0).write("wait").keys("esc");
     assert_eq!(
         session.effects(),
-        [send(2, Command::Approve { id: 1, args_hash: ContentHash::of(b"ls"), decision: Approve::Deny })]
+        [send(2, Command::Approve { id: 1, args_hash: ContentHash::of(b"ls"), decision: Approve::Deny, said: None })]
     );
     assert_eq!(session.model.composer.text(), "wait");
 }

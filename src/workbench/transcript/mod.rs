@@ -339,6 +339,16 @@ impl Transcript {
         })
     }
 
+    /// How many calls of the newest answer have not begun.
+    #[must_use]
+    pub fn unanswered_calls(&self) -> usize {
+        const NEWEST: usize = 64;
+        let newest = self.blocks.iter().rev().take(NEWEST);
+        let of_answer = newest.take_while(|block| matches!(block.kind, Kind::Tool(_) | Kind::Marker(_)));
+        let waits = |block: &&Block| matches!(&block.kind, Kind::Tool(tool) if matches!(tool.state, ToolState::Asked | ToolState::Waiting));
+        of_answer.filter(waits).count()
+    }
+
     /// The text of the newest answer, all its parts together.
     #[must_use]
     pub fn last_answer(&self) -> Option<String> {

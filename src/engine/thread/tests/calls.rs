@@ -73,7 +73,11 @@ fn nobody_is_asked_about_a_call_while_others_run() {
     assert_eq!(bench.feed(result("a")), []);
     assert_eq!(bench.thread.approval().unwrap().call_id.0, "b");
     assert_eq!(
-        begun(&bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Once }))),
+        begun(&bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven {
+            id: 1,
+            decision: Approve::Once,
+            said: None
+        }))),
         ["b"]
     );
     assert_eq!(begun(&bench.feed(result("b"))), ["c"]);

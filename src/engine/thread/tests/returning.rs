@@ -110,13 +110,17 @@ fn a_thread_that_returned_asks_nothing_more_until_somebody_speaks() {
 #[test]
 fn allowing_for_the_thread_allows_no_pattern_of_the_models() {
     let mut bench = Bench::new(ThreadKind::Interactive);
-    bench.thread.permissions.grants = vec![Grant { capability: "rye.execute.*".into(), ask: true }];
+    bench.thread.permissions.grants = vec![Grant { capability: "rye.execute.*".into(), ask: true, untrusted: false }];
     bench.calling("go");
     bench.answer(calls_of("r*", &["1", "2"]), StopReason::ToolUse);
     let asked = bench.thread.approval().unwrap();
     let (id, capability) = (asked.id, asked.capability.clone());
     assert_eq!(capability, "rye.execute.tool.r*");
-    bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id, decision: crate::domain::event::Approve::Thread }));
+    bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven {
+        id,
+        decision: crate::domain::event::Approve::Thread,
+        said: None,
+    }));
     let verdict = |name: &str| bench.thread.permissions.verdict(&[name.to_owned()]);
     assert_eq!(verdict("rye.execute.tool.r*"), crate::domain::Verdict::Allowed);
     assert_eq!(verdict("rye.execute.tool.rye.bash"), crate::domain::Verdict::Ask);

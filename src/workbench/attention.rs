@@ -1,0 +1,66 @@
+//! What a person who looks elsewhere is told of: a call that waits for them, an end, a failure. Nothing while the window is in
+//! front.
+
+use super::message::Effect;
+use super::model::Model;
+use super::thread_view::Phase;
+use crate::domain::Status;
+
+/// How the thread on the screen stands, as far as somebody who is away wants to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Standing {
+    #[default]
+    Rests,
+    Works,
+    Asks,
+    Failed,
+}
+
+impl Model {
+    fn standing(&self) -> Standing {
+        let failed = self.view.state.as_ref().is_some_and(|state| state.status == Status::Error);
+        match self.view.activity.phase {
+            // Which call it is comes a little later.
+            Phase::Approval if !self.view.approvals.is_empty() => Standing::Asks,
+            _ if self.view.is_working() => Standing::Works,
+            _ if failed => Standing::Failed,
+            _ => Standing::Rests,
+        }
+    }
+
+    /// Calls a person who is away, when what they wait for has come.
+    pub(super) fn call_attention(&mut self) -> Option<Effect> {
+        let standing = self.standing();
+        let before = std::mem::replace(&mut self.standing, standing);
+        let of_others = self.calling.take();
+        if !self.pointer.is_away() {
+            return None;
+        }
+        if before == standing {
+            return of_others.map(Effect::Attention);
+        }
+        let directive = &self.directive;
+        let text = match (before, standing) {
+            (_, Standing::Asks) => {
+                let tool = self.view.approvals.shown().map(|panel| format!(": {}", panel.tool())).unwrap_or_default();
+                format!("{directive} needs approval{tool}")
+            }
+            (Standing::Works, Standing::Rests) => format!("{directive} is done"),
+            (Standing::Works | Standing::Asks, Standing::Failed) => format!("{directive} failed"),
+            _ => return of_others.map(Effect::Attention),
+        };
+        Some(Effect::Attention(text))
+    }
+
+    /// What the window is called: what the thread does, and where.
+    #[must_use]
+    pub fn window_title(&self) -> String {
+        let mark = match self.standing() {
+            Standing::Rests => "",
+            Standing::Works => "● ",
+            Standing::Asks => "? ",
+            Standing::Failed => "✗ ",
+        };
+        format!("{mark}{} · {} · levain", self.project, self.directive)
+    }
+}
