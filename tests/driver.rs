@@ -491,7 +491,7 @@ async fn s12_whichever_write_fails_nothing_is_lost_or_done_twice() {
             Some((*id, args_hash.clone()))
         });
         let (id, args_hash) = asked.unwrap();
-        let approve = || Command::Approve { id, args_hash: args_hash.clone(), decision: Approve::Once };
+        let approve = || Command::Approve { id, args_hash: args_hash.clone(), decision: Approve::Once, said: None };
         while bench.handle.ask(approve()).await.is_err() {}
         bench.until(|heard| matches!(heard, Heard::Event { stored: true, event: Event::Request(RequestEvent::CognitionOut { text, .. }) } if text == "done")).await;
         let words: Vec<_> =
@@ -637,8 +637,12 @@ async fn an_answer_names_the_arguments_that_were_seen() {
     let Some((true, Event::Approval(ApprovalEvent::ApprovalRequested { id, args_hash, .. }))) = events.last() else {
         unreachable!()
     };
-    let answer =
-        |args_hash: &ContentHash| Command::Approve { id: *id, args_hash: args_hash.clone(), decision: Approve::Once };
+    let answer = |args_hash: &ContentHash| Command::Approve {
+        id: *id,
+        args_hash: args_hash.clone(),
+        decision: Approve::Once,
+        said: None,
+    };
     let other = bench.handle.ask(answer(&ContentHash::of(b"other"))).await.unwrap_err();
     assert!(other.contains("not those of the call"), "{other}");
     bench.handle.ask(answer(args_hash)).await.unwrap();

@@ -165,7 +165,8 @@ fn limits_of_a_directive_hold_in_a_thread_of_the_screen() {
     terminal.wait_for("what Enter would send");
     terminal.send_keys("/environment");
     terminal.wait_for("Limits of this thread: 1 turns");
-    terminal.send_keys("\x1b[27u");
+    // The first takes the filter off.
+    terminal.send_keys("\x1b[27u\x1b[27u");
     terminal.wait_gone("what Enter would send");
     terminal.send_keys(key::ENTER);
     let call = server.call();
@@ -195,6 +196,8 @@ fn items_open_in_the_editor_and_what_is_saved_shows() {
     terminal.wait_for("Ship {input:tag} to {input:target}.");
     terminal.send_keys("\x0f");
     terminal.wait_for("Watch it too.");
+    terminal.send_keys(key::ESC);
+    terminal.wait_for("/ to filter");
     terminal.send_keys(key::ESC);
     terminal.wait_gone("items · ");
     leave(terminal);
@@ -290,7 +293,7 @@ fn the_context_of_what_would_be_sent_and_of_what_was() {
     // The text of the chosen layer stands beside the list.
     terminal.send_keys("/agents.md");
     terminal.wait_for("Use tabs.");
-    terminal.send_keys("\x1b[27u");
+    terminal.send_keys("\x1b[27u\x1b[27u");
     terminal.wait_gone("what Enter would send");
     terminal.send_keys(key::ENTER);
     server.call().answer("Everything.");

@@ -138,7 +138,7 @@ fn a_refusal_says_why_and_the_question_does_too() {
     let terminal = open(&home, &model);
     terminal.send_keys("write\r");
     terminal.wait_for("asked because the directive grants `rye.execute.tool.rye.file-system.write`");
-    terminal.wait_for("deny and say why");
+    terminal.wait_for("say why");
     terminal.send_keys("r");
     terminal.wait_for("› /deny");
     terminal.send_keys("put it below docs\r");
@@ -161,6 +161,33 @@ fn nobody_is_asked_about_a_call_that_cannot_work() {
     leave(terminal);
     assert!(events(&log(&home), "approval_requested").is_empty());
     home.wait_until_quiet();
+}
+
+#[test]
+fn a_project_is_trusted_on_the_screen_with_what_can_run_before_the_eyes() {
+    let (home, model) = home();
+    let tool = home.project().join(".ai/tools/team/deploy.sh");
+    fs::create_dir_all(tool.parent().unwrap()).unwrap();
+    fs::write(&tool, "echo deployed\n").unwrap();
+    let status = || {
+        let output = home.levain(&["trust", "--show", "--json"]).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap()["status"].clone()
+    };
+    let terminal = open(&home, &model);
+    terminal.send_keys("/trust\r");
+    terminal.wait_for("Trust this project as it is now");
+    terminal.wait_for(".ai/tools/team/deploy.sh");
+    // What was listed is what is trusted.
+    fs::write(&tool, "echo something else\n").unwrap();
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("has changed meanwhile");
+    assert_eq!(status(), "untrusted");
+    terminal.send_keys("/trust\r");
+    terminal.wait_for("Trust this project as it is now");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("this project is trusted as it is now");
+    assert_eq!(status(), "trusted");
+    leave(terminal);
 }
 
 /// Whether the terminal was sent these bytes.

@@ -3,7 +3,7 @@
 use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
 use super::previewer::{NewThread, Previewer};
-use super::{export, listing, pages, requests};
+use super::{export, listing, pages, requests, trusting};
 use crate::config::Trust;
 use crate::domain::{Draft, Event, Record, RequestEvent, State, Status, ThreadId, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
@@ -164,6 +164,15 @@ impl EffectRunner {
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
             Effect::LoadItems => self.list(|setup| Message::Items(listing::items(setup))),
             Effect::LoadFiles => self.list(|setup| Message::Files(listing::files(&setup.project.root))),
+            Effect::LoadTrust => self.list(|setup| Message::Runs(Box::new(trusting::runs(setup)))),
+            Effect::TrustProject { hash } => {
+                let setup = Arc::clone(&self.setup);
+                let trusted = self.answer_with(move || match trusting::trust(&setup, &hash) {
+                    Ok(text) => notice(Level::Info, text),
+                    Err(why) => notice(Level::Error, why),
+                });
+                self.writes.spawn(trusted);
+            }
             Effect::ReadItem { kind, id } => self.list(move |setup| {
                 let text = listing::text(setup, kind, &id);
                 Message::ItemText { kind, id, text }

@@ -22,6 +22,7 @@ pub mod requests;
 mod run;
 mod shutdown;
 mod theme;
+mod trusting;
 
 pub use plain::run_plain;
 pub use reload::keymap;

@@ -492,6 +492,8 @@ impl App {
             | Effect::LoadOlder { .. }
             | Effect::LoadThreads
             | Effect::Fork { .. }
+            | Effect::LoadTrust
+            | Effect::TrustProject { .. }
             | Effect::LookForRunning
             | Effect::LoadHistory
             | Effect::LoadModels

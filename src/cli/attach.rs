@@ -77,6 +77,7 @@ pub(super) fn run(common: &Common, arguments: &AttachArguments) -> Result<ExitCo
             streamed: false,
             commands: 0,
             state: None,
+            leaves: false,
         }
         .talk()
         .await
@@ -95,7 +96,17 @@ struct Attached {
     streamed: bool,
     commands: u64,
     state: Option<State>,
+    /// The person is about to leave.
+    leaves: bool,
 }
+
+/// What can be typed.
+const HELP: &str = "\
+What you type is sent; while the thread works it steers the next turn.
+/approve ID once|thread|always|deny [WHY]   answer a call that waits
+/stop      stop the running turn
+/compact   make room in the window
+/quit      leave; the thread goes on";
 
 impl Attached {
     /// Leaves in order: the worker closes the connection once it has heard.
@@ -132,7 +143,13 @@ impl Attached {
                     None => return Err(Failure::new("the worker ended unexpectedly")),
                 },
                 line = lines.recv(), if typing => match line {
-                    Some(line) => unanswered += u32::from(self.say(&line).await?),
+                    Some(line) => {
+                        unanswered += u32::from(self.say(&line).await?);
+                        if self.leaves {
+                            self.goodbye().await;
+                            return Ok(ExitCode::SUCCESS);
+                        }
+                    }
                     None => typing = false,
                 },
                 _ = shutdown.signalled() => {
@@ -158,9 +175,15 @@ impl Attached {
                     return Ok(false);
                 }
             }
+        } else if line.trim() == "/help" {
+            let _closed = writeln!(err(), "{HELP}");
+            return Ok(false);
+        } else if line.trim() == "/quit" {
+            self.leaves = true;
+            return Ok(false);
         } else if line.trim() == "/compact" {
             Command::Compact
-        } else if line.trim() == "/cancel" {
+        } else if matches!(line.trim(), "/stop" | "/cancel") {
             Command::Cancel { scope: CancelScope::Turn }
         } else if let Some(answer) = line.trim().strip_prefix("/approve") {
             match self.approve(answer) {
@@ -171,8 +194,7 @@ impl Attached {
                 }
             }
         } else if let Some(word) = misspelt(line) {
-            let hint =
-                "the commands here are /approve, /cancel and /compact; a blank before the line sends it as it is";
+            let hint = "the commands here are /approve, /stop, /compact, /help and /quit; a blank before the line sends it as it is";
             let _closed = writeln!(err(), "error: there is no command {word}\nhint: {hint}");
             return Ok(false);
         } else {

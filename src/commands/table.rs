@@ -302,6 +302,7 @@ commands! {
     FilterStart "filter.start" "Filter" "Type to narrow the list." [hidden];
     FilterBackspace "filter.backspace" "Delete back" "Delete the last letter of the filter." [hidden];
     FilterClear "filter.clear" "Clear" "Empty the filter." [hidden];
+    AppTrust "app.trust" "Trust this project" "List what of the project can run, and whether you trust it; its first row trusts it as it is." / "trust";
     AppMouse "app.mouse" "Mouse on or off" "Leave the mouse to the terminal, or take it back: to scroll, choose and mark here." / "mouse";
     AppRedraw "app.redraw" "Draw again" "Draw the whole screen again.";
     AppSuspend "app.suspend" "Suspend" "Go back to the shell; fg continues." [hidden];

@@ -65,6 +65,8 @@ pub enum Command {
     Arrange {
         prompts: Vec<u64>,
     },
+    /// Take what is queued now: it waits since the person stopped the thread.
+    Release,
 }
 
 /// How the thread stands, for status lines and lists.

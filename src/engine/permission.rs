@@ -71,6 +71,7 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
             item: Some(item),
             input: call.input.clone(),
             parallel,
+            change: None,
         }),
         (Verdict::Ask, ThreadKind::Interactive) => Event::Approval(ApprovalEvent::ApprovalRequested {
             id: thread.approvals + 1,

@@ -159,7 +159,10 @@ fn words(event: Event) -> Option<Event> {
         ) => Some(event),
         Event::Thread(_)
         | Event::Prompt(
-            PromptEvent::PromptQueued { .. } | PromptEvent::PromptWithdrawn { .. } | PromptEvent::QueueArranged { .. },
+            PromptEvent::PromptQueued { .. }
+            | PromptEvent::PromptWithdrawn { .. }
+            | PromptEvent::QueueArranged { .. }
+            | PromptEvent::QueueReleased {},
         )
         | Event::Settings(_)
         | Event::Context(_)

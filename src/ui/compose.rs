@@ -16,6 +16,8 @@ const PROMPT_ROWS: usize = 24;
 const OUTPUT_ROWS: usize = 400;
 /// Bytes of an opened prompt that are shown: some 10 ms of work.
 const PROMPT_BYTES: usize = 128 << 10;
+/// Rows of a call that has ended and is folded.
+const FOLDED_ROWS: usize = 4;
 /// Rows of a running tool's output that are shown while it is folded.
 const LIVE_ROWS: usize = 5;
 /// The same of a command that the person ran.
@@ -155,9 +157,10 @@ fn answer_foot(answer: &Answer, width: usize, lines: &mut Lines) {
         let tenth = summary.elapsed_ms % 1_000 / 100;
         // An answer that was stopped may never have been told what it took.
         let took = if summary.output == Tokens(0) && !answer.text.is_empty() {
-            format!("~{} tokens, not reported", Tokens::estimate(&answer.text))
+            format!("~{} out, not reported", Tokens::estimate(&answer.text))
         } else {
-            format!("{} tokens · {spend}", summary.output)
+            let input = if summary.input > Tokens(0) { format!("{} in, ", summary.input) } else { String::new() };
+            format!("{input}{} out · {spend}", summary.output)
         };
         let text = format!("{} · {seconds}.{tenth} s · {took}", summary.model.model);
         end(Role::TextMuted, &text);
@@ -214,16 +217,72 @@ fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
     if !open {
         // Who ran a command wants to see what it printed.
         if tool.name.starts_with('!') {
-            last_words(&tool.output, OWN_ROWS, width, lines);
+            last_words(without_error(tool), OWN_ROWS, width, lines);
         } else if tool.state == ToolState::Running {
             last_words(&tool.output, LIVE_ROWS, width, lines);
+        } else if let (ToolState::Done, Some(change)) = (&tool.state, &tool.change) {
+            let changed = |line: &&str| is_change(line);
+            let count = change.lines().filter(changed).count();
+            folded(change.lines().filter(changed), change_role, count, width, lines);
+        } else if tool.state == ToolState::Done {
+            let said = tool.output.trim_end();
+            let full = said.lines().filter(|line| !line.trim().is_empty());
+            folded(full, |_| Role::ToolOutput, said.lines().count(), width, lines);
         }
         return;
     }
+    if let Some(change) = &tool.change {
+        let most = change.lines().count().min(OUTPUT_ROWS);
+        change
+            .lines()
+            .take(most)
+            .for_each(|line| one_row(lines, width, &[("  ", Role::Text), (line, change_role(line))]));
+    }
     section(&tool.input, Role::MarkdownCodeBlock, width, lines);
-    section(&tool.output, Role::ToolOutput, width, lines);
+    section(without_error(tool), Role::ToolOutput, width, lines);
     if let ToolState::Failed(error) = &tool.state {
         section(error, Role::StatusError, width, lines);
+    }
+}
+
+/// What a call printed, without how it failed, which is told beside it.
+fn without_error(tool: &Tool) -> &str {
+    let output = tool.output.trim_end();
+    let ToolState::Failed(error) = &tool.state else { return &tool.output };
+    output.strip_suffix(error.trim_end()).unwrap_or(&tool.output)
+}
+
+/// Whether a line of a difference came or went.
+fn is_change(line: &str) -> bool {
+    (line.starts_with('+') && !line.starts_with("+++")) || (line.starts_with('-') && !line.starts_with("---"))
+}
+
+/// The colour of a line of a difference.
+fn change_role(line: &str) -> Role {
+    match line.as_bytes() {
+        _ if !is_change(line) => Role::TextMuted,
+        [b'+', ..] => Role::CodeAdded,
+        _ => Role::CodeRemoved,
+    }
+}
+
+/// The first rows of what a call came to, and how many more there are.
+fn folded<'a>(
+    said: impl Iterator<Item = &'a str>,
+    role: fn(&str) -> Role,
+    all: usize,
+    width: usize,
+    lines: &mut Lines,
+) {
+    let mut shown = 0;
+    for line in said.take(FOLDED_ROWS) {
+        one_row(lines, width, &[("  ", Role::Text), (line, role(line))]);
+        shown += 1;
+    }
+    if all > shown {
+        let more = all - shown;
+        let word = if more == 1 { "line" } else { "lines" };
+        one_row(lines, width, &[(&format!("  … {more} more {word}"), Role::TextMuted)]);
     }
 }
 

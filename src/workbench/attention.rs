@@ -3,18 +3,9 @@
 
 use super::message::Effect;
 use super::model::Model;
-use super::thread_view::Phase;
+use super::thread_view::{Phase, Standing};
 use crate::domain::Status;
-
-/// How the thread on the screen stands, as far as somebody who is away wants to know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Standing {
-    #[default]
-    Rests,
-    Works,
-    Asks,
-    Failed,
-}
+use crate::domain::letters::is_hidden_behind;
 
 impl Model {
     fn standing(&self) -> Standing {
@@ -39,7 +30,7 @@ impl Model {
         if before == standing {
             return of_others.map(Effect::Attention);
         }
-        let directive = &self.directive;
+        let directive = visible(&self.directive);
         let text = match (before, standing) {
             (_, Standing::Asks) => {
                 let tool = self.view.approvals.shown().map(|panel| format!(": {}", panel.tool())).unwrap_or_default();
@@ -61,6 +52,12 @@ impl Model {
             Standing::Asks => "? ",
             Standing::Failed => "✗ ",
         };
-        format!("{mark}{} · {} · levain", self.project, self.directive)
+        visible(&format!("{mark}{} · {} · levain", self.project, self.directive))
     }
+}
+
+/// `text` without what turns or hides letters: names come from files.
+fn visible(text: &str) -> String {
+    let mut before = ' ';
+    text.chars().filter(|letter| !is_hidden_behind(std::mem::replace(&mut before, *letter), *letter)).collect()
 }

@@ -1,12 +1,13 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
 use super::counter::{Basis, Coming};
-use super::message::{DirectiveChoice, Effect, ItemRow, Level, RequestShown, Source};
+use super::message::{DirectiveChoice, Effect, ItemRow, Level, ProjectRuns, RequestShown, Source};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Entry, PickerKind};
 use super::request::{AssembledRequest, Compared};
 use crate::domain::{Severity, WireForm};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The lists, each as it was when somebody last asked.
@@ -21,6 +22,8 @@ pub struct ContextBrowser {
     pub(super) wanted: Wanted,
     /// It, another or a page about it was asked for and has not come.
     pub awaits: bool,
+    /// What of the project can run, once it was listed.
+    pub(super) runs: Option<ProjectRuns>,
     /// The model that is chosen answers the last prompt again.
     pub(super) fork_model: bool,
     /// The request that the next one to be shown is compared with.
@@ -129,6 +132,37 @@ impl Model {
             preview.text = Some(text.map(Into::into));
             self.changed = true;
         }
+    }
+
+    /// What of the project can run; above it, to trust that.
+    pub(super) fn trust_entries(&self) -> Vec<Entry> {
+        let Some(runs) = &self.browser.runs else { return Vec::new() };
+        let trust = runs.hash.as_ref().map(|hash| Entry {
+            label: "Trust this project as it is now".to_owned(),
+            detail: runs.standing.clone(),
+            usable: true,
+            current: false,
+            choice: Choice::Trust(hash.clone()),
+            body: None,
+        });
+        let file = |(file, about): &(PathBuf, String)| Entry {
+            label: file.display().to_string(),
+            detail: about.clone(),
+            usable: true,
+            current: false,
+            choice: Choice::Runs(runs.root.join(file)),
+            body: None,
+        };
+        trust.into_iter().chain(runs.files.iter().map(file)).collect()
+    }
+
+    pub(super) fn trust_listed(&mut self, runs: ProjectRuns) -> Vec<Effect> {
+        if runs.hash.is_none() {
+            self.say(Level::Info, runs.standing.clone());
+        }
+        self.browser.runs = Some(runs);
+        self.refill(PickerKind::Trust);
+        Vec::new()
     }
 
     pub(super) fn files_listed(&mut self, files: Vec<String>) {

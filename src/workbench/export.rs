@@ -54,7 +54,7 @@ pub fn markdown<'a>(blocks: impl Iterator<Item = &'a Block>) -> String {
                 let how = tool.denied_by().or(failed).map(|how| format!(" — {how}")).unwrap_or_default();
                 let _ = writeln!(text, "**{}** {}{how}\n", tool.name, code(&tool.main));
                 if !tool.input.is_empty() {
-                    text.push_str(&fenced("json", &tool.input));
+                    text.push_str(&fenced("", &tool.input));
                 }
                 let output = if let ToolState::Failed(why) = &tool.state { why } else { &tool.output };
                 if !output.is_empty() {
@@ -168,6 +168,7 @@ mod tests {
             name: "bash".into(),
             main: "echo `a`".into(),
             input: "{\n  \"command\": \"echo `a`\"\n}".into(),
+            change: None,
             output: "```\nx\n```".into(),
             state: ToolState::Done,
             denied: None,
@@ -180,7 +181,7 @@ mod tests {
     fn markdown_keeps_every_text_apart() {
         let text = markdown(transcript().iter());
         assert!(text.starts_with("## You\n\nship *it*\n\nWell <script>"), "{text}");
-        assert!(text.contains("**bash** `` echo `a` ``\n\n```json\n{"), "{text}");
+        assert!(text.contains("**bash** `` echo `a` ``\n\n```\n{"), "{text}");
         assert!(text.contains("\n````\n```\nx\n```\n````\n"), "{text}");
         assert!(text.ends_with("*done*\n"));
     }

@@ -37,6 +37,11 @@ impl Model {
             self.view.transcript = self.view.transcript.successor();
         }
         for record in newest {
+            self.view.works_since = match phase_after(&record.event) {
+                Some(Phase::Idle) => None,
+                Some(_) => self.view.works_since.or(Some(record.timestamp)),
+                None => self.view.works_since,
+            };
             self.learn(&record.event);
             self.view.transcript.apply(record);
         }
@@ -288,6 +293,9 @@ impl Model {
                 *begun = Sent::Other;
             }
         }
+        if matches!(record.event, Event::Control(ControlEvent::TurnCancelled { .. })) {
+            self.say_what_waits();
+        }
         if let Some(phase) = phase_after(&record.event)
             && (phase != Phase::Cancelling || self.view.is_working())
             && !(matches!(record.event, Event::Tool(ToolEvent::ShellStarted { .. })) && self.view.is_working())
@@ -304,6 +312,16 @@ impl Model {
             self.enter(Phase::Tool(tool));
         }
         Vec::new()
+    }
+
+    /// The person stopped the thread, and what they had queued is not sent without another word.
+    fn say_what_waits(&mut self) {
+        let text = match self.view.queued().count() {
+            0 => return,
+            1 => "stopped; a queued message waits: Enter sends it, alt-up takes it back".to_owned(),
+            many => format!("stopped; {many} queued messages wait: Enter sends them, alt-up takes one back"),
+        };
+        self.say(Level::Info, text);
     }
 
     fn queued_in_log(&mut self, queued: QueuedPrompt) {
@@ -373,6 +391,10 @@ impl Model {
         self.follows(&state.directive);
         if working && !self.view.is_working() {
             self.enter(self.view.transcript.runs().map_or(Phase::Asking, |tool| Phase::Tool(tool.to_owned())));
+            // Whoever comes back sees how long it has been at it, not how long they have watched.
+            if let Some(since) = self.view.works_since.take() {
+                self.view.activity.seconds = self.now.since(since) / 1_000;
+            }
         } else if !working
             && self.view.is_working()
             && !self.view.sent.values().any(|sent| matches!(sent, Sent::Prompt | Sent::FrozenRequest))

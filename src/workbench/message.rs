@@ -152,6 +152,8 @@ pub enum Message {
     },
     /// Files of the project, by their paths from its root.
     Files(Vec<String>),
+    /// What of the project can run (answer to [`Effect::LoadTrust`]).
+    Runs(Box<ProjectRuns>),
     /// Something that people write was saved: settings, items, themes.
     Saved,
     /// What the pieces of some code are (answer to [`Effect::Colour`]).
@@ -207,6 +209,7 @@ impl Message {
             Self::Basis(_) => "basis",
             Self::ItemText { .. } => "item_text",
             Self::Files(_) => "files",
+            Self::Runs(_) => "runs",
             Self::Saved => "saved",
             Self::Coloured { .. } => "coloured",
         }
@@ -274,6 +277,18 @@ impl News {
             Self::Moved => ">",
         }
     }
+}
+
+/// What of a project can run, and whether the person trusts it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProjectRuns {
+    pub root: PathBuf,
+    /// How things stand, in words.
+    pub standing: String,
+    /// Names what would be trusted; none where it is trusted, or cannot be.
+    pub hash: Option<String>,
+    /// Files below the root, with what is to be said of each.
+    pub files: Vec<(PathBuf, String)>,
 }
 
 /// A place in a file.
@@ -482,6 +497,12 @@ pub enum Effect {
         id: String,
     },
     LoadFiles,
+    /// List what of the project can run.
+    LoadTrust,
+    /// Trust the project, if what can run is still what this names.
+    TrustProject {
+        hash: String,
+    },
     /// Work out the colours of some code.
     Colour(Code),
     /// Open a file in `$EDITOR`, at its line where the editor can.

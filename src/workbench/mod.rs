@@ -55,8 +55,8 @@ pub use crate::worker::protocol;
 pub use context_browser::{ContextBrowser, Preview};
 pub use layout::{Position, TranscriptLayout};
 pub use message::{
-    Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, News, RequestShown,
-    Source, ThreadRow,
+    Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, News, ProjectRuns,
+    RequestShown, Source, ThreadRow,
 };
 pub use model::{Model, NoticeLine, Options};
 pub use request::AssembledRequest;

@@ -1,6 +1,5 @@
 //! Everything the screen is a picture of.
 
-use super::attention::Standing;
 use super::code::Colours;
 use super::completion::Completion;
 use super::composer::Composer;
@@ -16,7 +15,7 @@ use super::overlay::Overlay;
 use super::pointer::Pointer;
 use super::request::Compared;
 use super::request_page::RequestPage;
-use super::thread_view::{Phase, Sent, ThreadView};
+use super::thread_view::{Phase, Sent, Standing, ThreadView};
 use super::transcript::Transcript;
 use crate::commands::{Context, Keymap};
 use crate::domain::event::PromptMode;

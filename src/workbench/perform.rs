@@ -5,7 +5,7 @@ use super::composer::Composer;
 use super::fork::Forking;
 use super::geometry;
 use super::layout::TranscriptLayout;
-use super::message::{Effect, ExportForm, Level};
+use super::message::{Effect, ExportForm, Level, Source};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::overlay::Pager;
@@ -168,6 +168,11 @@ impl Model {
             CommandId::FilterStart => self.edit_filter(|picker| picker.filtering = true),
             CommandId::FilterBackspace => self.edit_filter(Picker::unwrite),
             CommandId::FilterClear => self.edit_filter(|picker| picker.filter.clear()),
+            CommandId::AppTrust => {
+                self.browser.runs = None;
+                self.pick(PickerKind::Trust, true);
+                return vec![Effect::LoadTrust];
+            }
             CommandId::AppMouse => return vec![Effect::ToggleMouse],
             CommandId::AppRedraw => return vec![Effect::Redraw],
             CommandId::AppSuspend => return vec![Effect::Suspend],
@@ -301,6 +306,7 @@ impl Model {
             PickerKind::Items => self.item_entries(),
             PickerKind::Queue => self.queue_entries(),
             PickerKind::Layers => self.layer_entries(),
+            PickerKind::Trust => self.trust_entries(),
         }
     }
 
@@ -404,6 +410,11 @@ impl Model {
                     return self.open_item();
                 };
                 return self.begin(directive);
+            }
+            Choice::Trust(hash) => return vec![Effect::TrustProject { hash }],
+            Choice::Runs(file) => {
+                self.overlay = Some(Overlay::Picker(picker));
+                return vec![Effect::OpenFile(Source { file, line: None })];
             }
             Choice::Queued(queued) => return self.edit_queued(queued.prompt),
             Choice::Prompt(text) => {

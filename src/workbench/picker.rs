@@ -5,6 +5,7 @@ use crate::commands::{CommandId, Context};
 use crate::worker::protocol::QueuedPrompt;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The theme that the background of the terminal chooses.
@@ -40,6 +41,7 @@ pub enum PickerKind {
     Items,
     Queue,
     Layers,
+    Trust,
 }
 
 impl PickerKind {
@@ -55,6 +57,7 @@ impl PickerKind {
             Self::Items => "items",
             Self::Queue => "queued messages",
             Self::Layers => "context",
+            Self::Trust => "what of this project can run",
         }
     }
 
@@ -72,7 +75,7 @@ impl PickerKind {
             Self::Items => Some(Context::Items),
             Self::Queue => Some(Context::Queue),
             Self::Layers => Some(Context::Layers),
-            Self::Palette | Self::Models | Self::Themes | Self::History | Self::Directives => None,
+            Self::Palette | Self::Models | Self::Themes | Self::History | Self::Directives | Self::Trust => None,
         }
     }
 
@@ -89,6 +92,7 @@ impl PickerKind {
             | Self::Directives
             | Self::Items
             | Self::Layers => "nothing matches",
+            Self::Trust => "nothing in this project could run by itself",
         }
     }
 }
@@ -120,6 +124,10 @@ pub enum Choice {
     Queued(QueuedPrompt),
     /// The layer at this place of the request on screen.
     Layer(usize),
+    /// To trust the project as it was listed, which this names.
+    Trust(String),
+    /// A file that can run.
+    Runs(PathBuf),
 }
 
 impl Picker {

@@ -49,6 +49,10 @@ impl Model {
         if self.asks_first() {
             return Vec::new();
         }
+        let waits = !self.view.queue().is_empty() && !self.view.is_working() && self.view.link == Link::Connected;
+        if self.composer.first_letter().is_none() && waits {
+            return vec![Effect::Send { id: self.sending(Sent::Other), command: Command::Release }];
+        }
         if self.composer.first_letter().is_none() && !self.starts_alone() {
             self.say(Level::Info, "nothing is written yet: there is no prompt to send");
             return Vec::new();

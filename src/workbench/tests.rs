@@ -378,6 +378,7 @@ fn a_snapshot_of_the_answer_in_flight_replaces_what_is_here() {
         call_id: CallId("c".into()),
         item: None,
         input: serde_json::json!({"command": "ls"}),
+        change: None,
     }));
     let (call_id, output) = (CallId("c".into()), "x".into());
     session.event(Event::Tool(ToolEvent::ToolCallResult { call_id, output, error: None }));
@@ -526,6 +527,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
         call_id: CallId("c".into()),
         item: None,
         input: serde_json::json!("x"),
+        change: None,
     }));
     session.tell(Message::Older { thread_id: id(), records: vec![said("old"), start], older: None });
     assert_eq!(session.model.view.position, held);

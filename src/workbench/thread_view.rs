@@ -47,6 +47,16 @@ pub enum Phase {
     Cancelling,
 }
 
+/// How the thread on the screen stands, as far as somebody who is away wants to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Standing {
+    #[default]
+    Rests,
+    Works,
+    Asks,
+    Failed,
+}
+
 /// A phase and how long the work goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Activity {
@@ -104,6 +114,8 @@ pub struct ThreadView {
     /// What the worker last told.
     pub state: Option<State>,
     pub activity: Activity,
+    /// When the work began that goes on, as far as the log tells.
+    pub(super) works_since: Option<Timestamp>,
     pub transcript: Transcript,
     pub position: Position,
     /// Blocks that came since the view is held.
@@ -142,6 +154,7 @@ impl ThreadView {
             elsewhere: false,
             state: None,
             activity: Activity { phase: Phase::Idle, seconds: 0 },
+            works_since: None,
             transcript,
             position: Position::Follow,
             unseen: 0,

@@ -135,6 +135,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.files_listed(files);
             Vec::new()
         }
+        Message::Runs(runs) => model.trust_listed(*runs),
         Message::Saved => model.saved(),
         Message::Coloured { id, colouring } => {
             model.coloured(id, colouring);

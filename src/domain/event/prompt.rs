@@ -25,6 +25,8 @@ pub enum PromptEvent {
     PromptWithdrawn { prompt: u64 },
     /// Queued prompts stand in this order from here on, before those that are not named.
     QueueArranged { prompts: Vec<u64> },
+    /// What waits after the person stopped the thread is taken now.
+    QueueReleased {},
     /// A message joined the history: what the user (or a parent) said. `prompt` is the queue entry it came from.
     CognitionIn {
         text: String,
@@ -39,6 +41,12 @@ pub enum PromptEvent {
 impl PromptEvent {
     /// See [`super::Event::is_critical`].
     pub(super) fn is_critical(&self) -> bool {
-        matches!(self, Self::PromptQueued { .. } | Self::PromptWithdrawn { .. } | Self::QueueArranged { .. })
+        matches!(
+            self,
+            Self::PromptQueued { .. }
+                | Self::PromptWithdrawn { .. }
+                | Self::QueueArranged { .. }
+                | Self::QueueReleased {}
+        )
     }
 }

@@ -21,6 +21,9 @@ pub enum ToolEvent {
         /// Others may begin before it has ended.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         parallel: bool,
+        /// What it changes in files, as a unified difference.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        change: Option<String>,
     },
     /// A tool's process was made and waits to be let go.
     ToolProcess { call_id: CallId, process: Process },

@@ -274,6 +274,12 @@ impl<A: Audience> Driver<A> {
                 self.accept(Event::Settings(SettingsEvent::LimitsChanged { limits })).await?;
             }
             Command::Shutdown => self.leave(EndReason::Asked).await,
+            Command::Release => {
+                if self.thread.queue.is_empty() {
+                    return Err("nothing is queued".into());
+                }
+                self.accept(Event::Prompt(PromptEvent::QueueReleased {})).await?;
+            }
             Command::Arrange { prompts } => {
                 if !self.thread.queue.iter().any(|queued| prompts.contains(&queued.prompt)) {
                     return Err("those messages have been sent already".into());

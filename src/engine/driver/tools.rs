@@ -184,6 +184,9 @@ impl<A: Audience> Driver<A> {
             }
             let Ok(shown) = self.unless_stopped(tools.preview(&item, call)).await else { return };
             *preview = shown;
+        } else if let Event::Tool(ToolEvent::ToolCallStart { change, .. }) = &mut event {
+            let Ok(shown) = self.unless_stopped(tools.preview(&item, call)).await else { return };
+            *change = shown;
         }
         self.todo.push_front(Effect::Emit(event));
     }

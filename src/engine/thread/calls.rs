@@ -77,7 +77,7 @@ pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<
 
 /// The first answer counts; it finds the call still waiting.
 pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve, said: Option<&str>) -> Vec<Effect> {
-    let Some(Approval { call_id, tool, item, capability, input, .. }) =
+    let Some(Approval { call_id, tool, item, capability, input, preview, .. }) =
         thread.approval().filter(|asked| asked.id == id).cloned()
     else {
         return Vec::new();
@@ -114,6 +114,7 @@ pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve, sa
         item: Some(item),
         input,
         parallel: false,
+        change: preview,
     })));
     effects
 }

@@ -268,12 +268,14 @@ fn cancelling_tools_answers_every_call() {
 }
 
 #[test]
-fn a_cancelled_turn_gives_way_to_what_was_queued() {
+fn what_was_queued_waits_after_a_stop_until_it_is_let_go() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
     bench.prompt("rather this", PromptMode::Steer);
     bench.feed(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn }));
-    let effects = bench.feed(Event::Control(ControlEvent::TurnCancelled { after_ms: 1 }));
+    assert_eq!(bench.feed(Event::Control(ControlEvent::TurnCancelled { after_ms: 1 })), []);
+    assert_eq!((&bench.thread.phase, bench.thread.queue.len()), (&Phase::Idle, 1));
+    let effects = bench.feed(Event::Prompt(PromptEvent::QueueReleased {}));
     bench.send(&effects);
     assert_eq!(bench.said().last().unwrap().1, "rather this");
 }

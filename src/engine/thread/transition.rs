@@ -108,6 +108,8 @@ fn prompt_event(thread: &mut Thread, event: &PromptEvent) -> Vec<Effect> {
             thread.queue.sort_by_key(|queued| place(queued).unwrap_or(usize::MAX));
             Vec::new()
         }
+        PromptEvent::QueueReleased {} if thread.can_take() => take_prompts(thread, true),
+        PromptEvent::QueueReleased {} => Vec::new(),
         PromptEvent::CognitionIn { text, prompt, images, .. } => joined(thread, text, images, *prompt),
     }
 }
@@ -603,6 +605,8 @@ fn stopped(thread: &mut Thread) -> Vec<Effect> {
             (thread.phase, thread.before_room) = (Phase::Idle, None);
             vec![ended_by(thread, scope)]
         }
+        // Whoever stopped it looks first at what waits: it is taken with their next word, or when they let it go.
+        Phase::Stopping { scope: CancelScope::Turn, .. } if thread.kind == ThreadKind::Interactive => rest(thread),
         Phase::Stopping { scope: CancelScope::Turn, .. } | Phase::Idle => take_prompts(thread, true),
         Phase::Taking { .. }
         | Phase::Preparing { .. }

@@ -104,7 +104,7 @@ fn keys(model: &Model) -> Vec<(String, &'static str)> {
             &[
                 (CommandId::ApprovalOnce, "allow once"),
                 (CommandId::ApprovalDeny, "deny"),
-                (CommandId::ApprovalRefuse, "deny and say why"),
+                (CommandId::ApprovalRefuse, "say why"),
                 (CommandId::ApprovalThread, "in this thread"),
                 (CommandId::ApprovalAlways, "always here"),
                 (CommandId::ListDown, SCROLL),

@@ -98,7 +98,13 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
             Choice::Item(item) => items::row(item, line, chosen, canvas),
             Choice::Directive(directive) => items::directive(entry, directive, widest, line, chosen, canvas),
             Choice::Queued(_) => items::queued(entry, line, chosen, canvas),
-            Choice::Command(_) | Choice::Model(_) | Choice::Theme(_) | Choice::Prompt(_) | Choice::Layer(_) => {
+            Choice::Command(_)
+            | Choice::Model(_)
+            | Choice::Theme(_)
+            | Choice::Prompt(_)
+            | Choice::Layer(_)
+            | Choice::Trust(_)
+            | Choice::Runs(_) => {
                 entry_row(entry, line, chosen, canvas);
             }
         }

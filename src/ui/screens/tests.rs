@@ -254,6 +254,7 @@ fn whole_story(columns: u16, rows: u16) -> Session {
         call_id: CallId("c1".into()),
         item: Some("rye/bash".into()),
         input: serde_json::json!({"command": "cargo test --all-features --workspace", "timeout": 60}),
+        change: None,
     }));
     session.event(Event::Tool(ToolEvent::ToolCallResult {
         call_id: CallId("c1".into()),
@@ -266,6 +267,7 @@ fn whole_story(columns: u16, rows: u16) -> Session {
         call_id: CallId("c2".into()),
         item: None,
         input: serde_json::json!({"path": "src/main.rs"}),
+        change: None,
     }));
     session.event(Event::Tool(ToolEvent::ToolCallResult {
         call_id: CallId("c2".into()),
@@ -437,6 +439,7 @@ fn waiting_call(columns: u16, rows: u16, item: &str, input: serde_json::Value, p
         call_id: CallId("c0".into()),
         item: Some("rye/file-system/ls".into()),
         input: serde_json::json!({"path": "src"}),
+        change: None,
     });
     session.event(asked);
     let mut state = session.model.view.state.clone().unwrap();
@@ -491,6 +494,7 @@ fn a_running_command_shows_its_last_words() {
             call_id: call_id.clone(),
             item: Some("rye/bash".into()),
             input: serde_json::json!({"command": "make -j2 all"}),
+            change: None,
         }));
         let steps: Vec<String> = (1..40).map(|number| format!("step {number}")).collect();
         let text = steps.join("\n");

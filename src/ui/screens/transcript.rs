@@ -105,11 +105,18 @@ fn welcome(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
             rows.push((String::new(), format!("{name}: {value}"), Role::Text));
         }
         if model.model_is_scripted {
-            let text = "It answers from a script: no model is asked and nothing is spent.";
-            rows.push((String::new(), text.to_owned(), Role::StatusWarning));
+            for text in [
+                "It answers from a script: no model is asked and nothing is spent.",
+                "For a real model set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY,",
+                "or start Ollama, LM Studio or llama.cpp on this machine.",
+            ] {
+                rows.push((String::new(), text.to_owned(), Role::StatusWarning));
+            }
         }
         rows.push((String::new(), String::new(), Role::Text));
         for (command, text) in [
+            (CommandId::ContextPreview, "see what would be sent, before it is"),
+            (CommandId::ContextShow, "see what was sent, and where it comes from"),
             (CommandId::DirectiveChoose, "start another directive"),
             (CommandId::ModelChoose, "choose a model"),
             (CommandId::ThreadsShow, "open an earlier thread"),

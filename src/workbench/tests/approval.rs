@@ -189,6 +189,7 @@ fn a_running_tool_shows_what_it_prints() {
         call_id: call_id.clone(),
         item: Some("rye/bash".into()),
         input,
+        change: None,
     }));
     session.tell(Message::Worker(id(), FromWorker::ToolOutputSoFar { call_id: call_id.clone(), text: "one\n".into() }));
     session.tell(Message::Worker(id(), FromWorker::ToolOutput { call_id: call_id.clone(), text: "two\n".into() }));

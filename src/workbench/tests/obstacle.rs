@@ -58,9 +58,9 @@ fn an_open_palette_follows_what_happens() {
 #[test]
 fn a_slash_command_without_a_use_is_not_completed_and_says_why() {
     let mut session = session();
-    session.write("/st");
+    session.write("/sto");
     assert_eq!(session.model.completion.entries, []);
-    session.write("op").keys("enter");
+    session.write("p").keys("enter");
     assert_eq!(session.model.notice().unwrap().text, "nothing is at work");
     assert_eq!(session.draft(), "");
     let mut session = connected();

@@ -172,6 +172,7 @@ fn who_comes_back_is_told_what_runs() {
             call_id: CallId(call_id.into()),
             item: Some("rye/bash/bash".into()),
             input: serde_json::json!({"command": "sleep 9"}),
+            change: None,
         })
     };
     session.event(call("c1"));

@@ -28,6 +28,7 @@ fn talked() -> Session {
                 call_id: CallId("c".into()),
                 input,
                 item: None,
+                change: None,
             }));
             let output = "a needle in a folded result".into();
             session.event(Event::Tool(ToolEvent::ToolCallResult { call_id: CallId("c".into()), output, error: None }));

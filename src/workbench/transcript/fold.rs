@@ -29,13 +29,14 @@ impl Transcript {
                 message,
                 elapsed_ms,
             }) => {
-                let summary = Summary { model, output: usage.output, spend, elapsed_ms };
+                let input = usage.input + usage.cache_read + usage.cache_write;
+                let summary = Summary { model, input, output: usage.output, spend, elapsed_ms };
                 self.answered(plain_lines(text), request, stop, summary, &message);
             }
             Event::Request(RequestEvent::TokenDelta { request, delta }) => self.delta(request, delta),
             Event::Request(RequestEvent::RequestRecorded { request, .. }) => self.expect_request(request),
-            Event::Tool(ToolEvent::ToolCallStart { tool, call_id, item, input, .. }) => {
-                self.tool_started(short(&item.unwrap_or(tool)).to_owned(), call_id, &input);
+            Event::Tool(ToolEvent::ToolCallStart { tool, call_id, item, input, change, .. }) => {
+                self.tool_started(short(&item.unwrap_or(tool)).to_owned(), call_id, &input, change);
             }
             Event::Tool(
                 ToolEvent::ToolCallResult { call_id, output, error } | ToolEvent::ShellEnded { call_id, output, error },
@@ -44,7 +45,7 @@ impl Transcript {
             }
             Event::Tool(ToolEvent::ShellStarted { call_id, command, shared }) => {
                 let name = if shared { "!" } else { "!!" };
-                self.tool_started(name.to_owned(), call_id, &serde_json::json!({ "command": command }));
+                self.tool_started(name.to_owned(), call_id, &serde_json::json!({ "command": command }), None);
             }
             Event::Control(ControlEvent::TurnCancelled { .. })
             | Event::Thread(ThreadEvent::ThreadCancelled { .. } | ThreadEvent::ThreadKilled { .. }) => {
@@ -65,7 +66,8 @@ impl Transcript {
             | Event::Prompt(
                 PromptEvent::PromptQueued { .. }
                 | PromptEvent::PromptWithdrawn { .. }
-                | PromptEvent::QueueArranged { .. },
+                | PromptEvent::QueueArranged { .. }
+                | PromptEvent::QueueReleased {},
             )
             | Event::Settings(_)
             | Event::Context(_)
@@ -234,8 +236,8 @@ impl Transcript {
         }
     }
 
-    fn tool_started(&mut self, name: String, call_id: CallId, input: &Value) {
-        let tool = new_tool(name, call_id, input, ToolState::Running);
+    fn tool_started(&mut self, name: String, call_id: CallId, input: &Value, change: Option<String>) {
+        let tool = Tool { change, ..new_tool(name, call_id, input, ToolState::Running) };
         match self.tool_mut(&tool.call_id) {
             Some(block) => {
                 block.kind = Kind::Tool(tool);
@@ -263,12 +265,12 @@ impl Transcript {
         if let Some(block) = self.tool_mut(&call_id)
             && let Kind::Tool(tool) = &mut block.kind
         {
-            tool.output = output;
+            tool.output = for_people(output);
             tool.state = state;
             block.revision += 1;
         } else {
             let (name, main, input) = ("tool".to_owned(), String::new(), String::new());
-            self.push(Kind::Tool(Tool { call_id, name, main, input, output, state, denied: None }));
+            self.push(Kind::Tool(Tool { call_id, name, main, input, change: None, output, state, denied: None }));
         }
     }
 }
@@ -278,11 +280,53 @@ fn new_tool(name: String, call_id: CallId, input: &Value, state: ToolState) -> T
         Value::String(text) => text.clone(),
         Value::Object(fields) if fields.is_empty() => String::new(),
         Value::Null => String::new(),
-        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
-            serde_json::to_string_pretty(input).unwrap_or_default()
+        // What is short is not looked for below what is long.
+        Value::Object(fields) => {
+            let is_long = |value: &Value| value.as_str().is_some_and(|text| text.trim_end().contains('\n'));
+            let (long, short): (Vec<_>, Vec<_>) = fields.iter().partition(|(_, value)| is_long(value));
+            let all = short.into_iter().chain(long);
+            all.map(|(name, value)| argument(name, value)).collect::<Vec<_>>().join("\n")
         }
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) => serde_json::to_string_pretty(input).unwrap_or_default(),
     };
-    Tool { call_id, name, main: main_argument(input), input: text, output: String::new(), state, denied: None }
+    Tool {
+        call_id,
+        name,
+        main: main_argument(input),
+        input: text,
+        change: None,
+        output: String::new(),
+        state,
+        denied: None,
+    }
+}
+
+/// An argument by its name: a text as it is, everything else as JSON.
+fn argument(name: &str, value: &Value) -> String {
+    match value {
+        Value::String(text) if text.trim_end().contains('\n') => format!("{name}:\n{}", text.trim_end()),
+        Value::String(text) => format!("{name}: {text}"),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            format!("{name}: {other}")
+        }
+    }
+}
+
+/// What a tool said without the ids of lines, `12:a3f│ text`, which are for models.
+fn for_people(output: String) -> String {
+    if !output.contains('│') {
+        return output;
+    }
+    let line = |line: &str| {
+        let shorter = line.split_once('│').and_then(|(begin, text)| {
+            let (number, id) = begin.split_once(':')?;
+            let is_line = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+            let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+            (is_line && is_id).then(|| format!("{number}│{text}"))
+        });
+        shorter.unwrap_or_else(|| line.to_owned())
+    };
+    output.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The argument by which a person recognises a call.
@@ -326,6 +370,15 @@ fn main_argument(input: &Value) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn arguments_and_lines_are_for_people() {
+        let input = json!({"path": "a.txt", "content": "one\n\"two\"\n", "depth": 3});
+        let tool = new_tool("write".into(), CallId("1".into()), &input, ToolState::Running);
+        assert_eq!(tool.input, "depth: 3\npath: a.txt\ncontent:\none\n\"two\"");
+        let output = "a.txt\n1:x7│ let a;\n20:b│ │ x\nfoo: bar│ stays\n: │";
+        assert_eq!(for_people(output.into()), "a.txt\n1│ let a;\n20│ │ x\nfoo: bar│ stays\n: │");
+    }
 
     #[test]
     fn the_telling_argument_is_shown() {

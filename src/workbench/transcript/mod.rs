@@ -110,6 +110,8 @@ pub struct Answer {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     pub model: ModelRef,
+    /// Tokens of the request, from a provider's cache or not.
+    pub input: Tokens,
     pub output: Tokens,
     pub spend: Option<Money>,
     pub elapsed_ms: u64,
@@ -129,8 +131,10 @@ pub struct Tool {
     pub name: String,
     /// The argument by which a person recognises the call: a command, a path, a pattern.
     pub main: String,
-    /// The arguments as JSON text.
+    /// The arguments as people read them; JSON while the model still writes them.
     pub input: String,
+    /// What it changes in files, as a unified difference.
+    pub change: Option<String>,
     pub output: String,
     pub state: ToolState,
     /// Why it was not run; what the model was told of it is how it failed.

@@ -168,6 +168,7 @@ impl Session {
                 call_id: CallId("x".into()),
                 item: None,
                 input: serde_json::json!([1]),
+                change: None,
             }),
             4 => Event::Tool(ToolEvent::ToolCallResult {
                 call_id: CallId("x".into()),
