@@ -1,5 +1,6 @@
 //! Trying again from an earlier place, on the screen and on the command line.
 
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[path = "support/model_server.rs"]

@@ -319,7 +319,7 @@ mod tests {
         let mut page: Vec<SheetLine> = lines(&shown, LineKind::Plain).collect();
         colour_json(&mut page);
         let marked = |line: &SheetLine| -> Vec<(String, LineKind)> {
-            line.marks.iter().map(|(place, kind)| (line.text[place.clone()].to_owned(), *kind)).collect()
+            line.marks.iter().map(|(place, kind)| (line.text.get(place.clone()).unwrap().to_owned(), *kind)).collect()
         };
         let said = |text: &str, kind| (text.to_owned(), kind);
         assert_eq!(marked(&page[0]), []);

@@ -169,15 +169,14 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
     runtime()?.block_on(async {
         let named = setup.arguments.model.is_some();
         let own = |from: &Summary| !named && !is_elsewhere(&setup.layout, &from.thread_id);
-        let model = match forked.as_ref().filter(|from| own(from)) {
-            Some(from) => from.model.clone(),
-            None => {
-                let chosen = setup.choose_found(&items, &directive).await.map_err(SetupError::from)?;
-                if let Some(notice) = &chosen.notice {
-                    let _closed = writeln!(err(), "warning: {notice}");
-                }
-                chosen.model
+        let model = if let Some(from) = forked.as_ref().filter(|from| own(from)) {
+            from.model.clone()
+        } else {
+            let chosen = setup.choose_found(&items, &directive).await.map_err(SetupError::from)?;
+            if let Some(notice) = &chosen.notice {
+                let _closed = writeln!(err(), "warning: {notice}");
             }
+            chosen.model
         };
         let allowed = arguments.allow.iter().map(|text| capability(text)).collect();
         let factory = Factory { allowed, ..Factory::new(setup) };

@@ -71,7 +71,7 @@ impl<T> Sourced<T> {
 pub enum Notifications {
     /// As the terminal is known to take it, else as most do.
     Auto,
-    /// `OSC 9 ; TEXT`: iTerm2, kitty, WezTerm, Windows Terminal and others.
+    /// `OSC 9 ; TEXT`: iTerm2, kitty, `WezTerm`, Windows Terminal and others.
     Osc9,
     /// `OSC 777 ; notify ; TITLE ; TEXT`: foot, urxvt and others.
     Osc777,

@@ -111,12 +111,12 @@ fn end_of(said: &ThreadLog, from: &ThreadId, until: Until) -> Result<(Option<usi
     let (mut place, mut asked) = (0, None);
     for page in log::pages(said) {
         for record in page?.into_records() {
-            match record.event {
-                Event::Prompt(PromptEvent::CognitionIn { text, .. }) => prompts.push((place, text)),
-                Event::Request(RequestEvent::RequestRecorded { request, .. }) if until == Until::Request(request) => {
-                    asked = Some(prompts.len());
-                }
-                _ => {}
+            if let Event::Prompt(PromptEvent::CognitionIn { text, .. }) = record.event {
+                prompts.push((place, text));
+            } else if let Event::Request(RequestEvent::RequestRecorded { request, .. }) = record.event
+                && until == Until::Request(request)
+            {
+                asked = Some(prompts.len());
             }
             place += 1;
         }

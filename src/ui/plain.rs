@@ -387,11 +387,9 @@ fn list(model: &Model, picker: &Picker, text: &mut String) {
         let current = if entry.current { " (in use)" } else { "" };
         // Of a layer that is left out it is said why.
         let usable = if entry.usable || request.is_some() { "" } else { " (not usable)" };
-        let layer = request.and_then(|request| match &entry.choice {
-            Choice::Layer(index) => {
-                request.layers.get(*index).map(|layer| format!("{}, {}", layer.part, layer.summary()))
-            }
-            _ => None,
+        let layer = request.zip(if let Choice::Layer(index) = &entry.choice { Some(*index) } else { None });
+        let layer = layer.and_then(|(request, index)| {
+            request.layers.get(index).map(|layer| format!("{}, {}", layer.part, layer.summary()))
         });
         let detail = layer.unwrap_or_else(|| entry.detail.clone());
         let dash = if detail.is_empty() { "" } else { ": " };

@@ -10,12 +10,15 @@ use crate::domain::letters::is_hidden_behind;
 impl Model {
     fn standing(&self) -> Standing {
         let failed = self.view.state.as_ref().is_some_and(|state| state.status == Status::Error);
-        match self.view.activity.phase {
-            // Which call it is comes a little later.
-            Phase::Approval if !self.view.approvals.is_empty() => Standing::Asks,
-            _ if self.view.is_working() => Standing::Works,
-            _ if failed => Standing::Failed,
-            _ => Standing::Rests,
+        // Which call it is comes a little later than that one waits.
+        if self.view.activity.phase == Phase::Approval && !self.view.approvals.is_empty() {
+            Standing::Asks
+        } else if self.view.is_working() {
+            Standing::Works
+        } else if failed {
+            Standing::Failed
+        } else {
+            Standing::Rests
         }
     }
 

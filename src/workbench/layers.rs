@@ -209,10 +209,10 @@ impl Model {
             }
         }
         self.changed = true;
-        let compares = self.browser.compares.take();
-        match (&self.browser.request, compares) {
-            (Some(request), Some(compared)) => request.view(View::Difference(compared)),
-            _ => self.page_again(),
+        let wanted = self.browser.compares.take();
+        match (&self.browser.request, wanted) {
+            (Some(request), Some(before)) => request.view(View::Difference(before)),
+            (_, _) => self.page_again(),
         }
     }
 

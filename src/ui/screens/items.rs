@@ -212,7 +212,7 @@ pub(super) fn reason(layer: &LayerRow, bytes: &Range<usize>, area: Area, chosen:
 
 /// So much of `total`, rounded to whole percents.
 fn percent(part: u64, total: u64) -> u64 {
-    if total == 0 { 0 } else { (part * 100 + total / 2) / total }
+    (part * 100 + total / 2).checked_div(total).unwrap_or(0)
 }
 
 /// A bar of [`BAR`] columns, in eighths of a column; what is there at all has at least one.
