@@ -115,3 +115,104 @@ fn s16_the_command_line_names_the_nearest_model_too() {
         output(&mut home.levain(&["run", "--model", "scripted/demo", "--directive", "levain/caht", "hello"]));
     assert!(code != 0 && err.contains("near is `levain/chat`"), "{err}");
 }
+
+// ---------------------------------------------------------------------------------------------- completions
+
+const DIRECTIVE: &str =
+    "```xml\n<directive name=\"ship\" version=\"1.0.0\"><description>d</description></directive>\n```\nShip.\n";
+
+/// What `shell` is told for the last of `words`.
+fn completed(home: &Home, shell: &str, words: &[&str]) -> Vec<String> {
+    let mut command = home.levain(&["--"]);
+    command.args(words).env("LEVAIN_COMPLETE", shell).env("_CLAP_IFS", "\n");
+    command.env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string());
+    let (code, out, err) = output(&mut command);
+    assert_eq!((code, err.as_str()), (0, ""), "{words:?}");
+    let word = |line: &str| line.split(['\t', ':']).next().unwrap_or_default().to_owned();
+    out.lines().map(word).filter(|word| !word.starts_with("--")).collect()
+}
+
+#[test]
+fn s16_directives_models_threads_and_settings_are_completed() {
+    let home = Home::new();
+    write(&home.project().join(".ai/directives/team/ship.md"), DIRECTIVE);
+    let (code, ..) = output(&mut home.levain(&["run", "--model", "scripted/demo", "hello"]));
+    assert_eq!(code, 0);
+    let id = fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().next().unwrap().unwrap();
+    let id = id.file_name().into_string().unwrap();
+    for shell in ["bash", "zsh", "fish"] {
+        let told = |words: &[&str]| completed(&home, shell, words);
+        assert_eq!(told(&["levain", "run", "--directive", "team/"]), ["team/ship"], "{shell}");
+        assert!(told(&["levain", "team/s"]).contains(&"team/ship".to_owned()), "{shell}");
+        assert!(told(&["levain", "--model", "fas"]).contains(&"fast".to_owned()), "{shell}");
+        assert!(
+            told(&["levain", "run", "--model", "anthropic/claude-son"])
+                .contains(&"anthropic/claude-sonnet-4-5".to_owned())
+        );
+        assert_eq!(told(&["levain", "transcript", "chat-"]), [id.as_str()], "{shell}");
+        assert_eq!(told(&["levain", "--continue", "chat-"]), [id.as_str()], "{shell}");
+        assert_eq!(told(&["levain", "threads", "kill", ""])[0], id, "{shell}");
+        assert_eq!(told(&["levain", "config", "idle_"]), ["idle_seconds"], "{shell}");
+        assert!(told(&["levain", "config", "resilience.retry."]).len() > 2, "{shell}");
+        assert_eq!(told(&["levain", "theme", "high"]), ["high-contrast"], "{shell}");
+        assert!(told(&["levain", "thr"]).contains(&"threads".to_owned()), "{shell}");
+    }
+}
+
+/// The script that a shell reads calls the program that printed it, under its own name.
+#[test]
+fn s16_completions_are_those_of_the_program_that_is_installed() {
+    let home = Home::new();
+    let program = home.path().join("bin/lv");
+    fs::create_dir_all(program.parent().unwrap()).unwrap();
+    fs::copy(env!("CARGO_BIN_EXE_levain"), &program).unwrap();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let mut command = Command::new(&program);
+        command.args(["completions", shell]).env_clear().envs(home.environment()).current_dir(home.project());
+        let (code, script, _) = output(&mut command);
+        assert_eq!(code, 0);
+        assert!(script.contains("LEVAIN_COMPLETE") && script.contains(program.to_str().unwrap()), "{shell}: {script}");
+    }
+    // In a real shell, where there is one.
+    write(&home.project().join(".ai/directives/team/ship.md"), DIRECTIVE);
+    let asked = "source <(\"$0\" completions bash)\nCOMP_WORDS=(lv run --directive te)\nCOMP_CWORD=3\n\
+                 _clap_complete_lv lv te --directive\necho \"${COMPREPLY[@]}\"";
+    let mut bash = Command::new("bash");
+    bash.arg("-c").arg(asked).arg(&program).env_clear().envs(home.environment()).current_dir(home.project());
+    let (_, out, err) = output(&mut bash);
+    assert_eq!(out, "team/ship\n", "{err}");
+}
+
+#[test]
+fn s16_completing_reads_and_hands_a_shell_only_plain_words() {
+    let home = Home::new();
+    let project = home.project();
+    for name in ["$(touch pwned)", "a\u{1b}]0;x\u{7}", "a b", "`id`", "-rf", "ok"] {
+        write(&project.join(format!(".ai/directives/{name}.md")), DIRECTIVE);
+        write(&project.join(format!(".ai/agent/threads/{name}/transcript.jsonl")), "");
+        write(&project.join(format!("files/{name}")), "");
+    }
+    let outside = home.path().join("outside");
+    write(&outside.join("secret.md"), DIRECTIVE);
+    std::os::unix::fs::symlink(&outside, project.join(".ai/directives/link")).unwrap();
+    let pipe = project.join(".ai/agent/threads/ok/thread.json");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let tree = || {
+        let (_, out, _) = output(Command::new("find").arg(home.path()).args(["-printf", "%p %T@\n"]));
+        out
+    };
+    let before = tree();
+    for shell in ["bash", "zsh", "fish"] {
+        let (directives, threads, files) = (
+            completed(&home, shell, &["levain", "run", "--directive", ""]),
+            completed(&home, shell, &["levain", "attach", ""]),
+            completed(&home, shell, &["levain", "check", "files/"]),
+        );
+        assert!(directives.contains(&"ok".to_owned()) && directives.iter().all(|id| !id.contains("secret")));
+        assert_eq!((threads, files), (vec!["ok".to_owned()], vec!["files/ok".to_owned()]), "{shell}");
+        for word in directives {
+            assert!(word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-./".contains(letter)), "{word:?}");
+        }
+    }
+    assert_eq!(tree(), before, "something was written");
+}

@@ -47,6 +47,9 @@ pub struct Summary {
 /// The largest `thread.json` that is read, in bytes.
 const LARGEST_SUMMARY: u64 = 4 << 20;
 
+/// One that is read just for its title, in bytes.
+const USUAL_SUMMARY: u64 = 64 << 10;
+
 /// Makes a thread's summary of its whole log; `None` where that does not say how the thread began.
 pub type Summarise = fn(&ThreadId, &[Record]) -> Option<Summary>;
 
@@ -94,6 +97,18 @@ impl Summary {
             records.extend(page?.into_records());
         }
         summarise(id, &records).ok_or(lost)
+    }
+
+    /// The title that `thread.json` has, if that reads and is of the usual size.
+    pub(super) fn title(layout: &Layout, id: &ThreadId) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Titled {
+            title: String,
+        }
+        let bytes = layout.thread(id).summary().read(USUAL_SUMMARY).ok()??;
+        let parted = authentic::part(&bytes);
+        let object = parted.as_ref().map_or(bytes.as_slice(), |(object, _)| object);
+        serde_json::from_slice::<Titled>(object).ok().map(|titled| titled.title)
     }
 
     /// As this person's program wrote it.

@@ -100,6 +100,21 @@ impl Threads {
     }
 }
 
+/// The threads of a project by the names of their folders, newest first, at most so many, and so many of them with their
+/// titles. Reads and changes nothing: the registry stays as it is, and no thread is ended or cleared away.
+#[must_use]
+pub fn peek(layout: &Layout, most: usize, titles: usize) -> Vec<(ThreadId, String)> {
+    let names = layout.threads().entries().unwrap_or_default();
+    let mut ids: Vec<ThreadId> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    ids.sort_by_key(|id| std::cmp::Reverse(id.begun()));
+    ids.truncate(most);
+    let told = |(place, id): (usize, ThreadId)| {
+        let title = (place < titles).then(|| Summary::title(layout, &id)).flatten();
+        (id, title.unwrap_or_default())
+    };
+    ids.into_iter().enumerate().map(told).collect()
+}
+
 /// Whether the thread is of a screen on which its first prompt is being written: nothing was said, and nothing ran.
 fn is_draft(row: &ThreadEntry) -> bool {
     let rests = (row.status, row.waiting) == (Status::Waiting, Some(Waiting::User));
