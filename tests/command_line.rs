@@ -216,3 +216,204 @@ fn s16_completing_reads_and_hands_a_shell_only_plain_words() {
     }
     assert_eq!(tree(), before, "something was written");
 }
+
+// -------------------------------------------------------------------------------------------------- threads
+
+/// The id of a thread that answered `prompt`.
+fn answered(home: &Home, prompt: &str) -> String {
+    let (code, out, err) = output(&mut home.levain(&["run", "--json", "--model", "scripted/demo", prompt]));
+    assert_eq!(code, 0, "{err}");
+    lines(&out)[0]["thread_id"].as_str().unwrap().to_owned()
+}
+
+fn listed(home: &Home, more: &[&str]) -> Vec<Value> {
+    let mut arguments = vec!["threads", "--json"];
+    arguments.extend(more);
+    let (code, out, _) = output(&mut home.levain(&arguments));
+    assert_eq!(code, 0);
+    lines(&out)
+}
+
+fn ids(rows: &[Value]) -> Vec<&str> {
+    rows.iter().map(|row| row["thread_id"].as_str().unwrap()).collect()
+}
+
+fn folder(home: &Home, id: &str) -> std::path::PathBuf {
+    home.project().join(".ai/agent/threads").join(id)
+}
+
+/// The person's state folder of the project.
+fn own(home: &Home) -> std::path::PathBuf {
+    let (_, out, _) = output(Command::new("find").arg(home.path()).args(["-name", "registry.db"]));
+    Path::new(out.trim()).parent().unwrap().to_owned()
+}
+
+#[test]
+fn s16_a_title_and_the_archive_are_facts_of_the_log() {
+    let home = Home::new();
+    let (first, second) = (answered(&home, "the first"), answered(&home, "the second"));
+    let (code, out, err) = output(&mut home.levain(&["threads", "rename", &first, "Release", "notes"]));
+    assert_eq!((code, out), (0, format!("{first} is called \"Release notes\"\n")), "{err}");
+    let (code, out, _) = output(&mut home.levain(&["threads", "archive", &first, "--json"]));
+    assert_eq!((code, lines(&out)[0]["archived"].as_bool()), (0, Some(true)));
+    let rows = listed(&home, &[]);
+    assert_eq!((ids(&rows), rows[0]["archived"].as_bool()), (vec![second.as_str()], Some(false)));
+    fs::remove_dir_all(own(&home)).unwrap();
+    // The registry is lost, and `thread.json` too.
+    fs::remove_file(folder(&home, &first).join("thread.json")).unwrap();
+    assert_eq!(ids(&listed(&home, &[])), [second.as_str()]);
+    let away = listed(&home, &["--archived"]);
+    assert_eq!(ids(&away), [first.as_str()]);
+    assert_eq!((away[0]["title"].as_str(), away[0]["archived"].as_bool()), (Some("Release notes"), Some(true)));
+    // The newest is taken up, and an archived one is not, however new.
+    let (code, ..) = output(&mut home.levain(&["threads", "archive", &second]));
+    assert_eq!(code, 0);
+    let (code, _, err) = output(&mut home.levain(&["--continue", "--plain"]));
+    assert!(code != 0 && err.contains("there is no thread in this project yet"), "{err}");
+    let (code, ..) = output(&mut home.levain(&["threads", "archive", "--undo", &first, &second]));
+    assert_eq!(code, 0);
+    // Neither is a change that puts a thread before others.
+    assert_eq!(ids(&listed(&home, &[])), [second.as_str(), first.as_str()]);
+    for bad in ["", "two\nlines", "\u{1b}[2J"] {
+        let (code, _, err) = output(&mut home.levain(&["threads", "rename", &first, bad]));
+        assert!(code != 0 && err.contains("was not renamed"), "{err}");
+    }
+    let log = fs::read_to_string(folder(&home, &first).join("transcript.jsonl")).unwrap();
+    assert_eq!(log.matches("\"title_set\"").count(), 1);
+    assert_eq!(log.matches("\"archived\"").count(), 2 + 2, "an event and its payload each time:\n{log}");
+}
+
+#[test]
+fn s16_a_thread_that_runs_is_renamed_by_its_worker_and_not_removed() {
+    let home = Home::new();
+    let scenario = home.path().join("slow.yaml");
+    let steps = "name: slow\nrate: 0\nreplies:\n  - steps:\n      - pause: 60000\n      - text: Done.\n";
+    write(&scenario, steps);
+    let model = format!("scripted/{}", scenario.display());
+    let (code, out, err) = output(&mut home.levain(&["run", "--background", "--json", "--model", &model, "go"]));
+    assert_eq!(code, 0, "{err}");
+    let id = lines(&out)[0]["thread_id"].as_str().unwrap().to_owned();
+    let (code, _, err) = output(&mut home.levain(&["threads", "rm", "--yes", &id]));
+    assert!(code != 0 && err.contains("a process runs it"), "{err}");
+    let (code, _, err) = output(&mut home.levain(&["threads", "rename", &id, "While it runs"]));
+    assert_eq!(code, 0, "{err}");
+    let told = || listed(&home, &[]).first().and_then(|row| row["title"].as_str().map(str::to_owned));
+    terminal::poll("the registry says so", || told().as_deref() == Some("While it runs"));
+    let log = fs::read_to_string(folder(&home, &id).join("transcript.jsonl")).unwrap();
+    assert_eq!(log.matches("\"title_set\"").count(), 1, "{log}");
+    let (code, ..) = output(&mut home.levain(&["threads", "kill", &id]));
+    assert_eq!(code, 0);
+    let (code, _, err) = output(&mut home.levain(&["threads", "rm", "--yes", &id]));
+    assert_eq!(code, 0, "{err}");
+    assert!(!folder(&home, &id).exists() && listed(&home, &[]).is_empty());
+}
+
+#[test]
+fn s16_threads_are_removed_by_name_age_and_failure_and_nobody_is_passed_over() {
+    let home = Home::new();
+    let (old, new) = (answered(&home, "old"), answered(&home, "new"));
+    let scenario = home.path().join("bad.yaml");
+    write(
+        &scenario,
+        "name: bad\nreplies:\n  - steps:\n      - error: { status: 401, type: authentication_error, message: no }\n",
+    );
+    let model = format!("scripted/{}", scenario.display());
+    let (code, ..) = output(&mut home.levain(&["run", "--model", &model, "fails"]));
+    assert_ne!(code, 0);
+    let failed =
+        ids(&listed(&home, &[])).into_iter().find(|id| ![&old, &new].contains(&&(*id).to_owned())).unwrap().to_owned();
+    // Without a terminal nobody can be asked.
+    let (code, _, err) = output(&mut home.levain(&["threads", "rm", &old]));
+    assert!(code == 2 && err.contains("--yes"), "{err}");
+    let (code, _, err) = output(&mut home.levain(&["threads", "rm", "--yes"]));
+    assert!(code == 2 && err.contains("--older-than"), "{err}");
+    let (code, _, err) = output(&mut home.levain(&["threads", "rm", "--yes", "--older-than", "1d"]));
+    assert!(code == 0 && err.contains("no thread fits"), "{err}");
+    let (code, out, _) = output(&mut home.levain(&["threads", "rm", "--yes", "--failed", "--json"]));
+    assert_eq!((code, ids(&lines(&out))), (0, vec![failed.as_str()]));
+    let (code, out, err) = output(&mut home.levain(&["threads", "rm", "--yes", &old, "gone-1"]));
+    assert!(code == 2 && out.is_empty() && err.contains("gone-1"), "nothing is done where one is unknown: {err}");
+    let (code, ..) = output(&mut home.levain(&["threads", "rm", "--yes", "--older-than", "0d", "--failed"]));
+    assert_eq!((code, listed(&home, &[]).len()), (0, 2), "both have to hold");
+    let (code, out, _) = output(&mut home.levain(&["threads", "rm", "--yes", &old]));
+    assert_eq!((code, out), (0, format!("{old} removed\n")));
+    assert!(!folder(&home, &old).exists());
+    assert_eq!(ids(&listed(&home, &[])), [new.as_str()]);
+    let (code, ..) = output(&mut home.levain(&["threads", "rm", "--yes", "--older-than", "0d"]));
+    assert_eq!((code, listed(&home, &[]).len()), (0, 0));
+    let left: Vec<_> = fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn s16_a_person_is_asked_before_a_thread_goes() {
+    let home = Home::new();
+    let id = answered(&home, "a word");
+    for (answer, stays) in [("n\r", true), ("\r", true), ("y\r", false)] {
+        let terminal = home.levain_in_terminal(&["threads", "rm", &id]).start();
+        terminal.wait_for("Remove 1 thread for good?");
+        terminal.wait_for("a word");
+        terminal.send_keys(answer);
+        assert_eq!(terminal.wait_exit().code(), Some(u32::from(stays)));
+        assert_eq!(folder(&home, &id).exists(), stays, "{answer:?}");
+    }
+}
+
+#[test]
+fn s16_a_hostile_thread_goes_alone_and_is_not_renamed() {
+    let home = Home::new();
+    let outside = home.path().join("outside");
+    write(&outside.join("kept"), "kept");
+    let hostile = folder(&home, "theirs-1");
+    let line = "{\"timestamp\":1.0,\"thread_id\":\"theirs-1\",\"event_type\":\"thread_started\",\"payload\":{\"directive\":\"a\",\
+                \"kind\":\"interactive\",\"model\":\"scripted/demo\",\"limits\":{},\"project\":\"/x\"}}\n";
+    let said = "{\"timestamp\":2.0,\"thread_id\":\"theirs-1\",\"event_type\":\"prompt_queued\",\"payload\":{\"prompt\":1,\
+                \"text\":\"hi\",\"mode\":\"steer\"}}\n";
+    write(&hostile.join("transcript.jsonl"), &format!("{line}{said}"));
+    assert_eq!(ids(&listed(&home, &[])), ["theirs-1"]);
+    let (code, _, err) = output(&mut home.levain(&["threads", "rename", "theirs-1", "Mine"]));
+    assert!(code != 0 && err.contains("from elsewhere"), "{err}");
+    let (code, _, err) = output(&mut home.levain(&["threads", "archive", "theirs-1"]));
+    assert!(code != 0 && err.contains("from elsewhere"), "{err}");
+    fs::create_dir_all(hostile.join("a/b/c")).unwrap();
+    for link in ["link", "a/link", "a/b/c/link", "requests"] {
+        std::os::unix::fs::symlink(&outside, hostile.join(link)).unwrap();
+    }
+    let _none = fs::remove_file(hostile.join("worker.lock"));
+    assert!(Command::new("mkfifo").arg(hostile.join("worker.lock")).status().unwrap().success());
+    let (code, _, err) = output(&mut home.levain(&["threads", "rm", "--yes", "theirs-1"]));
+    assert_eq!(code, 0, "{err}");
+    assert!(!hostile.exists());
+    assert_eq!(fs::read_to_string(outside.join("kept")).unwrap(), "kept");
+    // A link in the place of a thread names nothing that could go.
+    std::os::unix::fs::symlink(&outside, folder(&home, "theirs-2")).unwrap();
+    let (code, ..) = output(&mut home.levain(&["threads", "rm", "--yes", "theirs-2"]));
+    assert!(code != 0 && outside.join("kept").exists());
+}
+
+#[test]
+fn s16_a_list_of_threads_says_what_each_waits_for() {
+    let home = Home::new();
+    let scenario = home.path().join("calls.yaml");
+    write(
+        &scenario,
+        "name: calls\nrate: 0\nreplies:\n  - steps:\n      - tool_call: { name: rye_bash, input: { command: date } }\n",
+    );
+    let directive = "```xml\n<directive name=\"ask\" version=\"1.0.0\"><metadata><description>d</description><permissions>\
+                     <execute ask=\"true\"><tool>rye/bash</tool></execute></permissions></metadata></directive>\n```\nGo.\n";
+    write(&home.project().join(".ai/directives/ask.md"), directive);
+    let model = format!("scripted/{}", scenario.display());
+    let terminal = home.levain_in_terminal(&["--model", &model, "ask"]).start();
+    terminal.wait_for("enter start");
+    terminal.send_keys("\r");
+    let row = || listed(&home, &[]).into_iter().next().unwrap_or_default();
+    terminal::poll("the thread asks", || row()["waiting"] == "approval");
+    assert_eq!(row()["waits_for"].as_str(), Some("rye/bash"));
+    let (_, out, _) = output(&mut home.levain(&["threads"]));
+    assert!(out.contains("[needs approval: rye/bash"), "{out}");
+    drop(terminal);
+    let (code, ..) = output(&mut home.levain(&["run", "--model", "scripted/demo", "--limit-turns", "0", "hello"]));
+    assert_ne!(code, 0);
+    let at_limit = listed(&home, &[]).into_iter().find(|row| row["status"] == "suspended").unwrap();
+    assert_eq!(at_limit["waits_for"].as_str(), Some("turns"));
+}

@@ -22,6 +22,7 @@ mod text;
 mod threads;
 mod transcript;
 mod trust;
+mod upkeep;
 mod worker;
 
 use crate::config::Arguments;

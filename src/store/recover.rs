@@ -87,6 +87,8 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
         cost: summary.cost,
         limits: summary.limits,
         title: Some(summary.title),
+        archived: summary.archived,
+        waits_for: summary.waits_for.filter(|_| !failed),
         capabilities: None,
     };
     store.save(&snapshot);

@@ -22,9 +22,15 @@ pub struct Summary {
     /// What for, while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Waiting>,
+    /// The item of the call that waits to be allowed, or the limit that was reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
     pub model: ModelRef,
     #[serde(default)]
     pub title: String,
+    /// Whether it is listed apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     #[serde(default)]
@@ -164,8 +170,10 @@ impl Summary {
             kind,
             status: Status::Created,
             waiting: None,
+            waits_for: None,
             model,
             title: String::new(),
+            archived: false,
             created_at: now,
             updated_at: now,
             cost: Cost::default(),
@@ -214,7 +222,9 @@ impl Summary {
             kind: self.kind,
             status: self.status,
             waiting: self.waiting,
+            waits_for: self.waits_for.clone(),
             title: self.title.clone(),
+            archived: self.archived,
             model: self.model.clone(),
             created_at: self.created_at,
             updated_at: self.updated_at,

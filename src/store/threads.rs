@@ -6,7 +6,7 @@
 
 use super::layout::Layout;
 use super::recover::{self, Replay};
-use super::registry::{Registry, ThreadEntry};
+use super::registry::{Part, Registry, ThreadEntry};
 use super::summary::Summary;
 use crate::domain::{Status, ThreadId, ThreadOrigin, Timestamp, Waiting};
 use crate::ports::StoreError;
@@ -81,12 +81,13 @@ impl Threads {
         Ok(Self { registry, spoken, reaped })
     }
 
-    /// The threads, newest change first, at most so many; without those that a screen holds for a draft.
+    /// The threads of that part of the list, newest change first, at most so many; without those that a screen holds for a
+    /// draft.
     ///
     /// # Errors
     /// [`StoreError::Database`].
-    pub fn list(&self, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
-        let mut rows = self.registry.list(most)?;
+    pub fn list(&self, part: Part, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
+        let mut rows = self.registry.list(part, most)?;
         rows.retain(|row| !is_draft(row) || self.spoken.contains(&row.thread_id));
         Ok(rows)
     }

@@ -53,10 +53,18 @@ pub struct Thread {
     pub made_room: bool,
     /// What it rested in before somebody asked for room, and the newest prompt then.
     pub(super) before_room: Option<(Phase, u64)>,
-    /// First words of the first prompt.
-    pub title: Option<String>,
+    pub filing: Filing,
     /// When the last event of running work came in; `None` while the thread waits for a person.
     pub(super) worked_until: Option<Timestamp>,
+}
+
+/// How the thread is listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filing {
+    /// What it was called, else the first words of the first prompt.
+    pub title: Option<String>,
+    /// Whether it is listed apart.
+    pub archived: bool,
 }
 
 /// A command of a person's own, which runs beside whatever the thread does.
@@ -231,7 +239,7 @@ impl Thread {
             pressed: false,
             made_room: false,
             before_room: None,
-            title: None,
+            filing: Filing::default(),
             worked_until: None,
         }
     }
@@ -271,6 +279,16 @@ impl Thread {
             | Phase::Stopping { .. }
             | Phase::Ended(_) => None,
         }
+    }
+
+    /// What more is to be said of that it waits: the item of the call that a person has to allow, or the limit that it has
+    /// reached.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<String> {
+        if let Phase::Suspended { limit: Some(limit) } = self.phase {
+            return Some(limit.thing().to_owned());
+        }
+        self.approval().map(|asked| asked.item.clone())
     }
 
     /// Whether something is going on that a cancel could stop.
