@@ -417,3 +417,70 @@ fn s16_a_list_of_threads_says_what_each_waits_for() {
     let at_limit = listed(&home, &[]).into_iter().find(|row| row["status"] == "suspended").unwrap();
     assert_eq!(at_limit["waits_for"].as_str(), Some("turns"));
 }
+
+// ---------------------------------------------------------------------------------------------- failed starts
+
+/// A directive that needs no prompt.
+fn ready(home: &Home, limits: &str) {
+    let text = format!(
+        "```xml\n<directive name=\"ready\" version=\"1.0.0\"><metadata><description>d</description>{limits}</metadata></directive>\n```\nGo.\n"
+    );
+    write(&home.project().join(".ai/directives/ready.md"), &text);
+}
+
+fn is_clean(home: &Home) -> bool {
+    let folders = fs::read_dir(home.project().join(".ai/agent/threads")).into_iter().flatten().count();
+    listed(home, &[]).is_empty() && folders == 0
+}
+
+#[test]
+fn s16_a_run_that_failed_before_anything_was_said_leaves_no_thread() {
+    let home = Home::new();
+    ready(&home, "");
+    let unreachable = ["run", "--directive", "ready", "--model", "ollama/none"];
+    for (arguments, variables) in [
+        (vec!["run", "--directive", "ready", "--model", "anthropic/claude-sonnet-4-5"], vec![]),
+        (vec!["run", "--directive", "ready", "--model", "scripted/demo", "--limit-turns", "0"], vec![]),
+        (vec!["run", "--directive", "ready", "--model", "scripted/demo", "--limit-turns", "0", "--json"], vec![]),
+        (unreachable.to_vec(), vec![("OLLAMA_BASE_URL", "http://127.0.0.1:1/v1")]),
+    ] {
+        let agent = home.project().join(".ai/config/agent/resilience.yaml");
+        write(&agent, "retry:\n  max_attempts: 1\n");
+        let (code, out, err) = output(home.levain(&arguments).envs(variables));
+        assert_ne!(code, 0, "{arguments:?} {out} {err}");
+        assert!(!err.contains("hint: levain attach"), "{err}");
+        assert!(is_clean(&home), "{arguments:?}: {:?}", listed(&home, &[]));
+    }
+    // A prompt that a person typed is something that was said.
+    let (code, ..) = output(&mut home.levain(&["run", "--model", "anthropic/claude-sonnet-4-5", "hello"]));
+    assert_ne!(code, 0);
+    assert_eq!(listed(&home, &[])[0]["title"].as_str(), Some("hello"));
+    // So is an answer.
+    let (code, ..) = output(&mut home.levain(&["run", "--directive", "ready", "--model", "scripted/demo"]));
+    assert_eq!((code, listed(&home, &[]).len()), (0, 2));
+}
+
+#[test]
+fn s16_a_start_on_the_screen_that_failed_leaves_no_thread() {
+    let home = Home::new();
+    write(&home.project().join(".ai/config/agent/resilience.yaml"), "retry:\n  max_attempts: 1\n");
+    for (limits, model, told) in [
+        ("", "anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"),
+        ("", "ollama/none", "127.0.0.1:1"),
+        ("<limits turns=\"0\" />", "scripted/demo", "limit"),
+    ] {
+        ready(&home, limits);
+        let launch =
+            home.levain_in_terminal(&["--model", model, "ready"]).env("OLLAMA_BASE_URL", "http://127.0.0.1:1/v1");
+        let terminal = launch.size(120, 30).start();
+        terminal.wait_for("enter start");
+        terminal.send_keys("\r");
+        terminal.wait_for(told);
+        terminal.send_keys(terminal::key::CTRL_C);
+        terminal.wait_for("again");
+        terminal.send_keys(terminal::key::CTRL_C);
+        terminal.wait_exit().assert_code(0);
+        home.wait_until_quiet();
+        terminal::poll("the thread is gone", || is_clean(&home));
+    }
+}

@@ -170,7 +170,7 @@ impl<A: Audience> Driver<A> {
         self.tell_state();
         loop {
             if let Some(ended) = self.ended {
-                if self.thread.is_unused() {
+                if self.thread.is_unused() || self.thread.is_unsaid() && ended != Ended::Thread(Status::Completed) {
                     self.settings.store.discard();
                 } else {
                     self.settings.store.close();

@@ -3,8 +3,8 @@
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CallError, CancelScope, PromptMode};
 use crate::domain::{
-    Block, CallId, Cost, Entry, LimitKind, Limits, Message, ModelRef, Permissions, Persona, Piece, Role, Rules, Status,
-    ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
+    Block, CallId, Cost, Entry, LimitKind, Limits, Message, ModelRef, Money, Permissions, Persona, Piece, Role, Rules,
+    Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
 };
 use std::sync::Arc;
 
@@ -354,6 +354,19 @@ impl Thread {
     #[must_use]
     pub fn is_unused(&self) -> bool {
         self.prompts == 0 && self.shells == 0 && self.history.is_empty() && self.queue.is_empty()
+    }
+
+    /// Whether nobody said a word or showed a picture in it and nothing was answered, whatever was tried: a directive was
+    /// started that needs no prompt, and failed.
+    #[must_use]
+    pub fn is_unsaid(&self) -> bool {
+        let silent = |entry: &Entry| {
+            let is_picture = |block: &Block| matches!(block, Block::Image { .. });
+            entry.message.role == Role::User && !entry.message.blocks.iter().any(is_picture)
+        };
+        let words = self.filing.title.is_some() || self.queue.iter().any(|queued| !queued.images.is_empty());
+        let answers = self.cost.turns > 0 || self.cost.spend > Money::ZERO || !self.history.iter().all(silent);
+        !words && !answers && self.shells == 0
     }
 
     /// Whether the history ends with something the model has not answered.
