@@ -135,7 +135,9 @@ fn a_thread_in_which_was_spoken_is_listed_before_its_row_tells_of_it() {
     let process = Some((std::process::id(), String::new()));
     let mut opened =
         FileStore::open(&layout, &id, process, REPLAY.summary, &Summaries::start(&layout)).unwrap().unwrap();
-    let listed = || Threads::look(&layout, Timestamp(50_000), REPLAY).unwrap().list(10).unwrap();
+    let listed = || {
+        Threads::look(&layout, Timestamp(50_000), REPLAY).unwrap().list(levain::store::registry::Part::All, 10).unwrap()
+    };
     assert_eq!(listed(), []);
     let said = PromptEvent::PromptQueued {
         prompt: 1,
@@ -158,7 +160,10 @@ fn a_draft_that_never_got_a_worker_is_cleared_away_after_a_while() {
     let (draft, asked) = (make(&layout, ThreadOrigin::Screen), make(&layout, ThreadOrigin::CommandLine));
     let is_there = |id| layout.thread(id).path().exists();
     let listed = |now| {
-        let rows = Threads::look(&layout, Timestamp(now), REPLAY).unwrap().list(10).unwrap();
+        let rows = Threads::look(&layout, Timestamp(now), REPLAY)
+            .unwrap()
+            .list(levain::store::registry::Part::All, 10)
+            .unwrap();
         rows.into_iter().map(|row| row.thread_id).collect::<Vec<_>>()
     };
     assert_eq!(listed(50_000), std::slice::from_ref(&asked));

@@ -398,7 +398,10 @@ async fn s14_every_file_but_the_log_may_vanish_or_be_garbage() {
             }
         }
         let replay = levain::worker::host::REPLAY;
-        let listed = levain::store::threads::Threads::look(&layout, Timestamp(9), replay).unwrap().list(10).unwrap();
+        let listed = levain::store::threads::Threads::look(&layout, Timestamp(9), replay)
+            .unwrap()
+            .list(levain::store::registry::Part::All, 10)
+            .unwrap();
         let [one] = listed.as_slice() else { panic!("{listed:?}") };
         assert_eq!((one.title.as_str(), one.cost.turns, one.elsewhere), ("the question", 2, false));
         let again = hosted(folder.path(), &layout, &script).await;

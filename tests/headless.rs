@@ -568,7 +568,7 @@ fn signing_makes_a_file_vouched_for_until_it_changes() {
 fn completions_know_the_commands() {
     let home = Home::new();
     let (code, out, _) = output(&mut home.levain(&["completions", "bash"]));
-    assert!(code == 0 && out.contains("transcript") && out.contains("--continue"), "{out}");
+    assert!(code == 0 && out.contains("LEVAIN_COMPLETE") && out.contains("complete "), "{out}");
 }
 
 #[test]

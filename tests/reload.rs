@@ -58,6 +58,78 @@ fn a_saved_keymap_counts_and_a_broken_one_does_not() {
 }
 
 #[test]
+fn s16_a_problem_that_was_mended_leaves_the_screen() {
+    let home = Home::new();
+    let terminal = home.levain_in_terminal(&[]).size(160, 30).start();
+    terminal.wait_for("ctrl-t threads");
+    let config = home.config();
+    let item = "```xml\n<directive name=\"ship\" version=\"1.0.0\"><metadata><description>d</description><context>\
+                <provider>tiem</provider></context></metadata></directive>\n```\nShip.\n";
+    let provider = |timeout: &str| {
+        format!("tool_id: own\nwire: chat\nconfig:\n  url: http://127.0.0.1:1/v1\n  timeout: {timeout}\n")
+    };
+    let cases = [
+        (
+            config.join("keymap.toml"),
+            "bind = [{ keys = \"f9\", command = \"threads.shoe\" }]\n".to_owned(),
+            "threads.shoe",
+            "bind = []\n".to_owned(),
+        ),
+        (config.join("config.toml"), "mouze = true\n".to_owned(), "did you mean `mouse`?", "mouse = true\n".to_owned()),
+        (
+            config.join("config.toml"),
+            "directive = \"levain/caht\"\n".to_owned(),
+            "near is `levain/chat`",
+            "mouse = true\n".to_owned(),
+        ),
+        (
+            config.join("config.toml"),
+            "model = \"openia/gpt-4o\"\n".to_owned(),
+            "did you mean `openai`?",
+            "mouse = true\n".to_owned(),
+        ),
+        (
+            config.join("config.toml"),
+            "theme = \"drak\"\n".to_owned(),
+            "did you mean `dark`?",
+            "theme = \"dark\"\n".to_owned(),
+        ),
+        (
+            config.join("themes/dark.toml"),
+            "\"status.eror\" = \"red\"\n".to_owned(),
+            "near is `status.error`",
+            "\"status.error\" = \"red\"\n".to_owned(),
+        ),
+        (
+            home.project().join(".ai/directives/team/ship.md"),
+            item.to_owned(),
+            "near is `time`",
+            item.replace("tiem", "time"),
+        ),
+        (
+            home.home().join(".ai/tools/providers/own.yaml"),
+            provider("soon"),
+            "`timeout` cannot be soon",
+            provider("60"),
+        ),
+    ];
+    let said: Vec<&str> = cases.iter().map(|(_, _, told, _)| *told).collect();
+    for (path, bad, told, good) in cases {
+        save(&terminal, &path, &bad, told);
+        // Another save in between neither mends nor forgets it.
+        write(&home.project().join(".ai/knowledge/else.md"), "```yaml\nname: else\n```\nText.\n");
+        write(&path, &good);
+        terminal.wait_gone(told);
+    }
+    terminal.send_keys("/notices\r");
+    terminal.wait_gone("/notices");
+    let notices = terminal.screen_text();
+    assert!(said.iter().all(|told| !notices.contains(told)), "{notices}");
+    terminal.send_keys("q");
+    leave(terminal);
+}
+
+#[test]
 fn saved_settings_themes_and_items_are_looked_at() {
     let home = Home::new();
     let terminal = home.levain_in_terminal(&[]).size(160, 30).start();

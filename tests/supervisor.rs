@@ -15,6 +15,7 @@ use levain::engine::driver::ModelRegistry;
 use levain::ports::{Clock, Executor, Forgetful, Provider, SystemClock, ThreadSpec};
 use levain::providers::{Catalog, Keys, Providers, Settings};
 use levain::session::Models;
+use levain::store::registry::Part;
 use levain::store::summary::{Specification, Summary};
 use levain::store::threads::Threads;
 use levain::store::{Layout, log, recover};
@@ -198,7 +199,7 @@ async fn fifty_threads_of_one_process_start_talk_and_end_each_for_itself() {
     assert!(supervisor.running().is_empty());
     drop(supervisor);
     assert_eq!(sockets(&runtime), Vec::<PathBuf>::new());
-    let rows = Threads::look(&layout, SystemClock.now(), REPLAY).unwrap().list(100).unwrap();
+    let rows = Threads::look(&layout, SystemClock.now(), REPLAY).unwrap().list(Part::All, 100).unwrap();
     assert_eq!(rows.len(), 50);
     for row in rows {
         let ended = match row.thread_id.as_str().split_once('-').unwrap().0 {

@@ -13,7 +13,7 @@ use crate::session::Models;
 use crate::session::fork;
 use crate::session::setup::Setup;
 use crate::store::fork::{Forked, Until};
-use crate::store::registry::ThreadEntry;
+use crate::store::registry::{Part, ThreadEntry};
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
 use crate::store::{Layout, log, recover};
@@ -431,7 +431,7 @@ impl EffectRunner {
     }
 
     fn load_threads(&mut self) {
-        self.look_at_threads(|threads| threads.list(MOST_THREADS), Message::Threads);
+        self.look_at_threads(|threads| threads.list(Part::Open, MOST_THREADS), Message::Threads);
     }
 
     fn look_for_running(&mut self) {

@@ -91,6 +91,7 @@ fn adopt(layout: &Layout) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::store::log;
+    use crate::store::registry::Part;
     use crate::store::threads::Threads;
 
     /// Folders of recordings, whole or begun.
@@ -105,7 +106,8 @@ mod tests {
         let dirs = Dirs::below(home.path());
         let folder = unpack(&dirs).unwrap();
         let layout = Layout::new(&folder, &dirs.state);
-        let threads = Threads::look(&layout, crate::domain::Timestamp(1), REPLAY).unwrap().list(100).unwrap();
+        let threads =
+            Threads::look(&layout, crate::domain::Timestamp(1), REPLAY).unwrap().list(Part::All, 100).unwrap();
         assert!(threads.len() >= 3, "{threads:?}");
         for thread in threads {
             assert!(!thread.elsewhere);

@@ -7,7 +7,7 @@
 use crate::commands::Keymap;
 use crate::config::Arguments;
 use crate::domain::{Problem, Severity};
-use crate::items::check;
+use crate::items::{Hooks, Items, check};
 use crate::session::Setup;
 use crate::session::setup::SetupError;
 use notify::event::ModifyKind;
@@ -47,8 +47,11 @@ pub(super) struct Fresh {
     pub(super) setup: Result<Setup, SetupError>,
     /// `None` when the person's part of it has a problem.
     pub(super) keymap: Option<Keymap>,
-    /// All that is wrong: with settings, provider files, the keymap, and with the items that were saved.
+    /// All that is wrong: with settings, provider files, the keymap, and with the items that were saved since the screen
+    /// was opened.
     pub(super) problems: Vec<String>,
+    /// That the project is not as it was trusted, where that is new.
+    pub(super) warning: Option<String>,
     /// What is well again.
     pub(super) mended: Option<String>,
     /// The files that changed.
@@ -127,7 +130,7 @@ impl Reload {
     }
 
     fn follow(&self, mut system: RecommendedWatcher, changes: &Receiver<Change>, news: &mpsc::Sender<FileChange>) {
-        let (mut places, mut warned) = (BTreeSet::new(), false);
+        let (mut places, mut seen) = (BTreeSet::new(), Seen::default());
         self.watch(&mut system, &mut places);
         // What the screen listed before it was watched may have changed since.
         if news.blocking_send(FileChange::Threads).is_err() {
@@ -148,7 +151,7 @@ impl Reload {
             let threads = all.contains(&Change::Threads).then_some(FileChange::Threads);
             let saved = |change| if let Change::Saved(path) = change { Some(path) } else { None };
             let saved: BTreeSet<PathBuf> = all.into_iter().filter_map(saved).collect();
-            let fresh = (!saved.is_empty()).then(|| FileChange::Saved(Box::new(self.read(saved, &mut warned))));
+            let fresh = (!saved.is_empty()).then(|| FileChange::Saved(Box::new(self.read(saved, &mut seen))));
             for one in threads.into_iter().chain(fresh) {
                 if news.blocking_send(one).is_err() {
                     return;
@@ -178,37 +181,58 @@ impl Reload {
         }
     }
 
-    /// Reads everything again. `warned`: whether the person was told that the project is not trusted any more.
-    fn read(&self, changed: BTreeSet<PathBuf>, warned: &mut bool) -> Fresh {
+    /// Reads everything again.
+    fn read(&self, changed: BTreeSet<PathBuf>, seen: &mut Seen) -> Fresh {
         let setup = Setup::gather(Some(&self.root), self.arguments.clone());
-        let (mut keymap, mut problems, mut mended) = (None, Vec::new(), None);
+        let (mut keymap, mut problems, mut warning, mut mended) = (None, Vec::new(), None, None);
         match &setup {
             Ok(setup) => {
                 problems.extend(setup.problems.iter().map(ToString::to_string));
                 let (read, mistakes) = self::keymap(setup);
                 keymap = mistakes.is_empty().then_some(read);
                 problems.extend(mistakes.iter().map(ToString::to_string));
-                problems.extend(saved_items(setup, &changed).iter().map(ToString::to_string));
+                let items = setup.items();
+                let costly = |problem: &Problem| problem.severity >= Severity::Error;
+                problems.extend(setup.doubts(&items).iter().filter(|it| costly(it)).map(ToString::to_string));
+                // What was wrong before is looked at until it is mended, whatever else is saved meanwhile.
+                let suspects: BTreeSet<PathBuf> = changed.union(&seen.broken).cloned().collect();
+                let broken: Vec<Problem> = saved_items(&items, &suspects).into_iter().filter(costly).collect();
+                problems.extend(broken.iter().map(ToString::to_string));
+                seen.broken = suspects.into_iter().filter(|file| is_in(&broken, file)).collect();
                 let trust = setup.trust();
-                let warning = trust.warning_after(&setup.project.root, &changed);
-                if std::mem::replace(warned, !trust.allows() && (*warned || warning.is_some())) && trust.allows() {
+                warning = trust.warning_after(&setup.project.root, &changed);
+                let warned = !trust.allows() && (seen.warned || warning.is_some());
+                if std::mem::replace(&mut seen.warned, warned) && trust.allows() {
                     mended = Some("what this project runs is what you trusted again".to_owned());
                 }
-                problems.extend(warning);
             }
             Err(error) => problems.push(error.to_string()),
         }
-        Fresh { setup, keymap, problems, mended, changed }
+        Fresh { setup, keymap, problems, warning, mended, changed }
     }
 }
 
-/// What is wrong with the items whose files were saved, as far as it costs something.
-fn saved_items(setup: &Setup, changed: &BTreeSet<PathBuf>) -> Vec<Problem> {
-    let items = setup.items();
+/// What was seen of the project by earlier readings.
+#[derive(Debug, Default)]
+struct Seen {
+    /// Whether the person was told that the project is not trusted any more.
+    warned: bool,
+    /// Files of items that had mistakes.
+    broken: BTreeSet<PathBuf>,
+}
+
+/// What is wrong with the items in these files, and with those of hooks.
+fn saved_items(items: &Items, files: &BTreeSet<PathBuf>) -> Vec<Problem> {
     let all = items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows));
-    let saved = all.filter(|item| changed.contains(&items.file(item)));
-    let problems = saved.flat_map(|item| check::item(&items, item));
-    problems.filter(|problem| problem.severity >= Severity::Error).collect()
+    let saved = all.filter(|item| files.contains(&items.file(item)));
+    let mut problems: Vec<Problem> = saved.flat_map(|item| check::item(items, item)).collect();
+    let of_these = |problem: &Problem| problem.file.as_ref().is_some_and(|file| files.contains(file));
+    problems.extend(Hooks::read(items).problems.into_iter().filter(of_these));
+    problems
+}
+
+fn is_in(problems: &[Problem], file: &Path) -> bool {
+    problems.iter().any(|problem| problem.file.as_deref() == Some(file))
 }
 
 /// The keymap and what is wrong with the person's part of it.

@@ -21,7 +21,7 @@ use crate::workbench::message::Button;
 use crate::workbench::{self, DirectiveChoice, Effect, Level, Message, Model, Options, TranscriptLayout};
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -544,11 +544,10 @@ impl App {
     fn take_over(&mut self, fresh: Fresh, guard: &mut Guard) -> io::Result<()> {
         let mut wrong = fresh.problems.clone();
         let theme = self.theme.name(&self.model);
-        if fresh.changed.contains(&self.theme.file(&theme)) {
-            match self.theme.read(&theme) {
-                Ok(_) => self.theme.forget(),
-                Err(problems) => wrong.extend(problems.iter().map(ToString::to_string)),
-            }
+        match self.theme.read(&theme) {
+            Ok(_) if fresh.changed.contains(&self.theme.file(&theme)) => self.theme.forget(),
+            Ok(_) => {}
+            Err(problems) => wrong.extend(problems.iter().map(ToString::to_string)),
         }
         let whole = fresh.settings_are_whole();
         if let Some(keymap) = fresh.keymap.filter(|_| whole) {
@@ -556,6 +555,7 @@ impl App {
         }
         if let Ok(setup) = fresh.setup {
             let chosen = if whole { self.theme.choose(&setup) } else { None };
+            wrong.extend(self.theme.problems().iter().map(ToString::to_string));
             let name = chosen.unwrap_or_else(|| self.model.theme.clone());
             self.update(Message::Themes { names: self.theme.names(), chosen: name });
             let usual = usual(&setup);
@@ -579,7 +579,12 @@ impl App {
         self.update(Message::Saved);
         // The same mistake is told once, and again after it was mended and made anew.
         let wrong: BTreeSet<String> = wrong.into_iter().collect();
-        for text in wrong.difference(&std::mem::take(&mut self.told)).cloned() {
+        let told = std::mem::take(&mut self.told);
+        let mended = self.mended(&told, &wrong, &fresh.changed);
+        if !mended.is_empty() {
+            self.update(Message::Mended(mended));
+        }
+        for text in wrong.difference(&told).cloned().chain(fresh.warning) {
             self.update(Message::Notice { level: Level::Warning, text });
         }
         if let Some(text) = fresh.mended {
@@ -588,6 +593,17 @@ impl App {
         self.told = wrong;
         self.follow_theme();
         Ok(())
+    }
+
+    /// The notices of mistakes that hold no more: of those told here, and of those that whoever made a thread told of the
+    /// files that changed.
+    fn mended(&self, told: &BTreeSet<String>, wrong: &BTreeSet<String>, changed: &BTreeSet<PathBuf>) -> Vec<String> {
+        let of_changed = |text: &str| {
+            let rest = |file: &PathBuf| text.strip_prefix(file.to_str()?)?.strip_prefix(':');
+            changed.iter().any(|file| rest(file).is_some())
+        };
+        let told_elsewhere = self.model.notices.iter().map(|notice| &notice.text).filter(|text| of_changed(text));
+        told.iter().chain(told_elsewhere).filter(|text| !wrong.contains(*text)).cloned().collect()
     }
 
     /// Draws with the theme that the model names now.

@@ -1,7 +1,7 @@
 //! Which theme is drawn with: named in the settings, picked on the screen, or light or dark as the terminal is.
 
-use crate::config::ThemeChoice;
-use crate::domain::{Problem, Severity};
+use crate::config::{Source, ThemeChoice};
+use crate::domain::{Problem, Severity, nearest};
 use crate::session::Setup;
 use crate::ui::{ColourDepth, Theme};
 use crate::workbench::Model;
@@ -14,6 +14,8 @@ pub struct ThemeSource {
     folder: PathBuf,
     /// What the settings say; without it, light or dark as the terminal is.
     pub(super) chosen: Option<String>,
+    /// Where they say it.
+    source: Source,
     pub(super) depth: ColourDepth,
     current: Option<String>,
 }
@@ -22,7 +24,8 @@ impl ThemeSource {
     #[must_use]
     pub fn new(setup: &Setup) -> Self {
         let depth = colour_depth(&|name| std::env::var(name).ok());
-        Self { folder: setup.dirs.themes(), chosen: chosen(setup), depth, current: None }
+        let source = setup.config.theme.source.clone();
+        Self { folder: setup.dirs.themes(), chosen: chosen(setup), source, depth, current: None }
     }
 
     /// The names that can be chosen.
@@ -49,7 +52,16 @@ impl ThemeSource {
     /// The person's theme, or what is wrong with it.
     pub(super) fn read(&self, name: &str) -> Result<Theme, Vec<Problem>> {
         let path = self.file(name);
-        let Ok(text) = std::fs::read_to_string(&path) else { return Ok(Theme::named(name).unwrap_or_default()) };
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Theme::named(name).unwrap_or_default());
+            }
+            Err(error) => {
+                let (message, remedy) = (format!("could not be read: {error}"), "make it a text that you may read");
+                return Err(vec![Problem::at(&path, None, Severity::Error, message, remedy)]);
+            }
+        };
         let (theme, problems) = Theme::from_toml(&text, &path);
         if problems.is_empty() { Ok(theme) } else { Err(problems) }
     }
@@ -61,13 +73,20 @@ impl ThemeSource {
         match self.read(name) {
             Err(problems) => problems,
             Ok(_) if self.names().contains(name) => Vec::new(),
-            Ok(_) => vec![Problem {
-                file: None,
-                line: None,
-                severity: Severity::Error,
-                message: format!("there is no theme `{name}`"),
-                remedy: format!("`theme` may be auto, {}", self.names().join(", ")),
-            }],
+            Ok(_) => {
+                let (file, line) = match &self.source {
+                    Source::File { path, line } => (Some(path.clone()), Some(*line)),
+                    Source::BuiltIn | Source::Environment(_) | Source::Argument(_) => (None, None),
+                };
+                let names = self.names();
+                let near = nearest(name, names.iter().map(String::as_str).chain(["auto"]));
+                let remedy = match near {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("`theme` may be auto, {}", names.join(", ")),
+                };
+                let message = format!("there is no theme `{name}`");
+                vec![Problem { file, line, severity: Severity::Error, message, remedy }]
+            }
         }
     }
 
@@ -92,6 +111,7 @@ impl ThemeSource {
         let chosen = chosen(setup);
         let changed = self.chosen != chosen;
         self.chosen.clone_from(&chosen);
+        self.source.clone_from(&setup.config.theme.source);
         changed.then_some(chosen)
     }
 

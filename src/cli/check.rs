@@ -102,6 +102,7 @@ fn problems(setup: &Setup, path: Option<&Path>) -> (Vec<Problem>, usize) {
         .problems
         .iter()
         .chain(&mistakes)
+        .chain(&setup.doubts(&items))
         .chain(items.problems())
         .chain(&hooks.problems)
         .chain(&check::hooks(&hooks.hooks, &items, "optional: true"))

@@ -78,6 +78,11 @@ pub(super) fn run(common: &Common, arguments: &ConfigArguments) -> Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
+/// The names of all settings.
+pub(super) fn names(setup: &Setup) -> Vec<String> {
+    lines(setup).into_iter().map(|line| line.key).collect()
+}
+
 /// Every setting, the person's own first.
 fn lines(setup: &Setup) -> Vec<ConfigLine> {
     let mut all: Vec<ConfigLine> = setup.config.told().into_iter().map(|told| own(setup, told)).collect();

@@ -10,6 +10,7 @@ use crate::items::signature::SigningKey;
 use crate::providers::is_scripted;
 use crate::session::Setup;
 use crate::session::people::{json_line, out};
+use crate::store::registry::Part;
 use crate::store::threads::Threads;
 use crate::terminal::{Guard, Input, InputEvent, Tty};
 use clap::Args;
@@ -289,7 +290,7 @@ fn threads(setup: &Setup, findings: &mut Findings) {
         let message = format!("{} had lost their process and were ended", threads.reaped.len());
         findings.add(AREA, Health::Warning, message, Some("levain threads lists them; a message resumes one"));
     }
-    match threads.list(usize::MAX).and_then(|all| Ok((all, threads.running()?))) {
+    match threads.list(Part::All, usize::MAX).and_then(|all| Ok((all, threads.running()?))) {
         Ok((all, _)) if all.is_empty() => findings.ok(AREA, "none yet"),
         Ok((all, running)) => {
             let elsewhere = all.iter().filter(|thread| thread.elsewhere).count();

@@ -4,7 +4,7 @@ use super::failure::Failure;
 use crate::domain::ThreadId;
 use crate::session::Setup;
 use crate::store::fork::Until;
-use crate::store::registry::ThreadEntry;
+use crate::store::registry::{Part, ThreadEntry};
 use crate::store::threads::Threads;
 use crate::worker::host::REPLAY;
 
@@ -12,14 +12,19 @@ use crate::worker::host::REPLAY;
 const MOST: usize = 100_000;
 
 /// The threads of the project, newest first, after those whose process died were reaped.
-pub(super) fn threads(setup: &Setup, most: usize) -> Result<Vec<ThreadEntry>, Failure> {
-    Ok(Threads::look(&setup.layout, setup.now(), REPLAY)?.list(most)?)
+pub(super) fn threads(setup: &Setup, part: Part, most: usize) -> Result<Vec<ThreadEntry>, Failure> {
+    Ok(Threads::look(&setup.layout, setup.now(), REPLAY)?.list(part, most)?)
 }
 
-/// The thread that was changed last.
+/// All of them, archived ones too.
+pub(super) fn all(setup: &Setup) -> Result<Vec<ThreadEntry>, Failure> {
+    threads(setup, Part::All, MOST)
+}
+
+/// The thread that was changed last and is not archived.
 pub(super) fn newest(setup: &Setup) -> Result<ThreadId, Failure> {
     let none = || Failure::new("there is no thread in this project yet").hint("start one with: levain");
-    threads(setup, 1)?.into_iter().next().map(|entry| entry.thread_id).ok_or_else(none)
+    threads(setup, Part::Open, MOST)?.into_iter().next().map(|entry| entry.thread_id).ok_or_else(none)
 }
 
 /// The thread with this id, or the only one whose id has `text` in it.
@@ -30,11 +35,8 @@ pub(super) fn thread(setup: &Setup, text: &str) -> Result<ThreadId, Failure> {
     if folder.summary().exists() || folder.log().exists() {
         return Ok(id);
     }
-    let mut found: Vec<ThreadId> = threads(setup, MOST)?
-        .into_iter()
-        .map(|entry| entry.thread_id)
-        .filter(|id| id.as_str().contains(text))
-        .collect();
+    let mut found: Vec<ThreadId> =
+        all(setup)?.into_iter().map(|entry| entry.thread_id).filter(|id| id.as_str().contains(text)).collect();
     match (found.pop(), found.as_slice()) {
         (Some(only), []) => Ok(only),
         (Some(one), more) => {

@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, and the edge where errors become sentences and exit codes.
 
 mod attach;
+mod candidates;
 mod check;
 mod completions;
 mod config;
@@ -21,6 +22,7 @@ mod text;
 mod threads;
 mod transcript;
 mod trust;
+mod upkeep;
 mod worker;
 
 use crate::config::Arguments;
@@ -136,6 +138,9 @@ pub fn main() -> ExitCode {
     secrets::begin();
     bear_file_limits();
     people::tell_panics();
+    if let Some(code) = completions::answer() {
+        return code;
+    }
     let Cli { common, open, command } = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => match misunderstood(&error) {

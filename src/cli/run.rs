@@ -19,6 +19,7 @@ use crate::session::{DirectivePlanner, Factory, Setup, capability, logging};
 use crate::store::fork::{self, Fork, Forked, Until};
 use crate::store::summary::Summary;
 use crate::store::threads::is_elsewhere;
+use crate::store::{Layout, upkeep};
 use crate::worker::client::Client;
 use crate::worker::detached::Detached;
 use crate::worker::host::REPLAY;
@@ -166,7 +167,9 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
     let again = matches!(from, Some((_, Until::Request(_))));
     let prompt = arguments.prompt(setup.config.bounds.prompt, again)?;
     logging::to_file(setup.dirs.state.join("levain.log"));
-    runtime()?.block_on(async {
+    let layout = setup.layout.clone();
+    let mut made = Made::default();
+    let ended = runtime()?.block_on(async {
         let named = setup.arguments.model.is_some();
         let own = |from: &Summary| !named && !is_elsewhere(&setup.layout, &from.thread_id);
         let model = if let Some(from) = forked.as_ref().filter(|from| own(from)) {
@@ -181,8 +184,39 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
         let allowed = arguments.allow.iter().map(|text| capability(text)).collect();
         let factory = Factory { allowed, ..Factory::new(setup) };
         let begins = Begins { directive, inputs: arguments.inputs(forked.as_ref()), model, from, prompt };
-        hosted(factory, arguments, begins, &items, planner).await
-    })
+        hosted(factory, arguments, begins, &items, planner, &mut made).await
+    });
+    made.clear_away(&layout);
+    let (result, live, interrupted) = match ended? {
+        Ran::Here(result, live, interrupted) => (result, live, interrupted),
+        Ran::InBackground => return Ok(ExitCode::SUCCESS),
+    };
+    finish(&result, &made, arguments.json, live, interrupted)
+}
+
+/// How a run ended.
+enum Ran {
+    /// What came of it, whether the answer was shown while it arrived, and whether it was interrupted.
+    Here(Box<RunResult>, bool, bool),
+    /// It works on by itself.
+    InBackground,
+}
+
+/// The thread that a run made, which stays when something was said or answered in it.
+#[derive(Debug, Default)]
+struct Made {
+    thread_id: Option<ThreadId>,
+    stays: bool,
+}
+
+impl Made {
+    /// Removes the thread of a start that failed before anything was said: it would only stand in lists.
+    fn clear_away(&self, layout: &Layout) {
+        let Some(id) = self.thread_id.as_ref().filter(|_| !self.stays) else { return };
+        if let Err(error) = upkeep::remove(layout, id) {
+            tracing::warn!(thread = %id, %error, "a thread in which nothing was said stays");
+        }
+    }
 }
 
 /// What a run begins with.
@@ -201,7 +235,8 @@ async fn hosted(
     begins: Begins,
     items: &Items,
     planner: DirectivePlanner,
-) -> Result<ExitCode, Failure> {
+    made: &mut Made,
+) -> Result<Ran, Failure> {
     let Begins { directive, inputs, model, from, prompt } = begins;
     let spec = ThreadSpec {
         id: None,
@@ -212,11 +247,13 @@ async fn hosted(
         limits: arguments.limits(factory.setup.one_shot_limits(), planner.limits),
         lineage: Lineage::of(ThreadOrigin::CommandLine),
     };
+    let says = from.is_some() || !prompt.trim().is_empty() || !arguments.image.is_empty();
     let images = arguments.image.iter().map(|file| absolute(file)).collect();
     let layout = factory.setup.layout.clone();
     let submit = |text| Command::Submit { text, mode: PromptMode::FollowUp, images, client: None };
     if arguments.background {
-        return in_background(&factory.setup, spec, submit(prompt), arguments.json).await;
+        in_background(&factory.setup, spec, submit(prompt), arguments.json).await?;
+        return Ok(Ran::InBackground);
     }
     let (thread_id, submit) = match from {
         None => (Summary::make(&layout, spec, factory.setup.now())?.thread_id, submit(prompt)),
@@ -227,11 +264,13 @@ async fn hosted(
             (id, submit(if prompt.trim().is_empty() { again.unwrap_or_default() } else { prompt }))
         }
     };
+    made.thread_id = Some(thread_id.clone());
     let hosting = factory.planned(&thread_id, items, planner)?;
     let supervisor = Supervisor::new(layout, Arc::new(factory));
     let running = supervisor.host(hosting).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut client = running.client();
     client.greet(0).await.map_err(|error| Failure::new(error.to_string()))?;
+    let mut heard = Heard { says, ..Heard::default() };
     let mut result = RunResult {
         schema: "levain.run/1",
         success: false,
@@ -247,8 +286,9 @@ async fn hosted(
         approvals: Vec::new(),
     };
     let live = !arguments.json && is_watched();
-    let watch = watch(&mut client, submit, live, &mut result);
+    let watch = watch(&mut client, submit, live, &mut result, &mut heard);
     let (interrupted, ended) = tokio::join!(watch, running.ended());
+    made.stays = heard.is_something() || result.success;
     if let Outcome::Failed(why) = ended {
         return Err(Failure::new(why));
     }
@@ -260,11 +300,41 @@ async fn hosted(
             result.error = Some(format!("`{directive}` promises `{missing}`, and its model handed nothing back"));
         }
     }
-    finish(&result, arguments.json, live, interrupted?)
+    Ok(Ran::Here(Box::new(result), live, interrupted?))
+}
+
+/// What there was in a thread, beside what came of it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Heard {
+    /// Whether the run has words or pictures of a person's.
+    says: bool,
+    /// Whether they were taken.
+    taken: bool,
+    /// Whether the model, or a tool of it, has answered.
+    answered: bool,
+}
+
+impl Heard {
+    fn is_something(self) -> bool {
+        self.says && self.taken || self.answered
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.taken |= matches!(event, Event::Prompt(_));
+        let request = matches!(
+            event,
+            Event::Request(
+                RequestEvent::CognitionOut { .. }
+                    | RequestEvent::CognitionReasoning { .. }
+                    | RequestEvent::CallCharged { .. }
+            )
+        );
+        self.answered |= request || matches!(event, Event::Tool(_));
+    }
 }
 
 /// Starts the thread in a worker of its own, which works on when this process is gone.
-async fn in_background(setup: &Setup, spec: ThreadSpec, first: Command, json: bool) -> Result<ExitCode, Failure> {
+async fn in_background(setup: &Setup, spec: ThreadSpec, first: Command, json: bool) -> Result<(), Failure> {
     let executor = Detached { launcher: setup.launcher()? };
     let thread_id = executor.spawn(spec, first).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut output = out();
@@ -274,7 +344,7 @@ async fn in_background(setup: &Setup, spec: ThreadSpec, first: Command, json: bo
         written(writeln!(output, "{thread_id}"))?;
         let _closed = writeln!(err(), "hint: levain attach {thread_id} · levain threads kill {thread_id}");
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// The outputs that a directive always has.
@@ -304,7 +374,13 @@ fn absolute(file: &str) -> String {
 }
 
 /// Sends the prompt and follows the thread to its end; returns whether it was interrupted.
-async fn watch(client: &mut Client, submit: Command, live: bool, result: &mut RunResult) -> Result<bool, Failure> {
+async fn watch(
+    client: &mut Client,
+    submit: Command,
+    live: bool,
+    result: &mut RunResult,
+    all: &mut Heard,
+) -> Result<bool, Failure> {
     let failed = |error: io::Error| Failure::new(error.to_string());
     let mut shutdown = Shutdown::listen().map_err(failed)?;
     let sender = client.sender();
@@ -332,7 +408,10 @@ async fn watch(client: &mut Client, submit: Command, live: bool, result: &mut Ru
             }
         };
         match message {
-            Some(FromWorker::Event { record, .. }) => heard(&record.event, live, result),
+            Some(FromWorker::Event { record, .. }) => {
+                all.event(&record.event);
+                heard(&record.event, live, result);
+            }
             Some(FromWorker::Delta { delta: Delta::Text { text }, .. }) if live => {
                 let mut output = out();
                 let _reader_gone = output.write_all(text.as_bytes()).and_then(|()| output.flush());
@@ -429,7 +508,7 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
     }
 }
 
-fn finish(result: &RunResult, json: bool, live: bool, interrupted: bool) -> Result<ExitCode, Failure> {
+fn finish(result: &RunResult, made: &Made, json: bool, live: bool, interrupted: bool) -> Result<ExitCode, Failure> {
     let mut output = out();
     if json {
         written(json_line(&mut output, result))?;
@@ -443,7 +522,7 @@ fn finish(result: &RunResult, json: bool, live: bool, interrupted: bool) -> Resu
     }
     if let (false, Some(error)) = (json, &result.error) {
         let _closed = writeln!(err(), "error: {error}");
-        if result.status == Status::Suspended {
+        if result.status == Status::Suspended && made.stays {
             let _closed = writeln!(err(), "hint: levain attach {} is where it takes a message", result.thread_id);
         }
     }

@@ -2,12 +2,13 @@
 
 use super::failure::{Failure, written};
 use super::find;
+use super::upkeep::{self, ArchiveArguments, RemoveArguments, RenameArguments};
 use super::{Common, runtime};
 use crate::domain::{Cost, Lineage, ModelRef, Status, ThreadId, ThreadKind, Timestamp, Waiting};
 use crate::ports::Executor;
 use crate::session::people::{err, json_line, out};
 use crate::session::{self, Setup};
-use crate::store::registry::ThreadEntry;
+use crate::store::registry::{Part, ThreadEntry};
 use crate::worker::detached::Detached;
 use clap::{Args, Subcommand};
 use futures_util::future::join_all;
@@ -20,6 +21,9 @@ use std::process::ExitCode;
 pub(super) struct ThreadsArguments {
     #[command(subcommand)]
     command: Option<ThreadsCommand>,
+    /// Show those that were archived
+    #[arg(long)]
+    archived: bool,
     /// Show at most this many
     #[arg(long, value_name = "N", default_value_t = 100)]
     most: usize,
@@ -44,6 +48,12 @@ enum ThreadsCommand {
     Cancel(StopArguments),
     /// End running threads at once, whatever they do
     Kill(StopArguments),
+    /// Remove threads for good; what a process runs stays
+    Rm(RemoveArguments),
+    /// Call a thread something else than its first words
+    Rename(RenameArguments),
+    /// Leave threads out of the list; with --undo, list them again
+    Archive(ArchiveArguments),
 }
 
 #[derive(Debug, Args)]
@@ -86,7 +96,11 @@ struct ThreadLine<'a> {
     /// What for, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     waiting: Option<Waiting>,
+    /// The item of the call that a person has to allow, or the limit that was reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waits_for: Option<&'a str>,
     title: &'a str,
+    archived: bool,
     model: &'a ModelRef,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -103,9 +117,13 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
         Some(ThreadsCommand::Fork { id, json }) => return fork(&setup, id, *json),
         Some(ThreadsCommand::Cancel(stop)) => return stop_all(&setup, stop, false),
         Some(ThreadsCommand::Kill(stop)) => return stop_all(&setup, stop, true),
+        Some(ThreadsCommand::Rm(remove)) => return upkeep::remove(&setup, remove),
+        Some(ThreadsCommand::Rename(rename)) => return upkeep::rename(&setup, rename),
+        Some(ThreadsCommand::Archive(archive)) => return upkeep::archive(&setup, archive),
         None => {}
     }
-    let threads = find::threads(&setup, arguments.most)?;
+    let part = if arguments.archived { Part::Archived } else { Part::Open };
+    let threads = find::threads(&setup, part, arguments.most)?;
     let mut output = io::BufWriter::new(out());
     let mut write = || -> io::Result<()> {
         for entry in &threads {
@@ -119,7 +137,11 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
     };
     written(write())?;
     if threads.is_empty() && !arguments.json {
-        let _closed = writeln!(err(), "no threads in {} yet", setup.layout.project().display());
+        let project = setup.layout.project().display();
+        let _closed = match part {
+            Part::Archived => writeln!(err(), "no archived threads in {project}"),
+            Part::Open | Part::All => writeln!(err(), "no threads in {project} yet"),
+        };
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -173,7 +195,9 @@ fn line(entry: &ThreadEntry) -> ThreadLine<'_> {
         kind: entry.kind,
         status: entry.status,
         waiting: entry.waiting,
+        waits_for: entry.waits_for.as_deref(),
         title: &entry.title,
+        archived: entry.archived,
         model: &entry.model,
         created_at: entry.created_at,
         updated_at: entry.updated_at,
@@ -188,15 +212,32 @@ fn write_row(output: &mut impl Write, entry: &ThreadEntry, now: Timestamp) -> io
     let turns = entry.cost.turns;
     writeln!(
         output,
-        "{:<10} {:<24} {:>9} {:>4} {} {:>8}  {}",
+        "{:<10} {:<24} {:>9} {:>4} {} {:>8}  {}{}",
         if entry.elsewhere { "elsewhere" } else { entry.status.told(entry.waiting) },
         entry.thread_id.as_str(),
         age(now.since(entry.updated_at)),
         turns,
         if turns == 1 { "turn " } else { "turns" },
         entry.cost.spend.to_string(),
-        &entry.title
+        &entry.title,
+        waits(entry).map(|waits| format!("  [{waits}]")).unwrap_or_default()
     )
+}
+
+/// What a thread waits for, where its status does not say it all.
+fn waits(entry: &ThreadEntry) -> Option<String> {
+    let what = entry.waits_for.as_deref();
+    match (entry.status, entry.waiting) {
+        (Status::Waiting, Some(Waiting::Approval)) => {
+            Some(what.map_or("needs approval".to_owned(), |item| format!("needs approval: {item}")))
+        }
+        (Status::Suspended, _) => {
+            Some(what.map_or("waits for you".to_owned(), |limit| format!("at its limit of {limit}: waits for you")))
+        }
+        (Status::Waiting, Some(Waiting::RateLimit)) => Some("waits for the provider".to_owned()),
+        (Status::Waiting, Some(Waiting::Storage)) => Some("waits until it can be saved".to_owned()),
+        _ => None,
+    }
 }
 
 /// `12 s ago`, `5 min ago`, `3 h ago`, `8 d ago`.

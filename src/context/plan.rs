@@ -513,7 +513,11 @@ impl Planning<'_> {
     ) -> Result<(), PlanError> {
         let via = Some(Via::Provider { name: mention.id.clone(), by: link.id.clone() });
         let kind = LayerKind::ContextInstructions;
-        let loaded = match self.library.knowledge(&mention.id) {
+        let loaded = self.library.knowledge(&mention.id).map_err(|why| match why {
+            Lost::Missing(missing) => Lost::Missing(BuiltInProvider::near(&mention.id).unwrap_or(missing)),
+            Lost::Refused(_) => why,
+        });
+        let loaded = match loaded {
             Ok(loaded) => loaded,
             Err(why) if mention.optional => {
                 instructions.push(skipped(&mention.id, kind, unknown(&mention.id, via), lost(why)));

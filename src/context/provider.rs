@@ -7,6 +7,7 @@ use super::library::{ProjectFile, Skill};
 use super::plan::{included, skipped};
 use crate::domain::{Absence, LayerKind, Origin, Persona, Piece, Space};
 use crate::items::directive::BuiltInProvider;
+use crate::items::provider_command::ProviderCommand;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -83,10 +84,6 @@ enum ContextSource {
 /// Notes that are told without being searched for, and how much of each.
 const MOST_NOTES: usize = 8;
 const NOTE_LETTERS: usize = 300;
-
-/// How long a command may take when its file says nothing, and at most.
-const USUAL_DEADLINE: Duration = Duration::from_secs(5);
-const LONGEST_DEADLINE: Duration = Duration::from_secs(30);
 
 /// The instructions of a provider that is part of the program, and its state; none of those that bring files.
 pub(super) fn built_in(provider: BuiltInProvider) -> Option<(&'static str, State)> {
@@ -192,26 +189,18 @@ pub(super) fn command(
     (space, file): (Space, &str),
     metadata: &Map<String, Value>,
 ) -> Result<Option<ContextCommand>, String> {
-    let texts = |key: &str| -> Result<Vec<String>, String> {
-        let Some(value) = metadata.get(key) else { return Ok(Vec::new()) };
-        let list = value.as_array().into_iter().flatten().map(|part| part.as_str().map(str::to_owned));
-        let texts: Option<Vec<String>> = list.collect();
-        texts.filter(|_| value.is_array()).ok_or_else(|| format!("its `{key}` is not a list of texts"))
-    };
-    let (command, inputs) = (texts("command")?, texts("inputs")?);
-    if command.is_empty() {
-        return Ok(None);
+    let (read, wrong) = ProviderCommand::read(metadata);
+    if let Some(broken) = wrong.into_iter().find(|entry| entry.breaks) {
+        return Err(broken.message);
     }
-    let seconds = metadata.get("timeout_seconds").and_then(Value::as_f64);
-    let deadline = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or(USUAL_DEADLINE);
-    Ok(Some(ContextCommand {
+    Ok(read.map(|ProviderCommand { command, inputs, deadline, optional }| ContextCommand {
         name: name.to_owned(),
         space,
         file: file.to_owned(),
         command,
-        deadline: deadline.min(LONGEST_DEADLINE),
+        deadline,
         inputs,
-        optional: metadata.get("optional").and_then(Value::as_bool).unwrap_or(true),
+        optional,
     }))
 }
 

@@ -57,6 +57,14 @@ pub enum Command {
     SetLimits {
         limits: Limits,
     },
+    /// Call the thread so, whatever was said first.
+    Rename {
+        title: String,
+    },
+    /// List the thread apart, or with the others again.
+    Archive {
+        archived: bool,
+    },
     /// Let older messages give way to a summary.
     Compact,
     /// End the worker; running work is cancelled first.

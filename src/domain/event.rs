@@ -178,6 +178,13 @@ impl Event {
         }
     }
 
+    /// Whether the event only says under what name and where the thread is listed: it is no change of the thread itself, so
+    /// that one which is put away does not come to the top of the list.
+    #[must_use]
+    pub fn is_filing(&self) -> bool {
+        matches!(self, Self::Settings(SettingsEvent::TitleSet { .. } | SettingsEvent::Archived { .. }))
+    }
+
     /// What people are told of the event. Nothing of one whose content is shown itself (what was said, calls and their
     /// results), and of one that only changes how the thread stands, which state and lists tell.
     #[must_use]

@@ -40,6 +40,12 @@ impl ThreadId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// When the thread was made, as far as the id tells: the milliseconds in it, else 0.
+    #[must_use]
+    pub fn begun(&self) -> u64 {
+        self.0.rsplit('-').filter(|part| part.len() > 9).find_map(|part| part.parse().ok()).unwrap_or_default()
+    }
 }
 
 /// Whether a letter of a directive's name may stand in the name of a folder and on a command line.

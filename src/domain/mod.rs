@@ -26,6 +26,7 @@ pub mod problem;
 pub mod request;
 pub mod rules;
 pub mod status;
+pub mod title;
 pub mod tool;
 pub mod wire_form;
 

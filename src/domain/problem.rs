@@ -80,10 +80,11 @@ impl fmt::Display for Problem {
 /// The word of `known` that `word` was probably meant to be: at most two letters off, and less than half the word.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let word = word.to_lowercase().replace('-', "_");
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    let word = plain(word);
     known
         .into_iter()
-        .map(|name| (strsim::osa_distance(&word, name), name))
+        .map(|name| (strsim::osa_distance(&word, &plain(name)), name))
         .filter(|(distance, name)| *distance <= 2 && distance * 2 < name.len())
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
@@ -108,6 +109,7 @@ mod tests {
         let find = |word| nearest(word, known);
         assert_eq!(find("modle"), Some("model"));
         assert_eq!(find("Idle-Second"), Some("idle_seconds"));
+        assert_eq!(nearest("claude-opsu-4-6", ["claude-opus-4-6"]), Some("claude-opus-4-6"));
         assert_eq!(find("colour"), None);
         assert_eq!(find(""), None);
     }

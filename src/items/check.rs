@@ -83,7 +83,10 @@ fn mentions(directive: &Directive, items: &Items, id: Option<&ItemId>, file: &Pa
     for mention in directive.context.wanted().chain(directive.context.providers.iter().filter(written)) {
         if let Err(missing) = items.find(Kind::Knowledge, &mention.id) {
             let form = "optional=\"true\"";
-            problems.push(lost(&missing.to_string(), mention.optional, form, file, mention.lines.0));
+            let asked = directive.context.providers.contains(mention);
+            let near = asked.then(|| BuiltInProvider::near(&mention.id)).flatten();
+            let missing = near.unwrap_or_else(|| missing.to_string());
+            problems.push(lost(&missing, mention.optional, form, file, mention.lines.0));
         }
     }
     problems.append(&mut hooks(&directive.hooks, items, "optional=\"true\""));
@@ -174,6 +177,15 @@ mod tests {
         assert_eq!(said(""), [(Severity::Error, wanted.to_owned())]);
         let wanted = "mend the id, write the item, or leave the entry out";
         assert_eq!(said(" optional=\"true\""), [(Severity::Warning, wanted.to_owned())]);
+    }
+
+    #[test]
+    fn s16_a_misspelt_provider_is_told_with_the_nearest() {
+        let items = Items::list(&Spaces::embedded());
+        let text = "```xml\n<directive name=\"a\" version=\"1.0.0\"><metadata><description>d</description>\
+             <context><provider>tiem</provider></context></metadata></directive>\n```\nGo.\n";
+        let problems = self::text(Kind::Directive, text, Path::new("a.md"), None, Some(&items));
+        assert_eq!(problems[0].message, "there is no context provider `tiem`; near is `time`");
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::brackets::is_shallow;
 use super::fence::{self, Parts};
 use super::id::ItemId;
 use super::markup::Lines;
-use crate::domain::{Problem, Severity};
+use super::provider_command::{BadEntry, ProviderCommand};
+use crate::domain::{Problem, Severity, nearest};
 use serde_yaml::{Mapping, Value};
 use std::path::Path;
 
@@ -81,7 +82,15 @@ impl Knowledge {
         }
         knowledge.metadata_line = first;
         match mapping(yaml, first, file) {
-            Ok(mapping) => knowledge.read(&mapping, first, file, &mut problems),
+            Ok(mapping) => {
+                knowledge.read((yaml, &mapping), first, file, &mut problems);
+                let (_, wrong) = ProviderCommand::read(&knowledge.metadata);
+                // Of an item that is no provider it may be a word of a person's own.
+                let severity = if knowledge.is_provider() { Severity::Error } else { Severity::Warning };
+                problems.extend(wrong.into_iter().map(|BadEntry { key, message, remedy, .. }| {
+                    Problem::at(file, line_of(yaml, key, first), severity, message, remedy)
+                }));
+            }
             Err(problem) => problems.push(problem),
         }
         if matches!(form, KnowledgeShape::Whole) {
@@ -94,7 +103,8 @@ impl Knowledge {
         (knowledge, problems)
     }
 
-    fn read(&mut self, mapping: &Mapping, first: u32, file: &Path, problems: &mut Vec<Problem>) {
+    fn read(&mut self, yaml: (&str, &Mapping), first: u32, file: &Path, problems: &mut Vec<Problem>) {
+        let (text, mapping) = yaml;
         for (key, value) in mapping {
             let Some(key) = key.as_str() else { continue };
             let field = match key {
@@ -108,6 +118,10 @@ impl Knowledge {
                 _ => {
                     if key == "tags" {
                         self.tags = value.as_sequence().into_iter().flatten().filter_map(scalar).collect();
+                    } else if let Some(meant) = slip(key, mapping) {
+                        let message = format!("`{key}` means nothing here, and `{meant}` would");
+                        let remedy = format!("did you mean `{meant}`?");
+                        problems.push(Problem::at(file, line_of(text, key, first), slip_costs(meant), message, remedy));
                     }
                     continue;
                 }
@@ -120,6 +134,12 @@ impl Knowledge {
         }
         self.metadata =
             mapping.iter().filter_map(|(key, value)| Some((key.as_str()?.to_owned(), json(value)))).collect();
+    }
+
+    /// Whether it is written to be a context provider.
+    fn is_provider(&self) -> bool {
+        let says = |key: &str| self.metadata.contains_key(key);
+        self.entry_type.as_deref() == Some("context_provider") || says("instructions") || says("state")
     }
 
     /// In a file that is YAML as a whole the text stands under `body`.
@@ -177,6 +197,41 @@ impl Knowledge {
         }
         problems
     }
+}
+
+/// Metadata that describes the item.
+const DESCRIPTIVE: [&str; 8] = ["name", "title", "entry_type", "category", "version", "description", "author", "tags"];
+
+/// Metadata that decides what a model is told.
+const DECISIVE: [&str; 7] = ["instructions", "state", "command", "inputs", "timeout_seconds", "optional", "body"];
+
+/// The name that `key` was probably meant to be. Metadata may hold names of a person's own, so only what is off by one
+/// letter is a slip, in a long name by two; and one that is there already was not meant.
+fn slip(key: &str, mapping: &Mapping) -> Option<&'static str> {
+    let known = DESCRIPTIVE.into_iter().chain(DECISIVE);
+    if known.clone().any(|known| known == key) {
+        return None;
+    }
+    let near = nearest(key, known)?;
+    let off = strsim::osa_distance(&key.to_lowercase().replace('-', "_"), near);
+    (off <= 1 || near.len() >= LONG_NAME).then_some(near).filter(|near| !mapping.contains_key(*near))
+}
+
+/// From so many letters on, two of a name may be wrong.
+const LONG_NAME: usize = 8;
+
+fn slip_costs(meant: &str) -> Severity {
+    if DECISIVE.contains(&meant) { Severity::Error } else { Severity::Warning }
+}
+
+/// The line of a file on which the name `key` stands in its metadata, which begins on line `first`.
+fn line_of(yaml: &str, key: &str, first: u32) -> u32 {
+    let is_key = |line: &str| {
+        let line = line.trim_start_matches(['"', '\'']);
+        let rest = line.strip_prefix(key).map(|rest| rest.trim_start_matches(['"', '\'']));
+        rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
+    };
+    (first..).zip(yaml.lines()).find(|(_, line)| is_key(line)).map_or(first, |(number, _)| number)
 }
 
 /// The map that a YAML text is.
@@ -246,6 +301,64 @@ mod tests {
         // In a file with a block the text stands behind it.
         let (knowledge, _) = Knowledge::parse("```yaml\nname: a\nbody: no\n```\nYes.\n", Path::new("a.md"));
         assert_eq!(knowledge.body, "Yes.");
+    }
+    #[test]
+    fn s16_a_misspelt_name_in_metadata_is_told_with_the_nearest() {
+        let told = |yaml: &str| {
+            let (_, problems) = Knowledge::parse(&format!("```yaml\n{yaml}```\nText.\n"), Path::new("a.md"));
+            let told = |problem: &Problem| format!("{} {:?} {}", problem.severity.word(), problem.line, problem.remedy);
+            problems.iter().map(told).collect::<Vec<_>>()
+        };
+        assert_eq!(told("name: a\ntitel: b\n"), ["warning Some(3) did you mean `title`?"]);
+        assert_eq!(told("name: a\ndescripton: b\n"), ["warning Some(3) did you mean `description`?"]);
+        assert_eq!(told("name: a\nentry-type: b\n"), ["warning Some(3) did you mean `entry_type`?"]);
+        assert_eq!(told("name: a\ncomand: [date]\n"), ["error Some(3) did you mean `command`?"]);
+        assert_eq!(told("name: a\ninstructons: Do.\n"), ["error Some(3) did you mean `instructions`?"]);
+        for own in ["date: 1", "status: open", "extra: {a: 1}", "owner: me", "note: x"] {
+            assert_eq!(told(&format!("name: a\n{own}\n")), Vec::<String>::new(), "{own}");
+        }
+    }
+
+    #[test]
+    fn s16_a_command_that_cannot_run_as_written_is_told() {
+        let told = |yaml: &str| {
+            let (_, problems) = Knowledge::parse(&format!("name: a\ninstructions: x\n{yaml}"), Path::new("a.yaml"));
+            problems.iter().map(|problem| format!("{:?} {problem}", problem.severity)).collect::<Vec<_>>()
+        };
+        for (yaml, expected) in [
+            (
+                "command: rm -rf x\n",
+                "Error a.yaml:3: its `command` is not a list of texts; write command: [program, argument]",
+            ),
+            (
+                "command: [7]\n",
+                "Error a.yaml:3: its `command` is not a list of texts; write command: [program, argument]",
+            ),
+            ("command: []\n", "Error a.yaml:3: its `command` is empty; write command: [program, argument]"),
+            (
+                "command: [a]\ninputs: x\n",
+                "Error a.yaml:4: its `inputs` is not a list of texts; write inputs: [Cargo.lock]",
+            ),
+            (
+                "command: [a]\ntimeout_seconds: 90\n",
+                "Error a.yaml:4: its `timeout_seconds` is 90, and 30 counts; write a number from 0.1 to 30",
+            ),
+            (
+                "command: [a]\ntimeout_seconds: -1\n",
+                "Error a.yaml:4: its `timeout_seconds` is -1, and 5 counts; write a number from 0.1 to 30",
+            ),
+            (
+                "command: [a]\ntimeout_seconds: soon\n",
+                "Error a.yaml:4: its `timeout_seconds` is \"soon\", and 5 counts; write a number from 0.1 to 30",
+            ),
+            (
+                "command: [a]\noptional: maybe\n",
+                "Error a.yaml:4: its `optional` is \"maybe\", and true counts; write true or false",
+            ),
+        ] {
+            assert_eq!(told(yaml), [expected]);
+        }
+        assert_eq!(told("command: [a]\ntimeout_seconds: 0.5\noptional: false\n"), Vec::<String>::new());
     }
     use proptest::prelude::*;
 

@@ -13,6 +13,7 @@ pub mod hook;
 pub mod id;
 pub mod knowledge;
 pub mod markup;
+pub mod provider_command;
 pub mod regular;
 pub mod search;
 pub mod signature;

@@ -7,9 +7,11 @@
 use super::faults;
 use rustix::fs::{self as system, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -244,6 +246,31 @@ impl Beneath {
         missing(removed).map(drop)
     }
 
+    /// Removes a folder that may not be there, with everything in it. No link is followed: it goes itself. Folders in it are
+    /// moved up and emptied one by one, so that no depth of them is too much.
+    ///
+    /// # Errors
+    /// When something of it stays.
+    pub fn remove_tree(&self) -> io::Result<()> {
+        faults::point()?;
+        let removed = self.in_folder(|above, name| {
+            let top = enter(above, name)?;
+            empty(&top)?;
+            Ok(system::unlinkat(above, name, AtFlags::REMOVEDIR)?)
+        });
+        missing(removed).map(drop)
+    }
+
+    /// Gives the file or folder another name in its folder; a link goes by itself.
+    ///
+    /// # Errors
+    /// When it stays where it is.
+    pub fn rename(&self, new: &str) -> io::Result<Self> {
+        faults::point()?;
+        self.in_folder(|folder, name| Ok(system::renameat(folder, name, folder, new)?))?;
+        Ok(Self { below: self.below.with_file_name(new), ..self.clone() })
+    }
+
     /// Removes a folder that may not be there and has to be empty.
     ///
     /// # Errors
@@ -378,6 +405,80 @@ impl Beneath {
     }
 }
 
+/// Removes everything in the folder `top`. A folder in it that is not empty gives all it holds to `top`, which are emptied
+/// in their turn.
+fn empty(top: &OwnedFd) -> io::Result<()> {
+    let mut moved = 0_u64;
+    loop {
+        let names = listed(top)?;
+        if names.is_empty() {
+            return Ok(());
+        }
+        for name in names {
+            let name = Path::new(&name);
+            match system::unlinkat(top, name, AtFlags::empty()) {
+                Ok(()) | Err(Errno::NOENT) => continue,
+                // POSIX says PERM for a folder, Linux ISDIR.
+                Err(Errno::ISDIR | Errno::PERM) => {}
+                Err(error) => return Err(error.into()),
+            }
+            match system::unlinkat(top, name, AtFlags::REMOVEDIR) {
+                Ok(()) | Err(Errno::NOENT) => continue,
+                Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+            let inner = enter(top, name)?;
+            for below in listed(&inner)? {
+                moved += 1;
+                move_up(&inner, Path::new(&below), top, moved)?;
+            }
+        }
+    }
+}
+
+/// Moves what is called `name` in `inner` to `top`, under a name that begins with `number`. What has that name there is
+/// about to be removed as well.
+fn move_up(inner: &OwnedFd, name: &Path, top: &OwnedFd, number: u64) -> io::Result<()> {
+    let mut opened = false;
+    for other in 0.. {
+        match system::renameat(inner, name, top, format!(".moved-{number}-{other}")) {
+            Ok(()) | Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::EXIST | Errno::NOTEMPTY | Errno::ISDIR | Errno::NOTDIR) if other < MOST_NAMES => {}
+            // Moving a folder writes to it and to the one it is in; their owner may allow that.
+            Err(Errno::ACCESS) if !opened => {
+                opened = true;
+                system::fchmod(inner, Mode::from_raw_mode(FOLDER))?;
+                if let Ok(folder) = enter(inner, name) {
+                    system::fchmod(&folder, Mode::from_raw_mode(FOLDER))?;
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// As many names are tried for what is moved.
+const MOST_NAMES: u32 = 1_000;
+
+/// As many names as are taken at once from a folder that is emptied.
+const AT_ONCE: usize = 1_000;
+
+/// Some of the names in a folder, whatever they are made of.
+fn listed(folder: &OwnedFd) -> io::Result<Vec<OsString>> {
+    let mut names = Vec::new();
+    for entry in system::Dir::read_from(folder)? {
+        let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+        if name != "." && name != ".." {
+            names.push(name);
+        }
+        if names.len() == AT_ONCE {
+            break;
+        }
+    }
+    Ok(names)
+}
+
 /// Opens the folder `name` in `folder`, unless it is a link.
 fn enter(folder: &OwnedFd, name: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -463,6 +564,43 @@ mod tests {
         let pipe = Beneath::new(folder.path(), "pipe");
         assert!(pipe.open().is_err() && pipe.open_append().is_err() && pipe.read(10).is_err());
         assert_eq!(pipe.lies().unwrap(), Some(Lies::Else));
+    }
+
+    #[test]
+    fn s16_a_folder_goes_with_all_that_is_in_it_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, outside) = (folder.path().join("project"), folder.path().join("outside"));
+        let thread = root.join("threads/t");
+        fs::create_dir_all(thread.join("a/b/.moved-1-0/c")).unwrap();
+        fs::create_dir_all(outside.join("in")).unwrap();
+        fs::write(outside.join("in/kept"), "kept").unwrap();
+        fs::write(thread.join("a/.moved-2-0"), "").unwrap();
+        symlink(&outside, thread.join("link")).unwrap();
+        symlink(&outside, thread.join("a/b/link")).unwrap();
+        symlink(outside.join("in/kept"), thread.join("file")).unwrap();
+        fs::hard_link(outside.join("in/kept"), thread.join("hard")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(thread.join("a/pipe")).status().unwrap().success());
+        fs::write(thread.join(std::ffi::OsStr::from_bytes(b"\xff\xfe")), "no text").unwrap();
+        for number in 0..2_100 {
+            fs::write(thread.join(format!("a/b/{number}")), "").unwrap();
+        }
+        // Deeper than a path may be long, and than descriptors there are.
+        let mut deep = Beneath::new(&root, "threads/t/a").opened().unwrap();
+        for _ in 0..3_000 {
+            deep.join("deeper").make_private_folder().unwrap();
+            deep = deep.join("deeper").opened().unwrap();
+        }
+        fs::set_permissions(thread.join("a/b"), fs::Permissions::from_mode(0o555)).unwrap();
+        Beneath::new(&root, "threads/t").remove_tree().unwrap();
+        assert!(!thread.exists());
+        assert_eq!(fs::read_to_string(outside.join("in/kept")).unwrap(), "kept");
+        // A link in the place of a folder, or on the way to it, is no folder of ours.
+        symlink(&outside, root.join("threads/l")).unwrap();
+        for place in ["threads/l", "threads/l/in"] {
+            assert!(Beneath::new(&root, place).remove_tree().is_err(), "{place}");
+        }
+        assert!(outside.join("in/kept").exists());
+        Beneath::new(&root, "threads/gone").remove_tree().unwrap();
     }
 
     #[test]

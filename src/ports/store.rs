@@ -39,6 +39,10 @@ pub struct Snapshot {
     pub cost: Cost,
     pub limits: Limits,
     pub title: Option<String>,
+    /// Whether it is listed apart.
+    pub archived: bool,
+    /// The item of the call that waits to be allowed, or the limit that was reached.
+    pub waits_for: Option<String>,
     /// What it may do, as a tree with the tools of its newest request; `None` as long as this process made none.
     pub capabilities: Option<Vec<String>>,
 }

@@ -2,11 +2,12 @@
 //!
 //! Keys are held as secrets: no output of this module shows one, not even the error about a line that holds one.
 
-use crate::domain::{Problem, Severity};
+use crate::domain::{Problem, Severity, meant};
 use secrecy::SecretString;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use toml::de::DeTable;
 use toml::{Table, Value};
 
 /// Providers that take a key, each with the variables its vendor uses, the usual one first.
@@ -24,6 +25,8 @@ pub struct Keys {
     file: Option<PathBuf>,
     /// Why what that file holds is not used, or not all of it.
     fault: Option<String>,
+    /// The sections of that file, each with its line from 1.
+    sections: Vec<(String, u32)>,
 }
 
 /// Why `credentials.toml`, or an entry of it, was not used.
@@ -47,7 +50,11 @@ impl Keys {
         let Some(path) = credentials else { return (keys, Vec::new()) };
         keys.file = Some(path.to_owned());
         let (found, errors) = match read_private(path) {
-            Ok(text) => text.map(|text| parse(&text, path)).unwrap_or_default(),
+            Ok(text) => {
+                let text = text.unwrap_or_default();
+                keys.sections = sections(&text);
+                parse(&text, path)
+            }
             Err(error) => (Vec::new(), vec![error]),
         };
         for (provider, key) in found {
@@ -67,7 +74,7 @@ impl Keys {
                 Some((provider.to_owned(), key))
             })
             .collect();
-        Self { by_provider, file: None, fault: None }
+        Self { by_provider, ..Self::default() }
     }
 
     /// Takes the key of `provider` from the first of `variables` that `env` knows, unless there is one.
@@ -89,6 +96,24 @@ impl Keys {
     #[must_use]
     pub fn fault(&self) -> Option<&str> {
         self.fault.as_deref()
+    }
+
+    /// What is wrong with the sections of the file: one whose name no key is looked for under, which are `known`. Of a
+    /// provider that has its key from another, `shared` says which.
+    #[must_use]
+    pub fn strangers(&self, known: &BTreeSet<String>, shared: impl Fn(&str) -> Option<&'static str>) -> Vec<Problem> {
+        let Some(file) = &self.file else { return Vec::new() };
+        let strange = self.sections.iter().filter(|(name, _)| !known.contains(name));
+        let told = strange.map(|(name, line)| {
+            let (message, remedy) = if let Some(other) = shared(name) {
+                (format!("no key is looked for in `[{name}]`"), format!("write the key below `[{other}]`"))
+            } else {
+                let message = format!("there is no provider `{name}`, so the key in `[{name}]` is not used");
+                (message, meant(name, known.iter().map(String::as_str)))
+            };
+            Problem::at(file, *line, Severity::Error, message, remedy)
+        });
+        told.collect()
     }
 
     /// The file that was or would be read.
@@ -123,6 +148,19 @@ fn read_private(path: &Path) -> Result<Option<String>, KeysError> {
     let mut text = String::new();
     file.read_to_string(&mut text).map_err(io)?;
     Ok(Some(text))
+}
+
+/// The sections of the file, each with its line.
+fn sections(text: &str) -> Vec<(String, u32)> {
+    let Ok(table) = DeTable::parse(text) else { return Vec::new() };
+    let tables = table.get_ref().iter().filter(|(_, value)| value.get_ref().is_table());
+    tables.map(|(name, _)| (name.get_ref().to_string(), line_at(text, name.span().start))).collect()
+}
+
+/// The line, from 1, on which byte `offset` lies.
+fn line_at(text: &str, offset: usize) -> u32 {
+    let before = text.get(..offset).unwrap_or(text);
+    u32::try_from(before.split('\n').count()).unwrap_or(u32::MAX)
 }
 
 /// The keys in `text`, and what is wrong with its other entries.
@@ -248,6 +286,22 @@ mod tests {
             assert!(error.to_string().contains(line), "{error}");
             assert!(!Problem::from(error).to_string().contains("hush"));
         }
+    }
+
+    #[test]
+    fn s16_a_section_of_nobody_is_told_with_the_nearest_name() {
+        let text = "[openai]\napi_key = \"o\"\n\n[antropic]\napi_key = \"hush\"\n[openai-responses]\napi_key = \"x\"\n";
+        let (keys, errors) = load(text, 0o600, &[]);
+        assert!(errors.is_empty(), "{errors:?}");
+        let known = BTreeSet::from(["anthropic".to_owned(), "openai".to_owned()]);
+        let shared = |name: &str| (name == "openai-responses").then_some("openai");
+        let mut told: Vec<_> = keys.strangers(&known, shared);
+        told.sort_by_key(|problem| problem.line);
+        let told: Vec<_> = told.iter().map(|it| (it.line, it.message.as_str(), it.remedy.as_str())).collect();
+        let unused = "there is no provider `antropic`, so the key in `[antropic]` is not used";
+        assert_eq!(told[0], (Some(4), unused, "did you mean `anthropic`?"));
+        assert_eq!(told[1].2, "write the key below `[openai]`");
+        assert_eq!(told.len(), 2);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::site::{Auth, Site};
 use super::text_calls::{TextCalls, in_words};
 use super::tiers::Preference;
 use super::yaml::{Part, ProviderFile, Sent, ToolForm};
-use crate::domain::{ModelRef, Problem, Space, WireForm};
+use crate::domain::{ModelRef, Problem, Space, WireForm, nearest};
 use crate::items::space::embedded_texts;
 use crate::ports::{CallRequest, Provider};
 use reqwest::Url;
@@ -80,6 +80,14 @@ impl Settings {
         usual.chain(filed).collect()
     }
 
+    /// What is wrong with the names of the sections in the file of keys.
+    #[must_use]
+    pub fn strange_keys(&self) -> Vec<Problem> {
+        let filed = self.files.iter().map(|file| file.tool_id.clone()).filter(|name| known::known(name).is_none());
+        let names = KNOWN.iter().map(|known| known.key.to_owned()).chain(filed).collect();
+        self.keys.strangers(&names, |name| known::known(name).map(|known| known.key))
+    }
+
     /// Lays provider files of people over the bundled ones, nearest space first, and takes the keys from the variables
     /// they name. A project's file says nothing of keys and addresses: whoever wrote the project would get the key.
     /// Further bundles come after what is in the program: how its own providers are reached is not a bundle's to say.
@@ -107,14 +115,19 @@ fn bundled() -> Vec<ProviderFile> {
 /// Why a model cannot be asked, and what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum ResolveError {
-    #[error("there is no provider `{provider}`; choose one of {}", known.join(", "))]
+    #[error("there is no provider `{provider}`; {}", or_all(provider, known))]
     UnknownProvider { provider: String, known: Vec<String> },
     #[error("no key for {provider}: set {variable}{}, or choose scripted/demo to look around without one", or_file(file.as_ref(), provider, fault.as_ref()))]
     MissingKey { provider: String, variable: String, file: Option<PathBuf>, fault: Option<String> },
     #[error("{variable} is no address of a server ({detail}); write for example {example}")]
     BadBase { variable: &'static str, detail: String, example: &'static str },
-    #[error("`{asked}` is no model or tier; write provider/model, or one of the tiers {}", tiers.join(", "))]
-    UnknownModel { asked: String, tiers: Vec<String> },
+    #[error("`{asked}` is no model or tier; {}write provider/model, or one of the tiers {}", or_near(near.as_ref()), tiers.join(", "))]
+    UnknownModel {
+        asked: String,
+        tiers: Vec<String>,
+        /// The tier or model that was probably meant.
+        near: Option<String>,
+    },
     #[error("several providers have the tier `{tier}`; name one of {}, or set provider.default in .ai/config/agent/agent.yaml", models.join(", "))]
     Ambiguous { tier: String, models: Vec<String> },
     #[error("the file of provider {provider} {what}")]
@@ -123,6 +136,17 @@ pub enum ResolveError {
     Refused { provider: String, problem: Problem },
     #[error(transparent)]
     Scenario(#[from] LoadError),
+}
+
+fn or_all(provider: &str, known: &[String]) -> String {
+    match nearest(provider, known.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("choose one of {}", known.join(", ")),
+    }
+}
+
+fn or_near(near: Option<&String>) -> String {
+    near.map(|near| format!("did you mean `{near}`? Else ")).unwrap_or_default()
 }
 
 fn or_file(file: Option<&PathBuf>, provider: &str, fault: Option<&String>) -> String {
@@ -417,6 +441,7 @@ mod tests {
             unknown.contains("`mistral`") && unknown.contains("ollama") && unknown.ends_with("scripted"),
             "{unknown}"
         );
+        assert_eq!(error(&[], "openia/gpt-4o"), "there is no provider `openia`; did you mean `openai`?");
         let bad = error(&[("OPENAI_BASE_URL", "localhost:8080")], "openai/x");
         assert!(bad.contains("OPENAI_BASE_URL") && bad.contains("http"), "{bad}");
         let secret = error(&[("OPENAI_BASE_URL", "http://u:hush hush@:x")], "openai/x");

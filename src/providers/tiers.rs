@@ -3,7 +3,7 @@
 use super::known;
 use super::resolver::{Providers, ResolveError};
 use super::yaml::ProviderFile;
-use crate::domain::ModelRef;
+use crate::domain::{ModelRef, nearest};
 
 /// What goes first where several models would do, from the settings of agents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,7 +65,11 @@ impl Providers {
                     tiers.push(tier.clone());
                 }
             }
-            ResolveError::UnknownModel { asked: asked.to_owned(), tiers }
+            let mut known = tiers.clone();
+            known.extend(mapped().map(|(_, model)| model.to_owned()));
+            known.extend(files.iter().flat_map(|file| file.part("").prices.iter().map(|price| price.model.clone())));
+            let near = nearest(asked, known.iter().map(String::as_str)).map(ToOwned::to_owned);
+            ResolveError::UnknownModel { asked: asked.to_owned(), tiers, near }
         })
     }
 
@@ -153,6 +157,14 @@ mod tests {
             assert_eq!(choose(OPENAI, asked, preferred), expected, "{asked}");
         }
         assert_eq!(choose(&[], "max", None), "anthropic/claude-opus-4-6");
+    }
+
+    #[test]
+    fn s16_a_misspelt_tier_or_model_is_told_with_the_nearest() {
+        assert!(choose(&[], "fats", None).contains("did you mean `fast`?"));
+        assert!(choose(&[], "claude-opsu-4-6", None).contains("did you mean `claude-opus-4-6`?"));
+        assert!(choose(&[], "genral", Some("openai")).contains("did you mean `general`?"));
+        assert!(choose(&[], "fast", Some("opnai")).ends_with("did you mean `openai`?"));
     }
 
     #[test]

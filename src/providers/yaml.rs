@@ -10,6 +10,9 @@ use crate::domain::{Problem, Severity, Space, WireForm};
 use serde_yaml::{Mapping, Value};
 use std::path::Path;
 
+/// Longest time that a provider may be silent, in seconds: a day.
+const LONGEST_TIMEOUT: u64 = 86_400;
+
 /// How a model is told of tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -265,6 +268,18 @@ impl Reader<'_> {
                 ToolForm::Native
             }
         };
+        let timeout = match config.get("timeout").filter(|value| !value.is_null()) {
+            None => None,
+            Some(value) => {
+                let seconds = value.as_u64().filter(|seconds| (1..=LONGEST_TIMEOUT).contains(seconds));
+                if seconds.is_none() {
+                    let shown = serde_yaml::to_string(value).unwrap_or_default();
+                    let message = format!("`timeout` cannot be {}", shown.trim());
+                    self.problem("timeout", &message, "write a whole number of seconds, at most a day (86400)");
+                }
+                seconds
+            }
+        };
         Part {
             form,
             base,
@@ -272,7 +287,7 @@ impl Reader<'_> {
             sent,
             key_variable: key_variable.flatten(),
             headers,
-            timeout: config.get("timeout").and_then(Value::as_u64).filter(|seconds| *seconds > 0),
+            timeout,
             tools,
             window: map.get("context_window").and_then(Value::as_u64),
             prices,

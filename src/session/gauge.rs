@@ -3,7 +3,7 @@
 use super::setup::Setup;
 use crate::context::gauge::{Gauge, family};
 use crate::domain::{Event, ModelRef, RequestEvent, ThreadId, Tokens};
-use crate::store::registry::Registry;
+use crate::store::registry::{Part, Registry};
 use crate::store::{Layout, log, request};
 
 /// As many threads are looked through, the newest first, and as many requests are gone by.
@@ -20,7 +20,7 @@ impl Setup {
         if !path.is_file() {
             return None;
         }
-        let threads = Registry::open(&path).and_then(|registry| registry.list(MOST_THREADS)).ok()?;
+        let threads = Registry::open(&path).and_then(|registry| registry.list(Part::All, MOST_THREADS)).ok()?;
         let mut pairs = Vec::new();
         // What a log from elsewhere says was reported nobody reported to us.
         for thread in threads.into_iter().filter(|thread| !thread.elsewhere) {

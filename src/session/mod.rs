@@ -7,6 +7,7 @@ mod approvals;
 mod branch;
 pub mod cases;
 mod directive_planner;
+mod doubt;
 mod environment;
 mod factory;
 mod forking;

@@ -111,12 +111,32 @@ impl Models {
         people.collect()
     }
 
+    /// Every model that is known without asking anybody: the listed ones, and those of tiers.
+    fn listed(&self) -> Vec<ModelRef> {
+        let tiered = self.providers.tiers().into_iter().map(|(_, model)| model);
+        self.catalog.choices().into_iter().chain(tiered).collect()
+    }
+
+    /// The tiers, and every model that is known without asking anybody, with what each of them is.
+    #[must_use]
+    pub fn named(&self) -> Vec<(String, String)> {
+        let mut named: Vec<(String, String)> = Vec::new();
+        let tiers = self.providers.tiers().into_iter().map(|(tier, _)| (tier, "tier".to_owned()));
+        let demo = ModelRef::new("scripted", "demo");
+        let models = self.listed().into_iter().chain([demo]).map(|model| (model.to_string(), String::new()));
+        for one in tiers.chain(models) {
+            if named.iter().all(|(name, _)| *name != one.0) {
+                named.push(one);
+            }
+        }
+        named
+    }
+
     /// All rows, those that can be asked now first. Asks this machine's servers, which takes 0.4 s at most.
     pub async fn rows(&self) -> Vec<Row> {
         let found = self.providers.probe().await;
-        let mut names: Vec<ModelRef> = self.catalog.choices();
         let tiered = self.providers.tiers();
-        names.extend(tiered.iter().map(|(_, model)| model.clone()));
+        let mut names = self.listed();
         names.extend(found.into_iter().flat_map(|found| found.models));
         let mut rows: Vec<Row> = Vec::new();
         for model in names {

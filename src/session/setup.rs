@@ -97,6 +97,7 @@ impl Setup {
         problems.extend(faults.into_iter().map(Problem::from));
         let mut settings = Settings::from_env(text, keys);
         settings.lay_over(files, text);
+        problems.append(&mut settings.strange_keys());
         settings.refused = refused;
         let key_variables = settings.key_variables();
         secrets::withdraw(&key_variables);
@@ -183,21 +184,6 @@ impl Setup {
     pub async fn choose_found(&self, items: &Items, directive: &str) -> Result<Chosen, ResolveError> {
         let chosen = self.choose(items, directive)?;
         Ok(if chosen.look { Chosen { model: self.models.default_found().await, ..chosen } } else { chosen })
-    }
-
-    /// What is wrong with the model that a directive wishes for: there is none of that name, so that it cannot start.
-    /// None also for an item that is no directive.
-    #[must_use]
-    pub fn doubt(&self, items: &Items, item: &Item) -> Option<Problem> {
-        let text = (item.kind == Kind::Directive).then(|| items.read(item).ok()).flatten()?;
-        let file = items.file(item);
-        let wish = Directive::parse(&text, &file).0.model?;
-        let usual = self.config.model.as_ref().map(|model| model.value.provider.as_str());
-        let error = self.models.wished(&wish, usual).err()?;
-        let named = matches!(error, ResolveError::UnknownModel { .. } | ResolveError::UnknownProvider { .. });
-        let said = error.to_string();
-        let (message, remedy) = said.split_once("; ").unwrap_or((&said, "levain models lists what there is"));
-        named.then(|| Problem::at(&file, wish.lines.0, Severity::Error, message, remedy))
     }
 
     /// The limits of a thread that nobody watches, where neither directive nor command line says more.

@@ -95,6 +95,10 @@ const MIGRATIONS: &[&str] = &[
         PRIMARY KEY (account, request)
     ) STRICT, WITHOUT ROWID;
 ",
+    "
+    ALTER TABLE threads ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE threads ADD COLUMN waits_for TEXT;
+",
 ];
 
 /// Opens or makes the database at `path` and brings its schema up to date.

@@ -232,13 +232,16 @@ impl Folder {
         self.path.join("worker.lock")
     }
 
-    /// Removes the thread, of which nothing has been said and sent: with anything else than these files it stays.
+    /// Removes the thread, in which nothing has been said and answered: with anything else than these files it stays.
     ///
     /// # Errors
     /// When it stays.
     pub(super) fn remove_unused(&self) -> std::io::Result<()> {
         for file in [self.log(), self.inflight(), self.summary(), self.lock(), self.worker_log()] {
             file.remove()?;
+        }
+        for folder in [self.requests(), self.output()] {
+            folder.remove_tree()?;
         }
         self.path.remove_folder()
     }

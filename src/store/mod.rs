@@ -21,6 +21,7 @@ pub mod summaries;
 pub mod summary;
 pub mod thread;
 pub mod threads;
+pub mod upkeep;
 
 pub use layout::Layout;
 pub use ledger::SqliteLedger;

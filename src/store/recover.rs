@@ -13,7 +13,8 @@ use super::summary::Summarise;
 use super::thread::{FileStore, Inflight, Lock, Opened};
 use crate::domain::event::{Delta, StopReason};
 use crate::domain::{
-    CallId, Event, Message, Record, RequestEvent, Status, ThreadEvent, ThreadId, Timestamp, ToolEvent, Usage,
+    CallId, Event, Message, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId, Timestamp,
+    ToolEvent, Usage,
 };
 use crate::ports::{StoreError, ThreadStore};
 use std::os::unix::fs::FileTypeExt;
@@ -67,9 +68,9 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
     };
     processes::end_left_behind(layout, id);
     let events = epilogue(&opened, replay.answer);
-    let Opened { mut store, summary, records, .. } = opened;
+    let Opened { mut store, summary, records, inflight, .. } = opened;
     let failed = events.iter().any(|event| matches!(event, Event::Thread(ThreadEvent::ThreadError { .. })));
-    if failed && is_unused(&records) {
+    if failed && inflight.is_none() && is_unused(&records) {
         // Of a draft that was being written nothing is left to go on with.
         store.discard();
         return Ok(true);
@@ -87,6 +88,8 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
         cost: summary.cost,
         limits: summary.limits,
         title: Some(summary.title),
+        archived: summary.archived,
+        waits_for: summary.waits_for.filter(|_| !failed),
         capabilities: None,
     };
     store.save(&snapshot);
@@ -94,16 +97,37 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
     Ok(failed)
 }
 
-/// Whether nobody ever said, asked or ran anything in a thread with this log.
+/// Whether nobody ever said or ran anything in a thread with this log, and nothing was answered.
 fn is_unused(records: &[Record]) -> bool {
     !records.iter().any(is_use)
 }
 
 fn is_use(record: &Record) -> bool {
-    matches!(record.event, Event::Prompt(_) | Event::Tool(_) | Event::Request(_))
+    match &record.event {
+        // A directive that is started says nothing of a person's.
+        Event::Prompt(
+            PromptEvent::PromptQueued { text, images, .. } | PromptEvent::CognitionIn { text, images, .. },
+        ) => !text.trim().is_empty() || !images.is_empty(),
+        Event::Request(request) => matches!(
+            request,
+            RequestEvent::CognitionOut { .. }
+                | RequestEvent::CognitionReasoning { .. }
+                | RequestEvent::CallCharged { .. }
+        ),
+        Event::Tool(_) | Event::Settings(SettingsEvent::TitleSet { .. }) => true,
+        Event::Thread(_)
+        | Event::Prompt(
+            PromptEvent::PromptWithdrawn { .. } | PromptEvent::QueueArranged { .. } | PromptEvent::QueueReleased {},
+        )
+        | Event::Settings(_)
+        | Event::Context(_)
+        | Event::Approval(_)
+        | Event::Control(_)
+        | Event::Unknown { .. } => false,
+    }
 }
 
-/// Whether the log tells of anything that was said, asked or run. What does not read tells of nothing.
+/// Whether the log tells of anything that was said, answered or run. What does not read tells of nothing.
 pub(super) fn was_spoken_in(layout: &Layout, id: &ThreadId) -> bool {
     let Ok(log) = layout.log(id) else { return false };
     log::pages(&log).flatten().any(|page| page.into_records().any(|record| is_use(&record)))

@@ -28,7 +28,11 @@ pub struct ThreadEntry {
     pub status: Status,
     /// What for, while it waits.
     pub waiting: Option<Waiting>,
+    /// The item of the call that waits to be allowed, or the limit that was reached.
+    pub waits_for: Option<String>,
     pub title: String,
+    /// Whether it is listed apart.
+    pub archived: bool,
     pub model: ModelRef,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -39,6 +43,16 @@ pub struct ThreadEntry {
     /// Whether another person or program wrote its log: then all of this is what its files say of themselves.
     pub elsewhere: bool,
     pub lineage: Lineage,
+}
+
+/// Which of the threads are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Those that nobody put away.
+    #[default]
+    Open,
+    Archived,
+    All,
 }
 
 impl Registry {
@@ -101,12 +115,17 @@ impl Registry {
         removed.map(drop).map_err(failed("remove a thread", &self.path))
     }
 
-    /// The threads, newest change first.
+    /// The threads of that part of the list, newest change first.
     ///
     /// # Errors
     /// [`StoreError::Database`].
-    pub fn list(&self, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
-        let sql = format!("SELECT {COLUMNS} FROM threads ORDER BY updated_at DESC, thread_id DESC LIMIT ?1");
+    pub fn list(&self, part: Part, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
+        let which = match part {
+            Part::Open => "WHERE archived = 0",
+            Part::Archived => "WHERE archived = 1",
+            Part::All => "",
+        };
+        let sql = format!("SELECT {COLUMNS} FROM threads {which} ORDER BY updated_at DESC, thread_id DESC LIMIT ?1");
         let read = || -> rusqlite::Result<Vec<ThreadEntry>> {
             let mut statement = self.connection.prepare_cached(&sql)?;
             let most = i64::try_from(most).unwrap_or(i64::MAX);
@@ -160,14 +179,15 @@ impl Registry {
         let ended = row.status.is_terminal().then_some(row.updated_at.0);
         let sql = "INSERT INTO threads (thread_id, directive, kind, status, title, model, created_at, updated_at,
                 completed_at, turns, input_tokens, output_tokens, spend, pid, socket, waiting, elsewhere,
-                parent_id, root_id, depth, previous_id, chain_id, origin)
+                parent_id, root_id, depth, previous_id, chain_id, origin, archived, waits_for)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                ?18, ?19, ?20, ?21, ?22, ?23)
+                ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
             ON CONFLICT (thread_id) DO UPDATE SET status = excluded.status, title = excluded.title,
                 model = excluded.model, updated_at = excluded.updated_at, completed_at = excluded.completed_at,
                 turns = excluded.turns, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
                 spend = excluded.spend, pid = excluded.pid, socket = excluded.socket,
-                waiting = excluded.waiting, elsewhere = excluded.elsewhere";
+                waiting = excluded.waiting, elsewhere = excluded.elsewhere,
+                archived = excluded.archived, waits_for = excluded.waits_for";
         let path = self.path.clone();
         let mut write = || -> rusqlite::Result<()> {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -195,6 +215,8 @@ impl Registry {
                 row.lineage.previous.as_ref().map(ThreadId::as_str),
                 row.lineage.chain.as_ref().map(ThreadId::as_str),
                 row.lineage.origin.word(),
+                row.archived,
+                row.waits_for,
             ])?;
             transaction.commit()
         };
@@ -203,7 +225,8 @@ impl Registry {
 }
 
 const COLUMNS: &str = "thread_id, directive, kind, status, title, model, created_at, updated_at, turns, input_tokens,
-    output_tokens, spend, pid, socket, waiting, elsewhere, parent_id, root_id, depth, previous_id, chain_id, origin";
+    output_tokens, spend, pid, socket, waiting, elsewhere, parent_id, root_id, depth, previous_id, chain_id, origin,
+    archived, waits_for";
 
 /// Whether the file is no database, or one that cannot be read any more.
 fn is_broken(error: &rusqlite::Error) -> bool {
@@ -249,6 +272,8 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
         pid: row.get(12)?,
         socket: row.get(13)?,
         elsewhere: row.get(15)?,
+        archived: row.get(22)?,
+        waits_for: row.get(23)?,
         lineage: Lineage {
             parent: other(16)?,
             root: other(17)?,
@@ -267,6 +292,8 @@ mod tests {
     fn row(id: &str, updated: u64) -> ThreadEntry {
         ThreadEntry {
             waiting: None,
+            waits_for: None,
+            archived: false,
             thread_id: id.parse().unwrap(),
             directive: "levain/chat".into(),
             kind: ThreadKind::Interactive,
@@ -293,9 +320,21 @@ mod tests {
         let changed = ThreadEntry { pid: None, status: Status::Completed, ..row("a-1", 30) };
         registry.put(&changed).unwrap();
         let again = Registry::open(&path).unwrap();
-        assert_eq!(again.list(10).unwrap(), [changed.clone(), row("b-2", 20)]);
+        assert_eq!(again.list(Part::Open, 10).unwrap(), [changed.clone(), row("b-2", 20)]);
         assert_eq!(again.get(&changed.thread_id).unwrap(), Some(changed));
         assert_eq!(again.with_process().unwrap(), [row("b-2", 20)]);
+    }
+
+    #[test]
+    fn s16_archived_threads_are_listed_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut registry = Registry::open(&folder.path().join("registry.db")).unwrap();
+        let away = ThreadEntry { archived: true, waits_for: Some("rye/bash".into()), ..row("b-2", 20) };
+        registry.put(&row("a-1", 10)).unwrap();
+        registry.put(&away).unwrap();
+        assert_eq!(registry.list(Part::Open, 1).unwrap(), [row("a-1", 10)]);
+        assert_eq!(registry.list(Part::Archived, 9).unwrap(), std::slice::from_ref(&away));
+        assert_eq!(registry.list(Part::All, 9).unwrap(), [away, row("a-1", 10)]);
     }
 
     #[test]
@@ -340,6 +379,6 @@ mod tests {
                 });
             }
         });
-        assert_eq!(Registry::open(&path).unwrap().list(100).unwrap().len(), 8);
+        assert_eq!(Registry::open(&path).unwrap().list(Part::All, 100).unwrap().len(), 8);
     }
 }

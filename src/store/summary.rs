@@ -22,9 +22,15 @@ pub struct Summary {
     /// What for, while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<Waiting>,
+    /// The item of the call that waits to be allowed, or the limit that was reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<String>,
     pub model: ModelRef,
     #[serde(default)]
     pub title: String,
+    /// Whether it is listed apart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     #[serde(default)]
@@ -46,6 +52,9 @@ pub struct Summary {
 
 /// The largest `thread.json` that is read, in bytes.
 const LARGEST_SUMMARY: u64 = 4 << 20;
+
+/// One that is read just for its title, in bytes.
+const USUAL_SUMMARY: u64 = 64 << 10;
 
 /// Makes a thread's summary of its whole log; `None` where that does not say how the thread began.
 pub type Summarise = fn(&ThreadId, &[Record]) -> Option<Summary>;
@@ -94,6 +103,18 @@ impl Summary {
             records.extend(page?.into_records());
         }
         summarise(id, &records).ok_or(lost)
+    }
+
+    /// The title that `thread.json` has, if that reads and is of the usual size.
+    pub(super) fn title(layout: &Layout, id: &ThreadId) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Titled {
+            title: String,
+        }
+        let bytes = layout.thread(id).summary().read(USUAL_SUMMARY).ok()??;
+        let parted = authentic::part(&bytes);
+        let object = parted.as_ref().map_or(bytes.as_slice(), |(object, _)| object);
+        serde_json::from_slice::<Titled>(object).ok().map(|titled| titled.title)
     }
 
     /// As this person's program wrote it.
@@ -149,8 +170,10 @@ impl Summary {
             kind,
             status: Status::Created,
             waiting: None,
+            waits_for: None,
             model,
             title: String::new(),
+            archived: false,
             created_at: now,
             updated_at: now,
             cost: Cost::default(),
@@ -199,7 +222,9 @@ impl Summary {
             kind: self.kind,
             status: self.status,
             waiting: self.waiting,
+            waits_for: self.waits_for.clone(),
             title: self.title.clone(),
+            archived: self.archived,
             model: self.model.clone(),
             created_at: self.created_at,
             updated_at: self.updated_at,

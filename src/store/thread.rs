@@ -175,7 +175,9 @@ fn read_inflight(folder: &Folder) -> Option<Inflight> {
 
 impl ThreadStore for FileStore {
     fn append(&mut self, record: &Record) -> Result<(u64, u64), StoreError> {
-        self.summary.updated_at = record.timestamp;
+        if !record.event.is_filing() {
+            self.summary.updated_at = record.timestamp;
+        }
         self.writer.append(record)
     }
 
@@ -246,6 +248,8 @@ impl ThreadStore for FileStore {
             cost: snapshot.cost,
             limits: snapshot.limits,
             title: snapshot.title.clone().unwrap_or_default(),
+            archived: snapshot.archived,
+            waits_for: snapshot.waits_for.clone(),
             capabilities: snapshot.capabilities.clone().unwrap_or_else(|| self.summary.capabilities.clone()),
             ..self.summary.clone()
         };

@@ -6,7 +6,7 @@
 
 use super::layout::Layout;
 use super::recover::{self, Replay};
-use super::registry::{Registry, ThreadEntry};
+use super::registry::{Part, Registry, ThreadEntry};
 use super::summary::Summary;
 use crate::domain::{Status, ThreadId, ThreadOrigin, Timestamp, Waiting};
 use crate::ports::StoreError;
@@ -81,12 +81,13 @@ impl Threads {
         Ok(Self { registry, spoken, reaped })
     }
 
-    /// The threads, newest change first, at most so many; without those that a screen holds for a draft.
+    /// The threads of that part of the list, newest change first, at most so many; without those that a screen holds for a
+    /// draft.
     ///
     /// # Errors
     /// [`StoreError::Database`].
-    pub fn list(&self, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
-        let mut rows = self.registry.list(most)?;
+    pub fn list(&self, part: Part, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
+        let mut rows = self.registry.list(part, most)?;
         rows.retain(|row| !is_draft(row) || self.spoken.contains(&row.thread_id));
         Ok(rows)
     }
@@ -98,6 +99,21 @@ impl Threads {
     pub fn running(&self) -> Result<Vec<ThreadEntry>, StoreError> {
         self.registry.with_process()
     }
+}
+
+/// The threads of a project by the names of their folders, newest first, at most so many, and so many of them with their
+/// titles. Reads and changes nothing: the registry stays as it is, and no thread is ended or cleared away.
+#[must_use]
+pub fn peek(layout: &Layout, most: usize, titles: usize) -> Vec<(ThreadId, String)> {
+    let names = layout.threads().entries().unwrap_or_default();
+    let mut ids: Vec<ThreadId> = names.iter().filter_map(|name| name.parse().ok()).collect();
+    ids.sort_by_key(|id| std::cmp::Reverse(id.begun()));
+    ids.truncate(most);
+    let told = |(place, id): (usize, ThreadId)| {
+        let title = (place < titles).then(|| Summary::title(layout, &id)).flatten();
+        (id, title.unwrap_or_default())
+    };
+    ids.into_iter().enumerate().map(told).collect()
 }
 
 /// Whether the thread is of a screen on which its first prompt is being written: nothing was said, and nothing ran.

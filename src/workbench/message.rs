@@ -112,6 +112,8 @@ pub enum Message {
     Interrupt,
     /// `$EDITOR` came back with this text.
     Edited(String),
+    /// What these notices told of was mended.
+    Mended(Vec<String>),
     /// Something failed or is worth saying; shown for a while and kept in the notices list.
     Notice {
         level: Level,
@@ -195,6 +197,7 @@ impl Message {
             Self::Themes { .. } => "themes",
             Self::Interrupt => "interrupt",
             Self::Edited(_) => "edited",
+            Self::Mended(_) => "mended",
             Self::Notice { .. } => "notice",
             Self::ApprovalDrawn { .. } => "approval_drawn",
             Self::ApprovalTold { .. } => "approval_told",

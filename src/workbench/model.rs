@@ -233,6 +233,17 @@ impl Model {
         self.changed = true;
     }
 
+    /// Takes back notices of what was mended: from the screen, and from the list.
+    pub(super) fn unsay(&mut self, texts: &[String]) {
+        let is_gone = |notice: &NoticeLine| texts.contains(&notice.text);
+        if self.notice().is_some_and(is_gone) {
+            self.notice_seconds = 0;
+        }
+        let before = self.notices.len();
+        self.notices.retain(|notice| !is_gone(notice));
+        self.changed |= before != self.notices.len();
+    }
+
     /// A number for the next command.
     pub(super) fn number(&mut self) -> u64 {
         self.commands += 1;

@@ -93,6 +93,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.changed = true;
             vec![Effect::Redraw]
         }
+        Message::Mended(texts) => {
+            model.unsay(&texts);
+            Vec::new()
+        }
         Message::Notice { level, text } => model.told(level, text),
         Message::ApprovalDrawn { id } => {
             model.approval_drawn(id);

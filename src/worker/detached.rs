@@ -5,14 +5,15 @@ use super::host::{REPLAY, socket_path};
 use super::launch::Launcher;
 use super::protocol::{Command, FromWorker, ToWorker};
 use crate::domain::event::CancelScope;
-use crate::domain::{State, ThreadId};
+use crate::domain::{SettingsEvent, State, ThreadId, title};
 use crate::ports::executor::{Executor, ExecutorError, ThreadSpec};
 use crate::ports::tools::Waiting;
 use crate::ports::{Clock, SystemClock};
 use crate::store::summary::Summary;
+use crate::store::upkeep::{self, UpkeepError};
 use crate::store::{Layout, recover};
 use rustix::process::{Pid, Signal, kill_process};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::UnixStream;
 use tokio::time::{sleep, timeout};
 
@@ -60,6 +61,47 @@ impl Detached {
             Ok(client) => Ok(client),
             Err(ConnectError::NotThere(_) | ConnectError::Ended) => Err(ExecutorError::NotRunning(id.clone())),
             Err(ConnectError::Refused(reason)) => Err(ExecutorError::Failed(reason)),
+        }
+    }
+
+    /// Calls the thread so. Whoever runs it writes that down; where nobody does, it is written here.
+    ///
+    /// # Errors
+    /// [`ExecutorError`], whose sentence says why it is called as before.
+    pub async fn rename(&self, id: &ThreadId, title: &str) -> Result<(), ExecutorError> {
+        let title = title::given(title).map_err(ExecutorError::Failed)?;
+        self.file(id, Command::Rename { title: title.clone() }, SettingsEvent::TitleSet { title }).await
+    }
+
+    /// Lists the thread apart, or with the others again.
+    ///
+    /// # Errors
+    /// [`ExecutorError`].
+    pub async fn archive(&self, id: &ThreadId, archived: bool) -> Result<(), ExecutorError> {
+        self.file(id, Command::Archive { archived }, SettingsEvent::Archived { archived }).await
+    }
+
+    /// Asks whoever runs the thread by `command`, or writes `event` where nobody does.
+    async fn file(&self, id: &ThreadId, command: Command, event: SettingsEvent) -> Result<(), ExecutorError> {
+        let failed = |error: &dyn std::fmt::Display| ExecutorError::Failed(error.to_string());
+        let since = Instant::now();
+        loop {
+            match self.find(id).await {
+                Ok(mut client) => {
+                    Self::ask(&mut client, command).await?;
+                    let _ended_already = client.sender().send(ToWorker::Goodbye).await;
+                    return Ok(());
+                }
+                Err(ExecutorError::NotRunning(_)) => {}
+                Err(error) => return Err(error),
+            }
+            let (layout, id, event) = (self.layout(), id.clone(), event.clone());
+            let write = move || upkeep::file(&layout, &id, event, SystemClock.now(), REPLAY);
+            match tokio::task::spawn_blocking(write).await.map_err(|error| failed(&error))? {
+                // It begins or ends just now.
+                Err(UpkeepError::Running) if since.elapsed() < ENDS_WITHIN => sleep(LOOK_EVERY).await,
+                written => return written.map_err(|error| failed(&error)),
+            }
         }
     }
 

@@ -117,9 +117,11 @@ const SUMMARISE: Summarise = |id, records| {
     Some(Summary {
         status: thread.status(),
         waiting: thread.waiting(),
+        waits_for: thread.waits_for(),
         model: thread.model,
-        title: thread.title.unwrap_or_default(),
-        updated_at: records.last()?.timestamp,
+        archived: thread.filing.archived,
+        title: thread.filing.title.unwrap_or_default(),
+        updated_at: records.iter().rev().find(|record| !record.event.is_filing())?.timestamp,
         cost: thread.cost,
         limits: thread.limits,
         limits_by: set.limits_by,

@@ -22,6 +22,10 @@ pub enum SettingsEvent {
     RulesSet { rules: Rules },
     /// What the thread may do from here on.
     PermissionsSet { grants: Vec<Grant>, allowed: Vec<String> },
+    /// The thread is called so from here on, whatever was said first.
+    TitleSet { title: String },
+    /// The thread is listed apart from here on, or with the others again.
+    Archived { archived: bool },
     /// The thread speaks and works as somebody else from here on, or as itself again.
     PersonaChanged { persona: Option<Persona> },
 }
@@ -29,7 +33,10 @@ pub enum SettingsEvent {
 impl SettingsEvent {
     /// See [`super::Event::is_critical`].
     pub(super) fn is_critical(&self) -> bool {
-        matches!(self, Self::ModelChanged { .. } | Self::LimitsChanged { .. })
+        matches!(
+            self,
+            Self::ModelChanged { .. } | Self::LimitsChanged { .. } | Self::TitleSet { .. } | Self::Archived { .. }
+        )
     }
 
     /// See [`super::Event::note`].
@@ -44,6 +51,9 @@ impl SettingsEvent {
                 (NoteKind::Info, format!("persona is now {}", persona.name))
             }
             Self::PersonaChanged { persona: None } => (NoteKind::Info, "no persona any more".to_owned()),
+            Self::TitleSet { title } => (NoteKind::Info, format!("the thread is called \"{title}\" from here on")),
+            Self::Archived { archived: true } => (NoteKind::Info, "the thread was archived".to_owned()),
+            Self::Archived { archived: false } => (NoteKind::Info, "the thread is no longer archived".to_owned()),
             Self::RulesSet { .. } => return None,
         };
         Some(Note { kind, text })

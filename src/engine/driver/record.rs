@@ -171,7 +171,9 @@ impl<A: Audience> Driver<A> {
             model: thread.model.clone(),
             cost: thread.cost,
             limits: thread.limits,
-            title: thread.title.clone(),
+            title: thread.filing.title.clone(),
+            archived: thread.filing.archived,
+            waits_for: thread.waits_for(),
             capabilities: self.capabilities.clone(),
         };
         self.settings.store.save(&snapshot);

@@ -13,6 +13,7 @@ use super::user_commands::attached;
 use crate::context::{BuiltRequest, Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
+use crate::domain::title;
 use crate::domain::{
     ApprovalEvent, Assembly, Bounds, Command, ContentHash, ContextEvent, ControlEvent, Event, FrozenRequest, ModelRef,
     Money, PromptEvent, Record, RequestEvent, SentBody, SettingsEvent, Status, ThreadEvent, ThreadKind, Tokens,
@@ -169,7 +170,7 @@ impl<A: Audience> Driver<A> {
         self.tell_state();
         loop {
             if let Some(ended) = self.ended {
-                if self.thread.is_unused() {
+                if self.thread.is_unused() || self.thread.is_unsaid() && ended != Ended::Thread(Status::Completed) {
                     self.settings.store.discard();
                 } else {
                     self.settings.store.close();
@@ -272,6 +273,15 @@ impl<A: Audience> Driver<A> {
             }
             Command::SetLimits { limits } => {
                 self.accept(Event::Settings(SettingsEvent::LimitsChanged { limits })).await?;
+            }
+            Command::Rename { title } => {
+                let title = title::given(&title)?;
+                self.accept(Event::Settings(SettingsEvent::TitleSet { title })).await?;
+                self.save();
+            }
+            Command::Archive { archived } => {
+                self.accept(Event::Settings(SettingsEvent::Archived { archived })).await?;
+                self.save();
             }
             Command::Shutdown => self.leave(EndReason::Asked).await,
             Command::Release => {

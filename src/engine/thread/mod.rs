@@ -12,7 +12,7 @@ mod state;
 mod transition;
 
 pub use effect::Effect;
-pub use state::{CallStage, CompactionCause, ControlPoint, Phase, Share, Shell, StagedCall, Thread};
+pub use state::{CallStage, CompactionCause, ControlPoint, Filing, Phase, Share, Shell, StagedCall, Thread};
 pub use transition::apply;
 
 #[cfg(test)]

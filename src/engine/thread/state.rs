@@ -3,8 +3,8 @@
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CallError, CancelScope, PromptMode};
 use crate::domain::{
-    Block, CallId, Cost, Entry, LimitKind, Limits, Message, ModelRef, Permissions, Persona, Piece, Role, Rules, Status,
-    ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
+    Block, CallId, Cost, Entry, LimitKind, Limits, Message, ModelRef, Money, Permissions, Persona, Piece, Role, Rules,
+    Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
 };
 use std::sync::Arc;
 
@@ -53,10 +53,18 @@ pub struct Thread {
     pub made_room: bool,
     /// What it rested in before somebody asked for room, and the newest prompt then.
     pub(super) before_room: Option<(Phase, u64)>,
-    /// First words of the first prompt.
-    pub title: Option<String>,
+    pub filing: Filing,
     /// When the last event of running work came in; `None` while the thread waits for a person.
     pub(super) worked_until: Option<Timestamp>,
+}
+
+/// How the thread is listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filing {
+    /// What it was called, else the first words of the first prompt.
+    pub title: Option<String>,
+    /// Whether it is listed apart.
+    pub archived: bool,
 }
 
 /// A command of a person's own, which runs beside whatever the thread does.
@@ -231,7 +239,7 @@ impl Thread {
             pressed: false,
             made_room: false,
             before_room: None,
-            title: None,
+            filing: Filing::default(),
             worked_until: None,
         }
     }
@@ -271,6 +279,16 @@ impl Thread {
             | Phase::Stopping { .. }
             | Phase::Ended(_) => None,
         }
+    }
+
+    /// What more is to be said of that it waits: the item of the call that a person has to allow, or the limit that it has
+    /// reached.
+    #[must_use]
+    pub fn waits_for(&self) -> Option<String> {
+        if let Phase::Suspended { limit: Some(limit) } = self.phase {
+            return Some(limit.thing().to_owned());
+        }
+        self.approval().map(|asked| asked.item.clone())
     }
 
     /// Whether something is going on that a cancel could stop.
@@ -336,6 +354,19 @@ impl Thread {
     #[must_use]
     pub fn is_unused(&self) -> bool {
         self.prompts == 0 && self.shells == 0 && self.history.is_empty() && self.queue.is_empty()
+    }
+
+    /// Whether nobody said a word or showed a picture in it and nothing was answered, whatever was tried: a directive was
+    /// started that needs no prompt, and failed.
+    #[must_use]
+    pub fn is_unsaid(&self) -> bool {
+        let silent = |entry: &Entry| {
+            let is_picture = |block: &Block| matches!(block, Block::Image { .. });
+            entry.message.role == Role::User && !entry.message.blocks.iter().any(is_picture)
+        };
+        let words = self.filing.title.is_some() || self.queue.iter().any(|queued| !queued.images.is_empty());
+        let answers = self.cost.turns > 0 || self.cost.spend > Money::ZERO || !self.history.iter().all(silent);
+        !words && !answers && self.shells == 0
     }
 
     /// Whether the history ends with something the model has not answered.

@@ -1,6 +1,6 @@
 //! Transitions: events in, state and effects out.
 
-use super::{Effect, Phase, Thread, apply};
+use super::{Effect, Filing, Phase, Thread, apply};
 use crate::domain::capability::to_execute;
 use crate::domain::event::{Approve, CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
@@ -634,4 +634,14 @@ fn a_persons_command_ends_with_its_thread_and_is_told() {
         let ended = |record: &Record| matches!(&record.event, Event::Tool(ToolEvent::ShellEnded { call_id: id, .. }) if *id == call_id);
         assert!(bench.log.iter().any(ended));
     }
+}
+
+#[test]
+fn s16_a_title_stays_and_a_prompt_brings_an_archived_thread_back() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.feed(Event::Settings(SettingsEvent::TitleSet { title: "Release".into() }));
+    bench.feed(Event::Settings(SettingsEvent::Archived { archived: true }));
+    assert_eq!(bench.thread.filing, Filing { title: Some("Release".into()), archived: true });
+    bench.prompt("what is new?", PromptMode::FollowUp);
+    assert_eq!(bench.thread.filing, Filing { title: Some("Release".into()), archived: false });
 }

@@ -7,6 +7,7 @@ use super::shell;
 use super::state::{CompactionCause, ControlPoint, Phase, ReturnState, Returned, Share, Thread};
 use crate::domain::command::QueuedPrompt;
 use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
+use crate::domain::title;
 use crate::domain::{
     ApprovalEvent, ContextEvent, ControlEvent, Cost, Decision, Entry, Event, Image, LayerKind, Lifetime, LimitKind,
     Message, Money, Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent,
@@ -81,6 +82,14 @@ fn settings_event(thread: &mut Thread, event: &SettingsEvent) -> Vec<Effect> {
             thread.permissions = Permissions { grants: grants.clone(), allowed: allowed.clone() };
             Vec::new()
         }
+        SettingsEvent::TitleSet { title } => {
+            thread.filing.title = Some(title.clone());
+            Vec::new()
+        }
+        SettingsEvent::Archived { archived } => {
+            thread.filing.archived = *archived;
+            Vec::new()
+        }
         SettingsEvent::PersonaChanged { persona } => {
             thread.persona.clone_from(persona);
             Vec::new()
@@ -94,8 +103,10 @@ fn prompt_event(thread: &mut Thread, event: &PromptEvent) -> Vec<Effect> {
             thread.prompts = thread.prompts.max(*prompt);
             let (images, client) = (images.clone(), client.clone());
             thread.queue.push(QueuedPrompt { prompt: *prompt, text: text.clone(), mode: *mode, images, client });
-            if thread.title.is_none() && !text.trim().is_empty() {
-                thread.title = Some(title(text));
+            // Whoever goes on with it wants to see it.
+            thread.filing.archived = false;
+            if thread.filing.title.is_none() && !text.trim().is_empty() {
+                thread.filing.title = Some(title::of_prompt(text));
             }
             prompted(thread)
         }
@@ -232,12 +243,6 @@ fn keep_time(thread: &mut Thread, now: Timestamp) {
     if let Some(before) = thread.worked_until {
         thread.cost.elapsed_ms = thread.cost.elapsed_ms.saturating_add(now.since(before));
     }
-}
-
-fn title(text: &str) -> String {
-    const LONGEST: usize = 80;
-    let line = text.trim().lines().next().unwrap_or_default();
-    line.chars().take(LONGEST).collect()
 }
 
 /// What was sent goes on where the thread waits. At a limit it also allows as much again: the person was told so.

@@ -134,9 +134,17 @@ impl Reading<'_> {
     /// `exponential`, `fixed`, or `use_header` with what holds where the provider names no pause; when it does, that
     /// counts with each of them.
     fn pause(&mut self, node: &Node, id: &str) -> Option<Pause> {
-        let number = |name: &str, usual: f64| {
-            let given = node.child(name).and_then(|node| node.value().as_f64()).unwrap_or(usual);
-            milliseconds(given.clamp(0.0, seconds(Retry::LONGEST_MS)))
+        let longest = seconds(Retry::LONGEST_MS);
+        let mut number = |name: &str, usual: f64| {
+            let Some(child) = node.child(name) else { return milliseconds(usual) };
+            let given = child.value().as_f64();
+            let held = given.unwrap_or(usual).clamp(0.0, longest);
+            if given.is_none_or(|given| (held - given).abs() > f64::EPSILON) {
+                let message = format!("`{name}` of `{id}` is {}, and {held} counts", child.value());
+                let remedy = format!("write a number of seconds from 0 to {longest}");
+                self.tell(child, Severity::Warning, message, remedy);
+            }
+            milliseconds(held)
         };
         let kind = node.child("type").map(Node::value);
         match kind.as_ref().and_then(Value::as_str).unwrap_or_default() {
@@ -219,6 +227,23 @@ mod tests {
             assert_eq!(found, Some(id), "{error:?}");
         }
         assert_eq!(rules.fallback.map(|pattern| (pattern.id, pattern.retryable)), Some(("default".into(), false)));
+    }
+
+    #[test]
+    fn s16_pauses_of_a_pattern_beyond_their_bounds_are_told() {
+        let (rules, problems) = rules(&[(
+            "error_classification",
+            "patterns:\n  - id: slow\n    category: rate_limited\n    codes: [slow]\n    retry_policy:\n      type: fixed\n      \
+             delay: 5000\n  - id: odd\n    category: transient\n    codes: [odd]\n    retry_policy: {type: exponential, base: soon}\n",
+        )]);
+        assert_eq!(
+            problems,
+            [
+                "u.yaml:7: `delay` of `slow` is 5000, and 600 counts; write a number of seconds from 0 to 600",
+                "u.yaml:11: `base` of `odd` is \"soon\", and 2 counts; write a number of seconds from 0 to 600",
+            ]
+        );
+        assert_eq!(rules.patterns[0].pause, Some(Pause::Fixed { delay_ms: 600_000 }));
     }
 
     #[test]

@@ -57,6 +57,13 @@ impl BuiltInProvider {
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|provider| provider.name() == name)
     }
+
+    /// What to say of `name`, which nothing has, where one of these was probably meant.
+    #[must_use]
+    pub fn near(name: &str) -> Option<String> {
+        let near = nearest(name, Self::ALL.map(Self::name))?;
+        Some(format!("there is no context provider `{name}`; near is `{near}`"))
+    }
 }
 
 /// Knowledge to bring along, in the order written.

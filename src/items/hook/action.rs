@@ -1,7 +1,7 @@
 //! What a hook does.
 
 use super::{CONTEXT_EVENTS, Place, ROUTING_EVENT};
-use crate::domain::Control;
+use crate::domain::{Control, nearest};
 use crate::items::id::{ItemId, Kind};
 use serde_json::{Map, Value};
 
@@ -49,7 +49,7 @@ impl Action {
     pub(super) fn read(
         value: Option<&Value>,
         inputs: Option<&Value>,
-        event: &str,
+        event: Option<&str>,
         place: &mut Place<'_>,
     ) -> Option<Self> {
         let Some(Value::Object(map)) = value.filter(|value| value.as_object().is_none_or(|map| !map.is_empty())) else {
@@ -63,7 +63,7 @@ impl Action {
         if let Some(target) = map.get("set_extends") {
             return set_extends(target, event, place);
         }
-        if event == ROUTING_EVENT {
+        if event == Some(ROUTING_EVENT) {
             place.fatal(
                 "a resolve_extends hook chooses a directive and does nothing else",
                 "write action: {set_extends: team/base}",
@@ -74,30 +74,30 @@ impl Action {
             Some(Value::Object(params)) => params.clone(),
             _ => Map::new(),
         };
-        let mut calls = Vec::new();
         let form = "write a list of {primary: …, item_type: …, item_id: …}";
-        match map.get("actions") {
+        let calls: Vec<Option<Call>> = match map.get("actions") {
             Some(Value::Array(several)) if !several.is_empty() => {
-                for one in several {
-                    let Some(one) = one.as_object() else {
-                        place.fatal(format!("`actions` holds {one}, which is no action"), form);
-                        return None;
-                    };
-                    calls.push(call(one, params(one), event, place)?);
-                }
+                let one = |one: &Value| {
+                    if let Some(map) = one.as_object() {
+                        return call(map, params(map), event, place);
+                    }
+                    place.fatal(format!("`actions` holds {one}, which is no action"), form);
+                    None
+                };
+                several.iter().map(one).collect()
             }
             Some(_) => {
                 place.fatal("`actions` lists no action", form);
                 return None;
             }
-            None => calls.push(call(map, params(map), event, place)?),
-        }
-        Some(Self::Calls(calls))
+            None => vec![call(map, params(map), event, place)],
+        };
+        calls.into_iter().collect::<Option<_>>().map(Self::Calls)
     }
 }
 
-fn set_extends(target: &Value, event: &str, place: &mut Place<'_>) -> Option<Action> {
-    if event != ROUTING_EVENT {
+fn set_extends(target: &Value, event: Option<&str>, place: &mut Place<'_>) -> Option<Action> {
+    if let Some(event) = event.filter(|event| *event != ROUTING_EVENT) {
         place.fatal(format!("set_extends is for resolve_extends, not for {event}"), "write event: resolve_extends");
         return None;
     }
@@ -110,46 +110,59 @@ fn set_extends(target: &Value, event: &str, place: &mut Place<'_>) -> Option<Act
     }
 }
 
-fn call(map: &Map<String, Value>, params: Map<String, Value>, event: &str, place: &mut Place<'_>) -> Option<Call> {
+/// Reads all of it, so that each of its mistakes is told at once.
+fn call(
+    map: &Map<String, Value>,
+    params: Map<String, Value>,
+    event: Option<&str>,
+    place: &mut Place<'_>,
+) -> Option<Call> {
     let word = |name: &str| map.get(name).and_then(Value::as_str).map(str::trim).filter(|word| !word.is_empty());
     let primary = match word("primary") {
-        Some("execute") => Primary::Execute,
-        Some("fetch" | "load" | "search") => Primary::Fetch,
-        Some("sign") => Primary::Sign,
+        Some("execute") => Some(Primary::Execute),
+        Some("fetch" | "load" | "search") => Some(Primary::Fetch),
+        Some("sign") => Some(Primary::Sign),
         other => {
             let shown = other.unwrap_or_default();
-            place.fatal(format!("an action's primary cannot be `{shown}`"), "write execute, fetch or sign");
-            return None;
+            let near = near(shown, &["execute", "fetch", "sign"]);
+            place.fatal(format!("an action's primary cannot be `{shown}`{near}"), "write execute, fetch or sign");
+            None
         }
     };
-    let usual = if CONTEXT_EVENTS.contains(&event) || primary == Primary::Fetch { Kind::Knowledge } else { Kind::Tool };
+    let brings_text = event.is_some_and(|event| CONTEXT_EVENTS.contains(&event)) || primary == Some(Primary::Fetch);
     let kind = match word("item_type") {
-        None => usual,
+        None => Some(if brings_text { Kind::Knowledge } else { Kind::Tool }),
         Some(named) => {
             let found = Kind::ALL.into_iter().find(|kind| kind.word() == named);
             if found.is_none() {
-                place.fatal(format!("`{named}` is no kind of item"), "write tool, directive or knowledge");
+                let near = near(named, &Kind::ALL.map(Kind::word));
+                place.fatal(format!("`{named}` is no kind of item{near}"), "write tool, directive or knowledge");
             }
-            found?
+            found
         }
     };
-    let id = word("item_id").or_else(|| params.get("item_id").and_then(Value::as_str)).unwrap_or_default();
-    if ItemId::parse(id).is_err() && !id.contains("${") && !id.contains("{input:") {
+    let id = word("item_id").or_else(|| params.get("item_id").and_then(Value::as_str)).unwrap_or_default().to_owned();
+    if ItemId::parse(&id).is_err() && !id.contains("${") && !id.contains("{input:") {
         place.fatal(
             if id.is_empty() { "the action names no item".to_owned() } else { format!("`{id}` cannot be an id") },
             "write item_id: team/rules",
         );
         return None;
     }
-    let call = Call { primary, kind, id: id.to_owned(), params };
+    let call = Call { primary: primary?, kind: kind?, id, params };
     if call.is_control() {
         let asked = call.params.get("action").and_then(Value::as_str).unwrap_or_default();
         if Control::from_word(asked).is_none() && !asked.contains("${") {
             let known: Vec<_> = Control::ALL.iter().map(|(word, _)| *word).collect();
-            let message = format!("the control tool knows no action `{asked}`");
+            let message = format!("the control tool knows no action `{asked}`{}", near(asked, &known));
             place.fatal(message, format!("write params: {{action: …}} with one of {}", known.join(", ")));
             return None;
         }
     }
     Some(call)
+}
+
+/// The word of `known` that `word` was probably meant to be, to end a message with.
+fn near(word: &str, known: &[&str]) -> String {
+    nearest(word, known.iter().copied()).map(|near| format!("; near is {near}")).unwrap_or_default()
 }

@@ -255,14 +255,14 @@ mod tests {
     #[test]
     fn a_broken_entry_costs_itself_and_names_its_line() {
         let text = format!(
-            "hooks:\n  - id: good\n    event: error\n    {ACTION}\n\n  - id: bad\n    event: errr\n  - 3\nother: 1\n"
+            "hooks:\n  - id: good\n    event: error\n    {ACTION}\n\n  - id: bad\n    event: errr\n    {ACTION}\n  - 3\nother: 1\n"
         );
         let (folder, items) = items(&[("project/.ai/config/agent/hooks.yaml", &text)]);
         let Hooks { hooks, problems, .. } = Hooks::read(&items);
         assert!(hooks.iter().any(|hook| hook.id == "good"));
         let file = folder.path().join("project/.ai/config/agent/hooks.yaml");
         let told: Vec<_> = problems.iter().map(|problem| (problem.file.clone().unwrap(), problem.line)).collect();
-        assert_eq!(told, [(file.clone(), Some(6)), (file.clone(), Some(8)), (file, Some(9))], "{problems:?}");
+        assert_eq!(told, [(file.clone(), Some(6)), (file.clone(), Some(9)), (file, Some(10))], "{problems:?}");
     }
 
     #[test]

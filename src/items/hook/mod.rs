@@ -187,43 +187,32 @@ impl Hook {
         Self::read_rest(map, place)
     }
 
+    /// Reads all of it, so that each of its mistakes is told at once.
     fn read_rest(map: &Map<String, Value>, place: &mut Place<'_>) -> Option<Self> {
-        let event = text(map, "event").unwrap_or_default();
-        if event.is_empty() {
-            let remedy = place.form(
-                "write event=\"after_step\" or another event in <hook>",
-                "write event: after_step or another event",
-            );
-            place.fatal("the hook names no event, so it never runs", remedy);
-            return None;
-        }
-        if !events().any(|known| known == event) {
-            let near = nearest(&event, events()).map(|near| format!("; near is {near}")).unwrap_or_default();
-            let known: Vec<_> = events().collect();
-            place.fatal(
-                format!("there is no event `{event}`{near}, so the hook never runs"),
-                format!("known are {}", known.join(", ")),
-            );
-            return None;
-        }
+        let event = event(map, place);
         let several =
             map.get("actions").map(|list| Value::Object(Map::from_iter([("actions".to_owned(), list.clone())])));
-        if several.is_some() && map.contains_key("action") {
+        let action = if several.is_some() && map.contains_key("action") {
             place.fatal("the hook has `action` and `actions`, so it never runs", "write one of them");
-            return None;
-        }
-        let action = Action::read(map.get("action").or(several.as_ref()), map.get("inputs"), &event, place)?;
-        let layer = layer(map.get("layer"), place)?;
+            None
+        } else {
+            Action::read(map.get("action").or(several.as_ref()), map.get("inputs"), event.as_deref(), place)
+        };
+        let layer = layer(map.get("layer"), place);
+        let position = position(map.get("position"), place);
+        let (wrap, optional) = (truth(map, "wrap", true, place), truth(map, "optional", false, place));
+        let condition = map.get("condition").map_or(Condition::Always, |value| Condition::read(value, place));
+        let (event, action, layer) = (event?, action?, layer?);
         let id = text(map, "id").filter(|id| !id.is_empty()).unwrap_or_else(|| format!("{event}@{}", place.lines.0));
         Some(Self {
             id,
             source: place.source,
             layer,
             enabled: true,
-            position: position(map.get("position"), place),
-            wrap: truth(map, "wrap", true, place),
-            optional: truth(map, "optional", false, place),
-            condition: map.get("condition").map_or(Condition::Always, |value| Condition::read(value, place)),
+            position,
+            wrap,
+            optional,
+            condition,
             action,
             event,
             file: place.file.to_owned(),
@@ -236,6 +225,27 @@ impl Hook {
         let calls = if let Action::Calls(calls) = &self.action { calls.as_slice() } else { &[] };
         std::iter::once(self.id.as_str()).chain(calls.iter().map(|call| call.id.as_str()))
     }
+}
+
+/// The event it is for; None where there is no such event.
+fn event(map: &Map<String, Value>, place: &mut Place<'_>) -> Option<String> {
+    let event = text(map, "event").unwrap_or_default();
+    if event.is_empty() {
+        let remedy = place
+            .form("write event=\"after_step\" or another event in <hook>", "write event: after_step or another event");
+        place.fatal("the hook names no event, so it never runs", remedy);
+        return None;
+    }
+    if !events().any(|known| known == event) {
+        let near = nearest(&event, events()).map(|near| format!("; near is {near}")).unwrap_or_default();
+        let known: Vec<_> = events().collect();
+        place.fatal(
+            format!("there is no event `{event}`{near}, so the hook never runs"),
+            format!("known are {}", known.join(", ")),
+        );
+        return None;
+    }
+    Some(event)
 }
 
 fn text(map: &Map<String, Value>, name: &str) -> Option<String> {
@@ -326,6 +336,30 @@ mod tests {
         ] {
             let (_, problems) = read(&value);
             assert!(problems.len() == 1 && problems[0].contains(expected), "{expected}: {problems:?}");
+        }
+    }
+
+    #[test]
+    fn s16_every_mistake_of_a_hook_is_told_at_once() {
+        let (hook, problems) = read(&json!({"event": "after_stp", "layer": "x", "position": "over", "wrap": 3,
+            "condition": {"path": "a", "op": "like"}, "evnt": 1, "actions": [
+                {"primary": "fetsch", "item_id": "a"}, {"primary": "fetch", "item_type": "note", "item_id": ".."}, 7]}));
+        assert!(hook.is_none());
+        let expected = [
+            "`evnt` in a hook means nothing",
+            "there is no event `after_stp`; near is after_step",
+            "an action's primary cannot be `fetsch`; near is fetch",
+            "`note` is no kind of item",
+            "`..` cannot be an id",
+            "`actions` holds 7, which is no action",
+            "layer cannot be \"x\"",
+            "position cannot be `over`",
+            "wrap cannot be `3`",
+            "the condition does not read",
+        ];
+        assert_eq!(problems.len(), expected.len(), "{problems:#?}");
+        for (problem, expected) in problems.iter().zip(expected) {
+            assert!(problem.contains(expected), "{expected}: {problem}");
         }
     }
 
