@@ -329,7 +329,7 @@ fn every_reason_for_an_absence_is_told_with_its_values() {
     let terminal = home.levain_in_terminal(&["--model", "scripted/demo", "team/leaf"]).size(160, 45).start();
     terminal.wait_for("enter start");
     terminal.send_keys("go\x10");
-    terminal.wait_for("✗ hidden");
+    terminal.wait_for("hidden by project");
     terminal.send_keys("t");
     terminal.wait_for("┌ text · what Enter would send");
     terminal.send_keys("/left out: \r");

@@ -210,7 +210,7 @@ fn from_a_call() {
     wait(&terminal, "reading ·");
     terminal.send_keys("k");
     terminal.send_keys("\r");
-    wait(&terminal, "\"content\":");
+    wait(&terminal, "content:");
     terminal.send_keys("j");
     wait(&terminal, "more line");
     terminal.send_keys("q");
@@ -261,8 +261,9 @@ fn long_lines_are_looked_at() {
     seen(key::END, "tail-2");
     // The request with all of it.
     seen(key::F4, "rye/execute");
-    seen("t", "0123456789abcdef");
-    seen("w", "max_tokens");
+    seen("t", "┌ text · ");
+    seen("G", "0123456789abcdef");
+    seen("w", "┌ Anthropic Messages");
     seen("/wide", "enter keep");
     seen("\r", "n next place");
     resized(81, 24, "wide");

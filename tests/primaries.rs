@@ -82,7 +82,7 @@ fn a_directive_hands_back_what_it_promises() {
     let events = events(&home, &result);
     assert_eq!(
         results(&events),
-        ["Nothing was taken: `verdict` missing. Call it again with everything.", "It is handed back."]
+        ["Nothing was taken: `verdict` is missing. Call it again with everything.", "It is handed back."]
     );
     // Two turns: nothing is asked of the model once it has returned.
     assert_eq!(result["cost"]["turns"], 2);

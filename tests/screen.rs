@@ -443,7 +443,7 @@ fn threads_begun_one_after_the_other_show_all_that_was_said() {
         terminal.send_keys("list\r");
         terminal.wait_until("all of it stands there", |screen| {
             let text = screen.contents();
-            ["› list", "system text: ~", "ls  ", "That is what lies", "tools · 0."]
+            ["› list", "system prompt: ~", "ls  ", "That is what lies", "tools · 0."]
                 .iter()
                 .all(|words| text.contains(words))
                 && !text.contains('▌')

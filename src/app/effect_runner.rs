@@ -5,8 +5,9 @@ use super::connection::{Connection, Reach};
 use super::previewer::{NewThread, Previewer};
 use super::{export, listing, pages, requests, trusting};
 use crate::config::Trust;
-use crate::domain::{Draft, Event, Record, RequestEvent, State, Status, ThreadId, Tokens, Waiting};
+use crate::domain::{Draft, Event, PromptEvent, Record, RequestEvent, State, Status, ThreadId, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
+use crate::ports::executor::{Executor, ExecutorError};
 use crate::ports::{Clock, StoreError, SystemClock};
 use crate::session::DirectivePlanner;
 use crate::session::Models;
@@ -16,16 +17,20 @@ use crate::store::fork::{Forked, Until};
 use crate::store::registry::{Part, ThreadEntry};
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
+use crate::store::upkeep::{self, UpkeepError};
 use crate::store::{Layout, log, recover};
 use crate::workbench::counter::Coming;
 use crate::workbench::fork::ForkMade;
-use crate::workbench::{Effect, Level, Message, ThreadRow};
+use crate::workbench::message::THREAD;
+use crate::workbench::{Effect, Level, Message, ThreadRow, Upkeep};
+use crate::worker::detached::Detached;
 use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
 use crate::worker::protocol::Command;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -131,6 +136,14 @@ impl EffectRunner {
                 self.writes.spawn(made);
             }
             Effect::LoadThreads => self.load_threads(),
+            Effect::ReadThread { thread_id } => {
+                let layout = self.layout();
+                self.answer(move || {
+                    let text = last_words(&layout, &thread_id).map_err(|error| error.to_string());
+                    Message::ItemText { kind: THREAD, id: thread_id.to_string(), text }
+                });
+            }
+            Effect::Manage { thread_id, upkeep } => self.manage(thread_id, upkeep),
             Effect::LookForRunning => self.look_for_running(),
             Effect::LoadHistory => self.load_history(),
             Effect::LoadModels => {
@@ -430,6 +443,33 @@ impl EffectRunner {
         });
     }
 
+    /// Stops, renames, puts away or removes a thread, and says what came of it.
+    fn manage(&mut self, thread_id: ThreadId, upkeep: Upkeep) {
+        let (launcher, messages) = (self.launcher.clone(), self.messages.clone());
+        self.writes.spawn(async move {
+            let layout = launcher.layout.clone();
+            let executor = Detached { launcher };
+            let failed = |error: ExecutorError| error.to_string();
+            let done = match upkeep {
+                Upkeep::Stop => executor.cancel(&thread_id).await.map(|()| "is told to end").map_err(failed),
+                Upkeep::Rename(title) => {
+                    executor.rename(&thread_id, &title).await.map(|()| "has its new name").map_err(failed)
+                }
+                Upkeep::Archive => {
+                    let archived = executor.archive(&thread_id, true).await;
+                    archived.map(|()| "is archived; `levain threads --archived` lists it").map_err(failed)
+                }
+                Upkeep::Remove => removed(&layout, &thread_id).await.map(|()| "is removed"),
+            };
+            let told = match done {
+                Ok(done) => notice(Level::Info, format!("{thread_id} {done}")),
+                Err(why) => notice(Level::Error, format!("{thread_id}: {why}")),
+            };
+            let _ending = messages.send(told).await;
+            let _ending = messages.send(Message::ThreadsChanged).await;
+        });
+    }
+
     fn load_threads(&mut self) {
         self.look_at_threads(|threads| threads.list(Part::Open, MOST_THREADS), Message::Threads);
     }
@@ -488,6 +528,39 @@ impl EffectRunner {
             });
         }
     }
+}
+
+/// Removes a thread. The process of one that was just left may take a moment to end.
+async fn removed(layout: &Layout, id: &ThreadId) -> Result<(), String> {
+    const WITHIN: Duration = Duration::from_secs(2);
+    const BETWEEN: Duration = Duration::from_millis(50);
+    let since = Instant::now();
+    loop {
+        let (layout, id) = (layout.clone(), id.clone());
+        let removed = tokio::task::spawn_blocking(move || upkeep::remove(&layout, &id)).await;
+        match removed.map_err(|error| error.to_string())? {
+            Err(UpkeepError::Running) if since.elapsed() < WITHIN => tokio::time::sleep(BETWEEN).await,
+            Err(UpkeepError::Running) => return Err("a process runs it; stop it first".to_owned()),
+            removed => return removed.map_err(|error| error.to_string()),
+        }
+    }
+}
+
+/// The last prompt and the last answer of a thread, each cut to a few lines.
+fn last_words(layout: &Layout, id: &ThreadId) -> Result<String, StoreError> {
+    const LINES: usize = 30;
+    let (mut asked, mut answered) = (String::new(), String::new());
+    for record in log::read_backward(&layout.log(id)?, None, PAGE)?.into_records() {
+        if let Event::Prompt(PromptEvent::CognitionIn { text, .. }) = record.event {
+            (asked, answered) = (text, String::new());
+        } else if let Event::Request(RequestEvent::CognitionOut { text, .. }) = record.event
+            && !text.trim().is_empty()
+        {
+            answered = text;
+        }
+    }
+    let cut = |text: &str| text.lines().take(LINES).collect::<Vec<_>>().join("\n");
+    Ok(format!("› {}\n\n{}", cut(&asked), cut(&answered)))
 }
 
 /// The end of a thread's log, and how the thread stands.
@@ -564,7 +637,9 @@ fn row(entry: ThreadEntry) -> ThreadRow {
         status: entry.status,
         title: entry.title,
         model: entry.model,
+        waits_for: entry.waits_for,
         turns: entry.cost.turns,
+        tokens: entry.cost.usage.total(),
         spend: entry.cost.spend,
         updated_at: entry.updated_at,
         runs: entry.pid.is_some(),

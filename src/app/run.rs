@@ -492,6 +492,8 @@ impl App {
             | Effect::LoadOlder { .. }
             | Effect::LoadThreads
             | Effect::Fork { .. }
+            | Effect::ReadThread { .. }
+            | Effect::Manage { .. }
             | Effect::LoadTrust
             | Effect::TrustProject { .. }
             | Effect::LookForRunning

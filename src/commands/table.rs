@@ -302,6 +302,10 @@ commands! {
     FilterStart "filter.start" "Filter" "Type to narrow the list." [hidden];
     FilterBackspace "filter.backspace" "Delete back" "Delete the last letter of the filter." [hidden];
     FilterClear "filter.clear" "Clear" "Empty the filter." [hidden];
+    ThreadStop "thread.stop" "Stop the thread" "End the process of the chosen thread in order; what it said stays." [hidden];
+    ThreadRename "thread.rename" "Rename" "Call the chosen thread something else; with a name behind it, the one on the screen." / "rename" {Thread};
+    ThreadArchive "thread.archive" "Archive" "List the thread apart from the others; its next prompt brings it back." / "archive" {Thread};
+    ThreadRemove "thread.remove" "Delete" "Remove the thread and all that was said in it; asked for twice." / "delete" {Thread};
     AppTrust "app.trust" "Trust this project" "List what of the project can run, and whether you trust it; its first row trusts it as it is." / "trust";
     AppMouse "app.mouse" "Mouse on or off" "Leave the mouse to the terminal, or take it back: to scroll, choose and mark here." / "mouse";
     AppRedraw "app.redraw" "Draw again" "Draw the whole screen again.";

@@ -207,6 +207,7 @@ impl Model {
                 effects.push(Effect::ReadItem { kind, id });
             }
         }
+        effects.extend(self.want_last_words());
         if self.mentions() {
             if !std::mem::replace(&mut self.browser.files_asked, true) {
                 effects.push(Effect::LoadFiles);

@@ -187,11 +187,11 @@ pub fn overlay(model: &Model) -> Area {
     let (columns, rows) = model.size;
     let Some(overlay) = &model.overlay else { return Area::default() };
     match overlay {
-        Overlay::Picker(picker) if picker.kind == PickerKind::Threads && regions.panel.width > 0 => regions.panel,
         Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::RequestPage(_) => {
             // A request needs the columns more than the list of threads beside it.
             let of_request = match overlay {
-                Overlay::Picker(picker) => picker.kind == PickerKind::Layers,
+                // The list of threads says all that the one beside it says.
+                Overlay::Picker(picker) => matches!(picker.kind, PickerKind::Layers | PickerKind::Threads),
                 Overlay::RequestPage(_) => true,
                 Overlay::Pager(_) | Overlay::Form(_) => false,
             };
@@ -272,7 +272,7 @@ pub fn sheet_width(model: &Model) -> usize {
 pub fn items_parts(inner: Area) -> (Area, Area) {
     if inner.width >= 110 {
         // Why something was left out is read in the list.
-        let list = Area { width: inner.width * 5 / 9, ..inner };
+        let list = Area { width: inner.width * 13 / 20, ..inner };
         let x = inner.x + list.width + 1;
         return (list, Area { x, width: inner.x + inner.width - x, ..inner });
     }

@@ -5,7 +5,9 @@ use super::counter::{Basis, Coming};
 use super::fork::{ForkMade, Forking};
 use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
-use crate::domain::{FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, Status, ThreadId, Values, Waiting};
+use crate::domain::{
+    FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, Status, ThreadId, Tokens, Values, Waiting,
+};
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -353,7 +355,10 @@ pub struct ThreadRow {
     /// First words of the first prompt.
     pub title: String,
     pub model: ModelRef,
+    /// What exactly, as far as its row says: an item, a limit.
+    pub waits_for: Option<String>,
     pub turns: u32,
+    pub tokens: Tokens,
     pub spend: crate::domain::Money,
     /// Milliseconds since the epoch.
     pub updated_at: crate::domain::Timestamp,
@@ -375,6 +380,20 @@ impl ThreadRow {
     pub fn asks(&self) -> bool {
         self.status == Status::Waiting && self.waiting == Some(Waiting::Approval)
     }
+}
+
+/// The kind of preview that shows a thread.
+pub const THREAD: &str = "thread";
+
+/// What can be done with a thread as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Upkeep {
+    /// End its process in order.
+    Stop,
+    Rename(String),
+    Archive,
+    /// Remove it and all it said.
+    Remove,
 }
 
 /// A model as the picker shows it.
@@ -467,6 +486,15 @@ pub enum Effect {
         request: Option<u32>,
     },
     LoadThreads,
+    /// Read the last words of a thread (answered as the text of an item of the kind [`THREAD`]).
+    ReadThread {
+        thread_id: ThreadId,
+    },
+    /// Do something with a thread as a whole.
+    Manage {
+        thread_id: ThreadId,
+        upkeep: Upkeep,
+    },
     /// Look which threads run, and whether they wait for the person's word on a call.
     LookForRunning,
     LoadHistory,

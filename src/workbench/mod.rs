@@ -28,6 +28,7 @@ mod layers;
 mod layout;
 pub mod line;
 mod listen;
+mod managing;
 pub mod message;
 mod model;
 mod obstacle;
@@ -56,7 +57,7 @@ pub use context_browser::{ContextBrowser, Preview};
 pub use layout::{Position, TranscriptLayout};
 pub use message::{
     Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, News, ProjectRuns,
-    RequestShown, Source, ThreadRow,
+    RequestShown, Source, ThreadRow, Upkeep,
 };
 pub use model::{Model, NoticeLine, Options};
 pub use request::AssembledRequest;

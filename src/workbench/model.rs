@@ -118,6 +118,8 @@ pub struct Model {
     /// Whether a person chose that directive, so that it can begin without a prompt.
     pub(super) by_name: bool,
     pub browser: ContextBrowser,
+    /// The thread that the same command again removes.
+    pub(super) removes: Option<ThreadId>,
     /// A fork that is being opened.
     pub(super) begun: Option<Begun>,
     /// A fork whose first request is compared with that one.
@@ -140,6 +142,7 @@ impl Model {
             draft: options.draft,
             by_name: options.by_name,
             browser: ContextBrowser::default(),
+            removes: None,
             begun: None,
             awaited: None,
             left_form: None,

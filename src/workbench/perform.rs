@@ -5,7 +5,7 @@ use super::composer::Composer;
 use super::fork::Forking;
 use super::geometry;
 use super::layout::TranscriptLayout;
-use super::message::{Effect, ExportForm, Level, Source};
+use super::message::{Effect, ExportForm, Level, Source, Upkeep};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::overlay::Pager;
@@ -167,7 +167,15 @@ impl Model {
             CommandId::ListClose => self.step_out(),
             CommandId::FilterStart => self.edit_filter(|picker| picker.filtering = true),
             CommandId::FilterBackspace => self.edit_filter(Picker::unwrite),
-            CommandId::FilterClear => self.edit_filter(|picker| picker.filter.clear()),
+            CommandId::FilterClear => self.edit_filter(|picker| match &mut picker.naming {
+                Some(name) => name.clear(),
+                None => picker.filter.clear(),
+            }),
+            CommandId::ThreadStop => return self.manage(Upkeep::Stop),
+            CommandId::ThreadRename if self.chosen_thread().is_some() => self.begin_naming(),
+            CommandId::ThreadRename => self.say(Level::Info, "write the name behind it: /rename NAME"),
+            CommandId::ThreadArchive => return self.manage(Upkeep::Archive),
+            CommandId::ThreadRemove => return self.remove_thread(),
             CommandId::AppTrust => {
                 self.browser.runs = None;
                 self.pick(PickerKind::Trust, true);
@@ -354,6 +362,9 @@ impl Model {
 
     /// Takes the chosen entry of what is open.
     pub(super) fn accept(&mut self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
+        if let Some(effects) = self.name_it() {
+            return effects;
+        }
         let Some(overlay) = self.overlay.take() else {
             let Some(Completed::Command(command)) = self.completion.chosen().cloned() else {
                 self.insert_completion();
@@ -442,6 +453,9 @@ impl Model {
         if command == CommandId::ModelChoose {
             let model = argument.parse::<ModelRef>().map_err(|bad| bad.to_string())?;
             return Ok(self.set_model(model));
+        }
+        if command == CommandId::ThreadRename && self.obstacle(command).is_none() {
+            return Ok(self.manage(Upkeep::Rename(argument.to_owned())));
         }
         if command == CommandId::ApprovalDeny && self.obstacle(command).is_none() {
             return Ok(self.answer_saying(Approve::Deny, Some(argument.to_owned())));

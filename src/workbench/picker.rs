@@ -28,6 +28,8 @@ pub struct Picker {
     pub chosen: usize,
     /// Entries are still on their way.
     pub loading: bool,
+    /// What the chosen thread is to be called, while that is written.
+    pub naming: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +66,7 @@ impl PickerKind {
     /// Whether what is chosen is shown beside or below the list.
     #[must_use]
     pub fn has_preview(self) -> bool {
-        matches!(self, Self::Items | Self::Layers)
+        matches!(self, Self::Items | Self::Layers | Self::Threads)
     }
 
     /// What letters are while the filter is not written: keys of these contexts. None where letters always filter.
@@ -133,7 +135,7 @@ pub enum Choice {
 impl Picker {
     /// What keys mean in it. `preview` tells whether the request behind it has not been sent.
     pub(super) fn contexts(&self, preview: bool) -> Vec<Context> {
-        match self.kind.keys().filter(|_| !self.filtering) {
+        match self.kind.keys().filter(|_| !self.filtering && self.naming.is_none()) {
             Some(Context::Layers) if preview => {
                 vec![Context::Preview, Context::Layers, Context::List, Context::Anywhere]
             }
@@ -144,6 +146,10 @@ impl Picker {
 
     /// Takes a letter; whether it had a use for it.
     pub(super) fn letter(&mut self, letter: char) -> bool {
+        if let Some(name) = &mut self.naming {
+            name.push(letter);
+            return true;
+        }
         if self.filtering {
             self.type_letter(letter);
         }
@@ -152,8 +158,13 @@ impl Picker {
 
     /// Takes the first line of what is pasted; whether it had a use for it.
     pub(super) fn paste(&mut self, text: &str) -> bool {
+        let line = text.lines().next().unwrap_or_default();
+        if let Some(name) = &mut self.naming {
+            name.extend(line.chars().filter(|letter| !letter.is_control()));
+            return true;
+        }
         if self.filtering {
-            text.lines().next().unwrap_or_default().chars().for_each(|letter| self.type_letter(letter));
+            line.chars().for_each(|letter| self.type_letter(letter));
         }
         self.filtering
     }
@@ -175,8 +186,16 @@ impl Picker {
 
     pub(super) fn new(kind: PickerKind, entries: Vec<Entry>, loading: bool) -> Self {
         let filtering = kind.keys().is_none();
-        let mut picker =
-            Self { kind, filter: String::new(), filtering, entries: Vec::new(), shown: Vec::new(), chosen: 0, loading };
+        let mut picker = Self {
+            kind,
+            filter: String::new(),
+            filtering,
+            entries: Vec::new(),
+            shown: Vec::new(),
+            chosen: 0,
+            loading,
+            naming: None,
+        };
         picker.set_entries(entries);
         picker
     }
@@ -247,6 +266,9 @@ impl Picker {
 
     /// Takes the filter off, if there is one; the chosen entry stays.
     pub(super) fn unfilter(&mut self) -> bool {
+        if self.naming.take().is_some() {
+            return true;
+        }
         let filters = (self.filtering && self.kind.keys().is_some()) || !self.filter.is_empty();
         if !filters || self.kind.keys().is_none() {
             return false;
@@ -268,11 +290,18 @@ impl Picker {
 
     /// Takes the last letter off the filter.
     pub(super) fn unwrite(&mut self) {
-        self.filter.pop();
+        match &mut self.naming {
+            Some(name) => drop(name.pop()),
+            None => drop(self.filter.pop()),
+        }
     }
 
     /// Moves the choice by `step` entries and stops at both ends.
     pub(super) fn step(&mut self, step: isize) {
+        // What is written is about the thread that is chosen.
+        if self.naming.is_some() {
+            return;
+        }
         let last = self.shown.len().saturating_sub(1);
         self.chosen = self.chosen.saturating_add_signed(step).min(last);
     }

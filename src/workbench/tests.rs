@@ -514,7 +514,8 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     let status = Status::Completed;
     session.tell(Message::Threads(vec![ThreadRow { thread_id: id(), status, ..others::row("chat-1", None) }]));
     session.keys("enter");
-    assert_eq!(session.effects(), [Effect::LoadThreads, Effect::Open { thread_id: id() }]);
+    let effects = [Effect::LoadThreads, Effect::ReadThread { thread_id: id() }, Effect::Open { thread_id: id() }];
+    assert_eq!(session.effects(), effects);
     let newest: Vec<_> = (0..40).map(|index| said(&format!("new {index}"))).collect();
     session.tell(Message::Opened { thread_id: id(), newest, older: Some(500), state: None, elsewhere: false });
     assert_eq!(session.effects(), []);

@@ -1,6 +1,7 @@
 //! Rows of what can be taken up: items, directives, queued messages; and the text of the chosen item beside or below
 //! its list.
 
+use super::panel;
 use crate::domain::{Problem, Severity, Tokens};
 use crate::ui::cells::Canvas;
 use crate::ui::lines::Lines;
@@ -8,6 +9,7 @@ use crate::ui::theme::Role;
 use crate::ui::wrap::{Breaks, Inline, columns};
 use crate::workbench::geometry::Area;
 use crate::workbench::layer_rows;
+use crate::workbench::message::THREAD;
 use crate::workbench::picker::Entry;
 use crate::workbench::{DirectiveChoice, ItemRow, LayerRow, Model, News, Preview};
 use std::borrow::Cow;
@@ -109,6 +111,15 @@ pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canv
         }
         rows.end_row();
         let shown = model.browser.preview.as_ref().filter(|preview| preview.kind == item.kind && preview.id == item.id);
+        text(shown, width, usize::from(area.height), &mut rows);
+    } else if let Some(thread) = model.chosen_thread() {
+        put(&mut rows, width, thread.thread_id.as_str(), Role::Title);
+        for line in panel::about(thread) {
+            put(&mut rows, width, &line, Role::TextMuted);
+        }
+        rows.end_row();
+        let id = thread.thread_id.as_str();
+        let shown = model.browser.preview.as_ref().filter(|preview| preview.kind == THREAD && preview.id == id);
         text(shown, width, usize::from(area.height), &mut rows);
     } else if let Some(layer) = model.chosen_layer() {
         put(&mut rows, width, &format!("{} · {}", layer.kind, layer.id), Role::Title);

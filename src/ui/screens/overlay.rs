@@ -48,7 +48,14 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
     let right = inner.x + inner.width;
     let mut cursor = None;
     let x = canvas.put(inner.x, inner.y, right, "› ", Role::PromptMark);
-    if picker.filtering || !picker.filter.is_empty() {
+    if let Some(name) = &picker.naming {
+        let x = canvas.put(x, inner.y, right, "rename: ", Role::TextMuted);
+        let room = usize::from(right.saturating_sub(x).saturating_sub(1));
+        let hidden = name.chars().count().saturating_sub(room);
+        let tail: String = name.chars().skip(hidden).collect();
+        let end = canvas.put(x, inner.y, right, &tail, Role::Draft);
+        cursor = Some((end.min(right.saturating_sub(1)), inner.y));
+    } else if picker.filtering || !picker.filter.is_empty() {
         // The end of a long filter is what one writes at.
         let room = usize::from(right.saturating_sub(x).saturating_sub(1));
         let hidden = picker.filter.chars().count().saturating_sub(room);

@@ -41,8 +41,43 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
     }
 }
 
+/// A row is a table's from so many columns on.
+const TABLE: u16 = 76;
+
+/// One row of the list of threads as a table: status, age, model, turns, tokens, spend, title.
+fn table_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+    let right = area.x + area.width;
+    let ink = |role| if chosen { Role::ListChosen } else { role };
+    let (mark, status) = status_mark(row);
+    let mut x = canvas.put(area.x, area.y, right, mark, ink(status)) + 1;
+    canvas.put_short(x, area.y, x + 10, row.told(), ink(status));
+    x += 11;
+    canvas.put_short(x, area.y, x + 6, &age(now.since(row.updated_at)), ink(Role::ListDetail));
+    x += 7;
+    canvas.put_short(x, area.y, x + 14, &row.model.model, ink(Role::ListDetail));
+    x += 15;
+    let amounts = [(4, row.turns.to_string()), (6, row.tokens.to_string()), (8, row.spend.to_string())];
+    for (wide, text) in amounts {
+        let columns = u16::try_from(columns(&text)).unwrap_or(wide).min(wide);
+        canvas.put_short(x + wide - columns, area.y, x + wide, &text, ink(Role::ListDetail));
+        x += wide + 1;
+    }
+    canvas.put_short(x + 1, area.y, right, name_of(row), ink(Role::List));
+}
+
+/// The chosen thread: what it is, what it waits for.
+pub(super) fn about(row: &ThreadRow) -> Vec<String> {
+    let waits = row.waits_for.as_ref().map(|what| format!("waits for {what}"));
+    let turns = if row.turns == 1 { "turn" } else { "turns" };
+    let amounts = format!("{} {turns} · {} tokens · {}", row.turns, row.tokens, row.spend);
+    [Some(format!("{} · {}", row.directive, row.model)), Some(amounts), waits].into_iter().flatten().collect()
+}
+
 /// One row of the list of threads.
 pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+    if area.width >= TABLE {
+        return table_row(row, now, area, chosen, canvas);
+    }
     let right = area.x + area.width;
     let (mark, status_role) = status_mark(row);
     let (role, detail, status_role) = if chosen {

@@ -1,0 +1,89 @@
+//! What is done with threads as a whole, from their list: stopping, naming, putting away, removing.
+
+use super::context_browser::Preview;
+use super::message::{Effect, Level, THREAD, ThreadRow, Upkeep};
+use super::model::Model;
+use super::overlay::Overlay;
+use super::picker::{Choice, Picker, PickerKind};
+use crate::domain::ThreadId;
+
+impl Model {
+    fn thread_list(&mut self) -> Option<&mut Picker> {
+        match &mut self.overlay {
+            Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads => Some(picker),
+            Some(Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::RequestPage(_)) | None => None,
+        }
+    }
+
+    /// The chosen thread, while the list of threads is open.
+    #[must_use]
+    pub fn chosen_thread(&self) -> Option<&ThreadRow> {
+        let Some(Overlay::Picker(picker)) = &self.overlay else { return None };
+        let Choice::Thread(row) = &picker.chosen()?.choice else { return None };
+        Some(row)
+    }
+
+    /// The thread a command is about: the chosen one, else the one on the screen.
+    fn meant_thread(&self) -> Option<ThreadId> {
+        self.chosen_thread().map(|row| row.thread_id.clone()).or_else(|| self.view.thread.clone())
+    }
+
+    /// Does something with that thread, or says that there is none.
+    pub(super) fn manage(&mut self, upkeep: Upkeep) -> Vec<Effect> {
+        let Some(thread_id) = self.meant_thread() else {
+            self.say(Level::Info, "there is no thread yet");
+            return Vec::new();
+        };
+        vec![Effect::Manage { thread_id, upkeep }]
+    }
+
+    /// Begins to write what the chosen thread is called.
+    pub(super) fn begin_naming(&mut self) {
+        let title = self.chosen_thread().map(|row| row.title.clone());
+        if let (Some(picker), Some(title)) = (self.thread_list(), title) {
+            picker.naming = Some(title);
+        }
+    }
+
+    /// Calls the chosen thread what was written; none where nothing was being written.
+    pub(super) fn name_it(&mut self) -> Option<Vec<Effect>> {
+        let name = self.thread_list()?.naming.take()?;
+        Some(if name.trim().is_empty() { Vec::new() } else { self.manage(Upkeep::Rename(name)) })
+    }
+
+    /// Removes the thread, the second time it is asked for.
+    pub(super) fn remove_thread(&mut self) -> Vec<Effect> {
+        let Some(thread_id) = self.meant_thread() else { return self.manage(Upkeep::Remove) };
+        let shown = self.view.is_of(&thread_id);
+        if shown && self.view.is_working() {
+            self.say(Level::Warning, "it is at work; Esc stops it first");
+            return Vec::new();
+        }
+        if self.removes.replace(thread_id.clone()).as_ref() != Some(&thread_id) {
+            let row = self.threads.iter().find(|row| row.thread_id == thread_id);
+            let title = row.map(|row| row.title.clone()).filter(|title| !title.is_empty());
+            let name = title.unwrap_or_else(|| thread_id.to_string());
+            self.say(Level::Warning, format!("the same again removes `{name}` and all that was said in it"));
+            return Vec::new();
+        }
+        self.removes = None;
+        if shown {
+            let list = self.overlay.take();
+            self.new_thread();
+            self.overlay = list;
+        }
+        vec![Effect::Manage { thread_id, upkeep: Upkeep::Remove }]
+    }
+
+    /// Asks for the last words of the chosen thread, once.
+    pub(super) fn want_last_words(&mut self) -> Option<Effect> {
+        let thread_id = self.chosen_thread()?.thread_id.clone();
+        let id = thread_id.to_string();
+        let known = self.browser.preview.as_ref().is_some_and(|preview| preview.kind == THREAD && preview.id == id);
+        if known {
+            return None;
+        }
+        self.browser.preview = Some(Preview { kind: THREAD, id, text: None, top: 0 });
+        Some(Effect::ReadThread { thread_id })
+    }
+}

@@ -1,0 +1,76 @@
+//! Threads are managed from their list on the screen.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use std::fs;
+use terminal::{Home, Terminal, key, poll};
+
+const SCENARIO: &str = r#"
+name: echo
+rate: 0
+replies:
+  - steps: [ { text: "Heard: {input}", echo: true } ]
+"#;
+
+fn threads(home: &Home) -> usize {
+    fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().count()
+}
+
+fn ask(home: &Home, prompt: &str) {
+    let model = format!("scripted/{}", home.path().join("scenario.yaml").display());
+    let output = home.levain(&["run", "--model", &model, prompt]).stdin(std::process::Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+fn listed(home: &Home, arguments: &[&str]) -> String {
+    String::from_utf8(home.levain(arguments).output().unwrap().stdout).unwrap()
+}
+
+fn leave(terminal: Terminal) {
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┌ threads");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_for("again");
+    terminal.send_keys(key::CTRL_C);
+    terminal.wait_exit().assert_code(0).assert_restored();
+}
+
+#[test]
+fn threads_are_renamed_put_away_and_removed() {
+    let home = Home::new();
+    fs::write(home.path().join("scenario.yaml"), SCENARIO).unwrap();
+    ask(&home, "the oldest");
+    ask(&home, "the middle");
+    ask(&home, "the newest");
+    let terminal = home.levain_in_terminal(&["--model", "scripted/demo"]).size(160, 45).start();
+    terminal.wait_for("A new thread");
+    terminal.send_keys("\x14"); // ctrl-t
+    terminal.wait_for("threads · 3 of 3");
+    // The newest is chosen, and its last words stand beside the list.
+    terminal.wait_for("Heard: the newest");
+    terminal.send_keys("r");
+    terminal.wait_for("rename: the newest");
+    terminal.send_keys("\x15called so\r");
+    terminal.wait_for("has its new name");
+    terminal.wait_for("called so");
+    assert!(listed(&home, &["threads"]).contains("called so"));
+    terminal.send_keys("j");
+    terminal.wait_for("Heard: the middle");
+    terminal.send_keys("a");
+    terminal.wait_for("is archived");
+    terminal.wait_for("threads · 2 of 2");
+    assert!(listed(&home, &["threads", "--archived"]).contains("the middle"));
+    terminal.send_keys("G");
+    terminal.wait_for("Heard: the oldest");
+    terminal.send_keys("d");
+    terminal.wait_for("the same again removes `the oldest`");
+    assert_eq!(threads(&home), 3);
+    terminal.send_keys("d");
+    terminal.wait_for("threads · 1 of 1");
+    poll("its folder is gone", || threads(&home) == 2);
+    leave(terminal);
+    home.wait_until_quiet();
+}
