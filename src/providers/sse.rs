@@ -110,11 +110,11 @@ impl<S> Texts<S> {
             drop(self.batch.drain(..self.whole));
             (self.given, self.whole) = (0, 0);
         }
-        let blank = piece.starts_with(LINE_ENDS) && !(self.after_return && piece.starts_with('\n'));
-        self.after_return = piece.ends_with('\r');
+        let after_return = std::mem::replace(&mut self.after_return, piece.ends_with('\r'));
+        let blank = piece.starts_with(LINE_ENDS) && !(after_return && piece.starts_with('\n'));
         let ends = blank || ["\n\n", "\r\n\r\n", "\r\r"].iter().any(|end| piece.contains(end));
         self.event = if ends { 0 } else { self.event + piece.len() };
-        Some(without_padding(piece))
+        Some(without_padding(piece, after_return))
     }
 
     fn take(&mut self, bytes: &[u8]) {
@@ -155,8 +155,10 @@ impl<S> Texts<S> {
     }
 }
 
-/// Whole lines without comments, and one blank line in the place of many: the framing takes long over each line.
-fn without_padding(piece: String) -> String {
+/// Whole lines without comments, and one blank line in the place of many: the framing takes long over each line. Behind a
+/// line that ended with a `\r`, of a comment its sign and its end stay: what follows may begin with a `\n`, which would be
+/// taken for the second half of that end.
+fn without_padding(piece: String, after_return: bool) -> String {
     // However the line before ended, there is a blank line in three ends.
     if piece.len() > 2 && piece.bytes().all(|byte| matches!(byte, b'\n' | b'\r')) {
         return "\n\n".to_owned();
@@ -165,7 +167,9 @@ fn without_padding(piece: String) -> String {
         return piece;
     }
     let says_something = |line: &&str| !line.starts_with(':') || line.contains('\r');
-    piece.split_inclusive('\n').filter(says_something).collect()
+    let first = piece.split_inclusive('\n').next().unwrap_or_default();
+    let kept = if after_return && !says_something(&first) { ":\n" } else { "" };
+    std::iter::once(kept).chain(piece.split_inclusive('\n').filter(says_something)).collect()
 }
 
 #[cfg(test)]
@@ -190,6 +194,15 @@ mod tests {
                 .map(|event| event.map(|event| (event.event, event.data)).unwrap())
                 .collect(),
         )
+    }
+
+    #[test]
+    fn a_comment_behind_a_bare_return_swallows_no_blank_line() {
+        let bytes = b"data: a\r: c\n\nx\n";
+        let every: Vec<usize> = (0..bytes.len()).collect();
+        let whole = [("message".to_owned(), "a".to_owned())];
+        assert_eq!(read(bytes, &[]), whole);
+        assert_eq!(read(bytes, &every), whole);
     }
 
     #[test]

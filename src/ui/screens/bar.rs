@@ -236,21 +236,24 @@ fn completion_hints(model: &Model) -> &'static [(CommandId, &'static str)] {
     }
 }
 
+/// The keys that matter in the list of threads.
+const THREAD_HINTS: &[(CommandId, &str)] = &[
+    (CommandId::ListAccept, "open"),
+    (CommandId::FilterStart, "filter"),
+    (CommandId::ThreadRename, "rename"),
+    (CommandId::ThreadStop, "stop"),
+    (CommandId::ThreadArchive, "archive"),
+    (CommandId::ThreadRemove, "delete"),
+    (CommandId::ThreadNew, "new"),
+    (CommandId::ListClose, "close"),
+];
+
 /// The keys that matter now, by what holds now.
 fn hints(model: &Model) -> Vec<(String, &'static str)> {
     let contexts = model.contexts();
     let starts = model.chosen_item().is_some_and(|item| item.directive.is_some());
     let commands: &[(CommandId, &str)] = match &model.overlay {
-        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads && !picker.filtering => &[
-            (CommandId::ListAccept, "open"),
-            (CommandId::FilterStart, "filter"),
-            (CommandId::ThreadRename, "rename"),
-            (CommandId::ThreadStop, "stop"),
-            (CommandId::ThreadArchive, "archive"),
-            (CommandId::ThreadRemove, "delete"),
-            (CommandId::ThreadNew, "new"),
-            (CommandId::ListClose, "close"),
-        ],
+        Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads && !picker.filtering => THREAD_HINTS,
         Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Items && !picker.filtering => &[
             (CommandId::ListAccept, if starts { "start" } else { "open" }),
             (CommandId::ItemsOpen, "editor"),
