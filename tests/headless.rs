@@ -11,6 +11,7 @@ mod terminal;
 use model_server::{KEY, ModelServer};
 use rustix::process::{Pid, Signal};
 use serde_json::Value;
+use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use terminal::{Home, kill, poll};
@@ -689,5 +690,20 @@ fn s06_a_run_that_completed_names_no_limit() {
     let id = result["thread_id"].as_str().unwrap();
     let events = output(&mut home.levain(&["transcript", id, "--json"])).1;
     assert!(events.contains("turns_exceeded"), "the limit was met: {events}");
+    home.wait_until_quiet();
+}
+
+#[test]
+fn a_run_that_can_never_save_its_texts_ends_and_says_why() {
+    let home = Home::new();
+    let objects = home.project().join(".ai/objects");
+    fs::create_dir_all(&objects).unwrap();
+    // No folder can be made where a file is.
+    for number in 0..=u8::MAX {
+        fs::write(objects.join(format!("{number:02x}")), "").unwrap();
+    }
+    let output = home.levain(&["run", "--model", "scripted/demo", "hello"]).stdin(Stdio::null()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && told.contains(".ai/objects"), "{told}");
     home.wait_until_quiet();
 }

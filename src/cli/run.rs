@@ -8,7 +8,7 @@ use crate::domain::bounds::in_words;
 use crate::domain::event::{CancelScope, Delta, Denial, PromptMode, StopReason};
 use crate::domain::{
     ApprovalEvent, ControlEvent, Cost, Event, LimitSource, Limits, Lineage, ModelRef, Money, RequestEvent, SetLimits,
-    Status, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, Tokens,
+    Status, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, Tokens, Waiting,
 };
 use crate::items::directive::Values;
 use crate::items::{Directive, Items, Kind};
@@ -387,6 +387,7 @@ async fn watch(
     sender.command(SUBMIT, submit).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut interrupted = false;
     let mut asked_at: Option<Instant> = None;
+    let (mut is_stuck, mut notice) = (false, None);
     loop {
         let message = tokio::select! {
             message = client.next() => message,
@@ -411,12 +412,18 @@ async fn watch(
             Some(FromWorker::Event { record, .. }) => {
                 all.event(&record.event);
                 heard(&record.event, live, result);
+                if let Event::Thread(ThreadEvent::Notice { text }) = record.event {
+                    notice = Some(text);
+                }
             }
             Some(FromWorker::Delta { delta: Delta::Text { text }, .. }) if live => {
                 let mut output = out();
                 let _reader_gone = output.write_all(text.as_bytes()).and_then(|()| output.flush());
             }
-            Some(FromWorker::State(state)) => (result.status, result.cost) = (state.status, state.cost),
+            Some(FromWorker::State(state)) => {
+                is_stuck = state.waiting == Some(Waiting::Storage);
+                (result.status, result.cost) = (state.status, state.cost);
+            }
             Some(FromWorker::Error { id, message }) => {
                 result.error = Some(message);
                 if id == SUBMIT {
@@ -424,7 +431,13 @@ async fn watch(
                     let _ended = sender.command(2, Command::Shutdown).await;
                 }
             }
-            Some(FromWorker::Bye { .. }) | None => return Ok(interrupted),
+            Some(FromWorker::Bye { .. }) | None => {
+                // What could not be saved is in no log: only the notice tells of it.
+                if is_stuck {
+                    result.error = result.error.take().or(notice);
+                }
+                return Ok(interrupted);
+            }
             Some(
                 FromWorker::Delta { .. }
                 | FromWorker::Hello { .. }

@@ -14,8 +14,11 @@ use std::time::{Duration, Instant};
 /// How long the thread waits before it tries the store again.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
-/// How long a thread that nobody talks to waits for the store in all.
+/// How long a thread that nobody talks to waits for the store in all, where somebody may make room.
 const GIVE_UP: Duration = Duration::from_mins(1);
+
+/// The same where what stands in the way does not go by itself.
+const GIVE_UP_SOON: Duration = Duration::from_secs(3);
 
 /// An event that is in no log, and so did not happen.
 pub(super) struct Unrecorded(pub(super) Box<Event>);
@@ -24,7 +27,28 @@ pub(super) struct Unrecorded(pub(super) Box<Event>);
 pub(super) struct Blocked {
     since: Instant,
     pub(super) try_at: Instant,
+    /// How long a thread that nobody talks to waits.
+    patience: Duration,
     why: String,
+}
+
+/// Whether a failure may be over soon without anybody looking for its cause.
+fn may_pass(error: &StoreError) -> bool {
+    use std::io::ErrorKind::{
+        FileTooLarge, Interrupted, QuotaExceeded, ResourceBusy, StorageFull, TimedOut, WouldBlock,
+    };
+    match error {
+        StoreError::Io { source, .. } => matches!(
+            source.kind(),
+            StorageFull | QuotaExceeded | FileTooLarge | ResourceBusy | Interrupted | TimedOut | WouldBlock
+        ),
+        StoreError::Database { .. } => true,
+        StoreError::NewerSchema { .. }
+        | StoreError::Malformed { .. }
+        | StoreError::NotSaid { .. }
+        | StoreError::NoSuchThread { .. }
+        | StoreError::Elsewhere { .. } => false,
+    }
 }
 
 impl Blocked {
@@ -100,7 +124,9 @@ impl<A: Audience> Driver<A> {
             self.tell_live(text);
         }
         let why = error.to_string();
-        self.blocked = Some(Blocked { since: since.unwrap_or(now), try_at: now + TRY_AGAIN, why });
+        let patience = if may_pass(error) { GIVE_UP } else { GIVE_UP_SOON };
+        self.blocked = Some(Blocked { since: since.unwrap_or(now), try_at: now + TRY_AGAIN, patience, why });
+        self.give_up();
     }
 
     fn unblock(&mut self) {
@@ -117,14 +143,16 @@ impl<A: Audience> Driver<A> {
         if self.blocked.is_some() {
             self.tried = self.blocked.take();
         }
+        // What has failed may be under way again beside the loop: only an event that was recorded tells that it works.
         self.carry_out().await;
-        match (&self.blocked, self.thread.kind) {
-            (None, _) => self.unblock(),
-            (Some(blocked), ThreadKind::OneShot) if blocked.since.elapsed() > GIVE_UP => {
-                tracing::error!(why = blocked.why, "given up");
-                self.ended = Some(Ended::Thread(Status::Error));
-            }
-            (Some(_), _) => {}
+    }
+
+    /// Ends a thread that nobody talks to, where the store has failed for too long.
+    fn give_up(&mut self) {
+        let Some(blocked) = &self.blocked else { return };
+        if self.thread.kind == ThreadKind::OneShot && blocked.since.elapsed() > blocked.patience {
+            tracing::error!(why = blocked.why, "given up");
+            self.ended = Some(Ended::Thread(Status::Error));
         }
     }
 
