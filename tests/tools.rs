@@ -137,7 +137,7 @@ fn a_refusal_says_why_and_the_question_does_too() {
     let (home, model) = home();
     let terminal = open(&home, &model);
     terminal.send_keys("write\r");
-    terminal.wait_for("asked because the directive grants `rye.execute.tool.rye.file-system.write`");
+    terminal.wait_for("needs rye.execute.tool.rye.file-system.write · the directive asks");
     terminal.wait_for("say why");
     terminal.send_keys("r");
     terminal.wait_for("› /deny");
@@ -227,6 +227,8 @@ fn somebody_who_looks_elsewhere_is_called() {
         assert!(was_sent(&terminal, "\x1b]2;? project".as_bytes()));
         terminal.send_keys("\x1b[I");
         answer(&terminal, "y");
+        terminal.wait_until("the thread has answered again", |screen| screen.contents().matches("Seen: ").count() > 1);
+        terminal.wait_gone("● ");
         leave(terminal);
         home.wait_until_quiet();
     }

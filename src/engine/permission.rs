@@ -103,11 +103,10 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
 /// Why a person is asked about what goes by `names`.
 fn why_asked(thread: &Thread, names: &[String]) -> String {
     match counting(&thread.permissions.grants, names) {
-        Some(Grant { untrusted: true, .. }) => {
-            "this project is not trusted yet, so what it grants is asked for".to_owned()
-        }
-        Some(Grant { capability, ask: true, .. }) => format!("the directive grants `{capability}` with a question"),
-        Some(_) | None => "no wildcard grants this: it changes what decides about tools and directives".to_owned(),
+        Some(Grant { untrusted: true, .. }) => "this project is not trusted".to_owned(),
+        Some(Grant { capability, ask: true, .. }) if names.contains(capability) => "the directive asks".to_owned(),
+        Some(Grant { capability, ask: true, .. }) => format!("the directive asks about {capability}"),
+        Some(_) | None => "no wildcard grants it".to_owned(),
     }
 }
 

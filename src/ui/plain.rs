@@ -358,7 +358,8 @@ fn question(panel: &Panel, waiting: usize, text: &mut String) {
     for row in &panel.lines {
         let _ = writeln!(text, "  {}", harmless(&row.text));
     }
-    let _ = writeln!(text, "It needs {}.", line(&panel.approval.capability));
+    let why = panel.approval.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+    let _ = writeln!(text, "It needs {}{}.", line(&panel.approval.capability), line(&why));
     if waiting > 1 {
         let _ = writeln!(text, "{} more wait behind it.", waiting - 1);
     }

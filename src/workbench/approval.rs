@@ -103,9 +103,6 @@ impl Approvals {
 impl Panel {
     fn new(approval: Approval) -> Self {
         let mut lines = Vec::new();
-        if let Some(why) = &approval.why {
-            put(LineSort::Place, &format!("asked because {why}"), &mut lines);
-        }
         if let Some(preview) = &approval.preview {
             difference(preview, &mut lines);
             heading("the call in full", &mut lines);
@@ -139,8 +136,9 @@ impl Panel {
     /// Whose thread wants what, and what it needs for that.
     #[must_use]
     pub fn who(&self, directive: &str) -> (String, String) {
-        let Approval { item, capability, .. } = &self.approval;
-        (format!("{directive} wants {item}"), format!("needs {capability}"))
+        let Approval { item, capability, why, .. } = &self.approval;
+        let why = why.as_ref().map(|why| format!(" · {why}")).unwrap_or_default();
+        (format!("{directive} wants {item}"), format!("needs {capability}{why}"))
     }
 
     /// The tool in one word: the last of its item's id.
