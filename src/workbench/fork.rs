@@ -14,7 +14,7 @@ pub enum Forking {
     Here,
 }
 
-/// A fork that was made (answer to [`Effect::Fork`]).
+/// A fork that was made (answer to [`Effect::Fork`](super::message::Effect)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkMade {
     pub from: ThreadId,
