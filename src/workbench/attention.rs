@@ -9,7 +9,8 @@ use crate::domain::letters::is_hidden_behind;
 
 impl Model {
     fn standing(&self) -> Standing {
-        let failed = self.view.state.as_ref().is_some_and(|state| state.status == Status::Error);
+        let failed =
+            self.view.stopped.is_some() || self.view.state.as_ref().is_some_and(|state| state.status == Status::Error);
         // Which call it is comes a little later than that one waits.
         if self.view.activity.phase == Phase::Approval && !self.view.approvals.is_empty() {
             Standing::Asks
@@ -40,7 +41,9 @@ impl Model {
                 format!("{directive} needs approval{tool}")
             }
             (Standing::Works, Standing::Rests) => format!("{directive} is done"),
-            (Standing::Works | Standing::Asks, Standing::Failed) => format!("{directive} failed"),
+            (Standing::Works | Standing::Asks, Standing::Failed) => {
+                format!("{directive} {}", self.view.stopped.unwrap_or("failed"))
+            }
             _ => return of_others.map(Effect::Attention),
         };
         Some(Effect::Attention(text))

@@ -346,6 +346,9 @@ impl Model {
         {
             self.answers(model);
         }
+        if let Some(stopped) = stopped_after(event) {
+            self.view.stopped = stopped;
+        }
     }
 
     fn answers(&mut self, model: &crate::domain::ModelRef) {
@@ -415,6 +418,33 @@ impl Model {
         self.follow_approvals();
         self.show_queue();
         if changed && super::geometry::shows_panel(self) { vec![Effect::LoadThreads] } else { Vec::new() }
+    }
+}
+
+/// What has stopped the thread after an event, where the event tells. A thread that a person works in goes on waiting for
+/// them after a failed call and at a limit, so its status does not say so.
+fn stopped_after(event: &Event) -> Option<Option<&'static str>> {
+    let failed = matches!(
+        event,
+        Event::Request(RequestEvent::ErrorClassified { .. }) | Event::Thread(ThreadEvent::ThreadError { .. })
+    );
+    let goes_on = matches!(
+        event,
+        Event::Prompt(PromptEvent::CognitionIn { .. })
+            | Event::Request(
+                RequestEvent::RequestRecorded { .. }
+                    | RequestEvent::RetryScheduled { .. }
+                    | RequestEvent::RetryDue { .. },
+            )
+            | Event::Tool(ToolEvent::ShellStarted { .. })
+            | Event::Control(ControlEvent::TurnCancelled { .. })
+    );
+    if failed {
+        Some(Some("failed"))
+    } else if matches!(event, Event::Control(ControlEvent::Limit { .. })) {
+        Some(Some("is at its limit"))
+    } else {
+        goes_on.then_some(None)
     }
 }
 

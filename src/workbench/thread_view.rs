@@ -114,6 +114,8 @@ pub struct ThreadView {
     /// What the worker last told.
     pub state: Option<State>,
     pub activity: Activity,
+    /// What stopped the thread without the person asking for it, in words that follow its name; none once it goes on.
+    pub(super) stopped: Option<&'static str>,
     /// When the work began that goes on, as far as the log tells.
     pub(super) works_since: Option<Timestamp>,
     pub transcript: Transcript,
@@ -154,6 +156,7 @@ impl ThreadView {
             elsewhere: false,
             state: None,
             activity: Activity { phase: Phase::Idle, seconds: 0 },
+            stopped: None,
             works_since: None,
             transcript,
             position: Position::Follow,

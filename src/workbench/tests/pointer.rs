@@ -1,6 +1,8 @@
 //! The mouse: choosing, marking, and the click that only brings the window to the front.
 
 use super::*;
+use crate::domain::event::CallError;
+use crate::domain::{ControlEvent, LimitKind, ThreadEvent};
 use crate::workbench::message::Button;
 
 fn press(session: &mut Session, column: u16, row: u16) {
@@ -82,4 +84,42 @@ fn the_click_that_focuses_the_window_does_nothing_else() {
     session.model.set_now(Timestamp(session.model.now.0 + 1_000));
     click(&mut session, 5, top + 3);
     assert!(session.model.view.reading.is_some());
+}
+
+#[test]
+fn who_is_away_is_not_told_that_what_failed_or_was_stopped_is_done() {
+    let refused = || {
+        let error = CallError::over_bounds("too large".into());
+        Event::Request(RequestEvent::ErrorClassified { request: 1, attempt: 1, error })
+    };
+    let told = |session: &mut Session| {
+        let effects = session.effects().into_iter();
+        effects
+            .filter_map(|effect| if let Effect::Attention(text) = effect { Some(text) } else { None })
+            .collect::<Vec<_>>()
+    };
+    let works = |session: &mut Session| {
+        session.joined("again", None).state(Status::Running, Vec::new());
+        told(session);
+    };
+    let mut session = connected();
+    session.tell(Message::Focus(false));
+    // A thread that a person works in waits for them after a failure, and after a limit.
+    session.event(refused()).state(Status::Waiting, Vec::new());
+    assert_eq!(told(&mut session), ["levain/chat failed"]);
+    assert!(session.model.window_title().starts_with('✗'));
+    works(&mut session);
+    assert!(session.model.window_title().starts_with('●'));
+    session.event(Event::Control(ControlEvent::Limit { code: LimitKind::Turns, current: 1, maximum: 1 }));
+    session.state(Status::Waiting, Vec::new());
+    assert_eq!(told(&mut session), ["levain/chat is at its limit"]);
+    // One that nobody works in ends, and its event comes before its status.
+    works(&mut session);
+    session.event(Event::Thread(ThreadEvent::ThreadError { error: "no".into(), cost: Cost::default() }));
+    session.state(Status::Error, Vec::new());
+    assert_eq!(told(&mut session), ["levain/chat failed"]);
+    works(&mut session);
+    session.event(Event::Request(RequestEvent::RetryScheduled { attempt: 2, delay_ms: 1, classification: None }));
+    session.answer(2, "hi", StopReason::EndTurn).state(Status::Waiting, Vec::new());
+    assert_eq!(told(&mut session), ["levain/chat is done"]);
 }
