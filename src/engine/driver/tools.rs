@@ -297,27 +297,28 @@ fn gave_up(returns: &KnownTool, outputs: &Value) -> Option<String> {
 
 /// Whether `outputs` hold everything that `schema` asks for, or say why they do not.
 fn is_whole(schema: &Value, outputs: &Value) -> Result<(), String> {
-    match misfit(schema, outputs) {
+    // A blank text hands nothing back. As an argument of a tool it may well be meant.
+    let mut said = outputs.clone();
+    if let Some(said) = said.as_object_mut() {
+        said.retain(|_, value| value.as_str().is_none_or(|text| !text.trim().is_empty()));
+    }
+    match misfit(schema, &said) {
         Some(unfit) => Err(format!("Nothing was taken: {unfit}. Call it again with everything.")),
         None => Ok(()),
     }
 }
 
-/// What of `outputs` does not fit `schema`: what is missing, else the first that is of another type.
-fn misfit(schema: &Value, outputs: &Value) -> Option<String> {
-    let Some(outputs) = outputs.as_object() else { return Some("the arguments are not a JSON object".to_owned()) };
-    let given = |name: &str| match outputs.get(name) {
-        None | Some(Value::Null) => false,
-        Some(Value::String(text)) => !text.trim().is_empty(),
-        Some(_) => true,
-    };
+/// What of `arguments` does not fit `schema`: what is missing, else the first that is of another type.
+fn misfit(schema: &Value, arguments: &Value) -> Option<String> {
+    let Some(arguments) = arguments.as_object() else { return Some("the arguments are not a JSON object".to_owned()) };
+    let given = |name: &str| arguments.get(name).is_some_and(|value| !value.is_null());
     let asked = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let missing: Vec<String> = asked.filter(|name| !given(name)).map(|name| format!("`{name}`")).collect();
     if !missing.is_empty() {
         let verb = if missing.len() == 1 { "is" } else { "are" };
         return Some(format!("{} {verb} missing", missing.join(", ")));
     }
-    outputs.iter().find_map(|(name, value)| {
+    arguments.iter().find_map(|(name, value)| {
         let kind = schema.get("properties")?.get(name)?.get("type")?.as_str()?;
         let fits = match kind {
             "integer" => value.is_i64() || value.is_u64(),
@@ -357,6 +358,23 @@ mod tests {
         assert!(taken(json!({"n": 3, "all": ["a"], "text": "t", "more": 1})) && taken(json!({"n": 0, "all": null})));
         for refused in [json!({"n": "three"}), json!({"n": [1]}), json!({"n": 1.5}), json!({"n": 1, "all": "a, b"})] {
             assert!(!taken(refused.clone()), "{refused}");
+        }
+    }
+
+    #[test]
+    fn an_empty_text_is_an_argument_and_no_output() {
+        let schema = json!({"required": ["new_text"], "properties": {"new_text": {"type": "string"}}});
+        for blank in ["", " \n"] {
+            let given = json!({ "new_text": blank });
+            assert_eq!(misfit(&schema, &given), None, "{blank:?} takes a text out of a file");
+            assert_eq!(
+                is_whole(&schema, &given).unwrap_err().split(':').next(),
+                Some("Nothing was taken"),
+                "{blank:?}"
+            );
+        }
+        for missing in [json!({}), json!({"new_text": null})] {
+            assert_eq!(misfit(&schema, &missing).as_deref(), Some("`new_text` is missing"));
         }
     }
 }
