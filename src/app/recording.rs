@@ -3,7 +3,7 @@
 //! It is a project like any other, so every screen is filled by what reads projects anyway; a script answers whoever
 //! writes in it. `scripts/record` makes it, at the path that stands in its texts.
 
-use crate::config::{Dirs, Trust, trust::Runnable};
+use crate::config::{Dirs, Trust, authority, trust::Runnable};
 use crate::store::Layout;
 use crate::store::thread;
 use crate::worker::host::REPLAY;
@@ -31,7 +31,7 @@ pub fn unpack(dirs: &Dirs) -> io::Result<PathBuf> {
     }
     if !Trust::is_given(dirs, &folder) {
         let runnable = Runnable::of(&folder)?.unwrap_or_else(Runnable::nothing);
-        Trust::grant(dirs, &folder, &runnable)?;
+        Trust::grant(dirs, &folder, &runnable, &authority::of_project(&folder))?;
     }
     Ok(folder)
 }

@@ -1,7 +1,7 @@
 //! What of the project can run, for the screen, and trusting it there.
 
 use crate::config::trust::Runnable;
-use crate::config::{Authorities, Authority, Trust, authority};
+use crate::config::{Authorities, Trust, authority};
 use crate::domain::ContentHash;
 use crate::session::Setup;
 use crate::workbench::ProjectRuns;
@@ -31,11 +31,7 @@ fn now(setup: &Setup) -> Now {
 pub(super) fn runs(setup: &Setup) -> ProjectRuns {
     let root = &setup.project.root;
     let Now { trust, runnable, directives, hash } = now(setup);
-    let is_asked = |(path, decides): (&String, &_)| {
-        let one = Authorities::from([(path.clone(), Clone::clone(decides))]);
-        Trust::authority(&setup.dirs, root, &one) != Authority::Given
-    };
-    let asked: Vec<String> = directives.iter().filter(|entry| is_asked(*entry)).map(|(path, _)| path.clone()).collect();
+    let asked = Trust::asked(&setup.dirs, root, &directives);
     let differs: &[String] = if let Trust::Changed(_, differs) = &trust { differs } else { &[] };
     let standing = match &trust {
         Trust::Unreadable { reason } => format!("it cannot be trusted: {reason}"),
@@ -69,7 +65,7 @@ pub(super) fn trust(setup: &Setup, hash: &str) -> Result<String, String> {
     if found.hash != hash {
         return Err("nothing was trusted: what can run has changed meanwhile; look again".to_owned());
     }
-    Trust::grant(&setup.dirs, &setup.project.root, &found.runnable).map_err(|error| {
+    Trust::grant(&setup.dirs, &setup.project.root, &found.runnable, &found.directives).map_err(|error| {
         format!("nothing was trusted: could not write below {}: {error}", setup.dirs.config.display())
     })?;
     Ok("this project is trusted as it is now; threads whose process starts from here on go by that".to_owned())

@@ -2,7 +2,7 @@
 
 use super::Common;
 use super::failure::{Failure, written};
-use crate::config::{Authorities, Authority, Trust, authority, trust::Runnable};
+use crate::config::{Trust, authority, trust::Runnable};
 use crate::session::Setup;
 use crate::session::people::{json_line, out};
 use clap::Args;
@@ -51,24 +51,20 @@ pub(super) fn run(common: &Common, arguments: &TrustArguments) -> Result<ExitCod
         Trust::revoke(&setup.dirs, root).map_err(failed)?;
     }
     let mut trust = setup.trust();
+    let directives = authority::of_project(root);
     if trust == Trust::Nothing && !arguments.revoke && !arguments.show {
-        Trust::grant(&setup.dirs, root, &Runnable::nothing()).map_err(failed)?;
+        Trust::grant(&setup.dirs, root, &Runnable::nothing(), &directives).map_err(failed)?;
     }
     if let (false, false, Trust::Unknown(runnable) | Trust::Changed(runnable, _)) =
         (arguments.revoke, arguments.show, &trust)
     {
-        Trust::grant(&setup.dirs, root, runnable).map_err(failed)?;
+        Trust::grant(&setup.dirs, root, runnable, &directives).map_err(failed)?;
         trust = Trust::Trusted(runnable.clone());
     }
     if let Trust::Unreadable { reason } = &trust {
         return Err(Failure::new(format!("{} cannot be trusted: {reason}", root.display())));
     }
-    let asked: Vec<String> = authority::of_project(root)
-        .into_iter()
-        .map(|(path, decides)| (path.clone(), Authorities::from([(path, decides)])))
-        .filter(|(_, one)| Trust::authority(&setup.dirs, root, one) != Authority::Given)
-        .map(|(path, _)| path)
-        .collect();
+    let asked = Trust::asked(&setup.dirs, root, &directives);
     written(tell(root, &trust, &asked, Trust::is_given(&setup.dirs, root), arguments.json))?;
     Ok(ExitCode::SUCCESS)
 }

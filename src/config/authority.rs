@@ -48,6 +48,14 @@ impl Trust {
         let changed = directives.iter().find(|(path, now)| trusted.get(*path) != Some(*now));
         changed.map_or(Authority::Given, |(path, _)| Authority::Changed(path.clone()))
     }
+
+    /// Which of `directives` have everything that they allow asked for, because nobody trusted them as they are now.
+    #[must_use]
+    pub fn asked(dirs: &Dirs, root: &Path, directives: &Authorities) -> Vec<String> {
+        let trusted = trust::directives(dirs, root).unwrap_or_default();
+        let asked = directives.iter().filter(|(path, now)| trusted.get(*path) != Some(*now));
+        asked.map(|(path, _)| path.clone()).collect()
+    }
 }
 
 #[cfg(test)]
@@ -75,7 +83,7 @@ mod tests {
         write("b", "<permissions>*</permissions>", "All.");
         let judged = || Trust::authority(&dirs, &root, &of_project(&root));
         assert_eq!(judged(), Authority::Never);
-        Trust::grant(&dirs, &root, &Runnable::nothing()).unwrap();
+        Trust::grant(&dirs, &root, &Runnable::nothing(), &of_project(&root)).unwrap();
         assert_eq!(judged(), Authority::Given);
         write("a", read, "Read it all, twice.");
         assert_eq!(judged(), Authority::Given);
@@ -95,7 +103,7 @@ mod tests {
         assert_eq!(judged(), Authority::Given);
         write("new", read, "New.");
         assert_eq!(judged(), Authority::Changed(".ai/directives/team/new.md".to_owned()));
-        Trust::grant(&dirs, &root, &Runnable::nothing()).unwrap();
+        Trust::grant(&dirs, &root, &Runnable::nothing(), &of_project(&root)).unwrap();
         assert_eq!(judged(), Authority::Given);
     }
 }

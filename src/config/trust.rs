@@ -6,7 +6,7 @@
 //! those files changes, the project is not trusted any more until the person looked again.
 
 use super::Dirs;
-use super::authority::{self, Authorities};
+use super::authority::Authorities;
 use crate::domain::{ContentHash, Space};
 use crate::items::{Items, Kind, Knowledge, Spaces};
 use serde::{Deserialize, Serialize};
@@ -151,16 +151,17 @@ impl Trust {
         Some(format!("{why}: no tool and no command of it runs. Look (levain trust --show), then: levain trust"))
     }
 
-    /// Remembers that the person trusts the project as it is.
+    /// Remembers that the person trusts the project with what can run and what its directives decide, as these were shown
+    /// to them.
     ///
     /// # Errors
     /// When the record cannot be written.
-    pub fn grant(dirs: &Dirs, root: &Path, runnable: &Runnable) -> io::Result<PathBuf> {
+    pub fn grant(dirs: &Dirs, root: &Path, runnable: &Runnable, directives: &Authorities) -> io::Result<PathBuf> {
         let path = record(dirs, root);
         let folder = dirs.config.join("trusted");
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let (project, hash) = (root.to_owned(), runnable.hash.clone());
-        let directives = authority::of_project(root);
+        let directives = directives.clone();
         let decision = Decision { project, hash, files: runnable.states.clone(), directives };
         let text = toml::to_string(&decision).map_err(io::Error::other)?;
         let mut file = tempfile::NamedTempFile::new_in(&folder)?;
@@ -403,7 +404,7 @@ mod tests {
         fs::write(&tool, "echo ship").unwrap();
         let Trust::Unknown(runnable) = Trust::of(&dirs, &root) else { panic!("trusted unasked") };
         assert_eq!(runnable.files, ["tools/team/ship.sh"]);
-        Trust::grant(&dirs, &root, &runnable).unwrap();
+        Trust::grant(&dirs, &root, &runnable, &Authorities::new()).unwrap();
         assert_eq!(Trust::of(&dirs, &root), Trust::Trusted(runnable));
         // What cannot run changes nothing.
         fs::create_dir_all(root.join(".ai/directives")).unwrap();
@@ -472,7 +473,7 @@ mod tests {
         let runnable = listed(&dirs, &root);
         assert_eq!(runnable.files, ["knowledge/team/load.yaml"]);
         assert!(!Trust::of(&dirs, &root).covers(".ai/knowledge/team/load.yaml", &words(&["uptime"])));
-        Trust::grant(&dirs, &root, &runnable).unwrap();
+        Trust::grant(&dirs, &root, &runnable, &Authorities::new()).unwrap();
         let trust = Trust::of(&dirs, &root);
         assert!(trust.covers(".ai/knowledge/team/load.yaml", &words(&["uptime"])));
         assert!(!trust.covers(".ai/knowledge/team/load.yaml", &words(&["uptime", "-p"])));
@@ -531,7 +532,7 @@ mod tests {
         let runnable = listed(&dirs, &root);
         assert_eq!(runnable.files.len(), 3, "{runnable:?}");
         assert!(runnable.files[1].ends_with("scripts/load.sh") && runnable.files[2].ends_with("scripts/more.sh"));
-        Trust::grant(&dirs, &root, &runnable).unwrap();
+        Trust::grant(&dirs, &root, &runnable, &Authorities::new()).unwrap();
         fs::write(folder.path().join("outside"), "y").unwrap();
         assert!(Trust::of(&dirs, &root).allows());
         for name in ["load.sh", "more.sh"] {
@@ -554,7 +555,7 @@ mod tests {
         assert!(warned(".ai/knowledge/load.yaml").unwrap().contains("have not trusted"));
         assert_eq!(warned(".ai/knowledge/rules.md"), None);
         fs::write(root.join(".ai/tools/a.sh"), "x").unwrap();
-        Trust::grant(&dirs, &root, &listed(&dirs, &root)).unwrap();
+        Trust::grant(&dirs, &root, &listed(&dirs, &root), &Authorities::new()).unwrap();
         assert_eq!(warned(".ai/knowledge/load.yaml"), None);
         fs::write(&load, "state: calm").unwrap();
         let warning = warned(".ai/knowledge/load.yaml").unwrap();
@@ -568,7 +569,7 @@ mod tests {
         for name in ["a.sh", "b.sh"] {
             fs::write(tools.join(name), name).unwrap();
         }
-        Trust::grant(&dirs, &root, &listed(&dirs, &root)).unwrap();
+        Trust::grant(&dirs, &root, &listed(&dirs, &root), &Authorities::new()).unwrap();
         fs::write(tools.join("a.sh"), "other").unwrap();
         let differs = || {
             let trust = Trust::of(&dirs, &root);
@@ -588,7 +589,7 @@ mod tests {
         let (_folder, dirs, root) = project();
         let tools = root.join(".ai/tools");
         fs::write(tools.join("a.sh"), "x").unwrap();
-        Trust::grant(&dirs, &root, &listed(&dirs, &root)).unwrap();
+        Trust::grant(&dirs, &root, &listed(&dirs, &root), &Authorities::new()).unwrap();
         fs::write(tools.join(".a.sh.swp"), [&b"b0VIM 9.1\0\0\0"[..], &[0; 64]].concat()).unwrap();
         symlink("somebody@here.123:456", tools.join(".#a.sh")).unwrap();
         assert!(Trust::of(&dirs, &root).allows());
@@ -606,7 +607,7 @@ mod tests {
         let (_folder, dirs, root) = project();
         fs::write(root.join(".ai/tools/a.sh"), "x").unwrap();
         let runnable = Runnable::of(&root).unwrap().unwrap();
-        let path = Trust::grant(&dirs, &root, &runnable).unwrap();
+        let path = Trust::grant(&dirs, &root, &runnable, &Authorities::new()).unwrap();
         let text = fs::read_to_string(&path).unwrap().replace("project\"\n", "elsewhere\"\n");
         fs::write(&path, text).unwrap();
         assert!(!Trust::of(&dirs, &root).allows());

@@ -206,6 +206,7 @@ async fn branch(folder: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Authorities;
     use crate::config::trust::Runnable;
 
     fn command(program: &[&str], inputs: &[&str]) -> ContextCommand {
@@ -293,7 +294,7 @@ mod tests {
         std::fs::create_dir_all(folder.path().join(".ai/knowledge")).unwrap();
         let grant = || {
             let runnable = Runnable::of(folder.path()).unwrap().unwrap();
-            Trust::grant(&dirs, folder.path(), &runnable).unwrap();
+            Trust::grant(&dirs, folder.path(), &runnable, &Authorities::new()).unwrap();
         };
         std::fs::write(folder.path().join(path), "command: [touch, other]").unwrap();
         grant();
