@@ -7,6 +7,9 @@ use super::overlay::Overlay;
 use super::picker::{Choice, Picker, PickerKind};
 use crate::domain::ThreadId;
 
+/// A thread is removed by a second word within so many milliseconds of the first.
+const AGAIN_WITHIN: u64 = 10_000;
+
 impl Model {
     fn thread_list(&mut self) -> Option<&mut Picker> {
         match &mut self.overlay {
@@ -59,7 +62,8 @@ impl Model {
             self.say(Level::Warning, "it is at work; Esc stops it first");
             return Vec::new();
         }
-        if self.removes.replace(thread_id.clone()).as_ref() != Some(&thread_id) {
+        let asked = self.removes.replace((thread_id.clone(), self.now));
+        if asked.is_none_or(|(asked, at)| asked != thread_id || self.now.since(at) > AGAIN_WITHIN) {
             let row = self.threads.iter().find(|row| row.thread_id == thread_id);
             let title = row.map(|row| row.title.clone()).filter(|title| !title.is_empty());
             let name = title.unwrap_or_else(|| thread_id.to_string());

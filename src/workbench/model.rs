@@ -118,8 +118,8 @@ pub struct Model {
     /// Whether a person chose that directive, so that it can begin without a prompt.
     pub(super) by_name: bool,
     pub browser: ContextBrowser,
-    /// The thread that the same command again removes.
-    pub(super) removes: Option<ThreadId>,
+    /// The thread that the same command again removes, and when that was said.
+    pub(super) removes: Option<(ThreadId, Timestamp)>,
     /// A fork that is being opened.
     pub(super) begun: Option<Begun>,
     /// A fork whose first request is compared with that one.

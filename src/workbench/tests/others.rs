@@ -277,3 +277,19 @@ fn nothing_of_a_thread_stays_when_another_is_shown() {
     session.keys("alt-n");
     assert!(!session.model.view.elsewhere);
 }
+
+#[test]
+fn a_thread_is_not_removed_by_a_second_word_long_after_the_first() {
+    let mut session = session();
+    session.tell(Message::Threads(vec![row("chat-2", None)]));
+    let removed = |session: &mut Session| {
+        session.keys("d");
+        session.effects().iter().any(|effect| matches!(effect, Effect::Manage { upkeep: Upkeep::Remove, .. }))
+    };
+    session.keys("ctrl-t");
+    assert!(!removed(&mut session));
+    session.model.set_now(Timestamp(session.model.now.0 + 60_000));
+    assert!(!removed(&mut session), "it was asked for a minute ago");
+    session.model.set_now(Timestamp(session.model.now.0 + 1_000));
+    assert!(removed(&mut session));
+}
