@@ -17,7 +17,6 @@ use crate::store::fork::{Forked, Until};
 use crate::store::registry::{Part, ThreadEntry};
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
-use crate::store::upkeep::{self, UpkeepError};
 use crate::store::{Layout, log, recover};
 use crate::workbench::counter::Coming;
 use crate::workbench::fork::ForkMade;
@@ -30,7 +29,6 @@ use crate::worker::protocol::Command;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -447,7 +445,6 @@ impl EffectRunner {
     fn manage(&mut self, thread_id: ThreadId, upkeep: Upkeep) {
         let (launcher, messages) = (self.launcher.clone(), self.messages.clone());
         self.writes.spawn(async move {
-            let layout = launcher.layout.clone();
             let executor = Detached { launcher };
             let failed = |error: ExecutorError| error.to_string();
             let done = match upkeep {
@@ -459,7 +456,7 @@ impl EffectRunner {
                     let archived = executor.archive(&thread_id, true).await;
                     archived.map(|()| "is archived; `levain threads --archived` lists it").map_err(failed)
                 }
-                Upkeep::Remove => removed(&layout, &thread_id).await.map(|()| "is removed"),
+                Upkeep::Remove => executor.remove(&thread_id).await.map(|()| "is removed").map_err(failed),
             };
             let told = match done {
                 Ok(done) => notice(Level::Info, format!("{thread_id} {done}")),
@@ -526,22 +523,6 @@ impl EffectRunner {
             self.reads.spawn(async move {
                 let _ending = messages.send(message).await;
             });
-        }
-    }
-}
-
-/// Removes a thread. The process of one that was just left may take a moment to end.
-async fn removed(layout: &Layout, id: &ThreadId) -> Result<(), String> {
-    const WITHIN: Duration = Duration::from_secs(2);
-    const BETWEEN: Duration = Duration::from_millis(50);
-    let since = Instant::now();
-    loop {
-        let (layout, id) = (layout.clone(), id.clone());
-        let removed = tokio::task::spawn_blocking(move || upkeep::remove(&layout, &id)).await;
-        match removed.map_err(|error| error.to_string())? {
-            Err(UpkeepError::Running) if since.elapsed() < WITHIN => tokio::time::sleep(BETWEEN).await,
-            Err(UpkeepError::Running) => return Err("a process runs it; stop it first".to_owned()),
-            removed => return removed.map_err(|error| error.to_string()),
         }
     }
 }

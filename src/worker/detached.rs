@@ -81,6 +81,24 @@ impl Detached {
         self.file(id, Command::Archive { archived }, SettingsEvent::Archived { archived }).await
     }
 
+    /// Removes the thread and all it said. The process of one that was just left is waited for.
+    ///
+    /// # Errors
+    /// [`ExecutorError`], whose sentence says why it stays.
+    pub async fn remove(&self, id: &ThreadId) -> Result<(), ExecutorError> {
+        let failed = |error: &dyn std::fmt::Display| ExecutorError::Failed(error.to_string());
+        let since = Instant::now();
+        loop {
+            let (layout, id) = (self.layout(), id.clone());
+            let removed = tokio::task::spawn_blocking(move || upkeep::remove(&layout, &id)).await;
+            match removed.map_err(|error| failed(&error))? {
+                Err(UpkeepError::Running) if since.elapsed() < ENDS_WITHIN => sleep(LOOK_EVERY).await,
+                Err(UpkeepError::Running) => return Err(failed(&"a process runs it; stop it first")),
+                removed => return removed.map_err(|error| failed(&error)),
+            }
+        }
+    }
+
     /// Asks whoever runs the thread by `command`, or writes `event` where nobody does.
     async fn file(&self, id: &ThreadId, command: Command, event: SettingsEvent) -> Result<(), ExecutorError> {
         let failed = |error: &dyn std::fmt::Display| ExecutorError::Failed(error.to_string());
