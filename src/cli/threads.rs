@@ -220,24 +220,12 @@ fn write_row(output: &mut impl Write, entry: &ThreadEntry, now: Timestamp) -> io
         if turns == 1 { "turn " } else { "turns" },
         entry.cost.spend.to_string(),
         &entry.title,
-        waits(entry).map(|waits| format!("  [{waits}]")).unwrap_or_default()
+        entry
+            .status
+            .waits_for(entry.waiting, entry.waits_for.as_deref())
+            .map(|waits| format!("  [{waits}]"))
+            .unwrap_or_default()
     )
-}
-
-/// What a thread waits for, where its status does not say it all.
-fn waits(entry: &ThreadEntry) -> Option<String> {
-    let what = entry.waits_for.as_deref();
-    match (entry.status, entry.waiting) {
-        (Status::Waiting, Some(Waiting::Approval)) => {
-            Some(what.map_or("needs approval".to_owned(), |item| format!("needs approval: {item}")))
-        }
-        (Status::Suspended, _) => {
-            Some(what.map_or("waits for you".to_owned(), |limit| format!("at its limit of {limit}: waits for you")))
-        }
-        (Status::Waiting, Some(Waiting::RateLimit)) => Some("waits for the provider".to_owned()),
-        (Status::Waiting, Some(Waiting::Storage)) => Some("waits until it can be saved".to_owned()),
-        _ => None,
-    }
 }
 
 /// `12 s ago`, `5 min ago`, `3 h ago`, `8 d ago`.

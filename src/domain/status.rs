@@ -79,6 +79,23 @@ impl Status {
         }
     }
 
+    /// What a thread waits for, where its status does not say it all: `what` is the item of a call that needs approval, or
+    /// the limit that was reached.
+    #[must_use]
+    pub fn waits_for(self, waiting: Option<Waiting>, what: Option<&str>) -> Option<String> {
+        match (self, waiting) {
+            (Self::Waiting, Some(Waiting::Approval)) => {
+                Some(what.map_or("needs approval".to_owned(), |item| format!("needs approval: {item}")))
+            }
+            (Self::Suspended, _) => {
+                Some(what.map_or("waits for you".to_owned(), |limit| format!("at its limit of {limit}: waits for you")))
+            }
+            (Self::Waiting, Some(Waiting::RateLimit)) => Some("waits for the provider".to_owned()),
+            (Self::Waiting, Some(Waiting::Storage)) => Some("waits until it can be saved".to_owned()),
+            _ => None,
+        }
+    }
+
     /// Whether the thread has ended.
     #[must_use]
     pub fn is_terminal(self) -> bool {

@@ -67,7 +67,7 @@ fn table_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: 
 
 /// The chosen thread: what it is, what it waits for.
 pub(super) fn about(row: &ThreadRow) -> Vec<String> {
-    let waits = row.waits_for.as_ref().map(|what| format!("waits for {what}"));
+    let waits = row.status.waits_for(row.waiting, row.waits_for.as_deref());
     let turns = if row.turns == 1 { "turn" } else { "turns" };
     let amounts = format!("{} {turns} · {} tokens · {}", row.turns, row.tokens, row.spend);
     [Some(format!("{} · {}", row.directive, row.model)), Some(amounts), waits].into_iter().flatten().collect()
