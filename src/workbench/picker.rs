@@ -28,6 +28,8 @@ pub struct Picker {
     pub chosen: usize,
     /// Entries are still on their way.
     pub loading: bool,
+    /// The texts of the entries in small letters, once somebody looks for something in them.
+    pub(super) texts: Vec<String>,
     /// What the chosen thread is to be called, while that is written.
     pub naming: Option<String>,
 }
@@ -194,6 +196,7 @@ impl Picker {
             shown: Vec::new(),
             chosen: 0,
             loading,
+            texts: Vec::new(),
             naming: None,
         };
         picker.set_entries(entries);
@@ -203,7 +206,7 @@ impl Picker {
     /// Replaces the entries; the chosen one stays chosen where it still exists.
     pub(super) fn set_entries(&mut self, entries: Vec<Entry>) {
         let (chosen, at) = (self.chosen().cloned(), self.chosen);
-        self.entries = entries;
+        (self.entries, self.texts) = (entries, Vec::new());
         self.refilter();
         if let Some(chosen) = chosen {
             let place = |is_it: &dyn Fn(&Entry) -> bool| {
@@ -252,15 +255,17 @@ impl Picker {
         let wanted = self.filter.to_lowercase();
         let in_texts = wanted.strip_prefix(IN_TEXTS);
         let words: Vec<&str> = in_texts.unwrap_or(&wanted).split_whitespace().collect();
-        let holds = |entry: &Entry| {
-            let seen = match (in_texts, &entry.body) {
-                (Some(_), Some(body)) => body.to_lowercase(),
-                (Some(_), None) => String::new(),
-                (None, _) => format!("{} {}", entry.label, entry.detail).to_lowercase(),
-            };
-            words.iter().all(|word| seen.contains(word))
+        let holds = |seen: &str| words.iter().all(|word| seen.contains(word));
+        self.shown = if in_texts.is_some() {
+            if self.texts.len() != self.entries.len() {
+                let text = |entry: &Entry| entry.body.as_ref().map(|body| body.to_lowercase()).unwrap_or_default();
+                self.texts = self.entries.iter().map(text).collect();
+            }
+            (0..).zip(&self.texts).filter(|(_, text)| holds(text)).map(|(place, _)| place).collect()
+        } else {
+            let seen = |entry: &Entry| format!("{} {}", entry.label, entry.detail).to_lowercase();
+            (0..).zip(&self.entries).filter(|(_, entry)| holds(&seen(entry))).map(|(place, _)| place).collect()
         };
-        self.shown = (0..self.entries.len()).filter(|place| self.entries.get(*place).is_some_and(holds)).collect();
         self.chosen = 0;
     }
 
