@@ -106,11 +106,9 @@ fn tell_news(setup: &Setup, thread: &ThreadId, before: Option<u32>, shown: &mut 
 
 /// What the coming request comes to without its prompt, where `tokens` is its size.
 pub(super) fn basis(setup: &Setup, coming: Coming, tokens: Tokens) -> Basis {
-    /// Few enough tokens for the usual price, where long requests have another.
-    const MANY: u64 = 100_000;
-    let spend = setup.models.spend(&coming.model, &Usage { input: Tokens(MANY), ..Usage::default() });
+    let million = Usage { input: Tokens(1_000_000), ..Usage::default() };
+    let per_million = setup.models.spend(&coming.model, &million);
     let window = setup.models.window(&coming.model);
-    let per_million = spend.map(|spend| Money(spend.0.saturating_mul(1_000_000 / MANY.cast_signed())));
     Basis { coming, tokens, window, per_million }
 }
 
