@@ -5,6 +5,7 @@ use super::message::{Effect, Level};
 use super::model::Model;
 use super::thread_view::{Link, Phase, Sent};
 use super::transcript::Transcript;
+use crate::commands::CommandId;
 use crate::domain::NoteKind;
 use crate::domain::event::{CancelScope, Delta, StopReason};
 use crate::domain::{
@@ -316,10 +317,15 @@ impl Model {
 
     /// The person stopped the thread, and what they had queued is not sent without another word.
     fn say_what_waits(&mut self) {
+        let key = |command| {
+            let key = self.keymap.key_for(command, &self.composer_contexts());
+            key.map_or_else(|| "/".to_owned(), |key| key.to_string())
+        };
+        let (send, back) = (key(CommandId::PromptSend), key(CommandId::PromptTakeBack));
         let text = match self.view.queued().count() {
             0 => return,
-            1 => "stopped; a queued message waits: Enter sends it, alt-up takes it back".to_owned(),
-            many => format!("stopped; {many} queued messages wait: Enter sends them, alt-up takes one back"),
+            1 => format!("stopped; a queued message waits: {send} sends it, {back} takes it back"),
+            many => format!("stopped; {many} queued messages wait: {send} sends them, {back} takes one back"),
         };
         self.say(Level::Info, text);
     }
@@ -346,9 +352,7 @@ impl Model {
         {
             self.answers(model);
         }
-        if let Some(stopped) = stopped_after(event) {
-            self.view.stopped = stopped;
-        }
+        self.view.stopped = stopped_after(event, self.view.stopped);
     }
 
     fn answers(&mut self, model: &crate::domain::ModelRef) {
@@ -421,9 +425,9 @@ impl Model {
     }
 }
 
-/// What has stopped the thread after an event, where the event tells. A thread that a person works in goes on waiting for
+/// What has stopped the thread after an event, where `before` had before it. A thread that a person works in goes on waiting for
 /// them after a failed call and at a limit, so its status does not say so.
-fn stopped_after(event: &Event) -> Option<Option<&'static str>> {
+fn stopped_after(event: &Event, before: Option<&'static str>) -> Option<&'static str> {
     let failed = matches!(
         event,
         Event::Request(RequestEvent::ErrorClassified { .. }) | Event::Thread(ThreadEvent::ThreadError { .. })
@@ -440,11 +444,11 @@ fn stopped_after(event: &Event) -> Option<Option<&'static str>> {
             | Event::Control(ControlEvent::TurnCancelled { .. })
     );
     if failed {
-        Some(Some("failed"))
+        Some("failed")
     } else if matches!(event, Event::Control(ControlEvent::Limit { .. })) {
-        Some(Some("is at its limit"))
+        Some("is at its limit")
     } else {
-        goes_on.then_some(None)
+        before.filter(|_| !goes_on)
     }
 }
 
