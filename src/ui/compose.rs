@@ -221,22 +221,15 @@ fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
         } else if tool.state == ToolState::Running {
             last_words(&tool.output, LIVE_ROWS, width, lines);
         } else if let (ToolState::Done, Some(change)) = (&tool.state, &tool.change) {
-            let changed = |line: &&str| is_change(line);
-            let count = change.lines().filter(changed).count();
-            folded(change.lines().filter(changed), change_role, count, width, lines);
+            folded(change.lines().filter(|line| is_change(line)), change_role, FOLDED_ROWS, width, lines);
         } else if tool.state == ToolState::Done {
-            let said = tool.output.trim_end();
-            let full = said.lines().filter(|line| !line.trim().is_empty());
-            folded(full, |_| Role::ToolOutput, said.lines().count(), width, lines);
+            let said = tool.output.lines().filter(|line| !line.trim().is_empty());
+            folded(said, |_| Role::ToolOutput, FOLDED_ROWS, width, lines);
         }
         return;
     }
     if let Some(change) = &tool.change {
-        let most = change.lines().count().min(OUTPUT_ROWS);
-        change
-            .lines()
-            .take(most)
-            .for_each(|line| one_row(lines, width, &[("  ", Role::Text), (line, change_role(line))]));
+        folded(change.lines(), change_role, OUTPUT_ROWS, width, lines);
     }
     section(&tool.input, Role::MarkdownCodeBlock, width, lines);
     section(without_error(tool), Role::ToolOutput, width, lines);
@@ -266,21 +259,19 @@ fn change_role(line: &str) -> Role {
     }
 }
 
-/// The first rows of what a call came to, and how many more there are.
+/// The first `most` rows of what a call came to, and how many more there are.
 fn folded<'a>(
-    said: impl Iterator<Item = &'a str>,
+    said: impl Iterator<Item = &'a str> + Clone,
     role: fn(&str) -> Role,
-    all: usize,
+    most: usize,
     width: usize,
     lines: &mut Lines,
 ) {
-    let mut shown = 0;
-    for line in said.take(FOLDED_ROWS) {
+    for line in said.clone().take(most) {
         one_row(lines, width, &[("  ", Role::Text), (line, role(line))]);
-        shown += 1;
     }
-    if all > shown {
-        let more = all - shown;
+    let more = said.skip(most).count();
+    if more > 0 {
         let word = if more == 1 { "line" } else { "lines" };
         one_row(lines, width, &[(&format!("  … {more} more {word}"), Role::TextMuted)]);
     }
