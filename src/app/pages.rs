@@ -170,11 +170,11 @@ fn mark_layers(page: &mut [SheetLine], whole: &AssembledRequest) {
             continue;
         }
         let Ok(written) = serde_json::to_string(text.trim()) else { continue };
-        let written = written.trim_matches('"').replace('\t', TAB);
+        let written = written.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or_default();
         let (line, byte) = *at.entry(part_of(layer.channel)).or_default();
         let found = page.iter().enumerate().skip(line).find_map(|(number, shown)| {
             let from = if number == line { byte } else { 0 };
-            Some((number, from + shown.text.get(from..)?.find(&written)?))
+            Some((number, from + shown.text.get(from..)?.find(written)?))
         });
         let Some((number, from)) = found else { continue };
         let to = from + written.len();

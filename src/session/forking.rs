@@ -4,6 +4,7 @@ use super::{DirectivePlanner, Setup};
 use crate::domain::{LimitSource, ModelRef, SetLimits, ThreadId, ThreadKind};
 use crate::store::fork::{self, Fork, Forked, Until};
 use crate::store::summary::Summary;
+use crate::store::threads::is_elsewhere;
 use crate::worker::host::REPLAY;
 
 /// Makes a thread of one's own that begins with what was said in `from`, with `model`, else the one that this person would
@@ -16,7 +17,7 @@ pub fn fork(setup: &Setup, from: &ThreadId, until: Until, model: Option<ModelRef
     let summary = Summary::look(&setup.layout, from, REPLAY.summary).map_err(|error| said(&error))?;
     let Summary { directive, inputs, .. } = summary;
     let planner = DirectivePlanner::prepare(setup, &directive, Some(inputs.clone())).map_err(|error| said(&error))?;
-    let own = !crate::store::threads::is_elsewhere(&setup.layout, from);
+    let own = !is_elsewhere(&setup.layout, from);
     let model = match model.or_else(|| own.then_some(summary.model)) {
         Some(model) => model,
         None => setup.choose(&setup.items(), &directive).map_err(|error| said(&error))?.model,

@@ -107,40 +107,46 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
 /// How many records of a log are looked at for `until`, all without a number; and the prompt that is the next.
 fn end_of(said: &ThreadLog, from: &ThreadId, until: Until) -> Result<(Option<usize>, Option<String>), StoreError> {
     let not_said = |what: String| StoreError::NotSaid { what, id: from.to_string() };
-    let (mut prompts, chosen) = match until {
-        Until::End => return Ok((None, None)),
-        Until::Prompt(back) => {
-            let (prompts, _) = prompts_of(said, None)?;
-            let chosen = prompts.len().checked_sub(back).filter(|_| back > 0);
-            (prompts, chosen)
-        }
-        Until::Request(number) => {
-            let (prompts, asked) = prompts_of(said, Some(number))?;
-            (prompts, asked.ok_or_else(|| not_said(format!("request {number}")))?.checked_sub(1))
-        }
+    if until == Until::End {
+        return Ok((None, None));
+    }
+    let Prompts { mut said, at_request } = Prompts::of(said, until)?;
+    let chosen = match until {
+        Until::End => None,
+        Until::Prompt(back) => said.len().checked_sub(back).filter(|_| back > 0),
+        Until::Request(number) => at_request.ok_or_else(|| not_said(format!("request {number}")))?.checked_sub(1),
     };
-    let chosen = chosen.filter(|index| *index < prompts.len()).map(|index| prompts.swap_remove(index));
+    let chosen = chosen.filter(|index| *index < said.len()).map(|index| said.swap_remove(index));
     let (place, text) = chosen.ok_or_else(|| not_said("that prompt".to_owned()))?;
     Ok((Some(place), Some(text)))
 }
 
-/// The prompts of a log with the number of records before each, and how many of them had been said at `request`.
-fn prompts_of(said: &ThreadLog, request: Option<u32>) -> Result<(Vec<(usize, String)>, Option<usize>), StoreError> {
-    let (mut prompts, mut asked) = (Vec::new(), None);
-    let mut place = 0;
-    for page in log::pages(said) {
-        for record in page?.into_records() {
-            if let Event::Prompt(PromptEvent::CognitionIn { text, .. }) = record.event {
-                prompts.push((place, text));
-            } else if let Event::Request(RequestEvent::RequestRecorded { request: number, .. }) = record.event
-                && request == Some(number)
-            {
-                asked = Some(prompts.len());
+/// The prompts of a log.
+struct Prompts {
+    /// Each with the number of records before it.
+    said: Vec<(usize, String)>,
+    /// How many of them had been said when the request was made that was asked for.
+    at_request: Option<usize>,
+}
+
+impl Prompts {
+    fn of(log: &ThreadLog, until: Until) -> Result<Self, StoreError> {
+        let (mut said, mut at_request) = (Vec::new(), None);
+        let mut place = 0;
+        for page in log::pages(log) {
+            for record in page?.into_records() {
+                if let Event::Prompt(PromptEvent::CognitionIn { text, .. }) = record.event {
+                    said.push((place, text));
+                } else if let Event::Request(RequestEvent::RequestRecorded { request, .. }) = record.event
+                    && until == Until::Request(request)
+                {
+                    at_request = Some(said.len());
+                }
+                place += 1;
             }
-            place += 1;
         }
+        Ok(Self { said, at_request })
     }
-    Ok((prompts, asked))
 }
 
 /// What an event says that belongs to the conversation; `None` for one that is about how the thread was run.

@@ -6,8 +6,7 @@ use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
 use crate::workbench::geometry::{self, Area};
 use crate::workbench::layer_rows::{self, LayerLine};
-use crate::workbench::overlay::Overlay;
-use crate::workbench::overlay::{Pager, PagerLine};
+use crate::workbench::overlay::{Overlay, Pager, PagerLine};
 use crate::workbench::picker::{Choice, Entry, Picker, PickerKind};
 use crate::workbench::{Model, RequestShown};
 
@@ -48,20 +47,16 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
     let right = inner.x + inner.width;
     let mut cursor = None;
     let x = canvas.put(inner.x, inner.y, right, "› ", Role::PromptMark);
-    if let Some(name) = &picker.naming {
-        let x = canvas.put(x, inner.y, right, "rename: ", Role::TextMuted);
+    if picker.naming.is_some() || picker.filtering || !picker.filter.is_empty() {
+        let (before, written) = picker.naming.as_ref().map_or(("", &picker.filter), |name| ("rename: ", name));
+        let x = canvas.put(x, inner.y, right, before, Role::TextMuted);
+        // The end of a long line is what one writes at.
         let room = usize::from(right.saturating_sub(x).saturating_sub(1));
-        let hidden = name.chars().count().saturating_sub(room);
-        let tail: String = name.chars().skip(hidden).collect();
+        let hidden = written.chars().count().saturating_sub(room);
+        let tail: String = written.chars().skip(hidden).collect();
         let end = canvas.put(x, inner.y, right, &tail, Role::Draft);
-        cursor = Some((end.min(right.saturating_sub(1)), inner.y));
-    } else if picker.filtering || !picker.filter.is_empty() {
-        // The end of a long filter is what one writes at.
-        let room = usize::from(right.saturating_sub(x).saturating_sub(1));
-        let hidden = picker.filter.chars().count().saturating_sub(room);
-        let tail: String = picker.filter.chars().skip(hidden).collect();
-        let end = canvas.put(x, inner.y, right, &tail, Role::Draft);
-        cursor = picker.filtering.then_some((end.min(right.saturating_sub(1)), inner.y));
+        let writes = picker.naming.is_some() || picker.filtering;
+        cursor = writes.then_some((end.min(right.saturating_sub(1)), inner.y));
     } else {
         let since = model.browser.request.as_ref().filter(|_| picker.kind == PickerKind::Layers);
         let since = since.and_then(|request| request.since.as_ref());
