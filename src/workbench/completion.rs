@@ -120,7 +120,12 @@ impl Model {
     /// Commands that `word` may mean and that can be run now.
     fn commands(&self, word: &str) -> Vec<Completed> {
         // The word itself is gone from the draft when the command runs.
-        let runs = TABLE.iter().filter(|row| row.needs == Need::Prompt || self.obstacle(row.id).is_none());
+        let can_run = |row: &&crate::commands::Command| row.needs == Need::Prompt || self.obstacle(row.id).is_none();
+        // One that cannot run says why; it does not become another that begins so.
+        if TABLE.iter().any(|row| row.slash == Some(word) && !can_run(&row)) {
+            return Vec::new();
+        }
+        let runs = TABLE.iter().filter(can_run);
         let commands: Vec<_> = runs.filter_map(|row| row.slash.map(|slash| (slash, row.id))).collect();
         let mut places = best(word, commands.iter().map(|(slash, _)| slash));
         places.sort_by_key(|place| (commands[*place].0 != word, !commands[*place].0.starts_with(word)));

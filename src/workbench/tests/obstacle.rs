@@ -93,3 +93,11 @@ fn what_only_resembles_a_command_is_completed_before_it_runs() {
     session.write("/qu").keys("enter");
     assert!(session.model.quitting, "the beginning of a name is enough");
 }
+
+#[test]
+fn a_whole_word_without_a_use_does_not_become_another_command() {
+    let mut session = session();
+    session.write("/edit").keys("enter");
+    assert_eq!(session.effects(), [], "/editor begins so, too");
+    assert_eq!(session.model.notice().unwrap().text, "nothing was said yet that could be sent again");
+}
