@@ -85,8 +85,13 @@ fn replay_10_000_events(bencher: Bencher<'_, '_>) {
             images: Vec::new(),
         });
         let model = ModelRef::new("scripted", "demo");
-        let recorded =
-            Event::Request(RequestEvent::RequestRecorded { request: number, turn: number, attempt: 1, model });
+        let recorded = Event::Request(RequestEvent::RequestRecorded {
+            request: number,
+            turn: number,
+            attempt: 1,
+            model,
+            tokens: levain::domain::Tokens(0),
+        });
         for event in [prompt, recorded, answer(number), Event::Thread(ThreadEvent::Notice { text: "noted".into() })] {
             writer.append(&record(event)).expect("room");
         }

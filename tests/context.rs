@@ -829,7 +829,7 @@ fn tokens_are_counted_on_demand_and_estimates_measured() {
     call.end();
     assert!(running.wait().unwrap().success());
     let (_, after, _) = show(&[]);
-    assert!(after.lines().next().unwrap().contains("±1 %, by 1 requests that were reported"), "{after}");
+    assert!(after.lines().next().unwrap().contains("± 1 % by what was reported for 1 earlier request)"), "{after}");
     let json: Value = serde_json::from_str(&show(&["--json"]).1).unwrap();
     assert_eq!(json["gauge"]["requests"], 1, "{}", json["gauge"]);
     let (code, _, err) =

@@ -15,20 +15,22 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use levain::domain::event::PromptMode;
 use levain::domain::{
-    Command as ThreadCommand, ContentHash, Draft, Lineage, ModelRef, Preview, RequestRecord, SetLimits, ThreadKind,
-    Timestamp, Waiting,
+    Command as ThreadCommand, ContentHash, Draft, Lineage, ModelRef, Preview, RequestRecord, SetLimits,
+    State as ThreadState, ThreadId, ThreadKind, Timestamp, Tokens, Values, Waiting,
 };
 use levain::ports::ThreadSpec;
 use levain::store::Layout;
 use levain::store::summary::Summary;
+use levain::workbench::counter::{Basis, Coming, Counter};
 use levain::worker::client::Client;
+use levain::worker::host::REPLAY;
 use levain::worker::protocol::{FromWorker, ToWorker};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use terminal::Home;
 
@@ -374,6 +376,18 @@ async fn tell(socket: &Path, command: ThreadCommand) {
     panic!("the worker ended");
 }
 
+/// How the thread stands.
+async fn stands(socket: &Path) -> ThreadState {
+    let mut client = Client::connect(socket).await.unwrap();
+    client.greet(u64::MAX).await.unwrap();
+    while let Some(message) = client.next().await {
+        if let FromWorker::State(state) = message {
+            return state;
+        }
+    }
+    panic!("the worker ended");
+}
+
 /// What the worker of a thread says that sending a draft would send.
 async fn previewed(socket: &Path, text: &str, images: &[&str]) -> Preview {
     let mut client = Client::connect(socket).await.unwrap();
@@ -407,20 +421,8 @@ async fn look_and_send(requests: &Path, socket: &Path, text: String, images: &[&
     assert_eq!(record.layers, assembly.layers);
 }
 
-/// A conversation that grows, goes on with another model, and gives way to a summary.
-fn conversation_of(form: &Form) {
-    let (home, server) = (Home::new(), Recorder::start());
-    let variables = (form.variables)(&format!("http://{}", server.address));
-    fs::write(home.project().join("notes.txt"), "NUMBERED-LINE 1\n").unwrap();
-    fs::write(home.project().join("dot.png"), STANDARD.decode(PNG).unwrap()).unwrap();
-    let directives = home.project().join(".ai/directives");
-    fs::create_dir_all(&directives).unwrap();
-    let grants = "<permissions><execute><tool>rye/file-system/*</tool></execute></permissions>";
-    let text = format!(
-        "```xml\n<directive name=\"x\" version=\"1.0.0\"><metadata><description>d</description>{grants}</metadata></directive>\n```\nGo.\n"
-    );
-    fs::write(directives.join("x.md"), text).unwrap();
-    assert!(home.levain(&["trust"]).stdin(Stdio::null()).output().unwrap().status.success());
+/// A thread of the directive `x`, its worker, and where that listens.
+fn worker_of(home: &Home, form: &Form, variables: &[(&str, String)]) -> (ThreadId, Child, PathBuf) {
     let layout = Layout::new(&home.project().canonicalize().unwrap(), &home.path().join("state/levain"));
     let spec = ThreadSpec {
         id: None,
@@ -443,6 +445,24 @@ fn conversation_of(form: &Form) {
     BufReader::new(worker.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let said: Value = serde_json::from_str(&line).unwrap();
     let socket = PathBuf::from(said["ready"].as_str().unwrap_or_else(|| panic!("{line}")));
+    (id, worker, socket)
+}
+
+/// A conversation that grows, goes on with another model, and gives way to a summary.
+fn conversation_of(form: &Form) {
+    let (home, server) = (Home::new(), Recorder::start());
+    let variables = (form.variables)(&format!("http://{}", server.address));
+    fs::write(home.project().join("notes.txt"), "NUMBERED-LINE 1\n").unwrap();
+    fs::write(home.project().join("dot.png"), STANDARD.decode(PNG).unwrap()).unwrap();
+    let directives = home.project().join(".ai/directives");
+    fs::create_dir_all(&directives).unwrap();
+    let grants = "<permissions><execute><tool>rye/file-system/*</tool></execute></permissions>";
+    let text = format!(
+        "```xml\n<directive name=\"x\" version=\"1.0.0\"><metadata><description>d</description>{grants}</metadata></directive>\n```\nGo.\n"
+    );
+    fs::write(directives.join("x.md"), text).unwrap();
+    assert!(home.levain(&["trust"]).stdin(Stdio::null()).output().unwrap().status.success());
+    let (id, mut worker, socket) = worker_of(&home, form, &variables);
     let mut numbers = Numbers(form.name.len() as u64);
     let requests = home.project().join(format!(".ai/agent/threads/{id}/requests"));
     let say = |text: String, images: &'static [&'static str]| look_and_send(&requests, &socket, text, images);
@@ -485,4 +505,83 @@ fn conversation_of(form: &Form) {
 #[test]
 fn what_is_shown_is_what_is_received_across_models_and_summaries() {
     FORMS.iter().for_each(conversation_of);
+}
+
+/// What a draft comes to, by what the status line shows: before the first request by an empty preview.
+async fn counted(socket: &Path, text: &str, images: usize) -> Counter {
+    let ThreadState { context, model, window, .. } = stands(socket).await;
+    let tokens = if context == Tokens(0) { previewed(socket, "", &[]).await.assembly.tokens() } else { context };
+    let coming = Coming { thread: None, directive: String::new(), model, inputs: Values::new(), context };
+    Counter::of(&Basis { coming, tokens, window, per_million: None }, text.len(), images)
+}
+
+/// Composer, status line, preview, what is recorded and `levain context show` say one number, whatever a thread has been
+/// through.
+fn numbers_of(form: &Form, threads: u64) {
+    let (home, server) = (Home::new(), Recorder::start());
+    let variables = (form.variables)(&format!("http://{}", server.address));
+    fs::write(home.project().join("notes.txt"), "NUMBERED-LINE 1\n".repeat(30)).unwrap();
+    fs::write(home.project().join("dot.png"), STANDARD.decode(PNG).unwrap()).unwrap();
+    let directives = home.project().join(".ai/directives");
+    fs::create_dir_all(&directives).unwrap();
+    let grants = "<permissions><execute><tool>rye/file-system/*</tool></execute></permissions>";
+    let text = format!(
+        "```xml\n<directive name=\"x\" version=\"1.0.0\"><metadata><description>d</description>{grants}</metadata></directive>\n```\nGo.\n"
+    );
+    fs::write(directives.join("x.md"), text).unwrap();
+    assert!(home.levain(&["trust"]).stdin(Stdio::null()).output().unwrap().status.success());
+    let layout = Layout::new(&home.project().canonicalize().unwrap(), &home.path().join("state/levain"));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let other: ModelRef = format!("{}-2", form.model).parse().unwrap();
+    for seed in 0..threads {
+        let mut numbers = Numbers(seed * 31 + form.name.len() as u64);
+        let (id, mut worker, socket) = worker_of(&home, form, &variables);
+        let requests = home.project().join(format!(".ai/agent/threads/{id}/requests"));
+        for step in 0..5 {
+            let told = format!("{} thread {seed}, step {step}", form.name);
+            match numbers.next(6) {
+                0 if step > 0 => runtime.block_on(tell(&socket, ThreadCommand::Compact)),
+                1 => runtime.block_on(tell(&socket, ThreadCommand::SetModel { model: other.clone() })),
+                2 => {
+                    let command = "echo a note that goes along".to_owned();
+                    runtime.block_on(tell(&socket, ThreadCommand::Shell { command, shared: true }));
+                }
+                _ => {}
+            }
+            let asks = if numbers.next(3) == 0 { " please read" } else { "" };
+            let text = format!("{}{asks}", numbers.words(60));
+            let images: &[&str] = if numbers.next(3) == 0 { &["dot.png"] } else { &[] };
+            let number = 1 + fs::read_dir(&requests).map_or(0, Iterator::count);
+            let (composer, preview) = runtime.block_on(async {
+                let composer = counted(&socket, &text, images.len()).await;
+                (composer, previewed(&socket, &text, images).await)
+            });
+            assert_eq!(composer.total, preview.assembly.tokens(), "{told}: {text:?} with {images:?}");
+            runtime.block_on(look_and_send(&requests, &socket, text, images));
+            let request = number.to_string();
+            let shown = printed(
+                home.levain(&["context", "show", "--json", "--thread", id.as_str(), "--request", &request]),
+                &variables,
+            );
+            let shown: Value = serde_json::from_slice(&shown).unwrap();
+            assert_eq!(shown["tokens"], composer.total.0, "{told}");
+        }
+        let last = runtime.block_on(stands(&socket)).context;
+        let _killed = printed(home.levain(&["threads", "kill", id.as_str()]), &[]);
+        worker.wait().unwrap();
+        let rests = Summary::look(&layout, &id, REPLAY.summary).unwrap();
+        assert_eq!(rests.context, last, "the status line of a thread that nobody runs");
+        fs::remove_file(layout.thread(&id).summary().path()).unwrap();
+        let told_anew = Summary::look(&layout, &id, REPLAY.summary).unwrap();
+        assert_eq!(told_anew.context, last, "told by the log alone");
+    }
+    home.wait_until_quiet();
+}
+
+#[test]
+fn one_number_is_said_of_one_request() {
+    let threads = if std::env::var_os("LEVAIN_LONG_TESTS").is_some() { 16 } else { 4 };
+    for form in &FORMS {
+        numbers_of(form, threads);
+    }
 }

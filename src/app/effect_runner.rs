@@ -567,7 +567,7 @@ impl Newest {
         let newest: Vec<Record> = self.page.into_records().collect();
         // What somebody else was doing nobody does here.
         let status = if self.elsewhere { Status::Waiting } else { self.summary.status };
-        let state = Some(state_of(Summary { status, ..self.summary }, &newest, models));
+        let state = Some(state_of(Summary { status, ..self.summary }, models));
         Message::Opened { thread_id, newest, older, state, elsewhere: self.elsewhere }
     }
 }
@@ -581,11 +581,7 @@ fn failed(error: &StoreError) -> Message {
 }
 
 /// How a saved thread stands, as far as its summary and the end of its log tell.
-fn state_of(summary: Summary, newest: &[Record], models: &Models) -> State {
-    let used = newest.iter().rev().find_map(|record| {
-        let Event::Request(RequestEvent::CognitionOut { usage, .. }) = &record.event else { return None };
-        Some(usage.total()).filter(|total| *total > Tokens(0))
-    });
+fn state_of(summary: Summary, models: &Models) -> State {
     State {
         status: summary.status,
         waiting: None,
@@ -595,8 +591,7 @@ fn state_of(summary: Summary, newest: &[Record], models: &Models) -> State {
         model: summary.model,
         cost: summary.cost,
         limits: summary.limits,
-        context: used.unwrap_or_default(),
-        context_exact: used.is_some(),
+        context: summary.context,
         queue: Vec::new(),
         approvals: Vec::new(),
     }

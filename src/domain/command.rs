@@ -87,10 +87,8 @@ pub struct State {
     pub model: ModelRef,
     pub cost: Cost,
     pub limits: Limits,
-    /// Tokens of the last request and its answer: what the next one starts from.
+    /// Estimate of the next request without a prompt; nothing before the first.
     pub context: Tokens,
-    /// Whether `context` was reported by the provider.
-    pub context_exact: bool,
     /// Size of the model's window, where known.
     pub window: Option<Tokens>,
     /// What is queued, oldest first.

@@ -119,6 +119,32 @@ impl Message {
         Self { role: Role::Assistant, blocks: vec![Block::Text { text: text.into() }] }
     }
 
+    /// Estimate of its size: that of all it holds, and of what a provider writes around it.
+    #[must_use]
+    pub fn tokens(&self) -> Tokens {
+        let bytes = |block: &Block| match block {
+            Block::Text { text } => text.len(),
+            Block::Thinking { text, signature } => text.len() + signature.as_ref().map_or(0, String::len),
+            Block::RedactedThinking { data } => data.len(),
+            Block::ToolCall(call) => call.call_id.0.len() + call.tool.len() + call.input.to_string().len(),
+            Block::ToolResult { call_id, output, .. } => call_id.0.len() + output.len(),
+            Block::Image { .. } => 0,
+        };
+        let images = self.blocks.iter().filter(|block| matches!(block, Block::Image { .. })).count();
+        Self::tokens_of(self.blocks.iter().map(bytes).sum(), images)
+    }
+
+    /// Estimate of the size of a message with so many bytes of text and so many images. An empty one is not sent.
+    #[must_use]
+    pub fn tokens_of(bytes: usize, images: usize) -> Tokens {
+        /// Who speaks, and where the message begins and ends.
+        const AROUND: Tokens = Tokens(4);
+        if bytes == 0 && images == 0 {
+            return Tokens(0);
+        }
+        Tokens::of_bytes(bytes) + AROUND + Tokens(images as u64 * IMAGE_TOKENS)
+    }
+
     /// The message as it is stored and hashed.
     #[must_use]
     pub fn to_json(&self) -> String {
@@ -165,8 +191,6 @@ impl Entry {
     #[must_use]
     pub fn new(message: Message) -> Self {
         let json = message.to_json();
-        let images = message.blocks.iter().filter(|block| matches!(block, Block::Image { .. })).count() as u64;
-        let tokens = Tokens(Tokens::estimate(&json).0 + images * IMAGE_TOKENS);
-        Self { hash: ContentHash::of(json.as_bytes()), tokens, message: Arc::new(message) }
+        Self { hash: ContentHash::of(json.as_bytes()), tokens: message.tokens(), message: Arc::new(message) }
     }
 }

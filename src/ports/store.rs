@@ -4,7 +4,9 @@
 //! is called off the loop.
 
 use crate::domain::event::{Delta, Process};
-use crate::domain::{Assembly, ContentHash, Cost, Image, Limits, ModelRef, Record, RequestRecord, Status, Waiting};
+use crate::domain::{
+    Assembly, ContentHash, Cost, Image, Limits, ModelRef, Record, RequestRecord, Status, Tokens, Waiting,
+};
 use std::path::PathBuf;
 
 /// A failure to keep or to read something. Nothing follows from what could not be kept.
@@ -38,6 +40,8 @@ pub struct Snapshot {
     pub model: ModelRef,
     pub cost: Cost,
     pub limits: Limits,
+    /// Estimate of the next request without a prompt.
+    pub context: Tokens,
     pub title: Option<String>,
     /// Whether it is listed apart.
     pub archived: bool,

@@ -86,6 +86,7 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
         waiting: summary.waiting.filter(|_| !failed),
         model: summary.model,
         cost: summary.cost,
+        context: summary.context,
         limits: summary.limits,
         title: Some(summary.title),
         archived: summary.archived,
@@ -298,7 +299,13 @@ mod tests {
         let model = ModelRef::new("scripted", "demo");
         vec![
             Event::Thread(ThreadEvent::WorkerStarted { pid: 1, version: "0".into() }),
-            Event::Request(RequestEvent::RequestRecorded { request: 1, turn: 1, attempt: 1, model }),
+            Event::Request(RequestEvent::RequestRecorded {
+                request: 1,
+                turn: 1,
+                attempt: 1,
+                model,
+                tokens: crate::domain::Tokens(0),
+            }),
         ]
     }
 

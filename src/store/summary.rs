@@ -6,7 +6,7 @@ use super::log;
 use super::registry::ThreadEntry;
 use crate::domain::{
     Cost, Event, LimitSources, Limits, Lineage, ModelRef, Record, SetLimits, Status, ThreadEvent, ThreadId, ThreadKind,
-    Timestamp, Values, Waiting,
+    Timestamp, Tokens, Values, Waiting,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
@@ -35,6 +35,9 @@ pub struct Summary {
     pub updated_at: Timestamp,
     #[serde(default)]
     pub cost: Cost,
+    /// Estimate of the next request without a prompt.
+    #[serde(default)]
+    pub context: Tokens,
     #[serde(default)]
     pub limits: Limits,
     /// Who set each of them when the thread was made.
@@ -177,6 +180,7 @@ impl Summary {
             created_at: now,
             updated_at: now,
             cost: Cost::default(),
+            context: Tokens(0),
             limits: Limits::default(),
             limits_by: LimitSources::default(),
             inputs: Values::new(),

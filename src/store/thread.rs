@@ -246,6 +246,7 @@ impl ThreadStore for FileStore {
             waiting: snapshot.waiting,
             model: snapshot.model.clone(),
             cost: snapshot.cost,
+            context: snapshot.context,
             limits: snapshot.limits,
             title: snapshot.title.clone().unwrap_or_default(),
             archived: snapshot.archived,

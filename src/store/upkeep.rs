@@ -73,6 +73,7 @@ pub fn file(
         waits_for: summary.waits_for,
         model: summary.model,
         cost: summary.cost,
+        context: summary.context,
         limits: summary.limits,
         title: Some(title),
         archived,

@@ -1,7 +1,7 @@
 //! What sending the draft would come to: its own tokens, those of the whole request, their share of the window, the
 //! price. All of it is estimated.
 
-use crate::domain::{ModelRef, Money, ThreadId, Tokens, Values};
+use crate::domain::{Message, ModelRef, Money, ThreadId, Tokens, Values};
 
 /// What the coming request is reckoned for. When it is another, what was reckoned no longer holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,7 +10,7 @@ pub struct Coming {
     pub directive: String,
     pub model: ModelRef,
     pub inputs: Values,
-    /// Tokens of the thread's last request and its answer; zero before the first.
+    /// Size of the next request of the thread without a prompt; zero before the first.
     pub context: Tokens,
 }
 
@@ -34,6 +34,15 @@ pub struct Counter {
 }
 
 impl Counter {
+    /// Of a draft of so many bytes and images on top of `basis`.
+    #[must_use]
+    pub fn of(basis: &Basis, bytes: usize, images: usize) -> Self {
+        let draft = Message::tokens_of(bytes, images);
+        let total = basis.tokens + draft;
+        let price = basis.per_million.and_then(|price| u64::try_from(price.0).ok()).filter(|price| *price > 0);
+        Self { draft, total, window: basis.window, cost: price.map(|price| Money::price(total, price)) }
+    }
+
     /// In words, from many to few.
     #[must_use]
     pub fn words(&self) -> [String; 3] {

@@ -3,7 +3,8 @@
 use super::counter::{Basis, Coming, Counter};
 use super::message::Effect;
 use super::model::Model;
-use crate::domain::{Money, Tokens};
+use crate::domain::Tokens;
+use crate::domain::image::named_in;
 
 impl Model {
     fn coming(&self) -> Coming {
@@ -45,9 +46,6 @@ impl Model {
         if basis.coming != self.coming() {
             return None;
         }
-        let draft = Tokens::of_bytes(self.composer.bytes());
-        let total = basis.tokens + draft;
-        let price = basis.per_million.and_then(|price| u64::try_from(price.0).ok()).filter(|price| *price > 0);
-        Some(Counter { draft, total, window: basis.window, cost: price.map(|price| Money::price(total, price)) })
+        Some(Counter::of(basis, self.composer.bytes(), named_in(&self.composer.raw()).len()))
     }
 }

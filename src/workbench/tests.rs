@@ -127,7 +127,6 @@ impl Session {
                 cost: Cost::default(),
                 limits: Limits::default(),
                 context: Tokens(0),
-                context_exact: false,
                 window: None,
                 queue,
                 approvals: Vec::new(),
@@ -410,6 +409,7 @@ fn a_retried_attempt_takes_the_place_of_the_failed_one() {
     session.tell(Message::Second);
     assert_eq!(session.model.view.activity.phase, Phase::Retrying { seconds: 2 });
     session.event(Event::Request(RequestEvent::RequestRecorded {
+        tokens: Tokens(0),
         request: 2,
         turn: 1,
         attempt: 2,

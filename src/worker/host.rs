@@ -118,6 +118,7 @@ const SUMMARISE: Summarise = |id, records| {
         status: thread.status(),
         waiting: thread.waiting(),
         waits_for: thread.waits_for(),
+        context: thread.context(),
         model: thread.model,
         archived: thread.filing.archived,
         title: thread.filing.title.unwrap_or_default(),

@@ -173,9 +173,9 @@ fn shown<'a>(setup: &Setup, side: &'a Side, model: &'a ModelRef) -> ContextShown
 }
 
 impl ContextShown<'_> {
-    /// The best word on how many tokens it is.
+    /// How many tokens it is: the same estimate as on the screen, unless the provider counted.
     fn size(&self) -> Tokens {
-        self.counted.unwrap_or_else(|| self.gauge.map_or(self.tokens, |gauge| gauge.corrected(self.tokens)))
+        self.counted.unwrap_or(self.tokens)
     }
 }
 
@@ -229,8 +229,12 @@ fn write_layers(output: &mut impl Write, shown: &ContextShown<'_>, whole: bool) 
     }
     match (shown.counted, shown.gauge) {
         (Some(_), _) => write!(output, " (counted by the provider; estimated ~{})", shown.tokens.0)?,
-        (None, Some(Gauge { error_percent, requests, .. })) => {
-            write!(output, " (estimated ±{error_percent} %, by {requests} requests that were reported)")?;
+        (None, Some(gauge)) => {
+            let Gauge { error_percent, requests, .. } = gauge;
+            let reported = gauge.corrected(shown.tokens).0;
+            let of =
+                if requests == 1 { "1 earlier request".to_owned() } else { format!("{requests} earlier requests") };
+            write!(output, " (estimated; ~{reported} ± {error_percent} % by what was reported for {of})")?;
         }
         (None, None) => write!(output, " (estimated)")?,
     }

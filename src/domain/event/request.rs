@@ -1,7 +1,7 @@
 //! Calls of the model: what was asked, what came back, what failed.
 
 use super::{CallError, Delta, StopReason};
-use crate::domain::amount::{Money, Usage};
+use crate::domain::amount::{Money, Tokens, Usage};
 use crate::domain::id::ModelRef;
 use crate::domain::message::Message;
 use crate::domain::note::{Note, NoteKind, seconds};
@@ -14,7 +14,15 @@ use strum::VariantNames;
 #[strum(serialize_all = "snake_case")]
 pub enum RequestEvent {
     /// `requests/<request>.json` was written; the call comes next.
-    RequestRecorded { request: u32, turn: u32, attempt: u32, model: ModelRef },
+    RequestRecorded {
+        request: u32,
+        turn: u32,
+        attempt: u32,
+        model: ModelRef,
+        /// Estimate of its size; 0 where it was recorded by a version that did not say.
+        #[serde(default)]
+        tokens: Tokens,
+    },
     /// A piece of an answer in flight. Not in the log.
     TokenDelta { request: u32, delta: Delta },
     /// Thinking that preceded an answer.

@@ -64,12 +64,9 @@ impl<A: Audience> Driver<A> {
 
     /// What the provider counted last with an estimate of what came since; all of it estimated where nobody counted.
     fn size(&self, request: &Assembly, history: &[Entry]) -> Tokens {
-        let thread = &self.thread;
-        if !thread.context_exact {
-            return request.tokens();
-        }
+        let Some(counted) = self.thread.counted else { return request.tokens() };
         let since = history.iter().rev().take_while(|entry| entry.message.role == Role::User);
-        thread.context + since.map(|entry| entry.tokens).sum()
+        counted + since.map(|entry| entry.tokens).sum()
     }
 
     /// Sends `request` for a summary of what is old, or leaves that out where nobody can be asked.
@@ -136,14 +133,11 @@ impl<A: Audience> Driver<A> {
             Ready { assembly, tools: specs, model: model.clone(), attempt, max_output_tokens, purpose, encoded };
         self.encode(&provider, &mut ready).await?;
         let kept = self.keep_request(request, &ready, provider.endpoint(), tools);
+        let tokens = ready.assembly.tokens();
         self.ready = Some(ready);
         let turn = self.thread.turn();
-        if !kept
-            || self
-                .record(Event::Request(RequestEvent::RequestRecorded { request, turn, attempt, model }))
-                .await
-                .is_err()
-        {
+        let recorded = RequestEvent::RequestRecorded { request, turn, attempt, model, tokens };
+        if !kept || self.record(Event::Request(recorded)).await.is_err() {
             self.todo.push_front(Effect::MakeRoom { request });
         }
         Ok(())

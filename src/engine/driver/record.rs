@@ -198,6 +198,7 @@ impl<A: Audience> Driver<A> {
             waiting: thread.waiting(),
             model: thread.model.clone(),
             cost: thread.cost,
+            context: thread.context(),
             limits: thread.limits,
             title: thread.filing.title.clone(),
             archived: thread.filing.archived,

@@ -466,9 +466,11 @@ impl<A: Audience> Driver<A> {
             }
         }
         self.fixed = Some(assembly.system.clone());
+        let tokens = assembly.tokens();
         self.ready = Some(ready);
         let turn = self.thread.turn();
-        if self.record(Event::Request(RequestEvent::RequestRecorded { request, turn, attempt, model })).await.is_err() {
+        let recorded = RequestEvent::RequestRecorded { request, turn, attempt, model, tokens };
+        if self.record(Event::Request(recorded)).await.is_err() {
             self.todo.push_front(Effect::Prepare { request, attempt });
         }
     }

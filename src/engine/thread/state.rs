@@ -44,9 +44,10 @@ pub struct Thread {
     /// System text of the newest request, as its hash; a change is an event.
     pub system: Option<String>,
     pub(super) handing: ReturnState,
-    /// Prompt and answer of the newest call.
-    pub context: Tokens,
-    pub context_exact: bool,
+    /// Estimate of what surrounds the conversation in a request: system text, tools, opening and state of the newest.
+    pub(super) around: Tokens,
+    /// Prompt and answer of the newest call, as its provider counted them; none since room was made.
+    pub counted: Option<Tokens>,
     /// Whether the large share of the window was told already.
     pub pressed: bool,
     /// Whether room was made, or not to be made, since the last answer: it is not tried twice for one request.
@@ -234,8 +235,8 @@ impl Thread {
             notes: Vec::new(),
             system: None,
             handing: ReturnState::Nothing,
-            context: Tokens(0),
-            context_exact: false,
+            around: Tokens(0),
+            counted: None,
             pressed: false,
             made_room: false,
             before_room: None,
@@ -386,12 +387,27 @@ impl Thread {
             model: self.model.clone(),
             cost: self.cost,
             limits: self.limits,
-            context: self.context,
-            context_exact: self.context_exact,
+            context: self.context(),
             window,
             queue: self.queue.clone(),
             approvals: self.approval().cloned().into_iter().collect(),
         }
+    }
+
+    /// Estimate of the next request without a prompt: the size of its assembly, as far as that is known before it is
+    /// put together. Nothing before the first.
+    #[must_use]
+    pub fn context(&self) -> Tokens {
+        if self.requests == 0 {
+            return Tokens(0);
+        }
+        let notes = self.notes.iter().map(Message::tokens).sum::<Tokens>();
+        self.around + self.conversation() + notes
+    }
+
+    /// Estimate of what was said.
+    pub(super) fn conversation(&self) -> Tokens {
+        self.history.iter().map(|entry| entry.tokens).sum()
     }
 
     pub(super) fn push(&mut self, message: Message) {

@@ -82,7 +82,13 @@ impl Bench {
         let Some(Effect::Prepare { request, attempt }) = effects.last() else { panic!("no request in {effects:?}") };
         let (request, attempt, turn) = (*request, *attempt, self.thread.turn());
         let model = self.thread.model.clone();
-        let sent = self.feed(Event::Request(RequestEvent::RequestRecorded { request, turn, attempt, model }));
+        let sent = self.feed(Event::Request(RequestEvent::RequestRecorded {
+            request,
+            turn,
+            attempt,
+            model,
+            tokens: self.thread.conversation(),
+        }));
         assert_eq!(sent, [Effect::Send { request }]);
     }
 
@@ -156,7 +162,8 @@ fn an_interactive_thread_answers_and_waits() {
     assert_eq!(bench.thread.phase, Phase::Idle);
     assert_eq!(bench.said(), [(Role::User, "hi".into()), (Role::Assistant, "hello".into())]);
     assert_eq!((bench.thread.cost.turns, bench.thread.cost.spend), (1, Money(7)));
-    assert_eq!(bench.thread.context, Tokens(15));
+    assert_eq!(bench.thread.counted, Some(Tokens(15)));
+    assert_eq!(bench.thread.context(), bench.thread.conversation());
 }
 
 #[test]
@@ -411,7 +418,13 @@ fn an_event_out_of_place_changes_nothing() {
         result("nobody"),
         Event::Control(ControlEvent::TurnCancelled { after_ms: 0 }),
         Event::Thread(ThreadEvent::WorkerEnded { reason: EndReason::Idle }),
-        Event::Request(RequestEvent::RequestRecorded { request: 0, turn: 1, attempt: 1, model: before.model.clone() }),
+        Event::Request(RequestEvent::RequestRecorded {
+            request: 0,
+            turn: 1,
+            attempt: 1,
+            model: before.model.clone(),
+            tokens: Tokens(0),
+        }),
     ] {
         assert_eq!(bench.feed(event), []);
     }

@@ -160,7 +160,9 @@ fn context_event(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
 
 fn request_event(thread: &mut Thread, event: &RequestEvent, now: Timestamp) -> Vec<Effect> {
     match event {
-        RequestEvent::RequestRecorded { request, attempt, .. } => recorded(thread, *request, *attempt, now),
+        RequestEvent::RequestRecorded { request, attempt, tokens, .. } => {
+            recorded(thread, *request, *attempt, *tokens, now)
+        }
         // Said in the thread that this one was forked from: paid and counted there.
         RequestEvent::CognitionOut { request: 0, message, .. } => {
             thread.push(message.clone());
@@ -385,7 +387,7 @@ pub(super) fn make_room(thread: &mut Thread, room: CompactionCause) -> Vec<Effec
 
 /// Older messages have given way: what was said last stays, whatever its age.
 fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
-    let ContextEvent::ContextCompacted { summary, kept, tokens_after, usage, spend, .. } = event else {
+    let ContextEvent::ContextCompacted { summary, kept, usage, spend, .. } = event else {
         return Vec::new();
     };
     charge(thread, *usage, *spend);
@@ -399,6 +401,9 @@ fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
         }
         thread.history = rest;
         let mut opening = thread.opening.as_deref().cloned().unwrap_or_default();
+        let earlier = opening.iter().filter(|piece| piece.kind == LayerKind::Summary);
+        let earlier = earlier.map(|piece| Tokens::estimate(&piece.text)).sum::<Tokens>();
+        thread.around = Tokens(thread.around.0.saturating_sub(earlier.0)) + Tokens::estimate(summary);
         opening.retain(|piece| piece.kind != LayerKind::Summary);
         opening.push(Piece {
             id: "summary".to_owned(),
@@ -409,7 +414,7 @@ fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
             text: summary.as_str().into(),
         });
         thread.opening = Some(Arc::new(opening));
-        (thread.context, thread.context_exact) = (*tokens_after, false);
+        thread.counted = None;
         thread.pressed = false;
     }
     thread.made_room = true;
@@ -437,11 +442,12 @@ fn rest_again(thread: &mut Thread) -> Vec<Effect> {
     if thread.prompts > prompts && !thread.queue.is_empty() { prompted(thread) } else { Vec::new() }
 }
 
-fn recorded(thread: &mut Thread, request: u32, attempt: u32, now: Timestamp) -> Vec<Effect> {
+fn recorded(thread: &mut Thread, request: u32, attempt: u32, tokens: Tokens, now: Timestamp) -> Vec<Effect> {
     thread.requests = thread.requests.max(request);
     if matches!(thread.phase, Phase::Compacting { request: asked, .. } if asked == request) {
         return vec![Effect::Send { request }];
     }
+    thread.around = Tokens(tokens.0.saturating_sub(thread.conversation().0));
     // The log does not tell that a retry was due: the next request does.
     if !matches!(thread.phase, Phase::Retrying { .. }) && thread.phase != (Phase::Preparing { request, attempt }) {
         // Cancelled while it was being recorded: it is never sent.
@@ -467,7 +473,7 @@ fn settle(thread: &mut Thread, usage: Usage, spend: Option<Money>, stop: &StopRe
         thread.made_room = false;
     }
     if usage.total() > Tokens(0) {
-        (thread.context, thread.context_exact) = (usage.total(), true);
+        thread.counted = Some(usage.total());
     }
 }
 
@@ -531,7 +537,7 @@ fn failed(thread: &mut Thread, attempt: u32, error: &CallError, partial: Option<
     let too_long = retry::meaning(&thread.rules, error).category == ErrorCategory::ContextTooLong;
     if too_long && thread.rules.window.is_some() && !thread.made_room {
         // However large the window is, this is more than it holds.
-        let known = thread.history.iter().map(|entry| entry.tokens).sum::<Tokens>().max(thread.context);
+        let known = thread.context().max(thread.counted.unwrap_or_default());
         let (tokens_used, tokens_limit) = (known, known);
         return vec![Effect::Emit(Event::Context(ContextEvent::ContextLimitReached {
             usage_ratio: 1.0,

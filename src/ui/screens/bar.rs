@@ -110,13 +110,12 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
     }
     if let Some(state) = &model.view.state {
         if state.context.0 > 0 {
-            let about = if state.context_exact { "" } else { "~" };
             let share = match state.window.and_then(|window| Some((window, state.context.percent_of(window)?))) {
                 Some((window, percent)) => {
                     let window = window.to_string().replace(".0", "");
-                    format!("{about}{}/{window} · {percent}%", state.context)
+                    format!("~{}/{window} · {percent}%", state.context)
                 }
-                None => format!("{about}{} tokens", state.context),
+                None => format!("~{} tokens", state.context),
             };
             parts.push((share, Role::BarWord));
         }

@@ -92,7 +92,6 @@ impl Session {
                 cost: Cost { turns, spend: Money(180_000), ..Cost::default() },
                 limits: Limits::default(),
                 context: Tokens(6_412),
-                context_exact: turns > 1,
                 window: Some(Tokens(200_000)),
                 queue,
                 approvals: Vec::new(),
@@ -128,6 +127,7 @@ impl Session {
             images: Vec::new(),
         }));
         session.event(Event::Request(RequestEvent::RequestRecorded {
+            tokens: Tokens(0),
             request: 1,
             turn: 1,
             attempt: 1,

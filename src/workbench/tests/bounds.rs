@@ -11,6 +11,7 @@ fn s16_the_screen_lets_go_of_what_is_old() {
     let model = ModelRef::new("a", "one");
     for request in 1..=20 {
         session.event(Event::Request(RequestEvent::RequestRecorded {
+            tokens: Tokens(0),
             request,
             turn: request,
             attempt: 1,

@@ -28,9 +28,9 @@ fn the_draft_is_reckoned_once_and_counted_with_every_letter() {
     assert_eq!(session.model.counter(), None);
     session.tell(basis(coming(0)));
     let words = session.model.counter().unwrap().words();
-    assert_eq!(words, ["~+4 tok · request ~6.0k · 3% of 200.0k · ~$0.02", "~+4 tok · 3% · ~$0.02", "~+4 tok"]);
+    assert_eq!(words, ["~+8 tok · request ~6.0k · 3% of 200.0k · ~$0.02", "~+8 tok · 3% · ~$0.02", "~+8 tok"]);
     session.write(" and more");
-    assert_eq!(session.model.counter().unwrap().draft, Tokens(6));
+    assert_eq!(session.model.counter().unwrap().draft, Tokens(10));
     assert_eq!(session.reckoned.len(), 1);
     // Another model, other items: it no longer holds.
     session.tell(Message::Saved);

@@ -99,5 +99,5 @@ fn a_whole_word_without_a_use_does_not_become_another_command() {
     let mut session = session();
     session.write("/edit").keys("enter");
     assert_eq!(session.effects(), [], "/editor begins so, too");
-    assert_eq!(session.model.notice().unwrap().text, "nothing was said yet that could be sent again");
+    assert_eq!(session.model.notice().unwrap().text, "nothing was said yet");
 }

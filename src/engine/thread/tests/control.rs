@@ -310,7 +310,13 @@ fn a_full_window_makes_room_and_then_sends() {
     assert_eq!(bench.full(), [Effect::MakeRoom { request: 4 }]);
     assert_eq!(bench.thread.phase, Phase::Compacting { request: 4, room: CompactionCause::ForRequest { attempt: 1 } });
     let (model, turn) = (bench.thread.model.clone(), bench.thread.turn());
-    let sent = bench.feed(Event::Request(RequestEvent::RequestRecorded { request: 4, turn, attempt: 1, model }));
+    let sent = bench.feed(Event::Request(RequestEvent::RequestRecorded {
+        request: 4,
+        turn,
+        attempt: 1,
+        model,
+        tokens: Tokens(0),
+    }));
     assert_eq!(sent, [Effect::Send { request: 4 }]);
     let before = bench.thread.cost;
     let effects = bench.compacted(2);
@@ -321,7 +327,8 @@ fn a_full_window_makes_room_and_then_sends() {
     assert_eq!(told, [(LayerKind::Summary, "what was said")]);
     assert_eq!(bench.thread.cost.spend, before.spend + Money(3));
     assert_eq!(bench.thread.cost.turns, before.turns, "a summary is no turn");
-    assert_eq!((bench.thread.context, bench.thread.context_exact), (Tokens(20), false));
+    let summary = Tokens::estimate("what was said");
+    assert_eq!((bench.thread.context(), bench.thread.counted), (bench.thread.conversation() + summary, None));
     bench.send(&effects);
     bench.answer(Message::assistant("3"), StopReason::EndTurn);
     bench.replayed();

@@ -157,6 +157,7 @@ impl Session {
             }),
             1 => Event::Request(RequestEvent::CognitionReasoning { text: "hm".into() }),
             2 => Event::Request(RequestEvent::RequestRecorded {
+                tokens: Tokens(0),
                 request: 2,
                 turn: 1,
                 attempt: 2,
