@@ -154,6 +154,14 @@ impl EffectRunner {
                 let setup = Arc::clone(&self.setup);
                 self.answer(move || Message::Request(requests::stored(&setup, &thread_id, number).map(Box::new)));
             }
+            Effect::LoadBeside { thread_id, number } => {
+                let setup = Arc::clone(&self.setup);
+                self.answer(move || {
+                    let request = requests::stored(&setup, &thread_id, number);
+                    let request = request.map(|request| Box::new(request.without_texts()));
+                    Message::Beside { thread_id, number, request }
+                });
+            }
             Effect::LoadBasis(coming) => self.load_basis(coming),
             Effect::ViewRequest { whole, view } => {
                 self.list(move |setup| Message::Page(pages::page(setup, &whole, view).map(Box::new)));

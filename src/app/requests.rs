@@ -202,7 +202,7 @@ fn shown(setup: &Setup, whole: AssembledRequest) -> RequestShown {
     let layers = assembly.layers.iter().zip(&assembly.texts);
     RequestShown {
         title: whole.name.clone(),
-        size: format!("{model} · ~{tokens}{window} tokens{}", share.unwrap_or_default()),
+        size: format!("~{tokens}{window} tokens{}", share.unwrap_or_default()),
         layers: layers.map(|(layer, text)| row(&items, layer, text, &assembly.messages)).collect(),
         whole: Some(Arc::new(whole)),
         ..RequestShown::default()

@@ -484,6 +484,7 @@ impl App {
             | Effect::Export { .. }
             | Effect::Open { .. }
             | Effect::LoadRequest { .. }
+            | Effect::LoadBeside { .. }
             | Effect::PreviewRequest { .. }
             | Effect::ViewRequest { .. }
             | Effect::LoadBasis(_)

@@ -172,6 +172,8 @@ pub enum Need {
     Prompt,
     /// A terminal that has room for the threads column.
     Width,
+    /// A terminal that has room for the context beside the conversation.
+    Split,
     /// A request that is looked at.
     Request,
     /// The same, and it has not been sent.
@@ -322,6 +324,7 @@ commands! {
     PromptRevise "prompt.revise" "Edit and send again" "Take the prompt into the draft of a new thread that begins with what was said before it." / "edit" {Again};
     ThreadFork "thread.fork" "Fork here" "Make a new thread that begins with what was said up to here; this one stays." / "fork" {Again};
     ContextShow "context.show" "Context" "Show the newest request of the thread: every layer, where it comes from, and what was left out and why." / "context";
+    ContextBeside "context.beside" "Context beside the conversation" "Show the layers of the chosen turn's request at the right, or take them away." / "split" {Split};
     ContextCompact "context.compact" "Make room" "Let the model summarise older messages, so that later requests are smaller." / "compact" {Worker};
     ContextPreview "context.preview" "Preview" "Show what Enter would send now, layer by layer; Enter there sends it as it is shown." / "preview" {Prompt};
     ContextEarlier "context.earlier" "Request before" "Show the thread's request before this one." / "earlier" [hidden] {Request};

@@ -20,6 +20,8 @@ pub struct Area {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Regions {
     pub panel: Area,
+    /// The context beside the conversation.
+    pub beside: Area,
     pub title: Area,
     pub transcript: Area,
     /// A call that waits for the person.
@@ -37,6 +39,10 @@ const PANEL_POSSIBLE: u16 = 120;
 const PANEL_DEFAULT: u16 = 140;
 const PANEL_WIDTH: u16 = 34;
 
+/// From this width on the context can stand beside the conversation, and from the second on the threads do too.
+const BESIDE_POSSIBLE: u16 = 140;
+const BESIDE_AND_PANEL: u16 = 180;
+
 /// Most lines of the draft that are shown at once.
 const COMPOSER_MOST: u16 = 8;
 
@@ -53,7 +59,25 @@ pub fn has_room_for_panel(model: &Model) -> bool {
 #[must_use]
 pub fn shows_panel(model: &Model) -> bool {
     let columns = model.size.0;
-    has_room_for_panel(model) && model.panel.unwrap_or(columns >= PANEL_DEFAULT)
+    let from = if shows_beside(model) { BESIDE_AND_PANEL } else { PANEL_DEFAULT };
+    has_room_for_panel(model) && model.panel.unwrap_or(columns >= from) && (columns >= from || !shows_beside(model))
+}
+
+/// Whether the context fits beside the conversation.
+#[must_use]
+pub fn has_room_for_beside(model: &Model) -> bool {
+    model.size.0 >= BESIDE_POSSIBLE
+}
+
+/// Whether the context stands beside the conversation.
+#[must_use]
+pub fn shows_beside(model: &Model) -> bool {
+    model.beside.on && has_room_for_beside(model)
+}
+
+/// Columns of the context beside the conversation: two fifths, 80 at most.
+fn beside_width(model: &Model) -> u16 {
+    if shows_beside(model) { (model.size.0 * 2 / 5).min(80) } else { 0 }
 }
 
 /// Threads that the column shows: two rows each, below its title.
@@ -66,7 +90,7 @@ pub fn panel_threads(regions: &Regions) -> usize {
 #[must_use]
 pub fn composer_width(model: &Model) -> u16 {
     let panel = if shows_panel(model) { PANEL_WIDTH } else { 0 };
-    model.size.0.saturating_sub(panel).saturating_sub(COMPOSER_INDENT).max(1)
+    model.size.0.saturating_sub(panel + beside_width(model)).saturating_sub(COMPOSER_INDENT).max(1)
 }
 
 /// Shares the screen out.
@@ -79,7 +103,8 @@ pub fn regions(model: &Model) -> Regions {
         regions.panel = Area { x: 0, y: 0, width: PANEL_WIDTH, height: rows.saturating_sub(1) };
         x = PANEL_WIDTH;
     }
-    let width = columns - x;
+    let width = columns - x - beside_width(model);
+    regions.beside = Area { x: x + width, y: 0, width: beside_width(model), height: rows.saturating_sub(1) };
     let mut left = rows;
     let mut take = |wanted: u16| {
         let height = wanted.min(left);

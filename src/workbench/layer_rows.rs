@@ -1,7 +1,7 @@
 //! The rows of the context screen: the layers of a request by the part they are in, each part under a heading.
 
 use super::geometry;
-use super::message::RequestShown;
+use super::message::{LayerRow, RequestShown};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Picker};
@@ -46,12 +46,25 @@ impl RequestShown {
     /// The rows of `picker`, which lists its layers, where so many columns are for each.
     #[must_use]
     pub fn lines(&self, picker: &Picker, width: usize) -> Vec<LayerLine> {
+        self.lines_of(
+            width,
+            picker.shown.iter().enumerate().filter_map(|(place, index)| {
+                let Choice::Layer(index) = picker.entries.get(*index)?.choice else { return None };
+                Some((place, self.layers.get(index)?))
+            }),
+        )
+    }
+
+    /// The rows of all its layers, where so many columns are for each.
+    #[must_use]
+    pub fn all_lines(&self, width: usize) -> Vec<LayerLine> {
+        self.lines_of(width, self.layers.iter().enumerate())
+    }
+
+    fn lines_of<'a>(&'a self, width: usize, layers: impl Iterator<Item = (usize, &'a LayerRow)>) -> Vec<LayerLine> {
         let mut lines = Vec::new();
         let mut part: Option<&str> = None;
-        for (place, layer) in picker.shown.iter().enumerate().filter_map(|(place, index)| {
-            let Choice::Layer(index) = picker.entries.get(*index)?.choice else { return None };
-            Some((place, self.layers.get(index)?))
-        }) {
+        for (place, layer) in layers {
             if part != Some(&layer.part) {
                 part = Some(&layer.part);
                 lines.push(self.heading_of(&layer.part));
@@ -127,7 +140,6 @@ impl Model {
 
 #[cfg(test)]
 mod tests {
-    use super::super::message::LayerRow;
     use super::super::picker::{Entry, PickerKind};
     use super::*;
 

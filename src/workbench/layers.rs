@@ -8,7 +8,6 @@ use super::perform::slash;
 use super::picker::{Choice, Entry, Picker, PickerKind};
 use super::request::View;
 use super::thread_view::Link;
-use super::transcript::{Block, Kind};
 use crate::domain::FrozenRequest;
 use crate::domain::event::PromptMode;
 use crate::domain::image::named_in;
@@ -146,17 +145,7 @@ impl Model {
     /// The request that led to the chosen block.
     pub(super) fn show_request_of_block(&mut self) -> Vec<Effect> {
         let Some((_, at)) = self.view.chosen_blocks() else { return Vec::new() };
-        let request = |index: usize| match self.view.transcript.get(index).map(|block| &block.kind) {
-            Some(Kind::Answer(answer)) => Some(answer.request),
-            Some(Kind::Thinking(thinking)) => Some(thinking.request),
-            Some(Kind::Prompt(_) | Kind::Tool(_) | Kind::Marker(_)) | None => None,
-        };
-        // A prompt led to the request of the answer behind it, as what is told of the context did; a call is part of the
-        // answer before it.
-        let begins = |block: &Block| matches!(block.kind, Kind::Prompt(_)) || block.tells_context();
-        let begins = self.view.transcript.get(at).is_some_and(begins);
-        let number =
-            if begins { (at..self.view.transcript.len()).find_map(request) } else { (0..=at).rev().find_map(request) };
+        let (begins, number) = (self.begins_request(at), self.request_of(at));
         // The newest one was not answered, or not yet.
         if number.is_none() && !(begins && self.view.thread.is_some()) {
             self.say(Level::Info, "no request belongs to this");

@@ -211,6 +211,7 @@ impl Model {
                 self.view.log_end = next_offset;
                 if matches!(record.event, Event::Request(RequestEvent::RequestRecorded { .. })) {
                     self.view.transcript.turn_at(offset);
+                    self.beside_outdated();
                     if self.view.position == Position::Follow
                         && let Some(older) = self.view.transcript.let_go()
                     {

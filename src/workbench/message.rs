@@ -144,6 +144,12 @@ pub enum Message {
     Items(Vec<ItemRow>),
     /// A request with its layers (answer to [`Effect::LoadRequest`] and [`Effect::PreviewRequest`]), or why there is none.
     Request(Result<Box<RequestShown>, String>),
+    /// The request that belongs beside the conversation (answer to [`Effect::LoadBeside`]), or why there is none.
+    Beside {
+        thread_id: ThreadId,
+        number: Option<u32>,
+        request: Result<Box<RequestShown>, String>,
+    },
     /// A page about the request on the screen (answer to [`Effect::ViewRequest`]), or why there is none.
     Page(Result<Box<PageContent>, String>),
     /// What is known of the coming request (answer to [`Effect::LoadBasis`]).
@@ -212,6 +218,7 @@ impl Message {
             Self::Request(_) => "request",
             Self::Page(_) => "page",
             Self::Basis(_) => "basis",
+            Self::Beside { .. } => "beside",
             Self::ItemText { .. } => "item_text",
             Self::Files(_) => "files",
             Self::Runs(_) => "runs",
@@ -540,6 +547,11 @@ pub enum Effect {
     OpenFile(Source),
     /// Read a request of a thread: the one of this number, else the newest.
     LoadRequest {
+        thread_id: ThreadId,
+        number: Option<u32>,
+    },
+    /// The same, to be shown beside the conversation.
+    LoadBeside {
         thread_id: ThreadId,
         number: Option<u32>,
     },

@@ -7,6 +7,7 @@
 mod answering;
 pub mod approval;
 mod attention;
+pub mod beside;
 pub mod code;
 mod colouring;
 pub mod completion;
@@ -17,6 +18,7 @@ mod drafts;
 mod dropped;
 mod entries;
 pub mod export;
+mod following;
 pub mod fork;
 mod forking;
 pub mod form;

@@ -1,5 +1,6 @@
 //! Everything the screen is a picture of.
 
+use super::beside::Beside;
 use super::code::Colours;
 use super::completion::Completion;
 use super::composer::Composer;
@@ -73,6 +74,8 @@ pub struct Model {
     pub keymap: Keymap,
     /// The thread that is shown.
     pub view: ThreadView,
+    /// What stands beside the conversation.
+    pub beside: Beside,
     /// The colours of code in it.
     pub colours: Colours,
     pub details: bool,
@@ -143,6 +146,7 @@ impl Model {
             by_name: options.by_name,
             browser: ContextBrowser::default(),
             removes: None,
+            beside: Beside::default(),
             begun: None,
             awaited: None,
             left_form: None,

@@ -34,6 +34,7 @@ impl Model {
             Need::Again => (!self.view.is_working(), "the thread is at work; Esc stops it"),
             Need::Prompt => (!self.drafts_command(), "the draft is a command, not a prompt"),
             Need::Width => (geometry::has_room_for_panel(self), "the terminal is too narrow"),
+            Need::Split => (geometry::has_room_for_beside(self), "the terminal has fewer than 140 columns"),
             Need::Request => (self.shows_request(), "no request is looked at: /context or /preview shows one"),
             Need::Unsent => {
                 (self.shows_request() && self.shows_preview(), "no preview is looked at: /preview shows one")

@@ -97,6 +97,7 @@ impl Model {
             CommandId::PromptRevise => return self.fork(Forking::Revise, None),
             CommandId::ThreadFork => return self.fork(Forking::Here, None),
             CommandId::ReadRequest => return self.show_request_of_block(),
+            CommandId::ContextBeside => self.toggle_beside(),
             CommandId::ContextShow => return self.show_request(None),
             CommandId::ContextCompact => return self.compact(),
             CommandId::ContextPreview => return self.preview_request(),

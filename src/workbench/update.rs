@@ -125,6 +125,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             Vec::new()
         }
         Message::Request(request) => model.request_read(request),
+        Message::Beside { thread_id, number, request } => {
+            model.beside_read(&thread_id, number, request);
+            Vec::new()
+        }
         Message::Basis(basis) => model.basis_read(*basis),
         Message::Page(page) => model.page_made(page),
         Message::Items(items) => {
@@ -151,6 +155,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         matches!(effect, Effect::LoadRequest { .. } | Effect::PreviewRequest { .. } | Effect::ViewRequest { .. })
     };
     model.browser.awaits |= effects.iter().any(asks);
+    effects.extend(model.follow_beside());
     effects.extend(model.settle(layout));
     model.settle_approval();
     effects.extend(model.call_attention());

@@ -79,6 +79,8 @@ pub(super) fn language(line: &str) -> Option<&str> {
 pub(super) fn language_row(language: &str, width: usize, lines: &mut Lines, begin: impl FnMut(&mut Lines)) {
     let mut inline = Inline::default();
     inline.put(INDENT, Role::MarkdownCodeLanguage);
+    // Without it the name would read like the first line of the code.
+    inline.put("── ", Role::MarkdownCodeLanguage);
     inline.put(language, Role::MarkdownCodeLanguage);
     inline.wrap(width, Breaks::Letters, lines, begin);
 }

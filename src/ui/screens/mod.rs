@@ -2,6 +2,7 @@
 
 mod approval;
 mod bar;
+mod beside;
 mod draft;
 mod form;
 mod items;
@@ -34,6 +35,7 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
             canvas.buffer.set_style(size, ground);
         }
         panel::draw(model, &regions, &mut canvas);
+        beside::draw(model, regions.beside, &mut canvas);
         bar::title(model, regions.title, &mut canvas);
         transcript::draw(model, painter, regions.transcript, &mut canvas);
         approval::draw(model, regions.approval, &mut canvas);

@@ -368,3 +368,51 @@ fn a_preview_is_made_anew_when_something_is_saved_and_says_what_changed() {
     };
     assert_eq!(**held, other);
 }
+
+#[test]
+fn the_context_beside_the_conversation_follows_what_is_chosen_in_it() {
+    let mut session = connected();
+    session.tell(Message::Resize { columns: 160, rows: 45 });
+    session.answer(1, "one", StopReason::EndTurn).joined("more", Some(2)).answer(2, "two", StopReason::EndTurn);
+    session.state(Status::Waiting, Vec::new());
+    session.effects();
+    let asked = |session: &mut Session| {
+        let effects = session.effects().into_iter();
+        effects
+            .filter_map(|effect| if let Effect::LoadBeside { number, .. } = effect { Some(number) } else { None })
+            .collect::<Vec<_>>()
+    };
+    let read = |session: &mut Session, number: Option<u32>, shown: u32| {
+        let request = Ok(Box::new(request(Some(shown)).without_texts()));
+        session.tell(Message::Beside { thread_id: id(), number, request });
+    };
+    let shown = |session: &Session| session.model.beside.shown.clone().and_then(Result::ok).and_then(|it| it.number);
+    session.keys("F6");
+    assert_eq!(asked(&mut session), [None], "the newest, as nothing is chosen");
+    // One is read at a time; where the person went meanwhile is asked for when it has come.
+    session.keys("tab home");
+    assert_eq!(asked(&mut session), []);
+    read(&mut session, None, 2);
+    assert_eq!(asked(&mut session), [Some(1)]);
+    read(&mut session, Some(1), 1);
+    assert_eq!((shown(&session), asked(&mut session)), (Some(1), Vec::new()));
+    assert!(session.model.beside.shown.as_ref().unwrap().as_ref().unwrap().layers.iter().all(|it| it.text.is_empty()));
+    session.keys("esc");
+    assert_eq!(asked(&mut session), [None]);
+    read(&mut session, None, 2);
+    // Another request is made: it is the newest.
+    session.event(Event::Request(RequestEvent::RequestRecorded {
+        request: 3,
+        turn: 3,
+        attempt: 1,
+        model: ModelRef::new("a", "one"),
+        tokens: Tokens(0),
+    }));
+    assert_eq!(asked(&mut session), [None]);
+    read(&mut session, None, 3);
+    // Where there is no room for it nothing is read.
+    session.tell(Message::Resize { columns: 139, rows: 45 }).keys("tab home");
+    assert_eq!(asked(&mut session), []);
+    session.write("/split").keys("enter");
+    assert_eq!(session.model.notice().unwrap().text, "the terminal has fewer than 140 columns");
+}

@@ -26,7 +26,7 @@ pub(super) fn request() -> RequestShown {
     };
     RequestShown {
         title: "chat-1772758807565#3".into(),
-        size: "anthropic/claude-sonnet-4-5 · ~6.4k of 200k tokens".into(),
+        size: "~6.4k of 200k tokens · 3%".into(),
         numbers: vec![1, 2, 3],
         number: Some(3),
         whole: None,
@@ -114,4 +114,15 @@ fn the_context_of_a_request() {
         session.tell(Message::Page(Ok(Box::new(difference())))).keys("/ t i m e");
         session
     });
+}
+
+#[test]
+fn the_context_stands_beside_the_conversation_from_140_columns_on() {
+    for (columns, rows) in [(160, 45), (140, 20), (200, 20)] {
+        let mut session = Session::started(columns, rows);
+        session.answered(1, "Shipped. What was run is above.", StopReason::EndTurn).keys("F6");
+        let request = Ok(Box::new(request().without_texts()));
+        session.tell(Message::Beside { thread_id: thread(), number: None, request });
+        insta::assert_snapshot!(format!("beside_{columns}x{rows}"), session.screen());
+    }
 }
