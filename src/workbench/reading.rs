@@ -189,6 +189,10 @@ impl Model {
         let Some(search) = reading.search.clone() else { return };
         let width = geometry::regions(self).transcript.width;
         let (at, count) = (self.view.transcript.index_of(reading.block), self.view.transcript.len());
+        // What was there may have come back into the draft.
+        if count == 0 {
+            return;
+        }
         // Its own block is looked at twice: beyond the line one is at, and at last before it.
         let step = |distance: usize| if forward { (at + distance) % count } else { (at + count - distance) % count };
         let mut found = None;

@@ -61,10 +61,10 @@ fn lists_keep_their_numbers_and_their_spacing() {
 fn code_keeps_its_blanks() {
     check(
         "See:\n```rust\nfn main() {\n\n    let x = 1;\n}\n```\nDone.",
-        &["See:", "", "  rust", "  fn main() {", "  ", "      let x = 1;", "  }", "", "Done."],
+        &["See:", "", "  ── rust", "  fn main() {", "  ", "      let x = 1;", "  }", "", "Done."],
     );
     check("a\n\n```\nopen\n", &["a", "", "  open"]);
-    check("- item\n  ```sh\n  ls\n  ```\n", &["• item", "    sh", "    ls"]);
+    check("- item\n  ```sh\n  ls\n  ```\n", &["• item", "    ── sh", "    ls"]);
 }
 
 #[test]

@@ -47,15 +47,12 @@ fn layers(request: &RequestShown, key: &str, area: Area, canvas: &mut Canvas<'_>
     let shown = if lines.len() > rows { rows.saturating_sub(1) } else { lines.len() };
     for (y, line) in (area.y..).zip(lines.iter().take(shown)) {
         let row = Area { y, height: 1, ..area };
-        let layer = |place: usize| request.layers.get(place);
-        match line {
-            LayerLine::Part { part, layers, tokens } => items::part(part, *layers, *tokens, total, row, canvas),
-            LayerLine::Layer { place, whole } => {
-                layer(*place).into_iter().for_each(|layer| items::layer(layer, *whole, total, row, false, canvas));
-            }
-            LayerLine::Reason { place, bytes } => {
-                layer(*place).into_iter().for_each(|layer| items::reason(layer, bytes, row, false, canvas));
-            }
+        let layer = line.place().and_then(|place| request.layers.get(place));
+        match (line, layer) {
+            (LayerLine::Part { part, layers, tokens }, _) => items::part(part, *layers, *tokens, total, row, canvas),
+            (LayerLine::Layer { whole, .. }, Some(layer)) => items::layer(layer, *whole, total, row, false, canvas),
+            (LayerLine::Reason { bytes, .. }, Some(layer)) => items::reason(layer, bytes, row, false, canvas),
+            (LayerLine::Layer { .. } | LayerLine::Reason { .. }, None) => {}
         }
     }
     let more = lines.iter().skip(shown).filter(|line| matches!(line, LayerLine::Layer { .. })).count();

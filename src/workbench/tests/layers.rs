@@ -413,6 +413,6 @@ fn the_context_beside_the_conversation_follows_what_is_chosen_in_it() {
     // Where there is no room for it nothing is read.
     session.tell(Message::Resize { columns: 139, rows: 45 }).keys("tab home");
     assert_eq!(asked(&mut session), []);
-    session.write("/split").keys("enter");
+    session.keys("esc").write("/split").keys("enter");
     assert_eq!(session.model.notice().unwrap().text, "the terminal has fewer than 140 columns");
 }

@@ -206,3 +206,12 @@ fn what_is_told_of_the_context_leads_to_the_request_behind_it() {
     session.keys("enter");
     assert_eq!(asked(&mut session), Some(Some(11)));
 }
+
+#[test]
+fn a_search_outlives_the_only_message() {
+    let mut session = session();
+    session.write("hello").keys("enter tab /");
+    session.tell(opened(id())).tell(Message::Disconnected { thread_id: id(), expected: true, detail: String::new() });
+    assert_eq!((session.model.view.transcript.len(), session.draft().as_str()), (0, "hello"));
+    session.write("t").keys("enter");
+}
