@@ -369,7 +369,7 @@ fn s16_a_worker_and_a_screen_stay_small_whatever_is_streamed() {
                 true
             }
         );
-        terminal.wait_for("cut off: the answer grew to 4 MB");
+        terminal.wait_for("cut off: the answer reached the limit of 4 MB");
     }
     for pid in home.processes() {
         let name = std::fs::read(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();

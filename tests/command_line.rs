@@ -54,7 +54,7 @@ fn s16_unknown_models_and_directives_of_settings_are_told_with_the_nearest() {
         ),
         (
             "mouse = true\ndirective = \"levain/caht\"\n",
-            "error 2: there is no directive `levain/caht`; near is `levain/chat`",
+            "error 2: there is no directive `levain/caht` (did you mean `levain/chat`?); levain models lists all models",
         ),
         ("theme = \"drak\"\n", "error 1: there is no theme `drak`; did you mean `dark`?"),
     ] {
@@ -62,7 +62,7 @@ fn s16_unknown_models_and_directives_of_settings_are_told_with_the_nearest() {
         assert_eq!(checked(&home, &config), [expected]);
     }
     write(&config, "model = \"openai/zzz\"\n");
-    assert!(checked(&home, &config)[0].contains("nothing is known of the model `openai/zzz`"));
+    assert!(checked(&home, &config)[0].contains("the model `openai/zzz` and its price are unknown"));
     for good in
         ["model = \"anthropic/claude-sonnet-4-9\"\n", "model = \"ollama/anything\"\n", "model = \"scripted/demo\"\n"]
     {
@@ -75,7 +75,10 @@ fn s16_unknown_models_and_directives_of_settings_are_told_with_the_nearest() {
         &home.project().join(".ai/directives/team/ship.md"),
         "```xml\n<directive name=\"ship\" version=\"1.0.0\"><description>d</description></directive>\n```\nShip.\n",
     );
-    assert_eq!(checked(&home, &project), ["error 1: there is no directive `team/shp`; near is `team/ship`"]);
+    assert_eq!(
+        checked(&home, &project),
+        ["error 1: there is no directive `team/shp` (did you mean `team/ship`?); levain models lists all models"]
+    );
     let agent = home.project().join(".ai/config/agent/agent.yaml");
     write(&agent, "provider:\n  default: antropic\ntier_mapping:\n  fast: claude-opsu-4-6\n");
     let said = checked(&home, &agent);
@@ -98,7 +101,7 @@ fn s16_sections_of_credentials_and_themes_are_told_with_file_and_line() {
     assert_eq!(checked(&home, &credentials), [format!("error 1: {unused}; did you mean `anthropic`?")]);
     let theme = home.config().join("themes/mine.toml");
     write(&theme, "\"text\" = \"red\"\n\"status.eror\" = \"red\"\n");
-    assert_eq!(checked(&home, &theme), ["error 2: there is no role `status.eror`; near is `status.error`"]);
+    assert_eq!(checked(&home, &theme), ["error 2: there is no role `status.eror`; did you mean `status.error`?"]);
     fs::write(&theme, b"\xff\xfe").unwrap();
     let said = checked(&home, &theme);
     assert!(said.len() == 1 && said[0].starts_with("error -: could not be read"), "{said:?}");
@@ -113,7 +116,7 @@ fn s16_the_command_line_names_the_nearest_model_too() {
     }
     let (code, _, err) =
         output(&mut home.levain(&["run", "--model", "scripted/demo", "--directive", "levain/caht", "hello"]));
-    assert!(code != 0 && err.contains("near is `levain/chat`"), "{err}");
+    assert!(code != 0 && err.contains("did you mean `levain/chat`?"), "{err}");
 }
 
 // ---------------------------------------------------------------------------------------------- completions

@@ -301,15 +301,15 @@ fn with_every_absence(home: &Home) -> [(&'static str, &'static str); 9] {
         - {id: a_tool, event: thread_started, action: {primary: execute, item_type: tool, item_id: team/x}}\n";
     write(home, ".ai/config/agent/hooks.yaml", hooks);
     [
-        ("condition", "does not hold: directive contains \"web\", and is \"team/leaf\""),
+        ("condition", "condition false: directive contains \"web\" (actual \"team/leaf\")"),
         ("suppressed", "suppressed by `team/leaf`"),
-        ("duplicate", "already there, from `team/leaf`"),
+        ("duplicate", "already in the request, from `team/leaf`"),
         ("shadowed", "hidden by project .ai/knowledge/levain/core/Identity.md"),
         ("missing", "there is no knowledge `team/gone`"),
         ("refused", "longer than one mebibyte"),
         ("empty", "holds no text"),
-        ("nothing_to_say", "has nothing to say here"),
-        ("not_run", "a hook of thread_started brings knowledge along and runs nothing else"),
+        ("nothing_to_say", "has no content here"),
+        ("not_run", "a hook of thread_started can only add knowledge"),
     ]
 }
 
@@ -376,12 +376,12 @@ fn requests_are_compared_on_the_screen() {
     terminal.send_keys("\x1bn");
     terminal.wait_for("new thread");
     terminal.send_keys("one\x10");
-    terminal.wait_for("what Enter would send · marked: ship-");
+    terminal.wait_for("preview · marked: ship-");
     terminal.send_keys("d");
     terminal.wait_for("Be [-kind.-]{+cruel.+}");
     terminal.wait_for("of system, in `team/rules`");
     terminal.send_keys("\x1b");
-    terminal.wait_for("what Enter would send · marked: ship-");
+    terminal.wait_for("preview · marked: ship-");
     terminal.send_keys("\x03\x03");
     terminal.wait_exit();
     home.wait_until_quiet();
@@ -489,9 +489,9 @@ fn presence_and_absence_are_explained() {
     let explain = |item: &str| output(&mut home.levain(&["context", "explain", item, "--directive", "team/ship"])).1;
     assert!(explain("levain/core/Identity").contains("is in the context of team/ship"));
     for name in ["team/rules", "for_web"] {
-        assert!(explain(name).contains("directive contains \"web\", and is \"team/ship\""), "{}", explain(name));
+        assert!(explain(name).contains("directive contains \"web\" (actual \"team/ship\")"), "{}", explain(name));
     }
-    assert!(explain("team/unused").contains("nobody asks for it"));
+    assert!(explain("team/unused").contains("nothing adds it"));
     assert!(explain("team/nowhere").contains("there is no knowledge `team/nowhere`"));
     assert!(explain("levain/core/base_review").contains("does not extend it"));
     let explained = json(&home, &["context", "explain", "team/rules", "--directive", "team/ship", "--json"]);
@@ -571,9 +571,9 @@ fn the_palette_tells_what_it_left_out() {
     };
     let all = reasons(&shown(""));
     assert_eq!(all["rye/bash"], "told");
-    assert!(all["team/deploy"].contains("Python cannot be run yet, and you have not trusted"), "{all:?}");
-    assert!(all["team/bare"].contains("says nothing of its parameters"), "{all:?}");
-    assert!(all["team/broken"].contains("does not read as Python"), "{all:?}");
+    assert!(all["team/deploy"].contains("cannot run Python tools yet, and you have not trusted"), "{all:?}");
+    assert!(all["team/bare"].contains("declares no parameters"), "{all:?}");
+    assert!(all["team/broken"].contains("is not valid Python"), "{all:?}");
     assert!(all["rye/web/fetch/fetch"].contains("shadowed") && !all.contains_key("team/part"), "{all:?}");
     let tight = shown("tool_preload:\n  max_tokens: 150\n");
     let left = reasons(&tight);
@@ -594,7 +594,7 @@ fn the_palette_tells_what_it_left_out() {
     assert_eq!(reasons(&sent), off);
     let explain =
         output(&mut home.levain(&["context", "explain", "rye/bash", "--directive", "levain/core/base_review"])).1;
-    assert!(explain.contains("fits rye.execute.tool.rye.bash"), "{explain}");
+    assert!(explain.contains("grants rye.execute.tool.rye.bash"), "{explain}");
     home.wait_until_quiet();
 }
 
@@ -651,7 +651,7 @@ fn a_command_of_a_provider_runs_in_a_trusted_project() {
     output(&mut home.levain(&["trust"]));
     let (code, out, _) =
         output(&mut home.levain(&["run", "--json", "--model", "scripted/demo", "--directive", "team/ship"]));
-    assert!(code == 1 && out.contains("must answer, and `false` ended with 1"), "{code} {out}");
+    assert!(code == 1 && out.contains("is required, but `false` ended with 1"), "{code} {out}");
     home.wait_until_quiet();
 }
 
@@ -709,7 +709,7 @@ fn who_only_writes_runs_no_command() {
     terminal.wait_for("request ~");
     assert!(!ran(), "it ran while somebody wrote");
     terminal.send_keys("\u{10}");
-    terminal.wait_for("must answer");
+    terminal.wait_for("is required, but");
     assert!(ran() && !terminal.screen_text().contains("what Enter would send"));
     terminal.send_keys("\u{3}\u{3}");
     terminal.wait_exit().assert_restored();
@@ -737,10 +737,10 @@ fn a_turn_can_be_stopped_while_a_command_of_its_context_is_asked() {
             text.is_ok_and(|text| text.contains("context_injected"))
         })
     });
-    terminal.wait_for("interrupt");
+    terminal.wait_for("esc stop");
     terminal.send_keys("\x1b[27u");
     terminal.wait_within(Duration::from_secs(7), "the turn is stopped", |screen| {
-        screen.contents().contains("after the interrupt")
+        screen.contents().contains("stopped after")
     });
     terminal.send_keys("\x03\x03");
     terminal.wait_exit();
@@ -794,7 +794,9 @@ fn a_case_tells_who_changed_its_request() {
         line["layers"].as_array().unwrap().iter().map(|change| change["change"].as_str().unwrap()).collect();
     assert!(changes.contains(&"words") && changes.contains(&"removed"), "{line}");
     write(&home, ".ai/context-tests/ship.yaml", "directive: team/shop\n");
-    assert!(matches!(test(&[]), (1, out) if out.contains("failed   ship") && out.contains("near is `team/ship`")));
+    assert!(
+        matches!(test(&[]), (1, out) if out.contains("failed   ship") && out.contains("did you mean `team/ship`?"))
+    );
     assert_eq!(test(&["nobody"]).0, 2);
 }
 
@@ -839,7 +841,7 @@ fn tokens_are_counted_on_demand_and_estimates_measured() {
     let threads = json_lines(&home, &["threads", "--json"]);
     let id = threads[0]["thread_id"].as_str().unwrap().to_owned();
     let (code, out, _) = output(&mut home.levain(&["context", "lint", "--thread", &id, "--turns", "1"]));
-    assert!(code == 0 && out.contains("rye/bash: was told of in 1 turns and never called"), "{out}");
+    assert!(code == 0 && out.contains("rye/bash: was offered in 1 turns and never called"), "{out}");
     assert!(
         output(&mut home.levain(&["context", "lint", "--thread", &id])).1.starts_with("1 thread: 0 errors, 0 warnings")
     );
@@ -921,7 +923,7 @@ fn hostile_texts_are_told_soon_and_in_little_memory() {
     directive(&home, "plain", "", "", &format!("{}b", "a".repeat(100_000)));
     assert_eq!(told(&["context", "show", "plain"], "regex"), 0);
     write(&home, ".ai/config/agent/hooks.yaml", &regex.replace("^(a+)+$", "(a{1000}){1000}{1000}"));
-    assert_eq!(told(&["context", "show", "plain"], "the condition does not read"), 2);
+    assert_eq!(told(&["context", "show", "plain"], "the condition is not valid"), 2);
     fs::remove_file(home.project().join(".ai/config/agent/hooks.yaml")).unwrap();
     for id in ["../../etc/passwd", "/etc/passwd", "a/../../b", "a\\..\\b", "team/./x"] {
         directive(&home, "trick", "", &format!("<context><provider>{id}</provider></context>"), "x");
@@ -1000,11 +1002,11 @@ fn s06_hooks_that_brought_nothing_are_explained() {
     write(&home, ".ai/config/agent/hooks.yaml", &hooks);
     for (name, expected, line) in [
         ("off", "is switched off (enabled: false)", 2),
-        ("later", "is asked at thread_continued, and this thread goes on from no other (--continues ID)", 3),
-        ("no", "its condition does not hold: directive contains \"cook\", and is \"team/ship\"", 4),
-        ("first", "chose what is extended: `team/one`", 5),
-        ("second", "not reached: the hook first chose what is extended before it", 6),
-        ("default_retry_transient", "is asked at error and brings nothing along", 0),
+        ("later", "is asked at thread_continued, but this thread continues no other (--continues ID)", 3),
+        ("no", "condition false: directive contains \"cook\" (actual \"team/ship\")", 4),
+        ("first", "chose `team/one` to extend", 5),
+        ("second", "not reached: the hook first chose first", 6),
+        ("default_retry_transient", "is asked at error and adds no layer", 0),
     ] {
         let (out, told) = explained(&home, name, &[]);
         assert!(out.contains(&format!("· hook {name} (")) && out.contains(expected), "{name}: {out}");
@@ -1034,7 +1036,7 @@ fn s06_the_hook_that_routed_is_named_and_a_second_match_is_not_reached() {
     hooks(&[choose("same", "team/one"), choose("same", "team/two")]);
     let lines = json_lines(&home, &["context", "hooks", "team/ship", "--event", "resolve_extends", "--json"]);
     let told: Vec<_> = lines.iter().map(|line| (&line["line"], &line["decides"], &line["note"])).collect();
-    let note = Value::from("not reached: the hook same chose what is extended before it");
+    let note = Value::from("not reached: the hook same chose first");
     assert_eq!(told, [(&2.into(), &true.into(), &Value::Null), (&3.into(), &false.into(), &note)]);
     let (_, out, _) = output(&mut home.levain(&["context", "hooks", "team/ship"]));
     assert!(out.contains("→ resolve_extends") && out.contains("not reached"), "{out}");
@@ -1045,10 +1047,10 @@ fn s06_the_hook_that_routed_is_named_and_a_second_match_is_not_reached() {
         assert!(!err.contains("ship.md"), "{err}");
     };
     hooks(&[choose("lost", "team/gone")]);
-    refused("the hook `lost` chose `team/gone` for `team/ship` to extend, and there is no directive `team/gone`");
+    refused("the hook `lost` chose `team/gone` for `team/ship` to extend, but there is no directive `team/gone`");
     directive(&home, "team/round", " extends=\"team/ship\"", "", "Round.");
     hooks(&[choose("round", "team/round")]);
-    refused("the hook `round` chose `team/round` for `team/ship` to extend, and that leads back to it by team/round");
+    refused("the hook `round` chose `team/round` for `team/ship` to extend, but that leads back to it by team/round");
 }
 
 #[test]
@@ -1109,7 +1111,8 @@ fn s06_a_tool_that_cannot_run_shows_what_it_would_take() {
     assert!(text.contains("Deploys to a target") && text.contains("\"target\""), "{layer}");
     assert!(layer["tokens"]["count"].as_u64().unwrap() > 10 && layer["decision"]["is"] == "skipped", "{layer}");
     let (_, out, _) = output(&mut home.levain(&arguments));
-    let size = format!("(~{})  tool          team/deploy  left out: tools in Python", layer["tokens"]["count"]);
+    let size =
+        format!("(~{})  tool          team/deploy  left out: levain cannot run Python", layer["tokens"]["count"]);
     assert!(out.contains(&size), "{out}");
     let wire = output(&mut home.levain(&[&arguments[..], &["--wire", "anthropic"]].concat())).1;
     assert!(!wire.contains("Deploys to a target"), "{wire}");

@@ -173,7 +173,7 @@ fn the_settings_in_the_readme_are_good() {
     // An unknown setting is told all known ones, which is how we get at them here.
     fs::write(dirs.config_file(), "zzzzzzzzzzzz = 1").unwrap();
     let (_, problems) = Config::load(&dirs, None, &|_| None, Arguments::default());
-    let known = problems[0].remedy.strip_prefix("known are ").unwrap();
+    let known = problems[0].remedy.strip_prefix("known: ").unwrap();
     for name in known.split(", ") {
         assert!(block.contains(&format!("{name} = ")), "the README does not show `{name}`");
     }
@@ -258,4 +258,42 @@ fn the_recipes_name_files_that_are_there_and_count_them() {
         counted += 1;
     }
     assert_eq!(counted, 6);
+}
+
+/// Every file below `folder` with one of these endings.
+fn files_of(folder: &str, endings: &[&str], found: &mut Vec<String>) {
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).unwrap() {
+        let entry = entry.unwrap();
+        let path = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+        if entry.file_type().unwrap().is_dir() {
+            files_of(&path, endings, found);
+        } else if endings.iter().any(|ending| path.ends_with(ending)) {
+            found.push(path);
+        }
+    }
+}
+
+/// The list is `tests/phrases.tsv`; how texts read is in `docs/style.md`.
+#[test]
+fn no_old_words_come_back() {
+    let list = text("tests/phrases.tsv");
+    let old: Vec<(&str, &str)> =
+        list.lines().filter(|line| !line.starts_with('#')).map(|line| line.split_once('\t').unwrap()).collect();
+    assert!(old.len() >= 60, "{}", old.len());
+    let mut files = vec!["README.md".to_owned(), "SECURITY.md".to_owned()];
+    files_of("src", &[".rs", ".snap"], &mut files);
+    files_of("docs", &[".md"], &mut files);
+    files_of("assets", &[".toml"], &mut files);
+    let mut wrong = Vec::new();
+    for file in &files {
+        for (number, line) in (1..).zip(text(file).lines()) {
+            // Comments are for people who read the source.
+            if file.ends_with(".rs") && line.trim_start().starts_with("//") {
+                continue;
+            }
+            let found = old.iter().filter(|(old, _)| line.contains(old));
+            wrong.extend(found.map(|(old, new)| format!("{file}:{number}: `{old}`; write: {new}")));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

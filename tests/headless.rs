@@ -84,7 +84,7 @@ fn a_document_of_a_thread_begins_with_what_it_might_do() {
     assert!(markdown.starts_with(&head), "{markdown}");
     let reached = "rye.execute.tool.rye.file-system.read\n";
     assert!(
-        markdown.contains(reached) && markdown.contains("rye.execute.tool.rye.bash (a person is asked)"),
+        markdown.contains(reached) && markdown.contains("rye.execute.tool.rye.bash (needs approval)"),
         "{markdown}"
     );
     assert!(export("html").contains(reached));
@@ -422,7 +422,7 @@ fn a_killed_run_is_reaped_by_the_next_look() {
     let rows = lines(&output(&mut home.levain(&["threads", "--json"])).1);
     assert_eq!((&rows[0]["status"], &rows[0]["pid"]), (&"error".into(), &Value::Null));
     let (_, out, _) = output(&mut home.levain(&["transcript", "chat-"]));
-    assert!(out.contains("saved before the end") && out.contains("ended without a word"), "{out}");
+    assert!(out.contains("saved before the end") && out.contains("ended unexpectedly"), "{out}");
 }
 
 #[test]
@@ -445,8 +445,8 @@ fn what_a_directive_names_and_is_not_there_is_told_before_it_runs() {
     let (code, out, _) = output(&mut home.levain(&["check"]));
     assert_eq!(code, 1);
     for said in [
-        "one.md:2: `extends` goes round in a circle: one → two → one",
-        "two.md:2: `extends` goes round in a circle: two → one → two",
+        "one.md:2: `extends` forms a cycle: one → two → one",
+        "two.md:2: `extends` forms a cycle: two → one → two",
         "three.md:4: there is no knowledge `gone/away`",
         "four.md:4: `genral` is no model or tier",
     ] {
@@ -508,9 +508,9 @@ fn the_doctor_names_what_is_missing_and_the_remedy() {
         (found["health"].clone(), found["remedy"].as_str().unwrap_or_default().to_owned())
     };
     assert_eq!(said("config.toml:1").0, "error");
-    assert_eq!(said("keymap.toml:2: there is no command `app.qiut`").1, "near is `app.quit`");
+    assert_eq!(said("keymap.toml:2: there is no command `app.qiut`").1, "did you mean `app.quit`?");
     assert!(said("no theme `mauve`").1.contains("dark, light"));
-    assert!(said("no model is asked").1.contains("ANTHROPIC_API_KEY"));
+    assert!(said("no model is called").1.contains("ANTHROPIC_API_KEY"));
     let (code, out, _) = output(&mut home.levain(&["check"]));
     for mistake in ["config.toml:1", "keymap.toml:2", "no theme `mauve`"] {
         assert!(out.contains(mistake), "the check and the doctor say the same: {out}");
@@ -612,7 +612,7 @@ fn items_are_found_by_words() {
 
     let (code, out, err) = search(&["zebra", "(stripes"]);
     assert_eq!((code, out.as_str()), (2, ""));
-    let said = "error: the query does not read at letter 7: this parenthesis is never closed\n\
+    let said = "error: the query is not valid at character 7: this parenthesis is never closed\n\
                 hint: zebra (stripes\n            ^\n";
     assert_eq!(err, said);
     assert_eq!(search(&["--limit", "3"]).0, 2);
@@ -664,14 +664,14 @@ fn items_are_listed_and_checked() {
     let (code, _, err) = run(&["greet", "hello"]);
     assert!(code == 2 && err.contains("the input `who` is missing"), "{err}");
     let (code, _, err) = run(&["geet", "hello"]);
-    assert!(code == 2 && err.contains("near is `greet`"), "{err}");
+    assert!(code == 2 && err.contains("did you mean `greet`?"), "{err}");
     // One word may be a directive or a command, two are a command.
     let (code, _, err) = output(home.levain(&["frobnicate"]).stdin(Stdio::null()));
     assert!(code == 2 && err.contains("if a command is meant: levain --help lists them"), "{err}");
     let (code, _, err) = output(home.levain(&["threds"]).stdin(Stdio::null()));
     assert!(code == 2 && err.contains("if a command is meant: levain threads"), "{err}");
     let (code, _, err) = output(home.levain(&["contxt", "show"]).stdin(Stdio::null()));
-    assert!(code == 2 && err.contains("there is no command `contxt`; near is `context`"), "{err}");
+    assert!(code == 2 && err.contains("there is no command `contxt`; did you mean `context`?"), "{err}");
     home.wait_until_quiet();
 }
 

@@ -247,11 +247,11 @@ fn long_lines_are_looked_at() {
     seen(key::END, "tail-2");
     // Found, also where every row has it.
     seen("\u{13}needle", "needle here");
-    seen("\r", "n next place");
+    seen("\r", "n next match");
     seen("/\u{15}abc", "/ abc");
-    seen("\r", "n next place");
+    seen("\r", "n next match");
     terminal.send_keys("nnnNq");
-    terminal.wait_gone("n next place");
+    terminal.wait_gone("n next match");
     // Opened: the prompt is the first block.
     seen("\tg", "lines with details");
     terminal.send_keys("\r");
@@ -265,7 +265,7 @@ fn long_lines_are_looked_at() {
     seen("G", "0123456789abcdef");
     seen("w", "┌ Anthropic Messages");
     seen("/wide", "enter keep");
-    seen("\r", "n next place");
+    seen("\r", "n next match");
     resized(81, 24, "wide");
     seen("d", "0123456789abcdef");
     terminal.send_keys("\u{1b}");

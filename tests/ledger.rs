@@ -139,7 +139,7 @@ impl Part {
                     Ok(Granted::Yes(_)) => self.open.push((thread, self.requests, most)),
                     Ok(Granted::Refused(_)) => self.refused += 1,
                     Err(error) => assert!(
-                        error.to_string().contains("has ended") || error.to_string().contains("is not in"),
+                        error.to_string().contains("as ended") || error.to_string().contains("is not in"),
                         "{error}"
                     ),
                 }

@@ -82,7 +82,7 @@ fn a_directive_hands_back_what_it_promises() {
     let events = events(&home, &result);
     assert_eq!(
         results(&events),
-        ["Nothing was taken: `verdict` is missing. Call it again with everything.", "It is handed back."]
+        ["Nothing was returned: `verdict` is missing. Call it again with all outputs.", "The outputs are returned."]
     );
     // Two turns: nothing is asked of the model once it has returned.
     assert_eq!(result["cost"]["turns"], 2);
@@ -117,7 +117,7 @@ fn a_model_that_only_talks_keeps_no_promise() {
     let run = ["run", "--model", &model, "--directive", "team/review"];
     let (code, result) = json(home.levain(&run).arg("--json"));
     assert_eq!((code, &result["status"], &result["success"]), (1, &"completed".into(), &false.into()), "{result}");
-    let why = "`team/review` promises `verdict`, and its model handed nothing back";
+    let why = "`team/review` declares outputs (`verdict`), but its model returned none";
     assert_eq!(result["error"], why);
     let said = home.levain(&run).stdin(Stdio::null()).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&said.stdout), "All done!\n");

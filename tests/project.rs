@@ -62,9 +62,9 @@ fn a_users_provider_file_answers_and_a_projects_only_counts() {
     assert_eq!((&small["ready"], &small["window"]), (&true.into(), &50_000.into()), "{small}");
     assert_eq!((&small["input"], &small["output"]), (&1.0.into(), &5.5.into()));
     let stranger = find(&models, "model", "stranger/small-1");
-    assert!(stranger["missing"].as_str().unwrap().contains("lies in the project"), "{stranger}");
+    assert!(stranger["missing"].as_str().unwrap().contains("is in the project"), "{stranger}");
     let problems = json(&home, &["check", "--json"]);
-    let told = find(&problems, "message", "a project cannot say where a provider answers or how its key travels");
+    let told = find(&problems, "message", "a project cannot set a provider's address, key or headers");
     assert_eq!((&told["severity"], &told["line"]), (&"warning".into(), &8.into()), "{told}");
     let (_, out, _) = output(&mut home.levain(&["doctor"]));
     assert!(out.contains("gateway: told by a file of the user space"), "{out}");
@@ -126,7 +126,7 @@ fn a_directive_gets_the_model_it_wishes_for_unless_one_is_named() {
     // Without a key for any, the usual model answers, and says so.
     let (code, asked, err) = model("tier=\"high\"", &[]);
     assert_eq!((code, asked), (0, usual), "{err}");
-    assert!(err.contains("wishes for a model that cannot be asked") && err.contains("_API_KEY"), "{err}");
+    assert!(err.contains("names is not available") && err.contains("_API_KEY"), "{err}");
     assert_eq!(model("tier=\"high\" fallback=\"mine\"", &[]).1, mine);
     let (code, _, err) = model("tier=\"general\" provider=\"nobody\"", &[]);
     assert_eq!(code, 2);

@@ -70,21 +70,21 @@ fn metadata_that_does_not_read_refuses_to_start() {
         ("<limits spend=\"100\" spend_currency=\"JPY\" />", "amounts in `JPY`"),
         ("<limit turns=\"3\" />", "<limit> has no effect"),
         ("<limits turns=\"3\"", "the tag `<limits` is not finished"),
-        ("<permissions><execute aks=\"true\">*</execute></permissions>", "`aks` in <execute> means nothing"),
+        ("<permissions><execute aks=\"true\">*</execute></permissions>", "unknown attribute `aks` in <execute>"),
         ("<permissions><execute ask>*</execute></permissions>", "`ask` in `<execute>` has no value"),
         ("<permissions><execute ask=\"ture\">*</execute></permissions>", "neither true nor false"),
         ("<permissions><execute>*</permissions>", "`<execute>` is never closed"),
-        ("<permissions><execute><tool>rye bash</tool></execute></permissions>", "names nothing that could be granted"),
+        ("<permissions><execute><tool>rye bash</tool></execute></permissions>", "cannot be granted"),
         ("<permission></permission>", "<permission> has no effect"),
         ("<context><befor>team/rules</befor></context>", "<befor> in <context> has no effect"),
         ("<context><before></before></context>", "<before> names nothing"),
         ("<context>team/rules</context>", "text in <context> has no effect"),
-        ("<model teir=\"fast\" />", "`teir` in <model> means nothing"),
+        ("<model teir=\"fast\" />", "unknown attribute `teir` in <model>"),
         ("<model provider=\"openai\" />", "<model> names no model"),
         ("<model tier=\"fast\" /><model tier=\"max\" />", "a second <model>"),
         ("<hooks><hook event=\"after_stp\"><action primary=\"fetch\" item_id=\"a\"/></hook></hooks>", "no event"),
         ("</metadata><limits turns=\"3\"/><metadata>", "<limits> stands beside <metadata>"),
-        ("</metadata><outputs><output nam=\"a\"/></outputs><metadata>", "`nam` in <output> means nothing"),
+        ("</metadata><outputs><output nam=\"a\"/></outputs><metadata>", "unknown attribute `nam` in <output>"),
         ("</metadata><inputs><input name=\"a\" required=\"ture\"/></inputs><metadata>", "required cannot be `ture`"),
     ] {
         assert_refused(&home(metadata), "x.md:3", words);
@@ -98,7 +98,7 @@ fn metadata_that_does_not_read_refuses_to_start() {
         ("---\nname: x\nlimits: {spend: [1]}\n---\nDo it.\n", "x.md:3", "the limit `spend` cannot be"),
         ("---\nname: x\nlimits: 3\n---\nDo it.\n", "x.md:3", "text in <limits>"),
         ("---\nname: x\nhooks: {event: error}\n---\nDo it.\n", "x.md:3", "text in <hooks>"),
-        ("---\nname: \"x\n---\nDo it.\n", "x.md:", "does not read as YAML"),
+        ("---\nname: \"x\n---\nDo it.\n", "x.md:", "is not valid YAML"),
     ];
     for (text, place, words) in whole {
         let home = Home::new();
@@ -162,9 +162,9 @@ fn hooks_that_do_not_read_hold_threads_up() {
             "hooks.yaml:2",
             "no event `after_stp`",
         ),
-        ("hook:\n- id: a\n", "hooks.yaml:1", "`hook` means nothing here"),
+        ("hook:\n- id: a\n", "hooks.yaml:1", "unknown name `hook`"),
         ("hooks: {id: a}\n", "hooks.yaml:1", "`hooks` is no list of hooks"),
-        ("hooks: [\n", "hooks.yaml:", "does not read as YAML"),
+        ("hooks: [\n", "hooks.yaml:", "is not valid YAML"),
     ] {
         let home = home("");
         write(&home.project(), ".ai/config/agent/hooks.yaml", hooks);
@@ -207,13 +207,13 @@ fn a_provider_whose_file_has_a_mistake_is_not_asked() {
         let output = run.envs(variables).stdin(Stdio::null()).output().unwrap();
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    assert!(!run("anthropic/test-model").contains("is not asked"), "without a file");
+    assert!(!run("anthropic/test-model").contains("does not use provider"), "without a file");
     for text in [file, "tool_id: [\n"] {
         write(&home.project(), ".ai/tools/providers/anthropic.yaml", text);
         let said = run("anthropic/test-model");
-        assert!(said.contains("provider anthropic is not asked while its file has a mistake"), "{said}");
+        assert!(said.contains("does not use provider anthropic while its file has a mistake"), "{said}");
         assert!(said.contains("anthropic.yaml:"), "{said}");
-        assert!(!run("scripted/demo").contains("is not asked"), "others are");
+        assert!(!run("scripted/demo").contains("does not use provider"), "others are");
         let listed = home.levain(&["models"]).env("ANTHROPIC_API_KEY", "k").output().unwrap();
         assert!(listed.status.success());
     }

@@ -79,7 +79,7 @@ fn s16_a_problem_that_was_mended_leaves_the_screen() {
         (
             config.join("config.toml"),
             "directive = \"levain/caht\"\n".to_owned(),
-            "near is `levain/chat`",
+            "did you mean `levain/chat`",
             "mouse = true\n".to_owned(),
         ),
         (
@@ -97,13 +97,13 @@ fn s16_a_problem_that_was_mended_leaves_the_screen() {
         (
             config.join("themes/dark.toml"),
             "\"status.eror\" = \"red\"\n".to_owned(),
-            "near is `status.error`",
+            "did you mean `status.error`",
             "\"status.error\" = \"red\"\n".to_owned(),
         ),
         (
             home.project().join(".ai/directives/team/ship.md"),
             item.to_owned(),
-            "near is `time`",
+            "did you mean `time`",
             item.replace("tiem", "time"),
         ),
         (
@@ -173,7 +173,7 @@ fn saved_settings_of_mouse_and_links_count_at_once() {
     let has_mouse = || terminal.look(|screen| screen.mouse_protocol_mode() != vt100::MouseProtocolMode::None);
     assert!(has_mouse());
     let config = home.config().join("config.toml");
-    save(&terminal, &config, "mouse = false\nlinks = \"on\"\n", "the mouse is the terminal's");
+    save(&terminal, &config, "mouse = false\nlinks = \"on\"\n", "the terminal uses the mouse");
     terminal.wait_gone("(https://example.org/page)");
     assert!(!has_mouse());
     let links = || terminal.bytes().windows(4).filter(|bytes| bytes == b"\x1b]8;").count();

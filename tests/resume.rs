@@ -327,7 +327,7 @@ fn room_is_made_at_a_word_and_the_thread_goes_on_from_the_summary() {
     let asked = call.messages().last().unwrap().1.clone();
     assert!(asked.starts_with("<conversation>\n[Person]\nfirst\n\n[Assistant]\nfirst answer"), "{asked}");
     call.answer("They greeted.");
-    terminal.wait_for("3 earlier messages are summarised from here on");
+    terminal.wait_for("3 earlier messages summarised");
     terminal.send_keys("third");
     terminal.wait_for("› third");
     terminal.send_keys("\r");

@@ -411,7 +411,7 @@ fn who_has_nothing_to_ask_looks_at_a_recording_first() {
     let terminal = visit();
     terminal.wait_until("it is a recording, and how to leave it", |screen| {
         let words = screen.contents().split_whitespace().collect::<Vec<_>>().join(" ");
-        words.contains("a recording, in") && words.contains("`levain` again opens this folder")
+        words.contains("this is a recording in") && words.contains("`levain` again opens this folder")
     });
     leave(terminal);
     let terminal = visit();
@@ -419,7 +419,7 @@ fn who_has_nothing_to_ask_looks_at_a_recording_first() {
     leave(terminal);
     let terminal = open(&["demo"]);
     terminal.wait_for("orders.csv");
-    terminal.wait_for("a recording, in");
+    terminal.wait_for("this is a recording in");
     // Every screen has something: requests with layers and with what is absent, and other threads.
     terminal.send_keys(key::F4);
     terminal.wait_for("bakery/voice");

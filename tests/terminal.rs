@@ -773,7 +773,7 @@ fn t26_a_held_request_is_previewed_compared_dropped_and_sent_by_words() {
     assert!(output.status.success(), "{text}");
     let mut at = 0;
     for part in [
-        "no request is looked at",
+        "no request is open",
         "# You\n\nhello",
         "# Context: what Enter would send",
         "/send: Send the request that is shown",
@@ -904,7 +904,7 @@ fn t31_a_torn_line_is_told_and_costs_nothing_before_it() {
     fs::write(&path, log).unwrap();
     let terminal = start(levain(&home, &server));
     terminal.wait_for("Kept whole.");
-    terminal.wait_for("the log was repaired");
+    terminal.wait_for("fixed the log");
     terminal.send_keys("second\r");
     server.call().answer("Goes on.");
     terminal.wait_for("Goes on.");

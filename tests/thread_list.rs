@@ -66,7 +66,7 @@ fn threads_are_renamed_put_away_and_removed() {
     terminal.send_keys("G");
     terminal.wait_for("Heard: the oldest");
     terminal.send_keys("d");
-    terminal.wait_for("the same again removes `the oldest`");
+    terminal.wait_for("repeat to delete `the oldest`");
     assert_eq!(threads(&home), 3);
     terminal.send_keys("d");
     terminal.wait_for("threads · 1 of 1");

@@ -67,7 +67,7 @@ fn answer(terminal: &Terminal, letter: &str) {
     terminal.send_keys(letter);
     if letter == "a" {
         // For good is said twice.
-        terminal.wait_for("for good");
+        terminal.wait_for("always allow");
         terminal.send_keys(letter);
     }
     terminal.wait_gone("┌ approval");
@@ -137,7 +137,7 @@ fn a_refusal_says_why_and_the_question_does_too() {
     let (home, model) = home();
     let terminal = open(&home, &model);
     terminal.send_keys("write\r");
-    terminal.wait_for("needs rye.execute.tool.rye.file-system.write · the directive asks");
+    terminal.wait_for("needs rye.execute.tool.rye.file-system.write · the directive requires approval");
     terminal.wait_for("say why");
     terminal.send_keys("r");
     terminal.wait_for("› /deny");
@@ -185,7 +185,7 @@ fn a_project_is_trusted_on_the_screen_with_what_can_run_before_the_eyes() {
     terminal.send_keys("/trust\r");
     terminal.wait_for("Trust this project as it is now");
     terminal.send_keys(key::ENTER);
-    terminal.wait_for("this project is trusted as it is now");
+    terminal.wait_for("you trust this project as it is now");
     assert_eq!(status(), "trusted");
     leave(terminal);
 }
@@ -242,16 +242,16 @@ fn a_thread_that_asks_is_told_wherever_one_is() {
     let there = open(&home, &model);
     there.send_keys("write\r");
     there.wait_for("allow once");
-    here.wait_for("another thread asks you: write");
+    here.wait_for("another thread needs approval: write");
     // Where the threads have a column of their own, it follows too.
     here.resize(160, 45);
-    here.wait_for("asks you");
+    here.wait_for("approval");
     answer(&there, "y");
     there.wait_for("Seen: created made.txt");
     here.wait_until("the column follows", |screen| {
         let text = screen.contents();
         let title = text.lines().next().unwrap_or_default();
-        !title.contains("asks you") && text.contains("resting")
+        !title.contains("needs approval") && text.contains("idle")
     });
     leave(there);
     here.send_keys("\x04");
@@ -383,7 +383,7 @@ fn a_strangers_directive_allows_nothing_until_the_project_is_trusted() {
     for name in ["team/own", "team/base"] {
         let (code, _, err) = run(&home, &model, &["--directive", name, "run"]);
         assert_eq!(code, 4, "{name}: {err}");
-        assert!(err.contains("asked for until you trust") && err.contains("levain trust"), "{err}");
+        assert!(err.contains("need approval until you trust") && err.contains("levain trust"), "{err}");
     }
     assert!(home.levain(&["trust"]).status().unwrap().success());
     for name in ["team/own", "team/base"] {

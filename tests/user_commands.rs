@@ -234,7 +234,7 @@ fn a_first_command_comes_back_when_no_worker_comes_up() {
     terminal.wait_for("A new thread with team/short");
     fs::remove_file(&directive).unwrap();
     terminal.send_keys("!echo hello\r");
-    terminal.wait_for("the worker did not come up");
+    terminal.wait_for("the worker did not start");
     terminal.wait_for("› !echo hello");
     leave(terminal);
 }

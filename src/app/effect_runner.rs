@@ -456,7 +456,7 @@ impl EffectRunner {
             let executor = Detached { launcher };
             let failed = |error: ExecutorError| error.to_string();
             let done = match upkeep {
-                Upkeep::Stop => executor.cancel(&thread_id).await.map(|()| "is told to end").map_err(failed),
+                Upkeep::Stop => executor.cancel(&thread_id).await.map(|()| "is stopping").map_err(failed),
                 Upkeep::Rename(title) => {
                     executor.rename(&thread_id, &title).await.map(|()| "has its new name").map_err(failed)
                 }

@@ -12,7 +12,7 @@ impl Models {
     pub fn choices(&self) -> Vec<ModelChoice> {
         let note = |model: &ModelRef, ready: bool| {
             if is_scripted(model) {
-                return "scripted: no model is asked".to_owned();
+                return "scripted: no model is called".to_owned();
             }
             let window = self.window(model).map(|window| format!("{window} tokens")).unwrap_or_default();
             if ready { window } else { format!("{window} · no key") }

@@ -229,14 +229,13 @@ fn compared(before: Arc<AssembledRequest>, after: &AssembledRequest) -> PageCont
     page.extend(difference.layers.iter().map(|change| summary(change, wide)));
     page.push(match &difference.leaves {
         _ if other_model => {
-            SheetLine::new(LineKind::Changed, "another model: nothing that a provider kept of the first holds")
+            SheetLine::new(LineKind::Changed, "different model: nothing that a provider cached of the first applies")
         }
         Some(leaving) => SheetLine::new(LineKind::Changed, leaving.told()),
         None if difference.layers.is_empty() => SheetLine::new(LineKind::Muted, "nothing differs"),
-        None => SheetLine::new(
-            LineKind::Added,
-            "the second goes on from the end of the first: a cached beginning stays valid",
-        ),
+        None => {
+            SheetLine::new(LineKind::Added, "the second only adds to the end of the first: a cached prefix stays valid")
+        }
     });
     for LayerChange { id, kind: of, change, .. } in &difference.layers {
         let Change::Words { words } = change else { continue };

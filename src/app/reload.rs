@@ -203,7 +203,7 @@ impl Reload {
                 warning = trust.warning_after(&setup.project.root, &changed);
                 let warned = !trust.allows() && (seen.warned || warning.is_some());
                 if std::mem::replace(&mut seen.warned, warned) && trust.allows() {
-                    mended = Some("what this project runs is what you trusted again".to_owned());
+                    mended = Some("what this project can run is again what you trusted".to_owned());
                 }
             }
             Err(error) => problems.push(error.to_string()),
@@ -245,7 +245,7 @@ pub fn keymap(setup: &Setup) -> (Keymap, Vec<Problem>) {
             (Keymap::embedded(), Vec::new())
         }
         Err(error) => {
-            let remedy = "mend the place, or the setting `keymap`";
+            let remedy = "fix the file, or the setting `keymap`";
             let problem =
                 Problem::at(&path, None, Severity::Error, format!("the keymap could not be read: {error}"), remedy);
             (Keymap::embedded(), vec![problem])

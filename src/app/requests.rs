@@ -32,7 +32,7 @@ pub(super) fn stored(setup: &Setup, thread: &ThreadId, number: Option<u32>) -> R
     let numbers: Vec<u32> =
         request::numbers(&setup.layout, thread).map_err(text)?.into_iter().map(|(number, _)| number).collect();
     let Some(found) = number.or(numbers.last().copied()) else {
-        return Err("this thread has sent nothing yet; Ctrl+P shows what it would send".to_owned());
+        return Err("this thread has no request yet; /preview shows the next one".to_owned());
     };
     let mut shown = shown(setup, whole(setup, thread, found).map_err(text)?);
     let before = numbers.iter().rev().find(|number| **number < found).copied();

@@ -69,7 +69,10 @@ impl Recording {
             [(CommandId::ContextShow, "context"), (CommandId::ThreadsShow, "threads"), (CommandId::HelpShow, "help")];
         let key = |(command, word)| Some(format!("{} {word}", keymap.key_for(command, &[Context::Anywhere])?));
         let keys: Vec<String> = named.into_iter().filter_map(key).collect();
-        format!("a recording, in {place}: look around ({}); a script answers what you write. {next}", keys.join(", "))
+        format!(
+            "this is a recording in {place}: explore it ({}); a script answers your prompts. {next}",
+            keys.join(", ")
+        )
     }
 }
 
@@ -525,9 +528,9 @@ impl App {
     fn give_mouse(&mut self, mouse: bool, guard: &mut Guard) -> io::Result<()> {
         guard.set_mouse(mouse)?;
         let text = if mouse {
-            "the mouse scrolls, chooses and marks here; with shift held most terminals mark by themselves"
+            "levain uses the mouse to scroll, choose and mark; in most terminals shift marks without levain"
         } else {
-            "the mouse is the terminal's: mark and copy as anywhere; /mouse takes it back"
+            "the terminal uses the mouse: mark and copy as usual; /mouse gives it back to levain"
         };
         self.update(Message::Notice { level: Level::Info, text: text.to_owned() });
         Ok(())

@@ -36,7 +36,7 @@ pub(super) fn runs(setup: &Setup) -> ProjectRuns {
     let standing = match &trust {
         Trust::Unreadable { reason } => format!("it cannot be trusted: {reason}"),
         Trust::Changed(..) => format!("it changed since you trusted it: {}", differs.join(", ")),
-        Trust::Unknown(_) => "you have not trusted it; scripts that these start are not looked at".to_owned(),
+        Trust::Unknown(_) => "you have not trusted it; levain does not check scripts that these files start".to_owned(),
         Trust::Trusted(_) | Trust::Nothing if !asked.is_empty() => {
             "directives allow what you have not trusted".to_owned()
         }
@@ -51,7 +51,7 @@ pub(super) fn runs(setup: &Setup) -> ProjectRuns {
     };
     let mut files: Vec<(PathBuf, String)> = runnable.files.iter().map(file).collect();
     files.extend(
-        asked.into_iter().map(|path| (PathBuf::from(path), "what it allows is asked for until then".to_owned())),
+        asked.into_iter().map(|path| (PathBuf::from(path), "its calls need approval until you trust it".to_owned())),
     );
     ProjectRuns { root: root.clone(), standing, hash: can_be.then_some(hash), files }
 }
@@ -68,5 +68,5 @@ pub(super) fn trust(setup: &Setup, hash: &str) -> Result<String, String> {
     Trust::grant(&setup.dirs, &setup.project.root, &found.runnable, &found.directives).map_err(|error| {
         format!("nothing was trusted: could not write below {}: {error}", setup.dirs.config.display())
     })?;
-    Ok("this project is trusted as it is now; threads whose process starts from here on go by that".to_owned())
+    Ok("you trust this project as it is now; threads whose process starts from now on use that".to_owned())
 }

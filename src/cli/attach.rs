@@ -103,9 +103,9 @@ struct Attached {
 /// What can be typed.
 const HELP: &str = "\
 What you type is sent; while the thread works it steers the next turn.
-/approve ID once|thread|always|deny [WHY]   answer a call that waits
+/approve ID once|thread|always|deny [WHY]   answer a call that needs approval
 /stop      stop the running turn
-/compact   make room in the window
+/compact   compact older messages into a summary
 /quit      leave; the thread goes on";
 
 impl Attached {
@@ -194,7 +194,7 @@ impl Attached {
                 }
             }
         } else if let Some(word) = misspelt(line) {
-            let hint = "the commands here are /approve, /stop, /compact, /help and /quit; a blank before the line sends it as it is";
+            let hint = "the commands here are /approve, /stop, /compact, /help and /quit; begin with a space to send it as a message";
             let _closed = writeln!(err(), "error: there is no command {word}\nhint: {hint}");
             return Ok(false);
         } else {
@@ -220,9 +220,9 @@ impl Attached {
         let approval = approval.ok_or_else(|| {
             let ids = self.state.iter().flat_map(|state| &state.approvals).map(|approval| approval.id.to_string());
             match ids.collect::<Vec<_>>().as_slice() {
-                [] => "no call waits".to_owned(),
-                [id] => format!("no call of that number waits; {id} does"),
-                ids => format!("no call of that number waits; {} do", ids.join(", ")),
+                [] => "no call needs approval".to_owned(),
+                [id] => format!("no call with that number needs approval; {id} does"),
+                ids => format!("no call with that number needs approval; {} do", ids.join(", ")),
             }
         })?;
         let said: Vec<&str> = words.collect();

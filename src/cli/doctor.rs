@@ -272,7 +272,7 @@ fn models(setup: &Setup, findings: &mut Findings) {
     match setup.models.provider(&model) {
         Ok(_) if is_scripted(&model) => {
             let remedy = "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or point OPENAI_BASE_URL at a local server";
-            let message = format!("{model} answers from a script ({why}): no model is asked");
+            let message = format!("{model} answers from a script ({why}): no model is called");
             findings.add(AREA, Health::Warning, message, Some(remedy));
         }
         Ok(provider) => findings.ok(AREA, format!("{model} at {} ({why})", provider.endpoint())),

@@ -31,10 +31,10 @@ pub(super) struct ItemsArguments {
     /// Search one kind of item, or a folder of it: knowledge, or knowledge.team.*
     #[arg(long, value_name = "SCOPE", requires = "query")]
     scope: Option<Scope>,
-    /// As many results at most
+    /// Show at most this many results
     #[arg(long, value_name = "N", default_value_t = 20, requires = "query")]
     limit: usize,
-    /// Leave out the first so many results
+    /// Skip this many results
     #[arg(long, value_name = "N", default_value_t = 0, requires = "query")]
     offset: usize,
     /// One JSON object a line; with a query one object with all results

@@ -32,7 +32,7 @@ enum KeysCommand {
         #[arg(long, value_name = "NAME", default_value = "me")]
         owner: String,
     },
-    /// Believe what somebody's key signed
+    /// Trust what somebody's key signed
     Trust {
         /// Their public key: a PEM file, or the file of a trusted key
         #[arg(value_name = "FILE")]

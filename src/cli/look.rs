@@ -29,7 +29,7 @@ pub(super) fn keymap(common: &Common) -> Result<ExitCode, Failure> {
     let own = setup.keymap_file().display().to_string();
     written(write!(
         out(),
-        "# The keys that hold, in the form of {own}.\n# What stands in that file goes before what is built in; \
+        "# The effective keymap, in the format of {own}.\n# Keys in that file replace built-in ones; \
          `command = \"none\"` takes a key away.\n{}",
         keymap.to_toml()
     ))?;

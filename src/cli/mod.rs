@@ -93,7 +93,7 @@ enum Subcommands {
     Threads(threads::ThreadsArguments),
     /// Print what happened in a thread
     Transcript(transcript::TranscriptArguments),
-    /// List the models that can be asked, and what is missing where they cannot
+    /// List the models, and what is missing where they cannot be used
     Models(models::ModelsArguments),
     /// Watch a running thread and talk to it, line by line
     Attach(attach::AttachArguments),
@@ -101,17 +101,17 @@ enum Subcommands {
     Sign(sign::SignArguments),
     /// Make, import, trust and list keys
     Keys(keys::KeysArguments),
-    /// Look at terminal, settings, models and threads, with what to do about what is missing
+    /// Check the terminal, settings, models and threads, and say how to fix problems
     Doctor(doctor::DoctorArguments),
     /// Print the completions of a shell
     Completions(completions::CompletionsArguments),
     /// List the items this project can name: directives, knowledge, tools
     Items(items::ItemsArguments),
-    /// Say what is wrong with items and settings, and what to do about it
+    /// Check items and settings, and say how to fix problems
     Check(check::CheckArguments),
-    /// List the settings that hold, each with the file and line it is from
+    /// List the effective settings, each with its file and line
     Config(config::ConfigArguments),
-    /// Print the keys that hold, with every command there is, as a keymap file
+    /// Print the effective keys, with all commands, as a keymap file
     Keymap,
     /// List the themes, or print one as a file to begin your own with
     Theme(look::ThemeArguments),
@@ -222,14 +222,13 @@ fn too_much(words: &[String], strange: &str) -> Option<Failure> {
         return None;
     }
     if let Some(near) = near_command(first) {
-        let failure = Failure::usage(format!("there is no command `{first}`; near is `{near}`"));
+        let failure = Failure::usage(format!("there is no command `{first}`; did you mean `{near}`?"));
         return Some(failure.hint("levain --help lists all"));
     }
     if strange.starts_with('-') {
         return None;
     }
-    let failure =
-        Failure::usage(format!("`{strange}` means nothing here: levain opens one directive, or runs a command"));
+    let failure = Failure::usage(format!("unexpected `{strange}`: levain opens one directive or runs one command"));
     Some(failure.hint("a prompt goes with levain run, also to a directive: levain run --directive ID \"…\""))
 }
 
@@ -270,7 +269,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .max_blocking_threads(8)
         .thread_keep_alive(std::time::Duration::from_secs(2))
         .build()
-        .map_err(|error| Failure::new(format!("the system refuses what the program needs: {error}")))
+        .map_err(|error| Failure::new(format!("could not start the async runtime: {error}")))
 }
 
 /// Runs what a person looks at, and when they leave ends without waiting for what was only to be shown to them.
@@ -304,14 +303,14 @@ mod tests {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
             too_much(&words, strange).map(|failure| failure.message().to_owned())
         };
-        let near = Some("there is no command `contxt`; near is `context`".to_owned());
+        let near = Some("there is no command `contxt`; did you mean `context`?".to_owned());
         assert_eq!(meant("contxt show", "show"), near);
         assert_eq!(meant("--model a/b contxt show", "show"), near);
         assert_eq!(meant("contxt --json", "--json"), near);
         assert_eq!(meant("--models x", "--models"), None, "clap has the option that is meant");
         assert_eq!(meant("run --frob", "--frob"), None);
         for line in ["team/ship why", "hello why", "--model=a/b team/ship why"] {
-            assert!(meant(line, "why").unwrap().starts_with("`why` means nothing here"), "{line}");
+            assert!(meant(line, "why").unwrap().starts_with("unexpected `why`"), "{line}");
         }
     }
 

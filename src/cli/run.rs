@@ -34,13 +34,13 @@ use std::time::{Duration, Instant};
 
 #[derive(Debug, Args)]
 pub(super) struct RunArguments {
-    /// What to ask; standard input when it is left out. A directive that is named needs nothing
+    /// The prompt; by default standard input. Optional with --directive
     #[arg(value_name = "PROMPT")]
     prompt: Vec<String>,
     /// The directive to run
     #[arg(long, value_name = "ID")]
     directive: Option<String>,
-    /// Begin with what was said in this thread; with #N without the prompt that led to its request N, which is sent
+    /// Run in a fork of this thread; with #N fork it before the prompt that led to its request N, which is sent
     /// again if no other is given
     #[arg(long, value_name = "ID[#N]", conflicts_with_all = ["directive", "input", "background"])]
     fork: Option<String>,
@@ -134,7 +134,7 @@ impl RunArguments {
         let mut prompt = self.prompt.join(" ");
         if prompt.is_empty() && !again && !io::stdin().is_terminal() {
             let mut bytes = Vec::new();
-            let unread = |error: io::Error| Failure::usage(format!("standard input does not read as text: {error}"));
+            let unread = |error: io::Error| Failure::usage(format!("standard input is not text: {error}"));
             io::stdin().lock().take(most as u64 + 1).read_to_end(&mut bytes).map_err(unread)?;
             if bytes.len() > most {
                 let most = in_words(most);
@@ -297,7 +297,7 @@ async fn hosted(
         if !missing.is_empty() {
             result.success = false;
             let (directive, missing) = (&result.directive, missing.join("`, `"));
-            result.error = Some(format!("`{directive}` promises `{missing}`, and its model handed nothing back"));
+            result.error = Some(format!("`{directive}` declares outputs (`{missing}`), but its model returned none"));
         }
     }
     Ok(Ran::Here(Box::new(result), live, interrupted?))
@@ -536,13 +536,13 @@ fn finish(result: &RunResult, made: &Made, json: bool, live: bool, interrupted: 
     if let (false, Some(error)) = (json, &result.error) {
         let _closed = writeln!(err(), "error: {error}");
         if result.status == Status::Suspended && made.stays {
-            let _closed = writeln!(err(), "hint: levain attach {} is where it takes a message", result.thread_id);
+            let _closed = writeln!(err(), "hint: send it a message with levain attach {}", result.thread_id);
         }
     }
     for capability in &result.approvals {
         let _closed = writeln!(
             err(),
-            "error: `{capability}` needs an approval, and nobody could be asked\nhint: levain run --allow {capability} …"
+            "error: `{capability}` needs approval, and nobody was there to give it\nhint: levain run --allow {capability} …"
         );
     }
     Ok(ExitCode::from(match (interrupted, result.status, result.limit) {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// Opens the newest thread of the recording.
 pub(super) fn demo(common: &Common, plain: bool) -> Result<ExitCode, Failure> {
-    recorded(common, plain, "`levain` in a folder of yours is the real thing")
+    recorded(common, plain, "`levain` in your own folder opens the workbench there")
 }
 
 /// Opens the recording, and says how to come to something else.
@@ -77,7 +77,7 @@ fn open_with(common: &Common, mut open: Open, recording: Option<Recording>) -> R
     // Before a prompt is written for it. A thread that is reopened has its own.
     if thread.is_none() && chosen.notice.is_none() {
         let missing = setup.models.missing(&chosen.model);
-        chosen.notice = missing.map(|missing| format!("{} cannot be asked: {missing}", chosen.model));
+        chosen.notice = missing.map(|missing| format!("cannot use {}: {missing}", chosen.model));
     }
     // What is piped in is meant for the project at hand.
     if !asked && io::stdin().is_terminal() && is_first_look(&setup, chosen.look) {

@@ -34,7 +34,7 @@ pub(super) struct ThreadsArguments {
 
 #[derive(Debug, Subcommand)]
 enum ThreadsCommand {
-    /// Make a thread of your own that begins with what was said in another, without what that one was allowed
+    /// Fork a thread: make your own with the same messages, without the permissions of the first
     Fork {
         /// The thread, or a part of its id that only it has; with #N without the prompt that led to its request N, and
         /// all behind it
@@ -44,13 +44,13 @@ enum ThreadsCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Ask running threads to end: what they do is stopped, and what they said is kept
+    /// Stop running threads; their messages are kept
     Cancel(StopArguments),
     /// End running threads at once, whatever they do
     Kill(StopArguments),
-    /// Remove threads for good; what a process runs stays
+    /// Remove threads permanently, except those with a running process
     Rm(RemoveArguments),
-    /// Call a thread something else than its first words
+    /// Give a thread a title
     Rename(RenameArguments),
     /// Leave threads out of the list; with --undo, list them again
     Archive(ArchiveArguments),
@@ -153,7 +153,7 @@ fn fork(setup: &Setup, id: &str, json: bool) -> Result<ExitCode, Failure> {
     if json {
         written(json_line(&mut output, &ForkLine { schema: "levain.fork/1", thread_id: &thread_id, from: &from }))?;
     } else {
-        written(writeln!(output, "{thread_id} begins with what was said in {from}"))?;
+        written(writeln!(output, "{thread_id} is a fork of {from}"))?;
         let _closed = writeln!(err(), "hint: levain --continue {thread_id}");
     }
     Ok(ExitCode::SUCCESS)
@@ -167,7 +167,7 @@ fn stop_all(setup: &Setup, arguments: &StopArguments, at_once: bool) -> Result<E
         ids.iter().map(|id| async { if at_once { executor.kill(id).await } else { executor.cancel(id).await } }),
     ));
     let mut output = out();
-    let word = if at_once { "killed" } else { "told to end" };
+    let word = if at_once { "killed" } else { "stopping" };
     let mut code = ExitCode::SUCCESS;
     for (thread_id, result) in ids.iter().zip(stopped) {
         let error = result.err().map(|error| error.to_string());

@@ -17,7 +17,7 @@ pub(super) struct TrustArguments {
     /// Trust it no longer
     #[arg(long)]
     revoke: bool,
-    /// Only say how things stand
+    /// Only show what can run, and whether you trust it
     #[arg(long, conflicts_with = "revoke")]
     show: bool,
     /// Print one JSON object
@@ -72,17 +72,17 @@ pub(super) fn run(common: &Common, arguments: &TrustArguments) -> Result<ExitCod
 fn tell(root: &Path, trust: &Trust, asked: &[String], given: bool, json: bool) -> io::Result<()> {
     let (status, files, sentence): (_, &[String], _) = match trust {
         Trust::Nothing if given => {
-            ("trusted", &[], "is trusted: what its directives allow counts; nothing else could run".to_owned())
+            ("trusted", &[], "is trusted: the permissions of its directives apply; nothing else can run".to_owned())
         }
         Trust::Nothing => ("nothing", &[], "holds nothing that could run by itself, and is not trusted".to_owned()),
         Trust::Trusted(runnable) => ("trusted", &runnable.files, "is trusted: this may run as it is now".to_owned()),
         Trust::Unknown(runnable) => {
-            ("untrusted", &runnable.files, "is not trusted: no tool and no command in this runs".to_owned())
+            ("untrusted", &runnable.files, "is not trusted: no tool or command in these files runs".to_owned())
         }
         Trust::Changed(runnable, _) => (
             "changed",
             &runnable.files,
-            "has changed since you trusted it: no tool and no command in this runs".to_owned(),
+            "has changed since you trusted it: no tool or command in these files runs".to_owned(),
         ),
         Trust::Unreadable { reason } => ("unreadable", &[], reason.clone()),
     };
@@ -115,7 +115,7 @@ fn tell(root: &Path, trust: &Trust, asked: &[String], given: bool, json: bool) -
         )?;
     }
     for path in asked {
-        writeln!(output, "  {path}: each call that it allows is asked for")?;
+        writeln!(output, "  {path}: each call that it allows needs approval")?;
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ pub(super) struct RemoveArguments {
     /// All that ended with an error
     #[arg(long)]
     failed: bool,
-    /// Remove without asking; needed where nobody can be asked
+    /// Remove without asking; required without a terminal
     #[arg(long, short = 'y')]
     yes: bool,
     /// One JSON object a line
@@ -173,7 +173,7 @@ fn chosen(setup: &Setup, arguments: &RemoveArguments) -> Result<Vec<ThreadId>, F
 fn is_wanted(setup: &Setup, ids: &[ThreadId]) -> Result<bool, Failure> {
     let count = several(ids.len(), "thread");
     if !io::stdin().is_terminal() {
-        return Err(Failure::usage(format!("nobody can be asked whether {count} may be removed"))
+        return Err(Failure::usage(format!("cannot ask whether to remove {count}: standard input is not a terminal"))
             .hint("with --yes it is done without asking"));
     }
     let titles = find::all(setup)?;

@@ -120,7 +120,7 @@ impl Keymap {
         let mut report = |fault: Fault| problems.push(fault.in_file(text, file));
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in errors {
-            report(Fault::new(error.span().unwrap_or_default(), error.message(), "mend that line"));
+            report(Fault::new(error.span().unwrap_or_default(), error.message(), "fix that line"));
         }
         for (name, value) in table.get_ref() {
             if name.get_ref() != "bind" {
@@ -212,7 +212,8 @@ fn read_entry(entry: &Spanned<DeValue<'_>>) -> Result<Entry, Fault> {
     } else {
         Some(CommandId::from_name(command).ok_or_else(|| {
             let near = nearest(command, TABLE.iter().map(|row| row.name));
-            let remedy = near.map_or_else(|| "levain keymap lists all".to_owned(), |near| format!("near is `{near}`"));
+            let remedy =
+                near.map_or_else(|| "levain keymap lists all".to_owned(), |near| format!("did you mean `{near}`?"));
             Fault::new(command_span, format!("there is no command `{command}`"), remedy)
         })?)
     };
@@ -293,7 +294,7 @@ colour = "red"
         assert_eq!(
             problems,
             [
-                "mine.toml:3: there is no command `prompt.sned`; near is `prompt.send`",
+                "mine.toml:3: there is no command `prompt.sned`; did you mean `prompt.send`?",
                 "mine.toml:5: `hyper-s` is no key; write for example ctrl-p, alt-enter, F1 or ?",
                 "mine.toml:7: there is no context `nowhere`; use one of composer, text, empty, working, scrolled, approval, answering, waiting, anywhere, reading, search, completion, form, picker, list, threads, items, layers, preview, sheet, queue, pager",
                 "mine.toml:8: a key is a text; write for example \"ctrl-p\"",

@@ -116,7 +116,7 @@ impl Context {
             Self::Scrolled => "Scrolled up",
             Self::Reading => "Reading the transcript",
             Self::Search => "Writing what to look for",
-            Self::Approval => "While a call waits for you",
+            Self::Approval => "While a call needs approval",
             Self::Waiting => "Reading it",
             Self::Answering => "Answering it",
             Self::Completion => "Completing a / command or an @ name",
@@ -226,16 +226,16 @@ macro_rules! commands {
 
 commands! {
     PromptSend "prompt.send" "Send" "Send the draft; while the thread works it steers the next turn." [hidden];
-    PromptFollowUp "prompt.follow_up" "Queue as follow-up" "Send the draft for when the thread has finished what it does." [hidden];
+    PromptFollowUp "prompt.follow_up" "Queue as follow-up" "Queue the draft until the thread has finished." [hidden];
     PromptTakeBack "prompt.take_back" "Take back the last queued prompt" "Withdraw the newest queued prompt and put its text into the draft." {Queue};
     PromptEditor "prompt.editor" "Open the draft in $EDITOR" "Write the draft in your own editor." / "editor";
-    TurnInterrupt "turn.interrupt" "Interrupt" "Stop the running turn; the draft stays as it is." / "stop" {Work};
-    ApprovalOnce "approval.once" "Allow this call" "Let the waiting call run, this time." {SeenCall};
-    ApprovalThread "approval.thread" "Allow in this thread" "Let the waiting call run, and its like for the rest of this thread." {SeenCall};
-    ApprovalAlways "approval.always" "Allow always" "Let the waiting call run, and its like in every thread of this project." {SeenCall};
-    ApprovalDeny "approval.deny" "Deny this call" "Refuse the waiting call; the thread goes on without it. What is behind it is told to the model." / "deny" {Call};
-    ApprovalRefuse "approval.refuse" "Deny and say why" "Refuse the waiting call with words that the model gets." [hidden] {Call};
-    ApprovalTake "approval.take" "Answer the waiting call" "Leave the draft as it is and give the keyboard to the waiting call." {Call};
+    TurnInterrupt "turn.interrupt" "Stop" "Stop the running turn; the draft stays as it is." / "stop" {Work};
+    ApprovalOnce "approval.once" "Allow this call" "Allow the waiting call once." {SeenCall};
+    ApprovalThread "approval.thread" "Allow in this thread" "Allow the waiting call, and calls like it in this thread." {SeenCall};
+    ApprovalAlways "approval.always" "Allow always" "Allow the waiting call, and calls like it in every thread of this project." {SeenCall};
+    ApprovalDeny "approval.deny" "Deny this call" "Deny the waiting call; the thread continues without it. /deny REASON sends the reason to the model." / "deny" {Call};
+    ApprovalRefuse "approval.refuse" "Deny and say why" "Deny the waiting call with a reason that the model gets." [hidden] {Call};
+    ApprovalTake "approval.take" "Answer the waiting call" "Keep the draft as it is and answer the waiting call with keys." {Call};
     HistorySearch "history.search" "Search earlier prompts" "Find a prompt you sent before and put it into the draft." / "history" {Earlier};
     EditNewline "edit.newline" "New line" "Start a new line in the draft." [hidden];
     EditBackspace "edit.backspace" "Delete back" "Delete the letter before the cursor." [hidden];
@@ -274,17 +274,17 @@ commands! {
     ReadPromptUp "read.prompt_up" "Prompt before" "Choose the prompt before." [hidden];
     ReadPromptDown "read.prompt_down" "Prompt after" "Choose the prompt after." [hidden];
     ReadFold "read.fold" "Unfold or fold" "Show the chosen block in full, or fold it; a line on the context leads to its request." [hidden];
-    ReadMark "read.mark" "Begin a range" "Choose several blocks: from here to where you go." [hidden];
+    ReadMark "read.mark" "Begin a range" "Choose a range of blocks that begins here." [hidden];
     ReadCopy "read.copy" "Copy" "Put the chosen block or range on the clipboard." [hidden];
     ReadRequest "read.request" "Its request" "Show the request that led to the chosen block, layer by layer." [hidden];
     ReadOpen "read.open" "Open in $EDITOR" "Look at the chosen block or range in your own editor." [hidden];
     SearchStart "search.start" "Search the transcript" "Find words in the transcript." / "find" {Transcript};
-    SearchAccept "search.accept" "Go on with what was found" "Keep the words; n and N go to the next place." [hidden];
-    SearchDrop "search.drop" "Give the search up" "Go back to where the search began." [hidden];
+    SearchAccept "search.accept" "Accept the search" "Keep the search words and go from match to match." [hidden];
+    SearchDrop "search.drop" "Cancel the search" "Go back to where the search began." [hidden];
     SearchBackspace "search.backspace" "Delete back" "Delete the last letter." [hidden];
     SearchClear "search.clear" "Clear" "Delete all letters." [hidden];
-    SearchNext "search.next" "Next place" "Go to the next place below." [hidden];
-    SearchPrevious "search.previous" "Place before" "Go to the next place above." [hidden];
+    SearchNext "search.next" "Next match" "Go to the next match below." [hidden];
+    SearchPrevious "search.previous" "Previous match" "Go to the next match above." [hidden];
     ThreadsShow "threads.show" "Threads" "List the threads of this project; open one." / "threads";
     ThreadsPanel "threads.panel" "Show or hide the threads column" "Keep the list of threads beside the transcript on a wide terminal." {Width};
     ThreadNew "thread.new" "New thread" "Leave this thread as it is and start a new one with the next prompt." / "new" {Thread};
@@ -304,28 +304,28 @@ commands! {
     FilterStart "filter.start" "Filter" "Type to narrow the list." [hidden];
     FilterBackspace "filter.backspace" "Delete back" "Delete the last letter of the filter." [hidden];
     FilterClear "filter.clear" "Clear" "Empty the filter." [hidden];
-    ThreadStop "thread.stop" "Stop the thread" "End the process of the chosen thread in order; what it said stays." [hidden];
-    ThreadRename "thread.rename" "Rename" "Call the chosen thread something else; with a name behind it, the one on the screen." / "rename" {Thread};
-    ThreadArchive "thread.archive" "Archive" "List the thread apart from the others; its next prompt brings it back." / "archive" {Thread};
-    ThreadRemove "thread.remove" "Delete" "Remove the thread and all that was said in it; asked for twice." / "delete" {Thread};
-    AppTrust "app.trust" "Trust this project" "List what of the project can run, and whether you trust it; its first row trusts it as it is." / "trust";
-    AppMouse "app.mouse" "Mouse on or off" "Leave the mouse to the terminal, or take it back: to scroll, choose and mark here." / "mouse";
+    ThreadStop "thread.stop" "Stop the thread" "Stop the process of the chosen thread; its messages are kept." [hidden];
+    ThreadRename "thread.rename" "Rename" "Rename the chosen thread; /rename NAME renames the one on the screen." / "rename" {Thread};
+    ThreadArchive "thread.archive" "Archive" "Hide the thread from the list; its next prompt brings it back." / "archive" {Thread};
+    ThreadRemove "thread.remove" "Delete" "Delete the thread and everything in it; repeat to confirm." / "delete" {Thread};
+    AppTrust "app.trust" "Trust this project" "List what can run in this project, and whether you trust it; the first row trusts it." / "trust";
+    AppMouse "app.mouse" "Mouse on or off" "Leave the mouse to the terminal, or use it in levain to scroll, choose and mark." / "mouse";
     AppRedraw "app.redraw" "Draw again" "Draw the whole screen again.";
     AppSuspend "app.suspend" "Suspend" "Go back to the shell; fg continues." [hidden];
-    AppLeave "app.leave" "Interrupt, then leave" "Stop the running turn; once more, leave. /quit leaves it at work." [hidden];
+    AppLeave "app.leave" "Stop, then leave" "Stop the running turn; repeat to leave. /quit leaves without stopping it." [hidden];
     AppLeaveEmpty "app.leave_empty" "Leave" "Leave when the draft is empty; otherwise delete the letter under the cursor." [hidden];
     AppQuit "app.quit" "Quit" "Leave levain. Threads at work go on." / "quit";
     DirectiveChoose "directive.choose" "Start a directive" "Choose a directive for a new thread, and give it its inputs." / "directive";
     FormNext "form.next" "Next field" "Go to the next input." [hidden];
     FormPrevious "form.previous" "Field before" "Go to the input before." [hidden];
     FormStart "form.start" "Start" "Begin a new thread with these inputs." [hidden];
-    PromptRetry "prompt.retry" "Try again" "Send the prompt again in a new thread that begins with the same words; the requests are compared. A model behind it answers instead." / "retry" {Again};
+    PromptRetry "prompt.retry" "Try again" "Send the prompt again in a fork and compare the two requests. /retry MODEL uses another model." / "retry" {Again};
     PromptRetryWith "prompt.retry_with" "Try again with another model" "Choose a model, and send the prompt to that in a new thread." / "retry-with" {Again};
-    PromptRevise "prompt.revise" "Edit and send again" "Take the prompt into the draft of a new thread that begins with what was said before it." / "edit" {Again};
-    ThreadFork "thread.fork" "Fork here" "Make a new thread that begins with what was said up to here; this one stays." / "fork" {Again};
+    PromptRevise "prompt.revise" "Edit and send again" "Fork the thread before the prompt and put the prompt into the draft." / "edit" {Again};
+    ThreadFork "thread.fork" "Fork here" "Fork the thread with everything up to here; this thread stays as it is." / "fork" {Again};
     ContextShow "context.show" "Context" "Show the newest request of the thread: every layer, where it comes from, and what was left out and why." / "context";
     ContextBeside "context.beside" "Context beside the conversation" "Show the layers of the chosen turn's request at the right, or take them away." / "split" {Split};
-    ContextCompact "context.compact" "Make room" "Let the model summarise older messages, so that later requests are smaller." / "compact" {Worker};
+    ContextCompact "context.compact" "Compact" "Let the model summarise older messages, so that later requests are smaller." / "compact" {Worker};
     ContextPreview "context.preview" "Preview" "Show what Enter would send now, layer by layer; Enter there sends it as it is shown." / "preview" {Prompt};
     ContextEarlier "context.earlier" "Request before" "Show the thread's request before this one." / "earlier" [hidden] {Request};
     ContextLater "context.later" "Request after" "Show the thread's request after this one." / "later" [hidden] {Request};
@@ -339,7 +339,7 @@ commands! {
     LayerAsked "layer.asked" "Open who asks for it" "Open the hook or the entry of a directive that brings the layer." [hidden];
     RequestSend "request.send" "Send it" "Send the request that is shown, as it is shown." / "send" [hidden] {Unsent};
     RequestEdit "request.edit" "Back to the draft" "Go on writing; nothing is sent." [hidden];
-    RequestDrop "request.drop" "Drop it" "Send nothing and empty the draft; Ctrl+R still finds it." / "drop" [hidden] {Unsent};
+    RequestDrop "request.drop" "Drop it" "Send nothing and empty the draft; the prompt history keeps it." / "drop" [hidden] {Unsent};
     LayerOpen "layer.open" "Open in $EDITOR" "Open the file that the layer is written in; other texts are shown as a copy." [hidden];
     LayerNextOut "layer.next_out" "Next layer that was left out" "Choose the next layer that is not in the request, and see why." [hidden];
     LayerPreviousOut "layer.previous_out" "Layer before that was left out" "Choose the layer before that is not in the request." [hidden];
@@ -351,7 +351,7 @@ commands! {
     QueueShow "queue.show" "Queued messages" "List what waits for its turn; edit it, move it, take it back." / "queue" {Queue};
     QueueUp "queue.up" "Earlier" "Let the chosen message go one place earlier." [hidden];
     QueueDown "queue.down" "Later" "Let the chosen message go one place later." [hidden];
-    QueueDrop "queue.drop" "Withdraw" "Take the chosen message out of the queue; Ctrl+R still finds it." [hidden];
+    QueueDrop "queue.drop" "Withdraw" "Remove the chosen message from the queue; the prompt history keeps it." [hidden];
 }
 
 impl CommandId {

@@ -91,7 +91,7 @@ impl Reader<'_> {
             self.report(severity, line, format!("not TOML: {}", error.message()), remedy.into());
             text.replace_range(broken, "");
         }
-        let message = format!("more than {MOST_BROKEN_LINES} lines are no TOML, and nothing of the file counts");
+        let message = format!("more than {MOST_BROKEN_LINES} lines are not TOML, so levain ignores the file");
         self.report(Severity::Fatal, 1, message, "write name = value, with text in quotes".into());
     }
 

@@ -135,7 +135,7 @@ impl Trust {
     pub fn warning(&self) -> Option<String> {
         let (Self::Unknown(runnable) | Self::Changed(runnable, _)) = self else {
             let Self::Unreadable { reason } = self else { return None };
-            return Some(format!("no tool and no command of this project runs: {reason}"));
+            return Some(format!("tools and commands of this project do not run: {reason}"));
         };
         let what = match runnable.files.as_slice() {
             [only] => format!(".ai/{only}"),
@@ -146,9 +146,9 @@ impl Trust {
             [only] => format!("{only} since you trusted this project"),
             [first, more @ ..] => format!("{first}, and {} more, since you trusted this project", more.len()),
             [] if matches!(self, Self::Changed(..)) => format!("{what} changed since you trusted this project"),
-            [] => format!("{what} could run things, and you have not trusted this project"),
+            [] => format!("{what} can run code, and you have not trusted this project"),
         };
-        Some(format!("{why}: no tool and no command of it runs. Look (levain trust --show), then: levain trust"))
+        Some(format!("{why}: its tools and commands do not run. Review (levain trust --show), then run: levain trust"))
     }
 
     /// Remembers that the person trusts the project with what can run and what its directives decide, as these were shown
@@ -212,7 +212,7 @@ impl Runnable {
             Some(before) => (before != state).then(|| format!(".ai/{file} changed")),
         });
         let gone = trusted.keys().filter(|file| !self.states.contains_key(*file));
-        now.chain(gone.map(|file| format!(".ai/{file} can run no more"))).collect()
+        now.chain(gone.map(|file| format!(".ai/{file} can no longer run"))).collect()
     }
 
     /// What can run in the project at `root`; `None` when nothing can.
@@ -355,7 +355,7 @@ impl Look {
     fn count(&mut self, bytes: u64) -> io::Result<()> {
         self.bytes += bytes;
         if self.bytes > MOST_BYTES {
-            return Err(io::Error::other("the files below .ai are more than can be looked through"));
+            return Err(io::Error::other("the files below .ai are too large to check"));
         }
         Ok(())
     }
@@ -559,7 +559,7 @@ mod tests {
         assert_eq!(warned(".ai/knowledge/load.yaml"), None);
         fs::write(&load, "state: calm").unwrap();
         let warning = warned(".ai/knowledge/load.yaml").unwrap();
-        assert!(warning.starts_with(".ai/knowledge/load.yaml can run no more since you trusted"), "{warning}");
+        assert!(warning.starts_with(".ai/knowledge/load.yaml can no longer run since you trusted"), "{warning}");
     }
 
     #[test]
@@ -579,7 +579,7 @@ mod tests {
         assert_eq!(differs(), [".ai/tools/a.sh changed"]);
         fs::write(tools.join("c.sh"), "new").unwrap();
         fs::remove_file(tools.join("b.sh")).unwrap();
-        assert_eq!(differs(), [".ai/tools/a.sh changed", ".ai/tools/c.sh is new", ".ai/tools/b.sh can run no more"]);
+        assert_eq!(differs(), [".ai/tools/a.sh changed", ".ai/tools/c.sh is new", ".ai/tools/b.sh can no longer run"]);
         let warning = Trust::of(&dirs, &root).warning().unwrap();
         assert!(warning.starts_with(".ai/tools/a.sh changed, and 2 more, since"), "{warning}");
     }

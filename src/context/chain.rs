@@ -18,11 +18,11 @@ pub struct Link {
 /// Why a chain cannot be followed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChainError {
-    #[error("`extends` goes round in a circle: {}; remove it from one of them", .chain.join(" → "))]
+    #[error("`extends` forms a cycle: {}; remove it from one of them", .chain.join(" → "))]
     Circle { chain: Vec<String> },
-    #[error("the hook `{}` chose `{}` for `{directive}` to extend, and {why}; mend {}", .route.hook, .route.target, place(&.route.file, .route.line))]
+    #[error("the hook `{}` chose `{}` for `{directive}` to extend, but {why}; fix {}", .route.hook, .route.target, place(&.route.file, .route.line))]
     Routed { route: Box<Route>, directive: String, why: String },
-    #[error("`{by}` extends `{id}`, and {why}; mend extends in {}", place(.file, *.line))]
+    #[error("`{by}` extends `{id}`, but {why}; fix extends in {}", place(.file, *.line))]
     Lost { id: String, by: String, why: Lost, file: String, line: u32 },
     #[error("the chain of `extends` is longer than {LONGEST} directives: {} …; shorten it", .first.join(" → "))]
     TooLong { first: Vec<String> },

@@ -191,7 +191,7 @@ mod tests {
         let saw = judge(&condition, &fields()).saw;
         let told: Vec<_> = saw.iter().map(|saw| (saw.path.as_str(), saw.value.clone(), saw.holds)).collect();
         assert_eq!(told, [("directive", json!("team/deploy/web"), true), ("depth", json!(2), false)]);
-        assert_eq!(saw[1].to_string(), "depth gt 5, and is 2");
+        assert_eq!(saw[1].to_string(), "depth gt 5 (actual 2)");
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub fn unused(layers: &[Layer], called: &BTreeSet<String>, turns: u32, least: u3
         .filter(|layer| !called.contains(&layer.id))
         .map(|layer| {
             let message =
-                format!("was told of in {turns} turns and never called: ~{} tokens each time", layer.tokens.count.0);
+                format!("was offered in {turns} turns and never called: ~{} tokens each time", layer.tokens.count.0);
             finding("unused", &layer.id, message, "grant it where it is needed")
         })
         .collect()
@@ -131,7 +131,7 @@ fn absences(plan: &Plan, findings: &mut Vec<Finding>) {
                 if let Some(Via::Directive { id, depth: asked, .. }) = via
                     && depth(by).is_some_and(|suppressed| *asked as usize <= suppressed)
                 {
-                    let message = format!("`{id}` brings it along and `{by}` leaves it out: it stays out");
+                    let message = format!("`{id}` adds it and `{by}` suppresses it: it is left out");
                     findings.push(finding(
                         "suppressed",
                         &piece.id,
@@ -145,13 +145,13 @@ fn absences(plan: &Plan, findings: &mut Vec<Finding>) {
             }
             Absence::Refused { message } => findings.push(Finding {
                 severity: Severity::Error,
-                ..finding("refused", &piece.id, message.clone(), "mend the item, or sign it again")
+                ..finding("refused", &piece.id, message.clone(), "fix the item, or sign it again")
             }),
             Absence::Shadowed { by } => findings.push(finding(
                 "shadowed",
                 &piece.id,
-                format!("the file of another space is hidden by {by}"),
-                "nothing, if that is meant",
+                format!("{by} hides the file of another space"),
+                "ignore this if you intend it",
             )),
             Absence::Empty => {
                 findings.push(finding("empty", &piece.id, "holds no text", "write it, or remove the line"));
@@ -174,8 +174,8 @@ fn unstable(plan: &Plan, again: &Plan, findings: &mut Vec<Finding>) {
             findings.push(finding(
                 "unstable",
                 &piece.id,
-                "differs from thread to thread, so what follows it in the system text is never cached",
-                "move it behind what stays the same, or bring it along at thread_started",
+                "differs from thread to thread, so the system prompt after it is never cached",
+                "move it after what stays the same, or add it with a thread_started hook",
             ));
         }
     }
@@ -204,7 +204,7 @@ pub fn secrets<'a>(texts: impl Iterator<Item = (&'a str, &'a str)>) -> Vec<Findi
     // The patterns are constants; a test compiles them.
     let Ok(secrets) = RegexSet::new(SECRETS) else { return Vec::new() };
     let (message, remedy) =
-        ("holds something that looks like a key or a password", "take it out: every request carries it");
+        ("holds something that looks like a key or a password", "remove it: every request sends it");
     let found = texts.filter(|(_, text)| secrets.is_match(text));
     found.map(|(id, _)| Finding { severity: Severity::Error, ..finding("secret", id, message, remedy) }).collect()
 }
@@ -214,7 +214,7 @@ fn shares(layers: &[Layer], findings: &mut Vec<Finding>) {
     for layer in included(layers).filter(|layer| !matches!(layer.channel, Channel::Messages { .. })) {
         if layer.tokens.count > LARGE && layer.tokens.count.0 > all.0 / SHARE {
             let message = format!("is about {} of {all} tokens", layer.tokens.count);
-            findings.push(finding("share", &layer.id, message, "bring along what is needed and let the rest be read"));
+            findings.push(finding("share", &layer.id, message, "add only what is needed; let the model read the rest"));
         }
     }
 }

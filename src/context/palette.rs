@@ -141,7 +141,7 @@ pub fn tree<'a>(
     }
     let mut lines = Vec::new();
     for (grant, branch) in &branches {
-        let asks = if grant.ask { " (a person is asked)" } else { "" };
+        let asks = if grant.ask { " (needs approval)" } else { "" };
         lines.push(format!("{}{asks}{}", grant.capability, branch.note));
         branch.write(1, &mut lines);
     }
@@ -220,7 +220,7 @@ mod tests {
         let preload = Preload { off: None, budget: Tokens(100) };
         let (names, assembly) = offered(&grants, known, &preload);
         assert_eq!(names, ["a_b_close", "a_b_named"]);
-        let told = "needs ~41 tokens, and 18 of 100 for tools were left (resilience.tool_preload.max_tokens)";
+        let told = "needs ~41 tokens, only 18 of 100 for tools were left (resilience.tool_preload.max_tokens)";
         assert_eq!(reason(&assembly, "a/wide"), told);
     }
 
@@ -320,7 +320,7 @@ mod tests {
             "  team/",
             "    a/",
             "      one",
-            "rye.execute.tool.team.a.two (a person is asked)",
+            "rye.execute.tool.team.a.two (needs approval)",
             "rye.execute.tool.rye.bash.bash (not offered)",
             "rye.fetch.*",
         ];

@@ -90,15 +90,15 @@ pub enum PlanError {
     Directive { why: Lost },
     #[error("{0}")]
     Chain(#[from] ChainError),
-    #[error("`{by}` wants `{id}` for its context, and {why}; mend {file}:{line}, or write optional=\"true\" there")]
+    #[error("`{by}` adds `{id}` to its context, but {why}; fix {file}:{line}, or write optional=\"true\" there")]
     Context { id: String, by: String, why: Lost, file: String, line: u32 },
-    #[error("the hook `{hook}` brings `{id}`, and {why}; mend {file}:{line}, or write optional: true there")]
+    #[error("the hook `{hook}` adds `{id}`, but {why}; fix {file}:{line}, or write optional: true there")]
     Hook { hook: String, id: String, why: Lost, file: String, line: u32 },
     #[error("there are {count} hooks, more than {MOST}; remove some from hooks.yaml")]
     TooManyHooks { count: usize },
     #[error("{0}")]
     Hooks(Problem),
-    #[error("the rules that head every request cannot be read: {why}")]
+    #[error("levain cannot read the constitution: {why}")]
     Constitution { why: Lost },
 }
 
@@ -299,7 +299,7 @@ impl Planning<'_> {
                     line: None,
                     severity: Severity::Warning,
                     message: format!("older messages cannot be summarised: {why}"),
-                    remedy: "mend the item, or remove it so that the shipped one counts".to_owned(),
+                    remedy: "fix the item, or remove it to use the shipped one".to_owned(),
                 });
                 None
             }
@@ -437,7 +437,7 @@ impl Planning<'_> {
             return Ok(vec![skipped(id, kind, origin_of(&item, found, via), absence)]);
         }
         if !knowledge {
-            let message = format!("a hook of {} brings knowledge along and runs nothing else", hook.event);
+            let message = format!("a hook of {} can only add knowledge", hook.event);
             return Ok(vec![skipped(id, kind, unknown(&item, via), Absence::NotRun { message })]);
         }
         match self.library.knowledge(&item) {
@@ -553,7 +553,7 @@ impl Planning<'_> {
         };
         for (mention, link) in &self.suppress {
             let (message, severity) = if mention.id == CONSTITUTION {
-                (format!("`{}` cannot be left out: it heads every request", mention.id), Severity::Error)
+                (format!("`{}` cannot be suppressed: every request begins with it", mention.id), Severity::Error)
             } else if used(&mention.id) {
                 continue;
             } else {

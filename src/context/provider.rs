@@ -145,7 +145,7 @@ impl State {
     pub fn failure(&self, snapshot: &EnvironmentSnapshot) -> Option<String> {
         let command = self.command().filter(|command| !command.optional)?;
         let Some(Err(why)) = snapshot.commands.get(&command.name) else { return None };
-        Some(format!("the context provider `{}` must answer, and {why}", command.name))
+        Some(format!("the context provider `{}` is required, but {why}", command.name))
     }
 
     pub(super) fn piece(&self, snapshot: &EnvironmentSnapshot) -> Piece {
@@ -168,7 +168,7 @@ impl State {
                 Some(Ok(said)) => Some(format!("{}:\n{said}", command.name)).filter(|_| !said.is_empty()),
                 Some(Err(message)) => return refused(message),
                 None => {
-                    let message = "its command is asked for calls, previews and `levain context show`".to_owned();
+                    let message = "its command runs only for requests, previews and `levain context show`".to_owned();
                     return skipped(&self.name, kind, self.origin.clone(), Absence::NotRun { message });
                 }
             },

@@ -43,8 +43,8 @@ impl fmt::Display for Route {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let target = &self.target;
         match &self.fate {
-            Fate::Chose => write!(formatter, "chose what is extended: `{target}`"),
-            Fate::NotReached { by } => write!(formatter, "not reached: the hook {by} chose what is extended before it"),
+            Fate::Chose => write!(formatter, "chose `{target}` to extend"),
+            Fate::NotReached { by } => write!(formatter, "not reached: the hook {by} chose first"),
             Fate::Itself => write!(formatter, "would choose `{target}`, which is the directive itself"),
             Fate::Condition { saw } => Absence::Condition { saw: saw.clone() }.fmt(formatter),
             Fate::Broken { message } => Absence::BrokenCondition { message: message.clone() }.fmt(formatter),

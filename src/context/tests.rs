@@ -262,7 +262,7 @@ fn the_constitution_cannot_be_suppressed_or_preceded() {
     let plan = planned(&browser, "a", yaml).unwrap();
     let included: Vec<_> = plan.system.iter().filter(|piece| piece.is_included()).map(|piece| piece.kind).collect();
     assert_eq!(included, [LayerKind::Constitution, LayerKind::SystemHook]);
-    assert!(plan.problems[0].message.contains("cannot be left out"), "{:?}", plan.problems);
+    assert!(plan.problems[0].message.contains("cannot be suppressed"), "{:?}", plan.problems);
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn duplicates_arrive_once_for_each_position() {
     let plan = planned(&browser, "leaf", "hooks: []").unwrap();
     assert_eq!(context(&plan)[0], [IDENTITY, BEHAVIOR]);
     assert_eq!(context(&plan)[2], [IDENTITY]);
-    assert_eq!(absences(&plan)[IDENTITY], "already there, from `levain/core/base`");
+    assert_eq!(absences(&plan)[IDENTITY], "already in the request, from `levain/core/base`");
 }
 
 const ROUTES: &str = "hooks:\n\
@@ -372,7 +372,7 @@ fn chains_that_go_round_or_break_off_or_never_end_are_refused() {
     assert!(error.contains("a → b → c → a"), "{error}");
     let browser = TestLibrary::default().directive("a", "gone", "");
     let error = planned(&browser, "a", "hooks: []").unwrap_err().to_string();
-    assert!(error.contains("`a` extends `gone`, and there is no directives `gone`"), "{error}");
+    assert!(error.contains("`a` extends `gone`, but there is no directives `gone`"), "{error}");
     let mut browser = TestLibrary::default();
     for number in 0..100 {
         browser = browser.directive(&format!("d{number}"), &format!("d{}", number + 1), "");
@@ -411,14 +411,14 @@ fn absence_is_told_for_every_reason_at_once() {
     let plan = planned(&browser, "leaf", yaml).unwrap();
     let absences = absences(&plan);
     let expected = [
-        ("a_tool", "a hook of thread_started brings knowledge along and runs nothing else"),
+        ("a_tool", "a hook of thread_started can only add knowledge"),
         ("changed", "`changed` was changed after it was signed"),
         ("empty", "holds no text"),
-        ("for_web", "its condition does not hold: directive contains \"web\", and is \"leaf\""),
+        ("for_web", "condition false: directive contains \"web\" (actual \"leaf\")"),
         ("gone", "there is no knowledge `gone`"),
         (IDENTITY, "hidden by project .ai/knowledge/levain/core/Identity.md"),
         (SIGN, "suppressed by `leaf`"),
-        ("twice", "already there, from `leaf`"),
+        ("twice", "already in the request, from `leaf`"),
     ];
     let told: Vec<_> = absences.iter().map(|(id, said)| (id.as_str(), said.as_str())).collect();
     assert_eq!(told.len(), expected.len(), "{told:#?}");
@@ -515,7 +515,7 @@ fn a_command_of_a_provider_says_how_it_stands_or_why_not() {
     assert!(matches!(&state[1].decision, Decision::Skipped { absence: Absence::Refused { .. } }));
     assert_eq!(plan.state[0].failure(&snapshot), None);
     let why = plan.state[1].failure(&snapshot).unwrap();
-    assert_eq!(why, "the context provider `team/must` must answer, and `must` ended with 1");
+    assert_eq!(why, "the context provider `team/must` is required, but `must` ended with 1");
 }
 
 #[test]
@@ -596,5 +596,5 @@ fn s04_nothing_is_called_there_that_is_not() {
         })
         .collect();
     let empty = "team/empty holds no text";
-    assert_eq!(said, [empty, empty, "team/text already there, from `team/base`"]);
+    assert_eq!(said, [empty, empty, "team/text already in the request, from `team/base`"]);
 }

@@ -35,7 +35,7 @@ pub fn kind(kind: LayerKind) -> &'static str {
         LayerKind::History => "history",
         LayerKind::Summary => "summary",
         LayerKind::ContextState => "state",
-        LayerKind::User => "said",
+        LayerKind::User => "message",
         LayerKind::NextTurn => "next turn",
         LayerKind::ToolSchema => "tool",
     }

@@ -213,24 +213,24 @@ impl fmt::Display for Absence {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Condition { saw } => {
-                formatter.write_str("its condition does not hold")?;
+                formatter.write_str("condition false")?;
                 for (number, saw) in saw.iter().enumerate() {
                     write!(formatter, "{} {saw}", if number == 0 { ":" } else { "," })?;
                 }
                 Ok(())
             }
-            Self::BrokenCondition { message } => write!(formatter, "its condition does not read: {message}"),
+            Self::BrokenCondition { message } => write!(formatter, "condition invalid: {message}"),
             Self::Suppressed { by } => write!(formatter, "suppressed by `{by}`"),
-            Self::Duplicate { of } => write!(formatter, "already there, from {of}"),
+            Self::Duplicate { of } => write!(formatter, "already in the request, from {of}"),
             Self::Shadowed { by } => write!(formatter, "hidden by {by}"),
             Self::Missing { message } | Self::Refused { message } | Self::NotRun { message } => {
                 formatter.write_str(message)
             }
             Self::Empty => formatter.write_str("holds no text"),
-            Self::NothingToSay => formatter.write_str("has nothing to say here"),
+            Self::NothingToSay => formatter.write_str("has no content here"),
             Self::OverBudget { needs, left, budget } => write!(
                 formatter,
-                "needs ~{} tokens, and {} of {} for tools were left (resilience.tool_preload.max_tokens)",
+                "needs ~{} tokens, only {} of {} for tools were left (resilience.tool_preload.max_tokens)",
                 needs.0, left.0, budget.0
             ),
             Self::SwitchedOff { by } => write!(formatter, "tools are switched off by {by}"),
@@ -256,7 +256,7 @@ impl fmt::Display for Saw {
         if op == "exists" {
             write!(formatter, "{path} is {shown}")
         } else {
-            write!(formatter, "{path} {op} {wanted}, and is {shown}")
+            write!(formatter, "{path} {op} {wanted} (actual {shown})")
         }
     }
 }

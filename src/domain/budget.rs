@@ -79,9 +79,11 @@ impl fmt::Display for NoSlot {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Children { parent, live, most } => {
-                write!(formatter, "waits for a child of {parent} to end: {live} run, {most} may")
+                write!(formatter, "waits for a child of {parent} to end: {live} running, limit {most}")
             }
-            Self::Threads { live, most } => write!(formatter, "waits for a thread to end: {live} run, {most} may"),
+            Self::Threads { live, most } => {
+                write!(formatter, "waits for a thread to end: {live} running, limit {most}")
+            }
         }
     }
 }

@@ -61,7 +61,7 @@ fn stays(letter: char) -> bool {
 /// Text that cannot be the id of a thread.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error(
-    "`{}` is not a thread id: it is made of letters, digits, `_`, `-` and `.`, and begins with none of the last two",
+    "`{}` is not a thread id: use letters, digits, `_`, `-` and `.`, with no `-` or `.` at the beginning",
     .0.escape_debug()
 )]
 pub struct BadThreadId(String);
@@ -123,7 +123,7 @@ impl ModelRef {
 
 /// Text that names no model.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("`{0}` names no model; write provider/model, for example anthropic/claude-sonnet-4-5")]
+#[error("`{0}` is not a model name; write provider/model, for example anthropic/claude-sonnet-4-5")]
 pub struct BadModelRef(String);
 
 impl FromStr for ModelRef {

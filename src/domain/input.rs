@@ -76,7 +76,7 @@ pub fn unfit(kind: &str, text: &str) -> Option<&'static str> {
 }
 
 fn hint(near: Option<&str>, known: &[String]) -> String {
-    near.map_or_else(|| format!("known are {}", known.join(", ")), |near| format!("did you mean `{near}`?"))
+    near.map_or_else(|| format!("known inputs: {}", known.join(", ")), |near| format!("did you mean `{near}`?"))
 }
 
 fn described(description: &str) -> String {

@@ -80,16 +80,16 @@ pub(super) fn room_in_words(
 ) -> String {
     let (before, after) = tokens;
     match (summarised, dropped, reason) {
-        (0, 0, reason) => format!("no room was made: {}", reason.unwrap_or("nothing is older")),
+        (0, 0, reason) => format!("not compacted: {}", reason.unwrap_or("there are no older messages")),
         (0, dropped, reason) => {
             let why = reason.map(|reason| format!(", without a summary: {reason}")).unwrap_or_default();
-            format!("{dropped} earlier messages are left out from here on (~{before} → ~{after} tokens){why}")
+            format!("compacted: {dropped} earlier messages left out (~{before} → ~{after} tokens){why}")
         }
         (summarised, 0, _) => {
-            format!("{summarised} earlier messages are summarised from here on (~{before} → ~{after} tokens)")
+            format!("compacted: {summarised} earlier messages summarised (~{before} → ~{after} tokens)")
         }
         (summarised, dropped, _) => format!(
-            "{summarised} earlier messages are summarised and {dropped} left out from here on (~{before} → ~{after} tokens)"
+            "compacted: {summarised} earlier messages summarised and {dropped} left out (~{before} → ~{after} tokens)"
         ),
     }
 }

@@ -95,7 +95,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 pub fn meant<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
     match nearest(word, known.clone()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known are {}", known.into_iter().collect::<Vec<_>>().join(", ")),
+        None => format!("known: {}", known.into_iter().collect::<Vec<_>>().join(", ")),
     }
 }
 

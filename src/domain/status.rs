@@ -71,10 +71,10 @@ impl Status {
     #[must_use]
     pub fn told(self, waiting: Option<Waiting>) -> &'static str {
         match (self, waiting) {
-            (Self::Waiting, Some(Waiting::Approval)) => "asks you",
+            (Self::Waiting, Some(Waiting::Approval)) => "approval",
             (Self::Waiting, Some(Waiting::RateLimit)) => "retrying",
             (Self::Waiting, Some(Waiting::Storage)) => "cannot save",
-            (Self::Waiting, Some(Waiting::User) | None) => "resting",
+            (Self::Waiting, Some(Waiting::User) | None) => "idle",
             _ => self.word(),
         }
     }
@@ -87,9 +87,9 @@ impl Status {
             (Self::Waiting, Some(Waiting::Approval)) => {
                 Some(what.map_or("needs approval".to_owned(), |item| format!("needs approval: {item}")))
             }
-            (Self::Suspended, _) => {
-                Some(what.map_or("waits for you".to_owned(), |limit| format!("at its limit of {limit}: waits for you")))
-            }
+            (Self::Suspended, _) => Some(what.map_or("waits for your message".to_owned(), |limit| {
+                format!("at its limit of {limit}: waits for your message")
+            })),
             (Self::Waiting, Some(Waiting::RateLimit)) => Some("waits for the provider".to_owned()),
             (Self::Waiting, Some(Waiting::Storage)) => Some("waits until it can be saved".to_owned()),
             _ => None,

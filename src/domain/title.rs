@@ -17,14 +17,14 @@ pub fn of_prompt(text: &str) -> String {
 pub fn given(text: &str) -> Result<String, String> {
     let title = text.trim();
     if title.is_empty() {
-        return Err("a title has at least one letter".to_owned());
+        return Err("a title needs at least one character".to_owned());
     }
     if title.chars().any(super::letters::is_unseen) {
-        return Err("a title is one line, without letters that cannot be seen".to_owned());
+        return Err("a title is one line without invisible characters".to_owned());
     }
     let count = title.chars().count();
     if count > LONGEST {
-        return Err(format!("a title has at most {LONGEST} letters, and this one has {count}"));
+        return Err(format!("a title has at most {LONGEST} characters (actual {count})"));
     }
     Ok(title.to_owned())
 }

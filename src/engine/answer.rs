@@ -64,7 +64,7 @@ impl Answer {
         } else {
             ("the arguments of a call", most, setting)
         };
-        self.full = Some(format!("{what} grew to {}, and no more is taken ({setting})", in_words(most)));
+        self.full = Some(format!("{what} reached the limit of {} ({setting})", in_words(most)));
         self.size += room;
         beginning(&text, room).to_owned()
     }
@@ -74,7 +74,7 @@ impl Answer {
         self.size = self.size.saturating_add(size).saturating_add(BLOCK);
         if self.size > self.bounds.answer {
             let most = in_words(self.bounds.answer);
-            self.full = Some(format!("the answer grew to {most}, and no more is taken (max_answer_kb)"));
+            self.full = Some(format!("the answer reached the limit of {most} (max_answer_kb)"));
         }
         self.full.is_none()
     }
@@ -124,11 +124,11 @@ impl Answer {
             }
             ProviderEvent::ToolCallStarted { index, call_id, tool } => {
                 if self.calls >= self.bounds.calls {
-                    self.full = Some(format!("it makes more than {} calls (max_calls)", self.bounds.calls));
+                    self.full = Some(format!("the answer makes more than {} calls (max_calls)", self.bounds.calls));
                     return None;
                 }
                 if tool.len() + call_id.0.len() > LONGEST_NAME {
-                    self.full = Some("it makes a call whose name or id is no name or id".to_owned());
+                    self.full = Some("the name and id of a call are too long".to_owned());
                     return None;
                 }
                 if !self.fits(json_size(&tool) + json_size(&call_id.0)) {

@@ -104,8 +104,10 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
 fn why_asked(thread: &Thread, names: &[String]) -> String {
     match counting(&thread.permissions.grants, names) {
         Some(Grant { untrusted: true, .. }) => "this project is not trusted".to_owned(),
-        Some(Grant { capability, ask: true, .. }) if names.contains(capability) => "the directive asks".to_owned(),
-        Some(Grant { capability, ask: true, .. }) => format!("the directive asks about {capability}"),
+        Some(Grant { capability, ask: true, .. }) if names.contains(capability) => {
+            "the directive requires approval".to_owned()
+        }
+        Some(Grant { capability, ask: true, .. }) => format!("the directive requires approval for {capability}"),
         Some(_) | None => "no wildcard grants it".to_owned(),
     }
 }

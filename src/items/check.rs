@@ -63,7 +63,7 @@ fn mentions(directive: &Directive, items: &Items, id: Option<&ItemId>, file: &Pa
                     "extends a directive that does not exist,",
                     1,
                 );
-                let remedy = "mend the id, or remove extends";
+                let remedy = "fix the id, or remove extends";
                 problems.push(Problem::at(file, extends.lines.0, Severity::Error, message, remedy));
             }
             Ok(found) => {
@@ -72,7 +72,7 @@ fn mentions(directive: &Directive, items: &Items, id: Option<&ItemId>, file: &Pa
                     items.find(Kind::Directive, id.as_str()).is_ok_and(|found| items.file(found.item) == file)
                 };
                 if let Some(circle) = id.filter(counts).and_then(|id| circle(items, id, found.item)) {
-                    let message = format!("`extends` goes round in a circle: {}", circle.join(" → "));
+                    let message = format!("`extends` forms a cycle: {}", circle.join(" → "));
                     let remedy = "remove it from one of them";
                     problems.push(Problem::at(file, extends.lines.0, Severity::Error, message, remedy));
                 }
@@ -111,10 +111,10 @@ pub fn hooks<'a>(hooks: impl IntoIterator<Item = &'a Hook>, items: &Items, form:
 
 fn lost(missing: &str, optional: bool, form: &str, file: &Path, line: u32) -> Problem {
     if optional {
-        let remedy = "mend the id, write the item, or leave the entry out";
+        let remedy = "fix the id, write the item, or leave the entry out";
         return Problem::at(file, line, Severity::Warning, missing, remedy);
     }
-    Problem::at(file, line, Severity::Error, missing, format!("mend the id, write the item, or add {form}"))
+    Problem::at(file, line, Severity::Error, missing, format!("fix the id, write the item, or add {form}"))
 }
 
 /// The ids from `id` over `next`, which it extends, back to itself.
@@ -173,9 +173,9 @@ mod tests {
             let problems = self::text(Kind::Directive, &text, Path::new("a.md"), None, Some(&items));
             problems.into_iter().map(|problem| (problem.severity, problem.remedy)).collect::<Vec<_>>()
         };
-        let wanted = "mend the id, write the item, or add optional=\"true\"";
+        let wanted = "fix the id, write the item, or add optional=\"true\"";
         assert_eq!(said(""), [(Severity::Error, wanted.to_owned())]);
-        let wanted = "mend the id, write the item, or leave the entry out";
+        let wanted = "fix the id, write the item, or leave the entry out";
         assert_eq!(said(" optional=\"true\""), [(Severity::Warning, wanted.to_owned())]);
     }
 
@@ -185,7 +185,7 @@ mod tests {
         let text = "```xml\n<directive name=\"a\" version=\"1.0.0\"><metadata><description>d</description>\
              <context><provider>tiem</provider></context></metadata></directive>\n```\nGo.\n";
         let problems = self::text(Kind::Directive, text, Path::new("a.md"), None, Some(&items));
-        assert_eq!(problems[0].message, "there is no context provider `tiem`; near is `time`");
+        assert_eq!(problems[0].message, "there is no context provider `tiem` (did you mean `time`?)");
     }
 
     #[test]

@@ -49,8 +49,8 @@ fn suggestion(near: &[String]) -> String {
     let names: Vec<_> = near.iter().map(|id| format!("`{id}`")).collect();
     match names.len() {
         0 => String::new(),
-        1 => format!("; near is {}", names.concat()),
-        _ => format!("; near are {}", names.join(", ")),
+        1 => format!(" (did you mean {}?)", names.concat()),
+        _ => format!(" (did you mean one of {}?)", names.join(", ")),
     }
 }
 
@@ -283,15 +283,15 @@ impl Items {
         let (message, remedy) = match &verdict {
             Verdict::Valid { covers: Covers::Whole, .. } => return None,
             Verdict::Valid { covers: Covers::AllButBody, .. } | Verdict::Unsigned if !required => return None,
-            Verdict::Valid { .. } => ("its signature does not cover what the model obeys".to_owned(), sign),
+            Verdict::Valid { .. } => ("its signature does not cover its body".to_owned(), sign),
             Verdict::Unsigned => ("is not signed".to_owned(), sign),
             Verdict::Changed { .. } => ("was changed after it was signed".to_owned(), look),
             Verdict::Untrusted { fingerprint } => {
                 let message = format!("is signed by {fingerprint}, whom you do not trust");
-                (message, "levain keys trust FILE --owner NAME believes them".to_owned())
+                (message, "to trust it, run: levain keys trust FILE --owner NAME".to_owned())
             }
             Verdict::Forged { fingerprint } => (format!("is not signed by {fingerprint}, as it says"), look),
-            Verdict::Malformed { what } => (format!("its signature does not read: {what}"), sign),
+            Verdict::Malformed { what } => (format!("its signature is malformed: {what}"), sign),
         };
         let (severity, message) = if required {
             (Severity::Error, format!("{message}, and items of the {space} space must be signed"))
@@ -481,7 +481,7 @@ mod tests {
         assert_eq!(near("zzz"), Vec::<String>::new());
         assert!(near("../chart").contains(&"chart".to_owned()));
         let error = items.find(Kind::Directive, "deploy").unwrap_err().to_string();
-        assert_eq!(error, "there is no directive `deploy`; near is `team/deploy`");
+        assert_eq!(error, "there is no directive `deploy` (did you mean `team/deploy`?)");
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Knowledge {
             knowledge.take_body(text, file, &mut problems);
         }
         if knowledge.body.is_empty() && !matches!(form, KnowledgeShape::Whole) {
-            let message = "has no text, so it tells a model nothing";
+            let message = "has no text for the model";
             problems.push(Problem::at(file, first, Severity::Warning, message, "write the text behind the block"));
         }
         (knowledge, problems)
@@ -119,7 +119,7 @@ impl Knowledge {
                     if key == "tags" {
                         self.tags = value.as_sequence().into_iter().flatten().filter_map(scalar).collect();
                     } else if let Some(meant) = slip(key, mapping) {
-                        let message = format!("`{key}` means nothing here, and `{meant}` would");
+                        let message = format!("`{key}` is not a known name, but `{meant}` is");
                         let remedy = format!("did you mean `{meant}`?");
                         problems.push(Problem::at(file, line_of(text, key, first), slip_costs(meant), message, remedy));
                     }
@@ -184,12 +184,15 @@ impl Knowledge {
             return problems;
         }
         if let Some(name) = self.name.as_ref().filter(|name| name.as_str() != id.stem()) {
-            warn(format!("is named `{name}`, its file `{}`", id.stem()), "give both one name; the file's counts");
+            warn(
+                format!("is named `{name}`, its file `{}`", id.stem()),
+                "use one name for both; levain uses the file's",
+            );
         }
         if let Some(category) = self.category.as_ref().filter(|category| category.trim_matches('/') != id.category()) {
             warn(
                 format!("says category `{category}`, its folder is `{}`", id.category()),
-                "write the folder, or move the file",
+                "fix the category, or move the file",
             );
         }
         if let Some(version) = self.version.as_ref().filter(|version| !super::directive::is_version(version)) {
@@ -242,10 +245,10 @@ pub(super) fn mapping(text: &str, first: u32, file: &Path) -> Result<Mapping, Pr
     match serde_yaml::from_str::<Value>(text) {
         Ok(Value::Mapping(mapping)) => Ok(mapping),
         Ok(Value::Null) => {
-            Err(Problem::at(file, first, Severity::Error, "says nothing", "write lines such as name: rules"))
+            Err(Problem::at(file, first, Severity::Error, "is empty", "write lines such as name: rules"))
         }
         Ok(_other) => {
-            let message = "is no list of names and values";
+            let message = "is not a mapping";
             Err(Problem::at(file, first, Severity::Error, message, "write lines such as name: rules"))
         }
         Err(error) => {
@@ -253,7 +256,7 @@ pub(super) fn mapping(text: &str, first: u32, file: &Path) -> Result<Mapping, Pr
             let text = error.to_string();
             let reason = text.split(" at line ").next().unwrap_or(&text);
             let line = first.saturating_add(place.saturating_sub(1));
-            Err(Problem::at(file, line, Severity::Error, format!("does not read as YAML: {reason}"), "mend that line"))
+            Err(Problem::at(file, line, Severity::Error, format!("is not valid YAML: {reason}"), "fix that line"))
         }
     }
 }
@@ -341,19 +344,19 @@ mod tests {
             ),
             (
                 "command: [a]\ntimeout_seconds: 90\n",
-                "Error a.yaml:4: its `timeout_seconds` is 90, and 30 counts; write a number from 0.1 to 30",
+                "Error a.yaml:4: its `timeout_seconds` is 90; levain uses 30; write a number from 0.1 to 30",
             ),
             (
                 "command: [a]\ntimeout_seconds: -1\n",
-                "Error a.yaml:4: its `timeout_seconds` is -1, and 5 counts; write a number from 0.1 to 30",
+                "Error a.yaml:4: its `timeout_seconds` is -1; levain uses 5; write a number from 0.1 to 30",
             ),
             (
                 "command: [a]\ntimeout_seconds: soon\n",
-                "Error a.yaml:4: its `timeout_seconds` is \"soon\", and 5 counts; write a number from 0.1 to 30",
+                "Error a.yaml:4: its `timeout_seconds` is \"soon\"; levain uses 5; write a number from 0.1 to 30",
             ),
             (
                 "command: [a]\noptional: maybe\n",
-                "Error a.yaml:4: its `optional` is \"maybe\", and true counts; write true or false",
+                "Error a.yaml:4: its `optional` is \"maybe\"; levain uses true; write true or false",
             ),
         ] {
             assert_eq!(told(yaml), [expected]);

@@ -124,7 +124,7 @@ impl<'a> Scanner<'a> {
             self.problems.push(Problem::at(self.file, line, severity, message, remedy));
         } else if self.problems.len() == MOST_PROBLEMS {
             let message = format!("has more than {MOST_PROBLEMS} mistakes, and the rest of it is not read");
-            self.problems.push(Problem::at(self.file, line, Severity::Fatal, message, "mend those before it"));
+            self.problems.push(Problem::at(self.file, line, Severity::Fatal, message, "fix those before it"));
         }
     }
 
@@ -174,7 +174,7 @@ impl<'a> Scanner<'a> {
                         break;
                     }
                     let remedy = format!("remove it, or write `<{named}>` where it begins");
-                    self.report(line, Severity::Warning, format!("`</{named}>` ends nothing"), remedy);
+                    self.report(line, Severity::Warning, format!("`</{named}>` closes no element"), remedy);
                 }
                 _ if behind.starts_with('/') => {
                     let remedy = format!("write `</{named}>`");
@@ -203,7 +203,7 @@ impl<'a> Scanner<'a> {
     fn unended(&mut self, rest: &str, line: u32) {
         let begin = ["<!--", "<![CDATA[", "<?"].into_iter().find(|begin| rest.starts_with(begin)).unwrap_or("<!");
         let remedy = "end a comment with `-->`, CDATA with `]]>` and `<?` with `?>`, or remove it".to_owned();
-        self.report(line, Severity::Fatal, format!("what begins with `{begin}` is not ended as it must be"), remedy);
+        self.report(line, Severity::Fatal, format!("`{begin}` is not ended correctly"), remedy);
         self.pass_end(self.at + 1);
     }
 
@@ -258,7 +258,7 @@ impl<'a> Scanner<'a> {
             let name = word.get(word.trim_end_matches(in_name).len()..).unwrap_or_default();
             let name = name.trim_start_matches(|letter| !begins_name(letter));
             if let Some(odd) = word.strip_suffix(name).filter(|odd| !odd.is_empty()) {
-                let message = format!("`{odd}` in `<{tag}>` means nothing");
+                let message = format!("`{odd}` in `<{tag}>` is not an attribute");
                 self.report(line, severity_in(tag), message, "write it as key=\"value\", or remove it".into());
             }
             if let (Some(quote), None) = (quote, value) {

@@ -50,7 +50,7 @@ impl ProviderCommand {
             wrong.push(BadEntry { key: "inputs", message, remedy, breaks: true });
         }
         let mut odd = |key: &'static str, value: &Value, counts: String, remedy: &'static str| {
-            let message = format!("its `{key}` is {value}, and {counts} counts");
+            let message = format!("its `{key}` is {value}; levain uses {counts}");
             wrong.push(BadEntry { key, message, remedy, breaks: false });
         };
         let seconds = match metadata.get("timeout_seconds") {

@@ -63,7 +63,7 @@ impl Walk<'_> {
     }
 
     fn refuse(&mut self, path: &str) {
-        let message = "this link leads out of its space, so what it names is no item".to_owned();
+        let message = "this link leads out of its space, so its target is not an item".to_owned();
         self.problems.push(Problem::at(
             &self.root.file(path),
             None,
@@ -82,7 +82,7 @@ impl Walk<'_> {
         self.above.push(real.to_owned());
         for entry in entries.flatten() {
             let Ok(name) = entry.file_name().into_string() else {
-                self.warn(shown, "a file in here has a name that is no text".to_owned(), "rename it");
+                self.warn(shown, "a file in this folder has a name that is not UTF-8".to_owned(), "rename it");
                 continue;
             };
             if passed_over(&name) {
@@ -111,14 +111,14 @@ impl Walk<'_> {
 
     fn link(&mut self, link: &Path, shown: &str, below: &str) {
         let Ok(real) = fs::canonicalize(link) else {
-            return self.warn(shown, "this link leads nowhere".to_owned(), "remove it, or put back what it names");
+            return self.warn(shown, "this link is broken".to_owned(), "remove it, or put back what it names");
         };
         if !real.starts_with(&self.inside) {
             self.refuse(shown);
         } else if real.is_file() {
             self.file(shown.to_owned(), below);
         } else if self.above.contains(&real) {
-            self.warn(shown, "this link leads back to a folder it lies in".to_owned(), "remove it");
+            self.warn(shown, "this link points to a folder that contains it".to_owned(), "remove it");
         } else if real.is_dir() {
             self.enter(&real, shown, below);
         }

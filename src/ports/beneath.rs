@@ -151,7 +151,7 @@ impl Beneath {
         let mut bytes = Vec::new();
         file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > most {
-            let text = format!("it is larger than the {most} bytes that are read");
+            let text = format!("it is larger than the limit of {most} bytes");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
         }
         Ok(Some(bytes))
@@ -398,7 +398,7 @@ impl Beneath {
         let name = |part| match part {
             Component::Normal(name) => Ok(Path::new(name)),
             Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
-                Err(io::Error::new(io::ErrorKind::InvalidInput, "it leaves its folder"))
+                Err(io::Error::new(io::ErrorKind::InvalidInput, "the path leads out of its folder"))
             }
         };
         self.below.components().map(name).collect()
@@ -494,9 +494,7 @@ fn enter(folder: &OwnedFd, name: &Path) -> io::Result<OwnedFd> {
 }
 
 fn is_link() -> io::Error {
-    io::Error::other(
-        "a symbolic link lies there or on the way, and links are not followed here; replace it by what it names",
-    )
+    io::Error::other("the path is or contains a symbolic link, which is not followed here; replace it with its target")
 }
 
 fn missing<T>(result: io::Result<T>) -> io::Result<Option<T>> {

@@ -23,17 +23,17 @@ pub enum LedgerError {
     NotBuilt,
     #[error("thread {thread} is not in the budget ledger")]
     NotRegistered { thread: ThreadId },
-    #[error("thread {thread} has ended, as the budget ledger has it; it has to be registered again")]
+    #[error("the budget ledger lists thread {thread} as ended; it has to be registered again")]
     Ended { thread: ThreadId },
     #[error("thread {thread} has another parent in the budget ledger than {}", asked.as_ref().map_or("none", ThreadId::as_str))]
     OtherParent { thread: ThreadId, asked: Option<ThreadId> },
-    #[error("thread {thread} has no root: its ancestors lead back to themselves")]
+    #[error("thread {thread} has no root: its ancestors form a cycle")]
     NoRoot { thread: ThreadId },
-    #[error("thread {thread} is among the threads twice")]
+    #[error("thread {thread} is listed twice")]
     Duplicate { thread: ThreadId },
     #[error("thread {thread} would have more than {most} ancestors")]
     TooDeep { thread: ThreadId, most: usize },
-    #[error("an amount is negative or larger than the budget ledger counts")]
+    #[error("an amount is negative or too large for the budget ledger")]
     Amount,
 }
 

@@ -18,15 +18,15 @@ pub enum StoreError {
     Database { doing: &'static str, path: PathBuf, source: rusqlite::Error },
     #[error("{} was written by a newer levain (schema {found}, this one knows {known}); update levain to open it", path.display())]
     NewerSchema { path: PathBuf, found: u32, known: u32 },
-    #[error("{} does not read as {what}: {detail}", path.display())]
+    #[error("could not read {} as {what}: {detail}", path.display())]
     Malformed { what: &'static str, path: PathBuf, detail: String },
-    #[error("{what} is not in the log of {id}; `levain transcript {id}` shows what was said")]
+    #[error("{what} is not in the log of {id}; `levain transcript {id}` shows its messages")]
     NotSaid { what: String, id: String },
-    #[error("thread {id} is not here; `levain threads` lists those that are")]
+    #[error("there is no thread {id}; `levain threads` lists all threads")]
     NoSuchThread { id: String },
     #[error(
-        "thread {id} is from elsewhere: this program did not write its log for you, so it can be read and not gone on \
-         with; `levain threads fork {id}` makes a thread of your own that begins with what was said in it"
+        "thread {id} is from elsewhere: this program did not write its log for you, so you can read it but not \
+         continue it; `levain threads fork {id}` makes a thread of your own that begins with its messages"
     )]
     Elsewhere { id: String },
 }

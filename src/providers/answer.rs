@@ -63,7 +63,7 @@ where
         let length = bytes.as_ref().len();
         if counted.fetch_add(length, Ordering::Relaxed) + length > MOST_PADDING {
             let megabytes = MOST_PADDING >> 20;
-            return Err(CallError::over_bounds(format!("the provider sent {megabytes} MB that were no answer")));
+            return Err(CallError::over_bounds(format!("the provider sent {megabytes} MB without an answer")));
         }
         Ok(bytes)
     });

@@ -24,7 +24,7 @@ fn failed(why: &str) -> CallError {
     CallError {
         category: ErrorCategory::Permanent,
         code: "no_count".to_owned(),
-        message: format!("the tokens could not be counted: {why}"),
+        message: format!("could not count the tokens: {why}"),
         status: None,
         retry_after_ms: None,
     }
@@ -38,7 +38,7 @@ mod tests {
     fn a_count_is_read_or_its_absence_told() {
         assert_eq!(told(b"{\"input_tokens\": 12}", "input_tokens").ok(), Some(Tokens(12)));
         for answer in [&b"{}"[..], b"[", b"{\"input_tokens\": \"x\"}"] {
-            assert!(told(answer, "input_tokens").unwrap_err().message.contains("could not be counted"));
+            assert!(told(answer, "input_tokens").unwrap_err().message.contains("could not count"));
         }
     }
 }

@@ -172,7 +172,7 @@ async fn within<T>(silence: Duration, place: &str, wait: impl Future<Output = T>
     timeout(silence, wait).await.map_err(|_elapsed| CallError {
         category: ErrorCategory::Transient,
         code: "silence".to_owned(),
-        message: format!("{place} was silent for {} s", silence.as_secs_f64()),
+        message: format!("{place} sent nothing for {} s", silence.as_secs_f64()),
         status: None,
         retry_after_ms: None,
     })
@@ -225,7 +225,7 @@ pub(crate) fn streamed_error(told: &ErrorDetail, key: Option<&SecretString>) -> 
     let message = error_body::clean(&told.message, key);
     CallError {
         category: category(None, &kind, &message),
-        message: if message.is_empty() { format!("the provider broke off: {kind}") } else { message },
+        message: if message.is_empty() { format!("the provider reported an error: {kind}") } else { message },
         code: if kind.is_empty() { "stream_error".to_owned() } else { kind },
         status: None,
         retry_after_ms: None,
@@ -247,7 +247,7 @@ fn transport_error(error: &reqwest::Error, place: &str, key: Option<&SecretStrin
     } else if error.is_builder() {
         ("bad_request", format!("could not ask {place}: {cause}"))
     } else {
-        ("connection_lost", format!("the connection to {place} broke: {cause}"))
+        ("connection_lost", format!("the connection to {place} failed: {cause}"))
     };
     let category = if error.is_builder() { ErrorCategory::Permanent } else { ErrorCategory::Transient };
     CallError { category, code: code.to_owned(), message, status: None, retry_after_ms: None }
@@ -284,9 +284,9 @@ async fn refusal(response: Response, place: &str, key: Option<&SecretString>) ->
         format!("{place} answered with something other than an event stream{said}")
     } else if let Some(target) = target.as_ref().filter(|_| status.is_redirection()) {
         let target = error_body::clean(&self::place(target), key);
-        format!("{place} points to {target}; set the base address to where the service is")
+        format!("{place} redirects to {target}; set the base address of the service")
     } else {
-        format!("{place} refused with {number}{reason}{said}{}", hint(number))
+        format!("{place} answered {number}{reason}{said}{}", hint(number))
     };
     let code = match (kind.is_empty(), status.is_success()) {
         (false, _) => kind.clone(),

@@ -106,7 +106,7 @@ impl Keys {
         let strange = self.sections.iter().filter(|(name, _)| !known.contains(name));
         let told = strange.map(|(name, line)| {
             let (message, remedy) = if let Some(other) = shared(name) {
-                (format!("no key is looked for in `[{name}]`"), format!("write the key below `[{other}]`"))
+                (format!("levain reads no key from `[{name}]`"), format!("write the key below `[{other}]`"))
             } else {
                 let message = format!("there is no provider `{name}`, so the key in `[{name}]` is not used");
                 (message, meant(name, known.iter().map(String::as_str)))
@@ -179,7 +179,7 @@ fn parse(text: &str, path: &Path) -> (Vec<(String, SecretString)>, Vec<KeysError
     };
     for (provider, value) in table {
         let Value::Table(entries) = value else {
-            let detail = format!("`{provider}` stands alone; write `[{provider}]` and `api_key = \"…\"` below it");
+            let detail = format!("`{provider}` is not a section; write `[{provider}]` and `api_key = \"…\"` below it");
             errors.push(malformed(line_of(&provider), detail));
             continue;
         };
@@ -189,7 +189,7 @@ fn parse(text: &str, path: &Path) -> (Vec<(String, SecretString)>, Vec<KeysError
                 ("api_key", Value::String(key)) => keys.extend(secret(&key).map(|key| (provider.clone(), key))),
                 ("api_key", _) => errors.push(malformed(line, "`api_key` must be a text in quotes".into())),
                 (other, _) => {
-                    let detail = format!("`{other}` is not known in `[{provider}]`; the key goes under `api_key`");
+                    let detail = format!("unknown name `{other}` in `[{provider}]`; write the key as `api_key`");
                     errors.push(malformed(line, detail));
                 }
             }

@@ -117,9 +117,9 @@ fn bundled() -> Vec<ProviderFile> {
 pub enum ResolveError {
     #[error("there is no provider `{provider}`; {}", or_all(provider, known))]
     UnknownProvider { provider: String, known: Vec<String> },
-    #[error("no key for {provider}: set {variable}{}, or choose scripted/demo to look around without one", or_file(file.as_ref(), provider, fault.as_ref()))]
+    #[error("no key for {provider}: set {variable}{}, or choose scripted/demo, which needs no key", or_file(file.as_ref(), provider, fault.as_ref()))]
     MissingKey { provider: String, variable: String, file: Option<PathBuf>, fault: Option<String> },
-    #[error("{variable} is no address of a server ({detail}); write for example {example}")]
+    #[error("{variable} is not a server address ({detail}); write for example {example}")]
     BadBase { variable: &'static str, detail: String, example: &'static str },
     #[error("`{asked}` is no model or tier; {}write provider/model, or one of the tiers {}", or_near(near.as_ref()), tiers.join(", "))]
     UnknownModel {
@@ -132,7 +132,7 @@ pub enum ResolveError {
     Ambiguous { tier: String, models: Vec<String> },
     #[error("the file of provider {provider} {what}")]
     BadFile { provider: String, what: String },
-    #[error("provider {provider} is not asked while its file has a mistake: {problem}")]
+    #[error("levain does not use provider {provider} while its file has a mistake: {problem}")]
     Refused { provider: String, problem: Problem },
     #[error(transparent)]
     Scenario(#[from] LoadError),
@@ -151,7 +151,7 @@ fn or_near(near: Option<&String>) -> String {
 
 fn or_file(file: Option<&PathBuf>, provider: &str, fault: Option<&String>) -> String {
     if let Some(fault) = fault {
-        return format!(" (the file of keys: {fault})");
+        return format!(" (credentials file: {fault})");
     }
     file.map(|file| format!(", or write `api_key` below `[{provider}]` in {}", file.display())).unwrap_or_default()
 }
@@ -236,7 +236,7 @@ impl Providers {
             }
             (None, Some(part)) => self.filed(&model.provider, part)?,
             (None, None) if self.files().iter().any(|file| file.tool_id == model.provider) => {
-                let what = "lies in the project, which cannot say where it answers; copy it to ~/.ai/tools/providers";
+                let what = "is in the project, which cannot set its address; copy it to ~/.ai/tools/providers";
                 return Err(ResolveError::BadFile { provider: model.provider.clone(), what: what.to_owned() });
             }
             (None, None) => return Err(self.unknown(&model.provider)),

@@ -91,19 +91,19 @@ impl ProviderFile {
         let mut file = match serde_yaml::from_str::<Value>(text) {
             Ok(Value::Mapping(map)) => reader.file(&map, space),
             Ok(_) => {
-                reader.problem_at(0, "is no list of names and values", "begin with `tool_id: NAME`");
+                reader.problem_at(0, "is not a mapping", "begin with `tool_id: NAME`");
                 None
             }
             Err(error) => {
                 let line = error.location().map_or(0, |place| place.line().saturating_sub(1));
-                reader.problem_at(line, &format!("this is not YAML: {error}"), "mend the line");
+                reader.problem_at(line, &format!("this is not YAML: {error}"), "fix the line");
                 None
             }
         };
         if let Some(file) = file.as_mut().filter(|file| file.space == Space::Project)
             && file.forget_where()
         {
-            let message = "a project cannot say where a provider answers or how its key travels";
+            let message = "a project cannot set a provider's address, key or headers";
             let line = reader.outline.line_of("config", &reader.outline.all());
             let remedy = "keep tiers, prices and windows here; write `config` into a file of your own, below ~/.ai/tools/providers";
             reader.problems.push(Problem::at(path, line_number(line), Severity::Warning, message, remedy));
@@ -184,7 +184,7 @@ impl Reader<'_> {
         for (name, profile) in self.mapping(map, "profiles") {
             let globs = globs(profile.get("match"));
             if globs.is_empty() {
-                let message = format!("the profile `{name}` says of no model that it is for it");
+                let message = format!("the profile `{name}` matches no model");
                 self.problem(&name, &message, "add `match`: globs over names of models");
                 continue;
             }
@@ -221,7 +221,7 @@ impl Reader<'_> {
             Some(word) => {
                 let form = form_named(&word);
                 if form.is_none() {
-                    let message = format!("`{word}` is no wire");
+                    let message = format!("`wire` cannot be `{word}`");
                     self.problem("wire", &message, "write anthropic, chat, responses or gemini");
                 }
                 form.or(from_url)
@@ -264,7 +264,7 @@ impl Reader<'_> {
             None | Some("native") => ToolForm::Native,
             Some("text_parsed" | "text") => ToolForm::Text,
             Some(word) => {
-                self.problem("mode", &format!("`{word}` is no mode of tools"), "write native or text_parsed");
+                self.problem("mode", &format!("`tool_use.mode` cannot be `{word}`"), "write native or text_parsed");
                 ToolForm::Native
             }
         };
@@ -302,7 +302,7 @@ impl Reader<'_> {
                 entries.iter().filter_map(|(name, value)| Some((name.as_str()?.to_owned(), value.clone()))).collect()
             }
             Some(_) => {
-                self.problem(name, &format!("`{name}` holds no names with values"), "write `name: value` below it");
+                self.problem(name, &format!("`{name}` is not a mapping"), "write `name: value` below it");
                 Vec::new()
             }
         }

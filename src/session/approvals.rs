@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-const HEAD: &str = "# What you have allowed for good, by project. Remove a line to be asked again.\n\n";
+const HEAD: &str = "# What you always allow, by project. Remove a line to be asked again.\n\n";
 
 /// The answers for one project.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ impl ApprovalsFile {
         match self.read() {
             Ok(table) => (capabilities(&table, &self.project), None),
             Err(message) => {
-                let remedy = "mend or remove it; until then every call that asks is asked for";
+                let remedy = "fix or remove it; until then the calls it allows need approval";
                 (Vec::new(), Some(Problem::at(&self.path, None, Severity::Warning, message, remedy)))
             }
         }
@@ -66,9 +66,10 @@ impl Approvals for ApprovalsFile {
         lock.lock().map_err(failed)?;
         let mut table = self.read().map_err(told)?;
         let entry = table.entry(self.project.clone()).or_insert_with(|| Value::Table(Table::new()));
-        let entry = entry.as_table_mut().ok_or_else(|| told("holds something else under this project".to_owned()))?;
+        let entry =
+            entry.as_table_mut().ok_or_else(|| told("has an entry for this project that is not a table".to_owned()))?;
         let list = entry.entry("allow").or_insert_with(|| Value::Array(Vec::new()));
-        let list = list.as_array_mut().ok_or_else(|| told("holds an `allow` that is no list".to_owned()))?;
+        let list = list.as_array_mut().ok_or_else(|| told("has an `allow` that is not a list".to_owned()))?;
         if !list.iter().any(|one| one.as_str() == Some(capability)) {
             list.push(Value::String(capability.to_owned()));
         }
@@ -91,7 +92,7 @@ mod tests {
         let other = ApprovalsFile::new(folder.path(), Path::new("/src/other"));
         assert_eq!(other.allowed().0, Vec::<String>::new());
         let text = fs::read_to_string(folder.path().join("approvals.toml")).unwrap();
-        assert!(text.starts_with("# What you have allowed") && text.contains("[\"/src/shop.d\"]"), "{text}");
+        assert!(text.starts_with("# What you always allow") && text.contains("[\"/src/shop.d\"]"), "{text}");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub struct DirectivePlanner {
 /// Why a directive cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum PlannerError {
-    #[error("{0}; `levain items` lists what there is")]
+    #[error("{0}; `levain items` lists all items")]
     NotFound(#[from] NotFound),
     #[error("{0}")]
     Unreadable(Problem),
@@ -47,7 +47,7 @@ pub enum PlannerError {
     Directive { directive: String, problem: Problem },
     #[error("no thread can start: {0}")]
     Settings(Problem),
-    #[error("`{directive}` cannot run: {}; give it by --input NAME=VALUE", joined(.bad))]
+    #[error("`{directive}` cannot run: {}; set it with --input NAME=VALUE", joined(.bad))]
     Inputs { directive: String, bad: Vec<BadInput> },
     #[error("`{directive}` cannot run: {why}")]
     Plan { directive: String, why: Box<PlanError> },
@@ -147,13 +147,13 @@ impl DirectivePlanner {
                 severity: Severity::Warning,
                 message: match authority {
                     Authority::Changed(path) => format!(
-                        "what `{id}` allows is asked for: {path} decides something else than when you trusted this project"
+                        "calls of `{id}` need approval: the permissions in {path} changed since you trusted this project"
                     ),
                     Authority::Given | Authority::Never => {
-                        format!("what `{id}` allows is asked for until you trust this project")
+                        format!("calls of `{id}` need approval until you trust this project")
                     }
                 },
-                remedy: "look at its directives, then: levain trust".to_owned(),
+                remedy: "read its directives, then run levain trust".to_owned(),
             });
         }
     }
@@ -236,10 +236,10 @@ mod tests {
         assert_eq!(&*prompt.text, "<directive name=\"ship\">\nShip to the moon.\n</directive>");
         assert_eq!(planner.limits.turns, Some(3));
         let refused = prepare("team/ship", Some(Values::new())).unwrap_err().to_string();
-        assert!(refused.starts_with("`team/ship` cannot run: the input `target` is missing; give"), "{refused}");
+        assert!(refused.starts_with("`team/ship` cannot run: the input `target` is missing; set it"), "{refused}");
         assert!(prepare("team/ship", None).is_ok());
         let unknown = prepare("team/shop", None).unwrap_err().to_string();
-        assert!(unknown.contains("near is `team/ship`"), "{unknown}");
+        assert!(unknown.contains("did you mean `team/ship`?"), "{unknown}");
     }
 
     #[test]

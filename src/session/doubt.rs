@@ -20,7 +20,7 @@ impl Setup {
         let directive = &self.config.directive;
         if let Err(missing) = items.find(Kind::Directive, &directive.value) {
             let said = missing.to_string();
-            let said = if missing.near.is_empty() { format!("{said}; levain items lists what there is") } else { said };
+            let said = if missing.near.is_empty() { format!("{said}; levain items lists all items") } else { said };
             problems.push(at(&directive.source, Severity::Error, &said));
         }
         let usual = self.cascade.entries(Some("agent.provider.default"));
@@ -63,11 +63,9 @@ impl Setup {
             let remedy = format!("did you mean `{}/{near}`?", model.provider);
             return Some((Severity::Warning, format!("no model `{model}` is listed; {remedy}")));
         }
-        let remedy = "levain models lists those that are known";
+        let remedy = "levain models lists the known models";
         let unknown = self.models.catalog.lookup(model).is_none();
-        unknown.then(|| {
-            (Severity::Warning, format!("nothing is known of the model `{model}`, its price included; {remedy}"))
-        })
+        unknown.then(|| (Severity::Warning, format!("the model `{model}` and its price are unknown; {remedy}")))
     }
 
     /// What is wrong with the model that a directive wishes for: there is none of that name, so that it cannot start.
@@ -80,7 +78,7 @@ impl Setup {
         let usual = self.config.model.as_ref().map(|model| model.value.provider.as_str());
         let error = self.models.wished(&wish, usual).err()?;
         let said = error.to_string();
-        let (message, remedy) = said.split_once("; ").unwrap_or((&said, "levain models lists what there is"));
+        let (message, remedy) = said.split_once("; ").unwrap_or((&said, "levain models lists all models"));
         is_unknown(&error).then(|| Problem::at(&file, wish.lines.0, Severity::Error, message, remedy))
     }
 }
@@ -98,7 +96,7 @@ fn is_unknown(error: &ResolveError) -> bool {
 
 /// What is said, `message; remedy`, of a value that was set there.
 fn at(source: &Source, severity: Severity, said: &str) -> Problem {
-    let (message, remedy) = said.split_once("; ").unwrap_or((said, "levain models lists what there is"));
+    let (message, remedy) = said.split_once("; ").unwrap_or((said, "levain models lists all models"));
     let (file, line, message) = match source {
         Source::File { path, line } => (Some(path.clone()), Some(*line), message.to_owned()),
         Source::BuiltIn => (None, None, message.to_owned()),

@@ -170,8 +170,7 @@ impl Setup {
             Ok(model) => Ok(Chosen { model, look: false, notice: None }),
             Err(missing) => {
                 let look = set.is_none() && is_scripted(&model) && self.config.local_servers.value;
-                let notice =
-                    format!("`{directive}` wishes for a model that cannot be asked ({missing}); asking {model}");
+                let notice = format!("the model that `{directive}` names is not available ({missing}); using {model}");
                 Ok(Chosen { model, look, notice: Some(notice) })
             }
         }
@@ -319,7 +318,7 @@ fn believed(dirs: &Dirs, project: &Path, problems: &mut Vec<Problem>) -> TrustSt
         file: None,
         line: None,
         severity: Severity::Warning,
-        message: format!("a key is not believed: {error}"),
+        message: format!("a key is not trusted: {error}"),
         remedy: "remove the file, or trust the key again".to_owned(),
     }));
     store

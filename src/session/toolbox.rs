@@ -101,7 +101,7 @@ fn files(items: &Items, permissions: &Permissions, mut trusted: impl FnMut() -> 
             Ok(Some((language, told))) => {
                 let strange = space == Space::Project && !*asked.get_or_insert_with(&mut trusted);
                 let also = if strange { ", and you have not trusted this project" } else { "" };
-                (Absence::NotRun { message: format!("tools in {language} cannot be run yet{also}") }, told)
+                (Absence::NotRun { message: format!("levain cannot run {language} tools yet{also}") }, told)
             }
         };
         let (id, path) = (id.to_owned(), item.path.clone());
@@ -156,7 +156,7 @@ fn read(items: &Items, item: &crate::items::Item) -> Result<Option<(&'static str
         return Ok(None);
     }
     let Some(schema) = tool.config_schema.or(tool.input_schema).or(tool.parameters) else {
-        return Err("it says nothing of its parameters (CONFIG_SCHEMA), so no model could call it".to_owned());
+        return Err("it declares no parameters (CONFIG_SCHEMA), so no model can call it".to_owned());
     };
     let told = ToolDescription { description: tool.description.unwrap_or_default(), schema };
     let language = match file.extension().and_then(|ending| ending.to_str()) {

@@ -41,7 +41,7 @@ impl LogKey {
         match fs::read(state.join(NAME)) {
             Ok(bytes) => {
                 let key: [u8; KEY_BYTES] = bytes.try_into().map_err(|_other_length| {
-                    let text = format!("{} is no key of logs; move it away", state.join(NAME).display());
+                    let text = format!("{} is not a log key; move it away", state.join(NAME).display());
                     io::Error::new(io::ErrorKind::InvalidData, text)
                 })?;
                 Ok(Some(Self(Arc::new(key))))

@@ -75,7 +75,7 @@ impl Unsynced {
                         &first
                             .first()
                             .map_or_else(|| Beneath::new("the content store".as_ref(), ""), |(_, path)| path.clone()),
-                    )(std::io::Error::other("it was not waited for")))
+                    )(std::io::Error::other("the sync task failed")))
                 };
                 part.join().unwrap_or_else(|_panicked| lost())
             });
@@ -176,7 +176,7 @@ impl ContentStore {
         let malformed = |what, detail: &str| StoreError::Malformed { what, path: path.path(), detail: detail.into() };
         let bytes = path.read(LARGEST_TEXT).map_err(failed("read", &path))?;
         let bytes = bytes.ok_or_else(|| malformed("a stored text", "there is no such file"))?;
-        let changed = || malformed("the text its name stands for", "the file was changed after it was written");
+        let changed = || malformed("the text of that hash", "the file was changed after it was written");
         if ContentHash::of(&bytes) != *hash {
             return Err(changed());
         }

@@ -82,8 +82,8 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
     });
     write(now, started)?;
     let text = format!(
-        "This thread begins with what was said in {from}. What that one was allowed, its limits and messages that waited \
-         there were left behind."
+        "this thread begins with the messages of {from}, without its approvals, limits and \
+         queued messages"
     );
     write(now, Event::Thread(ThreadEvent::Notice { text }))?;
     let mut place = 0;

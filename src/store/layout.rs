@@ -112,8 +112,7 @@ impl Layout {
         if let Some(key) = self.key() {
             return Ok(key);
         }
-        let failed =
-            |source| StoreError::Io { doing: "make the key of your logs in", path: self.state.clone(), source };
+        let failed = |source| StoreError::Io { doing: "make your log key in", path: self.state.clone(), source };
         private_folder(&self.state).map_err(failed)?;
         let key = LogKey::make(&self.state).map_err(failed)?;
         Ok(self.key.get_or_init(|| key))

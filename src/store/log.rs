@@ -125,7 +125,7 @@ impl LogWriter {
         let whole = whole_length(&mut file, length).map_err(failed("read", &path))?;
         let repair = (whole < length).then_some(Repair { cut_bytes: length - whole, at_offset: whole });
         if repair.is_some() {
-            file.set_len(whole).map_err(failed("mend", &path))?;
+            file.set_len(whole).map_err(failed("fix", &path))?;
         }
         Ok((Self { path, id: id.clone(), key: key.clone(), file, end: whole }, repair))
     }
@@ -145,7 +145,7 @@ impl LogWriter {
         // What could not be cut off after an earlier failure would stand before this line.
         let there = self.file.metadata().map(|meta| meta.len());
         if there.is_ok_and(|length| length > self.end) {
-            self.file.set_len(self.end).map_err(failed("mend", &self.path))?;
+            self.file.set_len(self.end).map_err(failed("fix", &self.path))?;
         }
         if let Err(source) = faults::point().and_then(|()| self.file.write_all(&line)) {
             // A full disk may have taken half of it.

@@ -184,7 +184,7 @@ pub fn epilogue(opened: &Opened, fold: Fold) -> Vec<Event> {
     events.extend(unended_shell(&opened.records).map(Event::shell_interrupted));
     events.push(Event::Thread(ThreadEvent::ThreadError {
         cost: opened.summary.cost,
-        error: "The process that ran this thread ended without a word. Send a message to go on.".into(),
+        error: "the process that ran this thread ended unexpectedly; send a message to continue".into(),
     }));
     events
 }

@@ -143,7 +143,7 @@ impl Summary {
         let object = parted.as_ref().map_or(bytes.as_slice(), |(object, _)| object);
         let summary: Self = serde_json::from_slice(object).map_err(|error| malformed(error.to_string()))?;
         if summary.thread_id != *id {
-            return Err(malformed(format!("it is of the thread {}", summary.thread_id)));
+            return Err(malformed(format!("it belongs to the thread {}", summary.thread_id)));
         }
         Ok((summary, own))
     }

@@ -100,9 +100,7 @@ pub(super) async fn bash(
     drop(command);
     let group = Group(process::identify(child.id().unwrap_or_default()));
     if !listener.started(group.0).await {
-        return Err(Failed(
-            "The command was not started: what runs has to be on record, and nothing can be saved.".into(),
-        ));
+        return Err(Failed("The command was not started: its process could not be recorded.".into()));
     }
     let begun = Instant::now();
     if let Some(mut gate) = child.stdin.take() {
@@ -119,7 +117,7 @@ pub(super) async fn bash(
         Ok(Ended::Itself(status)) => told(&text, status),
         Ok(Ended::Stopped) => Err(Failed(format!("{text}\n(stopped)"))),
         Ok(Ended::TooLong) => Err(Failed(format!("{text}\n(ended after {} s: it took too long)", longest.as_secs()))),
-        Err(error) => Err(Failed(format!("{text}\n(the command was lost: {error})"))),
+        Err(error) => Err(Failed(format!("{text}\n(waiting for the command failed: {error})"))),
     }
 }
 

@@ -57,12 +57,12 @@ pub(super) async fn fetch(reach: Reach, reader: &Reader, arguments: Fetch) -> An
     let longest = longest.unwrap_or(USUAL).clamp(Duration::from_secs(1), LONGEST);
     match tokio::time::timeout(longest, get(reach, reader, &arguments.url, arguments.format)).await {
         Ok(answer) => answer,
-        Err(_) => Err(Failed(format!("nothing came within {} s", longest.as_secs()))),
+        Err(_) => Err(Failed(format!("no answer within {} s", longest.as_secs()))),
     }
 }
 
 async fn get(reach: Reach, reader: &Reader, asked: &str, format: Format) -> Answer {
-    let mut url = Url::parse(asked).map_err(|error| Failed(format!("`{asked}` is no address: {error}")))?;
+    let mut url = Url::parse(asked).map_err(|error| Failed(format!("`{asked}` is not a URL: {error}")))?;
     for _ in 0..=HOPS {
         let response = ask(reach, &url).await?;
         let status = response.status();
@@ -72,7 +72,7 @@ async fn get(reach: Reach, reader: &Reader, asked: &str, format: Format) -> Answ
             let next = next.to_str().unwrap_or_default();
             url = url
                 .join(next)
-                .map_err(|error| Failed(format!("it redirects to `{next}`, which is no address: {error}")))?;
+                .map_err(|error| Failed(format!("it redirects to `{next}`, which is not a URL: {error}")))?;
             continue;
         }
         if !status.is_success() {
@@ -88,10 +88,10 @@ async fn ask(reach: Reach, url: &Url) -> Result<Response, Failed> {
         return Err(Failed(format!("only http and https are fetched, not {}", url.scheme())));
     }
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(Failed("an address with a user or password in it is not fetched".to_owned()));
+        return Err(Failed("a URL with a user or password is not fetched".to_owned()));
     }
     let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
-        return Err(Failed("the address names no host".to_owned()));
+        return Err(Failed("the URL has no host".to_owned()));
     };
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let found = tokio::net::lookup_host((bare, port)).await;
@@ -99,7 +99,7 @@ async fn ask(reach: Reach, url: &Url) -> Result<Response, Failed> {
         found.map_err(|error| Failed(format!("`{host}` was not found: {error}")))?.collect();
     if reach == Reach::Public && (addresses.is_empty() || !addresses.iter().all(|address| is_public(address.ip()))) {
         return Err(Failed(format!(
-            "`{host}` is not a public address, and those of this machine and its network are not fetched"
+            "`{host}` is not a public address; addresses of this machine and its network are not fetched"
         )));
     }
     tls::prepare();
@@ -115,7 +115,7 @@ async fn ask(reach: Reach, url: &Url) -> Result<Response, Failed> {
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        Failed(format!("`{host}` could not be asked: {cause}"))
+        Failed(format!("the request to `{host}` failed: {cause}"))
     })
 }
 
@@ -125,13 +125,13 @@ async fn page(response: Response, reader: &Reader, url: &Url, format: Format) ->
     let is_text =
         kind.starts_with("text/") || ["json", "xml", "javascript", "yaml"].iter().any(|word| kind.contains(word));
     if !is_text {
-        return Err(Failed(format!("it is not text but {kind}")));
+        return Err(Failed(format!("the page is not text (actual {kind})")));
     }
     let mut bytes: Vec<u8> = Vec::new();
     let mut pieces = response.bytes_stream();
     let mut cut = false;
     while let Some(piece) = pieces.next().await {
-        let piece = piece.map_err(|error| Failed(format!("the connection broke: {error}")))?;
+        let piece = piece.map_err(|error| Failed(format!("the connection failed: {error}")))?;
         bytes.extend_from_slice(&piece);
         if bytes.len() > MOST {
             bytes.truncate(MOST);
@@ -257,7 +257,7 @@ mod tests {
             ("http://[::1]/", "not a public address"),
             ("file:///etc/passwd", "only http and https"),
             ("http://me:pw@example.org/", "user or password"),
-            ("nonsense", "is no address"),
+            ("nonsense", "is not a URL"),
         ] {
             let error = ask(url, Reach::Public).await.unwrap_err();
             assert!(error.contains(words), "{url}: {error}");

@@ -173,7 +173,7 @@ fn planned(root: &Root, names: &LineNames, arguments: &EditLines) -> Result<(Pla
     let Some(names) = names.known(&path, &old) else {
         let path = &arguments.path;
         return Err(Failed(format!(
-            "`{path}` has not been read as it is now; read it, then edit it by the line ids shown"
+            "`{path}` changed since it was read, or was never read; read it, then use the line ids shown"
         )));
     };
     let new = changed(&old, names, &arguments.changes)?;
@@ -353,7 +353,7 @@ mod tests {
         let one = bench.name("a", 1);
         fs::write(bench.folder.path().join("a"), "one\nby somebody else\n").unwrap();
         let error = bench.edit(edit(&one)).unwrap_err();
-        assert!(error.contains("has not been read as it is now"), "{error}");
+        assert!(error.contains("changed since it was read"), "{error}");
         assert_eq!(bench.file("a"), "one\nby somebody else\n");
         bench.read(json!({"path": "a"})).unwrap();
         bench.edit(edit(&one)).unwrap();

@@ -87,7 +87,7 @@ pub(super) fn glob(root: &Root, arguments: &Glob, stop: &AtomicBool) -> Answer {
         }
     }
     if found.is_empty() {
-        return Ok("(no file fits)".to_owned());
+        return Ok("(no file matches)".to_owned());
     }
     if more {
         found.push(format!("(only the first {FILES} are shown; make the pattern narrower)"));
@@ -101,7 +101,7 @@ pub(super) fn grep(root: &Root, arguments: &Grep, stop: &AtomicBool) -> Answer {
     let base = root.existing(asked)?;
     let include = arguments.include.as_deref().map(matcher).transpose()?;
     let expression = RegexMatcher::new_line_matcher(&arguments.pattern)
-        .map_err(|error| Failed(format!("the pattern is no regular expression: {error}")))?;
+        .map_err(|error| Failed(format!("the pattern is not a regular expression: {error}")))?;
     let mut searcher = SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).line_number(true).build();
     let mut found: Vec<String> = Vec::new();
     for entry in files(root, &base) {
@@ -124,7 +124,7 @@ pub(super) fn grep(root: &Root, arguments: &Grep, stop: &AtomicBool) -> Answer {
         }
     }
     if found.is_empty() {
-        return Ok("(no line fits)".to_owned());
+        return Ok("(no line matches)".to_owned());
     }
     if found.len() > MATCHES {
         found.truncate(MATCHES);
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(find("*.rs", None).unwrap(), "src/deep/a.rs\nsrc/main.rs");
         assert_eq!(find("src/*.rs", None).unwrap(), "src/main.rs");
         assert_eq!(find("**/*.rs", Some("src/deep")).unwrap(), "src/deep/a.rs");
-        assert_eq!(find("passwd", None).unwrap(), "(no file fits)");
+        assert_eq!(find("passwd", None).unwrap(), "(no file matches)");
         assert!(find("{", None).unwrap_err().contains("cannot be used"));
     }
 
@@ -222,8 +222,8 @@ mod tests {
         );
         assert_eq!(search("(?i)todo", None, Some("*.md")).unwrap(), "notes.md:1: todo\nnotes.md:2: TODO");
         assert_eq!(search("main", Some("src/main.rs"), None).unwrap(), "src/main.rs:1: fn main() {}");
-        assert_eq!(search("nowhere", None, None).unwrap(), "(no line fits)");
-        assert!(search("(", None, None).unwrap_err().contains("no regular expression"));
+        assert_eq!(search("nowhere", None, None).unwrap(), "(no line matches)");
+        assert!(search("(", None, None).unwrap_err().contains("not a regular expression"));
         assert!(search("root", Some("etc/passwd"), None).unwrap_err().contains("outside the project"));
     }
 }

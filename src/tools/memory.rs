@@ -79,7 +79,7 @@ pub(super) fn search(path: &Beneath, Search { query }: &Search) -> Answer {
         .collect();
     found.sort_by_key(|(hits, note)| std::cmp::Reverse((*hits, note.id)));
     if found.is_empty() {
-        return Ok("Nothing that is remembered holds any of these words.".to_owned());
+        return Ok("No note contains any of these words.".to_owned());
     }
     let more = found.len().saturating_sub(MOST_FOUND);
     let mut lines: Vec<String> =
@@ -131,7 +131,7 @@ mod tests {
         }
         let query = |query: &str| said(search(&path, &Search { query: query.to_owned() }));
         assert_eq!(query("BUILD ada"), "[2] Ada owns the build\n[1] The build needs clang");
-        assert_eq!(query("cook"), "Nothing that is remembered holds any of these words.");
+        assert_eq!(query("cook"), "No note contains any of these words.");
         assert_eq!(said(update(&path, Update { id: 1, text: "It needs gcc".to_owned() })), "[1] is changed.");
         assert_eq!(said(remove(&path, &Remove { id: 3 })), "[3] is forgotten.");
         assert_eq!(said(remove(&path, &Remove { id: 3 })), "There is no note [3]. Search for it first.");
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(said(add(&path, Add { text: "New".to_owned() })), "Remembered as [4].");
         let kept: Vec<_> = notes(&path).unwrap().into_iter().map(|note| (note.id, note.text)).collect();
         assert_eq!(kept, [(1, "It needs gcc".into()), (2, "Ada owns the build".into()), (4, "New".into())]);
-        assert!(said(add(&path, Add { text: "x".repeat(2_001) })).contains("longer than 2000 letters"));
+        assert!(said(add(&path, Add { text: "x".repeat(2_001) })).contains("longer than 2000 characters"));
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
     fn a_file_that_does_not_read_is_left_as_it_is() {
         let folder = tempfile::tempdir().unwrap();
         let path = Beneath::new(folder.path(), "memory.json");
-        for (text, why) in [("{", "does not read"), ("{\"version\": 2, \"last\": 0, \"notes\": []}", "a newer levain")]
+        for (text, why) in [("{", "could not read"), ("{\"version\": 2, \"last\": 0, \"notes\": []}", "a newer levain")]
         {
             std::fs::write(path.path(), text).unwrap();
             assert!(said(add(&path, Add { text: "a".to_owned() })).contains(why));

@@ -29,7 +29,7 @@ pub(super) fn create(path: &Beneath, Create { name, text }: Create) -> Answer {
         if kept.personas.len() >= MOST {
             return Err(Failed(format!("There are {MOST} personas already.")));
         }
-        let answer = format!("`{name}` is there. Switch to it to take it on.");
+        let answer = format!("The persona `{name}` is saved. Switch to it to use it.");
         kept.personas.push(Persona { name, text });
         Ok(answer)
     })

@@ -89,9 +89,9 @@ fn find(items: &Items, fetch: &Fetch, query: &str) -> Answer {
     };
     let hits = search(items, &parsed, &scope);
     let mut answer = match hits.len() {
-        0 => return Ok(format!("No item fits `{query}`.")),
-        1 => "1 item fits.\n".to_owned(),
-        count => format!("{count} items fit.\n"),
+        0 => return Ok(format!("No item matches `{query}`.")),
+        1 => "1 item matches.\n".to_owned(),
+        count => format!("{count} items match.\n"),
     };
     for hit in hits.iter().take(fetch.limit.unwrap_or(RESULTS).min(MOST_RESULTS)) {
         let about = [&hit.card.title, &hit.card.description].into_iter().find(|text| !text.trim().is_empty());

@@ -34,7 +34,7 @@ pub(super) struct Place {
 pub(super) enum PathError {
     #[error("`{0}` is outside the project; only files below the project's folder can be used")]
     ModelRegistry(String),
-    #[error("`{0}` belongs to {1} and is left alone by tools")]
+    #[error("`{0}` belongs to {1}; tools cannot use it")]
     Reserved(String, &'static str),
     #[error("there is no file or folder `{0}`")]
     Missing(String),

@@ -29,7 +29,7 @@ pub(super) fn checked(text: &str) -> Result<String, Failed> {
         return Err(Failed("`text` is empty.".to_owned()));
     }
     if text.chars().count() > LONGEST_TEXT {
-        return Err(Failed(format!("`text` is longer than {LONGEST_TEXT} letters; keep to what matters.")));
+        return Err(Failed(format!("`text` is longer than {LONGEST_TEXT} characters; shorten it.")));
     }
     Ok(text.trim().to_owned())
 }
@@ -41,7 +41,7 @@ fn lost(path: &Beneath, error: &io::Error) -> Failed {
 pub(super) fn read<T: DeserializeOwned + Default>(path: &Beneath) -> Result<T, Failed> {
     let Some(bytes) = path.read(LONGEST).map_err(|error| lost(path, &error))? else { return Ok(T::default()) };
     let broken =
-        |why: String| Failed(format!("{} does not read: {why}. Mend it or move it away.", path.path().display()));
+        |why: String| Failed(format!("could not read {}: {why}. Fix it or move it away.", path.path().display()));
     let found: Versioned<T> = serde_json::from_slice(&bytes).map_err(|error| broken(error.to_string()))?;
     if found.version > VERSION {
         return Err(broken("a newer levain wrote it".to_owned()));

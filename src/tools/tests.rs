@@ -269,11 +269,11 @@ async fn items_are_fetched_by_id_and_found_by_words() {
     let both = bench.run("rye/fetch", json!({"item_id": "team/rules"})).await;
     assert_eq!(both.error.unwrap(), "`team/rules` is a tool and a knowledge: say which by `item_type`.");
     let gone = bench.run("rye/fetch", json!({"item_type": "knowledge", "item_id": "team/rule"})).await;
-    assert_eq!(gone.error.unwrap(), "there is no knowledge `team/rule`; near is `team/rules`.");
+    assert_eq!(gone.error.unwrap(), "there is no knowledge `team/rule` (did you mean `team/rules`?).");
     let found = bench.run("rye/fetch", json!({"query": "house kind", "scope": "knowledge"})).await;
-    assert_eq!(found.output, "1 item fits.\n\n- knowledge `team/rules` (project): House rules");
+    assert_eq!(found.output, "1 item matches.\n\n- knowledge `team/rules` (project): House rules");
     let none = bench.run("rye/fetch", json!({"query": "house NOT kind"})).await;
-    assert_eq!(none.output, "No item fits `house NOT kind`.");
+    assert_eq!(none.output, "No item matches `house NOT kind`.");
     for bad in [json!({}), json!({"query": "("}), json!({"query": "a", "scope": "everything"})] {
         assert!(bench.run("rye/fetch", bad.clone()).await.error.is_some(), "{bad}");
     }

@@ -145,7 +145,7 @@ fn answer_foot(answer: &Answer, width: usize, lines: &mut Lines) {
         StopReason::Refusal => end(Role::StatusWarning, "! the model refused to go on"),
         StopReason::Truncated { detail } => end(Role::StatusError, &format!("✗ cut short: {detail}")),
         StopReason::TooLarge { detail } => end(Role::StatusWarning, &format!("! cut off: {detail}")),
-        StopReason::Cancelled => end(Role::StatusWarning, "■ interrupted here"),
+        StopReason::Cancelled => end(Role::StatusWarning, "■ stopped here"),
         StopReason::Lost => {
             end(Role::StatusError, "✗ cut short: the worker died; this is what it had saved");
         }
@@ -176,7 +176,7 @@ fn thinking_head(thinking: &Thinking, width: usize, lines: &mut Lines) {
 fn tool_rows(tool: &Tool, open: bool, width: usize, lines: &mut Lines) {
     let (state, role) = match &tool.state {
         ToolState::Asked => ("… asked".to_owned(), Role::TextMuted),
-        ToolState::Waiting => ("○ waits for you".to_owned(), Role::StatusWarning),
+        ToolState::Waiting => ("○ needs approval".to_owned(), Role::StatusWarning),
         ToolState::Running => ("… running".to_owned(), Role::StatusWarning),
         ToolState::Done => ("✓".to_owned(), Role::StatusOk),
         ToolState::Failed(error) => (format!("✗ {}", error.lines().next().unwrap_or("failed")), Role::StatusError),

@@ -88,7 +88,7 @@ impl Narrator {
             line(&model.model.to_string())
         );
         if model.model_is_scripted {
-            text.push_str("It answers from a script: no model is asked and nothing is spent.\n");
+            text.push_str("A script answers: no model is called and nothing is spent.\n");
         }
         text.push_str("Type a message and press Enter. /help lists the commands, /quit leaves.\n\n");
     }
@@ -172,7 +172,7 @@ impl Narrator {
         self.draft = draft;
         let alone = model.starts_alone();
         if alone && !self.alone {
-            text.push_str("An empty line starts it as it is, a prompt goes with it.\n\n");
+            text.push_str("An empty line starts the directive, other text starts it with that prompt.\n\n");
         }
         self.alone = alone;
     }
@@ -314,7 +314,7 @@ fn answer_text(answer: &Answer, told: &mut SpokenBlock, text: &mut String) {
         StopReason::Refusal => text.push_str("The model refused to go on.\n"),
         StopReason::Truncated { detail } => drop(writeln!(text, "Cut short: {}", line(detail))),
         StopReason::TooLarge { detail } => drop(writeln!(text, "Cut off: {}", line(detail))),
-        StopReason::Cancelled => text.push_str("Interrupted here.\n"),
+        StopReason::Cancelled => text.push_str("Stopped here.\n"),
         StopReason::Lost => text.push_str("Cut short: the worker died; this is what it had saved.\n"),
         StopReason::Other { word } => drop(writeln!(text, "Ended: {}", line(word))),
     }
@@ -353,7 +353,7 @@ fn tool_text(tool: &Tool, told: &mut SpokenBlock, text: &mut String) {
 }
 
 fn question(panel: &Panel, waiting: usize, text: &mut String) {
-    heading(&format!("A call waits for you: {}", panel.approval.item), text);
+    heading(&format!("A call needs approval: {}", panel.approval.item), text);
     for row in &panel.lines {
         let _ = writeln!(text, "  {}", harmless(&row.text));
     }
@@ -442,7 +442,7 @@ fn page(pager: &Pager, text: &mut String) {
 /// The input that is asked for.
 fn field(form: &InputForm, text: &mut String) {
     let Some(field) = form.field() else { return };
-    heading(&format!("{} wants to know: {}", form.directive.id, field.input.name), text);
+    heading(&format!("Input of {}: {}", form.directive.id, field.input.name), text);
     if !field.input.description.is_empty() {
         let _ = writeln!(text, "{}", line(&field.input.description));
     }

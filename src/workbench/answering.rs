@@ -129,7 +129,7 @@ impl Model {
         self.composer.set(&format!("/deny {draft}"));
         self.take_keyboard(false);
         self.complete();
-        self.say(Level::Info, "say why not; Enter refuses the call and tells the model");
+        self.say(Level::Info, "write the reason; Enter denies the call and sends it to the model");
     }
 
     /// Answers the call that is shown.
@@ -140,22 +140,22 @@ impl Model {
     /// The same; `said` is told to the model with a refusal.
     pub(super) fn answer_saying(&mut self, decision: Approve, said: Option<String>) -> Vec<Effect> {
         let Some(panel) = self.view.approvals.shown() else {
-            self.say(Level::Info, "no call waits for you");
+            self.say(Level::Info, "no call needs approval");
             return Vec::new();
         };
         if decision != Approve::Deny && panel.seen == Seen::Not {
-            self.say(Level::Warning, "the call that waits has not been on the screen yet");
+            self.say(Level::Warning, "the waiting call has not been shown yet");
             return Vec::new();
         }
         if decision != Approve::Deny && panel.seen < Seen::ToItsEnd {
-            self.say(Level::Warning, "the call that waits goes on below: it is answered where its end was seen (end)");
+            self.say(Level::Warning, "the waiting call continues below: scroll to its end before you answer");
             return Vec::new();
         }
         if self.view.link != Link::Connected {
             return Vec::new();
         }
         if decision == Approve::Always && !panel.confirms {
-            let text = format!("the same again allows {} in this project for good", panel.approval.capability);
+            let text = format!("repeat to always allow {} in this project", panel.approval.capability);
             self.view.approvals.queue.iter_mut().take(1).for_each(|panel| panel.confirms = true);
             self.say(Level::Warning, text);
             return Vec::new();

@@ -39,13 +39,13 @@ impl Model {
     pub(super) fn fork_made(&mut self, made: ForkMade) -> Vec<Effect> {
         let ForkMade { from, thread_id, forking, prompt, request } = made;
         if self.view.thread.as_ref() != Some(&from) || self.view.is_working() {
-            self.say(Level::Info, format!("{thread_id} begins with what was said in {from}"));
+            self.say(Level::Info, format!("{thread_id} is a fork of {from}"));
             return Vec::new();
         }
         let compared = request.map(|number| Compared::Sent { thread_id: from.clone(), number });
         let effects = self.open_thread(thread_id.clone());
         let said = if forking == Forking::Here { "up to here" } else { "before that prompt" };
-        self.say(Level::Info, format!("this thread begins with what was said {said}; {from} stays as it is"));
+        self.say(Level::Info, format!("this is a fork with everything {said}; {from} stays as it is"));
         self.begun = Some(Begun { thread_id, forking, prompt, compared });
         effects
     }

@@ -8,7 +8,7 @@ use crate::commands::{CommandId, Context, TABLE};
 /// What certain signs in a draft mean.
 const SIGNS: [(&str, &str); 4] = [
     ("!", "Run a command; the model gets what it prints with your next message."),
-    ("!!", "Run a command of which the model never hears."),
+    ("!!", "Run a command; the model does not get its output."),
     ("/", "Run a command of levain by its name: those below."),
     ("@", "Name a file or a thread, anywhere in a message; `@shot.png` sends the image along."),
 ];

@@ -119,10 +119,7 @@ impl Model {
             return Vec::new();
         };
         if self.view.is_working() || !matches!(self.view.link, Link::Draft | Link::Resting | Link::Connected) {
-            self.say(
-                Level::Warning,
-                "the thread is at work, and what it will send next depends on that; nothing was sent",
-            );
+            self.say(Level::Warning, "not sent: the thread is working, and its next request depends on the result");
             return Vec::new();
         }
         self.overlay = None;
@@ -247,8 +244,8 @@ impl Model {
             return vec![Effect::OpenFile(source)];
         }
         let why = match &layer.asker {
-            Some(asker) => format!("it is there {asker}, and that is no file here"),
-            None => "nobody asks for it by name: there is no file to open".to_owned(),
+            Some(asker) => format!("it is named {asker}: there is no file to open"),
+            None => "no hook or directive names it: there is no file to open".to_owned(),
         };
         self.say(Level::Info, why);
         Vec::new()

@@ -61,7 +61,8 @@ impl Model {
     /// What waits goes into a thread of the person's own, which says the same so far.
     pub(super) fn forked(&mut self, from: &ThreadId, thread_id: ThreadId) {
         if self.view.thread.as_ref() == Some(from) {
-            let text = format!("{from} is from elsewhere: this goes on in {thread_id}, without its permissions.");
+            let text =
+                format!("{from} is from elsewhere: you continue in its fork {thread_id}, without its permissions.");
             // Pages of the other log are none of this one's.
             (self.view.thread, self.view.elsewhere, self.view.older) = (Some(thread_id), false, None);
             self.told(Level::Info, text);

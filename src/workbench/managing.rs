@@ -59,7 +59,7 @@ impl Model {
         let Some(thread_id) = self.meant_thread() else { return self.manage(Upkeep::Remove) };
         let shown = self.view.is_of(&thread_id);
         if shown && self.view.is_working() {
-            self.say(Level::Warning, "it is at work; Esc stops it first");
+            self.say(Level::Warning, "the thread is working; stop it first");
             return Vec::new();
         }
         let asked = self.removes.replace((thread_id.clone(), self.now));
@@ -67,7 +67,7 @@ impl Model {
             let row = self.threads.iter().find(|row| row.thread_id == thread_id);
             let title = row.map(|row| row.title.clone()).filter(|title| !title.is_empty());
             let name = title.unwrap_or_else(|| thread_id.to_string());
-            self.say(Level::Warning, format!("the same again removes `{name}` and all that was said in it"));
+            self.say(Level::Warning, format!("repeat to delete `{name}` and everything in it"));
             return Vec::new();
         }
         self.removes = None;

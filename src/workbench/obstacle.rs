@@ -15,11 +15,11 @@ impl Model {
         let folds = |kind: &Kind| matches!(kind, Kind::Tool(_) | Kind::Thinking(_));
         let (is_there, missing) = match command.row().needs {
             Need::Nothing => return None,
-            Need::Call => (!self.view.approvals.is_empty(), "no call waits for you"),
-            Need::SeenCall if self.view.approvals.is_empty() => (false, "no call waits for you"),
-            Need::SeenCall => (self.view.has_seen_call(), "the call has not been on the screen yet"),
+            Need::Call => (!self.view.approvals.is_empty(), "no call needs approval"),
+            Need::SeenCall if self.view.approvals.is_empty() => (false, "no call needs approval"),
+            Need::SeenCall => (self.view.has_seen_call(), "the call has not been shown yet"),
             Need::Queue => (!self.view.queue().is_empty(), "nothing is queued"),
-            Need::Work => (self.view.is_working(), "nothing is at work"),
+            Need::Work => (self.view.is_working(), "nothing is running"),
             Need::Earlier => (!self.history.prompts.is_empty(), "nothing was sent before"),
             Need::Transcript => (!self.view.transcript.is_empty(), "nothing was said yet"),
             Need::Folds => {
@@ -31,14 +31,12 @@ impl Model {
             Need::Worker if self.view.link == Link::Draft => (false, "this thread has not begun"),
             Need::Worker => (matches!(self.view.link, Link::Connected | Link::Resting), "this thread is being opened"),
             Need::Again if self.view.thread.is_none() => (false, "nothing was said yet"),
-            Need::Again => (!self.view.is_working(), "the thread is at work; Esc stops it"),
+            Need::Again => (!self.view.is_working(), "the thread is working; stop it first"),
             Need::Prompt => (!self.drafts_command(), "the draft is a command, not a prompt"),
             Need::Width => (geometry::has_room_for_panel(self), "the terminal is too narrow"),
             Need::Split => (geometry::has_room_for_beside(self), "the terminal has fewer than 140 columns"),
-            Need::Request => (self.shows_request(), "no request is looked at: /context or /preview shows one"),
-            Need::Unsent => {
-                (self.shows_request() && self.shows_preview(), "no preview is looked at: /preview shows one")
-            }
+            Need::Request => (self.shows_request(), "no request is open: /context or /preview opens one"),
+            Need::Unsent => (self.shows_request() && self.shows_preview(), "no preview is open: /preview opens one"),
         };
         (!is_there).then_some(missing)
     }

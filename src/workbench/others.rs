@@ -25,9 +25,9 @@ impl Model {
                 [] => None,
                 [row] => {
                     let name = if row.title.is_empty() { row.thread_id.as_str() } else { &row.title };
-                    Some(format!("another thread asks you: {name} (/threads lists them)"))
+                    Some(format!("another thread needs approval: {name} (/threads lists them)"))
                 }
-                several => Some(format!("{} other threads ask you (/threads lists them)", several.len())),
+                several => Some(format!("{} other threads need approval (/threads lists them)", several.len())),
             };
             if let Some(text) = text {
                 self.calling = Some(text.clone());

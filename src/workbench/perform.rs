@@ -494,7 +494,7 @@ impl Model {
             return Err(why.to_owned());
         }
         let word = command.row().slash.unwrap_or_default();
-        Err(format!("/{word} takes nothing behind it; a blank before it sends it as a message"))
+        Err(format!("/{word} takes no argument; begin with a space to send it as a message"))
     }
 
     fn set_model(&mut self, model: ModelRef) -> Vec<Effect> {
@@ -514,7 +514,7 @@ impl Model {
             }
             (Link::Draft, _) => Vec::new(),
             _ => {
-                self.say(Level::Warning, "the model changes once the worker listens; choose it again then");
+                self.say(Level::Warning, "not changed: the worker is not ready; choose the model again in a moment");
                 Vec::new()
             }
         }
@@ -532,7 +532,7 @@ impl Model {
                 vec![Effect::Revive { thread_id, id: self.sending(Sent::Other), command }]
             }
             (Link::Draft | Link::Starting | Link::Opening | Link::Resting | Link::Reviving, _) => {
-                self.say(Level::Warning, "nothing has been said that could give way");
+                self.say(Level::Warning, "there is nothing to compact yet");
                 Vec::new()
             }
         }

@@ -83,7 +83,7 @@ impl Model {
     fn reaches_queue(&mut self) -> bool {
         let reaches = self.view.link == Link::Connected;
         if !reaches {
-            self.say(Level::Info, "nobody runs this thread now; its queue changes once a message has started it");
+            self.say(Level::Info, "no worker runs this thread; send a message first, then change the queue");
         }
         reaches
     }

@@ -420,7 +420,7 @@ impl Model {
         }
         let key = self.keymap.key_for(CommandId::RequestMark, &[Context::Layers]);
         let key = key.map(|key| key.to_string()).unwrap_or_default();
-        self.say(Level::Info, format!("nothing was sent before it; mark another request with {key} and come back"));
+        self.say(Level::Info, format!("there is no earlier request; mark another one with {key}, then compare"));
         Vec::new()
     }
 

@@ -131,7 +131,7 @@ impl Model {
         let (shared, command) = command.strip_prefix('!').map_or((true, command), |command| (false, command));
         let command = command.trim().to_owned();
         if command.is_empty() {
-            self.say(Level::Info, "write a command behind the `!`; with `!!` the model does not get what it prints");
+            self.say(Level::Info, "write a command after `!`; with `!!` the model does not get its output");
             return Vec::new();
         }
         if self.asks_first() {
@@ -226,8 +226,8 @@ pub(super) fn misspelt(text: &str) -> Option<String> {
     if !is_name || (near.is_none() && !rest.trim().is_empty()) {
         return None;
     }
-    let near = near.map(|near| format!("; near is /{near}")).unwrap_or_default();
-    Some(format!("there is no command /{word}{near}. With a blank before it, it is sent as it is"))
+    let near = near.map(|near| format!(" (did you mean /{near}?)")).unwrap_or_default();
+    Some(format!("there is no command /{word}{near}; begin with a space to send it as a message"))
 }
 
 /// Keeps what was written for later sessions, unless it is too long to be looked for.

@@ -183,7 +183,7 @@ fn a_misspelt_command_is_not_sent() {
     session.write("/themme").keys("enter");
     assert_eq!((session.effects(), session.draft()), (Vec::new(), "/themme".into()));
     let notice = session.model.notice().unwrap().text.clone();
-    assert!(notice.starts_with("there is no command /themme; near is /theme"), "{notice}");
+    assert!(notice.starts_with("there is no command /themme (did you mean /theme?)"), "{notice}");
     session.keys("ctrl-u").write("/usr/bin is what?").keys("enter");
     assert!(session.starts_with("/usr/bin is what?"));
 }

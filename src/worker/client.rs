@@ -191,7 +191,7 @@ fn too_long(message: &ToWorker) -> Option<FromWorker> {
     (length.0 >= LONGEST_COMMAND).then(|| FromWorker::Error {
         id: *id,
         message: format!(
-            "it is too long: {} MB, and no more than {} MB can be sent",
+            "the message is too long: {} MB, the limit is {} MB",
             length.0.div_ceil(1 << 20),
             LONGEST_COMMAND >> 20
         ),

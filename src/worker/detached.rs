@@ -144,7 +144,7 @@ impl Detached {
             }
         }
         if held() {
-            return Err(failed(&format!("the process that runs {id} could not be ended")));
+            return Err(failed(&format!("could not stop the process that runs {id}")));
         }
         recover::remove_socket(&self.layout(), id, &socket);
         recover::mend(&self.layout(), id, SystemClock.now(), REPLAY);

@@ -252,9 +252,7 @@ fn opening(opened: &Opened, layout: &Layout, limits: Limits) -> Vec<Event> {
     events.extend(recover::epilogue(opened, REPLAY.answer));
     if opened.passed_over > 0 {
         let lines = if opened.passed_over == 1 { "1 line".to_owned() } else { format!("{} lines", opened.passed_over) };
-        let text = format!(
-            "{lines} of this thread's log are broken or were not written by this program, and count for nothing."
-        );
+        let text = format!("ignored {lines} of this thread's log: broken or not written by this program");
         events.push(Event::Thread(ThreadEvent::Notice { text }));
     }
     events.push(Event::Thread(ThreadEvent::WorkerStarted {

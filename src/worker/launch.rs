@@ -39,11 +39,11 @@ pub enum FirstLine {
 pub enum LaunchError {
     #[error("a worker could not be started: {0}")]
     Start(#[from] std::io::Error),
-    #[error("the worker did not come up: {0}")]
+    #[error("the worker did not start: {0}")]
     Failed(String),
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    #[error("another screen runs this thread; its calls are approved there")]
+    #[error("another screen runs this thread; approve its calls there")]
     Elsewhere,
 }
 
@@ -198,7 +198,7 @@ impl Launcher {
                 }
             }
             Ok(Err(error)) => Err(LaunchError::Start(error)),
-            Err(_) => Err(LaunchError::Failed(format!("nothing heard within {} s", START_WITHIN.as_secs()))),
+            Err(_) => Err(LaunchError::Failed(format!("no answer within {} s", START_WITHIN.as_secs()))),
         }
     }
 }

@@ -181,7 +181,7 @@ impl Hub {
     }
 
     fn full(&self) -> String {
-        format!("{} clients look at this thread, and no more may (max_clients)", self.shared.most_clients)
+        format!("{} clients are connected to this thread, the limit (max_clients)", self.shared.most_clients)
     }
 
     async fn serve_socket(self, stream: UnixStream, handle: Handle) {
@@ -353,14 +353,14 @@ impl Hub {
     /// Talks with one client until it leaves. One of `this_process` needs no secret.
     async fn serve(&self, mut messages: mpsc::Receiver<Said>, outbox: Outbox, handle: Handle, this_process: bool) {
         let Ok(first) = timeout(HELLO_WITHIN, messages.recv()).await else {
-            outbox.push(FromWorker::Refused { reason: "nothing was said".into() });
+            outbox.push(FromWorker::Refused { reason: "the client sent no hello".into() });
             return;
         };
         let may_approve = match first.map(|said| said.message) {
             Some(ToWorker::Hello { version: VERSION, secret }) => this_process || self.knows(secret.as_deref()),
             Some(ToWorker::Hello { version, .. }) => {
                 let reason = format!(
-                    "this thread is run by levain {} (protocol {VERSION}), the client speaks protocol {version}; \
+                    "levain {} (protocol {VERSION}) runs this thread, the client uses protocol {version}; \
                      use the same version for both",
                     env!("CARGO_PKG_VERSION")
                 );

@@ -208,7 +208,7 @@ async fn silence_within_the_answer_and_before_it() {
             let items = ask(&providers, dialect, &prompt).await;
             let error = error_of(&items);
             assert_eq!((error.category, error.code.as_str()), (ErrorCategory::Transient, "silence"));
-            assert!(error.message.contains("was silent for 0.15 s"), "{}", error.message);
+            assert!(error.message.contains("sent nothing for 0.15 s"), "{}", error.message);
         }
     }
 }

@@ -79,7 +79,7 @@ pub(super) fn write_difference(
     writeln!(output, "{}", difference.in_short())?;
     match &difference.leaves {
         None if difference.layers.is_empty() => writeln!(output, "nothing differs"),
-        None => writeln!(output, "the second goes on from the end of the first: a cached beginning stays valid"),
+        None => writeln!(output, "the second only adds to the end of the first: a cached prefix stays valid"),
         Some(leaving) => writeln!(output, "{}", &leaving.told()),
     }
 }

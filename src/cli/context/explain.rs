@@ -24,7 +24,7 @@ pub(super) struct ExplainArguments {
     /// An item's id, a hook's id, or a file
     #[arg(value_name = "ITEM")]
     item: String,
-    /// The directive; the one a bare levain opens when left out
+    /// The directive; by default the one that levain opens
     #[arg(long, value_name = "ID")]
     directive: Option<String>,
     #[command(flatten)]
@@ -124,11 +124,11 @@ fn hooks(plan: &Plan, layers: &[&Layer], name: &str, continues: bool) -> Vec<Hoo
         let message = if let Some(route) = plan.routes.iter().find(|route| route.is_of(hook)) {
             route.to_string()
         } else if CONTROL_EVENTS.contains(&event) {
-            format!("is asked at {event} and brings nothing along; levain context hooks --event {event} says what it answers")
+            format!("is asked at {event} and adds no layer; levain context hooks --event {event} shows its answer")
         } else if continues {
-            format!("is asked at {event}, and this thread goes on from another")
+            format!("is asked at {event}, but this thread continues another one")
         } else {
-            format!("is asked at {event}, and this thread goes on from no other (--continues ID)")
+            format!("is asked at {event}, but this thread continues no other (--continues ID)")
         };
         told(hook, message)
     });
@@ -140,11 +140,11 @@ fn hooks(plan: &Plan, layers: &[&Layer], name: &str, continues: bool) -> Vec<Hoo
 fn absent(items: &Items, name: &str, directive: &str) -> String {
     let tool = items.find(Kind::Tool, name).is_ok() || tools::ids().any(|id| id == name);
     if tool && items.find(Kind::Knowledge, name).is_err() {
-        return format!("it is a tool, and nothing that `{directive}` grants fits {}", to_execute(name));
+        return format!("it is a tool, but no permission of `{directive}` grants {}", to_execute(name));
     }
     match items.find(Kind::Knowledge, name) {
         Ok(_) => format!(
-            "it is there, and nobody asks for it: neither `{directive}` nor what that extends names it in <context>, and no hook brings it"
+            "it exists, but nothing adds it: neither `{directive}` nor what that extends names it in <context>, and no hook adds it"
         ),
         Err(missing) if items.find(Kind::Directive, name).is_err() => missing.to_string(),
         Err(_) => format!("it is a directive, and `{directive}` does not extend it"),

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 
 #[derive(Debug, Args)]
 pub(super) struct HooksArguments {
-    /// The directive; the one a bare levain opens when left out
+    /// The directive; by default the one that levain opens
     #[arg(value_name = "DIRECTIVE")]
     directive: Option<String>,
     /// Only the hooks of this event

@@ -28,7 +28,7 @@ pub(super) struct LintArguments {
     directives: Vec<String>,
     #[command(flatten)]
     draft: Draft,
-    /// A thread's newest request instead, and which of its tools nobody called
+    /// Check a thread's newest request instead, and list its unused tools
     #[arg(long, value_name = "ID", conflicts_with = "directives")]
     thread: Option<String>,
     /// So many turns must have gone by before a tool counts as unused
@@ -107,7 +107,7 @@ fn findings(setup: &Setup, directive: &str, draft: &Draft, among_many: bool) -> 
                 severity: Severity::Error,
                 layer: directive.to_owned(),
                 message: failure.message().to_owned(),
-                remedy: "mend it, or remove the directive".to_owned(),
+                remedy: "fix it, or remove the directive".to_owned(),
             }]);
         }
         Err(failure) => return Err(failure),

@@ -31,7 +31,7 @@ enum ContextCommands {
     Lint(lint::LintArguments),
     /// Compare the requests of the project's cases with how they were; exits with 1 when one changed
     Test(test::TestArguments),
-    /// Ask the hooks of a directive what they would do
+    /// Show what the hooks of a directive would do
     Hooks(hooks::HooksArguments),
 }
 
@@ -52,13 +52,13 @@ struct Draft {
     /// A value for an input of the directive; may be given several times
     #[arg(long, value_name = "NAME=VALUE", value_parser = run::input)]
     input: Vec<(String, String)>,
-    /// What a person would say
+    /// The prompt
     #[arg(long, value_name = "TEXT", default_value = "")]
     prompt: String,
     /// As the workbench would start it, without the limits of a single run
     #[arg(long)]
     interactive: bool,
-    /// As a thread that goes on from this one
+    /// As a thread that continues this one
     #[arg(long, value_name = "ID")]
     continues: Option<crate::domain::ThreadId>,
 }

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 #[derive(Debug, Args)]
 pub(super) struct ShowArguments {
-    /// The directive; the one a bare levain opens when left out
+    /// The directive; by default the one that levain opens
     #[arg(value_name = "DIRECTIVE", conflicts_with = "thread")]
     directive: Option<String>,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub(super) struct ShowArguments {
     /// The request of this number instead of the newest
     #[arg(long, value_name = "N", requires = "thread")]
     request: Option<u32>,
-    /// Ask the provider how many tokens it is; costs nothing, and sends the request to be counted
+    /// Let the provider count the tokens; this is free, but sends it the request
     #[arg(long, conflicts_with = "wire")]
     count: bool,
     /// One JSON object
@@ -49,14 +49,14 @@ pub(super) struct ShowArguments {
     /// The whole text, layer by layer
     #[arg(long, group = "form")]
     text: bool,
-    /// The body as it goes over the wire; without a form, in the one in which its model is asked
+    /// The body as it is sent; without FORM, in the form that its model uses
     #[arg(long, value_name = "FORM", group = "form", num_args = 0..=1, default_missing_value = "own")]
     wire: Option<Wire>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Wire {
-    /// The one in which it was sent, or its model is asked
+    /// The form in which it was sent, or that its model uses
     Own,
     Anthropic,
     /// Chat Completions of the vendor

@@ -21,7 +21,7 @@ pub(super) struct TestArguments {
     /// Names of cases; all of .ai/context-tests when left out
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
-    /// Write how the requests are now, and compare nothing
+    /// Write new snapshots of the requests instead of comparing
     #[arg(long)]
     update: bool,
     /// One JSON object a line

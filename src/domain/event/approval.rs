@@ -57,7 +57,7 @@ impl ApprovalEvent {
                 (NoteKind::Info, "allowed for the rest of this thread".to_owned())
             }
             Self::ApprovalGiven { decision: Approve::Always, .. } => {
-                (NoteKind::Info, "allowed from here on in every thread of this project".to_owned())
+                (NoteKind::Info, "allowed from now on in every thread of this project".to_owned())
             }
             Self::ApprovalRequested { .. } | Self::ApprovalGiven { .. } | Self::PermissionDenied { .. } => return None,
         };

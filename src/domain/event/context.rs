@@ -88,7 +88,7 @@ impl ContextEvent {
                 (NoteKind::Warning, format!("the context takes {} of the window", percent(*usage_ratio)))
             }
             Self::ContextLimitReached { usage_ratio, .. } => {
-                (NoteKind::Limit, format!("the context takes {} of the window: making room", percent(*usage_ratio)))
+                (NoteKind::Limit, format!("the context takes {} of the window: compacting", percent(*usage_ratio)))
             }
             Self::ContextCompacted { summarised, dropped, tokens_before, tokens_after, reason, .. } => {
                 let tokens = (*tokens_before, *tokens_after);

@@ -52,9 +52,9 @@ impl ControlEvent {
             }
             Self::Limit { code, current, maximum } => (NoteKind::Limit, limit_in_words(*code, *current, *maximum)),
             Self::CancelRequested { scope: CancelScope::Thread | CancelScope::Kill } => {
-                (NoteKind::Stopped, "the thread was asked to stop".to_owned())
+                (NoteKind::Stopped, "stopping the thread".to_owned())
             }
-            Self::TurnCancelled { after_ms } => (NoteKind::Info, format!("stopped {after_ms} ms after the interrupt")),
+            Self::TurnCancelled { after_ms } => (NoteKind::Info, format!("stopped after {after_ms} ms")),
             Self::ThreadSuspended { reason, .. } => (NoteKind::Limit, format!("suspended: {reason}")),
             Self::HookDecided { .. } | Self::CancelRequested { .. } => return None,
         };

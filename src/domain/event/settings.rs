@@ -42,16 +42,16 @@ impl SettingsEvent {
     /// See [`super::Event::note`].
     pub(super) fn note(&self) -> Option<Note> {
         let (kind, text) = match self {
-            Self::ModelChanged { model } => (NoteKind::Info, format!("from here on {model} answers")),
+            Self::ModelChanged { model } => (NoteKind::Info, format!("model is now {model}")),
             Self::LimitsChanged { limits } => (NoteKind::Info, format!("limits are now {}", limits_in_words(limits))),
             Self::PermissionsSet { grants, .. } => {
-                (NoteKind::Info, format!("what the thread may do changed: {} grants", grants.len()))
+                (NoteKind::Info, format!("permissions changed: {} grants", grants.len()))
             }
             Self::PersonaChanged { persona: Some(persona) } => {
                 (NoteKind::Info, format!("persona is now {}", persona.name))
             }
-            Self::PersonaChanged { persona: None } => (NoteKind::Info, "no persona any more".to_owned()),
-            Self::TitleSet { title } => (NoteKind::Info, format!("the thread is called \"{title}\" from here on")),
+            Self::PersonaChanged { persona: None } => (NoteKind::Info, "persona is now none".to_owned()),
+            Self::TitleSet { title } => (NoteKind::Info, format!("title is now \"{title}\"")),
             Self::Archived { archived: true } => (NoteKind::Info, "the thread was archived".to_owned()),
             Self::Archived { archived: false } => (NoteKind::Info, "the thread is no longer archived".to_owned()),
             Self::RulesSet { .. } => return None,

@@ -92,10 +92,10 @@ impl ThreadEvent {
     pub(super) fn note(&self) -> Option<Note> {
         let (kind, text) = match self {
             Self::WorkerEnded { reason: EndReason::Signal } => {
-                (NoteKind::Warning, "the worker was ended by a signal".to_owned())
+                (NoteKind::Warning, "a signal ended the worker".to_owned())
             }
             Self::LogRepaired { cut_bytes, at_offset } => {
-                let text = format!("the log was repaired: {cut_bytes} torn bytes at {at_offset} were cut off");
+                let text = format!("fixed the log: cut off {cut_bytes} bytes of a partial line at {at_offset}");
                 (NoteKind::Warning, text)
             }
             Self::Notice { text } => (NoteKind::Info, text.clone()),

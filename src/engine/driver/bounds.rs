@@ -10,9 +10,9 @@ impl<A: Audience> Driver<A> {
     /// Whether a client may call a prompt that.
     pub(super) fn may_be_called(client: Option<&str>) -> Result<(), String> {
         match client {
-            Some(id) if id.len() > LONGEST_CLIENT_ID => Err(format!(
-                "nothing was sent: the client's id of the message is longer than {LONGEST_CLIENT_ID} bytes"
-            )),
+            Some(id) if id.len() > LONGEST_CLIENT_ID => {
+                Err(format!("nothing was sent: the client's message id is longer than {LONGEST_CLIENT_ID} bytes"))
+            }
             Some(_) | None => Ok(()),
         }
     }
@@ -23,16 +23,14 @@ impl<A: Audience> Driver<A> {
         let size = json_size(text);
         if size > most {
             let (size, most) = (in_words(size), in_words(most));
-            return Err(format!(
-                "nothing was sent: the message has {size}, and no more than {most} are taken (max_prompt_kb)"
-            ));
+            return Err(format!("nothing was sent: the message has {size}, the limit is {most} (max_prompt_kb)"));
         }
         let queue = &self.thread.queue;
         if queue.len() >= MOST_QUEUED {
-            return Err(format!("nothing was sent: {MOST_QUEUED} messages wait already"));
+            return Err(format!("nothing was sent: {MOST_QUEUED} messages are queued already"));
         }
         if queue.iter().map(|queued| json_size(&queued.text)).sum::<usize>() + size > most {
-            return Err(format!("nothing was sent: the messages that wait would have more than {}", in_words(most)));
+            return Err(format!("nothing was sent: the queued messages would have more than {}", in_words(most)));
         }
         Ok(())
     }

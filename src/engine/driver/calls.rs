@@ -208,14 +208,14 @@ impl<A: Audience> Driver<A> {
 }
 
 fn took_too_long() -> CallError {
-    CallError::over_bounds(format!("the answer was not there after {} h", LONGEST.as_secs() / 3_600))
+    CallError::over_bounds(format!("the answer was not complete after {} h", LONGEST.as_secs() / 3_600))
 }
 
 fn ended_silently() -> CallError {
     CallError {
         category: crate::domain::event::ErrorCategory::Transient,
         code: "truncated".into(),
-        message: "The connection ended before the answer did.".into(),
+        message: "the connection ended before the answer was complete".into(),
         status: None,
         retry_after_ms: None,
     }

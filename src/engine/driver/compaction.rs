@@ -81,7 +81,7 @@ impl<A: Audience> Driver<A> {
         let before = history.iter().map(|entry| entry.tokens).sum();
         let Some(from) = cut(history, keep) else {
             self.compaction = Some(Compaction { from: 0, summarised: 0, before });
-            self.room_made(None, "there is nothing older that could give way");
+            self.room_made(None, "there are no older messages to compact");
             return;
         };
         self.compaction = Some(Compaction { from, summarised: 0, before });
@@ -93,7 +93,8 @@ impl<A: Audience> Driver<A> {
 
     async fn ask_for_summary(&mut self, request: u32) -> Result<(), SummaryError> {
         let plan = self.planned().await?;
-        let instruction = plan.compaction.clone().ok_or_else(|| "no instruction says how to summarise".to_owned())?;
+        let instruction =
+            plan.compaction.clone().ok_or_else(|| "there is no instruction for the summary".to_owned())?;
         let model = self.settings.models.quick(&self.thread.model);
         let provider = self.settings.models.provider(&model)?;
         let most = self.settings.models.window(&model).unwrap_or(USUAL_WINDOW);
@@ -104,7 +105,7 @@ impl<A: Audience> Driver<A> {
         // Half of the window: estimates err, and the answer needs room too.
         let retold = retell(old, Tokens(most.0 / 2));
         if retold.text.is_empty() {
-            return Err(format!("nothing of what was said fits into the window of {model}").into());
+            return Err(format!("no message fits into the window of {model}").into());
         }
         compaction.summarised = old.len() - retold.dropped;
         let mut text = format!("<conversation>\n{}\n</conversation>", retold.text);

@@ -139,9 +139,9 @@ impl<A: Audience> Driver<A> {
     /// # Errors
     /// Why not.
     pub(super) fn may_send(&self, text: &str, held: &FrozenRequest) -> Result<(), String> {
-        const GONE_ON: &str = "nothing was sent: the thread is not as it was when you looked";
-        const UNSEEN: &str = "a message that is sent without a look at its request lets";
-        const FULL: &str = "nothing was sent: it would fill the model's window; /compact makes room";
+        const GONE_ON: &str = "nothing was sent: the request changed after you looked at it";
+        const UNSEEN: &str = "a message sent without the preview";
+        const FULL: &str = "nothing was sent: it would fill the model's window; use /compact first";
         let thread = &self.thread;
         if text.trim().is_empty() && thread.prompts > 0 {
             return Err("there is nothing to send".into());
@@ -149,14 +149,14 @@ impl<A: Audience> Driver<A> {
         if let Phase::Suspended { limit: Some(code) } = thread.phase {
             let used = code.thing();
             return Err(format!(
-                "nothing was sent: the thread has used up its {used}; {UNSEEN} it go on with as much again"
+                "nothing was sent: the thread is at its limit of {used}; {UNSEEN} allows as much again"
             ));
         }
         if !thread.can_take() {
             return Err("nothing was sent: the thread is at work".into());
         }
         if !thread.queue.is_empty() {
-            return Err(format!("nothing was sent: other messages wait before it; {UNSEEN} them go on"));
+            return Err(format!("nothing was sent: other messages are queued before it; {UNSEEN} releases them"));
         }
         let most = self.settings.models.max_output(&thread.model);
         let opening = thread.opening.as_deref().unwrap_or(&held.opening);

@@ -33,7 +33,7 @@ impl<A: Audience> Driver<A> {
             Some(saw) if saw.is_empty() => "it has no condition".to_owned(),
             // A condition may hold because of a test that does not.
             Some(saw) => {
-                let told = |saw: &Saw| if saw.holds { saw.to_string() } else { format!("not so: {saw}") };
+                let told = |saw: &Saw| if saw.holds { saw.to_string() } else { format!("false: {saw}") };
                 saw.iter().map(told).collect::<Vec<_>>().join("; ")
             }
         };

@@ -37,7 +37,7 @@ impl<A: Audience> Driver<A> {
         let window = self.settings.models.window(&model);
         let known = self.settings.tools.tools();
         let job = async move {
-            let failed = |error: tokio::task::JoinError| format!("the request could not be put together: {error}");
+            let failed = |error: tokio::task::JoinError| format!("could not build the request: {error}");
             let plan = if let Some(plan) = plan {
                 plan
             } else {

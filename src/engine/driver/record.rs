@@ -54,7 +54,7 @@ fn may_pass(error: &StoreError) -> bool {
 impl Blocked {
     /// For whoever asks something of the thread meanwhile.
     pub(super) fn refusal(&self) -> String {
-        format!("nothing was done: {}; the thread goes on by itself once that works", self.why)
+        format!("nothing was done: {}; the thread continues once that works", self.why)
     }
 }
 
@@ -120,7 +120,7 @@ impl<A: Audience> Driver<A> {
         let since = self.blocked.as_ref().or(self.tried.as_ref()).map(|before| before.since);
         if since.is_none() {
             tracing::error!(%error, "the thread stands still");
-            let text = format!("Nothing goes on, because nothing can be saved: {error}. It goes on once that works.");
+            let text = format!("the thread pauses because it cannot be saved: {error}; it continues once saving works");
             self.tell_live(text);
         }
         let why = error.to_string();
@@ -133,7 +133,7 @@ impl<A: Audience> Driver<A> {
         self.blocked = None;
         if self.tried.take().is_some() {
             tracing::info!("the thread goes on");
-            self.tell_live("It can be saved again: the thread goes on.".to_owned());
+            self.tell_live("the thread can be saved again and continues".to_owned());
         }
     }
 
@@ -180,7 +180,7 @@ impl<A: Audience> Driver<A> {
     pub(super) fn complain(&mut self, error: &StoreError) {
         tracing::error!(%error, "store");
         if !std::mem::replace(&mut self.complained, true) {
-            self.tell_live(format!("Not all of this is saved: {error}"));
+            self.tell_live(format!("part of this thread is not saved: {error}"));
         }
     }
 

@@ -250,10 +250,10 @@ impl<A: Audience> Driver<A> {
             Command::Cancel { scope } => self.inbox.stop = Some(scope),
             Command::Approve { id, args_hash, decision, said } => {
                 let Some(asked) = self.thread.approval().filter(|asked| asked.id == id) else {
-                    return Err("that call no longer waits: it was answered or stopped".into());
+                    return Err("that call no longer needs approval: it was answered or stopped".into());
                 };
                 if asked.args_hash != args_hash {
-                    return Err("nothing was allowed: the arguments that were seen are not those of the call".into());
+                    return Err("nothing was allowed: the call's arguments are not the ones you saw".into());
                 }
                 said.as_deref().map_or(Ok(()), |said| self.may_take(said))?;
                 self.accept(Event::Approval(ApprovalEvent::ApprovalGiven { id, decision, said })).await?;
@@ -264,10 +264,10 @@ impl<A: Audience> Driver<A> {
             }
             Command::Compact => {
                 if !self.thread.can_take() || self.thread.kind != ThreadKind::Interactive {
-                    return Err("room can be made while the thread waits; interrupt it first".into());
+                    return Err("only an idle thread can be compacted; stop it first".into());
                 }
                 if self.thread.history.is_empty() {
-                    return Err("nothing has been said that could give way".into());
+                    return Err("there are no messages to compact".into());
                 }
                 self.accept(Event::Context(ContextEvent::CompactRequested {})).await?;
             }

@@ -177,7 +177,7 @@ impl<A: Audience> Driver<A> {
             // Nobody is asked about what cannot work.
             let tool = known.iter().find(|tool| tool.item == item);
             if let Some(unfit) = tool.and_then(|tool| misfit(&tool.spec.schema, &call.input)) {
-                let output = format!("Not run: {unfit}. Call it again with everything it takes.");
+                let output = format!("Not run: {unfit}. Call it again with all its parameters.");
                 let (call_id, error) = (call.call_id.clone(), Some(output.clone()));
                 self.todo.push_front(Effect::Emit(Event::Tool(ToolEvent::ToolCallResult { call_id, output, error })));
                 return;
@@ -266,11 +266,11 @@ impl<A: Audience> Driver<A> {
         let answer = match returns {
             Ok(Some(_)) if failed.is_some() => Ok(()),
             Ok(Some(returns)) => is_whole(&returns.spec.schema, &input),
-            Ok(None) => Err("This directive promises nothing that could be handed back.".to_owned()),
+            Ok(None) => Err("This directive declares no outputs to return.".to_owned()),
             Err(error) => Err(error.message),
         };
         let (output, error) = match answer {
-            Ok(()) => ("It is handed back.".to_owned(), None),
+            Ok(()) => ("The outputs are returned.".to_owned(), None),
             Err(why) => (why.clone(), Some(why)),
         };
         let cost = self.thread.cost;
@@ -303,7 +303,7 @@ fn is_whole(schema: &Value, outputs: &Value) -> Result<(), String> {
         said.retain(|_, value| value.as_str().is_none_or(|text| !text.trim().is_empty()));
     }
     match misfit(schema, &said) {
-        Some(unfit) => Err(format!("Nothing was taken: {unfit}. Call it again with everything.")),
+        Some(unfit) => Err(format!("Nothing was returned: {unfit}. Call it again with all outputs.")),
         None => Ok(()),
     }
 }
@@ -369,7 +369,7 @@ mod tests {
             assert_eq!(misfit(&schema, &given), None, "{blank:?} takes a text out of a file");
             assert_eq!(
                 is_whole(&schema, &given).unwrap_err().split(':').next(),
-                Some("Nothing was taken"),
+                Some("Nothing was returned"),
                 "{blank:?}"
             );
         }

@@ -41,11 +41,11 @@ impl<A: Audience> Driver<A> {
                     images.insert(hash, bytes);
                     continue;
                 }
-                Ok(None) => "it is no longer kept as it was taken in".to_owned(),
+                Ok(None) => "its stored file is missing or has changed".to_owned(),
                 Err(error) => error.to_string(),
             };
             if self.lost_images.insert(hash) {
-                let text = format!("The model is told that an image of this conversation is gone: {why}");
+                let text = format!("the model is told that an image of this thread is missing: {why}");
                 self.todo.push_back(Effect::Emit(Event::Thread(ThreadEvent::Notice { text })));
             }
         }
@@ -54,10 +54,10 @@ impl<A: Audience> Driver<A> {
 
     pub(super) async fn begin_shell(&mut self, command: String, shared: bool) -> Result<(), String> {
         if command.trim().is_empty() {
-            return Err("there is no command behind the `!`".into());
+            return Err("there is no command after the `!`".into());
         }
         if let Some(running) = &self.thread.shell {
-            return Err(format!("`{}` still runs; esc stops it", running.command));
+            return Err(format!("`{}` still runs; stop it first", running.command));
         }
         let call_id = CallId(format!("shell-{}", self.thread.shells + 1));
         self.accept(Event::Tool(ToolEvent::ShellStarted { call_id, command, shared })).await

@@ -94,7 +94,7 @@ impl ControlPoint {
                 format!("the context takes {} of the window", share.percent())
             }
             Self::Returned(_) => "the directive has returned".to_owned(),
-            Self::Completion => "it has done what it was asked".to_owned(),
+            Self::Completion => "the thread has completed its task".to_owned(),
         }
     }
 }
@@ -231,7 +231,7 @@ fn wait_for_person(thread: &mut Thread) -> Vec<Effect> {
         1 => "1 message waits".to_owned(),
         count => format!("{count} messages wait"),
     };
-    let text = format!("{waits} in the queue; send another to let the thread go on, or take it back");
+    let text = format!("{waits} in the queue; send another to continue, or take it back");
     vec![Effect::Emit(Event::Thread(ThreadEvent::Notice { text }))]
 }
 
@@ -239,13 +239,13 @@ fn wait_for_person(thread: &mut Thread) -> Vec<Effect> {
 fn suspend(thread: &mut Thread, question: ControlPoint) -> Vec<Effect> {
     let limit = if let ControlPoint::Limit { code, .. } = &question { Some(*code) } else { None };
     let onward = match &question {
-        ControlPoint::Limit { .. } => "send a message to let it go on with as much again",
-        ControlPoint::Full { .. } => "/compact makes room, then send a message to let it go on",
+        ControlPoint::Limit { .. } => "send a message to allow as much again",
+        ControlPoint::Full { .. } => "use /compact, then send a message to continue",
         ControlPoint::Failed { .. }
         | ControlPoint::Step
         | ControlPoint::Pressure { .. }
         | ControlPoint::Returned(_)
-        | ControlPoint::Completion => "send a message to let it go on",
+        | ControlPoint::Completion => "send a message to continue",
     };
     let reason = format!("{}; {onward}", question.reason());
     push_partial(thread, question);

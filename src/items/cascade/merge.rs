@@ -73,7 +73,7 @@ impl Merging<'_> {
         let known = below.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "description");
         let is_slip = nearest(name, known.clone()).is_some();
         let severity = if is_slip { Severity::Fatal } else { Severity::Warning };
-        self.tell(node.line, severity, format!("`{path}` means nothing"), meant(name, known));
+        self.tell(node.line, severity, format!("unknown setting `{path}`"), meant(name, known));
     }
 
     fn tell(&mut self, line: u32, severity: Severity, message: String, remedy: String) {
@@ -98,9 +98,9 @@ fn word(tree: &Tree) -> &'static str {
     match tree {
         Tree::Plain(Value::Bool(_)) => "true or false",
         Tree::Plain(Value::Number(_)) => "a number",
-        Tree::Plain(_) => "a text",
+        Tree::Plain(_) => "a string",
         Tree::List(_) => "a list",
-        Tree::Map(_) => "names with values",
+        Tree::Map(_) => "a mapping",
     }
 }
 

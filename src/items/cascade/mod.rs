@@ -108,7 +108,7 @@ impl Cascade {
             cascade.layers.push(layer);
             let Some(node) = node else { continue };
             if !matches!(node.tree, Tree::Map(_)) {
-                let message = "holds no names with values";
+                let message = "is not a mapping";
                 problems.push(Problem::at(&file, node.line, Severity::Fatal, message, "write `name: value`"));
                 continue;
             }
@@ -251,7 +251,7 @@ fn tampered(root: &Root, text: &str, trust: &TrustStore) -> Option<String> {
     match verify(text, SignatureLayout::Code, trust) {
         Verdict::Unsigned | Verdict::Valid { .. } | Verdict::Untrusted { .. } => None,
         bad @ (Verdict::Changed { .. } | Verdict::Forged { .. } | Verdict::Malformed { .. }) => {
-            Some(format!("its signature is {}, so none of it counts", bad.word()))
+            Some(format!("its signature is {}, so levain ignores the file", bad.word()))
         }
     }
 }
@@ -271,8 +271,8 @@ fn unknown_files(root: &Root, problems: &mut Vec<Problem>) {
         }
         let (severity, remedy) = match nearest(stem, FILES.into_iter().chain(OTHERS)) {
             Some(near) => (Severity::Fatal, format!("did you mean {near}.yaml?")),
-            None => (Severity::Warning, format!("known are {}, hooks", FILES.join(", "))),
+            None => (Severity::Warning, format!("known: {}, hooks", FILES.join(", "))),
         };
-        problems.push(Problem::at(&path, None, severity, "is no file that settings are read from", remedy));
+        problems.push(Problem::at(&path, None, severity, "is not a settings file", remedy));
     }
 }

@@ -41,7 +41,7 @@ impl Reading<'_> {
         let held = number.clamp(least, most);
         if (held - number).abs() > f64::EPSILON {
             let short = key.split_once('.').map_or(key, |(_, short)| short);
-            let message = format!("`{short}` is {number}, and {held} counts");
+            let message = format!("`{short}` is {number}; levain uses {held}");
             self.tell(node, Severity::Warning, message, format!("write a number from {least} to {most}"));
         }
         held
@@ -90,9 +90,10 @@ impl Reading<'_> {
         let word = text("category").unwrap_or_default();
         let Some((_, category)) = ErrorCategory::ALL.into_iter().find(|(known, _)| *known == word) else {
             let known: Vec<&str> = ErrorCategory::ALL.iter().map(|(word, _)| *word).collect();
-            let near =
-                nearest(&word, known.iter().copied()).map(|near| format!("; near is {near}")).unwrap_or_default();
-            let message = format!("`{id}` names no category of failures: `{word}`{near}");
+            let near = nearest(&word, known.iter().copied())
+                .map(|near| format!(" (did you mean `{near}`?)"))
+                .unwrap_or_default();
+            let message = format!("`{id}` has an unknown category: `{word}`{near}");
             self.tell(node, Severity::Fatal, message, format!("write one of {}", known.join(", ")));
             return None;
         };
@@ -124,7 +125,7 @@ impl Reading<'_> {
         };
         let empty = pattern.status.is_empty() && pattern.codes.is_empty() && pattern.words.is_empty();
         if empty && unnamed != "default" {
-            let message = format!("`{}` fits no failure", pattern.id);
+            let message = format!("`{}` matches no error", pattern.id);
             let remedy = "write status: [429], codes: [overloaded_error] or words: [slow down]".to_owned();
             self.tell(node, Severity::Warning, message, remedy);
         }
@@ -140,7 +141,7 @@ impl Reading<'_> {
             let given = child.value().as_f64();
             let held = given.unwrap_or(usual).clamp(0.0, longest);
             if given.is_none_or(|given| (held - given).abs() > f64::EPSILON) {
-                let message = format!("`{name}` of `{id}` is {}, and {held} counts", child.value());
+                let message = format!("`{name}` of `{id}` is {}; levain uses {held}", child.value());
                 let remedy = format!("write a number of seconds from 0 to {longest}");
                 self.tell(child, Severity::Warning, message, remedy);
             }
@@ -239,8 +240,8 @@ mod tests {
         assert_eq!(
             problems,
             [
-                "u.yaml:7: `delay` of `slow` is 5000, and 600 counts; write a number of seconds from 0 to 600",
-                "u.yaml:11: `base` of `odd` is \"soon\", and 2 counts; write a number of seconds from 0 to 600",
+                "u.yaml:7: `delay` of `slow` is 5000; levain uses 600; write a number of seconds from 0 to 600",
+                "u.yaml:11: `base` of `odd` is \"soon\"; levain uses 2; write a number of seconds from 0 to 600",
             ]
         );
         assert_eq!(rules.patterns[0].pause, Some(Pause::Fixed { delay_ms: 600_000 }));
@@ -253,7 +254,7 @@ mod tests {
         assert_eq!(rules.retry.max_attempts, 10);
         assert_eq!(rules.retry.pause, Pause::Exponential { first_ms: 500, longest_ms: 600_000 });
         assert_eq!(problems.len(), 2);
-        assert!(problems[1].contains("u.yaml:1: `retry.max_attempts` is 500, and 10 counts"), "{problems:?}");
+        assert!(problems[1].contains("u.yaml:1: `retry.max_attempts` is 500; levain uses 10"), "{problems:?}");
     }
 
     #[test]
@@ -279,7 +280,7 @@ mod tests {
         );
         assert_eq!(problems.len(), 3, "{problems:?}");
         for (problem, part) in
-            problems.iter().zip(["near is transient", "`d` fits no failure", "unknown type: `never`"])
+            problems.iter().zip(["did you mean `transient`?", "`d` matches no error", "unknown type: `never`"])
         {
             assert!(problem.contains(part), "{problem}");
         }

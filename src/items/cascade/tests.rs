@@ -66,7 +66,7 @@ fn what_does_not_fit_changes_nothing() {
         problems,
         [
             "project.yaml:2: `a.one` must be a number; write a number such as 1",
-            "project.yaml:3: `a.twoo` means nothing; did you mean `two`?",
+            "project.yaml:3: unknown setting `a.twoo`; did you mean `two`?",
             "project.yaml:4: `list` must be a list; write a list such as [a, b]",
         ]
     );
@@ -78,7 +78,7 @@ fn what_does_not_fit_changes_nothing() {
 fn texts_that_do_not_read_are_told_with_their_line() {
     for (text, expected) in [
         ("a: {one: 1\nb: [", "not YAML"),
-        ("- x\n", "holds no names with values"),
+        ("- x\n", "is not a mapping"),
         ("a: 1\na: 2\n", ":2: `a` is there twice"),
         ("a: *gone\n", "not YAML"),
         ("? [a]\n: b\n", "a name is no text"),
@@ -135,8 +135,8 @@ fn spaces_are_read_from_the_program_to_the_project() {
     assert_eq!(
         told,
         [
-            "its signature is changed, so none of it counts",
-            "is no file that settings are read from",
+            "its signature is changed, so levain ignores the file",
+            "is not a settings file",
             "`max_output_tokens` must be a number",
         ]
     );

@@ -103,7 +103,7 @@ impl Bad {
 impl From<ScanError> for Bad {
     fn from(error: ScanError) -> Self {
         let line = u32::try_from(error.marker().line()).unwrap_or(u32::MAX).max(1);
-        Self { line, message: format!("this is not YAML: {}", error.info()), remedy: "mend the line" }
+        Self { line, message: format!("this is not YAML: {}", error.info()), remedy: "fix the line" }
     }
 }
 
@@ -184,7 +184,7 @@ impl<'a> Reader<'a> {
             | Event::DocumentStart(_)
             | Event::DocumentEnd
             | Event::SequenceEnd
-            | Event::MappingEnd => return Err(Bad::at(span, "this is not YAML: a value is missing", "mend the line")),
+            | Event::MappingEnd => return Err(Bad::at(span, "this is not YAML: a value is missing", "fix the line")),
         };
         let node = Node { tree, line: line_of(span), layer: self.layer };
         if anchor > 0 {

@@ -35,7 +35,7 @@ pub(super) fn inputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Input>
         reading.attributes(child, &INPUT);
         let Some(name) = name(child, reading) else { continue };
         if !is_name(&name) {
-            let message = format!("the input `{name}` can never be filled in");
+            let message = format!("`{name}` cannot be the name of an input");
             reading.fatal(child.lines.0, message, "leave out `{ } $ . : | ? =`, backticks and line ends");
             continue;
         }
@@ -58,7 +58,7 @@ pub(super) fn inputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Input>
             default.as_deref().filter(|text| !text.trim().is_empty()).and_then(|text| unfit(&kind, text))
         {
             let message = format!("the default of the input `{name}` must be {wanted}");
-            reading.warn(child.lines.0, message, "mend default or type");
+            reading.warn(child.lines.0, message, "fix the default or the type");
         }
         found.push(Input { name, kind, required, default, description, lines: child.lines });
     }
@@ -70,7 +70,7 @@ pub(super) fn outputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Outpu
     for child in &element.children {
         if child.tag != "output" {
             // These never made an output; the files that have them work without.
-            let message = format!("<{}> in <outputs> is an old form and promises nothing", child.tag);
+            let message = format!("<{}> in <outputs> is an old form and declares no output", child.tag);
             reading.warn(child.lines.0, message, "write <output name=\"…\" type=\"string\">what it is</output>");
             continue;
         }
@@ -80,7 +80,7 @@ pub(super) fn outputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Outpu
         if name.len() > 64 || !name.chars().all(fits) {
             reading.fatal(
                 child.lines.0,
-                format!("the output `{name}` cannot be asked of a model"),
+                format!("`{name}` cannot be the name of an output"),
                 "use up to 64 letters of a to z, digits, `_`, `.` and `-`",
             );
             continue;
@@ -99,7 +99,7 @@ pub(super) fn outputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Outpu
     if element.children.is_empty() && !element.text.is_empty() {
         reading.warn(
             element.lines.0,
-            "text in <outputs> promises nothing",
+            "text in <outputs> declares no output",
             "write <output name=\"…\">what it is</output>",
         );
     }

@@ -18,17 +18,13 @@ pub(super) fn element(text: &str, first: u32, reading: &mut Reading<'_>) -> Elem
     let mapping = match serde_yaml::from_str::<Value>(text) {
         Ok(Value::Mapping(mapping)) => mapping,
         Ok(_other) => {
-            reading.fatal(first, "the front matter is no list of names and values", "write lines such as name: deploy");
+            reading.fatal(first, "the front matter is not a mapping", "write lines such as name: deploy");
             return root;
         }
         Err(error) => {
             let line =
                 error.location().map_or(first, |place| first.saturating_add(line_of(place.line()).saturating_sub(1)));
-            reading.fatal(
-                line,
-                format!("the front matter does not read as YAML: {}", reason(&error)),
-                "mend that line",
-            );
+            reading.fatal(line, format!("the front matter is not valid YAML: {}", reason(&error)), "fix that line");
             return root;
         }
     };

@@ -28,7 +28,7 @@ pub(super) fn hook(element: &Element, reading: &mut Reading<'_>) -> Option<Hook>
             "when" => {
                 reading.warn(
                     child.lines.0,
-                    "<when> is an old form and decides nothing",
+                    "<when> is an old form and has no effect",
                     "write event=\"…\" and <condition path=\"…\" op=\"…\" value=\"…\" />",
                 );
             }

@@ -62,7 +62,7 @@ impl BuiltInProvider {
     #[must_use]
     pub fn near(name: &str) -> Option<String> {
         let near = nearest(name, Self::ALL.map(Self::name))?;
-        Some(format!("there is no context provider `{name}`; near is `{near}`"))
+        Some(format!("there is no context provider `{name}` (did you mean `{near}`?)"))
     }
 }
 
@@ -139,7 +139,7 @@ fn model(element: &Element, reading: &mut Reading<'_>) -> ModelWish {
             // Read by nobody, ever; old files have them.
             "fallback_id" | "parallel" => {}
             other => {
-                let message = format!("`{other}` in <model> means nothing");
+                let message = format!("unknown attribute `{other}` in <model>");
                 let known = ["tier", "id", "provider", "fallback"];
                 let remedy = meant(other, known);
                 if nearest(other, known).is_some() {

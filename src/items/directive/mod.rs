@@ -105,7 +105,7 @@ impl Reading<'_> {
     fn attributes(&mut self, element: &Element, known: &[&str]) {
         for Attribute { name, line, .. } in &element.attributes {
             if !known.contains(&name.as_str()) {
-                let message = format!("`{name}` in <{}> means nothing", element.tag);
+                let message = format!("unknown attribute `{name}` in <{}>", element.tag);
                 let remedy = meant(name, known.iter().copied());
                 if nearest(name, known.iter().copied()).is_some() {
                     self.fatal(*line, message, remedy);
@@ -182,7 +182,7 @@ impl Directive {
         if directive.body.is_empty() && directive.outputs.is_empty() && directive.context.is_empty() {
             reading.warn(
                 directive.body_lines.0,
-                "has no body, so the model is told nothing",
+                "has no body, so the model gets no instructions",
                 "write what to do behind the block",
             );
         }
@@ -274,7 +274,7 @@ impl Directive {
             reading.warn(
                 name.lines.0,
                 format!("is named `{}`, its file `{}`", name.value, id.stem()),
-                "give both one name; the file's counts",
+                "use one name for both; levain uses the file's",
             );
         }
         if let Some(category) =
@@ -283,7 +283,7 @@ impl Directive {
             reading.warn(
                 category.lines.0,
                 format!("says category `{}`, its folder is `{}`", category.value, id.category()),
-                "write the folder, or move the file",
+                "fix the category, or move the file",
             );
         }
         if let Some(version) = self.version.as_ref().filter(|version| !is_version(&version.value)) {

@@ -61,7 +61,7 @@ impl Permissions {
                 other => reading.fatal(
                     child.lines.0,
                     format!("<{other}> in <permissions> grants nothing"),
-                    "known are execute, fetch, sign, acknowledge",
+                    "write execute, fetch, sign or acknowledge",
                 ),
             }
         }
@@ -95,7 +95,7 @@ impl Permissions {
                 reading.fatal(
                     child.lines.0,
                     format!("<{kind}> is no kind of item"),
-                    "known are tool, directive, knowledge",
+                    "write tool, directive or knowledge",
                 );
                 continue;
             }
@@ -151,7 +151,7 @@ fn not_a_pattern(text: &str, element: &Element, reading: &mut Reading<'_>) {
     let shown: String = text.chars().take(40).collect();
     reading.fatal(
         element.lines.0,
-        format!("`{shown}` names nothing that could be granted"),
+        format!("`{shown}` cannot be granted"),
         "write an id or a pattern, such as team.deploy.*",
     );
 }

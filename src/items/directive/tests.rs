@@ -133,7 +133,7 @@ fn inputs_are_judged_in_order() {
         directive.accept(values(pairs)).unwrap_err().iter().map(ToString::to_string).collect()
     };
     assert_eq!(said(&[("taget", "x")]), ["there is no input `taget`; did you mean `target`?"]);
-    assert_eq!(said(&[("zzz", "x")]), ["there is no input `zzz`; known are target, speed"]);
+    assert_eq!(said(&[("zzz", "x")]), ["there is no input `zzz`; known inputs: target, speed"]);
     assert_eq!(said(&[("speed", "x")]), ["the input `target` is missing: Where to"]);
     let (free, _) = with("<description>x</description>");
     assert!(free.accept(values(&[("anything", "goes")])).is_ok());
@@ -149,7 +149,7 @@ fn an_input_is_kept_whatever_its_letters() {
     ));
     assert_eq!(directive.inputs.iter().map(|input| input.name.as_str()).collect::<Vec<_>>(), names);
     assert_eq!(problems.len(), 1, "{problems:?}");
-    assert!(problems[0].contains("the input `a:b` can never be filled in"), "{problems:?}");
+    assert!(problems[0].contains("`a:b` cannot be the name of an input"), "{problems:?}");
 }
 
 #[test]
@@ -279,12 +279,12 @@ fn slips_of_the_pen_are_told() {
     assert_eq!(
         problems,
         [
-            "a.md:2: `extnds` in <directive> means nothing; did you mean `extends`?",
+            "a.md:2: unknown attribute `extnds` in <directive>; did you mean `extends`?",
             "a.md:4: <contxt> has no effect; did you mean <context>?",
-            "a.md:5: `optinal` in <before> means nothing; did you mean `optional`?",
+            "a.md:5: unknown attribute `optinal` in <before>; did you mean `optional`?",
             "a.md:6: optional cannot be `ture`; write true or false",
-            "a.md:9: `requird` in <input> means nothing; did you mean `required`?",
-            "a.md:9: the default of the input `n` must be a whole number, such as 12; mend default or type",
+            "a.md:9: unknown attribute `requird` in <input>; did you mean `required`?",
+            "a.md:9: the default of the input `n` must be a whole number, such as 12; fix the default or the type",
         ]
     );
 }

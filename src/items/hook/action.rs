@@ -164,5 +164,5 @@ fn call(
 
 /// The word of `known` that `word` was probably meant to be, to end a message with.
 fn near(word: &str, known: &[&str]) -> String {
-    nearest(word, known.iter().copied()).map(|near| format!("; near is {near}")).unwrap_or_default()
+    nearest(word, known.iter().copied()).map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default()
 }

@@ -71,8 +71,8 @@ impl Condition {
     pub(super) fn read(value: &Value, place: &mut Place<'_>) -> Self {
         let condition = Self::nested(value, 0);
         if let Some(message) = condition.broken() {
-            let remedy = "write path, op and value, or any, all, not around such";
-            place.fatal(format!("the condition does not read, so the hook never runs: {message}"), remedy);
+            let remedy = "write path, op and value, or any, all or not with conditions";
+            place.fatal(format!("the condition is not valid, so the hook never runs: {message}"), remedy);
             return Self::Broken(message.to_owned());
         }
         condition
@@ -113,7 +113,7 @@ impl Condition {
                 "all" => found.push(Self::All(parts(value))),
                 "not" => found.push(Self::Not(Box::new(Self::All(parts(value))))),
                 "path" | "op" | "value" => {}
-                other => return Self::Broken(format!("`{other}` means nothing in a condition")),
+                other => return Self::Broken(format!("unknown name `{other}` in a condition")),
             }
         }
         if map.contains_key("path") || map.contains_key("op") {
@@ -153,15 +153,15 @@ fn test(map: &Map<String, Value>) -> Condition {
             Err(message) => return broken(message),
         },
         other => {
-            let near = nearest(other, Op::WORDS).map(|near| format!(", near is {near}")).unwrap_or_default();
-            return broken(format!("there is no operator `{other}`{near}; known are {}", Op::WORDS.join(", ")));
+            let near = nearest(other, Op::WORDS).map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+            return broken(format!("there is no operator `{other}`{near}; known: {}", Op::WORDS.join(", ")));
         }
     };
     Condition::Test(Test { path, op, value })
 }
 
 fn pattern(value: &Value) -> Result<Regex, String> {
-    let Some(text) = value.as_str() else { return Err(format!("a pattern is a text, not `{}`", shown(value))) };
+    let Some(text) = value.as_str() else { return Err(format!("a pattern must be a string, not `{}`", shown(value))) };
     let mut builder = RegexBuilder::new(text);
     builder.size_limit(LARGEST_PATTERN).dfa_size_limit(LARGEST_PATTERN).nest_limit(50).build().map_err(|error| {
         if matches!(error, regex::Error::CompiledTooBig(_)) {
@@ -169,7 +169,7 @@ fn pattern(value: &Value) -> Result<Regex, String> {
         }
         let said = error.to_string();
         let last = said.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-        format!("the pattern `{}` does not read: {last}", shown(value))
+        format!("the pattern `{}` is not valid: {last}", shown(value))
     })
 }
 
@@ -201,10 +201,10 @@ mod tests {
         for (value, expected) in [
             (json!({"path": "a", "op": "equals"}), "there is no operator `equals`"),
             (json!({"path": "a", "op": "in", "value": "b"}), "in wants a list"),
-            (json!({"path": "a", "op": "regex", "value": "("}), "does not read"),
+            (json!({"path": "a", "op": "regex", "value": "("}), "is not valid"),
             (json!({"value": 1}), "it names no path"),
             (json!("deploy"), "`deploy` is no condition"),
-            (json!({"any": [{"paht": "a"}]}), "`paht` means nothing"),
+            (json!({"any": [{"paht": "a"}]}), "unknown name `paht`"),
         ] {
             let said = message(&value).unwrap();
             assert!(said.contains(expected), "{said}");

@@ -139,8 +139,8 @@ fn read_file(
         let Some((_, source)) = lists.iter().find(|(list, _)| *list == name) else {
             if !DESCRIPTIVE.contains(&name) {
                 let known: Vec<_> = lists.iter().map(|(list, _)| *list).collect();
-                let message = format!("`{name}` means nothing here");
-                let remedy = format!("known are {}", known.join(", "));
+                let message = format!("unknown name `{name}`");
+                let remedy = format!("known names: {}", known.join(", "));
                 let is_slip = nearest(name, known.iter().copied()).is_some();
                 let severity = if is_slip { Severity::Fatal } else { Severity::Warning };
                 problems.push(Problem::at(file, line_of(text, name), severity, message, remedy));
@@ -164,7 +164,7 @@ fn read_file(
             if let Value::Object(map) = json(entry) {
                 found.extend(Hook::read(&map, &mut place));
             } else {
-                place.fatal("a hook is a list of names and values", "write id, event and action");
+                place.fatal("a hook must be a mapping", "write id, event and action");
             }
         }
     }

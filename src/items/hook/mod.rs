@@ -171,7 +171,7 @@ impl Hook {
     /// Reads the map a hook is. None when it could never do anything.
     pub(super) fn read(map: &Map<String, Value>, place: &mut Place<'_>) -> Option<Self> {
         for name in map.keys().filter(|name| !KNOWN.contains(&name.as_str())) {
-            let (message, remedy) = (format!("`{name}` in a hook means nothing"), meant(name, KNOWN));
+            let (message, remedy) = (format!("unknown name `{name}` in a hook"), meant(name, KNOWN));
             if nearest(name, KNOWN).is_some() {
                 place.fatal(message, remedy);
             } else {
@@ -237,11 +237,11 @@ fn event(map: &Map<String, Value>, place: &mut Place<'_>) -> Option<String> {
         return None;
     }
     if !events().any(|known| known == event) {
-        let near = nearest(&event, events()).map(|near| format!("; near is {near}")).unwrap_or_default();
+        let near = nearest(&event, events()).map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
         let known: Vec<_> = events().collect();
         place.fatal(
             format!("there is no event `{event}`{near}, so the hook never runs"),
-            format!("known are {}", known.join(", ")),
+            format!("known events: {}", known.join(", ")),
         );
         return None;
     }
@@ -267,7 +267,7 @@ fn layer(value: Option<&Value>, place: &mut Place<'_>) -> Option<HookLayer> {
     let layer = value.as_f64().and_then(HookLayer::new);
     if layer.is_none() {
         let message = format!("layer cannot be {value}, so the hook never runs");
-        place.fatal(message, format!("write a number from 0 to {HIGHEST_LAYER}; it is {usual} without"));
+        place.fatal(message, format!("write a number from 0 to {HIGHEST_LAYER}; the default is {usual}"));
     }
     layer
 }
@@ -326,11 +326,14 @@ mod tests {
         let action = json!({"primary": "fetch", "item_id": "a"});
         for (value, expected) in [
             (json!({"action": action}), "h.yaml:3: the hook names no event, so it never runs"),
-            (json!({"event": "after_stp", "action": action}), "there is no event `after_stp`; near is after_step"),
+            (
+                json!({"event": "after_stp", "action": action}),
+                "there is no event `after_stp` (did you mean `after_step`?)",
+            ),
             (json!({"event": "error", "layer": "x", "action": action}), "layer cannot be \"x\""),
             (json!({"event": "error", "position": "over", "action": action}), "position cannot be `over`"),
             (json!({"event": "error", "wrap": 3, "action": action}), "wrap cannot be `3`"),
-            (json!({"event": "error", "wrp": true, "action": action}), "`wrp` in a hook means nothing"),
+            (json!({"event": "error", "wrp": true, "action": action}), "unknown name `wrp` in a hook"),
             (json!({"event": "error"}), "the hook has no action"),
             (json!({"event": "error", "action": {"set_extends": "a"}}), "set_extends is for resolve_extends"),
         ] {
@@ -346,16 +349,16 @@ mod tests {
                 {"primary": "fetsch", "item_id": "a"}, {"primary": "fetch", "item_type": "note", "item_id": ".."}, 7]}));
         assert!(hook.is_none());
         let expected = [
-            "`evnt` in a hook means nothing",
-            "there is no event `after_stp`; near is after_step",
-            "an action's primary cannot be `fetsch`; near is fetch",
+            "unknown name `evnt` in a hook",
+            "there is no event `after_stp` (did you mean `after_step`?)",
+            "an action's primary cannot be `fetsch` (did you mean `fetch`?)",
             "`note` is no kind of item",
             "`..` cannot be an id",
             "`actions` holds 7, which is no action",
             "layer cannot be \"x\"",
             "position cannot be `over`",
             "wrap cannot be `3`",
-            "the condition does not read",
+            "the condition is not valid",
         ];
         assert_eq!(problems.len(), expected.len(), "{problems:#?}");
         for (problem, expected) in problems.iter().zip(expected) {
@@ -393,7 +396,7 @@ mod tests {
         for layer in [json!(99.5), json!(-1), json!(1e300), json!("first")] {
             let (hook, problems) = read(&json!({"event": "error", "layer": layer, "action": action}));
             assert!(hook.is_none(), "{layer}");
-            assert!(problems[0].contains("write a number from 0 to 99; it is 2.5 without"), "{problems:?}");
+            assert!(problems[0].contains("write a number from 0 to 99; the default is 2.5"), "{problems:?}");
         }
         let (hook, problems) = read(&json!({"event": "error", "layer": 99, "action": action}));
         assert_eq!((hook.unwrap().layer.number(), problems.len()), (99.0, 0));

@@ -76,7 +76,7 @@ fn a_comment_or_declaration_without_an_end_is_fatal() {
         ("<!", "<!DOCTYPE a <author>me</author>"),
     ] {
         let (found, problems) = metadata(inside);
-        let message = format!("a.md:3: what begins with `{begin}` is not ended as it must be; ");
+        let message = format!("a.md:3: `{begin}` is not ended correctly; ");
         assert!(problems[0].starts_with(&message) && problems.len() == 1, "{inside}: {problems:?}");
         assert_eq!(found.child("author").map(|author| author.text.as_str()), Some("me"), "{inside}");
     }
@@ -110,10 +110,10 @@ fn a_word_that_is_no_attribute_is_told_once_on_its_line() {
     assert_eq!(
         told,
         [
-            "a.md:3: `tier\"fast\",` in `<model>` means nothing",
-            "a.md:4: `1a,` in `<model>` means nothing",
-            "a.md:4: `=` in `<model>` means nothing",
-            "a.md:5: `\"c\"` in `<model>` means nothing",
+            "a.md:3: `tier\"fast\",` in `<model>` is not an attribute",
+            "a.md:4: `1a,` in `<model>` is not an attribute",
+            "a.md:4: `=` in `<model>` is not an attribute",
+            "a.md:5: `\"c\"` in `<model>` is not an attribute",
         ]
     );
     assert_eq!(found.child("model").unwrap().attribute("id"), Some("b"));

@@ -58,9 +58,7 @@ pub struct Scope {
 
 /// A text that names no scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` names no kind of item; write directive, knowledge or tool, and folders behind it as in knowledge.team.*"
-)]
+#[error("`{0}` is not a scope; write directive, knowledge or tool, then folders, as in knowledge.team.*")]
 pub struct BadScope(String);
 
 impl std::str::FromStr for Scope {

@@ -27,7 +27,7 @@ pub(super) struct Term(pub(super) Vec<String>);
 
 /// Why a text is no query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the query does not read at letter {letter}: {why}")]
+#[error("the query is not valid at character {letter}: {why}")]
 pub struct BadQuery {
     /// Where, counted from 1.
     pub letter: usize,
@@ -59,12 +59,12 @@ impl Query {
         let tokens = tokens(text)?;
         let mut reading = Reading { end: text.chars().count() + 1, tokens: tokens.into_iter().peekable(), depth: 0 };
         if reading.tokens.peek().is_none() {
-            return Err(BadQuery { letter: 1, why: "it holds no word to look for" });
+            return Err(BadQuery { letter: 1, why: "it has no search word" });
         }
         let root = reading.any()?;
         match reading.tokens.next() {
             None => Ok(Self { root }),
-            Some(token) => Err(BadQuery { letter: token.letter, why: "nothing was opened that this closes" }),
+            Some(token) => Err(BadQuery { letter: token.letter, why: "this parenthesis has no opening one" }),
         }
     }
 
@@ -105,7 +105,7 @@ pub(super) fn words(text: &str, kept: Option<char>) -> impl Iterator<Item = Stri
 fn term(text: &str, letter: usize) -> Result<What, BadQuery> {
     let words: Vec<String> = words(text, Some('*')).collect();
     if words.is_empty() {
-        return Err(BadQuery { letter, why: "no letter or digit to look for stands here" });
+        return Err(BadQuery { letter, why: "this word has no letter or digit" });
     }
     Ok(What::Term(Term(words)))
 }
@@ -183,7 +183,7 @@ impl Reading {
 
     fn part(&mut self) -> Result<Node, BadQuery> {
         let Some(Token { letter, what }) = self.tokens.next() else {
-            return Err(BadQuery { letter: self.end, why: "it ends where a word should stand" });
+            return Err(BadQuery { letter: self.end, why: "a word is missing at the end" });
         };
         match what {
             What::Term(term) => Ok(Node::Term(term)),
@@ -272,23 +272,23 @@ mod tests {
     #[test]
     fn a_broken_query_is_told_with_its_place() {
         for (text, expected) in [
-            ("", "1: it holds no word to look for"),
-            ("  ", "1: it holds no word to look for"),
-            ("a OR", "5: it ends where a word should stand"),
+            ("", "1: it has no search word"),
+            ("  ", "1: it has no search word"),
+            ("a OR", "5: a word is missing at the end"),
             ("OR a", "1: a word should stand before this operator"),
             ("a AND OR b", "7: a word should stand before this operator"),
             ("é (a OR b", "3: this parenthesis is never closed"),
-            ("a) b", "2: nothing was opened that this closes"),
+            ("a) b", "2: this parenthesis has no opening one"),
             ("()", "2: a word should stand before this parenthesis"),
             ("a \"b c", "3: this quote is never closed"),
-            ("a \"\"", "3: no letter or digit to look for stands here"),
-            ("a ,", "3: no letter or digit to look for stands here"),
-            ("NOT", "4: it ends where a word should stand"),
+            ("a \"\"", "3: this word has no letter or digit"),
+            ("a ,", "3: this word has no letter or digit"),
+            ("NOT", "4: a word is missing at the end"),
         ] {
             assert_eq!(read(text), expected, "{text}");
         }
         let error = Query::parse("a OR").unwrap_err().to_string();
-        assert_eq!(error, "the query does not read at letter 5: it ends where a word should stand");
+        assert_eq!(error, "the query is not valid at character 5: a word is missing at the end");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub enum KeyError {
     Malformed { path: PathBuf, detail: String },
     #[error("{} can be read by others; close it with: chmod 600 {}", path.display(), path.display())]
     Exposed { path: PathBuf },
-    #[error("there is a key in {} already; remove it by hand if nothing it signed counts any more", path.display())]
+    #[error("{} already has a key; remove it by hand if you no longer need its signatures", path.display())]
     Exists { path: PathBuf },
     #[error("there is no signing key in {}; make one with: levain keys generate", path.display())]
     Missing { path: PathBuf },

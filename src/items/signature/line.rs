@@ -39,7 +39,7 @@ pub struct Signature {
 
 /// A signature that does not read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the signature does not read: {0}; sign the file again")]
+#[error("the signature is malformed: {0}; sign the file again")]
 pub struct BadLine(pub &'static str);
 
 impl fmt::Display for Signature {
@@ -102,7 +102,7 @@ fn read(form: SignatureScope, text: &str) -> Result<Signature, &'static str> {
         return Err("its fingerprint is not 16 hexadecimal digits");
     }
     if time.parse::<jiff::Timestamp>().is_err() {
-        return Err("its time is no time");
+        return Err("its time is not a valid time");
     }
     Ok(Signature {
         form,
@@ -152,7 +152,7 @@ mod tests {
         let broken = |text: &str| find(text).unwrap().1.unwrap_err().to_string();
         assert!(broken("# rye:signed:x\n").contains("a part is missing"));
         assert!(broken(&format!("# {}\n", line("rye:signed").replace("abab", "xyxy"))).contains("64 hexadecimal"));
-        assert!(broken(&format!("# {}\n", line("rye:signed").replace("2026", "when"))).contains("no time"));
+        assert!(broken(&format!("# {}\n", line("rye:signed").replace("2026", "when"))).contains("not a valid time"));
     }
 
     proptest! {

@@ -28,7 +28,7 @@ pub fn sign_file(path: &Path, key: &SigningKey, time: &str) -> Result<Signature,
     let failed = |error: io::Error| format!("{}: {error}", path.display());
     let text = std::fs::read_to_string(path).map_err(failed)?;
     let Some((signed, signature)) = sign(&text, path, key, time) else {
-        return Err(format!("{}: a file of this kind has no room for a signature", path.display()));
+        return Err(format!("{}: levain cannot sign a file of this kind", path.display()));
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;

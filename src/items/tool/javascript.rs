@@ -29,18 +29,18 @@ pub(super) fn read(text: &str, file: &Path, problems: &mut Vec<Problem>) -> Said
         problems.push(Problem::at(file, line, Severity::Warning, message, remedy));
     };
     if text.len() > LONGEST {
-        let message = "is longer than 128 kB, so what it says of itself was not looked for";
+        let message = "is longer than 128 kB, so levain did not read its metadata";
         warn(None, message, "move its data into a file of its own");
         return said;
     }
     let Some(tree) = Some(text).filter(|text| is_shallow(text)).and_then(parse) else {
-        let message = "is too tangled to be read, so what it says of itself was not looked for";
+        let message = "is too complex to parse, so levain did not read its metadata";
         warn(None, message, "move its data into a file of its own");
         return said;
     };
     let root = tree.root_node();
     if let Some(line) = first_mistake(root) {
-        warn(Some(line), "is not understood there", "mend that line");
+        warn(Some(line), "cannot be parsed here", "fix that line");
     }
     let mut reader = Module { text, said: &mut said };
     let mut cursor = root.walk();

@@ -129,7 +129,7 @@ impl Tool {
         if let Some(category) = self.category.as_ref().filter(|category| category.trim_matches('/') != id.category()) {
             warn(
                 format!("says category `{category}`, its folder is `{}`", id.category()),
-                "write the folder, or move the file",
+                "fix the category, or move the file",
             );
         }
         if let Some(version) = self.version.as_ref().filter(|version| !super::directive::is_version(version)) {
@@ -139,7 +139,7 @@ impl Tool {
             warn("has no description".to_owned(), "say what it is for: the model chooses by it");
         }
         for name in &self.partial {
-            warn(format!("`{name}` is computed in part; only what is written out is seen"), "write its value out");
+            warn(format!("`{name}` is partly computed; levain sees only literal values"), "write its value out");
         }
         problems
     }
@@ -166,22 +166,16 @@ fn data(ending: &str, text: &str, file: &Path, problems: &mut Vec<Problem>) -> S
                 line,
                 Severity::Error,
                 format!(
-                    "does not read as a JSON object: {}",
+                    "is not a valid JSON object: {}",
                     error.to_string().split(" at line ").next().unwrap_or_default()
                 ),
-                "mend that line",
+                "fix that line",
             )
         }),
         "toml" => toml::from_str::<Map<String, Value>>(text).map_err(|error| {
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = u32::try_from(before.matches('\n').count()).unwrap_or(u32::MAX).saturating_add(1);
-            Problem::at(
-                file,
-                line,
-                Severity::Error,
-                format!("does not read as TOML: {}", error.message()),
-                "mend that line",
-            )
+            Problem::at(file, line, Severity::Error, format!("is not valid TOML: {}", error.message()), "fix that line")
         }),
         _ => knowledge::mapping(text, 1, file).map(|mapping| {
             mapping.iter().filter_map(|(key, value)| Some((key.as_str()?.to_owned(), knowledge::json(value)))).collect()

@@ -23,12 +23,12 @@ const DEEPEST_VALUE: usize = 64;
 pub(super) fn read(text: &str, file: &Path, problems: &mut Vec<Problem>) -> Said {
     let mut said = Said::default();
     if text.len() > LONGEST {
-        let message = "is longer than a megabyte, so what it says of itself was not looked for";
+        let message = "is longer than a megabyte, so levain did not read its metadata";
         problems.push(Problem::at(file, None, Severity::Warning, message, "move its data into a file of its own"));
         return said;
     }
     if !is_shallow(text) {
-        let message = "is nested too deeply, so what it says of itself was not looked for";
+        let message = "is nested too deeply, so levain did not read its metadata";
         problems.push(Problem::at(file, None, Severity::Warning, message, "move its data into a file of its own"));
         return said;
     }
@@ -36,8 +36,8 @@ pub(super) fn read(text: &str, file: &Path, problems: &mut Vec<Problem>) -> Said
     if let Some(error) = parsed.errors().first() {
         let before = text.get(..usize::from(error.location.start())).unwrap_or_default();
         let line = u32::try_from(before.matches('\n').count()).unwrap_or(u32::MAX).saturating_add(1);
-        let message = format!("does not read as Python: {}", error.error);
-        problems.push(Problem::at(file, line, Severity::Error, message, "mend that line"));
+        let message = format!("is not valid Python: {}", error.error);
+        problems.push(Problem::at(file, line, Severity::Error, message, "fix that line"));
     }
     let Some(module) = parsed.syntax().as_module() else { return said };
     for (index, statement) in module.body.iter().enumerate() {

@@ -42,14 +42,14 @@ def execute(params, project_path):
     assert_eq!(tool.config_schema, Some(schema));
     assert_eq!(tool.partial, ["CONFIG_SCHEMA"]);
     let said = tool.compare(&ItemId::parse("team/now").unwrap(), Path::new("now.py"));
-    assert_eq!(said[0].message, "`CONFIG_SCHEMA` is computed in part; only what is written out is seen");
+    assert_eq!(said[0].message, "`CONFIG_SCHEMA` is partly computed; levain sees only literal values");
 }
 
 #[test]
 fn half_a_python_file_yields_its_half() {
     let (tool, problems) = read("__version__ = '1.0.0'\n__tool_type__ = 'python'\ndef broken(:\n  pass\n", "a.py");
     assert_eq!((tool.version.as_deref(), tool.tool_type.as_deref()), (Some("1.0.0"), Some("python")));
-    assert!(problems[0].starts_with("a.py:3: does not read as Python"), "{problems:?}");
+    assert!(problems[0].starts_with("a.py:3: is not valid Python"), "{problems:?}");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn quotes_in_a_description_and_exports_in_every_form_are_read() {
 fn half_a_javascript_file_yields_its_half() {
     let (tool, problems) = read("export const __version__ = '1.0.0';\nexport function f( {\n  return 1 +;\n", "a.js");
     assert_eq!(tool.version.as_deref(), Some("1.0.0"));
-    assert!(problems[0].contains("is not understood there"), "{problems:?}");
+    assert!(problems[0].contains("cannot be parsed here"), "{problems:?}");
 }
 
 /// Whether a text is well-formed or not, reading it takes a time in proportion to its length.

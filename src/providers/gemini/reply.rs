@@ -147,7 +147,7 @@ impl GeminiReader {
 }
 
 impl Reader for GeminiReader {
-    const END_MARKER: &'static str = "a reason to finish";
+    const END_MARKER: &'static str = "the finish reason";
 
     fn read(&mut self, event: &SseEvent, events: &mut Events) -> Result<(), CallError> {
         if event.data.trim() == "[DONE]" {

@@ -162,7 +162,7 @@ impl ChatReader {
 
     fn finish(&mut self, events: &mut Events) {
         let Some(finish) = self.finish.take() else {
-            let detail = "the provider ended the stream without a reason".to_owned();
+            let detail = "the provider ended the stream without a finish reason".to_owned();
             events.push_back(ProviderEvent::Finished(StopReason::Truncated { detail }));
             return;
         };

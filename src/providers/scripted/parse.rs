@@ -302,8 +302,8 @@ fn number(value: &Value) -> Option<u32> {
 fn unknown(key: &str, known: &[&str]) -> String {
     let nearest = known.iter().min_by_key(|candidate| distance(key, candidate));
     match nearest.filter(|nearest| distance(key, nearest) <= 3) {
-        Some(nearest) => format!("`{key}` is not known here; did you mean `{nearest}`?"),
-        None => format!("`{key}` is not known here; there are {}", known.join(", ")),
+        Some(nearest) => format!("unknown name `{key}`; did you mean `{nearest}`?"),
+        None => format!("unknown name `{key}`; known: {}", known.join(", ")),
     }
 }
 

@@ -50,7 +50,7 @@ fn a_file_with_profiles_and_mistakes() {
             "p.yaml:4: the tier `max` names no model; write the name of a model",
             "p.yaml:12: a header is no text, or holds a variable; the key goes under `auth`",
             "p.yaml:7: the price of `odd` is not whole; write `input` and `output` in US dollars for a million tokens",
-            "p.yaml:22: the profile `lost` says of no model that it is for it; add `match`: globs over names of models",
+            "p.yaml:22: the profile `lost` matches no model; add `match`: globs over names of models",
         ]
     );
 }
@@ -58,14 +58,14 @@ fn a_file_with_profiles_and_mistakes() {
 #[test]
 fn what_is_no_provider() {
     assert!(problems("tool_id: [").first().is_some_and(|problem| problem.contains("not YAML")));
-    assert_eq!(problems("- a"), ["p.yaml:1: is no list of names and values; begin with `tool_id: NAME`"]);
+    assert_eq!(problems("- a"), ["p.yaml:1: is not a mapping; begin with `tool_id: NAME`"]);
     assert_eq!(
         problems("version: 1"),
         ["p.yaml:1: names no provider; write `tool_id: NAME`, such as `tool_id: anthropic`"]
     );
     assert_eq!(
         problems("tool_id: a\nwire: grpc\n"),
-        ["p.yaml:2: `grpc` is no wire; write anthropic, chat, responses or gemini"]
+        ["p.yaml:2: `wire` cannot be `grpc`; write anthropic, chat, responses or gemini"]
     );
 }
 
@@ -86,7 +86,7 @@ fn a_projects_file_says_nothing_of_addresses_and_keys() {
         assert!(part.headers.is_empty() && file.env.is_empty());
         assert_eq!(part.window, Some(100_000));
     }
-    assert!(found.iter().any(|problem| problem.message.contains("a project cannot say where")), "{found:?}");
+    assert!(found.iter().any(|problem| problem.message.contains("a project cannot set")), "{found:?}");
 }
 
 #[test]

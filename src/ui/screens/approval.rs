@@ -123,7 +123,7 @@ fn keys(model: &Model) -> Vec<(String, &'static str)> {
         keys.extend(scroll(CommandId::ListLast).map(|key| (key, "to its end")));
     }
     if !model.is_answering() {
-        keys.push((String::new(), "your draft has the keyboard"));
+        keys.push((String::new(), "keys go to your draft"));
     } else if !model.is_armed() {
         keys.push((String::new(), if goes_on { "read to its end first" } else { "read it first" }));
     }

@@ -26,8 +26,8 @@ pub(super) fn title(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     let x = canvas.put_short(area.x + 1, area.y, right, &model.directive, Role::Title);
     let asks = match model.asks_elsewhere() {
         0 => String::new(),
-        1 => "another thread asks you".to_owned(),
-        more => format!("{more} other threads ask you"),
+        1 => "another thread needs approval".to_owned(),
+        more => format!("{more} other threads need approval"),
     };
     // Nobody else tells of it where the column of threads has no room.
     let forms = [(asks.as_str(), " · ", left.as_str()), (&asks, "", ""), ("", "", &left)];
@@ -101,7 +101,7 @@ fn parts(model: &Model) -> Vec<(String, Role)> {
     }
     parts.push((model.model.model.clone(), Role::BarWord));
     if model.model_is_scripted {
-        let words = if model.size.0 >= 100 { "scripted: no model is asked" } else { "scripted" };
+        let words = if model.size.0 >= 100 { "scripted: no model is called" } else { "scripted" };
         parts.push((words.to_owned(), Role::BarWarning));
     }
     let queued = model.view.queued().count();
@@ -139,7 +139,7 @@ fn doing(model: &Model) -> Option<(String, Role)> {
         Phase::Idle => match model.view.link {
             Link::Opening => Some(("○ opening".to_owned(), Role::ThreadWaiting)),
             Link::Resting => {
-                let word = model.view.state.as_ref().map_or("resting", |state| state.status.told(state.waiting));
+                let word = model.view.state.as_ref().map_or("idle", |state| state.status.told(state.waiting));
                 Some((format!("○ {word}"), Role::ThreadDone))
             }
             Link::Connected if model.view.state.as_ref().is_some_and(|state| state.status == Status::Suspended) => {
@@ -200,8 +200,8 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
             &[(CommandId::SearchAccept, "keep"), (CommandId::SearchDrop, "give up")]
         }
         Overlay::RequestPage(sheet) if sheet.search.is_some() => &[
-            (CommandId::SearchNext, "next place"),
-            (CommandId::SearchPrevious, "place before"),
+            (CommandId::SearchNext, "next match"),
+            (CommandId::SearchPrevious, "previous"),
             (CommandId::SearchStart, "search"),
             (CommandId::ListClose, "layers"),
             (CommandId::SheetCopy, "copy"),
@@ -279,12 +279,12 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         Some(Overlay::Pager(_)) => &[(CommandId::ListPageDown, "more"), (CommandId::ListClose, "close")],
         None if contexts.contains(&Context::Search) => &[
             (CommandId::SearchAccept, "keep"),
-            (CommandId::SearchPrevious, "place before"),
+            (CommandId::SearchPrevious, "previous"),
             (CommandId::SearchDrop, "give up"),
         ],
         None if model.view.reading.as_ref().is_some_and(|reading| reading.search.is_some()) => &[
-            (CommandId::SearchNext, "next place"),
-            (CommandId::SearchPrevious, "place before"),
+            (CommandId::SearchNext, "next match"),
+            (CommandId::SearchPrevious, "previous"),
             (CommandId::ReadFold, "fold"),
             (CommandId::ReadCopy, "copy"),
             (CommandId::SearchStart, "search"),
@@ -311,10 +311,10 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             &[(CommandId::ApprovalTake, "answer"), (CommandId::ApprovalDeny, "deny"), (CommandId::PromptSend, "steer")]
         }
         None if model.view.runs_command_alone() => {
-            &[(CommandId::TurnInterrupt, "interrupt"), (CommandId::PromptSend, "send"), (CommandId::HelpShow, "help")]
+            &[(CommandId::TurnInterrupt, "stop"), (CommandId::PromptSend, "send"), (CommandId::HelpShow, "help")]
         }
         None if model.view.is_working() => &[
-            (CommandId::TurnInterrupt, "interrupt"),
+            (CommandId::TurnInterrupt, "stop"),
             (CommandId::PromptSend, if model.enter_mode() == PromptMode::Steer { "steer" } else { "queue again" }),
             (CommandId::PromptFollowUp, "follow up"),
             (CommandId::HelpShow, "help"),

@@ -86,8 +86,8 @@ fn hint(model: &Model) -> Cow<'static, str> {
         "write to steer the next turn".into()
     } else if model.starts_alone() {
         let key = model.keymap.key_for(CommandId::PromptSend, &model.composer_contexts());
-        let key = key.map_or_else(String::new, |key| format!("{key} starts it as it is; or "));
-        format!("{key}write a prompt to go with it").into()
+        let key = key.map_or_else(String::new, |key| format!("{key} starts it without a prompt; or "));
+        format!("{key}write a prompt for it").into()
     } else if model.view.transcript.is_empty() {
         "write a prompt, / for commands, @ for files".into()
     } else {

@@ -106,7 +106,7 @@ fn welcome(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
         }
         if model.model_is_scripted {
             for text in [
-                "It answers from a script: no model is asked and nothing is spent.",
+                "A script answers: no model is called and nothing is spent.",
                 "For a real model set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY,",
                 "or start Ollama, LM Studio or llama.cpp on this machine.",
             ] {
@@ -115,8 +115,8 @@ fn welcome(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
         }
         rows.push((String::new(), String::new(), Role::Text));
         for (command, text) in [
-            (CommandId::ContextPreview, "see what would be sent, before it is"),
-            (CommandId::ContextShow, "see what was sent, and where it comes from"),
+            (CommandId::ContextPreview, "preview the next request"),
+            (CommandId::ContextShow, "show the newest request and its sources"),
             (CommandId::DirectiveChoose, "start another directive"),
             (CommandId::ModelChoose, "choose a model"),
             (CommandId::ThreadsShow, "open an earlier thread"),

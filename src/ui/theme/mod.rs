@@ -75,13 +75,13 @@ impl Theme {
         let mut told: Vec<(Role, Style)> = Vec::new();
         let (table, errors) = DeTable::parse_recoverable(text);
         for error in errors {
-            report(error.span().map_or(0, |span| span.start), error.message().to_owned(), "mend that line");
+            report(error.span().map_or(0, |span| span.start), error.message().to_owned(), "fix that line");
         }
         for (name, value) in table.get_ref() {
             let Some(role) = Role::from_name(name.get_ref()) else {
                 let near = nearest(name.get_ref(), Role::ALL.iter().map(|role| role.name()));
                 let all = || "levain theme dark shows a file with all".to_owned();
-                let remedy = near.map_or_else(all, |role| format!("near is `{role}`"));
+                let remedy = near.map_or_else(all, |role| format!("did you mean `{role}`?"));
                 report(name.span().start, format!("there is no role `{}`", name.get_ref()), &remedy);
                 continue;
             };

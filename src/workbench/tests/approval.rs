@@ -112,7 +112,7 @@ fn s10_always_is_said_twice() {
     asking(&mut session, &[(1, "ls")]);
     session.drawn(600).keys("a");
     assert_eq!(session.answers(), []);
-    assert!(session.model.notice().is_some_and(|notice| notice.text.contains("for good")));
+    assert!(session.model.notice().is_some_and(|notice| notice.text.contains("always allow")));
     session.keys("a");
     assert_eq!(session.answers(), [(1, Approve::Always)]);
 }

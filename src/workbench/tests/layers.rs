@@ -88,10 +88,10 @@ fn who_asks_for_a_layer_is_opened_or_named() {
     session.keys("down O");
     assert_eq!(
         session.model.notice().unwrap().text,
-        "it is there by levain/core/base, line 21, and that is no file here"
+        "it is named by levain/core/base, line 21: there is no file to open"
     );
     session.keys("down O");
-    assert_eq!(session.model.notice().unwrap().text, "nobody asks for it by name: there is no file to open");
+    assert_eq!(session.model.notice().unwrap().text, "no hook or directive names it: there is no file to open");
     assert_eq!(session.effects(), []);
 }
 
@@ -343,7 +343,7 @@ fn a_request_is_compared_with_the_one_before_or_the_marked_one() {
     session.effects.clear();
     session.keys("d");
     assert_eq!(session.effects(), []);
-    assert!(session.model.notice().unwrap().text.contains("mark another request with m"));
+    assert!(session.model.notice().unwrap().text.contains("mark another one with m"));
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_held_request_is_looked_at_and_sent_by_lines() {
     let mut session = session();
     line(&mut session, "/send");
     assert_eq!(session.effects(), []);
-    assert!(session.model.notice().unwrap().text.starts_with("no preview is looked at"));
+    assert!(session.model.notice().unwrap().text.starts_with("no preview is open"));
     line(&mut session, "/preview ship it");
     let asked = session.effects();
     assert!(
@@ -105,7 +105,7 @@ fn a_held_request_is_dropped_or_kept_by_lines() {
 fn a_misspelt_command_is_told_and_becomes_no_draft() {
     let mut session = session();
     line(&mut session, "/themme dark");
-    assert!(session.model.notice().unwrap().text.contains("near is /theme"));
+    assert!(session.model.notice().unwrap().text.contains("did you mean /theme?"));
     assert_eq!(session.draft(), "");
     line(&mut session, " /themme dark");
     assert!(session.effects().iter().any(|effect| matches!(effect, Effect::Start { .. })));

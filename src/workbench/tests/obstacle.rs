@@ -21,14 +21,14 @@ fn the_palette_offers_no_answer_while_no_call_waits() {
         [CommandId::ApprovalOnce, CommandId::ApprovalThread, CommandId::ApprovalAlways, CommandId::ApprovalDeny]
     {
         let entry = entry(&session, command);
-        assert_eq!((entry.usable, entry.detail.as_str()), (false, "no call waits for you"));
+        assert_eq!((entry.usable, entry.detail.as_str()), (false, "no call needs approval"));
     }
     let usable: Vec<bool> = palette(&session).iter().map(|entry| entry.usable).collect();
     assert!(usable.is_sorted_by(|one, other| one >= other), "what can be done comes first");
     // Who picks it all the same is told, and the list stays.
     session.write("allow this call").keys("enter");
     assert!(session.model.overlay.is_some());
-    assert_eq!(session.model.notice().unwrap().text, "no call waits for you");
+    assert_eq!(session.model.notice().unwrap().text, "no call needs approval");
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_slash_command_without_a_use_is_not_completed_and_says_why() {
     session.write("/sto");
     assert_eq!(session.model.completion.entries, []);
     session.write("p").keys("enter");
-    assert_eq!(session.model.notice().unwrap().text, "nothing is at work");
+    assert_eq!(session.model.notice().unwrap().text, "nothing is running");
     assert_eq!(session.draft(), "");
     let mut session = connected();
     session.write("/st");

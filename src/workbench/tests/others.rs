@@ -99,7 +99,10 @@ fn who_asks_elsewhere_is_told_once() {
     assert_eq!((session.model.asks_elsewhere(), session.model.notice().is_none()), (0, true));
     session.tell(Message::Running(vec![mine.clone(), row("chat-2", Some(Waiting::Approval))]));
     assert_eq!(session.model.asks_elsewhere(), 1);
-    assert_eq!(session.model.notice().unwrap().text, "another thread asks you: about chat-2 (/threads lists them)");
+    assert_eq!(
+        session.model.notice().unwrap().text,
+        "another thread needs approval: about chat-2 (/threads lists them)"
+    );
     let said = session.model.notices_said;
     session.tell(Message::Running(vec![mine, row("chat-2", Some(Waiting::Approval))]));
     assert_eq!(session.model.notices_said, said);
@@ -117,7 +120,7 @@ fn who_asks_elsewhere_is_told_once() {
         session.tell(Message::Second);
     }
     session.tell(Message::Running(all));
-    assert_eq!(session.model.notice().unwrap().text, "2 other threads ask you (/threads lists them)");
+    assert_eq!(session.model.notice().unwrap().text, "2 other threads need approval (/threads lists them)");
     // A list shows all, and the threads that retry ask nobody.
     session.keys("ctrl-t").effects();
     session.tell(Message::ThreadsChanged);

@@ -383,11 +383,11 @@ fn room_and_hooks_are_told_and_a_suspended_thread_says_how_to_go_on() {
         [
             "marker the hook mine answers error: skip",
             "marker the context takes 80 % of the window",
-            "marker the context takes 95 % of the window: making room",
-            "marker 4 earlier messages are summarised from here on (~90 → ~20 tokens)",
-            "marker 4 earlier messages are left out from here on (~90 → ~20 tokens), without a summary: it broke",
-            "marker 3 earlier messages are summarised and 1 left out from here on (~90 → ~20 tokens)",
-            "marker no room was made: no",
+            "marker the context takes 95 % of the window: compacting",
+            "marker compacted: 4 earlier messages summarised (~90 → ~20 tokens)",
+            "marker compacted: 4 earlier messages left out (~90 → ~20 tokens), without a summary: it broke",
+            "marker compacted: 3 earlier messages summarised and 1 left out (~90 → ~20 tokens)",
+            "marker not compacted: no",
             &format!("marker suspended: {reason}"),
         ]
     );

@@ -116,7 +116,7 @@ fn each_answer_to_a_failure_does_what_it_says() {
         let (mut bench, effects) = failed(OneShot, Some(action), ErrorCategory::Permanent);
         assert_eq!((effects, bench.thread.status()), (vec![Effect::End(Status::Suspended)], Status::Suspended));
         assert!(matches!(bench.ended(), Event::Control(ControlEvent::ThreadSuspended { reason, limit: None, .. })
-                if reason == "it broke; send a message to let it go on"));
+                if reason == "it broke; send a message to continue"));
         assert_eq!(bench.thread.waiting(), Some(Waiting::User));
         bench.feed(Event::Thread(ThreadEvent::WorkerStarted { pid: 2, version: "1".into() }));
         assert_eq!(bench.thread.status(), Status::Suspended, "another process does not wake it");
@@ -226,7 +226,7 @@ fn a_message_to_a_thread_at_its_limit_allows_as_much_again() {
     assert_eq!(bench.decide(Some(Control::Escalate)), [Effect::End(Status::Suspended)]);
     assert!(
         matches!(bench.ended(), Event::Control(ControlEvent::ThreadSuspended { reason, limit: Some(LimitKind::Turns), .. })
-            if reason == "2 of 2 turns are used; send a message to let it go on with as much again")
+            if reason == "2 of 2 turns are used; send a message to allow as much again")
     );
     bench.calling("yes, go on");
     assert_eq!(bench.thread.limits.turns, Some(4));
@@ -379,7 +379,7 @@ fn each_answer_to_a_full_window_does_what_it_says() {
     assert_eq!(full(Some(Control::Fail)).0.thread.status(), Status::Error);
     let (bench, _) = full(Some(Control::Suspend));
     assert!(matches!(bench.ended(), Event::Control(ControlEvent::ThreadSuspended { reason, .. })
-        if reason == "the context takes 95 % of the window; /compact makes room, then send a message to let it go on"));
+        if reason == "the context takes 95 % of the window; use /compact, then send a message to continue"));
 }
 
 #[test]
@@ -497,7 +497,7 @@ fn what_waits_in_the_queue_when_a_turn_is_given_up_is_told_and_goes_on_with_the_
     bench.prompt("later", PromptMode::FollowUp);
     assert_eq!(bench.fail(ErrorCategory::Permanent, 1), []);
     assert!(matches!(bench.ended(), Event::Thread(ThreadEvent::Notice { text })
-        if text == "1 message waits in the queue; send another to let the thread go on, or take it back"));
+        if text == "1 message waits in the queue; send another to continue, or take it back"));
     bench.calling("now");
     assert_eq!(bench.said().last().unwrap().1, "later");
     bench.thread.limits.turns = Some(1);

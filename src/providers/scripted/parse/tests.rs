@@ -48,13 +48,10 @@ fn a_bad_reply_costs_only_itself() {
     for (bad, problem) in [
         (
             "  - stepps: []\n",
-            &["line 3: a reply needs `steps`, a list", "line 3: `stepps` is not known here; did you mean `steps`?"][..],
+            &["line 3: a reply needs `steps`, a list", "line 3: unknown name `stepps`; did you mean `steps`?"][..],
         ),
-        ("  - steps:\n      - tekst: x\n", &["line 4: `tekst` is not known here; did you mean `text`?"]),
-        (
-            "  - when:\n      contain: x\n    steps: []\n",
-            &["line 4: `contain` is not known here; did you mean `contains`?"],
-        ),
+        ("  - steps:\n      - tekst: x\n", &["line 4: unknown name `tekst`; did you mean `text`?"]),
+        ("  - when:\n      contain: x\n    steps: []\n", &["line 4: unknown name `contain`; did you mean `contains`?"]),
         ("  - when: {turn: first}\n    steps: []\n", &["line 3: `turn` must be a whole number"]),
         (
             "  - steps:\n      - text: ok\n      - stop: never\n",
@@ -83,9 +80,9 @@ fn unknown_keys_that_harm_nothing_are_only_reported() {
         "nam: x\nreplies:\n  - steps:\n      - text: a\n        speed: 3\n      - thinking: b\n        rates: 3\n",
         1,
         &[
-            "line 1: `nam` is not known here; did you mean `name`?",
-            "line 5: `speed` is not known here; there are text, rate, echo",
-            "line 7: `rates` is not known here; did you mean `rate`?",
+            "line 1: unknown name `nam`; did you mean `name`?",
+            "line 5: unknown name `speed`; known: text, rate, echo",
+            "line 7: unknown name `rates`; did you mean `rate`?",
         ],
     );
 }
