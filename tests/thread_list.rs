@@ -74,3 +74,23 @@ fn threads_are_renamed_put_away_and_removed() {
     leave(terminal);
     home.wait_until_quiet();
 }
+
+#[test]
+fn s16_a_thread_that_was_started_without_a_prompt_is_called_after_its_directive_and_inputs() {
+    let home = Home::new();
+    fs::write(home.path().join("scenario.yaml"), SCENARIO).unwrap();
+    fs::create_dir_all(home.project().join(".ai/directives/team")).unwrap();
+    let text = "```xml\n<directive name=\"ship\" version=\"1.0.0\"><metadata><description>d</description></metadata>\
+                <inputs><input name=\"target\" required=\"true\">t</input></inputs></directive>\n```\nShip.\n";
+    fs::write(home.project().join(".ai/directives/team/ship.md"), text).unwrap();
+    let model = format!("scripted/{}", home.path().join("scenario.yaml").display());
+    let arguments = ["run", "--model", &model, "--directive", "team/ship", "--input", "target=staging"];
+    let output = home.levain(&arguments).stdin(std::process::Stdio::null()).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(listed(&home, &["threads"]).contains("ship · target=staging"), "{}", listed(&home, &["threads"]));
+    // The log alone says so too.
+    for file in ["registry.db", "registry.db-wal", "registry.db-shm"] {
+        let _may_be_missing = fs::remove_file(home.project().join(".ai/agent").join(file));
+    }
+    assert!(listed(&home, &["threads"]).contains("ship · target=staging"));
+}

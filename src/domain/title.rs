@@ -1,5 +1,7 @@
 //! What a thread is called in lists.
 
+use super::Values;
+
 /// Most letters of a title.
 const LONGEST: usize = 80;
 
@@ -8,6 +10,15 @@ const LONGEST: usize = 80;
 pub fn of_prompt(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     line.chars().take(LONGEST).collect()
+}
+
+/// The title of a thread that began without a word of a person's: its directive, and what that was told.
+#[must_use]
+pub fn of_directive(directive: &str, inputs: &Values) -> String {
+    let name = directive.rsplit('/').next().unwrap_or(directive);
+    let told = inputs.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(", ");
+    let title = if told.is_empty() { name.to_owned() } else { format!("{name} · {told}") };
+    of_prompt(&title)
 }
 
 /// The title that a person gives a thread: one line, at most eighty letters, of which none steers or hides.
@@ -40,5 +51,15 @@ mod tests {
             assert!(given(bad).is_err(), "{bad:?}");
         }
         assert_eq!(of_prompt("  first\nsecond"), "first");
+    }
+
+    #[test]
+    fn s16_without_a_prompt_the_directive_and_its_inputs_are_the_title() {
+        let inputs =
+            |values: &[(&str, &str)]| values.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        assert_eq!(of_directive("team/ship", &inputs(&[])), "ship");
+        let told = [("note", "in haste\nor not"), ("target", "staging")];
+        assert_eq!(of_directive("team/ship", &inputs(&told[1..])), "ship · target=staging");
+        assert_eq!(of_directive("team/ship", &inputs(&told)), "ship · note=in haste", "one line");
     }
 }

@@ -200,7 +200,7 @@ impl<A: Audience> Driver<A> {
             cost: thread.cost,
             context: thread.context(),
             limits: thread.limits,
-            title: thread.filing.title.clone(),
+            title: thread.title(),
             archived: thread.filing.archived,
             waits_for: thread.waits_for(),
             capabilities: self.capabilities.clone(),

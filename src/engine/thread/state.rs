@@ -55,6 +55,8 @@ pub struct Thread {
     /// What it rested in before somebody asked for room, and the newest prompt then.
     pub(super) before_room: Option<(Phase, u64)>,
     pub filing: Filing,
+    /// Its directive and what that was told, as a title.
+    pub(super) started_as: String,
     /// When the last event of running work came in; `None` while the thread waits for a person.
     pub(super) worked_until: Option<Timestamp>,
 }
@@ -241,6 +243,7 @@ impl Thread {
             made_room: false,
             before_room: None,
             filing: Filing::default(),
+            started_as: String::new(),
             worked_until: None,
         }
     }
@@ -355,6 +358,13 @@ impl Thread {
     #[must_use]
     pub fn is_unused(&self) -> bool {
         self.prompts == 0 && self.shells == 0 && self.history.is_empty() && self.queue.is_empty()
+    }
+
+    /// What it is called in lists: what a person named it or said first, else what was started. None before a prompt.
+    #[must_use]
+    pub fn title(&self) -> Option<String> {
+        let started = || Some(&self.started_as).filter(|title| self.prompts > 0 && !title.is_empty()).cloned();
+        self.filing.title.clone().or_else(started)
     }
 
     /// Whether nobody said a word or showed a picture in it and nothing was answered, whatever was tried: a directive was

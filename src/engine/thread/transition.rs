@@ -42,7 +42,8 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
 
 fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
     match event {
-        ThreadEvent::ThreadStarted { directive, kind, model, limits, .. } => {
+        ThreadEvent::ThreadStarted { directive, kind, model, limits, inputs, .. } => {
+            thread.started_as = title::of_directive(directive, inputs);
             (thread.directive, thread.kind) = (directive.clone(), *kind);
             (thread.model, thread.limits) = (model.clone(), *limits);
             Vec::new()
