@@ -10,8 +10,8 @@ use crossterm::event::{
     DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange, KeyboardEnhancementFlags,
     PopKeyboardEnhancementFlags, PushKeyboardEnhancementFlags,
 };
+use crossterm::queue;
 use crossterm::terminal::{EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen};
-use crossterm::{Command, queue};
 use rustix::process::Signal;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use std::cell::Cell;
@@ -74,7 +74,9 @@ impl Guard {
             mouse: self.mouse,
             titled: self.title.is_some(),
         };
-        *ENTERED.lock().unwrap_or_else(PoisonError::into_inner) = Some(entered);
+        // Held until all is written: what another thread undoes meanwhile was done before.
+        let mut held = ENTERED.lock().unwrap_or_else(PoisonError::into_inner);
+        *held = Some(entered);
         let set_up = || -> io::Result<()> {
             tcsetattr(&*input, OptionalActions::Now, &raw)?;
             let mut bytes = Vec::new();
@@ -91,7 +93,9 @@ impl Guard {
             }
             (&*self.tty.output()).write_all(&bytes)
         };
-        set_up().inspect_err(|_| restore())
+        let done = set_up();
+        drop(held);
+        done.inspect_err(|_| restore())
     }
 
     /// Asks the terminal what it is. The answers come in among the keys.
@@ -112,11 +116,9 @@ impl Guard {
             return Ok(());
         }
         self.keyboard = true;
-        if let Some(entered) = &mut *ENTERED.lock().unwrap_or_else(PoisonError::into_inner) {
-            entered.keyboard = true;
-        }
-        let flags = PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES);
-        send(&self.tty, &flags)
+        let mut bytes = Vec::new();
+        queue!(bytes, PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES))?;
+        change(&self.tty, &bytes, |entered| entered.keyboard = true)
     }
 
     /// Whether the mouse is ours.
@@ -135,11 +137,8 @@ impl Guard {
             return Ok(());
         }
         self.mouse = mouse;
-        if let Some(entered) = &mut *ENTERED.lock().unwrap_or_else(PoisonError::into_inner) {
-            entered.mouse = self.mouse;
-        }
-        let bytes = if self.mouse { MOUSE_ON } else { MOUSE_OFF };
-        (&*self.tty.output()).write_all(bytes.as_bytes())
+        let bytes = if mouse { MOUSE_ON } else { MOUSE_OFF };
+        change(&self.tty, bytes.as_bytes(), |entered| entered.mouse = mouse)
     }
 
     /// Calls the window by another name; the one it had comes back with the terminal.
@@ -153,10 +152,7 @@ impl Guard {
         let first = self.title.is_none();
         let bytes = format!("{}{}", if first { TITLE_ASIDE } else { "" }, attention::title(&title));
         self.title = Some(title);
-        if let Some(entered) = &mut *ENTERED.lock().unwrap_or_else(PoisonError::into_inner) {
-            entered.titled = true;
-        }
-        (&*self.tty.output()).write_all(bytes.as_bytes())
+        change(&self.tty, bytes.as_bytes(), |entered| entered.titled = true)
     }
 
     /// Gives the terminal to another program; [`Guard::resume`] takes it back.
@@ -179,16 +175,18 @@ impl Drop for Guard {
     }
 }
 
-fn send(tty: &Tty, command: &impl Command) -> io::Result<()> {
-    let mut bytes = Vec::new();
-    queue!(bytes, command)?;
-    (&*tty.output()).write_all(&bytes)
+/// Writes what changes the terminal and notes that it has to be undone, unless the terminal was given back meanwhile: another
+/// thread may do that at any time, and would undo it before it is done.
+fn change(tty: &Tty, bytes: &[u8], note: impl FnOnce(&mut Entered)) -> io::Result<()> {
+    let mut entered = ENTERED.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(entered) = &mut *entered else { return Ok(()) };
+    note(entered);
+    (&*tty.output()).write_all(bytes)
 }
 
-/// Writes a frame, unless the terminal was given back meanwhile: another thread may do that at any time.
+/// Writes a frame, unless the terminal was given back meanwhile.
 pub(super) fn write_frame(tty: &Tty, bytes: &[u8]) -> io::Result<()> {
-    let entered = ENTERED.lock().unwrap_or_else(PoisonError::into_inner);
-    if entered.is_some() { (&*tty.output()).write_all(bytes) } else { Ok(()) }
+    change(tty, bytes, |_| {})
 }
 
 /// Undoes what [`Guard::enter`] did, in reverse order. The second call does nothing.
@@ -317,4 +315,25 @@ pub fn install_panic_hook() {
             .unwrap_or_else(PoisonError::into_inner)
             .push(format!("a background task failed ({words}, {place}); please report this"));
     }));
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    /// A signal gives the terminal back at any time, also while the loop is about to switch something on.
+    #[test]
+    fn s18_nothing_is_switched_on_in_a_terminal_that_was_given_back() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let tty = Tty::into_file(&Arc::new(file.reopen().unwrap()));
+        let mut guard = Guard { tty: tty.clone(), mouse: false, keyboard: false, title: None };
+        guard.tell_keys_apart().unwrap();
+        guard.set_mouse(true).unwrap();
+        guard.set_title("shop".to_owned()).unwrap();
+        write_frame(&tty, b"frame").unwrap();
+        drop(guard);
+        assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "");
+    }
 }

@@ -14,6 +14,12 @@ pub struct Tty {
 }
 
 impl Tty {
+    /// One that writes into a file.
+    #[cfg(test)]
+    pub(super) fn into_file(file: &Arc<File>) -> Self {
+        Self { input: Arc::clone(file), output: Arc::clone(file) }
+    }
+
     /// Finds the terminal.
     ///
     /// # Errors
