@@ -354,7 +354,7 @@ fn t12_a_list_longer_than_the_screen_scrolls_to_its_last_entry() {
     terminal.send_keys("G");
     terminal.wait_for("/queue");
     terminal.send_keys("g");
-    terminal.wait_for("Anywhere");
+    terminal.wait_for("Main keys");
     terminal.send_keys(key::ESC);
     terminal.wait_gone("help ·");
     leave(terminal);

@@ -1,31 +1,47 @@
 //! The models that the screen's picker offers.
 
-use crate::domain::ModelRef;
+use crate::domain::{ModelRef, Money, Tokens, Usage};
 use crate::engine::driver::ModelRegistry;
-use crate::providers::is_scripted;
+use crate::providers::{Choice, is_scripted};
 use crate::session::Models;
 use crate::workbench::ModelChoice;
 
 impl Models {
-    /// The known models for a picker, those that can be asked now first.
+    /// The known models for a picker: those that can be used now, then a line for each provider that cannot.
     #[must_use]
     pub fn choices(&self) -> Vec<ModelChoice> {
-        let note = |model: &ModelRef, ready: bool| {
-            if is_scripted(model) {
-                return "scripted: no model is called".to_owned();
+        let (ready, missing): (Vec<_>, Vec<_>) = self.providers.choices().into_iter().partition(|choice| choice.ready);
+        let usable = |choice: Choice| ModelChoice { note: self.note(&choice.model), usable: true, model: choice.model };
+        let mut choices: Vec<ModelChoice> = ready.into_iter().map(usable).collect();
+        let mut providers: Vec<(ModelRef, usize)> = Vec::new();
+        for choice in missing {
+            match providers.iter_mut().find(|(model, _)| model.provider == choice.model.provider) {
+                Some((_, count)) => *count += 1,
+                None => providers.push((choice.model, 1)),
             }
-            let window = self.window(model).map(|window| format!("{window} tokens")).unwrap_or_default();
-            if ready { window } else { format!("{window} · no key") }
-        };
-        self.providers
-            .choices()
-            .into_iter()
-            .map(|choice| ModelChoice {
-                note: note(&choice.model, choice.ready),
-                usable: choice.ready,
-                model: choice.model,
-            })
-            .collect()
+        }
+        choices.extend(providers.into_iter().map(|(model, count)| {
+            let models = if count == 1 { "1 model".to_owned() } else { format!("{count} models") };
+            // What is missing, without what else could be done about it.
+            let why = self.providers.provider(&model).err().map(|error| error.to_string()).unwrap_or_default();
+            let why = why.split([',', ';']).next().unwrap_or_default().to_owned();
+            ModelChoice { note: format!("{models} · {why}"), usable: false, model: ModelRef::new(&model.provider, "") }
+        }));
+        choices
+    }
+
+    /// Window and prices of a model.
+    fn note(&self, model: &ModelRef) -> String {
+        if is_scripted(model) {
+            return "scripted: no model is called".to_owned();
+        }
+        let million = Tokens(1_000_000);
+        let price = |usage: Usage| self.spend(model, &usage).filter(|price| *price > Money::ZERO);
+        let input = price(Usage { input: million, ..Usage::default() });
+        let output = price(Usage { output: million, ..Usage::default() });
+        let window = self.window(model).map(|window| format!("{window} tokens"));
+        let prices = input.zip(output).map(|(input, output)| format!("{input} in, {output} out per million"));
+        window.into_iter().chain(prices).collect::<Vec<_>>().join(" · ")
     }
 
     /// The models for a picker with those of servers on this machine, which come first.

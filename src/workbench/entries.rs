@@ -35,7 +35,8 @@ impl Model {
 
     pub(super) fn model_entries(&self) -> Vec<Entry> {
         let entry = |choice: &ModelChoice| Entry {
-            label: choice.model.to_string(),
+            // A provider stands for all its models where none of them can be used.
+            label: if choice.model.model.is_empty() { choice.model.provider.clone() } else { choice.model.to_string() },
             detail: choice.note.clone(),
             usable: choice.usable,
             current: choice.model == self.model,

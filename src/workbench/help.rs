@@ -5,6 +5,20 @@ use super::model::Model;
 use super::overlay::{Pager, PagerLine};
 use crate::commands::{CommandId, Context, TABLE};
 
+/// What is needed every day, in the order in which it is met.
+const MAIN: [CommandId; 10] = [
+    CommandId::PromptSend,
+    CommandId::TurnInterrupt,
+    CommandId::ContextPreview,
+    CommandId::ContextShow,
+    CommandId::ReadStart,
+    CommandId::ThreadsShow,
+    CommandId::ModelChoose,
+    CommandId::DirectiveChoose,
+    CommandId::PaletteOpen,
+    CommandId::AppLeave,
+];
+
 /// What certain signs in a draft mean.
 const SIGNS: [(&str, &str); 4] = [
     ("!", "Run a command; the model gets what it prints with your next message."),
@@ -17,8 +31,13 @@ pub const COMMANDS: &str = "Commands";
 
 impl Model {
     pub(super) fn help_page(&self) -> Pager {
-        let mut lines = Vec::new();
-        // What the next key can do here comes first.
+        let mut lines = vec![PagerLine::Heading("Main keys".to_owned())];
+        for command in MAIN {
+            let keys = Context::ALL.into_iter().filter_map(|context| self.keymap.key_for(command, &[context]));
+            let left = keys.map(|key| key.to_string()).next();
+            lines.extend(left.map(|left| PagerLine::Row { left, text: command.row().help.to_owned() }));
+        }
+        // What the next key can do here comes then.
         let mut here = self.contexts();
         // Then what always helps, before the many keys of writing.
         if let Some((_, rest)) = here.split_first_mut() {
@@ -39,9 +58,7 @@ impl Model {
             if rows.is_empty() {
                 continue;
             }
-            if !lines.is_empty() {
-                lines.push(PagerLine::Blank);
-            }
+            lines.push(PagerLine::Blank);
             lines.push(PagerLine::Heading(context.title().to_owned()));
             for (command, keys) in rows {
                 let row = command.row();
@@ -61,7 +78,7 @@ impl Model {
                 lines.push(PagerLine::Row { left, text: row.help.to_owned() });
             }
         }
-        Pager { title: "help", lines, top: 0, under: None }
+        Pager::new("help", lines)
     }
 
     pub(super) fn notices_page(&self) -> Pager {
@@ -81,6 +98,6 @@ impl Model {
         if lines.is_empty() {
             lines.push(PagerLine::Heading("Nothing was said yet.".to_owned()));
         }
-        Pager { title: "notices", lines, top: 0, under: None }
+        Pager::new("notices", lines)
     }
 }

@@ -31,7 +31,7 @@ impl Overlay {
     pub(super) fn contexts(&self, preview: bool) -> Vec<Context> {
         match self {
             Self::Picker(picker) => picker.contexts(preview),
-            Self::Pager(_) => Pager::contexts(),
+            Self::Pager(pager) => pager.contexts(),
             Self::Form(_) => InputForm::contexts(),
             Self::RequestPage(sheet) => sheet.contexts(preview),
         }
@@ -41,7 +41,7 @@ impl Overlay {
     pub(super) fn letter(&mut self, letter: char) -> bool {
         match self {
             Self::Picker(picker) => picker.letter(letter),
-            Self::Pager(_) => false,
+            Self::Pager(pager) => pager.letter(letter),
             Self::Form(form) => form.letter(letter),
             Self::RequestPage(sheet) => sheet.letter(letter),
         }
@@ -90,14 +90,79 @@ pub struct Pager {
     pub lines: Vec<PagerLine>,
     /// First row on the screen.
     pub top: usize,
+    /// What its rows are searched for.
+    pub filter: String,
+    /// Whether letters go into the filter.
+    pub filtering: bool,
+    /// Its lines where nothing is searched for.
+    all: Vec<PagerLine>,
     /// What it lies over; that is there again when it is closed.
     pub(super) under: Option<Box<Overlay>>,
 }
 
 impl Pager {
+    /// A page of these lines.
+    pub(super) fn new(title: &'static str, lines: Vec<PagerLine>) -> Self {
+        Self { title, all: lines.clone(), lines, top: 0, filter: String::new(), filtering: false, under: None }
+    }
+
     /// What keys mean in it.
-    pub(super) fn contexts() -> Vec<Context> {
-        vec![Context::Pager, Context::Anywhere]
+    pub(super) fn contexts(&self) -> Vec<Context> {
+        vec![if self.filtering { Context::Picker } else { Context::Pager }, Context::Anywhere]
+    }
+
+    /// Takes a letter; whether it had a use for it.
+    fn letter(&mut self, letter: char) -> bool {
+        if self.filtering && !letter.is_control() {
+            self.filter.push(letter);
+            self.refilter();
+        }
+        self.filtering
+    }
+
+    /// Leaves the rows that hold every word of the filter, under their headings; all lines without one.
+    pub(super) fn refilter(&mut self) {
+        self.top = 0;
+        let wanted = self.filter.to_lowercase();
+        let words: Vec<&str> = wanted.split_whitespace().collect();
+        if words.is_empty() {
+            self.lines.clone_from(&self.all);
+            return;
+        }
+        let mut heading: Option<&PagerLine> = None;
+        let mut lines: Vec<PagerLine> = Vec::new();
+        for line in &self.all {
+            match line {
+                PagerLine::Blank => {}
+                PagerLine::Heading(_) => heading = Some(line),
+                PagerLine::Row { left, text } => {
+                    let seen = format!("{left} {text}").to_lowercase();
+                    if words.iter().all(|word| seen.contains(word)) {
+                        if let Some(heading) = heading.take() {
+                            lines.extend((!lines.is_empty()).then_some(PagerLine::Blank));
+                            lines.push(heading.clone());
+                        }
+                        lines.push(line.clone());
+                    }
+                }
+            }
+        }
+        self.lines = lines;
+    }
+
+    /// Takes the last letter off the filter.
+    pub(super) fn unwrite(&mut self) {
+        let _letter = self.filter.pop();
+    }
+
+    /// Takes the filter off, if there is one.
+    pub(super) fn unfilter(&mut self) -> bool {
+        let filters = std::mem::take(&mut self.filtering) || !self.filter.is_empty();
+        self.filter.clear();
+        if filters {
+            self.refilter();
+        }
+        filters
     }
 
     /// Columns of what stands on the left, in a page that is `width` wide, and of what it says there.

@@ -165,8 +165,17 @@ impl Model {
             CommandId::ListLast => self.step(isize::MAX),
             CommandId::ListAccept => return self.accept(layout),
             CommandId::ListClose => self.step_out(),
-            CommandId::FilterStart => self.edit_filter(|picker| picker.filtering = true),
-            CommandId::FilterBackspace => self.edit_filter(Picker::unwrite),
+            CommandId::FilterStart => {
+                self.edit_pager(|pager| pager.filtering = true);
+                self.edit_filter(|picker| picker.filtering = true);
+            }
+            CommandId::FilterBackspace => {
+                self.edit_pager(Pager::unwrite);
+                self.edit_filter(Picker::unwrite);
+            }
+            CommandId::FilterClear if matches!(self.overlay, Some(Overlay::Pager(_))) => {
+                self.edit_pager(|pager| pager.filter.clear());
+            }
             CommandId::FilterClear => self.edit_filter(|picker| match &mut picker.naming {
                 Some(name) => name.clear(),
                 None => picker.filter.clear(),
@@ -283,6 +292,13 @@ impl Model {
         }
     }
 
+    fn edit_pager(&mut self, change: impl FnOnce(&mut Pager)) {
+        if let Some(Overlay::Pager(pager)) = &mut self.overlay {
+            change(pager);
+            pager.refilter();
+        }
+    }
+
     fn edit_filter(&mut self, change: impl FnOnce(&mut Picker)) {
         if let Some(Overlay::Picker(picker)) = &mut self.overlay {
             change(picker);
@@ -343,8 +359,12 @@ impl Model {
 
     /// Takes the filter off a list whose letters are keys, else closes what is open.
     fn step_out(&mut self) {
-        let picker = if let Some(Overlay::Picker(picker)) = &mut self.overlay { Some(picker) } else { None };
-        if !picker.is_some_and(Picker::unfilter) {
+        let unfiltered = match &mut self.overlay {
+            Some(Overlay::Picker(picker)) => picker.unfilter(),
+            Some(Overlay::Pager(pager)) => pager.unfilter(),
+            Some(Overlay::Form(_) | Overlay::RequestPage(_)) | None => false,
+        };
+        if !unfiltered {
             self.close();
         }
     }
@@ -381,6 +401,8 @@ impl Model {
         };
         let Overlay::Picker(picker) = overlay else {
             self.overlay = Some(overlay);
+            // What was found is read with the keys of the page.
+            self.edit_pager(|pager| pager.filtering = false);
             return Vec::new();
         };
         let Some(entry) = picker.chosen().cloned() else {
@@ -401,7 +423,7 @@ impl Model {
             Choice::Model(choice) if choice.usable => return self.set_model(choice.model),
             Choice::Model(choice) => {
                 self.overlay = Some(Overlay::Picker(picker));
-                self.say(Level::Warning, format!("{} cannot be used now: {}", choice.model, choice.note));
+                self.say(Level::Warning, format!("{} cannot be used now: {}", entry.label, choice.note));
             }
             Choice::Thread(row) => return self.open_thread(row.thread_id),
             Choice::Theme(theme) => self.theme = theme,

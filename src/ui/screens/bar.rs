@@ -276,7 +276,9 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::ListClose, "give up"),
             (CommandId::EditNewline, "new line"),
         ],
-        Some(Overlay::Pager(_)) => &[(CommandId::ListPageDown, "more"), (CommandId::ListClose, "close")],
+        Some(Overlay::Pager(_)) => {
+            &[(CommandId::FilterStart, "search"), (CommandId::ListPageDown, "more"), (CommandId::ListClose, "close")]
+        }
         None if contexts.contains(&Context::Search) => &[
             (CommandId::SearchAccept, "keep"),
             (CommandId::SearchPrevious, "previous"),

@@ -176,6 +176,9 @@ fn page(pager: &Pager, area: Area, canvas: &mut Canvas<'_>) {
     let top = pager.top.min(rows.len().saturating_sub(height));
     let shown = rows.get(top..).unwrap_or_default();
     let mut title = pager.title.to_owned();
+    if pager.filtering || !pager.filter.is_empty() {
+        title = format!("{title} · search: {}{}", pager.filter, if pager.filtering { "▏" } else { "" });
+    }
     if rows.len() > height {
         title = format!("{title} · {}–{} of {}", top + 1, top + shown.len().min(height), rows.len());
     }

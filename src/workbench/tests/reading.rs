@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::{ContextEvent, PromptEvent, ToolEvent};
 use crate::workbench::layout::Place;
+use crate::workbench::overlay::{Overlay, PagerLine};
 use lines::Slowly;
 
 /// Ten turns; answer 3 is long, a tool was called after answer 5.
@@ -214,4 +215,35 @@ fn a_search_outlives_the_only_message() {
     session.tell(opened(id())).tell(Message::Disconnected { thread_id: id(), expected: true, detail: String::new() });
     assert_eq!((session.model.view.transcript.len(), session.draft().as_str()), (0, "hello"));
     session.write("t").keys("enter");
+}
+
+#[test]
+fn help_begins_with_the_main_keys_and_is_searched() {
+    let mut session = session();
+    let page = |session: &Session| match &session.model.overlay {
+        Some(Overlay::Pager(pager)) => pager.clone(),
+        other => panic!("no page is open: {other:?}"),
+    };
+    session.keys("F1");
+    let all = page(&session).lines;
+    assert_eq!(all[0], PagerLine::Heading("Main keys".into()));
+    assert!(matches!(&all[1], PagerLine::Row { left, .. } if left == "enter"));
+    assert!(matches!(&all[11], PagerLine::Blank), "ten of them: {:?}", &all[..12]);
+    session.keys("/").write("theme");
+    let found = page(&session);
+    assert!(found.lines.len() < 12 && found.filtering, "{:?}", found.lines);
+    let says = |line: &PagerLine| match line {
+        PagerLine::Row { left, text } => format!("{left} {text}").to_lowercase().contains("theme"),
+        PagerLine::Blank | PagerLine::Heading(_) => true,
+    };
+    assert!(found.lines.iter().all(says) && matches!(found.lines[0], PagerLine::Heading(_)), "{:?}", found.lines);
+    session.keys("backspace enter");
+    assert_eq!((page(&session).filter.as_str(), page(&session).filtering), ("them", false));
+    // Esc takes the filter off first, then it closes.
+    session.keys("esc");
+    assert_eq!(page(&session).lines, all);
+    session.keys("/").write("zzz");
+    assert_eq!(page(&session).lines, []);
+    session.keys("esc esc");
+    assert!(session.model.overlay.is_none());
 }
