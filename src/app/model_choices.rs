@@ -39,8 +39,9 @@ impl Models {
         let price = |usage: Usage| self.spend(model, &usage).filter(|price| *price > Money::ZERO);
         let input = price(Usage { input: million, ..Usage::default() });
         let output = price(Usage { output: million, ..Usage::default() });
-        let window = self.window(model).map(|window| format!("{window} tokens"));
-        let prices = input.zip(output).map(|(input, output)| format!("{input} in, {output} out per million"));
+        let window = self.window(model).map(|window| format!("{window} tokens").replace(".0k", "k"));
+        // For a million tokens of input and of output.
+        let prices = input.zip(output).map(|(input, output)| format!("{input} / {output}"));
         window.into_iter().chain(prices).collect::<Vec<_>>().join(" · ")
     }
 

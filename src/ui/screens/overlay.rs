@@ -37,7 +37,10 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
             let model = request.whole.as_ref().map(|whole| format!(" · {}", whole.model)).unwrap_or_default();
             format!("{word}{} · {} · {}{model}", marked.unwrap_or_default(), request.size, request.name())
         }
-        None => format!("{} · {} of {}", picker.kind.title(), picker.shown.len(), picker.entries.len()),
+        None => {
+            let about = if picker.kind == PickerKind::Models { " · $ in / out per million tokens" } else { "" };
+            format!("{} · {} of {}{about}", picker.kind.title(), picker.shown.len(), picker.entries.len())
+        }
     };
     let mut inner = canvas.frame(area, &title, Role::BorderFocused);
     if picker.kind.has_preview() {
