@@ -29,18 +29,15 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)>
 }
 
 fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
-    let title = match model.browser.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
-        Some(request) => {
-            // What others are compared with comes first where not all fits, and what tells least comes last.
-            let marked = model.browser.marked.as_ref().map(|marked| format!(" · marked: {}", marked.name));
-            let word = if request.number.is_some() { "context" } else { "preview" };
-            let model = request.whole.as_ref().map(|whole| format!(" · {}", whole.model)).unwrap_or_default();
-            format!("{word}{} · {} · {}{model}", marked.unwrap_or_default(), request.size, request.name())
-        }
-        None => {
-            let about = if picker.kind == PickerKind::Models { " · $ in / out per million tokens" } else { "" };
-            format!("{} · {} of {}{about}", picker.kind.title(), picker.shown.len(), picker.entries.len())
-        }
+    let title = if let Some(request) = model.browser.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
+        // What others are compared with comes first where not all fits, and what tells least comes last.
+        let marked = model.browser.marked.as_ref().map(|marked| format!(" · marked: {}", marked.name));
+        let word = if request.number.is_some() { "context" } else { "preview" };
+        let model = request.whole.as_ref().map(|whole| format!(" · {}", whole.model)).unwrap_or_default();
+        format!("{word}{} · {} · {}{model}", marked.unwrap_or_default(), request.size, request.name())
+    } else {
+        let about = if picker.kind == PickerKind::Models { " · $ in / out per million tokens" } else { "" };
+        format!("{} · {} of {}{about}", picker.kind.title(), picker.shown.len(), picker.entries.len())
     };
     let mut inner = canvas.frame(area, &title, Role::BorderFocused);
     if picker.kind.has_preview() {
