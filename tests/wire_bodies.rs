@@ -448,11 +448,8 @@ fn worker_of(home: &Home, form: &Form, variables: &[(&str, String)]) -> (ThreadI
     (id, worker, socket)
 }
 
-/// A conversation that grows, goes on with another model, and gives way to a summary.
-fn conversation_of(form: &Form) {
-    let (home, server) = (Home::new(), Recorder::start());
-    let variables = (form.variables)(&format!("http://{}", server.address));
-    fs::write(home.project().join("notes.txt"), "NUMBERED-LINE 1\n").unwrap();
+/// A trusted project with an image and the directive `x`, which may use files.
+fn project_of_conversations(home: &Home) {
     fs::write(home.project().join("dot.png"), STANDARD.decode(PNG).unwrap()).unwrap();
     let directives = home.project().join(".ai/directives");
     fs::create_dir_all(&directives).unwrap();
@@ -462,6 +459,14 @@ fn conversation_of(form: &Form) {
     );
     fs::write(directives.join("x.md"), text).unwrap();
     assert!(home.levain(&["trust"]).stdin(Stdio::null()).output().unwrap().status.success());
+}
+
+/// A conversation that grows, goes on with another model, and gives way to a summary.
+fn conversation_of(form: &Form) {
+    let (home, server) = (Home::new(), Recorder::start());
+    let variables = (form.variables)(&format!("http://{}", server.address));
+    fs::write(home.project().join("notes.txt"), "NUMBERED-LINE 1\n").unwrap();
+    project_of_conversations(&home);
     let (id, mut worker, socket) = worker_of(&home, form, &variables);
     let mut numbers = Numbers(form.name.len() as u64);
     let requests = home.project().join(format!(".ai/agent/threads/{id}/requests"));
@@ -521,15 +526,7 @@ fn numbers_of(form: &Form, threads: u64) {
     let (home, server) = (Home::new(), Recorder::start());
     let variables = (form.variables)(&format!("http://{}", server.address));
     fs::write(home.project().join("notes.txt"), "NUMBERED-LINE 1\n".repeat(30)).unwrap();
-    fs::write(home.project().join("dot.png"), STANDARD.decode(PNG).unwrap()).unwrap();
-    let directives = home.project().join(".ai/directives");
-    fs::create_dir_all(&directives).unwrap();
-    let grants = "<permissions><execute><tool>rye/file-system/*</tool></execute></permissions>";
-    let text = format!(
-        "```xml\n<directive name=\"x\" version=\"1.0.0\"><metadata><description>d</description>{grants}</metadata></directive>\n```\nGo.\n"
-    );
-    fs::write(directives.join("x.md"), text).unwrap();
-    assert!(home.levain(&["trust"]).stdin(Stdio::null()).output().unwrap().status.success());
+    project_of_conversations(&home);
     let layout = Layout::new(&home.project().canonicalize().unwrap(), &home.path().join("state/levain"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let other: ModelRef = format!("{}-2", form.model).parse().unwrap();

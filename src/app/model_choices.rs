@@ -2,7 +2,7 @@
 
 use crate::domain::{ModelRef, Money, Tokens, Usage};
 use crate::engine::driver::ModelRegistry;
-use crate::providers::{Choice, is_scripted};
+use crate::providers::{ResolveError, is_scripted};
 use crate::session::Models;
 use crate::workbench::ModelChoice;
 
@@ -11,8 +11,8 @@ impl Models {
     #[must_use]
     pub fn choices(&self) -> Vec<ModelChoice> {
         let (ready, missing): (Vec<_>, Vec<_>) = self.providers.choices().into_iter().partition(|choice| choice.ready);
-        let usable = |choice: Choice| ModelChoice { note: self.note(&choice.model), usable: true, model: choice.model };
-        let mut choices: Vec<ModelChoice> = ready.into_iter().map(usable).collect();
+        let mut choices: Vec<ModelChoice> =
+            ready.into_iter().map(|choice| usable(self.note(&choice.model), choice.model)).collect();
         let mut providers: Vec<(ModelRef, usize)> = Vec::new();
         for choice in missing {
             match providers.iter_mut().find(|(model, _)| model.provider == choice.model.provider) {
@@ -22,10 +22,11 @@ impl Models {
         }
         choices.extend(providers.into_iter().map(|(model, count)| {
             let models = if count == 1 { "1 model".to_owned() } else { format!("{count} models") };
-            // What is missing, without what else could be done about it.
-            let why = self.providers.provider(&model).err().map(|error| error.to_string()).unwrap_or_default();
-            let why = why.split([',', ';']).next().unwrap_or_default().to_owned();
-            ModelChoice { note: format!("{models} · {why}"), usable: false, model: ModelRef::new(&model.provider, "") }
+            let why = match self.providers.provider(&model).err() {
+                Some(ResolveError::MissingKey { variable, .. }) => format!("no API key: set {variable}"),
+                other => other.map(|error| error.to_string()).unwrap_or_default(),
+            };
+            ModelChoice { label: model.provider, model: None, note: format!("{models} · {why}") }
         }));
         choices
     }
@@ -53,10 +54,14 @@ impl Models {
         let listed = tokio::task::spawn_blocking(move || models.choices()).await.unwrap_or_default();
         let found = found.into_iter().flat_map(|found| found.models).map(|model| {
             let window = self.window(&model).map(|window| format!("{window} tokens · "));
-            ModelChoice { note: format!("{}on this machine", window.unwrap_or_default()), usable: true, model }
+            usable(format!("{}on this machine", window.unwrap_or_default()), model)
         });
         let mut choices: Vec<ModelChoice> = found.collect();
         choices.extend(listed);
         choices
     }
+}
+
+fn usable(note: String, model: ModelRef) -> ModelChoice {
+    ModelChoice { label: model.to_string(), model: Some(model), note }
 }

@@ -105,16 +105,19 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
 }
 
 /// How many records of a log are looked at for `until`, all without a number; and the prompt that is the next.
-fn end_of(said: &ThreadLog, from: &ThreadId, until: Until) -> Result<(Option<usize>, Option<String>), StoreError> {
+fn end_of(log: &ThreadLog, from: &ThreadId, until: Until) -> Result<(Option<usize>, Option<String>), StoreError> {
     let not_said = |what: String| StoreError::NotSaid { what, id: from.to_string() };
-    if until == Until::End {
-        return Ok((None, None));
-    }
-    let Prompts { mut said, at_request } = Prompts::of(said, until)?;
-    let chosen = match until {
-        Until::End => None,
-        Until::Prompt(back) => said.len().checked_sub(back).filter(|_| back > 0),
-        Until::Request(number) => at_request.ok_or_else(|| not_said(format!("request {number}")))?.checked_sub(1),
+    let (mut said, chosen) = match until {
+        Until::End => return Ok((None, None)),
+        Until::Prompt(back) => {
+            let Prompts { said, .. } = Prompts::of(log, until)?;
+            let chosen = said.len().checked_sub(back).filter(|_| back > 0);
+            (said, chosen)
+        }
+        Until::Request(number) => {
+            let Prompts { said, at_request } = Prompts::of(log, until)?;
+            (said, at_request.ok_or_else(|| not_said(format!("request {number}")))?.checked_sub(1))
+        }
     };
     let chosen = chosen.filter(|index| *index < said.len()).map(|index| said.swap_remove(index));
     let (place, text) = chosen.ok_or_else(|| not_said("that prompt".to_owned()))?;

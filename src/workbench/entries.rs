@@ -35,11 +35,10 @@ impl Model {
 
     pub(super) fn model_entries(&self) -> Vec<Entry> {
         let entry = |choice: &ModelChoice| Entry {
-            // A provider stands for all its models where none of them can be used.
-            label: if choice.model.model.is_empty() { choice.model.provider.clone() } else { choice.model.to_string() },
+            label: choice.label.clone(),
             detail: choice.note.clone(),
-            usable: choice.usable,
-            current: choice.model == self.model,
+            usable: choice.model.is_some(),
+            current: choice.model.as_ref() == Some(&self.model),
             choice: Choice::Model(choice.clone()),
             body: None,
         };

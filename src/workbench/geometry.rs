@@ -39,7 +39,7 @@ const PANEL_POSSIBLE: u16 = 120;
 const PANEL_DEFAULT: u16 = 140;
 const PANEL_WIDTH: u16 = 34;
 
-/// From this width on the context can stand beside the conversation, and from the second on the threads do too.
+/// From this width on the context can stand beside the conversation, and from the second on the threads do too by default.
 const BESIDE_POSSIBLE: u16 = 140;
 const BESIDE_AND_PANEL: u16 = 180;
 
@@ -60,7 +60,7 @@ pub fn has_room_for_panel(model: &Model) -> bool {
 pub fn shows_panel(model: &Model) -> bool {
     let columns = model.size.0;
     let from = if shows_beside(model) { BESIDE_AND_PANEL } else { PANEL_DEFAULT };
-    has_room_for_panel(model) && model.panel.unwrap_or(columns >= from) && (columns >= from || !shows_beside(model))
+    has_room_for_panel(model) && model.panel.unwrap_or(columns >= from)
 }
 
 /// Whether the context fits beside the conversation.

@@ -37,7 +37,7 @@ impl Model {
             let left = keys.map(|key| key.to_string()).next();
             lines.extend(left.map(|left| PagerLine::Row { left, text: command.row().help.to_owned() }));
         }
-        // What the next key can do here comes then.
+        // Next is what keys do here.
         let mut here = self.contexts();
         // Then what always helps, before the many keys of writing.
         if let Some((_, rest)) = here.split_first_mut() {

@@ -406,10 +406,12 @@ pub enum Upkeep {
 /// A model as the picker shows it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelChoice {
-    pub model: ModelRef,
-    /// Size of its window, price, or why it cannot be used now.
+    /// The model, or a provider none of whose models can be used now.
+    pub label: String,
+    /// None where there is nothing to use.
+    pub model: Option<ModelRef>,
+    /// Window and price, or what is missing.
     pub note: String,
-    pub usable: bool,
 }
 
 /// A directive as the picker shows it.

@@ -5,7 +5,7 @@ use super::composer::Composer;
 use super::fork::Forking;
 use super::geometry;
 use super::layout::TranscriptLayout;
-use super::message::{Effect, ExportForm, Level, Source, Upkeep};
+use super::message::{Effect, ExportForm, Level, ModelChoice, Source, Upkeep};
 use super::model::Model;
 use super::overlay::{Overlay, Pager};
 use super::picker::{AUTO, Choice, Entry, Picker, PickerKind};
@@ -417,13 +417,13 @@ impl Model {
                 self.overlay = Some(Overlay::Picker(picker));
                 return self.run(layout, command);
             }
-            Choice::Model(choice) if choice.usable && self.browser.fork_model => {
-                return self.fork(Forking::Again, Some(choice.model));
+            Choice::Model(ModelChoice { model: Some(model), .. }) if self.browser.fork_model => {
+                return self.fork(Forking::Again, Some(model));
             }
-            Choice::Model(choice) if choice.usable => return self.set_model(choice.model),
-            Choice::Model(choice) => {
+            Choice::Model(ModelChoice { model: Some(model), .. }) => return self.set_model(model),
+            Choice::Model(ModelChoice { label, model: None, note }) => {
                 self.overlay = Some(Overlay::Picker(picker));
-                self.say(Level::Warning, format!("{} cannot be used now: {}", entry.label, choice.note));
+                self.say(Level::Warning, format!("{label} cannot be used now: {note}"));
             }
             Choice::Thread(row) => return self.open_thread(row.thread_id),
             Choice::Theme(theme) => self.theme = theme,

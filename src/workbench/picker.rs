@@ -28,7 +28,7 @@ pub struct Picker {
     pub chosen: usize,
     /// Entries are still on their way.
     pub loading: bool,
-    /// The texts of the entries in small letters, once somebody looks for something in them.
+    /// The texts of the entries in lower case, once somebody looks for something in them.
     pub(super) texts: Vec<String>,
     /// What the chosen thread is to be called, while that is written.
     pub naming: Option<String>,

@@ -622,9 +622,9 @@ fn choosing_a_model_tells_the_worker() {
     let mut session = connected();
     session.keys("ctrl-l");
     session.tell(Message::Models(vec![
-        ModelChoice { model: ModelRef::new("a", "one"), note: String::new(), usable: true },
-        ModelChoice { model: ModelRef::new("b", "two"), note: "no key".into(), usable: false },
-        ModelChoice { model: ModelRef::new("c", "three"), note: String::new(), usable: true },
+        ModelChoice { label: "a/one".into(), model: Some(ModelRef::new("a", "one")), note: String::new() },
+        ModelChoice { label: "b".into(), model: None, note: "no key".into() },
+        ModelChoice { label: "c/three".into(), model: Some(ModelRef::new("c", "three")), note: String::new() },
     ]));
     session.effects();
     session.keys("down enter");

@@ -393,15 +393,12 @@ fn the_models() {
     check("models", |columns, rows| {
         let mut session = Session::new(columns, rows);
         session.keys("ctrl-l");
-        let choice = |provider: &str, model: &str, note: &str, usable: bool| ModelChoice {
-            model: ModelRef::new(provider, model),
-            note: note.into(),
-            usable,
-        };
+        let choice =
+            |label: &str, note: &str| ModelChoice { label: label.into(), model: label.parse().ok(), note: note.into() };
         session.tell(Message::Models(vec![
-            choice("scripted", "demo", "answers from a script", true),
-            choice("anthropic", "claude-sonnet-4-5", "200k · $3/$15", true),
-            choice("openai", "gpt-5", "no key: set OPENAI_API_KEY", false),
+            choice("scripted/demo", "answers from a script"),
+            choice("anthropic/claude-sonnet-4-5", "200k tokens · $3.00 / $15.00"),
+            choice("openai", "12 models · no API key: set OPENAI_API_KEY"),
         ]));
         session.keys("down");
         session
