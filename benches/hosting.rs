@@ -37,7 +37,12 @@ struct Bare {
 }
 
 impl ThreadFactory for Bare {
-    fn hosting(&self, id: &ThreadId, _begun: Specification) -> Result<Hosting, String> {
+    fn hosting(
+        self: Arc<Self>,
+        id: &ThreadId,
+        _begun: Specification,
+        _supervisor: &Supervisor,
+    ) -> Result<Hosting, String> {
         Ok(Hosting {
             layout: self.layout.clone(),
             thread_id: id.clone(),
@@ -121,6 +126,7 @@ async fn measure() {
         kind: ThreadKind::Interactive,
         limits: SetLimits::default(),
         lineage: Lineage::of(ThreadOrigin::CommandLine),
+        ceilings: Vec::new(),
     };
     let first = supervisor.spawn(spec(), submit("hi")).await.unwrap();
     rests(&supervisor, &first, 1).await;

@@ -40,6 +40,7 @@ fn make(layout: &Layout, origin: ThreadOrigin) -> ThreadId {
         kind: ThreadKind::Interactive,
         limits: SetLimits::default(),
         lineage: Lineage::of(origin),
+        ceilings: Vec::new(),
     };
     Summary::make(layout, spec, Timestamp(1)).unwrap().thread_id
 }

@@ -120,7 +120,7 @@ async fn hosted(folder: &Path, layout: &Layout, script: &Script) -> Hosted {
             tools: Arc::new(NoTools),
             permissions: Permissions {
                 grants: vec![Grant { capability: "rye.execute.tool.t".into(), ask: true, untrusted: false }],
-                allowed: Vec::new(),
+                ..Permissions::default()
             },
             approvals: Box::new(Forgetful),
             rules: None,

@@ -175,7 +175,7 @@ fn limits_are_numbers_and_a_strange_one_costs_only_itself() {
     assert_eq!(problems, ["unknown limit `speed`"]);
     let limits = found.limits.limits;
     assert_eq!((limits.turns, limits.tokens.unwrap().0, limits.duration_seconds), (Some(3), 4_000, Some(60)));
-    assert_eq!((limits.spend.unwrap().dollars(), found.limits.spawns, found.limits.depth), (0.5, Some(2), Some(1)));
+    assert_eq!((limits.spend.unwrap().dollars(), limits.spawns, limits.depth), (0.5, Some(2), Some(1)));
 }
 
 #[test]

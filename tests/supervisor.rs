@@ -56,6 +56,7 @@ fn spec(model: &ModelRef, id: &str) -> ThreadSpec {
         kind: ThreadKind::Interactive,
         limits: SetLimits::default(),
         lineage: Lineage::of(ThreadOrigin::CommandLine),
+        ceilings: Vec::new(),
     }
 }
 
@@ -87,7 +88,12 @@ struct Bare {
 }
 
 impl ThreadFactory for Bare {
-    fn hosting(&self, id: &ThreadId, _begun: Specification) -> Result<Hosting, String> {
+    fn hosting(
+        self: Arc<Self>,
+        id: &ThreadId,
+        _begun: Specification,
+        _supervisor: &Supervisor,
+    ) -> Result<Hosting, String> {
         let nothing = |_: &str| None;
         let providers = Providers::new(Settings::from_env(nothing, Keys::from_env(nothing)));
         let faulty = id.as_str().starts_with("fault");

@@ -432,6 +432,7 @@ fn worker_of(home: &Home, form: &Form, variables: &[(&str, String)]) -> (ThreadI
         kind: ThreadKind::Interactive,
         limits: SetLimits::default(),
         lineage: Lineage::default(),
+        ceilings: Vec::new(),
     };
     let id = Summary::make(&layout, spec, Timestamp(1)).unwrap().thread_id;
     let mut worker = home

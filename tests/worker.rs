@@ -117,7 +117,7 @@ fn hosting(
         tools: Arc::new(NoTools),
         permissions: Permissions {
             grants: vec![Grant { capability: "rye.execute.tool.deploy".into(), ask: true, untrusted: false }],
-            allowed: Vec::new(),
+            ..Permissions::default()
         },
         approvals: Box::new(Forgetful),
         rules: None,

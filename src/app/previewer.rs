@@ -37,6 +37,7 @@ impl NewThread {
             kind: ThreadKind::Interactive,
             limits: SetLimits::default(),
             lineage: Lineage::of(ThreadOrigin::Screen),
+            ceilings: Vec::new(),
         };
         let made = Summary::make(layout, spec, SystemClock.now());
         made.map(|summary| summary.thread_id).map_err(|error| error.to_string())

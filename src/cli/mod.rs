@@ -14,6 +14,7 @@ mod items;
 mod keys;
 mod look;
 mod models;
+mod orchestrate;
 mod page;
 mod run;
 mod screen;

@@ -24,7 +24,7 @@ use crate::worker::client::Client;
 use crate::worker::detached::Detached;
 use crate::worker::host::REPLAY;
 use crate::worker::protocol::{Command, FromWorker};
-use crate::worker::supervisor::{Outcome, Supervisor};
+use crate::worker::supervisor::{Outcome, Supervisor, ThreadFactory};
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, IsTerminal, Read, Write};
@@ -65,6 +65,12 @@ pub(super) struct RunArguments {
     /// End after this much working time
     #[arg(long, value_name = "SECONDS")]
     limit_seconds: Option<u64>,
+    /// Start at most this many child threads
+    #[arg(long, value_name = "N")]
+    limit_spawns: Option<u32>,
+    /// Have at most this many levels of threads below it
+    #[arg(long, value_name = "N")]
+    limit_depth: Option<u32>,
     /// Start it in a worker of its own, and print its id instead of waiting for it
     #[arg(long, conflicts_with = "allow")]
     background: bool,
@@ -123,6 +129,8 @@ impl RunArguments {
             tokens: self.limit_tokens.map(Tokens),
             spend: self.limit_spend.map(Money::from_dollars),
             duration_seconds: self.limit_seconds,
+            spawns: self.limit_spawns,
+            depth: self.limit_depth,
         };
         SetLimits::by(LimitSource::Defaults, usual)
             .overridden(SetLimits::by(LimitSource::Directive, directive))
@@ -246,6 +254,7 @@ async fn hosted(
         kind: ThreadKind::OneShot,
         limits: arguments.limits(factory.setup.one_shot_limits(), planner.limits),
         lineage: Lineage::of(ThreadOrigin::CommandLine),
+        ceilings: Vec::new(),
     };
     let says = from.is_some() || !prompt.trim().is_empty() || !arguments.image.is_empty();
     let images = arguments.image.iter().map(|file| absolute(file)).collect();
@@ -265,8 +274,9 @@ async fn hosted(
         }
     };
     made.thread_id = Some(thread_id.clone());
-    let hosting = factory.planned(&thread_id, items, planner)?;
-    let supervisor = Supervisor::new(layout, Arc::new(factory));
+    let factory = Arc::new(factory);
+    let supervisor = Supervisor::new(layout, Arc::clone(&factory) as Arc<dyn ThreadFactory>);
+    let hosting = factory.planned(&thread_id, items, planner, &[], &supervisor)?;
     let running = supervisor.host(hosting).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut client = running.client();
     client.greet(0).await.map_err(|error| Failure::new(error.to_string()))?;
@@ -493,6 +503,8 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         Event::Thread(ThreadEvent::ThreadKilled { cost }) => (result.status, result.cost) = (Status::Killed, *cost),
         Event::Thread(
             ThreadEvent::ThreadStarted { .. }
+            | ThreadEvent::ChildThreadStarted { .. }
+            | ThreadEvent::ChildThreadEnded { .. }
             | ThreadEvent::ClockJumped { .. }
             | ThreadEvent::WorkerStarted { .. }
             | ThreadEvent::WorkerEnded { .. }

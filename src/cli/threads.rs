@@ -2,6 +2,7 @@
 
 use super::failure::{Failure, written};
 use super::find;
+use super::orchestrate::{self, SearchArguments, ThreadNamed, ThreadsNamed, TreeArguments, WaitArguments};
 use super::upkeep::{self, ArchiveArguments, RemoveArguments, RenameArguments};
 use super::{Common, runtime};
 use crate::domain::{Cost, Lineage, ModelRef, Status, ThreadId, ThreadKind, Timestamp, Waiting};
@@ -48,6 +49,22 @@ enum ThreadsCommand {
     Cancel(StopArguments),
     /// End running threads at once, whatever they do
     Kill(StopArguments),
+    /// Wait until threads have ended, or wait for you
+    Wait(WaitArguments),
+    /// Show what came of threads so far
+    Result(ThreadsNamed),
+    /// List the threads that run
+    Running {
+        /// One JSON object a line
+        #[arg(long)]
+        json: bool,
+    },
+    /// List threads below those that started them
+    Tree(TreeArguments),
+    /// List the threads of one conversation, in order
+    Chain(ThreadNamed),
+    /// Search what was said in a conversation
+    Search(SearchArguments),
     /// Remove threads permanently, except those with a running process
     Rm(RemoveArguments),
     /// Give a thread a title
@@ -117,6 +134,12 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
         Some(ThreadsCommand::Fork { id, json }) => return fork(&setup, id, *json),
         Some(ThreadsCommand::Cancel(stop)) => return stop_all(&setup, stop, false),
         Some(ThreadsCommand::Kill(stop)) => return stop_all(&setup, stop, true),
+        Some(ThreadsCommand::Wait(wait)) => return orchestrate::wait(&setup, wait),
+        Some(ThreadsCommand::Result(named)) => return orchestrate::result(&setup, named),
+        Some(ThreadsCommand::Running { json }) => return orchestrate::running(&setup, *json),
+        Some(ThreadsCommand::Tree(tree)) => return orchestrate::tree(&setup, tree),
+        Some(ThreadsCommand::Chain(named)) => return orchestrate::chain(&setup, named),
+        Some(ThreadsCommand::Search(search)) => return orchestrate::search(&setup, search),
         Some(ThreadsCommand::Rm(remove)) => return upkeep::remove(&setup, remove),
         Some(ThreadsCommand::Rename(rename)) => return upkeep::rename(&setup, rename),
         Some(ThreadsCommand::Archive(archive)) => return upkeep::archive(&setup, archive),

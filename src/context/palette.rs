@@ -186,7 +186,7 @@ mod tests {
             Some(text) => Grant { capability: text.to_owned(), ask: true, untrusted: false },
             None => Grant { capability: (*text).to_owned(), ask: false, untrusted: false },
         };
-        Permissions { grants: grants.iter().map(grant).collect(), allowed: Vec::new() }
+        Permissions { grants: grants.iter().map(grant).collect(), ..Permissions::default() }
     }
 
     fn offered(grants: &[&str], known: Vec<KnownTool>, preload: &Preload) -> (Vec<String>, Assembly) {

@@ -27,6 +27,9 @@ pub struct Permissions {
     /// Patterns for which a person has answered beforehand. They turn asking into allowing and grant nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<String>,
+    /// What the threads above it may do, the nearest first: it may do nothing that one of them may not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ceilings: Vec<Vec<Grant>>,
 }
 
 /// What the permissions say about one capability. The stricter, the greater.
@@ -41,15 +44,45 @@ pub enum Verdict {
 impl Permissions {
     /// The verdict about an item that goes by `names`, each a capability: what its id needs, and what its other ids
     /// need. Of several grants the one that names the item most exactly counts; of two that are alike, the one that
-    /// asks.
+    /// asks. Of the thread's own grants and those of each thread above it, the strictest verdict counts.
     #[must_use]
     pub fn verdict(&self, names: &[String]) -> Verdict {
+        self.all().map(|grants| self.verdict_of(grants, names)).max().unwrap_or(Verdict::Denied)
+    }
+
+    /// Its own grants, then those of the threads above it.
+    fn all(&self) -> impl Iterator<Item = &[Grant]> {
+        std::iter::once(&self.grants).chain(&self.ceilings).map(Vec::as_slice)
+    }
+
+    fn verdict_of(&self, grants: &[Grant], names: &[String]) -> Verdict {
         let fits = |pattern: &str| names.iter().any(|name| matches(pattern, name));
-        match counting(&self.grants, names) {
+        match counting(grants, names) {
             None => Verdict::Denied,
             Some(Grant { ask: true, .. }) if !self.allowed.iter().any(|pattern| fits(pattern)) => Verdict::Ask,
             Some(_) => Verdict::Allowed,
         }
+    }
+
+    /// The grant because of which a person is asked about what goes by `names`.
+    #[must_use]
+    pub fn asking(&self, names: &[String]) -> Option<&Grant> {
+        let asks = self.all().find(|grants| self.verdict_of(grants, names) == Verdict::Ask);
+        asks.and_then(|grants| counting(grants, names))
+    }
+
+    /// What a child of a thread with these permissions may do, whose directive grants `own`: that and nothing that its
+    /// parent may not; all that its parent may where it names nothing.
+    #[must_use]
+    pub fn child(&self, own: Vec<Grant>) -> Self {
+        let grants = if own.is_empty() { self.grants.clone() } else { own };
+        Self { grants, allowed: self.allowed.clone(), ceilings: self.ceilings_of_child() }
+    }
+
+    /// The ceilings of a child.
+    #[must_use]
+    pub fn ceilings_of_child(&self) -> Vec<Vec<Grant>> {
+        self.all().map(<[Grant]>::to_vec).collect()
     }
 }
 
@@ -62,9 +95,11 @@ impl Permissions {
     /// not granted it has to ask.
     #[must_use]
     pub fn verdict_by_name(&self, capability: &str) -> Verdict {
-        let asked_for = |grant: &&Grant| grant.capability == capability;
-        let free = self.grants.iter().filter(asked_for).all(|grant| !grant.ask)
-            && self.grants.iter().any(|grant| grant.capability == capability);
+        let is_free = |grants: &[Grant]| {
+            let mut named = grants.iter().filter(|grant| grant.capability == capability).peekable();
+            named.peek().is_some() && named.all(|grant| !grant.ask)
+        };
+        let free = self.all().all(is_free);
         if free || self.allowed.iter().any(|one| one == capability) { Verdict::Allowed } else { Verdict::Ask }
     }
 }
@@ -243,7 +278,7 @@ mod tests {
         let grant =
             |(capability, ask): &(&str, bool)| Grant { capability: (*capability).into(), ask: *ask, untrusted: false };
         let allowed = allowed.iter().map(|pattern| (*pattern).to_owned()).collect();
-        Permissions { grants: grants.iter().map(grant).collect(), allowed }
+        Permissions { grants: grants.iter().map(grant).collect(), allowed, ..Permissions::default() }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Where a thread comes from.
 
-use super::id::ThreadId;
-use super::status::Limits;
+use super::capability::Permissions;
+use super::id::{ModelRef, ThreadId};
+use super::status::{Limits, is_zero};
 use serde::{Deserialize, Serialize};
 
 /// Where a thread comes from: a fact of its first event, which never changes. Who says nothing of it is a thread that a
@@ -25,6 +26,10 @@ pub struct Lineage {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chain: Option<ThreadId>,
     pub origin: ThreadOrigin,
+    /// Whether a person looks after it though it is no conversation: a thread above it is one. What needs approval waits for
+    /// them then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub attended: bool,
 }
 
 /// What started a thread.
@@ -74,9 +79,9 @@ impl Lineage {
         Self { origin, ..Self::default() }
     }
 
-    /// Of a child of `parent`, whose own lineage this is.
+    /// Of a child of `parent`, whose own lineage this is, and which a person looks after or not.
     #[must_use]
-    pub fn child(&self, parent: &ThreadId) -> Self {
+    pub fn child(&self, parent: &ThreadId, attended: bool) -> Self {
         Self {
             parent: Some(parent.clone()),
             root: Some(self.root.clone().unwrap_or_else(|| parent.clone())),
@@ -84,6 +89,7 @@ impl Lineage {
             previous: None,
             chain: None,
             origin: ThreadOrigin::Thread,
+            attended,
         }
     }
 
@@ -104,6 +110,18 @@ impl Lineage {
     pub fn fork(from: &ThreadId) -> Self {
         Self { previous: Some(from.clone()), ..Self::of(ThreadOrigin::Fork) }
     }
+}
+
+/// What a thread hands on to a child.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parent {
+    pub id: ThreadId,
+    /// What the child uses where nothing else is said.
+    pub model: ModelRef,
+    /// The child's.
+    pub lineage: Lineage,
+    pub limits: Limits,
+    pub permissions: Permissions,
 }
 
 /// Who set a limit.
@@ -131,6 +149,10 @@ pub struct LimitSources {
     pub spend: Option<LimitSource>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_seconds: Option<LimitSource>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spawns: Option<LimitSource>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<LimitSource>,
 }
 
 impl LimitSources {
@@ -148,6 +170,8 @@ impl LimitSources {
             tokens: limits.tokens.map(|_| source),
             spend: limits.spend.map(|_| source),
             duration_seconds: limits.duration_seconds.map(|_| source),
+            spawns: limits.spawns.map(|_| source),
+            depth: limits.depth.map(|_| source),
         }
     }
 
@@ -159,6 +183,8 @@ impl LimitSources {
             tokens: over.tokens.or(self.tokens),
             spend: over.spend.or(self.spend),
             duration_seconds: over.duration_seconds.or(self.duration_seconds),
+            spawns: over.spawns.or(self.spawns),
+            depth: over.depth.or(self.depth),
         }
     }
 }
@@ -184,11 +210,26 @@ impl SetLimits {
     pub fn overridden(self, over: Self) -> Self {
         Self { limits: self.limits.overridden(over.limits), limits_by: self.limits_by.overridden(over.limits_by) }
     }
-}
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_zero(depth: &u32) -> bool {
-    *depth == 0
+    /// These as those of a child of a thread with the limits `parent`, as [`Limits::below`] says; what is less than was set
+    /// is set by the parent.
+    #[must_use]
+    pub fn below(self, parent: &Limits) -> Option<Self> {
+        fn by<T: PartialEq + Copy>(set: (Option<T>, Option<LimitSource>), now: Option<T>) -> Option<LimitSource> {
+            if set.0 == now { set.1 } else { Some(LimitSource::Parent) }
+        }
+        let Self { limits: set, limits_by } = self;
+        let limits = set.below(parent)?;
+        let limits_by = LimitSources {
+            turns: by((set.turns, limits_by.turns), limits.turns),
+            tokens: by((set.tokens, limits_by.tokens), limits.tokens),
+            spend: by((set.spend, limits_by.spend), limits.spend),
+            duration_seconds: by((set.duration_seconds, limits_by.duration_seconds), limits.duration_seconds),
+            spawns: by((set.spawns, limits_by.spawns), limits.spawns),
+            depth: by((set.depth, limits_by.depth), limits.depth),
+        };
+        Some(Self { limits, limits_by })
+    }
 }
 
 #[cfg(test)]
@@ -203,9 +244,9 @@ mod tests {
     fn a_tree_and_a_chain_remember_their_first() {
         let (a, b, c) = (id("a-1"), id("b-2"), id("c-3"));
         let root = Lineage::of(ThreadOrigin::CommandLine);
-        let child = root.child(&a);
+        let child = root.child(&a, true);
         assert_eq!((child.parent.as_ref(), child.root.as_ref(), child.depth), (Some(&a), Some(&a), 1));
-        let grandchild = child.child(&b);
+        let grandchild = child.child(&b, false);
         assert_eq!((grandchild.parent.as_ref(), grandchild.root.as_ref(), grandchild.depth), (Some(&b), Some(&a), 2));
         let next = child.successor(&b);
         assert_eq!((next.parent.as_ref(), next.previous.as_ref(), next.depth), (Some(&a), Some(&b), 1));

@@ -26,8 +26,10 @@ pub mod problem;
 pub mod request;
 pub mod rules;
 pub mod status;
+pub mod thread_result;
 pub mod title;
 pub mod tool;
+pub mod tree;
 pub mod wire_form;
 
 pub use amount::{Money, Tokens, Usage};
@@ -47,7 +49,7 @@ pub use frozen_request::{FrozenRequest, FrozenTool};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
 pub use image::Image;
 pub use input::{BadInput, Input, Values};
-pub use lineage::{LimitSource, LimitSources, Lineage, SetLimits, ThreadOrigin};
+pub use lineage::{LimitSource, LimitSources, Lineage, Parent, SetLimits, ThreadOrigin};
 pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
 pub use note::{Note, NoteKind};
 pub use persona::Persona;
@@ -57,6 +59,7 @@ pub use problem::{Problem, Severity, meant, nearest};
 pub use request::{MessageRef, RequestRecord, SentBody, ToolRef};
 pub use rules::{ErrorPattern, Pause, Retry, Rules, WindowRules};
 pub use status::{Cost, LimitKind, Limits, Status, ThreadKind, Waiting};
+pub use thread_result::{Operation, ResultCost, SearchType, ThreadResult};
 pub use tool::KnownTool;
 pub use wire_form::WireForm;
 

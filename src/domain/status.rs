@@ -159,6 +159,14 @@ pub struct Cost {
     pub unpriced: bool,
     /// Working time: from each prompt to the end of its work, waiting for the user left out.
     pub elapsed_ms: u64,
+    /// Child threads that it has started.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub spawns: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+pub(super) fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// What a thread may use. `None` is no limit.
@@ -174,6 +182,12 @@ pub struct Limits {
     pub spend: Option<Money>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_seconds: Option<u64>,
+    /// Child threads that it may start, over its whole life.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spawns: Option<u32>,
+    /// Levels of threads below it: with 0 it starts none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
 }
 
 impl Limits {
@@ -184,7 +198,33 @@ impl Limits {
         tokens: Some(Tokens(200_000)),
         spend: Some(Money(1_000_000)),
         duration_seconds: Some(1_800),
+        ..Self::TREE
     };
+
+    /// What every thread gets when nothing else is said: 50 children, and 10 levels of them. Nobody looks at each of those.
+    pub const TREE: Self =
+        Self { turns: None, tokens: None, spend: None, duration_seconds: None, spawns: Some(50), depth: Some(10) };
+
+    /// These limits, none of them beyond what `parent`, whose child the thread is, may use itself; one level less of
+    /// threads below it. Nothing where the parent may have no child.
+    #[must_use]
+    pub fn below(self, parent: &Self) -> Option<Self> {
+        fn least<T: Ord>(own: Option<T>, parents: Option<T>) -> Option<T> {
+            own.into_iter().chain(parents).min()
+        }
+        let depth = match parent.depth {
+            Some(levels) => Some(levels.checked_sub(1)?),
+            None => None,
+        };
+        Some(Self {
+            turns: least(self.turns, parent.turns),
+            tokens: least(self.tokens, parent.tokens),
+            spend: least(self.spend, parent.spend),
+            duration_seconds: least(self.duration_seconds, parent.duration_seconds),
+            spawns: least(self.spawns, parent.spawns),
+            depth: least(self.depth, depth),
+        })
+    }
 
     /// These limits with every value that `over` names replaced.
     #[must_use]
@@ -194,6 +234,8 @@ impl Limits {
             tokens: over.tokens.or(self.tokens),
             spend: over.spend.or(self.spend),
             duration_seconds: over.duration_seconds.or(self.duration_seconds),
+            spawns: over.spawns.or(self.spawns),
+            depth: over.depth.or(self.depth),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Whether a tool call may run: what a thread's permissions mean for the tools there are. Pure.
 
 use super::thread::Thread;
-use crate::domain::capability::{RETURN, counting, flattened, to_execute, to_reach, verb};
+use crate::domain::capability::{RETURN, flattened, to_execute, to_reach, verb};
 use crate::domain::event::Denial;
-use crate::domain::{ApprovalEvent, ContentHash, Event, Grant, KnownTool, ThreadKind, ToolCall, ToolEvent, Verdict};
+use crate::domain::{ApprovalEvent, ContentHash, Event, Grant, KnownTool, ToolCall, ToolEvent, Verdict};
 
 /// What a call means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
     // What a directive promises it may hand back.
     let verdict = if item == RETURN { Verdict::Allowed } else { verdict };
     let (call_id, tool) = (call.call_id.clone(), call.tool.clone());
-    match (verdict, thread.kind) {
+    match (verdict, thread.is_attended()) {
         (Verdict::Allowed, _) => Event::Tool(ToolEvent::ToolCallStart {
             tool,
             call_id,
@@ -73,7 +73,7 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
             parallel,
             change: None,
         }),
-        (Verdict::Ask, ThreadKind::Interactive) => Event::Approval(ApprovalEvent::ApprovalRequested {
+        (Verdict::Ask, true) => Event::Approval(ApprovalEvent::ApprovalRequested {
             id: thread.approvals + 1,
             call_id,
             tool,
@@ -83,7 +83,7 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
             preview: None,
             why,
         }),
-        (Verdict::Ask, ThreadKind::OneShot) => Event::Approval(ApprovalEvent::PermissionDenied {
+        (Verdict::Ask, false) => Event::Approval(ApprovalEvent::PermissionDenied {
             call_id,
             tool,
             capability,
@@ -102,7 +102,7 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
 
 /// Why a person is asked about what goes by `names`.
 fn why_asked(thread: &Thread, names: &[String]) -> String {
-    match counting(&thread.permissions.grants, names) {
+    match thread.permissions.asking(names) {
         Some(Grant { untrusted: true, .. }) => "this project is not trusted".to_owned(),
         Some(Grant { capability, ask: true, .. }) if names.contains(capability) => {
             "the directive requires approval".to_owned()
@@ -137,7 +137,7 @@ pub fn denial_in_words(tool: &str, capability: &str, reason: Denial, said: Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{CallId, Origin, ToolSpec};
+    use crate::domain::{CallId, Origin, ThreadKind, ToolSpec};
     use serde_json::{Value, json};
 
     fn call(tool: &str, input: Value) -> ToolCall {

@@ -1,7 +1,7 @@
 //! Where threads run: in this process, or in a worker of their own.
 
 use super::tools::Waiting;
-use crate::domain::{Command, Lineage, ModelRef, SetLimits, State, ThreadId, ThreadKind, Values};
+use crate::domain::{Command, Grant, Lineage, ModelRef, SetLimits, State, ThreadId, ThreadKind, Values};
 
 /// A thread that is to be made.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,8 @@ pub struct ThreadSpec {
     /// What whoever makes it says of its limits; what the directive limits besides counts too.
     pub limits: SetLimits,
     pub lineage: Lineage,
+    /// What the threads above it may do, the nearest first: it may do nothing that one of them may not.
+    pub ceilings: Vec<Vec<Grant>>,
 }
 
 /// Why a thread was not started or reached, in a sentence for people.

@@ -9,6 +9,7 @@ pub mod ledger;
 pub mod process;
 pub mod provider;
 pub mod store;
+pub mod threads;
 pub mod tls;
 pub mod tools;
 

@@ -1,7 +1,7 @@
 //! Running a tool call.
 
 use crate::domain::event::Process;
-use crate::domain::{CallId, KnownTool, Persona, ToolCall};
+use crate::domain::{CallId, Cost, KnownTool, Parent, Persona, Status, ThreadId, ToolCall};
 use std::future::{Future, ready};
 use std::pin::Pin;
 
@@ -26,6 +26,9 @@ impl ToolOutcome {
 /// Something that has to wait.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// Where nobody keeps a log of children.
+const CHILDLESS: &str = "no threads can be started from here";
+
 /// Told what a tool does while it runs.
 pub trait ToolListener: Send + Sync {
     /// More of its output, for people who watch. What comes faster than it can be shown may be left out.
@@ -34,6 +37,28 @@ pub trait ToolListener: Send + Sync {
     /// A process has been made and waits. It may begin where this answers true: then it is in the log and can be ended
     /// whatever happens to us.
     fn started(&self, process: Process) -> Waiting<'_, bool>;
+
+    /// What the thread hands on to a child.
+    ///
+    /// # Errors
+    /// Why it may start none, in a sentence.
+    fn parent(&self) -> Waiting<'_, Result<Parent, String>> {
+        Box::pin(ready(Err(CHILDLESS.to_owned())))
+    }
+
+    /// The thread starts a child, which is made and does nothing yet. It may begin where this succeeds: then it is in the
+    /// log of its parent.
+    ///
+    /// # Errors
+    /// Why it may not begin, in a sentence.
+    fn starts_child(&self, _child: ThreadId, _directive: String, _waits: bool) -> Waiting<'_, Result<(), String>> {
+        Box::pin(ready(Err(CHILDLESS.to_owned())))
+    }
+
+    /// A child that was waited for has ended, or waits for a person itself. In the log once this is over.
+    fn child_ended(&self, _child: ThreadId, _status: Status, _cost: Cost) -> Waiting<'_, ()> {
+        Box::pin(ready(()))
+    }
 
     /// The thread takes on a persona, or puts its own off. In the log once this is over.
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()>;

@@ -122,7 +122,7 @@ impl Case {
         let history = [Entry::new(Message::user(self.prompt.as_str()))];
         let mut assembly =
             assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &state, history: &history });
-        let permissions = Permissions { grants: plan.capabilities.clone(), allowed: Vec::new() };
+        let permissions = Permissions { grants: plan.capabilities.clone(), ..Permissions::default() };
         // Whether the person at hand trusts the project is nothing to a case.
         let tools = toolbox::known(&items, &permissions, || true);
         let (_specs, _refs) = plan.offer(&mut assembly, &permissions, tools);

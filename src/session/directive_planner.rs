@@ -246,7 +246,7 @@ mod tests {
     fn the_chat_reads_and_asks_before_it_does_more() {
         let folder = tempfile::tempdir().unwrap();
         let grants = prepare(folder.path(), "levain/chat", None).unwrap().grants;
-        let permissions = Permissions { grants, allowed: Vec::new() };
+        let permissions = Permissions { grants, ..Permissions::default() };
         let verdict = |id: &str| permissions.verdict(&[to_execute(id)]);
         for id in ["read", "ls", "glob", "grep"] {
             assert_eq!(verdict(&format!("rye/file-system/{id}")), Verdict::Allowed, "{id}");

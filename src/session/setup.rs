@@ -176,6 +176,24 @@ impl Setup {
         }
     }
 
+    /// The model that is meant by the name of a model or tier, in a thread that runs `directive`.
+    ///
+    /// # Errors
+    /// [`ResolveError`] when there is none.
+    pub(super) fn model_named(&self, items: &Items, directive: &str, asked: &str) -> Result<ModelRef, ResolveError> {
+        self.models.tiered(asked, wish(items, directive).as_ref())
+    }
+
+    /// The model that `directive` wishes for, if it wishes for one that can be asked.
+    ///
+    /// # Errors
+    /// [`ResolveError`] when it wishes for something that does not exist.
+    pub(super) fn model_wished(&self, items: &Items, directive: &str) -> Result<Option<ModelRef>, ResolveError> {
+        let Some(wish) = wish(items, directive) else { return Ok(None) };
+        let usual = self.config.model.as_ref().map(|model| model.value.provider.as_str());
+        Ok(self.models.wished(&wish, usual)?.ok())
+    }
+
     /// As [`Setup::choose`], and instead of the demo a model of a server on this machine, if one answers.
     ///
     /// # Errors
@@ -192,11 +210,14 @@ impl Setup {
             let node = self.cascade.get(&format!("resilience.limits.one_shot.{name}"))?;
             node.value().as_u64()
         };
+        let small = |name: &str| whole(name).and_then(|count| u32::try_from(count).ok());
         Limits::ONE_SHOT.overridden(Limits {
-            turns: whole("turns").and_then(|turns| u32::try_from(turns).ok()),
+            turns: small("turns"),
             tokens: whole("tokens").map(Tokens),
             spend: self.cascade.number("resilience.limits.one_shot.spend").map(Money::from_dollars),
             duration_seconds: whole("duration_seconds"),
+            spawns: small("spawns"),
+            depth: small("depth"),
         })
     }
 

@@ -7,6 +7,7 @@ use crate::domain::capability::{flattened, to_execute};
 use crate::domain::{Absence, Grant, KnownTool, Origin, Permissions, Severity, Space, ToolSpec, Verdict};
 use crate::items::{Found, Items, Kind, Tool};
 use crate::ports::Beneath;
+use crate::ports::threads::Threads;
 use crate::store::Layout;
 use crate::tools::page::Reader;
 use crate::tools::{self, Claim, Environment, Reach, Root, ToolContext, Toolbox};
@@ -20,11 +21,18 @@ const PRIVATE: &str = "LEVAIN_FETCH_PRIVATE";
 impl Setup {
     /// Gives a thread its tools, and the permissions that `grants` and earlier answers make. `allowed` are patterns for
     /// which nobody needs to be asked in this run.
-    pub fn equip(&self, hosting: &mut Hosting, items: &Items, grants: Vec<Grant>, allowed: Vec<String>) {
+    pub fn equip(
+        &self,
+        hosting: &mut Hosting,
+        items: &Items,
+        grants: Vec<Grant>,
+        allowed: Vec<String>,
+        threads: Option<Arc<dyn Threads>>,
+    ) {
         let permissions = self.permissions(grants, allowed);
         hosting.approvals = Box::new(ApprovalsFile::new(&self.dirs.config, &self.project.root));
         let output = self.layout.thread(&hosting.thread_id).output();
-        hosting.tools = Arc::new(self.toolbox(items, &permissions, Some(output)));
+        hosting.tools = Arc::new(self.toolbox(items, &permissions, Some(output), threads));
         hosting.permissions = permissions;
     }
 
@@ -36,7 +44,7 @@ impl Setup {
             tracing::warn!(%problem, "approvals");
         }
         known.extend(allowed);
-        Permissions { grants, allowed: known }
+        Permissions { grants, allowed: known, ceilings: Vec::new() }
     }
 
     /// What commands of tools and of the context find in their environment.
@@ -46,9 +54,15 @@ impl Setup {
     }
 
     /// The tools that work in this project, and of those that do not the ones that are granted. Results that are too long
-    /// are kept whole in `output`. Reads the files of granted tools.
+    /// are kept whole in `output`; `threads` is how it reaches others. Reads the files of granted tools.
     #[must_use]
-    pub fn toolbox(&self, items: &Items, permissions: &Permissions, output: Option<Beneath>) -> Toolbox {
+    pub fn toolbox(
+        &self,
+        items: &Items,
+        permissions: &Permissions,
+        output: Option<Beneath>,
+        threads: Option<Arc<dyn Threads>>,
+    ) -> Toolbox {
         let private = secrets::var_os(PRIVATE).is_some_and(|value| !value.is_empty());
         Toolbox::new(ToolContext {
             root: Root::new(&self.project.root).without(&[&self.dirs.config, &self.dirs.state]),
@@ -62,6 +76,7 @@ impl Setup {
             reader: Reader::Process(program().unwrap_or_else(|_| "levain".into())),
             items: items.clone(),
             user_space: self.user_space(),
+            threads,
         })
     }
 }

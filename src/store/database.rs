@@ -99,6 +99,10 @@ const MIGRATIONS: &[&str] = &[
     ALTER TABLE threads ADD COLUMN archived INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE threads ADD COLUMN waits_for TEXT;
 ",
+    "
+    ALTER TABLE threads ADD COLUMN attended INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE threads ADD COLUMN limits TEXT;
+",
 ];
 
 /// Opens or makes the database at `path` and brings its schema up to date.

@@ -61,6 +61,7 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
             kind: fork.kind,
             limits,
             lineage: Lineage::fork(from),
+            ceilings: Vec::new(),
         },
         now,
     )?;
@@ -79,6 +80,7 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
         project: layout.project().display().to_string(),
         inputs: fork.inputs,
         lineage,
+        ceilings: Vec::new(),
     });
     write(now, started)?;
     let text = format!(

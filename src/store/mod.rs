@@ -13,6 +13,7 @@ pub mod image;
 pub mod layout;
 pub mod ledger;
 pub mod log;
+pub mod outcome;
 pub mod processes;
 pub mod recover;
 pub mod registry;

@@ -4,8 +4,10 @@
 //! One writer per process, every change an immediate transaction. [`database`] opens the file.
 
 use super::database::{self, failed};
+use crate::domain::tree::InTree;
 use crate::domain::{
-    Cost, Lineage, ModelRef, Money, Status, ThreadId, ThreadKind, ThreadOrigin, Timestamp, Tokens, Usage, Waiting,
+    Cost, Limits, Lineage, ModelRef, Money, Status, ThreadId, ThreadKind, ThreadOrigin, Timestamp, Tokens, Usage,
+    Waiting,
 };
 use crate::ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
@@ -43,6 +45,17 @@ pub struct ThreadEntry {
     /// Whether another person or program wrote its log: then all of this is what its files say of themselves.
     pub elsewhere: bool,
     pub lineage: Lineage,
+    pub limits: Limits,
+}
+
+impl InTree for ThreadEntry {
+    fn id(&self) -> &ThreadId {
+        &self.thread_id
+    }
+
+    fn lineage(&self) -> &Lineage {
+        &self.lineage
+    }
 }
 
 /// Which of the threads are listed.
@@ -176,18 +189,19 @@ impl Registry {
     /// [`StoreError::Database`].
     pub fn put(&mut self, row: &ThreadEntry) -> Result<(), StoreError> {
         let kind = kind_word(row.kind);
+        let limits = serde_json::to_string(&row.limits).unwrap_or_default();
         let ended = row.status.is_terminal().then_some(row.updated_at.0);
         let sql = "INSERT INTO threads (thread_id, directive, kind, status, title, model, created_at, updated_at,
                 completed_at, turns, input_tokens, output_tokens, spend, pid, socket, waiting, elsewhere,
-                parent_id, root_id, depth, previous_id, chain_id, origin, archived, waits_for)
+                parent_id, root_id, depth, previous_id, chain_id, origin, archived, waits_for, attended, limits)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25)
+                ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)
             ON CONFLICT (thread_id) DO UPDATE SET status = excluded.status, title = excluded.title,
                 model = excluded.model, updated_at = excluded.updated_at, completed_at = excluded.completed_at,
                 turns = excluded.turns, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
                 spend = excluded.spend, pid = excluded.pid, socket = excluded.socket,
                 waiting = excluded.waiting, elsewhere = excluded.elsewhere,
-                archived = excluded.archived, waits_for = excluded.waits_for";
+                archived = excluded.archived, waits_for = excluded.waits_for, limits = excluded.limits";
         let path = self.path.clone();
         let mut write = || -> rusqlite::Result<()> {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -217,6 +231,8 @@ impl Registry {
                 row.lineage.origin.word(),
                 row.archived,
                 row.waits_for,
+                row.lineage.attended,
+                limits,
             ])?;
             transaction.commit()
         };
@@ -226,7 +242,7 @@ impl Registry {
 
 const COLUMNS: &str = "thread_id, directive, kind, status, title, model, created_at, updated_at, turns, input_tokens,
     output_tokens, spend, pid, socket, waiting, elsewhere, parent_id, root_id, depth, previous_id, chain_id, origin,
-    archived, waits_for";
+    archived, waits_for, attended, limits";
 
 /// Whether the file is no database, or one that cannot be read any more.
 fn is_broken(error: &rusqlite::Error) -> bool {
@@ -257,6 +273,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
     let other = |index: usize| -> rusqlite::Result<Option<ThreadId>> {
         Ok(row.get::<_, Option<String>>(index)?.and_then(|id| id.parse().ok()))
     };
+    let limits: Option<String> = row.get(25)?;
     let usage = Usage { input: Tokens(number(9)?), output: Tokens(number(10)?), ..Usage::default() };
     Ok(Some(ThreadEntry {
         thread_id,
@@ -281,7 +298,9 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
             previous: other(19)?,
             chain: other(20)?,
             origin: ThreadOrigin::from_word(&row.get::<_, String>(21)?).unwrap_or_default(),
+            attended: row.get(24)?,
         },
+        limits: limits.and_then(|limits| serde_json::from_str(&limits).ok()).unwrap_or_default(),
     }))
 }
 
@@ -306,7 +325,8 @@ mod tests {
             pid: Some(7),
             socket: Some("/run/x".into()),
             elsewhere: false,
-            lineage: Lineage::of(ThreadOrigin::CommandLine).child(&"p-1".parse().unwrap()),
+            lineage: Lineage::of(ThreadOrigin::CommandLine).child(&"p-1".parse().unwrap(), true),
+            limits: Limits { turns: Some(3), ..Limits::TREE },
         }
     }
 

@@ -5,8 +5,8 @@ use super::layout::{Layout, failed};
 use super::log;
 use super::registry::ThreadEntry;
 use crate::domain::{
-    Cost, Event, LimitSources, Limits, Lineage, ModelRef, Record, SetLimits, Status, ThreadEvent, ThreadId, ThreadKind,
-    Timestamp, Tokens, Values, Waiting,
+    Cost, Event, Grant, LimitSources, Limits, Lineage, ModelRef, Record, SetLimits, Status, ThreadEvent, ThreadId,
+    ThreadKind, Timestamp, Tokens, Values, Waiting,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
@@ -51,6 +51,10 @@ pub struct Summary {
     pub capabilities: Vec<String>,
     #[serde(default)]
     pub lineage: Lineage,
+    /// What the threads above it could do when it was made, the nearest first: it may do nothing that one of them could
+    /// not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ceilings: Vec<Vec<Grant>>,
 }
 
 /// The largest `thread.json` that is read, in bytes.
@@ -67,6 +71,8 @@ pub type Summarise = fn(&ThreadId, &[Record]) -> Option<Summary>;
 pub struct Specification {
     pub directive: String,
     pub inputs: Values,
+    /// See [`Summary::ceilings`].
+    pub ceilings: Vec<Vec<Grant>>,
 }
 
 /// How the thread `id` begins, by its log, or by its `thread.json` where nothing has happened in it yet.
@@ -80,13 +86,13 @@ pub fn specification(layout: &Layout, id: &ThreadId) -> Result<Specification, St
     }
     for page in log::pages(&log) {
         for record in page?.into_records() {
-            if let Event::Thread(ThreadEvent::ThreadStarted { directive, inputs, .. }) = record.event {
-                return Ok(Specification { directive, inputs });
+            if let Event::Thread(ThreadEvent::ThreadStarted { directive, inputs, ceilings, .. }) = record.event {
+                return Ok(Specification { directive, inputs, ceilings });
             }
         }
     }
-    let Summary { directive, inputs, .. } = Summary::read_own(layout, id)?;
-    Ok(Specification { directive, inputs })
+    let Summary { directive, inputs, ceilings, .. } = Summary::read_own(layout, id)?;
+    Ok(Specification { directive, inputs, ceilings })
 }
 
 impl Summary {
@@ -186,6 +192,7 @@ impl Summary {
             inputs: Values::new(),
             capabilities: Vec::new(),
             lineage: Lineage::default(),
+            ceilings: Vec::new(),
         }
     }
 
@@ -210,6 +217,7 @@ impl Summary {
             limits_by,
             inputs: spec.inputs,
             lineage: spec.lineage,
+            ceilings: spec.ceilings,
             ..Self::new(thread_id, spec.directive, spec.kind, spec.model, now)
         };
         summary.write(layout)?;
@@ -237,6 +245,7 @@ impl Summary {
             socket,
             elsewhere: false,
             lineage: self.lineage.clone(),
+            limits: self.limits,
         }
     }
 }

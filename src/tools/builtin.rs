@@ -2,7 +2,7 @@
 
 use super::Claim;
 use crate::domain::capability::flattened;
-use crate::domain::{Absence, KnownTool, Origin, Space, ToolSpec};
+use crate::domain::{Absence, KnownTool, Operation, Origin, Space, ToolSpec};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -35,15 +35,22 @@ pub(super) enum Which {
     ExecuteItem,
     FetchItem,
     SignItem,
+    ThreadDirective,
+    Orchestrator,
 }
 
 impl Which {
-    /// Whether it only reads.
+    /// Whether it may run beside others: it only reads, or works in a thread of its own.
     fn is_parallel(self) -> bool {
         match self {
-            Self::Read | Self::Ls | Self::Glob | Self::Grep | Self::Fetch | Self::MemorySearch | Self::FetchItem => {
-                true
-            }
+            Self::Read
+            | Self::Ls
+            | Self::Glob
+            | Self::Grep
+            | Self::Fetch
+            | Self::MemorySearch
+            | Self::FetchItem
+            | Self::ThreadDirective => true,
             Self::Write
             | Self::EditLines
             | Self::Bash
@@ -53,6 +60,7 @@ impl Which {
             | Self::PersonaCreate
             | Self::PersonaSwitch
             | Self::ExecuteItem
+            | Self::Orchestrator
             | Self::SignItem => false,
         }
     }
@@ -309,6 +317,8 @@ pub(super) const BUILTIN: &[Builtin] = &[
                     "item_type": { "type": "string", "enum": ["tool", "directive", "knowledge"] },
                     "item_id": text("Its path below that folder, without the ending, such as team/deploy"),
                     "parameters": { "type": "object", "description": "What the tool or directive takes" },
+                    "thread": { "type": "string", "enum": ["inline", "fork"], "description": "For a directive: follow it yourself (default), or have it run in a thread of its own" },
+                    "async": { "type": "boolean", "description": "With fork: do not wait for the thread" },
                 }),
                 &["item_type", "item_id"],
             )
@@ -344,6 +354,58 @@ pub(super) const BUILTIN: &[Builtin] = &[
                     "item_id": text("Its path below that folder, without the ending"),
                 }),
                 &["item_type", "item_id"],
+            )
+        },
+    },
+    Builtin {
+        which: Which::ThreadDirective,
+        item: "rye/agent/threads/thread_directive",
+        aliases: &[],
+        description: "Runs a directive in a thread of its own, with a model, limits and permissions of its own that never \
+                      exceed yours, and answers with what came of it. With async it works on by itself, and the answer \
+                      has its thread_id at once. Several calls in one answer run side by side.",
+        schema: || {
+            object(
+                &json!({
+                    "directive_name": text("The directive's id, such as team/research"),
+                    "inputs": { "type": "object", "description": "What the directive wants to be told" },
+                    "async": { "type": "boolean", "description": "Do not wait for it (default false)" },
+                    "model": text("A model or tier to use in the place of the directive's"),
+                    "limit_overrides": object(
+                        &json!({
+                            "turns": number("Answers of its model"),
+                            "tokens": number("Input and output tokens together"),
+                            "spend": { "type": "number", "description": "US dollars" },
+                            "duration_seconds": number("Seconds of work"),
+                            "spawns": number("Threads that it may start itself"),
+                            "depth": number("Levels of threads below it"),
+                        }),
+                        &[],
+                    ),
+                }),
+                &["directive_name"],
+            )
+        },
+    },
+    Builtin {
+        which: Which::Orchestrator,
+        item: "rye/agent/threads/orchestrator",
+        aliases: &[],
+        description: "Looks after threads that were started: waits for them, asks how they stand and what came of them, \
+                      stops them, reads or searches what was said in them.",
+        schema: || {
+            object(
+                &json!({
+                    "operation": { "type": "string", "enum": Operation::NAMES },
+                    "thread_id": text("The thread; for all operations but those on several"),
+                    "thread_ids": { "type": "array", "items": { "type": "string" }, "description": "For wait_threads and aggregate_results" },
+                    "timeout": number("wait_threads: seconds to wait (default 600)"),
+                    "query": text("chain_search: what to look for"),
+                    "search_type": { "type": "string", "enum": ["text", "regex"] },
+                    "max_results": number("chain_search: most results (default 50)"),
+                    "tail_lines": number("read_transcript: only the last lines"),
+                }),
+                &["operation"],
             )
         },
     },

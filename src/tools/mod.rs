@@ -20,6 +20,7 @@ mod root;
 mod shared_file;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 pub use environment::Environment;
 pub use fetch::Reach;
@@ -29,6 +30,7 @@ pub use root::Root;
 use crate::domain::capability::{WRITE_ITEMS, to_execute};
 use crate::domain::{CallId, KnownTool, ToolCall};
 use crate::items::Items;
+use crate::ports::threads::Threads;
 use crate::ports::tools::Waiting;
 use crate::ports::{Beneath, ToolListener, ToolOutcome, ToolRunner};
 use bash::Bash;
@@ -86,6 +88,8 @@ pub struct ToolContext {
     pub items: Items,
     /// The folder that holds the person's `.ai`, with their keys.
     pub user_space: PathBuf,
+    /// The other threads, where this one may reach any.
+    pub threads: Option<Arc<dyn Threads>>,
 }
 
 /// Runs the built-in tools.
@@ -183,6 +187,8 @@ impl ToolRunner for Toolbox {
                 | Which::PersonaSwitch
                 | Which::ExecuteItem
                 | Which::FetchItem
+                | Which::ThreadDirective
+                | Which::Orchestrator
                 | Which::SignItem => return None,
             };
             preview.ok()
@@ -275,7 +281,15 @@ impl Toolbox {
                 off_loop(move |_| persona::create(&shared.context.personas, arguments(input)?)).await
             }
             Which::FetchItem => off_loop(move |_| primary::fetch(&shared.items(), &arguments(input)?)).await,
-            Which::ExecuteItem => off_loop(move |_| primary::execute(&shared.items(), arguments(input)?)).await,
+            Which::ExecuteItem => {
+                if let Some((directive, background)) = primary::thread_asked(&input)? {
+                    let inputs = input.get("parameters");
+                    return threads::fork(&shared.context, directive, inputs, background, listener).await;
+                }
+                off_loop(move |_| primary::execute(&shared.items(), arguments(input)?)).await
+            }
+            Which::ThreadDirective => threads::start(&shared.context, arguments(input)?, listener).await,
+            Which::Orchestrator => threads::orchestrate(&shared.context, arguments(input)?).await,
             Which::SignItem => {
                 off_loop(move |_| primary::sign(&shared.items(), &shared.context.user_space, &arguments(input)?)).await
             }

@@ -38,7 +38,6 @@ pub(super) struct Named {
     item_type: Kind,
     item_id: String,
     parameters: Option<Value>,
-    thread: Option<String>,
 }
 
 impl From<crate::domain::Problem> for Failed {
@@ -111,14 +110,23 @@ fn find(items: &Items, fetch: &Fetch, query: &str) -> Answer {
     Ok(answer)
 }
 
+/// The directive that is to be run in a thread of its own, if `input` asks for one, and whether nobody waits for it.
+pub(super) fn thread_asked(input: &Value) -> Result<Option<(String, bool)>, Failed> {
+    let word = |name: &str| input.get(name).and_then(Value::as_str);
+    match word("thread") {
+        None | Some("inline") => Ok(None),
+        Some("fork") if word("item_type") == Some("directive") => {
+            let background = input.get("async").and_then(Value::as_bool).unwrap_or_default();
+            Ok(word("item_id").map(|id| (id.to_owned(), background)))
+        }
+        Some("fork") => Err(Failed("Only a directive runs in a thread of its own: leave `thread` out.".to_owned())),
+        Some(other) => Err(Failed(format!("`thread` is `inline` or `fork`, not `{other}`."))),
+    }
+}
+
 /// What a knowledge item says, or what a directive wants done.
 pub(super) fn execute(items: &Items, named: Named) -> Answer {
-    let Named { item_type, item_id: id, parameters, thread } = named;
-    if thread.is_some_and(|thread| thread != "inline") {
-        return Err(Failed(
-            "Threads cannot start others yet. Leave `thread` out, and follow the directive yourself.".to_owned(),
-        ));
-    }
+    let Named { item_type, item_id: id, parameters } = named;
     let found = items.find(item_type, &id).map_err(|missing| Failed(format!("{missing}.")))?;
     let (text, file) = (items.read(found.item)?, items.file(found.item));
     match item_type {

@@ -58,6 +58,7 @@ impl Bench {
             reader: Reader::Here,
             items: Items::list(&Spaces::new(folder.path(), &folder.path().join("home"), [])),
             user_space: folder.path().join("home"),
+            threads: None,
         });
         Self { folder, toolbox, ears: Ears::default() }
     }
@@ -242,7 +243,9 @@ fn built_in_tools_have_the_parameters_of_their_format() {
         "rye/file-system/grep: include path pattern*",
         "rye/bash: command* timeout working_dir",
         "rye/web/fetch/fetch: format timeout url*",
-        "rye/execute: item_id* item_type* parameters",
+        "rye/execute: async item_id* item_type* parameters thread",
+        "rye/agent/threads/thread_directive: async directive_name* inputs limit_overrides model",
+        "rye/agent/threads/orchestrator: max_results operation* query search_type tail_lines thread_id thread_ids timeout",
         "rye/fetch: item_id item_type limit query scope",
         "rye/sign: item_id* item_type*",
     ] {
@@ -308,7 +311,7 @@ async fn knowledge_and_directives_are_executed_inline() {
     assert_eq!(missing.error.unwrap(), "the input `to` is missing: Where.");
     let mut forked = call(json!({"to": "x"}));
     forked["thread"] = json!("fork");
-    assert!(execute(forked).await.error.unwrap().starts_with("Threads cannot start others yet."));
+    assert!(execute(forked).await.error.unwrap().contains("No threads can be started from here."));
 }
 
 #[tokio::test]

@@ -487,6 +487,8 @@ fn phase_after(event: &Event) -> Option<Phase> {
         ) => Some(Phase::Idle),
         Event::Thread(
             ThreadEvent::ThreadStarted { .. }
+            | ThreadEvent::ChildThreadStarted { .. }
+            | ThreadEvent::ChildThreadEnded { .. }
             | ThreadEvent::ClockJumped { .. }
             | ThreadEvent::WorkerStarted { .. }
             | ThreadEvent::WorkerEnded { .. }

@@ -152,6 +152,27 @@ impl Detached {
     }
 }
 
+impl Detached {
+    /// Has a thread that was made before begin with `first`, in a worker of its own, whose process is told.
+    ///
+    /// # Errors
+    /// [`ExecutorError`].
+    pub async fn begin(&self, id: &ThreadId, first: Command) -> Result<Option<u32>, ExecutorError> {
+        let failed = |error: &dyn std::fmt::Display| ExecutorError::Failed(error.to_string());
+        let mut client = self.launcher.reach(id, 0).await.map_err(|error| failed(&error))?;
+        Self::ask(&mut client, first).await?;
+        let pid = self.process_of(id).await;
+        let _ended_already = client.sender().send(ToWorker::Goodbye).await;
+        Ok(pid)
+    }
+
+    /// The process that listens for the thread, as the system tells.
+    async fn process_of(&self, id: &ThreadId) -> Option<u32> {
+        let stream = UnixStream::connect(&socket_path(&self.launcher.runtime, &self.layout(), id)).await.ok()?;
+        stream.peer_cred().ok()?.pid().and_then(|pid| u32::try_from(pid).ok())
+    }
+}
+
 impl Executor for Detached {
     fn spawn(&self, spec: ThreadSpec, first: Command) -> Waiting<'_, Result<ThreadId, ExecutorError>> {
         Box::pin(async move {
@@ -159,9 +180,7 @@ impl Executor for Detached {
             let layout = self.layout();
             let make = tokio::task::spawn_blocking(move || Summary::make(&layout, spec, SystemClock.now()));
             let summary = make.await.map_err(|error| failed(&error))?.map_err(|error| failed(&error))?;
-            let mut client = self.launcher.reach(&summary.thread_id, 0).await.map_err(|error| failed(&error))?;
-            Self::ask(&mut client, first).await?;
-            let _ended_already = client.sender().send(ToWorker::Goodbye).await;
+            let _process = self.begin(&summary.thread_id, first).await?;
             Ok(summary.thread_id)
         })
     }

@@ -92,7 +92,7 @@ pub const REPLAY: Replay = Replay {
 
 /// How a thread stands after everything in its log.
 const SUMMARISE: Summarise = |id, records| {
-    let (directive, kind, model, set, inputs, lineage) = records.iter().find_map(|record| {
+    let (directive, kind, model, set, inputs, lineage, ceilings) = records.iter().find_map(|record| {
         let Event::Thread(ThreadEvent::ThreadStarted {
             directive,
             kind,
@@ -101,13 +101,15 @@ const SUMMARISE: Summarise = |id, records| {
             limits_by,
             inputs,
             lineage,
+            ceilings,
             ..
         }) = &record.event
         else {
             return None;
         };
         let set = SetLimits { limits: *limits, limits_by: *limits_by };
-        Some((directive.clone(), *kind, model.clone(), set, inputs.clone(), lineage.clone()))
+        let (inputs, lineage, ceilings) = (inputs.clone(), lineage.clone(), ceilings.clone());
+        Some((directive.clone(), *kind, model.clone(), set, inputs, lineage, ceilings))
     })?;
     let mut thread = Thread::new(id.clone(), &directive, kind, model.clone(), set.limits);
     for record in records {
@@ -128,6 +130,7 @@ const SUMMARISE: Summarise = |id, records| {
         limits_by: set.limits_by,
         inputs,
         lineage,
+        ceilings,
         ..Summary::new(id.clone(), directive, kind, model, created_at)
     })
 };
@@ -237,7 +240,9 @@ fn opening(opened: &Opened, layout: &Layout, limits: Limits) -> Vec<Event> {
     let mut events = Vec::new();
     if opened.records.is_empty() {
         let summary = &opened.summary;
-        let set = SetLimits::by(LimitSource::Directive, limits).overridden(summary.set_limits());
+        let set = SetLimits::by(LimitSource::Defaults, Limits::TREE)
+            .overridden(SetLimits::by(LimitSource::Directive, limits))
+            .overridden(summary.set_limits());
         events.push(Event::Thread(ThreadEvent::ThreadStarted {
             directive: summary.directive.clone(),
             kind: summary.kind,
@@ -247,6 +252,7 @@ fn opening(opened: &Opened, layout: &Layout, limits: Limits) -> Vec<Event> {
             project: layout.project().display().to_string(),
             inputs: summary.inputs.clone(),
             lineage: summary.lineage.clone(),
+            ceilings: summary.ceilings.clone(),
         }));
     }
     events.extend(recover::epilogue(opened, REPLAY.answer));
@@ -265,7 +271,7 @@ fn opening(opened: &Opened, layout: &Layout, limits: Limits) -> Vec<Event> {
 /// Says what the thread may do from here on, where that is something else than before. What was allowed in this thread
 /// stays allowed.
 fn permitted(before: &Permissions, now: Permissions) -> Option<Event> {
-    let Permissions { grants, mut allowed } = now;
+    let Permissions { grants, mut allowed, .. } = now;
     if before.grants == grants && allowed.iter().all(|pattern| before.allowed.contains(pattern)) {
         return None;
     }

@@ -21,11 +21,16 @@ use tokio::sync::watch;
 
 /// Puts together what a thread needs to be run here.
 pub trait ThreadFactory: Send + Sync {
-    /// What the thread `id`, which begins like this, is hosted with.
+    /// What the thread `id`, which begins like this, is hosted with by `supervisor`.
     ///
     /// # Errors
     /// A sentence for people.
-    fn hosting(&self, id: &ThreadId, begun: Specification) -> Result<Hosting, String>;
+    fn hosting(
+        self: Arc<Self>,
+        id: &ThreadId,
+        begun: Specification,
+        supervisor: &Supervisor,
+    ) -> Result<Hosting, String>;
 }
 
 /// Owns the threads of this process.
@@ -82,6 +87,12 @@ impl Running {
         self.hub.state().borrow().clone()
     }
 
+    /// How the thread stands, and each change of that.
+    #[must_use]
+    pub fn states(&self) -> watch::Receiver<Option<State>> {
+        self.hub.state()
+    }
+
     /// Waits until nothing of the thread runs in this process any more.
     pub async fn ended(&self) -> Outcome {
         let mut ended = self.ended.clone();
@@ -121,10 +132,11 @@ impl Supervisor {
     /// # Errors
     /// [`HostError`].
     pub async fn open(&self, id: &ThreadId) -> Result<Running, HostError> {
-        let (shared, thread) = (Arc::clone(&self.shared), id.clone());
+        let (supervisor, thread) = (self.clone(), id.clone());
         let make = move || {
+            let shared = &supervisor.shared;
             let begun = crate::store::summary::specification(&shared.layout, &thread)?;
-            shared.factory.hosting(&thread, begun).map_err(HostError::Unmade)
+            Arc::clone(&shared.factory).hosting(&thread, begun, &supervisor).map_err(HostError::Unmade)
         };
         self.host(tokio::task::spawn_blocking(make).await??).await
     }

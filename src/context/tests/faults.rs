@@ -13,7 +13,7 @@ fn tool(item: &str) -> KnownTool {
 #[test]
 fn the_standard_base_registers_every_tool_and_all_primaries() {
     let plan = planned(&TestLibrary::default().directive("a", "levain/core/base", ""), "a", "hooks: []").unwrap();
-    let permissions = Permissions { grants: plan.capabilities.clone(), allowed: Vec::new() };
+    let permissions = Permissions { grants: plan.capabilities.clone(), ..Permissions::default() };
     let known = ["rye/execute", "rye/fetch", "rye/sign", "rye/bash", "team/ship"].map(tool).to_vec();
     let mut assembly = assemble(&Parts::default());
     let (specs, _) = plan.offer(&mut assembly, &permissions, known);

@@ -1,11 +1,12 @@
 //! The thread itself: that it is there, which process has it, how it ends.
 
 use super::EndReason;
-use crate::domain::id::ModelRef;
+use crate::domain::capability::Grant;
+use crate::domain::id::{CallId, ModelRef, ThreadId};
 use crate::domain::input::Values;
 use crate::domain::lineage::{LimitSources, Lineage};
 use crate::domain::note::{Note, NoteKind, cost_in_words};
-use crate::domain::status::{Cost, Limits, ThreadKind};
+use crate::domain::status::{Cost, Limits, Status, ThreadKind};
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
@@ -29,6 +30,24 @@ pub enum ThreadEvent {
         inputs: Values,
         #[serde(default)]
         lineage: Lineage,
+        /// What the threads above it could do when it was made, the nearest first: it may do nothing that one of them could
+        /// not.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ceilings: Vec<Vec<Grant>>,
+    },
+    /// It starts another thread below it. On disk before that thread does anything.
+    ChildThreadStarted {
+        child: ThreadId,
+        directive: String,
+        /// The call that waits for it; none for one that works by itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call_id: Option<CallId>,
+    },
+    /// A child that it waited for has ended, or waits for a person itself.
+    ChildThreadEnded {
+        child: ThreadId,
+        status: Status,
+        cost: Cost,
     },
     /// A process has taken the thread over.
     WorkerStarted {
@@ -81,6 +100,7 @@ impl ThreadEvent {
         matches!(
             self,
             Self::DirectiveReturn { .. }
+                | Self::ChildThreadStarted { .. }
                 | Self::ThreadCompleted { .. }
                 | Self::ThreadError { .. }
                 | Self::ThreadCancelled { .. }
@@ -99,6 +119,13 @@ impl ThreadEvent {
                 (NoteKind::Warning, text)
             }
             Self::Notice { text } => (NoteKind::Info, text.clone()),
+            Self::ChildThreadStarted { child, directive, call_id } => {
+                let how = if call_id.is_some() { "" } else { " in the background" };
+                (NoteKind::Info, format!("started {directive}{how}: {child}"))
+            }
+            Self::ChildThreadEnded { child, status, cost } => {
+                (NoteKind::Info, format!("{child} is {status}: {}", cost_in_words(cost)))
+            }
             Self::ThreadCompleted { cost } => (NoteKind::Completed, format!("completed: {}", cost_in_words(cost))),
             Self::ThreadError { error, cost } => {
                 (NoteKind::Error, format!("the thread ended with an error: {error} ({})", cost_in_words(cost)))

@@ -6,7 +6,8 @@ use super::run::Driver;
 use crate::context::STATUS;
 use crate::domain::event::Process;
 use crate::domain::{
-    ApprovalEvent, CallId, Event, KnownTool, Persona, SettingsEvent, ThreadEvent, ToolCall, ToolEvent,
+    ApprovalEvent, CallId, Cost, Event, KnownTool, Parent, Persona, SettingsEvent, Status, ThreadEvent, ThreadId,
+    ToolCall, ToolEvent,
 };
 use crate::engine::permission;
 use crate::engine::thread::Effect;
@@ -27,6 +28,22 @@ pub(super) enum ToolProgress {
     Said(String),
     /// Answered once it is in the log, with whether it is: else it must not begin.
     Started(Process, oneshot::Sender<bool>),
+    /// A tool wants to start a child of the thread.
+    AsksParent(oneshot::Sender<Result<Parent, String>>),
+    /// Answered once it is in the log, or with why it is not.
+    StartsChild {
+        child: ThreadId,
+        directive: String,
+        waits: bool,
+        recorded: oneshot::Sender<Result<(), String>>,
+    },
+    /// Answered once it is in the log.
+    ChildEnded {
+        child: ThreadId,
+        status: Status,
+        cost: Cost,
+        recorded: oneshot::Sender<()>,
+    },
     /// Answered once it is in the log.
     Became(Option<Persona>, oneshot::Sender<()>),
     /// The last.
@@ -75,6 +92,21 @@ impl InterruptedOutput {
 
 struct Line(mpsc::Sender<ToolProgress>);
 
+impl Line {
+    /// Asks the driver something that it answers in words where it refuses.
+    fn ask<'a, T: Send + 'a>(
+        &'a self,
+        question: impl FnOnce(oneshot::Sender<Result<T, String>>) -> ToolProgress + Send + 'a,
+    ) -> Waiting<'a, Result<T, String>> {
+        Box::pin(async move {
+            let gone = || "the thread is ending".to_owned();
+            let (sender, answer) = oneshot::channel();
+            self.0.send(question(sender)).await.map_err(|_closed| gone())?;
+            answer.await.map_err(|_closed| gone())?
+        })
+    }
+}
+
 impl ToolListener for Line {
     fn said(&self, text: String) {
         let _nobody_keeps_up = self.0.try_send(ToolProgress::Said(text));
@@ -84,6 +116,23 @@ impl ToolListener for Line {
         Box::pin(async move {
             let (done, recorded) = oneshot::channel();
             self.0.send(ToolProgress::Started(process, done)).await.is_ok() && recorded.await.unwrap_or(false)
+        })
+    }
+
+    fn parent(&self) -> Waiting<'_, Result<Parent, String>> {
+        self.ask(ToolProgress::AsksParent)
+    }
+
+    fn starts_child(&self, child: ThreadId, directive: String, waits: bool) -> Waiting<'_, Result<(), String>> {
+        self.ask(move |recorded| ToolProgress::StartsChild { child, directive, waits, recorded })
+    }
+
+    fn child_ended(&self, child: ThreadId, status: Status, cost: Cost) -> Waiting<'_, ()> {
+        Box::pin(async move {
+            let (recorded, done) = oneshot::channel();
+            if self.0.send(ToolProgress::ChildEnded { child, status, cost, recorded }).await.is_ok() {
+                let _driver_gone = done.await;
+            }
         })
     }
 
@@ -221,6 +270,18 @@ impl<A: Audience> Driver<A> {
                 let begins = self.may_begin(call_id, process).await;
                 let _tool_gone = recorded.send(begins);
             }
+            ToolProgress::AsksParent(reply) => {
+                let refusal = self.thread.refuses_children();
+                let _tool_gone = reply.send(refusal.map_or_else(|| Ok(self.thread.as_parent()), Err));
+            }
+            ToolProgress::StartsChild { child, directive, waits, recorded } => {
+                let call_id = waits.then_some(call_id);
+                let _tool_gone = recorded.send(self.starts_child(child, directive, call_id).await);
+            }
+            ToolProgress::ChildEnded { child, status, cost, recorded } => {
+                self.emit(Event::Thread(ThreadEvent::ChildThreadEnded { child, status, cost })).await;
+                let _tool_gone = recorded.send(());
+            }
             ToolProgress::Became(persona, recorded) => {
                 self.emit(Event::Settings(SettingsEvent::PersonaChanged { persona })).await;
                 let _tool_gone = recorded.send(());
@@ -237,6 +298,24 @@ impl<A: Audience> Driver<A> {
                 }))
                 .await;
             }
+        }
+    }
+
+    /// Records that a child begins, if the thread may have one more.
+    async fn starts_child(
+        &mut self,
+        child: ThreadId,
+        directive: String,
+        call_id: Option<CallId>,
+    ) -> Result<(), String> {
+        if let Some(refusal) = self.thread.refuses_children() {
+            return Err(refusal);
+        }
+        let started = self.thread.cost.spawns;
+        self.emit(Event::Thread(ThreadEvent::ChildThreadStarted { child, directive, call_id })).await;
+        match &self.blocked {
+            Some(blocked) if self.thread.cost.spawns == started => Err(blocked.refusal()),
+            Some(_) | None => Ok(()),
         }
     }
 

@@ -74,8 +74,11 @@ impl<A: Audience> Driver<A> {
                 let begins = self.may_begin(call_id, process).await;
                 let _shell_gone = recorded.send(begins);
             }
-            // Only tools make somebody else of a thread.
-            ToolProgress::Became(..) => {}
+            // Only tools make somebody else of a thread, and start others.
+            ToolProgress::Became(..)
+            | ToolProgress::AsksParent(_)
+            | ToolProgress::StartsChild { .. }
+            | ToolProgress::ChildEnded { .. } => {}
             ToolProgress::Ended(outcome) => {
                 let process = self.shell.take().and_then(|shell| shell.process);
                 if let Some(process) = process {

@@ -3,8 +3,8 @@
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CallError, CancelScope, PromptMode};
 use crate::domain::{
-    Block, CallId, Cost, Entry, LimitKind, Limits, Message, ModelRef, Money, Permissions, Persona, Piece, Role, Rules,
-    Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
+    Block, CallId, Cost, Entry, LimitKind, Limits, Lineage, Message, ModelRef, Money, Parent, Permissions, Persona,
+    Piece, Role, Rules, Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
 };
 use std::sync::Arc;
 
@@ -16,6 +16,7 @@ pub struct Thread {
     pub kind: ThreadKind,
     pub model: ModelRef,
     pub limits: Limits,
+    pub lineage: Lineage,
     pub permissions: Permissions,
     /// What it does about failures, limits and a full window.
     pub rules: Arc<Rules>,
@@ -221,6 +222,7 @@ impl Thread {
             kind,
             model,
             limits,
+            lineage: Lineage::default(),
             permissions: Permissions::default(),
             rules: Arc::default(),
             persona: None,
@@ -293,6 +295,35 @@ impl Thread {
             return Some(limit.thing().to_owned());
         }
         self.approval().map(|asked| asked.item.clone())
+    }
+
+    /// Whether a person looks after it, so that it can wait for them.
+    #[must_use]
+    pub fn is_attended(&self) -> bool {
+        self.kind == ThreadKind::Interactive || self.lineage.attended
+    }
+
+    /// Why it may start no child now.
+    #[must_use]
+    pub fn refuses_children(&self) -> Option<String> {
+        let Limits { spawns, depth, .. } = self.limits;
+        if depth == Some(0) {
+            return Some("the depth limit of this thread is 0: it may start no thread (depth_exceeded)".to_owned());
+        }
+        let most = spawns.filter(|most| self.cost.spawns >= *most)?;
+        Some(format!("{} of {most} child threads are started already (spawns_exceeded)", self.cost.spawns))
+    }
+
+    /// What it hands on to a child.
+    #[must_use]
+    pub fn as_parent(&self) -> Parent {
+        Parent {
+            id: self.id.clone(),
+            model: self.model.clone(),
+            lineage: self.lineage.child(&self.id, self.is_attended()),
+            limits: self.limits,
+            permissions: self.permissions.clone(),
+        }
     }
 
     /// Whether something is going on that a cancel could stop.

@@ -42,13 +42,19 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
 
 fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
     match event {
-        ThreadEvent::ThreadStarted { directive, kind, model, limits, inputs, .. } => {
+        ThreadEvent::ThreadStarted { directive, kind, model, limits, inputs, lineage, ceilings, .. } => {
+            thread.lineage = lineage.clone();
+            thread.permissions.ceilings.clone_from(ceilings);
             thread.started_as = title::of_directive(directive, inputs);
             (thread.directive, thread.kind) = (directive.clone(), *kind);
             (thread.model, thread.limits) = (model.clone(), *limits);
             Vec::new()
         }
         ThreadEvent::WorkerStarted { .. } => taken_over(thread),
+        ThreadEvent::ChildThreadStarted { .. } => {
+            thread.cost.spawns = thread.cost.spawns.saturating_add(1);
+            Vec::new()
+        }
         ThreadEvent::DirectiveReturn { outputs, error, .. } => {
             thread.handing = ReturnState::Taken(Returned { outputs: outputs.clone(), error: error.clone() });
             Vec::new()
@@ -59,6 +65,7 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
         ThreadEvent::ThreadKilled { .. } => end(thread, Status::Killed),
         ThreadEvent::WorkerEnded { .. }
         | ThreadEvent::LogRepaired { .. }
+        | ThreadEvent::ChildThreadEnded { .. }
         | ThreadEvent::ClockJumped { .. }
         | ThreadEvent::Notice { .. } => Vec::new(),
     }
@@ -80,7 +87,8 @@ fn settings_event(thread: &mut Thread, event: &SettingsEvent) -> Vec<Effect> {
             Vec::new()
         }
         SettingsEvent::PermissionsSet { grants, allowed } => {
-            thread.permissions = Permissions { grants: grants.clone(), allowed: allowed.clone() };
+            let ceilings = std::mem::take(&mut thread.permissions.ceilings);
+            thread.permissions = Permissions { grants: grants.clone(), allowed: allowed.clone(), ceilings };
             Vec::new()
         }
         SettingsEvent::TitleSet { title } => {

@@ -8,10 +8,6 @@ use crate::items::markup::{Attribute, Element, Lines};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DirectiveLimits {
     pub limits: Limits,
-    /// Child threads it may start.
-    pub spawns: Option<u32>,
-    /// How deep children of children may go.
-    pub depth: Option<u32>,
     /// As written; amounts are taken for dollars.
     pub spend_currency: Option<String>,
     pub lines: Option<Lines>,
@@ -75,8 +71,8 @@ impl DirectiveLimits {
             "turns" => small().map(|count| self.limits.turns = Some(count)),
             "tokens" => whole().map(|count| self.limits.tokens = Some(Tokens(count))),
             "duration_seconds" => whole().map(|count| self.limits.duration_seconds = Some(count)),
-            "spawns" => small().map(|count| self.spawns = Some(count)),
-            "depth" => small().map(|count| self.depth = Some(count)),
+            "spawns" => small().map(|count| self.limits.spawns = Some(count)),
+            "depth" => small().map(|count| self.limits.depth = Some(count)),
             "spend" => {
                 let dollars = digits.trim_start_matches('$').parse::<f64>().ok();
                 let dollars = dollars.filter(|dollars| dollars.is_finite() && *dollars >= 0.0);

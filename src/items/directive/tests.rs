@@ -83,7 +83,7 @@ fn a_whole_directive_is_read() {
         (Some("fast"), Some("general"), (12, 12))
     );
     let limits = Limits { turns: Some(8), spend: Some(Money(250_000)), ..Limits::default() };
-    assert_eq!((directive.limits.limits, directive.limits.spawns), (limits, Some(2)));
+    assert_eq!(directive.limits.limits, Limits { spawns: Some(2), ..limits });
     let capabilities: Vec<_> =
         directive.permissions.capabilities.iter().map(|one| one.value.capability.as_str()).collect();
     assert_eq!(

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const SCENARIO_KEYS: &[&str] = &["name", "description", "rate", "replies"];
 const REPLY_KEYS: &[&str] = &["when", "steps"];
-const WHEN_KEYS: &[&str] = &["contains", "equals", "starts_with", "turn", "after_tool", "attempt"];
+const WHEN_KEYS: &[&str] = &["contains", "anywhere", "equals", "starts_with", "turn", "after_tool", "attempt"];
 const STEP_KEYS: &[&str] = &["text", "thinking", "tool_call", "pause", "error", "cut", "hang", "stop"];
 const STOP_WORDS: &[&str] = &["end_turn", "max_tokens", "refusal"];
 
@@ -136,6 +136,7 @@ impl Parser<'_> {
             let line = self.outline.line_of(key, range);
             match (key, texts(value), number(value)) {
                 ("contains", Some(texts), _) => when.contains = texts,
+                ("anywhere", Some(texts), _) => when.anywhere = texts,
                 ("equals", Some(texts), _) => when.equals = texts,
                 ("starts_with", Some(texts), _) => when.starts_with = texts,
                 ("after_tool", _, _) if value.is_string() => when.after_tool = text_of(Some(value)),

@@ -30,6 +30,8 @@ pub struct Reply {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct When {
     pub contains: Vec<String>,
+    /// As `contains`, in all that came since the model spoke last: what surrounds a prompt counts too.
+    pub anywhere: Vec<String>,
     pub equals: Vec<String>,
     pub starts_with: Vec<String>,
     /// How many messages the user has sent.
@@ -113,7 +115,12 @@ impl When {
         let one_of = |texts: &[String], fits: fn(&str, &str) -> bool| {
             texts.is_empty() || texts.iter().any(|text| fits(input, text.trim().to_lowercase().as_str()))
         };
+        let anywhere = || {
+            let whole = whole(request).to_lowercase();
+            self.anywhere.iter().any(|text| whole.contains(text.trim().to_lowercase().as_str()))
+        };
         one_of(&self.contains, |input, text| input.contains(text))
+            && (self.anywhere.is_empty() || anywhere())
             && one_of(&self.equals, |input, text| input == text)
             && one_of(&self.starts_with, |input, text| input.starts_with(text))
             && self.turn.is_none_or(|turn| turn == user_messages(request))
@@ -136,6 +143,17 @@ pub(super) fn input(request: &CallRequest) -> Cow<'_, str> {
         .filter_map(|block| if let Block::ToolResult { output, .. } = block { Some(output.as_str()) } else { None })
         .collect();
     Cow::Owned(outputs.join("\n"))
+}
+
+/// All texts and tool results since the model spoke last.
+fn whole(request: &CallRequest) -> String {
+    let newest = request.messages.iter().rev().take_while(|message| message.role == Role::User);
+    let blocks = newest.flat_map(|message| &message.blocks);
+    let texts = blocks.filter_map(|block| match block {
+        Block::Text { text } | Block::ToolResult { output: text, .. } => Some(text.as_str()),
+        Block::Thinking { .. } | Block::RedactedThinking { .. } | Block::ToolCall(_) | Block::Image { .. } => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 /// Messages in which the user said something; those that only bring results do not count.

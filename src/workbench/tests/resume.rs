@@ -217,6 +217,7 @@ fn a_thread_that_is_opened_has_its_own_inputs() {
         limits_by: LimitSources::default(),
         project: "/p".into(),
         inputs: inputs.clone(),
+        ceilings: Vec::new(),
     });
     let thread_id = ThreadId::new("chat", 7);
     let newest = vec![Record { timestamp: Timestamp(1), thread_id: thread_id.clone(), event }];

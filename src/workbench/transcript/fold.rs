@@ -54,6 +54,8 @@ impl Transcript {
             // Nothing of the conversation: a note tells of them, or the status line.
             Event::Thread(
                 ThreadEvent::ThreadStarted { .. }
+                | ThreadEvent::ChildThreadStarted { .. }
+                | ThreadEvent::ChildThreadEnded { .. }
                 | ThreadEvent::WorkerStarted { .. }
                 | ThreadEvent::WorkerEnded { .. }
                 | ThreadEvent::LogRepaired { .. }

@@ -17,6 +17,7 @@ fn every_step_and_condition() {
     assert_eq!(problems, []);
     assert_eq!((scenario.name.as_str(), scenario.description.as_str(), scenario.rate), ("all", "d", 80));
     let when = When {
+        anywhere: Vec::new(),
         contains: vec!["a".into(), "b".into()],
         equals: vec!["c".into()],
         starts_with: vec!["d".into()],

@@ -1,0 +1,211 @@
+//! `levain threads wait | result | running | chain | search | tree`: what is done with threads of a tree, from the command
+//! line. The same as the orchestrator tool does.
+
+use super::failure::{Failure, written};
+use super::{find, runtime};
+use crate::domain::tree::order;
+use crate::domain::{Operation, SearchType, ThreadResult};
+use crate::session::people::{err, json_line, out};
+use crate::session::{Orchestrator, Setup};
+use crate::store::registry::{Part, ThreadEntry};
+use clap::Args;
+use serde_json::Value;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+#[derive(Debug, Args)]
+pub(super) struct WaitArguments {
+    /// The threads, or parts of their ids that only they have
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// Wait at most this many seconds
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ThreadsNamed {
+    /// The threads, or parts of their ids that only they have
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ThreadNamed {
+    /// The thread, or a part of its id that only it has
+    #[arg(value_name = "ID")]
+    id: String,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SearchArguments {
+    /// The thread, or a part of its id that only it has
+    #[arg(value_name = "ID")]
+    id: String,
+    /// What to look for
+    #[arg(value_name = "TEXT")]
+    query: String,
+    /// Take the text for a regular expression
+    #[arg(long)]
+    regex: bool,
+    /// Show at most this many results
+    #[arg(long, value_name = "N")]
+    most: Option<usize>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TreeArguments {
+    /// Only the tree that this thread is of
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Show threads at most
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    most: usize,
+}
+
+fn operate(setup: &Setup, operation: Operation) -> Result<Value, Failure> {
+    let orchestrator = Orchestrator::new(setup.launcher()?);
+    runtime()?.block_on(orchestrator.operate(operation)).map_err(Failure::new)
+}
+
+pub(super) fn wait(setup: &Setup, arguments: &WaitArguments) -> Result<ExitCode, Failure> {
+    let thread_ids = arguments.ids.iter().map(|id| find::thread(setup, id)).collect::<Result<Vec<_>, _>>()?;
+    let answer = operate(setup, Operation::WaitThreads { thread_ids, timeout: arguments.timeout })?;
+    results(&answer, arguments.json)
+}
+
+pub(super) fn result(setup: &Setup, arguments: &ThreadsNamed) -> Result<ExitCode, Failure> {
+    let thread_ids = arguments.ids.iter().map(|id| find::thread(setup, id)).collect::<Result<Vec<_>, _>>()?;
+    let answer = operate(setup, Operation::AggregateResults { thread_ids })?;
+    results(&answer, arguments.json)
+}
+
+/// Prints each result of an answer; a failure where one of them is none.
+fn results(answer: &Value, json: bool) -> Result<ExitCode, Failure> {
+    let mut output = io::BufWriter::new(out());
+    let mut code = ExitCode::SUCCESS;
+    for (id, value) in answer["results"].as_object().into_iter().flatten() {
+        if value["success"] != Value::Bool(true) {
+            code = ExitCode::FAILURE;
+        }
+        written(if json { json_line(&mut output, value) } else { write_result(&mut output, id, value) })?;
+    }
+    written(output.flush())?;
+    Ok(code)
+}
+
+fn write_result(output: &mut impl Write, id: &str, value: &Value) -> io::Result<()> {
+    let Ok(result) = serde_json::from_value::<ThreadResult>(value.clone()) else {
+        return writeln!(output, "{id}: {}", value["error"].as_str().unwrap_or_default());
+    };
+    let ThreadResult { status, cost, result, outputs, error, .. } = result;
+    let turns = if cost.turns == 1 { "turn" } else { "turns" };
+    writeln!(output, "{id}: {status}, {} {turns}, ${:.4}", cost.turns, cost.spend)?;
+    let outputs = outputs.map(|outputs| format!("{outputs:#}"));
+    for text in [error, outputs, result].into_iter().flatten() {
+        for line in text.lines() {
+            writeln!(output, "    {line}")?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn chain(setup: &Setup, arguments: &ThreadNamed) -> Result<ExitCode, Failure> {
+    let thread_id = find::thread(setup, &arguments.id)?;
+    let answer = operate(setup, Operation::GetChain { thread_id })?;
+    let mut output = out();
+    if arguments.json {
+        written(json_line(&mut output, &answer))?;
+    } else {
+        for link in answer["chain"].as_array().into_iter().flatten() {
+            let word = |name: &str| link[name].as_str().unwrap_or_default().to_owned();
+            written(writeln!(output, "{}  {}  {}", word("thread_id"), word("status"), word("directive")))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn search(setup: &Setup, arguments: &SearchArguments) -> Result<ExitCode, Failure> {
+    let SearchArguments { id, query, regex, most, json } = arguments;
+    let (thread_id, search_type) =
+        (find::thread(setup, id)?, if *regex { SearchType::Regex } else { SearchType::Text });
+    let operation = Operation::ChainSearch { thread_id, query: query.clone(), search_type, max_results: *most };
+    let answer = operate(setup, operation)?;
+    let mut output = out();
+    if *json {
+        written(json_line(&mut output, &answer))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let hits = answer["results"].as_array().cloned().unwrap_or_default();
+    for hit in &hits {
+        let word = |name: &str| hit[name].as_str().unwrap_or_default().to_owned();
+        let snippet = word("snippet").split_whitespace().collect::<Vec<_>>().join(" ");
+        written(writeln!(output, "{}:{} {}: {snippet}", word("thread_id"), hit["line_no"], word("event_type")))?;
+    }
+    if hits.is_empty() {
+        let _closed = writeln!(err(), "nothing found");
+    }
+    Ok(if hits.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Each thread below the one that started it, the newest tree first.
+pub(super) fn tree(setup: &Setup, arguments: &TreeArguments) -> Result<ExitCode, Failure> {
+    let rows = find::threads(setup, Part::All, arguments.most)?;
+    let root = |row: &ThreadEntry| row.lineage.root.clone().unwrap_or_else(|| row.thread_id.clone());
+    let only = match &arguments.id {
+        Some(id) => {
+            let id = find::thread(setup, id)?;
+            Some(rows.iter().find(|row| row.thread_id == id).map_or(id, root))
+        }
+        None => None,
+    };
+    let rows: Vec<&ThreadEntry> =
+        rows.iter().filter(|row| only.as_ref().is_none_or(|only| root(row) == *only)).collect();
+    let mut output = io::BufWriter::new(out());
+    for (row, level) in order(rows) {
+        let turns = row.limits.turns.map(|most| format!("/{most}")).unwrap_or_default();
+        let spend = row.limits.spend.map(|most| format!(" of {most}")).unwrap_or_default();
+        let status = row.status.waits_for(row.waiting, row.waits_for.as_deref());
+        let status = status.unwrap_or_else(|| row.status.told(row.waiting).to_owned());
+        let (cost, indent) = (&row.cost, "  ".repeat(level));
+        let line = format!(
+            "{indent}{}  {status}  {}{turns} turns  {} tokens  {}{spend}  {}",
+            row.thread_id,
+            cost.turns,
+            cost.usage.total(),
+            cost.spend,
+            row.title
+        );
+        written(writeln!(output, "{}", line.trim_end()))?;
+    }
+    written(output.flush())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The threads that run, from all processes.
+pub(super) fn running(setup: &Setup, json: bool) -> Result<ExitCode, Failure> {
+    let answer = operate(setup, Operation::ListActive {})?;
+    let mut output = out();
+    for row in answer["active_threads"].as_array().into_iter().flatten() {
+        let word = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+        let wrote = if json {
+            json_line(&mut output, row)
+        } else {
+            writeln!(output, "{}  {}  {}", word("thread_id"), word("status"), word("directive"))
+        };
+        written(wrote)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,96 @@
+//! Threads in the order of their tree.
+
+use super::id::ThreadId;
+use super::lineage::Lineage;
+use std::collections::HashMap;
+
+/// Something that is a thread with a place in a tree.
+pub trait InTree {
+    fn id(&self) -> &ThreadId;
+    fn lineage(&self) -> &Lineage;
+}
+
+impl<T: InTree> InTree for &T {
+    fn id(&self) -> &ThreadId {
+        (*self).id()
+    }
+
+    fn lineage(&self) -> &Lineage {
+        (*self).lineage()
+    }
+}
+
+/// `rows` with each thread behind the one that started it, and how many of those that are listed are above it. Trees come in
+/// the order in which a first thread of them comes; children the oldest first, as they were started. A thread whose parent
+/// is not listed stands as if it had none.
+pub fn order<T: InTree>(rows: impl IntoIterator<Item = T>) -> Vec<(T, usize)> {
+    let mut rows: Vec<Option<T>> = rows.into_iter().map(Some).collect();
+    let places: HashMap<ThreadId, usize> =
+        rows.iter().enumerate().filter_map(|(place, row)| Some((row.as_ref()?.id().clone(), place))).collect();
+    let above = |row: &T| row.lineage().parent.as_ref().and_then(|parent| places.get(parent)).copied();
+    let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut first = Vec::new();
+    for (place, row) in rows.iter().enumerate() {
+        match row.as_ref().and_then(above).filter(|parent| *parent != place) {
+            Some(parent) => children.entry(parent).or_default().push(place),
+            None => first.push(place),
+        }
+    }
+    for below in children.values_mut() {
+        below.sort_by_key(|place| rows.get(*place).and_then(Option::as_ref).map(|row| row.id().begun()));
+    }
+    let mut ordered = Vec::with_capacity(rows.len());
+    let mut open: Vec<(usize, usize)> = first.into_iter().rev().map(|place| (place, 0)).collect();
+    while let Some((place, level)) = open.pop() {
+        let Some(row) = rows.get_mut(place).and_then(Option::take) else { continue };
+        ordered.push((row, level));
+        open.extend(children.remove(&place).unwrap_or_default().into_iter().rev().map(|child| (child, level + 1)));
+    }
+    // What names itself an ancestor of itself is listed all the same.
+    ordered.extend(rows.into_iter().flatten().map(|row| (row, 0)));
+    ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug, PartialEq)]
+    struct Row(ThreadId, Lineage);
+
+    impl InTree for Row {
+        fn id(&self) -> &ThreadId {
+            &self.0
+        }
+
+        fn lineage(&self) -> &Lineage {
+            &self.1
+        }
+    }
+
+    /// Ids tell a time from ten digits on.
+    const BASE: u64 = 1_700_000_000_000;
+
+    fn row(number: u64, parent: Option<u64>) -> Row {
+        let id = |number| ThreadId::new("t", BASE + number);
+        Row(id(number), Lineage { parent: parent.map(id), ..Lineage::default() })
+    }
+
+    #[test]
+    fn children_stand_behind_their_parents() {
+        let rows = [row(9, None), row(5, Some(2)), row(4, Some(2)), row(3, Some(4)), row(2, None), row(1, Some(77))];
+        let told: Vec<(u64, usize)> = order(rows).iter().map(|(row, level)| (row.0.begun() - BASE, *level)).collect();
+        assert_eq!(told, [(9, 0), (2, 0), (4, 1), (3, 2), (5, 1), (1, 0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_whatever_rows_say_of_themselves(parents in prop::collection::vec(prop::option::of(0_u64..12), 0..12)) {
+            let rows: Vec<Row> = parents.iter().enumerate().map(|(number, parent)| row(number as u64, *parent)).collect();
+            let mut ordered: Vec<Row> = order(rows.clone()).into_iter().map(|(row, _)| row).collect();
+            ordered.sort_by_key(|row| row.0.begun());
+            prop_assert_eq!(ordered, rows);
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The children of a thread: how its tools start them, and which other threads they reach: no others than those of its tree.
+
+use super::directive_planner::DirectivePlanner;
+use super::orchestrator::Orchestrator;
+use super::setup::Setup;
+use crate::domain::event::{CancelScope, PromptMode};
+use crate::domain::{Command, Cost, LimitSource, ModelRef, Operation, Parent, SetLimits, State, ThreadId, ThreadKind};
+use crate::items::{Items, Kind};
+use crate::ports::threads::{ChildRequest, ChildStarted, Threads};
+use crate::ports::tools::Waiting;
+use crate::ports::{Clock, ExecutorError, SystemClock, ThreadSpec, ToolListener};
+use crate::store::summary::Summary;
+use crate::store::upkeep;
+use crate::worker::host::REPLAY;
+use crate::worker::supervisor::{Outcome, Running, Supervisor};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// See the module.
+#[derive(Clone)]
+pub(super) struct ThreadsOf {
+    pub(super) thread: ThreadId,
+    pub(super) setup: Arc<Setup>,
+    pub(super) supervisor: Supervisor,
+    pub(super) orchestrator: Orchestrator,
+}
+
+impl std::fmt::Debug for ThreadsOf {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ThreadsOf").field("thread", &self.thread).finish_non_exhaustive()
+    }
+}
+
+impl ThreadsOf {
+    /// The model of a child: what was asked for, else what its directive wishes for, else its parent's.
+    fn model(&self, items: &Items, request: &ChildRequest, parent: &Parent) -> Result<ModelRef, String> {
+        let setup = &self.setup;
+        let chosen = match &request.model {
+            Some(asked) => setup.model_named(items, &request.directive, asked),
+            None => setup.model_wished(items, &request.directive).map(|wished| wished.unwrap_or(parent.model.clone())),
+        };
+        chosen.map_err(|error| error.to_string())
+    }
+
+    /// What a child is made as.
+    fn spec(&self, request: &ChildRequest, parent: &Parent) -> Result<ThreadSpec, String> {
+        let setup = &self.setup;
+        let items = setup.items();
+        items.find(Kind::Directive, &request.directive).map_err(|missing| missing.to_string())?;
+        let inputs = Some(request.inputs.clone());
+        let planner =
+            DirectivePlanner::prepare(setup, &request.directive, inputs).map_err(|error| error.to_string())?;
+        let limits = SetLimits::by(LimitSource::Defaults, setup.one_shot_limits())
+            .overridden(SetLimits::by(LimitSource::Directive, planner.limits))
+            .overridden(SetLimits::by(LimitSource::Override, request.limits))
+            .below(&parent.limits)
+            .ok_or("its depth limit is 0 (depth_exceeded)")?;
+        Ok(ThreadSpec {
+            id: None,
+            directive: request.directive.clone(),
+            inputs: request.inputs.clone(),
+            model: self.model(&items, request, parent)?,
+            kind: ThreadKind::OneShot,
+            limits,
+            lineage: parent.lineage.clone(),
+            ceilings: parent.permissions.ceilings_of_child(),
+        })
+    }
+
+    async fn start_child(&self, request: ChildRequest, listener: &dyn ToolListener) -> Result<ChildStarted, String> {
+        let parent = listener.parent().await?;
+        let (this, asked) = (self.clone(), request.clone());
+        let make = self.orchestrator.off_loop(move |layout| {
+            let spec = this.spec(&asked, &parent)?;
+            Summary::make(layout, spec, SystemClock.now()).map_err(|error| error.to_string())
+        });
+        let child = make.await??.thread_id;
+        let begun = listener.starts_child(child.clone(), request.directive, !request.background).await;
+        if let Err(why) = begun {
+            self.unmake(child).await;
+            return Err(why);
+        }
+        if request.background {
+            let pid = self.orchestrator.executor.begin(&child, first()).await;
+            let pid = pid.map_err(|error: ExecutorError| error.to_string())?;
+            return Ok(ChildStarted::Background { thread_id: child, pid });
+        }
+        self.run(child, listener).await
+    }
+
+    /// Runs a child in this process, until it ends.
+    async fn run(&self, child: ThreadId, listener: &dyn ToolListener) -> Result<ChildStarted, String> {
+        let running = self.supervisor.open(&child).await.map_err(|error| error.to_string())?;
+        let mut stop = StopOnDrop { running: Some(running.clone()) };
+        running.handle().ask(first()).await?;
+        let ended = self.watched(&child, &running, listener).await;
+        stop.running = None;
+        let result = self.orchestrator.result(&child).await?;
+        listener
+            .child_ended(child, result.status, running.state().map_or_else(Cost::default, |state| state.cost))
+            .await;
+        match ended {
+            Outcome::Failed(why) => Err(why),
+            Outcome::Ended(_) => Ok(ChildStarted::Ended(Box::new(result))),
+        }
+    }
+
+    /// Waits for the child, and tells whoever watches its parent how it stands.
+    async fn watched(&self, child: &ThreadId, running: &Running, listener: &dyn ToolListener) -> Outcome {
+        let mut state = running.states();
+        let mut told = String::new();
+        let ended = running.ended();
+        let mut ended = std::pin::pin!(ended);
+        loop {
+            tokio::select! {
+                outcome = &mut ended => return outcome,
+                changed = state.changed() => {
+                    if changed.is_err() {
+                        return ended.await;
+                    }
+                    let line = state.borrow_and_update().as_ref().map(|state| line(child, state)).unwrap_or_default();
+                    if line != told {
+                        listener.said(format!("{line}\n"));
+                        told = line;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes away a child that was made and may not begin.
+    async fn unmake(&self, child: ThreadId) {
+        let removed = self.orchestrator.off_loop(move |layout| upkeep::remove(layout, &child)).await;
+        if let Ok(Err(error)) = removed {
+            tracing::warn!(%error, "a thread that did not begin stays");
+        }
+    }
+
+    /// Whether the thread is of the same tree.
+    async fn is_near(&self, id: &ThreadId) -> Result<bool, String> {
+        let (own, other) = (self.thread.clone(), id.clone());
+        self.orchestrator
+            .off_loop(move |layout| {
+                let root = |id: &ThreadId| {
+                    let lineage = Summary::look(layout, id, REPLAY.summary).map_err(|error| error.to_string())?.lineage;
+                    Ok::<_, String>(lineage.root.unwrap_or_else(|| id.clone()))
+                };
+                Ok(root(&own)? == root(&other)?)
+            })
+            .await?
+    }
+}
+
+/// What a thread is started with that is given nothing but its directive and inputs.
+fn first() -> Command {
+    Command::Submit { text: String::new(), mode: PromptMode::FollowUp, images: Vec::new(), client: None }
+}
+
+/// `team/review-17: running, 2 turns, $0.01`
+fn line(child: &ThreadId, state: &State) -> String {
+    let State { status, waiting, cost, .. } = state;
+    let turns = if cost.turns == 1 { "turn" } else { "turns" };
+    format!("{child}: {}, {} {turns}, {}", status.told(*waiting), cost.turns, cost.spend)
+}
+
+/// Cancels a child for which nobody waits any more.
+struct StopOnDrop {
+    running: Option<Running>,
+}
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            let handle = running.handle();
+            drop(tokio::spawn(async move {
+                let scope = CancelScope::Thread;
+                // It may have ended by itself.
+                let _ended_already = handle.ask(Command::Cancel { scope }).await;
+            }));
+        }
+    }
+}
+
+impl Threads for ThreadsOf {
+    fn start<'a>(
+        &'a self,
+        request: ChildRequest,
+        listener: &'a dyn ToolListener,
+    ) -> Waiting<'a, Result<ChildStarted, String>> {
+        Box::pin(self.start_child(request, listener))
+    }
+
+    fn operate(&self, operation: Operation) -> Waiting<'_, Result<Value, String>> {
+        Box::pin(async move {
+            for id in operation.threads() {
+                if *id == self.thread {
+                    return Err(format!("{id} is this thread itself"));
+                }
+                if !self.is_near(id).await? {
+                    return Err(format!("{id} is not of the tree of threads that this one is of"));
+                }
+            }
+            self.orchestrator.operate(operation).await
+        })
+    }
+}

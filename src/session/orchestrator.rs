@@ -1,0 +1,308 @@
+//! What is done with threads from outside of them: for the tools of a thread and for the command line, over all processes of
+//! the project.
+
+use crate::domain::{Operation, SearchType, State, Status, ThreadId, ThreadKind, ThreadOrigin, ThreadResult, Waiting};
+use crate::ports::{Clock, Executor, StoreError, SystemClock};
+use crate::store::registry::Part;
+use crate::store::summary::Summary;
+use crate::store::{Layout, outcome, recover, threads};
+use crate::worker::detached::Detached;
+use crate::worker::host::REPLAY;
+use crate::worker::launch::Launcher;
+use crate::worker::protocol::FromWorker;
+use futures_util::future::join_all;
+use regex::RegexBuilder;
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+
+/// How long a wait lasts where nobody says.
+const WAIT: Duration = Duration::from_mins(10);
+
+/// No wait lasts longer.
+const LONGEST_WAIT: Duration = Duration::from_hours(1);
+
+/// A process that holds a thread and does not listen yet is looked for again after this time, for so long.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+const LISTENS_WITHIN: Duration = Duration::from_secs(15);
+
+/// As many threads are looked at for a chain or a list.
+const MOST_THREADS: usize = 20_000;
+
+/// As many results of a search are told, and as many letters of each.
+const MOST_HITS: usize = 50;
+const SNIPPET: usize = 500;
+
+/// The largest part of a transcript that an answer holds, in bytes.
+const LONGEST_TRANSCRIPT: usize = 50 << 10;
+
+/// What is done with the threads of a project.
+#[derive(Clone, Debug)]
+pub struct Orchestrator {
+    layout: Layout,
+    pub(super) executor: Detached,
+}
+
+impl Orchestrator {
+    #[must_use]
+    pub fn new(launcher: Launcher) -> Self {
+        Self { layout: launcher.layout.clone(), executor: Detached { launcher } }
+    }
+
+    /// Does `operation`, and answers with a JSON object.
+    ///
+    /// # Errors
+    /// Why not, in a sentence.
+    pub async fn operate(&self, operation: Operation) -> Result<Value, String> {
+        match operation {
+            Operation::WaitThreads { thread_ids, timeout } => {
+                let most = timeout.map_or(WAIT, Duration::from_secs).min(LONGEST_WAIT);
+                Ok(self.wait_all(&thread_ids, most).await)
+            }
+            Operation::CancelThread { thread_id } => {
+                self.executor.cancel(&thread_id).await.map_err(|error| error.to_string())?;
+                Ok(json!({ "success": true, "cancelled": thread_id }))
+            }
+            Operation::KillThread { thread_id } => {
+                self.executor.kill(&thread_id).await.map_err(|error| error.to_string())?;
+                Ok(json!({ "success": true, "killed": thread_id }))
+            }
+            Operation::GetStatus { thread_id } => {
+                let result = self.result(&thread_id).await?;
+                Ok(told(&result, self.executor.status(&thread_id).await.as_ref()))
+            }
+            Operation::ListActive {} => self.active().await,
+            Operation::AggregateResults { thread_ids } => {
+                let results = join_all(thread_ids.iter().map(|id| self.result(id))).await;
+                Ok(json!({ "success": true, "results": by_id(&thread_ids, results) }))
+            }
+            Operation::GetChain { thread_id } => {
+                let chain = self.chain(&thread_id).await?;
+                let results = join_all(chain.iter().map(|id| self.result(id))).await;
+                let links: Vec<Value> = results.into_iter().flatten().map(|result| {
+                    json!({ "thread_id": result.thread_id, "status": result.status, "directive": result.directive })
+                }).collect();
+                Ok(json!({ "success": true, "chain_length": chain.len(), "chain": links }))
+            }
+            Operation::ChainSearch { thread_id, query, search_type, max_results } => {
+                self.search(&thread_id, &query, search_type, max_results.unwrap_or(MOST_HITS)).await
+            }
+            Operation::ReadTranscript { thread_id, tail_lines } => self.transcript(&thread_id, tail_lines).await,
+        }
+    }
+
+    /// Work on files, off the loop.
+    pub(super) async fn off_loop<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Layout) -> T + Send + 'static,
+    ) -> Result<T, String> {
+        let layout = self.layout.clone();
+        tokio::task::spawn_blocking(move || work(&layout)).await.map_err(|error| error.to_string())
+    }
+
+    /// What came of a thread so far.
+    ///
+    /// # Errors
+    /// Why nothing is known of it.
+    pub async fn result(&self, id: &ThreadId) -> Result<ThreadResult, String> {
+        let thread = id.clone();
+        let read = self.off_loop(move |layout| outcome::of(layout, &thread, REPLAY.summary)).await?;
+        read.map_err(|error| error.to_string())
+    }
+
+    /// Waits until the thread has ended or waits for a person who lets it go on; of one that went on in another thread, for
+    /// that one. Nothing is asked again and again: whoever runs the thread says when it ends.
+    ///
+    /// # Errors
+    /// Why nothing is known of it.
+    pub async fn wait(&self, id: &ThreadId) -> Result<ThreadResult, String> {
+        let mut id = id.clone();
+        loop {
+            self.wait_for_end(&id).await?;
+            let result = self.result(&id).await?;
+            let continued = result.status == Status::Continued;
+            let Some(next) = (if continued { self.successor(&id).await? } else { None }) else { return Ok(result) };
+            id = next;
+        }
+    }
+
+    /// Waits until no process works on the thread any more.
+    async fn wait_for_end(&self, id: &ThreadId) -> Result<(), String> {
+        let since = Instant::now();
+        loop {
+            match self.executor.launcher.find(id, u64::MAX).await {
+                Ok(mut client) => loop {
+                    match client.next().await {
+                        Some(FromWorker::State(state)) if is_over(&state) => return Ok(()),
+                        Some(FromWorker::Bye { .. }) | None => break,
+                        Some(_) => {}
+                    }
+                },
+                Err(_not_there) => {
+                    let thread = id.clone();
+                    let held = self.off_loop(move |layout| recover::is_held(layout, &thread)).await?;
+                    if !held.map_err(|error| error.to_string())? {
+                        return Ok(());
+                    }
+                    if since.elapsed() > LISTENS_WITHIN {
+                        return Err(format!("a process holds the thread {id} and does not answer"));
+                    }
+                    // It begins, or lets go of the thread just now.
+                    sleep(LOOK_EVERY).await;
+                }
+            }
+        }
+    }
+
+    async fn wait_all(&self, ids: &[ThreadId], most: Duration) -> Value {
+        let each = ids.iter().map(|id| async move {
+            match timeout(most, self.wait(id)).await {
+                Ok(result) => result,
+                Err(_elapsed) => Err(format!("still running after {} s", most.as_secs())),
+            }
+        });
+        let results = join_all(each).await;
+        let success = results.iter().all(|result| result.as_ref().is_ok_and(|result| result.success));
+        json!({ "success": success, "results": by_id(ids, results) })
+    }
+
+    /// The threads that run.
+    async fn active(&self) -> Result<Value, String> {
+        let look = |layout: &Layout| threads::Threads::look(layout, SystemClock.now(), REPLAY)?.running();
+        let rows = self.off_loop(look).await?.map_err(|error| error.to_string())?;
+        let active: Vec<Value> = rows
+            .iter()
+            .map(|row| {
+                json!({
+                    "thread_id": row.thread_id,
+                    "directive": row.directive,
+                    "status": row.status,
+                    "waiting": row.waiting.map(Waiting::word),
+                    "parent_id": row.lineage.parent,
+                    "turns": row.cost.turns,
+                    "spend": row.cost.spend.dollars(),
+                })
+            })
+            .collect();
+        Ok(json!({ "success": true, "count": active.len(), "active_threads": active }))
+    }
+
+    /// The threads of the conversation that `id` is of, the first first.
+    async fn chain(&self, id: &ThreadId) -> Result<Vec<ThreadId>, String> {
+        let thread = id.clone();
+        let summary = self.off_loop(move |layout| Summary::look(layout, &thread, REPLAY.summary)).await?;
+        let lineage = summary.map_err(|error| error.to_string())?.lineage;
+        let mut chain = vec![lineage.chain.unwrap_or_else(|| id.clone())];
+        while let Some(next) = self.successor(chain.last().unwrap_or(id)).await? {
+            if chain.contains(&next) {
+                break;
+            }
+            chain.push(next);
+        }
+        Ok(chain)
+    }
+
+    /// The thread that took over from `id`.
+    async fn successor(&self, id: &ThreadId) -> Result<Option<ThreadId>, String> {
+        let list =
+            |layout: &Layout| threads::Threads::look(layout, SystemClock.now(), REPLAY)?.list(Part::All, MOST_THREADS);
+        let rows = self.off_loop(list).await?.map_err(|error| error.to_string())?;
+        let follows = rows
+            .into_iter()
+            .find(|row| row.lineage.origin == ThreadOrigin::Handoff && row.lineage.previous.as_ref() == Some(id));
+        Ok(follows.map(|row| row.thread_id))
+    }
+
+    async fn search(&self, id: &ThreadId, query: &str, kind: SearchType, most: usize) -> Result<Value, String> {
+        let pattern = match kind {
+            SearchType::Text => regex::escape(query),
+            SearchType::Regex => query.to_owned(),
+        };
+        let insensitive = kind == SearchType::Text;
+        let pattern = RegexBuilder::new(&pattern)
+            .case_insensitive(insensitive)
+            .build()
+            .map_err(|error| format!("`{query}` is no regular expression: {error}"))?;
+        let chain = self.chain(id).await?;
+        let searched = chain.clone();
+        let find = move |layout: &Layout| {
+            let mut hits = Vec::new();
+            for thread in &searched {
+                outcome::said(layout, thread, |said| {
+                    if let Some(hit) = pattern.find(&said.text) {
+                        let from = said.text.floor_char_boundary(hit.start().saturating_sub(SNIPPET / 4));
+                        let to = said.text.floor_char_boundary((from + SNIPPET).min(said.text.len()));
+                        hits.push(json!({
+                            "thread_id": thread,
+                            "event_type": said.event_type,
+                            "line_no": said.line,
+                            "snippet": said.text.get(from..to),
+                            "matches": pattern.find_iter(&said.text).take(5).map(|hit| hit.as_str()).collect::<Vec<_>>(),
+                        }));
+                    }
+                    if hits.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                })?;
+            }
+            Ok::<_, StoreError>(hits)
+        };
+        let mut hits = self.off_loop(find).await?.map_err(|error| error.to_string())?;
+        let truncated = hits.len() > most;
+        hits.truncate(most);
+        Ok(json!({
+            "success": true,
+            "chain_length": chain.len(),
+            "chain_threads": chain,
+            "results": hits,
+            "truncated": truncated,
+        }))
+    }
+
+    async fn transcript(&self, id: &ThreadId, tail: Option<usize>) -> Result<Value, String> {
+        let thread = id.clone();
+        let read = move |layout: &Layout| {
+            let mut text = String::new();
+            outcome::said(layout, &thread, |said| {
+                text.extend(["## ", said.event_type, "\n\n", said.text.trim_end(), "\n\n"]);
+                ControlFlow::Continue(())
+            })?;
+            Ok::<_, StoreError>(text)
+        };
+        let text = self.off_loop(read).await?.map_err(|error| error.to_string())?;
+        let lines: Vec<&str> = text.trim_end().lines().collect();
+        let from = tail.map_or(0, |tail| lines.len().saturating_sub(tail));
+        let content = lines.get(from..).unwrap_or_default().join("\n");
+        // The end is what is asked for most.
+        let cut = content.ceil_char_boundary(content.len().saturating_sub(LONGEST_TRANSCRIPT));
+        let (content, truncated) = (content.get(cut..).unwrap_or_default(), cut > 0);
+        Ok(json!({ "success": true, "thread_id": id, "content": content, "truncated": truncated }))
+    }
+}
+
+/// Whether nothing more comes of a thread unless somebody says so.
+fn is_over(state: &State) -> bool {
+    let rests = state.kind == ThreadKind::Interactive && state.waiting == Some(Waiting::User);
+    state.status.is_terminal() || state.status == Status::Suspended || rests
+}
+
+/// A result, with what a live thread waits for.
+fn told(result: &ThreadResult, state: Option<&State>) -> Value {
+    let mut value = serde_json::to_value(result).unwrap_or_default();
+    if let (Some(fields), Some(state)) = (value.as_object_mut(), state) {
+        fields.insert("status".to_owned(), json!(state.status));
+        fields.insert("waiting".to_owned(), json!(state.waiting.map(Waiting::word)));
+        fields.insert("success".to_owned(), json!(true));
+    }
+    value
+}
+
+fn by_id(ids: &[ThreadId], results: Vec<Result<ThreadResult, String>>) -> Value {
+    let entry = |(id, result): (&ThreadId, Result<ThreadResult, String>)| {
+        let value = match result {
+            Ok(result) => serde_json::to_value(result).unwrap_or_default(),
+            Err(error) => json!({ "success": false, "thread_id": id, "error": error }),
+        };
+        (id.to_string(), value)
+    };
+    ids.iter().zip(results).map(entry).collect::<serde_json::Map<String, Value>>().into()
+}

@@ -1,0 +1,311 @@
+//! Threads that start threads: what a child may do and use, who waits for whom, and what stays when one is stopped.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::fs;
+use std::process::{Command, Output, Stdio};
+use terminal::{Home, poll};
+
+/// The tool by which threads start others, as it is offered.
+const START: &str = "rye_agent_threads_thread_directive";
+const ORCHESTRATOR: &str = "rye_agent_threads_orchestrator";
+
+/// What lets a directive start and look after threads.
+const THREADS: &str = "<tool>rye/agent/threads/*</tool>";
+
+fn output(command: &mut Command) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap_or(-1), text(stdout), text(stderr))
+}
+
+/// A project with directives, and a script that answers for all of them.
+struct Tree {
+    home: Home,
+    model: String,
+}
+
+impl Tree {
+    /// `replies` of the script: `(what the newest message contains, the tool and its input | the text)`.
+    fn new(replies: &[(&str, Reply)]) -> Self {
+        let home = Home::new();
+        let mut script = "name: tree\nrate: 0\nreplies:\n".to_owned();
+        for (contains, reply) in replies {
+            let when = json!({ "anywhere": contains });
+            let steps: Vec<Value> = match reply {
+                Reply::Says(text) => vec![json!({ "text": text })],
+                Reply::Hangs => vec![json!({ "text": "I begin" }), json!({ "hang": true })],
+                Reply::Calls(calls) => {
+                    calls.iter().map(|(name, input)| json!({ "tool_call": { "name": name, "input": input } })).collect()
+                }
+            };
+            writeln!(script, "  - {}", json!({ "when": when, "steps": steps })).unwrap();
+        }
+        let path = home.path().join("tree.yaml");
+        fs::write(&path, script).unwrap();
+        Self { model: format!("scripted/{}", path.display()), home }
+    }
+
+    /// A directive whose body is `body`.
+    fn directive(self, id: &str, permissions: &str, limits: &str, body: &str) -> Self {
+        let path = self.home.project().join(format!(".ai/directives/{id}.md"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let name = id.rsplit('/').next().unwrap();
+        let permissions = if permissions.is_empty() {
+            String::new()
+        } else {
+            format!("<permissions><execute>{permissions}</execute></permissions>")
+        };
+        let limits = if limits.is_empty() { String::new() } else { format!("<limits {limits}/>") };
+        fs::write(
+            path,
+            format!("```xml\n<directive name=\"{name}\"><metadata>{limits}{permissions}</metadata></directive>\n```\n{body}\n"),
+        )
+        .unwrap();
+        self
+    }
+
+    fn trusted(self) -> Self {
+        let (code, _, err) = output(&mut self.home.levain(&["trust"]));
+        assert_eq!(code, 0, "{err}");
+        self
+    }
+
+    /// The result of a run of `directive`.
+    fn run(&self, directive: &str, more: &[&str]) -> Value {
+        let arguments = [&["run", "--json", "--model", &self.model, "--directive", directive], more].concat();
+        let (_, out, err) = output(&mut self.home.levain(&arguments));
+        serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"))
+    }
+
+    /// The events of a thread, by name.
+    fn events(&self, id: &str) -> Vec<(String, Value)> {
+        let path = self.home.project().join(".ai/agent/threads").join(id).join("transcript.jsonl");
+        let line = |line: &str| {
+            let value: Value = serde_json::from_str(line).unwrap();
+            (value["event_type"].as_str().unwrap().to_owned(), value["payload"].clone())
+        };
+        fs::read_to_string(path).unwrap().lines().map(line).collect()
+    }
+
+    /// What the events of that name say.
+    fn told(&self, id: &str, event: &str) -> Vec<Value> {
+        self.events(id).into_iter().filter(|(name, _)| name == event).map(|(_, payload)| payload).collect()
+    }
+
+    fn threads(&self) -> Vec<Value> {
+        let (_, out, _) = output(&mut self.home.levain(&["threads", "--json"]));
+        out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The only thread of `directive`.
+    fn thread(&self, directive: &str) -> Value {
+        let mut found = self.threads().into_iter().filter(|thread| thread["directive"] == directive);
+        let thread = found.next().unwrap_or_else(|| panic!("no thread of {directive}"));
+        assert!(found.next().is_none(), "several threads of {directive}");
+        thread
+    }
+}
+
+enum Reply {
+    Says(&'static str),
+    Hangs,
+    Calls(Vec<(&'static str, Value)>),
+}
+
+use Reply::{Calls, Hangs, Says};
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap()
+}
+
+#[test]
+fn a_child_runs_in_a_thread_of_its_own_and_its_result_comes_back() {
+    let tree = Tree::new(&[
+        ("lead the work", Calls(vec![(START, json!({ "directive_name": "team/child", "inputs": { "n": 7 } }))])),
+        ("do the part", Says("The part is done.")),
+        ("the part is done", Says("All is done.")),
+    ])
+    .directive("lead", THREADS, "", "Lead the work.")
+    .directive("team/child", "", "", "Do the part.")
+    .trusted();
+    let result = tree.run("lead", &[]);
+    assert_eq!((&result["success"], text(&result["result"])), (&json!(true), "All is done."), "{result}");
+    let (lead, child) = (tree.thread("lead"), tree.thread("team/child"));
+    let (lead_id, child_id) = (text(&lead["thread_id"]), text(&child["thread_id"]));
+    assert_eq!((&child["status"], &child["lineage"]["parent"]), (&json!("completed"), &lead["thread_id"]));
+    assert_eq!((&child["lineage"]["root"], &child["lineage"]["depth"]), (&lead["thread_id"], &json!(1)));
+    let started = tree.told(lead_id, "child_thread_started");
+    assert_eq!(
+        (started.len(), &started[0]["child"], &started[0]["directive"]),
+        (1, &child["thread_id"], &json!("team/child"))
+    );
+    let ended = tree.told(lead_id, "child_thread_ended");
+    assert_eq!((&ended[0]["status"], &ended[0]["cost"]["turns"]), (&json!("completed"), &json!(1)));
+    // The shape that programs for this format read.
+    let outputs = tree.told(lead_id, "tool_call_result");
+    let told: Value = serde_json::from_str(text(&outputs[0]["output"])).unwrap();
+    assert_eq!(
+        (&told["success"], &told["status"], &told["directive"]),
+        (&json!(true), &json!("completed"), &json!("team/child"))
+    );
+    assert_eq!((&told["thread_id"], &told["result"]), (&json!(child_id), &json!("The part is done.")));
+    assert!(told["cost"]["turns"] == 1 && told["cost"]["spend"].is_number(), "{told}");
+    // The child's limits are its parent's at most, with one level less.
+    let limits = &tree.told(child_id, "thread_started")[0]["limits"];
+    assert_eq!((&limits["depth"], &limits["spawns"], &limits["turns"]), (&json!(9), &json!(50), &json!(25)));
+    tree.home.wait_until_quiet();
+}
+
+#[test]
+fn depth_counts_down_and_at_zero_no_thread_is_started() {
+    let start = |directive: &str| Calls(vec![(START, json!({ "directive_name": directive }))]);
+    let tree = Tree::new(&[
+        ("lead the work", start("middle")),
+        ("do the middle", start("last")),
+        ("do the last", start("beyond")),
+        ("depth_exceeded", Says("I may not.")),
+        ("i may not", Says("Then not.")),
+        ("then not", Says("Ended.")),
+    ])
+    .directive("lead", THREADS, "depth=\"2\"", "Lead the work.")
+    .directive("middle", THREADS, "depth=\"7\"", "Do the middle.")
+    .directive("last", THREADS, "", "Do the last.")
+    .directive("beyond", THREADS, "", "Nobody gets here.")
+    .trusted();
+    let result = tree.run("lead", &[]);
+    assert_eq!(text(&result["result"]), "Ended.", "{result}");
+    let depth = |directive: &str| {
+        let id = tree.thread(directive)["thread_id"].clone();
+        let started = tree.told(text(&id), "thread_started");
+        (started[0]["limits"]["depth"].clone(), started[0]["limits_by"]["depth"].clone())
+    };
+    assert_eq!(depth("lead"), (json!(2), json!("directive")));
+    assert_eq!(depth("middle"), (json!(1), json!("parent")), "what the directive says is more than there is");
+    assert_eq!(depth("last"), (json!(0), json!("parent")));
+    assert_eq!(tree.threads().len(), 3, "the fourth leaves no thread");
+}
+
+#[test]
+fn spawns_are_counted_for_good() {
+    let start = || (START, json!({ "directive_name": "child" }));
+    let tree = Tree::new(&[
+        ("lead the work", Calls(vec![start(), start(), start()])),
+        ("do the part", Says("Part.")),
+        ("spawns_exceeded", Says("Two are enough.")),
+    ])
+    .directive("lead", THREADS, "spawns=\"2\"", "Lead the work.")
+    .directive("child", "", "", "Do the part.")
+    .trusted();
+    let result = tree.run("lead", &[]);
+    assert_eq!(text(&result["result"]), "Two are enough.", "{result}");
+    let lead = tree.thread("lead")["thread_id"].clone();
+    assert_eq!(tree.told(text(&lead), "child_thread_started").len(), 2);
+    assert_eq!(tree.threads().iter().filter(|thread| thread["directive"] == "child").count(), 2);
+    let results = tree.told(text(&lead), "tool_call_result");
+    assert_eq!(results.iter().filter(|result| result["error"].is_null()).count(), 2, "{results:?}");
+}
+
+#[test]
+fn a_child_may_do_nothing_that_its_parent_may_not() {
+    let bash = |command: &str| ("rye_bash", json!({ "command": command }));
+    let tree = Tree::new(&[
+        (
+            "lead the work",
+            Calls(vec![(START, json!({ "directive_name": "greedy" })), (START, json!({ "directive_name": "modest" }))]),
+        ),
+        ("take all", Calls(vec![bash("touch taken"), ("rye_file_system_ls", json!({}))])),
+        ("take little", Calls(vec![bash("touch inherited"), ("rye_file_system_ls", json!({}))])),
+        ("permission denied", Says("Denied.")),
+        ("denied.", Says("Ended.")),
+    ])
+    .directive("lead", &format!("{THREADS}<tool>rye/file-system/*</tool>"), "", "Lead the work.")
+    .directive("greedy", "<tool>*</tool>", "", "Take all.")
+    .directive("modest", "", "", "Take little.")
+    .trusted();
+    let result = tree.run("lead", &[]);
+    assert_eq!(text(&result["result"]), "Ended.", "{result}");
+    for directive in ["greedy", "modest"] {
+        let id = tree.thread(directive)["thread_id"].clone();
+        let denied = tree.told(text(&id), "permission_denied");
+        assert_eq!((denied.len(), text(&denied[0]["capability"])), (1, "rye.execute.tool.rye.bash"), "{directive}");
+        let listed = tree.told(text(&id), "tool_call_start");
+        assert_eq!((listed.len(), text(&listed[0]["item"])), (1, "rye/file-system/ls"), "{directive}");
+    }
+    assert!(!tree.home.project().join("taken").exists() && !tree.home.project().join("inherited").exists());
+    // Who goes on with it later may do no more.
+    let greedy = tree.thread("greedy")["thread_id"].clone();
+    let summary = tree.home.project().join(".ai/agent/threads").join(text(&greedy)).join("thread.json");
+    let summary = fs::read_to_string(summary).unwrap();
+    assert!(summary.contains("\"ceilings\""), "{summary}");
+}
+
+#[test]
+fn a_child_in_the_background_works_on_by_itself_and_can_be_waited_for() {
+    let tree = Tree::new(&[
+        ("lead the work", Calls(vec![(START, json!({ "directive_name": "child", "async": true }))])),
+        ("active_threads", Says("Started.")),
+        ("\"status\":\"running\"", Calls(vec![(ORCHESTRATOR, json!({ "operation": "list_active" }))])),
+        ("do the part", Says("Done beside.")),
+    ])
+    .directive("lead", THREADS, "", "Lead the work.")
+    .directive("child", "", "", "Do the part.")
+    .trusted();
+    let result = tree.run("lead", &[]);
+    assert_eq!(text(&result["result"]), "Started.", "{result}");
+    let child = tree.thread("child")["thread_id"].clone();
+    let (code, out, err) = output(&mut tree.home.levain(&["threads", "wait", text(&child), "--json"]));
+    assert_eq!(code, 0, "{err}");
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&told["status"], &told["result"]), (&json!("completed"), &json!("Done beside.")));
+    let lead = tree.thread("lead")["thread_id"].clone();
+    let started = &tree.told(text(&lead), "tool_call_result")[0]["output"];
+    let started: Value = serde_json::from_str(text(started)).unwrap();
+    assert!(started["pid"].is_number() && started["thread_id"] == child, "{started}");
+    assert_eq!(tree.told(text(&lead), "child_thread_started")[0]["call_id"], Value::Null);
+    tree.home.wait_until_quiet();
+}
+
+#[test]
+fn stopping_a_parent_stops_the_child_it_waits_for() {
+    let tree = Tree::new(&[
+        ("lead the work", Calls(vec![(START, json!({ "directive_name": "child" }))])),
+        ("do the part", Hangs),
+    ])
+    .directive("lead", THREADS, "", "Lead the work.")
+    .directive("child", "", "", "Do the part.")
+    .trusted();
+    let arguments = ["run", "--background", "--model", &tree.model, "--directive", "lead"];
+    let (code, out, err) = output(&mut tree.home.levain(&arguments));
+    assert_eq!(code, 0, "{err}");
+    let lead = out.trim().to_owned();
+    let child = || tree.threads().into_iter().find(|thread| thread["directive"] == "child");
+    poll("the child answers", || child().is_some_and(|child| child["status"] == "running"));
+    let (code, _, err) = output(&mut tree.home.levain(&["threads", "cancel", &lead]));
+    assert_eq!(code, 0, "{err}");
+    tree.home.wait_until_quiet();
+    let status = |directive: &str| tree.thread(directive)["status"].clone();
+    assert_eq!((status("lead"), status("child")), (json!("cancelled"), json!("cancelled")));
+}
+
+#[test]
+fn a_thread_reaches_no_thread_of_another_tree() {
+    let tree = Tree::new(&[
+        ("other work", Says("My secret is 42.")),
+        ("not of the tree", Says("I see nothing.")),
+        ("lead the work", Calls(vec![(ORCHESTRATOR, json!({ "operation": "read_transcript", "thread_id": "OTHER" }))])),
+    ])
+    .directive("lead", THREADS, "", "Lead the work.")
+    .directive("other", "", "", "Other work.")
+    .trusted();
+    let other = text(&tree.run("other", &[])["thread_id"]).to_owned();
+    let script = tree.home.path().join("tree.yaml");
+    let text_of = fs::read_to_string(&script).unwrap().replace("OTHER", &other);
+    fs::write(&script, text_of).unwrap();
+    assert_eq!(text(&tree.run("lead", &[])["result"]), "I see nothing.");
+}
