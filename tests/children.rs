@@ -267,7 +267,7 @@ fn a_child_in_the_background_works_on_by_itself_and_can_be_waited_for() {
     let started = &tree.told(text(&lead), "tool_call_result")[0]["output"];
     let started: Value = serde_json::from_str(text(started)).unwrap();
     assert!(started["pid"].is_number() && started["thread_id"] == child, "{started}");
-    assert_eq!(tree.told(text(&lead), "child_thread_started")[0]["call_id"], Value::Null);
+    assert_eq!(tree.told(text(&lead), "child_thread_started")[0]["background"], true);
     tree.home.wait_until_quiet();
 }
 

@@ -365,6 +365,7 @@ impl Bench {
             clock: Arc::new(SetClock(Arc::clone(&clock))),
             audience: Ears(sender),
             planner: Arc::new(plan),
+            budgets: None,
         };
         let id = ThreadId::new("chat", 1);
         let mut thread = Thread::new(id, "levain/chat", kind, ModelRef::new("script", "x"), Limits::default());

@@ -123,6 +123,7 @@ fn hosting(
         rules: None,
         clock: Arc::new(SystemClock),
         planner: Arc::new(Plan::default()),
+        budgets: None,
         idle,
         orphaned,
         unanswered: Duration::from_millis(200),

@@ -5,6 +5,7 @@ use super::connection::{Connection, Reach};
 use super::previewer::{NewThread, Previewer};
 use super::{export, listing, pages, requests, trusting};
 use crate::config::Trust;
+use crate::domain::tree::order;
 use crate::domain::{Draft, Event, PromptEvent, Record, RequestEvent, State, Status, ThreadId, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::executor::{Executor, ExecutorError};
@@ -492,7 +493,7 @@ impl EffectRunner {
         let layout = self.layout();
         self.answer(move || {
             match Threads::look(&layout, SystemClock.now(), REPLAY).and_then(|threads| read(&threads)) {
-                Ok(rows) => message(rows.into_iter().map(row).collect()),
+                Ok(rows) => message(order(rows).into_iter().map(row).collect()),
                 Err(error) => failed(&error),
             }
         });
@@ -613,7 +614,7 @@ fn doubts(setup: &Setup, directive: &str) -> Vec<Message> {
     }
 }
 
-fn row(entry: ThreadEntry) -> ThreadRow {
+fn row((entry, level): (ThreadEntry, usize)) -> ThreadRow {
     ThreadRow {
         waiting: entry.waiting,
         thread_id: entry.thread_id,
@@ -628,5 +629,8 @@ fn row(entry: ThreadEntry) -> ThreadRow {
         updated_at: entry.updated_at,
         runs: entry.pid.is_some(),
         elsewhere: entry.elsewhere,
+        parent: entry.lineage.parent,
+        level,
+        limits: entry.limits,
     }
 }

@@ -4,11 +4,15 @@
 use super::failure::{Failure, written};
 use super::{find, runtime};
 use crate::domain::tree::order;
-use crate::domain::{Operation, SearchType, ThreadResult};
+use crate::domain::{Balance, BudgetReport, Money, Operation, SearchType, ThreadId, ThreadResult, Tokens};
+use crate::ports::Ledger;
+use crate::session::Setup;
 use crate::session::people::{err, json_line, out};
-use crate::session::{Orchestrator, Setup};
+use crate::store::KeptLedger;
 use crate::store::registry::{Part, ThreadEntry};
+use crate::worker::host::REPLAY;
 use clap::Args;
+use serde::Serialize;
 use serde_json::Value;
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -76,7 +80,7 @@ pub(super) struct TreeArguments {
 }
 
 fn operate(setup: &Setup, operation: Operation) -> Result<Value, Failure> {
-    let orchestrator = Orchestrator::new(setup.launcher()?);
+    let orchestrator = setup.orchestrator()?;
     runtime()?.block_on(orchestrator.operate(operation)).map_err(Failure::new)
 }
 
@@ -118,6 +122,105 @@ fn write_result(output: &mut impl Write, id: &str, value: &Value) -> io::Result<
         for line in text.lines() {
             writeln!(output, "    {line}")?;
         }
+    }
+    Ok(())
+}
+
+/// A line of `--json` of `budget`. Money is in US dollars.
+#[derive(Serialize)]
+struct BudgetLine<'a> {
+    schema: &'static str,
+    thread_id: &'a ThreadId,
+    parent: Option<&'a ThreadId>,
+    live: bool,
+    live_children: u32,
+    spend: DimensionLine,
+    tokens: DimensionLine,
+    /// Tokens whose price is not known, of the thread and of those below it: with any, `spend` is a lower bound.
+    unpriced: u64,
+}
+
+/// One dimension.
+#[derive(Serialize)]
+struct DimensionLine {
+    limit: Option<f64>,
+    spent: f64,
+    spent_below: f64,
+    reserved: f64,
+    reserved_below: f64,
+    left: Option<f64>,
+    capped_by: Option<String>,
+}
+
+fn dimension<T: Copy>(balance: &Balance<T>, number: fn(T) -> f64) -> DimensionLine {
+    DimensionLine {
+        limit: balance.limit.map(number),
+        spent: number(balance.spent),
+        spent_below: number(balance.spent_below),
+        reserved: number(balance.reserved_by_calls),
+        reserved_below: number(balance.reserved_by_children),
+        left: balance.left.map(number),
+        capped_by: balance.capped_by.as_ref().map(ToString::to_string),
+    }
+}
+
+pub(super) fn budget(setup: &Setup, arguments: &ThreadsNamed) -> Result<ExitCode, Failure> {
+    #[expect(clippy::cast_precision_loss, reason = "a number of tokens fits in 53 bits")]
+    fn number(tokens: Tokens) -> f64 {
+        tokens.0 as f64
+    }
+    let ledger = KeptLedger::new(&setup.layout, REPLAY.summary);
+    let mut output = out();
+    for id in &arguments.ids {
+        let id = find::thread(setup, id)?;
+        let report = ledger.report(&id)().map_err(|error| Failure::new(error.to_string()))?;
+        let line = BudgetLine {
+            schema: "levain.budget/1",
+            thread_id: &report.thread,
+            parent: report.parent.as_ref(),
+            live: report.live,
+            live_children: report.live_children,
+            spend: dimension(&report.spend, Money::dollars),
+            tokens: dimension(&report.tokens, number),
+            unpriced: report.unpriced.0 + report.unpriced_below.0,
+        };
+        written(if arguments.json { json_line(&mut output, &line) } else { write_budget(&mut output, &report) })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// ```text
+/// lead-1795476008133: running, 2 children running
+///   spend   $0.12 of $1.00, $0.08 below it, $0.05 reserved, $0.75 left
+/// ```
+fn write_budget(output: &mut impl Write, report: &BudgetReport) -> io::Result<()> {
+    fn row<T: Copy + Default + PartialEq>(balance: &Balance<T>, told: fn(T) -> String, own: &ThreadId) -> String {
+        let mut text = told(balance.spent);
+        if let Some(limit) = balance.limit {
+            text = format!("{text} of {}", told(limit));
+        }
+        for (amount, word) in [
+            (balance.spent_below, "spent below it"),
+            (balance.reserved_by_calls, "reserved"),
+            (balance.reserved_by_children, "reserved below it"),
+        ] {
+            if amount != T::default() {
+                text = format!("{text}, {} {word}", told(amount));
+            }
+        }
+        match (balance.left, &balance.capped_by) {
+            (Some(left), Some(by)) if by != own => format!("{text}, {} left by the limit of {by}", told(left)),
+            (Some(left), _) => format!("{text}, {} left", told(left)),
+            (None, _) => format!("{text}, no limit"),
+        }
+    }
+    let live = if report.live { "running" } else { "ended" };
+    writeln!(output, "{}: {live}, children running: {}", report.thread, report.live_children)?;
+    writeln!(output, "  spend   {}", row(&report.spend, |money| money.to_string(), &report.thread))?;
+    writeln!(output, "  tokens  {}", row(&report.tokens, |tokens| tokens.to_string(), &report.thread))?;
+    let unpriced = report.unpriced + report.unpriced_below;
+    if unpriced > Tokens(0) {
+        writeln!(output, "  {unpriced} of these tokens have no known price: the spend is a lower bound")?;
     }
     Ok(())
 }

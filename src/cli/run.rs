@@ -17,7 +17,7 @@ use crate::session::people::{err, is_watched, json_line, out};
 use crate::session::setup::SetupError;
 use crate::session::{DirectivePlanner, Factory, Setup, capability, logging};
 use crate::store::fork::{self, Fork, Forked, Until};
-use crate::store::summary::Summary;
+use crate::store::summary::{Summary, specification};
 use crate::store::threads::is_elsewhere;
 use crate::store::{Layout, upkeep};
 use crate::worker::client::Client;
@@ -190,7 +190,8 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
             chosen.model
         };
         let allowed = arguments.allow.iter().map(|text| capability(text)).collect();
-        let factory = Factory { allowed, ..Factory::new(setup) };
+        let mut factory = Factory::new(setup);
+        factory.allowed = allowed;
         let begins = Begins { directive, inputs: arguments.inputs(forked.as_ref()), model, from, prompt };
         hosted(factory, arguments, begins, &items, planner, &mut made).await
     });
@@ -274,9 +275,10 @@ async fn hosted(
         }
     };
     made.thread_id = Some(thread_id.clone());
+    let begun = specification(&layout, &thread_id)?;
     let factory = Arc::new(factory);
     let supervisor = Supervisor::new(layout, Arc::clone(&factory) as Arc<dyn ThreadFactory>);
-    let hosting = factory.planned(&thread_id, items, planner, &[], &supervisor)?;
+    let hosting = factory.planned(&thread_id, items, planner, &begun, &supervisor)?;
     let running = supervisor.host(hosting).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut client = running.client();
     client.greet(0).await.map_err(|error| Failure::new(error.to_string()))?;
@@ -524,6 +526,8 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         )
         | Event::Control(
             ControlEvent::HookDecided { .. }
+            | ControlEvent::ThreadQueued { .. }
+            | ControlEvent::ThreadAdmitted {}
             | ControlEvent::CancelRequested { .. }
             | ControlEvent::TurnCancelled { .. },
         )

@@ -61,6 +61,8 @@ enum ThreadsCommand {
     },
     /// List threads below those that started them
     Tree(TreeArguments),
+    /// Show what threads may spend, have reserved and have spent, with everything below them
+    Budget(ThreadsNamed),
     /// List the threads of one conversation, in order
     Chain(ThreadNamed),
     /// Search what was said in a conversation
@@ -138,6 +140,7 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
         Some(ThreadsCommand::Result(named)) => return orchestrate::result(&setup, named),
         Some(ThreadsCommand::Running { json }) => return orchestrate::running(&setup, *json),
         Some(ThreadsCommand::Tree(tree)) => return orchestrate::tree(&setup, tree),
+        Some(ThreadsCommand::Budget(named)) => return orchestrate::budget(&setup, named),
         Some(ThreadsCommand::Chain(named)) => return orchestrate::chain(&setup, named),
         Some(ThreadsCommand::Search(search)) => return orchestrate::search(&setup, search),
         Some(ThreadsCommand::Rm(remove)) => return upkeep::remove(&setup, remove),

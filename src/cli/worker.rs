@@ -45,7 +45,9 @@ async fn work(common: &Common, arguments: &WorkerArguments, secret: Option<Secre
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let setup = Setup::gather(common.project.as_deref(), common.arguments(None)).map_err(|error| text(&error))?;
     let layout = setup.layout.clone();
-    let supervisor = Supervisor::new(layout, Arc::new(Factory { secret, ..Factory::new(setup) }));
+    let mut factory = Factory::new(setup);
+    factory.secret = secret;
+    let supervisor = Supervisor::new(layout, Arc::new(factory));
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| text(&error))?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(|error| text(&error))?;
     // Listening is enough to survive it.

@@ -150,6 +150,8 @@ pub enum Need {
     SeenCall,
     /// A message in the queue.
     Queue,
+    /// A thread that another one started.
+    Parent,
     /// A thread that is at work.
     Work,
     /// A prompt that was sent before.
@@ -273,6 +275,7 @@ commands! {
     ReadLast "read.last" "Last block" "Choose the last block." [hidden];
     ReadPromptUp "read.prompt_up" "Prompt before" "Choose the prompt before." [hidden];
     ReadPromptDown "read.prompt_down" "Prompt after" "Choose the prompt after." [hidden];
+    ReadEnter "read.enter" "Open or fold" "Open the thread that the chosen call started; of any other block, unfold or fold it." [hidden];
     ReadFold "read.fold" "Unfold or fold" "Show the chosen block in full, or fold it; a line on the context leads to its request." [hidden];
     ReadMark "read.mark" "Begin a range" "Choose a range of blocks that begins here." [hidden];
     ReadCopy "read.copy" "Copy" "Put the chosen block or range on the clipboard." [hidden];
@@ -304,6 +307,7 @@ commands! {
     FilterStart "filter.start" "Filter" "Type to narrow the list." [hidden];
     FilterBackspace "filter.backspace" "Delete back" "Delete the last letter of the filter." [hidden];
     FilterClear "filter.clear" "Clear" "Empty the filter." [hidden];
+    ThreadParent "thread.parent" "Go to the parent" "Open the thread that started this one." / "parent" {Parent};
     ThreadStop "thread.stop" "Stop the thread" "Stop the process of the chosen thread; its messages are kept." [hidden];
     ThreadRename "thread.rename" "Rename" "Rename the chosen thread; /rename NAME renames the one on the screen." / "rename" {Thread};
     ThreadArchive "thread.archive" "Archive" "Hide the thread from the list; its next prompt brings it back." / "archive" {Thread};

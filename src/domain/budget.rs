@@ -66,6 +66,11 @@ pub struct Slots {
     pub threads: Option<u32>,
 }
 
+impl Slots {
+    /// Where nobody says how many.
+    pub const USUAL: Self = Self { children: Some(5), threads: Some(20) };
+}
+
 /// Why a thread waits for a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoSlot {

@@ -90,6 +90,7 @@ impl Status {
             (Self::Suspended, _) => Some(what.map_or("waits for your message".to_owned(), |limit| {
                 format!("at its limit of {limit}: waits for your message")
             })),
+            (Self::Queued, _) => Some(what.unwrap_or("waits for a slot").to_owned()),
             (Self::Waiting, Some(Waiting::RateLimit)) => Some("waits for the provider".to_owned()),
             (Self::Waiting, Some(Waiting::Storage)) => Some("waits until it can be saved".to_owned()),
             _ => None,
@@ -159,9 +160,17 @@ pub struct Cost {
     pub unpriced: bool,
     /// Working time: from each prompt to the end of its work, waiting for the user left out.
     pub elapsed_ms: u64,
+    /// Tokens of answers whose model has no known price.
+    #[serde(skip_serializing_if = "no_tokens")]
+    pub unpriced_tokens: Tokens,
     /// Child threads that it has started.
     #[serde(skip_serializing_if = "is_zero")]
     pub spawns: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn no_tokens(tokens: &Tokens) -> bool {
+    *tokens == Tokens(0)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]

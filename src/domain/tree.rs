@@ -21,20 +21,40 @@ impl<T: InTree> InTree for &T {
 }
 
 /// `rows` with each thread behind the one that started it, and how many of those that are listed are above it. Trees come in
-/// the order in which a first thread of them comes; children the oldest first, as they were started. A thread whose parent
-/// is not listed stands as if it had none.
+/// the order in which any thread of them comes first, so that one in which something happens stays where that is; children the
+/// oldest first, as they were started. A thread whose parent is not listed stands as if it had none.
 pub fn order<T: InTree>(rows: impl IntoIterator<Item = T>) -> Vec<(T, usize)> {
     let mut rows: Vec<Option<T>> = rows.into_iter().map(Some).collect();
     let places: HashMap<ThreadId, usize> =
         rows.iter().enumerate().filter_map(|(place, row)| Some((row.as_ref()?.id().clone(), place))).collect();
     let above = |row: &T| row.lineage().parent.as_ref().and_then(|parent| places.get(parent)).copied();
+    let parents: Vec<Option<usize>> = rows
+        .iter()
+        .enumerate()
+        .map(|(place, row)| row.as_ref().and_then(above).filter(|parent| *parent != place))
+        .collect();
     let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
-    let mut first = Vec::new();
-    for (place, row) in rows.iter().enumerate() {
-        match row.as_ref().and_then(above).filter(|parent| *parent != place) {
-            Some(parent) => children.entry(parent).or_default().push(place),
-            None => first.push(place),
+    for (place, parent) in parents.iter().enumerate() {
+        if let Some(parent) = parent {
+            children.entry(*parent).or_default().push(place);
         }
+    }
+    let mut tops: HashMap<usize, usize> = HashMap::new();
+    let mut first = Vec::new();
+    for place in 0..rows.len() {
+        let (mut top, mut way) = (place, vec![place]);
+        while let Some(parent) = parents.get(top).copied().flatten().filter(|parent| !way.contains(parent)) {
+            if let Some(known) = tops.get(&parent) {
+                top = *known;
+                break;
+            }
+            top = parent;
+            way.push(parent);
+        }
+        if !tops.values().any(|known| *known == top) {
+            first.push(top);
+        }
+        tops.extend(way.into_iter().map(|one| (one, top)));
     }
     for below in children.values_mut() {
         below.sort_by_key(|place| rows.get(*place).and_then(Option::as_ref).map(|row| row.id().begun()));
@@ -82,6 +102,9 @@ mod tests {
         let rows = [row(9, None), row(5, Some(2)), row(4, Some(2)), row(3, Some(4)), row(2, None), row(1, Some(77))];
         let told: Vec<(u64, usize)> = order(rows).iter().map(|(row, level)| (row.0.begun() - BASE, *level)).collect();
         assert_eq!(told, [(9, 0), (2, 0), (4, 1), (3, 2), (5, 1), (1, 0)]);
+        let rows = [row(5, Some(2)), row(9, None), row(2, None)];
+        let told: Vec<u64> = order(rows).iter().map(|(row, _)| row.0.begun() - BASE).collect();
+        assert_eq!(told, [2, 5, 9], "a tree stands where its newest thread is");
     }
 
     proptest! {

@@ -104,7 +104,8 @@ pub enum Rebuilt {
 pub trait Ledger: Send + Sync {
     /// Takes a thread in before its first call, with what it may spend set aside at its parent; or takes over one that is
     /// live; or resumes one that has ended. A call of it that was reserved before is running no more, and its reservation
-    /// goes. Slots are asked before money. A new thread's parent has to be live.
+    /// goes. Slots are asked before money. A new thread's parent
+    /// has to be known; it may have ended, since a child that works by itself can begin behind it.
     fn register(&self, registration: Registration) -> LedgerJob<Registered>;
 
     /// Reserves the most that the call may cost, which is sent as the thread's request `request`. Granted if the thread and

@@ -50,11 +50,15 @@ impl ThreadsOf {
         let inputs = Some(request.inputs.clone());
         let planner =
             DirectivePlanner::prepare(setup, &request.directive, inputs).map_err(|error| error.to_string())?;
-        let limits = SetLimits::by(LimitSource::Defaults, setup.one_shot_limits())
+        let set = SetLimits::by(LimitSource::Defaults, setup.one_shot_limits())
             .overridden(SetLimits::by(LimitSource::Directive, planner.limits))
-            .overridden(SetLimits::by(LimitSource::Override, request.limits))
-            .below(&parent.limits)
-            .ok_or("its depth limit is 0 (depth_exceeded)")?;
+            .overridden(SetLimits::by(LimitSource::Override, request.limits));
+        let mut limits = set.below(&parent.limits).ok_or("its depth limit is 0 (depth_exceeded)")?;
+        let named = matches!(set.limits_by.spend, Some(LimitSource::Directive | LimitSource::Override));
+        if !named && parent.limits.spend.is_some() {
+            // Nobody named an amount: the ledger gives it a share of what its parent has left.
+            (limits.limits.spend, limits.limits_by.spend) = (None, None);
+        }
         Ok(ThreadSpec {
             id: None,
             directive: request.directive.clone(),

@@ -2,12 +2,14 @@
 
 use super::children::ThreadsOf;
 use super::directive_planner::DirectivePlanner;
-use super::orchestrator::Orchestrator;
 use super::setup::{Setup, SetupError};
-use crate::domain::{Grant, ThreadId};
+use crate::domain::{Slots, ThreadId};
+use crate::engine::driver::Budgets;
 use crate::items::Items;
+use crate::ports::Ledger;
+use crate::store::KeptLedger;
 use crate::store::summary::Specification;
-use crate::worker::host::Hosting;
+use crate::worker::host::{Hosting, REPLAY};
 use crate::worker::supervisor::{Supervisor, ThreadFactory};
 use secrecy::SecretString;
 use std::sync::Arc;
@@ -20,17 +22,19 @@ pub struct Factory {
     pub allowed: Vec<String>,
     /// What a client has to say to approve calls.
     pub secret: Option<SecretString>,
+    /// Of the project, for all threads of this process.
+    ledger: Arc<KeptLedger>,
 }
 
 impl Factory {
     /// For threads whose calls nobody approves over the socket.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
-        Self { setup: Arc::new(setup), allowed: Vec::new(), secret: None }
+        let ledger = Arc::new(KeptLedger::new(&setup.layout, REPLAY.summary));
+        Self { setup: Arc::new(setup), allowed: Vec::new(), secret: None, ledger }
     }
 
-    /// What the thread `id` is hosted with by `supervisor`, where its directive was planned before. It grants nothing beyond
-    /// `ceilings`.
+    /// What the thread `id`, which begins as `begun`, is hosted with by `supervisor`, where its directive was planned before.
     ///
     /// # Errors
     /// [`SetupError::Runtime`].
@@ -39,9 +43,10 @@ impl Factory {
         id: &ThreadId,
         items: &Items,
         planner: DirectivePlanner,
-        ceilings: &[Vec<Grant>],
+        begun: &Specification,
         supervisor: &Supervisor,
     ) -> Result<Hosting, SetupError> {
+        let Specification { lineage, ceilings, .. } = begun;
         let (mut grants, limits) = (planner.grants.clone(), planner.limits);
         // A child that names nothing may do what its parent may.
         if let Some(nearest) = ceilings.first().filter(|_| grants.is_empty()) {
@@ -49,11 +54,18 @@ impl Factory {
         }
         let mut hosting = self.setup.hosting(id.clone(), Arc::new(planner))?;
         (hosting.limits, hosting.secret) = (limits, self.secret.clone());
+        let slots = match &lineage.parent {
+            // A child that is waited for works in the place of its parent.
+            Some(parent) if supervisor.get(parent).is_some() => Slots { threads: None, ..self.setup.slots() },
+            Some(_) => self.setup.slots(),
+            None => Slots::default(),
+        };
+        hosting.budgets = Some(Budgets { ledger: Arc::clone(&self.ledger) as Arc<dyn Ledger>, slots });
         let threads = ThreadsOf {
             thread: id.clone(),
             setup: Arc::clone(&self.setup),
             supervisor: supervisor.clone(),
-            orchestrator: Orchestrator::new(self.setup.launcher()?),
+            orchestrator: self.setup.orchestrator()?,
         };
         self.setup.equip(&mut hosting, items, grants, self.allowed.clone(), Some(Arc::new(threads)));
         Ok(hosting)
@@ -67,13 +79,13 @@ impl ThreadFactory for Factory {
         begun: Specification,
         supervisor: &Supervisor,
     ) -> Result<Hosting, String> {
-        let Specification { directive, inputs, ceilings } = begun;
         let items = self.setup.items();
+        let inputs = Some(begun.inputs.clone());
         let planner =
-            DirectivePlanner::prepare(&self.setup, &directive, Some(inputs)).map_err(|error| error.to_string())?;
+            DirectivePlanner::prepare(&self.setup, &begun.directive, inputs).map_err(|error| error.to_string())?;
         for problem in &planner.problems {
             tracing::warn!(%problem, "in the directive");
         }
-        self.planned(id, &items, planner, &ceilings, supervisor).map_err(|error| error.to_string())
+        self.planned(id, &items, planner, &begun, supervisor).map_err(|error| error.to_string())
     }
 }

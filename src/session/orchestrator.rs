@@ -17,8 +17,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
-/// How long a wait lasts where nobody says.
-const WAIT: Duration = Duration::from_mins(10);
+/// How long a wait lasts where neither settings nor whoever waits say.
+pub(super) const WAIT: Duration = Duration::from_mins(10);
 
 /// No wait lasts longer.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);
@@ -42,12 +42,15 @@ const LONGEST_TRANSCRIPT: usize = 50 << 10;
 pub struct Orchestrator {
     layout: Layout,
     pub(super) executor: Detached,
+    /// How long a wait lasts where nobody says.
+    wait: Duration,
 }
 
 impl Orchestrator {
+    /// Of the project that `launcher` is of; a wait lasts for `wait` where nobody says.
     #[must_use]
-    pub fn new(launcher: Launcher) -> Self {
-        Self { layout: launcher.layout.clone(), executor: Detached { launcher } }
+    pub fn new(launcher: Launcher, wait: Duration) -> Self {
+        Self { layout: launcher.layout.clone(), executor: Detached { launcher }, wait }
     }
 
     /// Does `operation`, and answers with a JSON object.
@@ -57,7 +60,7 @@ impl Orchestrator {
     pub async fn operate(&self, operation: Operation) -> Result<Value, String> {
         match operation {
             Operation::WaitThreads { thread_ids, timeout } => {
-                let most = timeout.map_or(WAIT, Duration::from_secs).min(LONGEST_WAIT);
+                let most = timeout.map_or(self.wait, Duration::from_secs).min(LONGEST_WAIT);
                 Ok(self.wait_all(&thread_ids, most).await)
             }
             Operation::CancelThread { thread_id } => {

@@ -2,11 +2,12 @@
 
 use super::directive_planner::PlannerError;
 use super::model_registry::Models;
+use super::orchestrator::{Orchestrator, WAIT};
 use super::secrets::{self, Handover};
 use crate::config::paths::{BadProject, RuntimeError};
 use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced, Trust};
 use crate::context::Preload;
-use crate::domain::{Limits, ModelRef, Money, Permissions, Severity, Space, ThreadId, Tokens};
+use crate::domain::{Limits, ModelRef, Money, Permissions, Severity, Slots, Space, ThreadId, Tokens};
 use crate::engine::driver::Planner;
 use crate::items::directive::ModelWish;
 use crate::items::signature::TrustStore;
@@ -221,6 +222,20 @@ impl Setup {
         })
     }
 
+    /// How many children of one thread may run side by side, and how many threads of the project; no more of the latter than
+    /// of background threads together, since a child that is waited for takes its parent's place.
+    #[must_use]
+    pub fn slots(&self) -> Slots {
+        let small = |path: &str| {
+            let node = self.cascade.get(path)?;
+            node.value().as_u64().and_then(|count| u32::try_from(count).ok())
+        };
+        Slots {
+            children: small("coordination.children.max_concurrent").or(Slots::USUAL.children),
+            threads: small("coordination.children.max_threads").or(Slots::USUAL.threads),
+        }
+    }
+
     /// How many tools a model is told of.
     #[must_use]
     pub fn preload(&self) -> Preload {
@@ -275,6 +290,16 @@ impl Setup {
         })
     }
 
+    /// What is done with threads from outside of them.
+    ///
+    /// # Errors
+    /// As [`Setup::launcher`].
+    pub fn orchestrator(&self) -> Result<Orchestrator, SetupError> {
+        let node = self.cascade.get("coordination.wait.timeout_seconds");
+        let wait = node.and_then(|node| node.value().as_u64()).map_or(WAIT, Duration::from_secs);
+        Ok(Orchestrator::new(self.launcher()?, wait))
+    }
+
     /// What a host needs to run `thread_id` in this process, with `planner` for what surrounds its conversation. It
     /// has no tools and may do nothing until [`Setup::equip`] says otherwise.
     ///
@@ -293,6 +318,7 @@ impl Setup {
             rules: Some(self.cascade.rules().0),
             clock: Arc::new(SystemClock),
             planner,
+            budgets: None,
             idle: Duration::from_secs(self.config.idle_seconds.value),
             orphaned: Duration::from_secs(self.config.orphan_seconds.value),
             unanswered: Duration::from_secs(self.config.unanswered_seconds.value),

@@ -10,6 +10,7 @@ pub mod content;
 mod database;
 pub mod fork;
 pub mod image;
+pub mod kept_ledger;
 pub mod layout;
 pub mod ledger;
 pub mod log;
@@ -24,6 +25,7 @@ pub mod thread;
 pub mod threads;
 pub mod upkeep;
 
+pub use kept_ledger::KeptLedger;
 pub use layout::Layout;
 pub use ledger::SqliteLedger;
 pub use summaries::Summaries;

@@ -71,6 +71,7 @@ pub type Summarise = fn(&ThreadId, &[Record]) -> Option<Summary>;
 pub struct Specification {
     pub directive: String,
     pub inputs: Values,
+    pub lineage: Lineage,
     /// See [`Summary::ceilings`].
     pub ceilings: Vec<Vec<Grant>>,
 }
@@ -86,13 +87,14 @@ pub fn specification(layout: &Layout, id: &ThreadId) -> Result<Specification, St
     }
     for page in log::pages(&log) {
         for record in page?.into_records() {
-            if let Event::Thread(ThreadEvent::ThreadStarted { directive, inputs, ceilings, .. }) = record.event {
-                return Ok(Specification { directive, inputs, ceilings });
+            if let Event::Thread(ThreadEvent::ThreadStarted { directive, inputs, lineage, ceilings, .. }) = record.event
+            {
+                return Ok(Specification { directive, inputs, lineage, ceilings });
             }
         }
     }
-    let Summary { directive, inputs, ceilings, .. } = Summary::read_own(layout, id)?;
-    Ok(Specification { directive, inputs, ceilings })
+    let Summary { directive, inputs, lineage, ceilings, .. } = Summary::read_own(layout, id)?;
+    Ok(Specification { directive, inputs, lineage, ceilings })
 }
 
 impl Summary {

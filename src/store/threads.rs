@@ -4,6 +4,7 @@
 //! does not know is looked at and taken in, as this person's or as one from elsewhere; one whose folder is gone is left
 //! out. So a lost registry costs one longer look, and a project that was cloned or moved shows its threads.
 
+use super::kept_ledger::KeptLedger;
 use super::layout::Layout;
 use super::recover::{self, Replay};
 use super::registry::{Part, Registry, ThreadEntry};
@@ -75,6 +76,11 @@ impl Threads {
             }
         }
         let reaped = recover::reap(layout, registry.with_process()?, now, replay);
+        if !reaped.is_empty() {
+            // What a dead process had reserved is its thread's no more.
+            let released = KeptLedger::new(layout, replay.summary).release_dead();
+            released.inspect_err(|error| tracing::warn!(%error, "dead threads stay in the ledger")).ok();
+        }
         for gone in reaped.iter().filter(|id| !layout.thread(id).path().exists()) {
             registry.remove(gone.as_str())?;
         }

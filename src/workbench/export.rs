@@ -172,6 +172,7 @@ mod tests {
             output: "```\nx\n```".into(),
             state: ToolState::Done,
             denied: None,
+            child: None,
         }));
         transcript.push(Kind::Marker(Marker { sort: NoteKind::Info, text: "done".into() }));
         transcript

@@ -345,7 +345,8 @@ impl Model {
 
     /// What an event tells beside its block, whether it is read from the log or comes live.
     fn learn(&mut self, event: &Event) {
-        if let Event::Thread(ThreadEvent::ThreadStarted { directive, model, inputs, .. }) = event {
+        if let Event::Thread(ThreadEvent::ThreadStarted { directive, model, inputs, lineage, .. }) = event {
+            self.view.parent.clone_from(&lineage.parent);
             self.follows(directive);
             self.inputs.clone_from(inputs);
             self.answers(model);
@@ -498,7 +499,12 @@ fn phase_after(event: &Event) -> Option<Phase> {
         )
         | Event::Prompt(_)
         | Event::Settings(_)
-        | Event::Control(ControlEvent::HookDecided { .. } | ControlEvent::CancelRequested { .. })
+        | Event::Control(
+            ControlEvent::HookDecided { .. }
+            | ControlEvent::ThreadQueued { .. }
+            | ControlEvent::ThreadAdmitted {}
+            | ControlEvent::CancelRequested { .. },
+        )
         | Event::Context(_)
         | Event::Approval(ApprovalEvent::ApprovalGiven { .. } | ApprovalEvent::PermissionDenied { .. })
         | Event::Tool(ToolEvent::ToolProcess { .. } | ToolEvent::ShellEnded { .. })

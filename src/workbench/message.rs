@@ -6,7 +6,7 @@ use super::fork::{ForkMade, Forking};
 use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::{
-    FrozenRequest, Input, ModelRef, NoteKind, Problem, Record, Status, ThreadId, Tokens, Values, Waiting,
+    FrozenRequest, Input, Limits, ModelRef, NoteKind, Problem, Record, Status, ThreadId, Tokens, Values, Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -373,6 +373,11 @@ pub struct ThreadRow {
     pub runs: bool,
     /// Whether somebody else wrote its log.
     pub elsewhere: bool,
+    /// The thread that started it.
+    pub parent: Option<ThreadId>,
+    /// So many of the listed threads are above it.
+    pub level: usize,
+    pub limits: Limits,
 }
 
 impl ThreadRow {

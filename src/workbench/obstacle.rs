@@ -19,6 +19,7 @@ impl Model {
             Need::SeenCall if self.view.approvals.is_empty() => (false, "no call needs approval"),
             Need::SeenCall => (self.view.has_seen_call(), "the call has not been shown yet"),
             Need::Queue => (!self.view.queue().is_empty(), "nothing is queued"),
+            Need::Parent => (self.view.parent.is_some(), "no other thread started this one"),
             Need::Work => (self.view.is_working(), "nothing is running"),
             Need::Earlier => (!self.history.prompts.is_empty(), "nothing was sent before"),
             Need::Transcript => (!self.view.transcript.is_empty(), "nothing was said yet"),

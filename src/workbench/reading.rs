@@ -9,6 +9,7 @@ use super::model::Model;
 use super::search::{Reading, Search};
 use super::thread_view::ThreadView;
 use super::transcript::{Block, Kind};
+use crate::domain::ThreadId;
 
 impl Block {
     fn is_prompt(&self) -> bool {
@@ -22,6 +23,13 @@ impl ThreadView {
     pub fn chosen_folds(&self) -> bool {
         let block = self.reading.as_ref().map(|reading| self.transcript.index_of(reading.block));
         block.and_then(|at| self.transcript.get(at)).is_some_and(Block::folds)
+    }
+
+    /// The thread that the chosen call started.
+    #[must_use]
+    pub fn chosen_child(&self) -> Option<ThreadId> {
+        let block = self.transcript.get(self.transcript.index_of(self.reading.as_ref()?.block))?;
+        if let Kind::Tool(tool) = &block.kind { tool.child.clone() } else { None }
     }
 
     /// Places of the chosen blocks, first and last.
@@ -93,6 +101,19 @@ impl Model {
             reading.block = block.id;
         }
         self.show(layout, index, line);
+    }
+
+    /// Opens the thread that the chosen call started; of any other block shows more or less.
+    pub(super) fn open_or_fold(&mut self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
+        match self.view.chosen_child() {
+            Some(child) => self.open_thread(child),
+            None => self.fold(layout),
+        }
+    }
+
+    /// Opens the thread that started the shown one.
+    pub(super) fn open_parent(&mut self) -> Vec<Effect> {
+        self.view.parent.clone().map(|parent| self.open_thread(parent)).unwrap_or_default()
     }
 
     /// Shows or folds the chosen block; of a line on the context, the whole request.

@@ -108,6 +108,8 @@ pub(super) enum Sent {
 pub struct ThreadView {
     /// None before the first prompt of a new one.
     pub thread: Option<ThreadId>,
+    /// The thread that started it.
+    pub parent: Option<ThreadId>,
     /// Whether somebody else wrote its log.
     pub elsewhere: bool,
     pub link: Link,
@@ -153,6 +155,7 @@ impl ThreadView {
         Self {
             link: if thread.is_some() { Link::Opening } else { Link::Draft },
             thread,
+            parent: None,
             elsewhere: false,
             state: None,
             activity: Activity { phase: Phase::Idle, seconds: 0 },

@@ -12,7 +12,7 @@ use crate::domain::{
     ThreadKind, Waiting,
 };
 use crate::engine::answer::Answer;
-use crate::engine::driver::{Driver, Ended, Handle, ModelRegistry, Planner, Settings};
+use crate::engine::driver::{Budgets, Driver, Ended, Handle, ModelRegistry, Planner, Settings};
 use crate::engine::thread::{Thread, apply};
 use crate::ports::{Approvals, Clock, StoreError, ToolRunner};
 use crate::store::recover::{self, Replay};
@@ -45,6 +45,8 @@ pub struct Hosting {
     pub clock: Arc<dyn Clock>,
     /// What surrounds the thread's conversation.
     pub planner: Arc<dyn Planner>,
+    /// Who is asked before something is spent; nobody without.
+    pub budgets: Option<Budgets>,
     /// How long an idle interactive thread is kept after the last client said goodbye.
     pub idle: Duration,
     /// The same after the last client vanished without a word.
@@ -181,6 +183,7 @@ pub async fn host(hosting: Hosting, summaries: &Summaries) -> Result<Hosted, Hos
         clock: hosting.clock,
         audience: hub.clone(),
         planner: hosting.planner,
+        budgets: hosting.budgets,
     };
     let kind = thread.kind;
     let (driver, handle) = Driver::new(thread, settings);

@@ -25,6 +25,10 @@ pub enum ControlEvent {
     },
     /// A limit was reached before a turn. An interactive thread waits for a higher one, a one-shot thread ends.
     Limit { code: LimitKind, current: u64, maximum: u64 },
+    /// The thread may not begin yet: as many run as may. Its time stands still.
+    ThreadQueued { reason: String },
+    /// It asks again whether it may begin.
+    ThreadAdmitted {},
     /// Someone asked to stop the running work.
     CancelRequested { scope: CancelScope },
     /// The running work has stopped: the connection is closed.
@@ -56,7 +60,8 @@ impl ControlEvent {
             }
             Self::TurnCancelled { after_ms } => (NoteKind::Info, format!("stopped after {after_ms} ms")),
             Self::ThreadSuspended { reason, .. } => (NoteKind::Limit, format!("suspended: {reason}")),
-            Self::HookDecided { .. } | Self::CancelRequested { .. } => return None,
+            Self::ThreadQueued { reason } => (NoteKind::Info, format!("queued: {reason}")),
+            Self::HookDecided { .. } | Self::CancelRequested { .. } | Self::ThreadAdmitted {} => return None,
         };
         Some(Note { kind, text })
     }

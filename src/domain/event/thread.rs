@@ -39,9 +39,11 @@ pub enum ThreadEvent {
     ChildThreadStarted {
         child: ThreadId,
         directive: String,
-        /// The call that waits for it; none for one that works by itself.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        call_id: Option<CallId>,
+        /// The call that started it.
+        call_id: CallId,
+        /// Whether it works by itself, and the call does not wait for it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        background: bool,
     },
     /// A child that it waited for has ended, or waits for a person itself.
     ChildThreadEnded {
@@ -119,8 +121,8 @@ impl ThreadEvent {
                 (NoteKind::Warning, text)
             }
             Self::Notice { text } => (NoteKind::Info, text.clone()),
-            Self::ChildThreadStarted { child, directive, call_id } => {
-                let how = if call_id.is_some() { "" } else { " in the background" };
+            Self::ChildThreadStarted { child, directive, background, .. } => {
+                let how = if *background { " in the background" } else { "" };
                 (NoteKind::Info, format!("started {directive}{how}: {child}"))
             }
             Self::ChildThreadEnded { child, status, cost } => {

@@ -2,6 +2,7 @@
 //! where there is none.
 
 use super::Audience;
+use super::account::Unfunded;
 use super::calls::{Call, Purpose};
 use super::prepare_error::PrepareError;
 use super::run::{Driver, Ready};
@@ -132,6 +133,7 @@ impl<A: Audience> Driver<A> {
         let (purpose, encoded) = (Purpose::Summary, None);
         let mut ready =
             Ready { assembly, tools: specs, model: model.clone(), attempt, max_output_tokens, purpose, encoded };
+        self.fund(request, &mut ready).await?;
         self.encode(&provider, &mut ready).await?;
         let kept = self.keep_request(request, &ready, provider.endpoint(), tools);
         let tokens = ready.assembly.tokens();
@@ -233,6 +235,18 @@ impl From<PrepareError> for SummaryError {
         match prepare_error {
             PrepareError::Failed(error) => Self::Because(error.message),
             PrepareError::Stopped => Self::Stopped,
+        }
+    }
+}
+
+impl From<Unfunded> for SummaryError {
+    fn from(unfunded: Unfunded) -> Self {
+        match unfunded {
+            Unfunded::Failed(error) => Self::Because(error.message),
+            Unfunded::Refused(refusal) => Self::Because(refusal.to_string()),
+            Unfunded::NoSlot(taken) => Self::Because(taken.to_string()),
+            Unfunded::Blocked => Self::Because("the thread cannot be saved".to_owned()),
+            Unfunded::Stopped => Self::Stopped,
         }
     }
 }

@@ -3,7 +3,9 @@
 //! It records what happens, lets the machine apply it, carries out the effects and tells the audience. Commands come in
 //! through a [`Handle`]; one thread has one driver.
 
+mod account;
 mod bounds;
+mod budget;
 mod calls;
 mod compaction;
 mod context;
@@ -18,6 +20,7 @@ mod steady;
 mod tools;
 mod user_commands;
 
+pub use account::Budgets;
 pub use context::Planner;
 pub use inbox::Handle;
 pub use preview::previewed;

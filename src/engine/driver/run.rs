@@ -1,6 +1,7 @@
 //! Recording, applying, carrying out.
 
 use super::Audience;
+use super::account::{Account, Budgets};
 use super::calls::{Call, Progress, Purpose};
 use super::compaction::Compaction;
 use super::context::{PendingSnapshot, Planner, found};
@@ -78,6 +79,8 @@ pub struct Settings<A> {
     pub audience: A,
     /// What surrounds the thread's conversation.
     pub planner: Arc<dyn Planner>,
+    /// Who is asked before something is spent; nobody without.
+    pub budgets: Option<Budgets>,
 }
 
 /// Why a driver returned.
@@ -93,6 +96,7 @@ pub enum Ended {
 pub struct Driver<A> {
     pub(super) thread: Thread,
     pub(super) settings: Settings<A>,
+    pub(super) account: Account,
     /// Made before the first request.
     pub(super) plan: Option<Arc<Plan>>,
     /// What the thread may do, as a tree with the tools of the newest request.
@@ -136,6 +140,7 @@ impl<A: Audience> Driver<A> {
         let driver = Self {
             thread,
             settings,
+            account: Account::default(),
             plan: None,
             capabilities: None,
             fixed: None,
@@ -170,6 +175,7 @@ impl<A: Audience> Driver<A> {
         self.tell_state();
         loop {
             if let Some(ended) = self.ended {
+                self.release().await;
                 if self.thread.is_unused() || self.thread.is_unsaid() && ended != Ended::Thread(Status::Completed) {
                     self.settings.store.discard();
                 } else {
@@ -178,7 +184,7 @@ impl<A: Audience> Driver<A> {
                 return ended;
             }
             let due = self.call.as_ref().and_then(Call::next_due);
-            let retry = self.retry.map(|(_, at)| at);
+            let (retry, slot) = (self.retry.map(|(_, at)| at), self.account.ask_at);
             let store = self.blocked.as_ref().map(|blocked| blocked.try_at);
             tokio::select! {
                 biased;
@@ -198,6 +204,7 @@ impl<A: Audience> Driver<A> {
                 progress = read(&mut self.call) => self.progressed(progress).await,
                 () = until(due) => self.show_and_keep(false),
                 () = until(store) => self.try_again().await,
+                () = until(slot) => self.ask_for_slot().await,
                 () = until(retry) => {
                     if let Some((attempt, _)) = self.retry.take() {
                         self.emit(Event::Request(RequestEvent::RetryDue { attempt })).await;
@@ -357,7 +364,8 @@ impl<A: Audience> Driver<A> {
                 Effect::Wait { attempt, delay_ms } => {
                     self.retry = Some((attempt, Instant::now() + Duration::from_millis(delay_ms)));
                 }
-                Effect::StopWaiting => self.retry = None,
+                Effect::WaitForSlot => self.wait_for_slot(),
+                Effect::StopWaiting => (self.retry, self.account.ask_at) = (None, None),
                 Effect::Authorise(call) => self.authorise(&call).await,
                 Effect::Remember(capability) => {
                     if let Err(message) = self.settings.approvals.keep(&capability) {
@@ -382,6 +390,7 @@ impl<A: Audience> Driver<A> {
                 Effect::End(status) => self.end(status).await,
             }
         }
+        self.settle().await;
         self.save();
         self.tell_state();
     }
@@ -443,6 +452,9 @@ impl<A: Audience> Driver<A> {
         let encoded = None;
         let mut ready =
             Ready { assembly, tools: specs, model: model.clone(), attempt, max_output_tokens, purpose, encoded };
+        if let Err(unfunded) = self.fund(request, &mut ready).await {
+            return self.unfunded(request, attempt, unfunded);
+        }
         match self.encode(&provider, &mut ready).await {
             Ok(()) => {}
             Err(PrepareError::Stopped) => return,
@@ -589,6 +601,7 @@ impl<A: Audience> Driver<A> {
             Phase::Idle
             | Phase::Taking { .. }
             | Phase::Preparing { .. }
+            | Phase::Queued { .. }
             | Phase::Calling { .. }
             | Phase::Retrying { .. }
             | Phase::Tools { .. }

@@ -275,8 +275,8 @@ impl<A: Audience> Driver<A> {
                 let _tool_gone = reply.send(refusal.map_or_else(|| Ok(self.thread.as_parent()), Err));
             }
             ToolProgress::StartsChild { child, directive, waits, recorded } => {
-                let call_id = waits.then_some(call_id);
-                let _tool_gone = recorded.send(self.starts_child(child, directive, call_id).await);
+                let started = ThreadEvent::ChildThreadStarted { child, directive, call_id, background: !waits };
+                let _tool_gone = recorded.send(self.starts_child(started).await);
             }
             ToolProgress::ChildEnded { child, status, cost, recorded } => {
                 self.emit(Event::Thread(ThreadEvent::ChildThreadEnded { child, status, cost })).await;
@@ -302,19 +302,14 @@ impl<A: Audience> Driver<A> {
     }
 
     /// Records that a child begins, if the thread may have one more.
-    async fn starts_child(
-        &mut self,
-        child: ThreadId,
-        directive: String,
-        call_id: Option<CallId>,
-    ) -> Result<(), String> {
+    async fn starts_child(&mut self, started: ThreadEvent) -> Result<(), String> {
         if let Some(refusal) = self.thread.refuses_children() {
             return Err(refusal);
         }
-        let started = self.thread.cost.spawns;
-        self.emit(Event::Thread(ThreadEvent::ChildThreadStarted { child, directive, call_id })).await;
+        let before = self.thread.cost.spawns;
+        self.emit(Event::Thread(started)).await;
         match &self.blocked {
-            Some(blocked) if self.thread.cost.spawns == started => Err(blocked.refusal()),
+            Some(blocked) if self.thread.cost.spawns == before => Err(blocked.refusal()),
             Some(_) | None => Ok(()),
         }
     }

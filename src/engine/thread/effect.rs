@@ -16,6 +16,8 @@ pub enum Effect {
     StopCall,
     /// Emit `RetryDue` after this time.
     Wait { attempt: u32, delay_ms: u64 },
+    /// Emit `ThreadAdmitted` after a while: then it is asked again whether the thread may begin.
+    WaitForSlot,
     /// Forget the pause.
     StopWaiting,
     /// Ask the hooks of this event, whose fields these are, and emit `HookDecided`.

@@ -3,8 +3,8 @@
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CallError, CancelScope, PromptMode};
 use crate::domain::{
-    Block, CallId, Cost, Entry, LimitKind, Limits, Lineage, Message, ModelRef, Money, Parent, Permissions, Persona,
-    Piece, Role, Rules, Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
+    Block, CallId, Cost, Entry, LimitKind, LimitSources, Limits, Lineage, Message, ModelRef, Money, Parent,
+    Permissions, Persona, Piece, Role, Rules, Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
 };
 use std::sync::Arc;
 
@@ -16,6 +16,8 @@ pub struct Thread {
     pub kind: ThreadKind,
     pub model: ModelRef,
     pub limits: Limits,
+    /// Who set each of them when it was made.
+    pub limits_by: LimitSources,
     pub lineage: Lineage,
     pub permissions: Permissions,
     /// What it does about failures, limits and a full window.
@@ -92,6 +94,12 @@ pub enum Phase {
     Preparing {
         request: u32,
         attempt: u32,
+    },
+    /// As many threads run as may: the request waits for a slot.
+    Queued {
+        request: u32,
+        attempt: u32,
+        reason: String,
     },
     /// The request has been sent. `partial` is what a cut attempt left.
     Calling {
@@ -222,6 +230,7 @@ impl Thread {
             kind,
             model,
             limits,
+            limits_by: LimitSources::default(),
             lineage: Lineage::default(),
             permissions: Permissions::default(),
             rules: Arc::default(),
@@ -264,6 +273,7 @@ impl Thread {
             | Phase::Asking(_)
             | Phase::Compacting { .. }
             | Phase::Stopping { .. } => Status::Running,
+            Phase::Queued { .. } => Status::Queued,
             Phase::Suspended { .. } => Status::Suspended,
             Phase::Ended(status) => status,
         }
@@ -278,6 +288,7 @@ impl Thread {
             Phase::Tools { .. } if self.approval().is_some() => Some(Waiting::Approval),
             Phase::Taking { .. }
             | Phase::Preparing { .. }
+            | Phase::Queued { .. }
             | Phase::Calling { .. }
             | Phase::Tools { .. }
             | Phase::Asking(_)
@@ -293,6 +304,9 @@ impl Thread {
     pub fn waits_for(&self) -> Option<String> {
         if let Phase::Suspended { limit: Some(limit) } = self.phase {
             return Some(limit.thing().to_owned());
+        }
+        if let Phase::Queued { reason, .. } = &self.phase {
+            return Some(reason.clone());
         }
         self.approval().map(|asked| asked.item.clone())
     }
@@ -363,7 +377,7 @@ impl Thread {
 
     /// Whether time counts: not while somebody else is waited for.
     pub(in crate::engine) fn is_timed(&self) -> bool {
-        !self.rests() && self.approval().is_none()
+        !self.rests() && self.approval().is_none() && !matches!(self.phase, Phase::Queued { .. })
     }
 
     /// The number of the turn that runs or comes next, counted from 1.

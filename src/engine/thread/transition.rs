@@ -42,7 +42,8 @@ pub fn apply(thread: &mut Thread, record: &Record) -> Vec<Effect> {
 
 fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
     match event {
-        ThreadEvent::ThreadStarted { directive, kind, model, limits, inputs, lineage, ceilings, .. } => {
+        ThreadEvent::ThreadStarted { directive, kind, model, limits, limits_by, inputs, lineage, ceilings, .. } => {
+            thread.limits_by = *limits_by;
             thread.lineage = lineage.clone();
             thread.permissions.ceilings.clone_from(ceilings);
             thread.started_as = title::of_directive(directive, inputs);
@@ -240,6 +241,8 @@ fn control_event(thread: &mut Thread, event: &ControlEvent, now: Timestamp) -> V
     match event {
         ControlEvent::HookDecided { action, hook, .. } => control_point::decided(thread, *action, hook.as_deref()),
         ControlEvent::Limit { code, current, maximum } => limited(thread, *code, *current, *maximum),
+        ControlEvent::ThreadQueued { reason } => queued(thread, reason),
+        ControlEvent::ThreadAdmitted {} => admitted(thread),
         ControlEvent::CancelRequested { scope } => cancel(thread, *scope, now),
         ControlEvent::TurnCancelled { .. } => stopped(thread),
         ControlEvent::ThreadSuspended { limit, .. } => {
@@ -247,6 +250,20 @@ fn control_event(thread: &mut Thread, event: &ControlEvent, now: Timestamp) -> V
             vec![Effect::End(Status::Suspended)]
         }
     }
+}
+
+/// As many threads run as may.
+fn queued(thread: &mut Thread, reason: &str) -> Vec<Effect> {
+    let Phase::Preparing { request, attempt } = thread.phase else { return Vec::new() };
+    thread.phase = Phase::Queued { request, attempt, reason: reason.to_owned() };
+    vec![Effect::WaitForSlot]
+}
+
+/// Another try to begin.
+fn admitted(thread: &mut Thread) -> Vec<Effect> {
+    let Phase::Queued { request, attempt, .. } = thread.phase else { return Vec::new() };
+    thread.phase = Phase::Preparing { request, attempt };
+    vec![Effect::Prepare { request, attempt }]
 }
 
 /// Adds the time since the last event when work was going on.
@@ -295,6 +312,7 @@ fn go_on(thread: &mut Thread) -> Vec<Effect> {
         Phase::Idle
         | Phase::Taking { .. }
         | Phase::Preparing { .. }
+        | Phase::Queued { .. }
         | Phase::Calling { .. }
         | Phase::Retrying { .. }
         | Phase::Asking(_)
@@ -375,7 +393,10 @@ pub(super) fn prepare_anyway(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
 /// The attempt that is under way or comes next.
 fn attempt_under_way(thread: &Thread) -> u32 {
     match thread.phase {
-        Phase::Preparing { attempt, .. } | Phase::Calling { attempt, .. } | Phase::Retrying { attempt } => attempt,
+        Phase::Preparing { attempt, .. }
+        | Phase::Queued { attempt, .. }
+        | Phase::Calling { attempt, .. }
+        | Phase::Retrying { attempt } => attempt,
         Phase::Idle
         | Phase::Taking { .. }
         | Phase::Tools { .. }
@@ -434,6 +455,7 @@ fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
         Phase::Idle
         | Phase::Taking { .. }
         | Phase::Preparing { .. }
+        | Phase::Queued { .. }
         | Phase::Calling { .. }
         | Phase::Retrying { .. }
         | Phase::Tools { .. }
@@ -469,9 +491,11 @@ fn recorded(thread: &mut Thread, request: u32, attempt: u32, tokens: Tokens, now
 fn charge(thread: &mut Thread, usage: Usage, spend: Option<Money>) {
     let cost: &mut Cost = &mut thread.cost;
     cost.usage += usage;
-    match spend {
-        Some(spend) => cost.spend += spend,
-        None => cost.unpriced |= usage.total() > Tokens(0),
+    if let Some(spend) = spend {
+        cost.spend += spend;
+    } else {
+        cost.unpriced |= usage.total() > Tokens(0);
+        cost.unpriced_tokens += usage.total();
     }
 }
 
@@ -598,7 +622,7 @@ fn cancel_turn(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<E
             Vec::new()
         }
         Phase::Preparing { .. } | Phase::Calling { .. } | Phase::Compacting { .. } => vec![Effect::StopCall],
-        Phase::Retrying { .. } | Phase::Taking { .. } | Phase::Asking(_) => {
+        Phase::Retrying { .. } | Phase::Queued { .. } | Phase::Taking { .. } | Phase::Asking(_) => {
             vec![Effect::StopWaiting, Effect::Emit(Event::Control(ControlEvent::TurnCancelled { after_ms: 0 }))]
         }
         Phase::Tools { calls, .. } => calls::cancel(thread, calls, scope),
@@ -630,6 +654,7 @@ fn stopped(thread: &mut Thread) -> Vec<Effect> {
         Phase::Stopping { scope: CancelScope::Turn, .. } | Phase::Idle => take_prompts(thread, true),
         Phase::Taking { .. }
         | Phase::Preparing { .. }
+        | Phase::Queued { .. }
         | Phase::Calling { .. }
         | Phase::Retrying { .. }
         | Phase::Tools { .. }

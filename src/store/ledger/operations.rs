@@ -18,13 +18,7 @@ pub(super) fn register(tables: &Tables<'_>, wanted: &Registration) -> Result<Reg
             return Err(LedgerError::OtherParent { thread, asked }.into());
         }
         Some(found) => found,
-        None => {
-            let new = new_ancestry(tables, &wanted.thread, wanted.parent.as_ref())?;
-            if let Some(ended) = new.accounts.get(1).filter(|parent| !parent.live) {
-                return Err(LedgerError::Ended { thread: ended.thread.clone() }.into());
-            }
-            new
-        }
+        None => new_ancestry(tables, &wanted.thread, wanted.parent.as_ref())?,
     };
     catch_up(&mut ancestry.accounts, &wanted.spent)?;
     if ancestry.first().live {

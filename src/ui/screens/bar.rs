@@ -20,7 +20,8 @@ pub(super) fn title(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     let right = area.x + area.width;
     let thread = model.view.thread.as_ref().map_or("new thread", |thread| thread.as_str());
     let elsewhere = if model.view.elsewhere { " · from elsewhere" } else { "" };
-    let left = format!("{} · {thread}{elsewhere}", model.project);
+    let parent = model.view.parent.as_ref().map(|parent| format!("{parent} › ")).unwrap_or_default();
+    let left = format!("{} · {parent}{thread}{elsewhere}", model.project);
     let room = usize::from(area.width);
     let directive = columns(&model.directive);
     let x = canvas.put_short(area.x + 1, area.y, right, &model.directive, Role::Title);
@@ -293,6 +294,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::ReadStop, "back"),
         ],
         None if contexts.contains(&Context::Reading) => &[
+            (CommandId::ReadEnter, "open thread"),
             (CommandId::ReadFold, "fold"),
             (CommandId::ReadCopy, "copy"),
             (CommandId::SearchStart, "search"),
@@ -342,6 +344,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
     // What would do nothing is not offered.
     let idle = |command: CommandId| {
         (command == CommandId::RequestSend && !model.can_send_shown())
+            || (command == CommandId::ReadEnter && model.view.chosen_child().is_none())
             || (command == CommandId::ReadFold && !model.view.chosen_folds())
     };
     let commands = commands.iter().filter(|(command, _)| !idle(*command));

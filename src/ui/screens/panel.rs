@@ -27,17 +27,19 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
         let current = model.view.thread.as_ref() == Some(&row.thread_id);
         let (mark, role) = status_mark(row);
         let title = if current { Role::Title } else { Role::Text };
+        let below = indent(row, 3);
         canvas.put(area.x, y, edge, if current { "›" } else { " " }, Role::PromptMark);
         canvas.put(area.x + 1, y, edge, mark, role);
-        canvas.put_short(area.x + 3, y, edge, name_of(row), title);
+        canvas.put_short(area.x + 3, y, edge, &format!("{below}{}", name_of(row)), title);
         let whole = format!("{} · {}", row.told(), summary(row, model.now));
-        let room = usize::from(edge.saturating_sub(area.x + 3));
+        let room = usize::from(edge.saturating_sub(area.x + 3)).saturating_sub(columns(&below));
         let detail = if columns(&whole) <= room {
             whole
         } else {
             format!("{} · {} · {}", row.told(), row.spend, age(model.now.since(row.updated_at)))
         };
-        canvas.put_short(area.x + 3, y + 1, edge, &detail, Role::TextMuted);
+        let below = " ".repeat(columns(&below));
+        canvas.put_short(area.x + 3, y + 1, edge, &format!("{below}{detail}"), Role::TextMuted);
     }
 }
 
@@ -62,15 +64,32 @@ fn table_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: 
         canvas.put_short(x + wide - columns, area.y, x + wide, &text, ink(Role::ListDetail));
         x += wide + 1;
     }
-    canvas.put_short(x + 1, area.y, right, name_of(row), ink(Role::List));
+    canvas.put_short(x + 1, area.y, right, &format!("{}{}", indent(row, 8), name_of(row)), ink(Role::List));
+}
+
+/// What stands before the name of a thread that another one started: two columns for each level, so many levels at most.
+fn indent(row: &ThreadRow, most: usize) -> String {
+    match row.level.min(most) {
+        0 => String::new(),
+        levels => format!("{}└ ", "  ".repeat(levels - 1)),
+    }
 }
 
 /// The chosen thread: what it is, what it waits for.
 pub(super) fn about(row: &ThreadRow) -> Vec<String> {
     let waits = row.status.waits_for(row.waiting, row.waits_for.as_deref());
     let turns = if row.turns == 1 { "turn" } else { "turns" };
-    let amounts = format!("{} {turns} · {} tokens · {}", row.turns, row.tokens, row.spend);
-    [Some(format!("{} · {}", row.directive, row.model)), Some(amounts), waits].into_iter().flatten().collect()
+    let most = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
+    let amounts = format!(
+        "{}{} {turns} · {} tokens · {}{}",
+        row.turns,
+        most(row.limits.turns.map(|turns| turns.to_string())),
+        row.tokens,
+        row.spend,
+        most(row.limits.spend.map(|spend| spend.to_string()))
+    );
+    let parent = row.parent.as_ref().map(|parent| format!("started by {parent}"));
+    [Some(format!("{} · {}", row.directive, row.model)), Some(amounts), waits, parent].into_iter().flatten().collect()
 }
 
 /// One row of the list of threads.
@@ -92,10 +111,11 @@ pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool
     let runs =
         row.directive.rsplit('/').next().filter(|_| row.directive != USUAL_DIRECTIVE).map(|name| format!("{name} · "));
     let summary = format!("{}{}", runs.unwrap_or_default(), summary(row, now));
+    let name = format!("{}{}", indent(row, 4), name_of(row));
     let wide = u16::try_from(columns(&summary)).unwrap_or(0);
     let end = right.saturating_sub(wide + 1);
     let fits = area.width > 50 && end > x + 12;
-    canvas.put_short(x, area.y, if fits { end.saturating_sub(1) } else { right.saturating_sub(1) }, name_of(row), role);
+    canvas.put_short(x, area.y, if fits { end.saturating_sub(1) } else { right.saturating_sub(1) }, &name, role);
     if fits {
         canvas.put(end, area.y, right, &summary, detail);
     }

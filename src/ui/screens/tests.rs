@@ -192,6 +192,9 @@ fn rows_of_threads() -> Vec<ThreadRow> {
         updated_at: Timestamp(NOW - minutes * 60_000),
         runs: false,
         elsewhere: false,
+        parent: None,
+        level: 0,
+        limits: crate::domain::Limits::default(),
     };
     let other = |row: ThreadRow| ThreadRow { directive: "team/release".into(), ..row };
     vec![

@@ -20,6 +20,9 @@ pub(super) fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
         updated_at: Timestamp(1),
         runs: false,
         elsewhere: false,
+        parent: None,
+        level: 0,
+        limits: Limits::default(),
     }
 }
 

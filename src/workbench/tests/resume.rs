@@ -52,6 +52,9 @@ fn row(number: u64, title: &str) -> ThreadRow {
         updated_at: Timestamp(1),
         runs: false,
         elsewhere: false,
+        parent: None,
+        level: 0,
+        limits: Limits::default(),
     }
 }
 

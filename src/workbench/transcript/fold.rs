@@ -4,7 +4,7 @@ use super::{Answer, Block, BlockId, Kind, Prompt, Summary, Thinking, Tool, ToolS
 use crate::domain::event::StopReason;
 use crate::domain::{
     ApprovalEvent, CallId, ControlEvent, Event, Image, Message, Note, PromptEvent, Record, RequestEvent, SettingsEvent,
-    ThreadEvent, ToolCall, ToolEvent,
+    ThreadEvent, ThreadResult, ToolCall, ToolEvent,
 };
 use crate::workbench::approval::short;
 use serde_json::Value;
@@ -51,10 +51,17 @@ impl Transcript {
             | Event::Thread(ThreadEvent::ThreadCancelled { .. } | ThreadEvent::ThreadKilled { .. }) => {
                 self.end_live(&StopReason::Cancelled);
             }
+            Event::Thread(ThreadEvent::ChildThreadStarted { child, call_id, .. }) => {
+                if let Some(block) = self.tool_mut(&call_id)
+                    && let Kind::Tool(tool) = &mut block.kind
+                {
+                    tool.child = Some(child);
+                    block.revision += 1;
+                }
+            }
             // Nothing of the conversation: a note tells of them, or the status line.
             Event::Thread(
                 ThreadEvent::ThreadStarted { .. }
-                | ThreadEvent::ChildThreadStarted { .. }
                 | ThreadEvent::ChildThreadEnded { .. }
                 | ThreadEvent::WorkerStarted { .. }
                 | ThreadEvent::WorkerEnded { .. }
@@ -81,6 +88,8 @@ impl Transcript {
             )
             | Event::Control(
                 ControlEvent::HookDecided { .. }
+                | ControlEvent::ThreadQueued { .. }
+                | ControlEvent::ThreadAdmitted {}
                 | ControlEvent::ThreadSuspended { .. }
                 | ControlEvent::Limit { .. }
                 | ControlEvent::CancelRequested { .. },
@@ -267,12 +276,13 @@ impl Transcript {
         if let Some(block) = self.tool_mut(&call_id)
             && let Kind::Tool(tool) = &mut block.kind
         {
-            tool.output = for_people(output);
+            let started = tool.child.as_ref().and_then(|_| result_in_words(&output));
+            tool.output = started.unwrap_or_else(|| for_people(output));
             tool.state = state;
             block.revision += 1;
         } else {
-            let (name, main, input) = ("tool".to_owned(), String::new(), String::new());
-            self.push(Kind::Tool(Tool { call_id, name, main, input, change: None, output, state, denied: None }));
+            let tool = new_tool("tool".to_owned(), call_id, &Value::Null, state);
+            self.push(Kind::Tool(Tool { output, ..tool }));
         }
     }
 }
@@ -300,6 +310,7 @@ fn new_tool(name: String, call_id: CallId, input: &Value, state: ToolState) -> T
         output: String::new(),
         state,
         denied: None,
+        child: None,
     }
 }
 
@@ -312,6 +323,17 @@ fn argument(name: &str, value: &Value) -> String {
             format!("{name}: {other}")
         }
     }
+}
+
+/// What came of a thread that a call started, for people: how it ended, then what it said or handed back.
+fn result_in_words(output: &str) -> Option<String> {
+    let ThreadResult { status, cost, result, outputs, error, .. } = serde_json::from_str(output).ok()?;
+    let turns = if cost.turns == 1 { "turn" } else { "turns" };
+    let spend = crate::domain::Money::from_dollars(cost.spend);
+    let head = format!("{status}: {} {turns}, {} tokens, {spend}", cost.turns, cost.input_tokens + cost.output_tokens);
+    let outputs = outputs.map(|outputs| format!("{outputs:#}"));
+    let texts = [Some(head), error, outputs, result].into_iter().flatten();
+    Some(texts.map(|text| text.trim_end().to_owned()).collect::<Vec<_>>().join("\n"))
 }
 
 /// What a tool said without the ids of lines, `12:a3f│ text`, which are for models.

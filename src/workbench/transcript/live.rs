@@ -156,7 +156,17 @@ impl Transcript {
             Piece::Thinking(text) => Kind::Thinking(Thinking { text, request, finished: false }),
             Piece::Tool { id, name, input } => {
                 let (main, output, state) = (String::new(), String::new(), ToolState::Asked);
-                Kind::Tool(Tool { call_id: id, name, main, input, change: None, output, state, denied: None })
+                Kind::Tool(Tool {
+                    call_id: id,
+                    name,
+                    main,
+                    input,
+                    change: None,
+                    output,
+                    state,
+                    denied: None,
+                    child: None,
+                })
             }
         };
         if let Some(Kind::Thinking(thinking)) =

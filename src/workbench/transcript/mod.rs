@@ -8,7 +8,7 @@ mod fold;
 mod live;
 
 use crate::domain::event::{Denial, StopReason};
-use crate::domain::{CallId, Image, ModelRef, Money, NoteKind, Record, Tokens};
+use crate::domain::{CallId, Image, ModelRef, Money, NoteKind, Record, ThreadId, Tokens};
 use std::collections::VecDeque;
 
 /// Name of a block. Later blocks have higher ids; older pages get negative ones.
@@ -139,6 +139,8 @@ pub struct Tool {
     pub state: ToolState,
     /// Why it was not run; what the model was told of it is how it failed.
     pub denied: Option<Denial>,
+    /// The thread that it started.
+    pub child: Option<ThreadId>,
 }
 
 impl Tool {

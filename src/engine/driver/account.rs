@@ -1,0 +1,67 @@
+//! What a driver knows of its thread's budget.
+
+use super::prepare_error::Stopped;
+use crate::domain::event::{CallError, ErrorCategory};
+use crate::domain::{BudgetReport, Limits, NoSlot, Refusal, Slots, Spent};
+use crate::ports::{Ledger, LedgerError};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// The ledger of a project, and how many of its threads may run side by side.
+#[derive(Clone)]
+pub struct Budgets {
+    pub ledger: Arc<dyn Ledger>,
+    pub slots: Slots,
+}
+
+impl std::fmt::Debug for Budgets {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Budgets").field("slots", &self.slots).finish_non_exhaustive()
+    }
+}
+
+/// What the ledger knows of the thread.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    /// How it stands; nothing before it is registered.
+    pub(super) report: Option<BudgetReport>,
+    /// The request for which something is reserved.
+    pub(super) reserved: Option<u32>,
+    /// What was told last.
+    pub(super) told: Spent,
+    /// The limits that were told last.
+    pub(super) limits: Limits,
+    /// When it is asked again for a slot.
+    pub(super) ask_at: Option<Instant>,
+}
+
+/// Why a call is not sent.
+pub(super) enum Unfunded {
+    Stopped,
+    /// As many threads run as may.
+    NoSlot(NoSlot),
+    /// The store has failed; what was to be done is done once it works.
+    Blocked,
+    /// Too little is left: the thread is at a limit.
+    Refused(Refusal),
+    Failed(CallError),
+}
+
+impl From<Stopped> for Unfunded {
+    fn from(_: Stopped) -> Self {
+        Self::Stopped
+    }
+}
+
+impl From<LedgerError> for Unfunded {
+    fn from(error: LedgerError) -> Self {
+        // Another process may hold the database, or a disk may be full: both pass.
+        Self::Failed(CallError {
+            category: ErrorCategory::Transient,
+            code: "budget".into(),
+            message: error.to_string(),
+            status: None,
+            retry_after_ms: None,
+        })
+    }
+}

@@ -1,0 +1,250 @@
+//! What calls may cost: asking the budget ledger before one is sent, and telling it afterwards what it cost.
+//!
+//! A thread is registered with its first request, and released when its driver ends. Before a call is sent, the most that it
+//! may cost is reserved: its prompt as it is estimated, and the longest answer. Where less is left than the longest answer
+//! may cost, the answer gets a lower bound that fits; where not even a short one fits, nothing is sent, and the thread is at
+//! its limit.
+
+use super::Audience;
+use super::account::{Budgets, Unfunded};
+use super::run::{Driver, Ready};
+use crate::domain::event::{CallError, ErrorCategory};
+use crate::domain::{
+    Allowance, Budget, BudgetReport, CallCost, ControlEvent, Event, LimitKind, LimitSource, Limits, Money, Refusal,
+    SettingsEvent, Slots, Spent, ThreadEvent, Tokens, Usage,
+};
+use crate::engine::thread::{Effect, Phase, Thread};
+use crate::ports::ledger::{Granted, LedgerJob, Registered, Registration};
+use std::time::{Duration, Instant};
+
+/// No answer is bounded below this, in tokens: shorter ones are cut in the middle of a sentence, and paid for.
+const SHORTEST_ANSWER: u64 = 1_024;
+
+/// How long a thread that has to wait for a slot waits until it asks again.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+
+/// So many children of a thread share what it has left where they name no amount, if the settings do not say how many.
+const SHARES: u32 = 5;
+
+/// The sum of the thread's log.
+fn spent(thread: &Thread) -> Spent {
+    let cost = &thread.cost;
+    Spent { spend: cost.spend, tokens: cost.usage.total(), unpriced: cost.unpriced_tokens }
+}
+
+/// Whether somebody named this amount for the thread.
+fn is_named(source: Option<LimitSource>) -> bool {
+    matches!(source, Some(LimitSource::Directive | LimitSource::Override))
+}
+
+impl<A: Audience> Driver<A> {
+    /// Has the ledger do something, while who wants to stop is heard.
+    async fn book<T: Send + 'static>(&mut self, job: LedgerJob<T>) -> Result<T, Unfunded> {
+        let done = self.unless_stopped(tokio::task::spawn_blocking(job)).await?;
+        let gone = |failed: tokio::task::JoinError| CallError {
+            category: ErrorCategory::Transient,
+            code: "budget".into(),
+            message: failed.to_string(),
+            status: None,
+            retry_after_ms: None,
+        };
+        Ok(done.map_err(|failed| Unfunded::Failed(gone(failed)))??)
+    }
+
+    /// Reserves what the call may cost at most, and bounds its answer by what is left. Without a ledger, or where no limit
+    /// is in the way, nothing is asked.
+    pub(super) async fn fund(&mut self, request: u32, ready: &mut Ready) -> Result<(), Unfunded> {
+        let Some(budgets) = self.settings.budgets.clone() else { return Ok(()) };
+        self.settle().await;
+        if self.account.report.is_none() {
+            self.register(&budgets).await?;
+        } else if self.account.limits != self.thread.limits {
+            self.adjust(&budgets).await?;
+        }
+        let unlimited = |report: &BudgetReport| report.spend.left.is_none() && report.tokens.left.is_none();
+        if self.account.report.as_ref().is_some_and(unlimited) {
+            return Ok(());
+        }
+        // A request that was looked at is sent as it was seen.
+        let fixed = self.seen().is_some();
+        loop {
+            let most = self.most(ready, ready.max_output_tokens);
+            match self.book(budgets.ledger.reserve(&self.thread.id, request, most)).await? {
+                Granted::Yes(report) => {
+                    (self.account.report, self.account.reserved) = (Some(*report), Some(request));
+                    return Ok(());
+                }
+                Granted::Refused(refusal) => match self.affordable(ready, &refusal).filter(|_| !fixed) {
+                    Some(bound) => ready.max_output_tokens = bound,
+                    None => return Err(Unfunded::Refused(refusal)),
+                },
+            }
+        }
+    }
+
+    /// What the call costs with an answer of so many tokens.
+    fn most(&self, ready: &Ready, output: u64) -> CallCost {
+        // Estimates err.
+        let input = ready.assembly.tokens().0;
+        let usage =
+            Usage { input: Tokens(input.saturating_add(input / 8)), output: Tokens(output), ..Usage::default() };
+        CallCost { spend: self.settings.models.spend(&ready.model, &usage), tokens: usage.total() }
+    }
+
+    /// The longest answer that what is left pays for, if that is shorter than the present bound and not too short.
+    fn affordable(&self, ready: &Ready, refusal: &Refusal) -> Option<u64> {
+        let bound = match refusal {
+            Refusal::Tokens(shortage) => shortage.left.0.checked_sub(self.most(ready, 0).tokens.0)?,
+            Refusal::Spend(shortage) => {
+                let (prompt, answer) = (self.most(ready, 0).spend?, self.most(ready, 1_000_000).spend?);
+                let (left, price) = (shortage.left.0.checked_sub(prompt.0)?, answer.0.checked_sub(prompt.0)?);
+                let tokens = i128::from(left).checked_mul(1_000_000)?.checked_div(i128::from(price))?;
+                u64::try_from(tokens).ok()?
+            }
+        };
+        let shortest = SHORTEST_ANSWER.min(ready.max_output_tokens);
+        (bound >= shortest && bound < ready.max_output_tokens).then_some(bound)
+    }
+
+    /// The thread is at a limit, its own or one above it: people read the amounts.
+    fn refused(&mut self, refusal: &Refusal) {
+        let micro = |money: Money| u64::try_from(money.0).unwrap_or(0);
+        let (code, current, maximum) = match refusal {
+            Refusal::Spend(shortage) => {
+                let limit = micro(shortage.limit);
+                (LimitKind::Spend, limit.saturating_sub(micro(shortage.left)), limit)
+            }
+            Refusal::Tokens(shortage) => {
+                (LimitKind::Tokens, shortage.limit.0.saturating_sub(shortage.left.0), shortage.limit.0)
+            }
+        };
+        self.todo.push_front(Effect::Emit(Event::Control(ControlEvent::Limit { code, current, maximum })));
+        let text = format!("no call was sent: {refusal}");
+        self.todo.push_front(Effect::Emit(Event::Thread(ThreadEvent::Notice { text })));
+    }
+
+    /// What the thread may use, with everything below it. Of a child for which nobody named an amount of money, a share of
+    /// what its parent has left.
+    fn budget(&self, slots: Slots, parents_left: Option<Money>) -> Budget {
+        let Limits { spend, tokens, .. } = self.thread.limits;
+        let by = self.thread.limits_by;
+        let children = slots.children.unwrap_or(SHARES);
+        let spend = match spend {
+            Some(most) => Allowance::AtMost(most),
+            None if parents_left.is_some() => Allowance::Share { children },
+            None => Allowance::Open,
+        };
+        // Tokens are limited for each thread; for a whole tree where somebody says so.
+        let tokens = tokens.filter(|_| is_named(by.tokens)).map_or(Allowance::Open, Allowance::AtMost);
+        Budget { spend, tokens }
+    }
+
+    /// Takes the thread into the ledger.
+    async fn register(&mut self, budgets: &Budgets) -> Result<(), Unfunded> {
+        let parent = self.thread.lineage.parent.clone();
+        let parents_left = match &parent {
+            Some(parent) => self.book(budgets.ledger.report(parent)).await?.spend.left,
+            None => None,
+        };
+        let budget = self.budget(budgets.slots, parents_left);
+        let (thread, spent) = (self.thread.id.clone(), spent(&self.thread));
+        let registration = Registration { thread, parent, budget, slots: budgets.slots, spent };
+        match self.book(budgets.ledger.register(registration)).await? {
+            Registered::Live(report) => {
+                (self.account.told, self.account.limits) = (spent, self.thread.limits);
+                let share = report.spend.limit.filter(|_| self.thread.limits.spend.is_none());
+                self.account.report = Some(*report);
+                let Some(share) = share else { return Ok(()) };
+                // The thread says what its share is.
+                let limits = Limits { spend: Some(share), ..self.thread.limits };
+                self.account.limits = limits;
+                let told = self.record(Event::Settings(SettingsEvent::LimitsChanged { limits })).await;
+                told.map_err(|_unrecorded| Unfunded::Blocked)
+            }
+            Registered::Refused(refusal) => Err(Unfunded::Refused(refusal)),
+            Registered::NoSlot(taken) => Err(Unfunded::NoSlot(taken)),
+        }
+    }
+
+    /// Tells the ledger of changed limits.
+    async fn adjust(&mut self, budgets: &Budgets) -> Result<(), Unfunded> {
+        let Limits { spend, tokens, .. } = self.thread.limits;
+        let tokens = tokens.filter(|tokens| is_named(self.thread.limits_by.tokens) || self.limits_tokens(*tokens));
+        let budget = Budget {
+            spend: spend.map_or(Allowance::Open, Allowance::AtMost),
+            tokens: tokens.map_or(Allowance::Open, Allowance::AtMost),
+        };
+        match self.book(budgets.ledger.adjust(&self.thread.id, budget)).await? {
+            Granted::Yes(report) => {
+                (self.account.report, self.account.limits) = (Some(*report), self.thread.limits);
+                Ok(())
+            }
+            Granted::Refused(refusal) => Err(Unfunded::Refused(refusal)),
+        }
+    }
+
+    /// Whether the ledger holds a limit of tokens for the thread that is not this one.
+    fn limits_tokens(&self, tokens: Tokens) -> bool {
+        self.account.report.as_ref().and_then(|report| report.tokens.limit).is_some_and(|limit| limit != tokens)
+    }
+
+    /// Tells the ledger what calls have cost that are over, and gives back what was reserved for them.
+    pub(super) async fn settle(&mut self) {
+        let spent = spent(&self.thread);
+        let over = self.call.is_none() && self.ready.is_none();
+        let news = self.account.reserved.is_some() || spent != self.account.told;
+        let (Some(budgets), true) = (&self.settings.budgets, over && news && self.account.report.is_some()) else {
+            return;
+        };
+        let request = self.account.reserved.unwrap_or(self.thread.requests);
+        let job = budgets.ledger.settle(&self.thread.id, request, spent);
+        match self.wait_for(tokio::task::spawn_blocking(job)).await {
+            Ok(Ok(report)) => {
+                (self.account.reserved, self.account.told) = (None, spent);
+                self.account.report = Some(report);
+            }
+            // The next sum counts it.
+            Ok(Err(error)) => tracing::warn!(%error, "the ledger was not told what a call has cost"),
+            Err(failed) => tracing::warn!(%failed, "the ledger was not told what a call has cost"),
+        }
+    }
+
+    /// The request is not sent: what follows from that.
+    pub(super) fn unfunded(&mut self, request: u32, attempt: u32, unfunded: Unfunded) {
+        match unfunded {
+            Unfunded::Stopped => {}
+            Unfunded::Blocked => self.todo.push_front(Effect::Prepare { request, attempt }),
+            Unfunded::NoSlot(taken) => {
+                let queued = ControlEvent::ThreadQueued { reason: taken.to_string() };
+                self.todo.push_front(Effect::Emit(Event::Control(queued)));
+            }
+            Unfunded::Refused(refusal) => self.refused(&refusal),
+            Unfunded::Failed(error) => self.not_made(request, attempt, error),
+        }
+    }
+
+    /// Asks again for a slot.
+    pub(super) async fn ask_for_slot(&mut self) {
+        self.account.ask_at = None;
+        if matches!(self.thread.phase, Phase::Queued { .. }) {
+            self.emit(Event::Control(ControlEvent::ThreadAdmitted {})).await;
+        }
+    }
+
+    /// The thread waits for a slot.
+    pub(super) fn wait_for_slot(&mut self) {
+        self.account.ask_at = Some(Instant::now() + ASK_AGAIN);
+    }
+
+    /// The end of the thread in this process: what is set aside for it and was not spent goes back.
+    pub(super) async fn release(&mut self) {
+        let Some(budgets) = self.settings.budgets.clone().filter(|_| self.account.report.is_some()) else { return };
+        let job = budgets.ledger.release(&self.thread.id, spent(&self.thread));
+        match tokio::task::spawn_blocking(job).await {
+            Ok(Ok(_)) => self.account.report = None,
+            // Whoever finds that the thread is dead releases it.
+            Ok(Err(error)) => tracing::warn!(%error, "the ledger was not told that the thread has ended"),
+            Err(failed) => tracing::warn!(%failed, "the ledger was not told that the thread has ended"),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What threads may spend: calls are refused before they leave where too little is left, and bounded by what is.
+
+#![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/model_server.rs"]
+mod model_server;
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use model_server::{KEY, ModelServer};
+use serde_json::{Value, json};
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use terminal::{Home, poll};
+
+/// Three dollars for a million tokens of prompt, fifteen for a million of answer.
+const MODEL: &str = "anthropic/claude-sonnet-4-5";
+const START: &str = "rye_agent_threads_thread_directive";
+
+fn against(home: &Home, server: &ModelServer, arguments: &[&str]) -> Command {
+    let mut command = home.levain(arguments);
+    command.env("ANTHROPIC_BASE_URL", server.base()).env("ANTHROPIC_API_KEY", KEY).stdin(Stdio::null());
+    command
+}
+
+fn run(home: &Home, server: &ModelServer, more: &[&str]) -> Child {
+    let arguments = [&["run", "--json", "--model", MODEL], more].concat();
+    against(home, server, &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+fn result(child: Child) -> Value {
+    let output = child.wait_with_output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+}
+
+fn budget(home: &Home, id: &str) -> Value {
+    let output = home.levain(&["threads", "budget", "--json", id]).stdin(Stdio::null()).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"))
+}
+
+fn log(home: &Home, id: &str) -> String {
+    fs::read_to_string(home.project().join(".ai/agent/threads").join(id).join("transcript.jsonl")).unwrap()
+}
+
+fn directive(home: &Home, id: &str, metadata: &str, body: &str) {
+    let path = home.project().join(format!(".ai/directives/{id}.md"));
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let text = format!("```xml\n<directive name=\"{id}\"><metadata>{metadata}</metadata></directive>\n```\n{body}\n");
+    fs::write(path, text).unwrap();
+}
+
+fn close(told: &Value, expected: f64) -> bool {
+    (told.as_f64().unwrap() - expected).abs() < 1e-9
+}
+
+#[test]
+fn a_call_that_may_cost_more_than_is_left_is_not_sent() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let result = result(run(&home, &server, &["--limit-spend", "0.001", "hello"]));
+    assert!(server.is_asked().is_none(), "nothing left");
+    assert_eq!((&result["success"], &result["limit"]), (&json!(false), &json!("spend_exceeded")), "{result}");
+    let id = result["thread_id"].as_str().unwrap();
+    let log = log(&home, id);
+    assert!(log.contains("no call was sent: $") && log.contains(&format!("the limit of {id} is $0.001")), "{log}");
+    assert!(!log.contains("request_recorded"));
+}
+
+#[test]
+fn an_answer_is_bounded_by_what_is_left_and_what_it_cost_is_counted() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let child = run(&home, &server, &["--limit-spend", "0.05", "hello"]);
+    let call = server.call();
+    let bound = call.body["max_tokens"].as_u64().unwrap();
+    assert!((1_024..3_334).contains(&bound), "{bound} tokens of answer cost $0.05 at most");
+    let id = fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().flatten().next().unwrap();
+    let id = id.file_name().into_string().unwrap();
+    let running = budget(&home, &id);
+    let reserved = running["spend"]["reserved"].as_f64().unwrap();
+    assert!(running["live"] == true && reserved > 0.04 && reserved <= 0.05, "{running}");
+    call.answer("hi");
+    let result = result(child);
+    assert_eq!(result["status"], "completed", "{result}");
+    // 11 tokens of prompt and 12 of answer, as the server counted.
+    let spent = (11.0 * 3.0 + 12.0 * 15.0) / 1e6;
+    let ended = budget(&home, &id);
+    assert!(close(&ended["spend"]["spent"], spent) && close(&ended["spend"]["reserved"], 0.0), "{ended}");
+    assert_eq!((&ended["live"], &ended["tokens"]["spent"]), (&json!(false), &json!(23.0)));
+}
+
+#[test]
+fn children_without_an_amount_share_what_their_parent_has_left() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let threads = "<permissions><execute><tool>rye/agent/threads/*</tool></execute></permissions>";
+    directive(&home, "lead", &format!("<limits spend=\"1.00\"/>{threads}"), "Lead the work.");
+    directive(&home, "child", "", "Do the part.");
+    directive(&home, "rich", "<limits spend=\"0.90\"/>", "Do the rich part.");
+    assert!(home.levain(&["trust"]).stdin(Stdio::null()).status().unwrap().success());
+    let child = run(&home, &server, &["--directive", "lead"]);
+    server.call().tool(START, &json!({ "directive_name": "child" }));
+    let call = server.call();
+    assert!(call.body.to_string().contains("Do the part."), "{}", call.body);
+    let rows = || {
+        let output = home.levain(&["threads", "--json"]).stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
+    };
+    let id_of = |directive: &str| {
+        let row = rows().into_iter().find(|row| row["directive"] == directive);
+        row.map(|row| row["thread_id"].as_str().unwrap().to_owned())
+    };
+    poll("the child is listed", || id_of("child").is_some());
+    let (lead, part) = (id_of("lead").unwrap(), id_of("child").unwrap());
+    // One of five, and one for the parent: a sixth of what is left.
+    let share = budget(&home, &part)["spend"]["limit"].as_f64().unwrap();
+    assert!((0.15..0.17).contains(&share), "{share}");
+    assert!(log(&home, &part).contains("limits_changed"), "the thread says what its share is");
+    let above = budget(&home, &lead);
+    assert!(above["live_children"] == 1 && above["spend"]["left"].as_f64().unwrap() < 0.85, "{above}");
+    call.answer("done");
+    // One that names an amount has it, within what there is.
+    server.call().tool(START, &json!({ "directive_name": "rich" }));
+    let call = server.call();
+    poll("the second child is listed", || id_of("rich").is_some());
+    assert!(close(&budget(&home, &id_of("rich").unwrap())["spend"]["limit"], 0.90));
+    call.answer("done too");
+    server.call().answer("all done");
+    assert_eq!(result(child)["status"], "completed");
+    // Each call is counted once at every thread above it.
+    let one = (11.0 * 3.0 + 12.0 * 15.0) / 1e6;
+    let ended = budget(&home, &lead);
+    assert!(close(&ended["spend"]["spent"], 3.0 * one) && close(&ended["spend"]["spent_below"], 2.0 * one), "{ended}");
+    assert!(close(&ended["spend"]["reserved_below"], 0.0) && ended["live_children"] == 0, "{ended}");
+}
+
+#[test]
+fn the_limit_of_a_parent_holds_for_what_its_children_spend() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let threads = "<permissions><execute><tool>rye/agent/threads/*</tool></execute></permissions>";
+    directive(&home, "lead", &format!("<limits spend=\"0.03\"/>{threads}"), "Lead the work.");
+    directive(&home, "child", "<limits spend=\"9.00\"/>", "Do the part.");
+    assert!(home.levain(&["trust"]).stdin(Stdio::null()).status().unwrap().success());
+    let child = run(&home, &server, &["--directive", "lead"]);
+    server.call().tool(START, &json!({ "directive_name": "child" }));
+    let call = server.call();
+    let bound = call.body["max_tokens"].as_u64().unwrap();
+    assert!(bound < 2_000, "what the parent has left pays for no longer answer than {bound}");
+    call.answer("done");
+    server.call().answer("all done");
+    assert_eq!(result(child)["status"], "completed");
+}
+
+#[test]
+fn a_thread_of_a_killed_process_gives_back_what_was_reserved() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let mut child = run(&home, &server, &["--limit-spend", "0.05", "hello"]);
+    let call = server.call();
+    let id = fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().flatten().next().unwrap();
+    let id = id.file_name().into_string().unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    call.closed();
+    assert_eq!(budget(&home, &id)["live"], true, "nobody has looked yet");
+    // Whoever needs what it holds finds that it is dead.
+    let (code, listed) = {
+        let output = home.levain(&["threads", "--json"]).stdin(Stdio::null()).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    assert_eq!(code, Some(0), "{listed}");
+    let ended = budget(&home, &id);
+    assert!(ended["live"] == false && close(&ended["spend"]["reserved"], 0.0), "{ended}");
+}
