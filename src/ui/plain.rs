@@ -267,6 +267,9 @@ fn once(block: &Block, told: &mut SpokenBlock, text: &mut String) {
             for image in &prompt.images {
                 let _ = writeln!(text, "With the image {} ({}).", line(&image.name), line(&image.media_type));
             }
+            for file in &prompt.files {
+                let _ = writeln!(text, "With {}.", line(&file.in_words()));
+            }
         }
         Kind::Thinking(thinking) if thinking.finished => {
             let _ = writeln!(text, "Thought: about {} tokens.", Tokens::estimate(&thinking.text));

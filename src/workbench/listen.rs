@@ -6,11 +6,10 @@ use super::model::Model;
 use super::thread_view::{Link, Phase, Sent};
 use super::transcript::Transcript;
 use crate::commands::CommandId;
-use crate::domain::NoteKind;
 use crate::domain::event::{CancelScope, Delta, StopReason};
 use crate::domain::{
-    ApprovalEvent, ControlEvent, Event, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent,
-    ThreadId, ToolEvent, Waiting,
+    ApprovalEvent, Attachment, ControlEvent, Event, NoteKind, PromptEvent, Record, RequestEvent, SettingsEvent, Status,
+    ThreadEvent, ThreadId, ToolEvent, Waiting,
 };
 use crate::worker::protocol::{FromWorker, QueuedPrompt, State};
 
@@ -275,12 +274,15 @@ impl Model {
         self.now = self.now.max(record.timestamp);
         if let Event::Prompt(PromptEvent::CognitionIn { prompt: Some(prompt), .. }) = &record.event {
             self.view.waits.retain(|waits| waits.prompt != Some(*prompt));
-        } else if let Event::Prompt(PromptEvent::PromptQueued { text, prompt, mode, images, client }) = &record.event {
+        } else if let Event::Prompt(PromptEvent::PromptQueued { text, prompt, mode, images, files, client }) =
+            &record.event
+        {
             self.queued_in_log(QueuedPrompt {
                 prompt: *prompt,
                 text: text.clone(),
                 mode: *mode,
                 images: images.clone(),
+                files: files.iter().map(Attachment::without_text).collect(),
                 client: client.clone(),
             });
         } else if let Event::Prompt(PromptEvent::PromptWithdrawn { prompt }) = &record.event {

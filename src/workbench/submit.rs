@@ -9,8 +9,7 @@ use super::thread_view::{Link, PendingPrompt, Phase, Sent};
 use super::transcript::{Kind, Prompt};
 use crate::commands::TABLE;
 use crate::domain::event::PromptMode;
-use crate::domain::image::named_in;
-use crate::domain::{FrozenRequest, nearest};
+use crate::domain::{FrozenRequest, Mentions, ToAttach, nearest};
 use crate::worker::protocol::Command;
 use std::sync::Arc;
 
@@ -57,12 +56,18 @@ impl Model {
             self.say(Level::Info, "nothing is written yet: there is no prompt to send");
             return Vec::new();
         }
-        self.hand_over(mode, None)
+        let named = Mentions::of(&self.composer.raw());
+        self.hand_over(mode, None, named.to_attach())
     }
 
-    /// Hands the draft over, as the request that was looked at if there is one.
-    pub(super) fn hand_over(&mut self, mode: PromptMode, held: Option<Arc<FrozenRequest>>) -> Vec<Effect> {
-        let images = named_in(&self.composer.raw());
+    /// Hands the draft over with `files`, or as the request that was looked at if there is one.
+    pub(super) fn hand_over(
+        &mut self,
+        mode: PromptMode,
+        held: Option<Arc<FrozenRequest>>,
+        files: Vec<ToAttach>,
+    ) -> Vec<Effect> {
+        let images = Mentions::of(&self.composer.raw()).images;
         let text = self.composer.take();
         self.complete();
         if !text.trim().is_empty() {
@@ -73,8 +78,14 @@ impl Model {
         let block = if self.view.is_working() {
             None
         } else {
-            let prompt =
-                Prompt { text: text.clone(), role: "user".to_owned(), pending: true, number: None, images: Vec::new() };
+            let prompt = Prompt {
+                text: text.clone(),
+                role: "user".to_owned(),
+                pending: true,
+                number: None,
+                images: Vec::new(),
+                files: Vec::new(),
+            };
             Some(self.view.transcript.push(Kind::Prompt(prompt)))
         };
         let id = self.number();
@@ -86,6 +97,7 @@ impl Model {
             text: shared,
             mode,
             images: images.clone(),
+            files: files.clone(),
             block,
             held: false,
             prompt: None,
@@ -95,7 +107,7 @@ impl Model {
         let sent = if held.is_some() { Sent::FrozenRequest } else { Sent::Prompt };
         let command = |text, held: Option<Arc<FrozenRequest>>| match held {
             Some(held) => Command::SubmitHeld { text, held: Box::new(FrozenRequest::clone(&held)), client },
-            None => Command::Submit { text, mode, images, client },
+            None => Command::Submit { text, mode, images, files, client },
         };
         let effect = match (self.view.link, &self.view.thread) {
             (Link::Draft, _) => {

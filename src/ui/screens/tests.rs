@@ -118,6 +118,7 @@ impl Session {
             text: "ship it to staging".into(),
             mode: PromptMode::FollowUp,
             images: Vec::new(),
+            files: Vec::new(),
             client: Some("s-1".into()),
         }));
         session.event(Event::Prompt(PromptEvent::CognitionIn {
@@ -125,6 +126,7 @@ impl Session {
             role: "user".into(),
             prompt: Some(1),
             images: Vec::new(),
+            files: Vec::new(),
         }));
         session.event(Event::Request(RequestEvent::RequestRecorded {
             tokens: Tokens(0),
@@ -239,6 +241,7 @@ fn an_answer_streams() {
             text: "also tag the release".into(),
             mode: PromptMode::FollowUp,
             images: Vec::new(),
+            files: Vec::new(),
             client: None,
         };
         session.state(Status::Running, 1, vec![queued]);

@@ -149,6 +149,7 @@ fn the_queue() {
             text: text.into(),
             mode,
             images: Vec::new(),
+            files: Vec::new(),
             client: None,
         };
         let queue = vec![
