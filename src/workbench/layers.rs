@@ -26,6 +26,7 @@ impl Model {
             current: false,
             choice: Choice::Layer(index),
             body: Some(Arc::clone(&layer.text)),
+            group: None,
         };
         layers.iter().enumerate().map(entry).collect()
     }

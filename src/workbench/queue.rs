@@ -21,6 +21,7 @@ impl Model {
             current: false,
             choice: Choice::Queued(queued.clone()),
             body: None,
+            group: None,
         };
         self.view.queue().iter().map(entry).collect()
     }

@@ -14,6 +14,7 @@ fn deploy() -> DirectiveChoice {
         required,
         default: default.map(str::to_owned),
         description: format!("what {name} is"),
+        choices: Vec::new(),
         lines: (1, 1),
     };
     DirectiveChoice {
@@ -223,6 +224,38 @@ fn a_thread_that_is_opened_has_its_own_inputs() {
     let newest = vec![Record { timestamp: Timestamp(1), thread_id: thread_id.clone(), event }];
     session.tell(Message::Opened { thread_id, newest, older: None, state: None, elsewhere: false });
     assert_eq!((session.model.directive.as_str(), &session.model.inputs), ("greet", &inputs));
+}
+
+#[test]
+fn s16_an_input_with_choices_is_chosen_and_not_written() {
+    let mut session = session();
+    let input = |name: &str, kind: &str, required, choices: &[&str]| Input {
+        name: name.into(),
+        kind: kind.into(),
+        required,
+        choices: choices.iter().map(|choice| (*choice).to_owned()).collect(),
+        ..Input::default()
+    };
+    let inputs = vec![
+        input("target", "string", true, &["staging", "production"]),
+        input("dry", "boolean", false, &[]),
+        input("note", "string", false, &[]),
+    ];
+    let directive = DirectiveChoice { inputs, ..deploy() };
+    session.keys("alt-s").tell(Message::Directives(vec![directive])).keys("enter");
+    let given = |session: &Session| session.form().fields.iter().map(|field| field.text.text()).collect::<Vec<_>>();
+    session.keys("right");
+    assert_eq!(given(&session), ["staging", "", ""]);
+    session.keys("right right");
+    assert_eq!(given(&session), ["production", "", ""]);
+    session.keys("left left left");
+    assert_eq!(given(&session), ["staging", "", ""], "what is required is not left out");
+    session.write("p").write("x");
+    assert_eq!(given(&session), ["production", "", ""], "a letter takes the choice that begins with it");
+    session.keys("down right right left left left");
+    assert_eq!(given(&session), ["production", "", ""], "what may be left out is");
+    session.keys("right backspace right down").write("a b").keys("left");
+    assert_eq!(given(&session), ["production", "true", "a b"]);
 }
 
 #[test]
