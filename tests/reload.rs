@@ -123,6 +123,33 @@ fn s16_a_problem_that_was_mended_leaves_the_screen() {
 }
 
 #[test]
+fn s16_a_folder_that_was_removed_and_made_again_is_watched_again() {
+    let home = Home::new();
+    let terminal = home.levain_in_terminal(&[]).size(160, 30).start();
+    terminal.wait_for("ctrl-t threads");
+    let folder = home.project().join(".ai/directives");
+    let item = folder.join("team/ship.md");
+    let directive = |provider: &str| {
+        format!(
+            "```xml\n<directive name=\"ship\" version=\"1.0.0\"><metadata><description>d</description><context>\
+             <provider>{provider}</provider></context></metadata></directive>\n```\nShip.\n"
+        )
+    };
+    save(&terminal, &item, &directive("tiem"), "did you mean `time`");
+    // As git does when it changes the branch: the folder goes, and one of the same name comes.
+    for removed in [folder.clone(), home.project().join(".ai"), folder] {
+        fs::remove_dir_all(&removed).unwrap();
+        terminal.wait_gone("did you mean");
+        write(&item, &directive("time"));
+        save(&terminal, &item, &directive("persoma"), "did you mean `persona`");
+        write(&item, &directive("time"));
+        terminal.wait_gone("did you mean");
+        save(&terminal, &item, &directive("memroy"), "did you mean `memory`");
+    }
+    terminal.leave();
+}
+
+#[test]
 fn saved_settings_themes_and_items_are_looked_at() {
     let home = Home::new();
     let terminal = home.levain_in_terminal(&[]).size(160, 30).start();
