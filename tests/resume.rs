@@ -334,3 +334,55 @@ fn room_is_made_at_a_word_and_the_thread_goes_on_from_the_summary() {
     terminal.leave();
     home.wait_until_quiet();
 }
+
+#[test]
+fn s16_messages_that_were_held_are_seen_and_released_when_the_thread_is_opened_again() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = levain(&home, &server, &[]).start();
+    terminal.wait_for("test-model");
+    terminal.send_keys("the first question");
+    terminal.wait_for("› the first question");
+    terminal.send_keys("\r");
+    let call = server.call();
+    call.begin();
+    call.text("So far");
+    terminal.wait_for("So far");
+    for text in ["the second question", "the third question"] {
+        terminal.send_keys(text);
+        terminal.wait_for(&format!("› {text}"));
+        terminal.send_keys("\r");
+        terminal.wait_for(&format!("◌ next turn  {text}"));
+    }
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_for("stopped; 2 queued messages wait");
+    terminal.leave();
+    home.wait_until_quiet();
+    drop(call);
+    let terminal = levain(&home, &server, &["--continue"]).start();
+    terminal.wait_for("◌ next turn  the third question");
+    terminal.wait_for("2 queued messages wait: enter sends them");
+    assert!(server.is_asked().is_none(), "nothing is sent by opening it");
+    // One is taken back and changed, which starts the worker; the other is released by Enter.
+    terminal.send_keys("/queue\r");
+    terminal.wait_for("queued messages · 2 of 2");
+    terminal.send_keys("G");
+    terminal.send_keys("d");
+    terminal.wait_for("queued messages · 1 of 1");
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_gone("queued messages ·");
+    // The worker may still be starting.
+    let mut asked = None;
+    poll("it is released", || {
+        terminal.send_keys("\r");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        asked = server.is_asked();
+        asked.is_some()
+    });
+    let call = asked.unwrap();
+    let said = told(&call);
+    assert!(said.contains("the second question") && !said.contains("the third question"), "{said}");
+    call.answer("The second answer.");
+    terminal.wait_for("The second answer.");
+    terminal.leave();
+    home.wait_until_quiet();
+}

@@ -5,6 +5,7 @@ use super::connection::{Connection, Reach};
 use super::previewer::{NewThread, Previewer};
 use super::{export, listing, pages, requests, trusting};
 use crate::config::Trust;
+use crate::domain::command::QueuedPrompt;
 use crate::domain::{
     Attachment, Draft, Event, PromptEvent, Record, RequestEvent, State, Status, ThreadId, Tokens, Waiting,
 };
@@ -588,8 +589,14 @@ impl Newest {
         let newest: Vec<Record> = self.page.into_records().collect();
         // What somebody else was doing nobody does here.
         let status = if self.elsewhere { Status::Waiting } else { self.summary.status };
-        let state = Some(state_of(Summary { status, ..self.summary }, models));
-        Message::Opened { thread_id, newest, older, state, elsewhere: self.elsewhere }
+        let mut state = state_of(Summary { status, ..self.summary }, models);
+        // What waits since the thread was stopped was queued shortly before the log's end.
+        for record in newest.iter().filter(|_| !self.elsewhere) {
+            if let Event::Prompt(event) = &record.event {
+                QueuedPrompt::follow(&mut state.queue, event);
+            }
+        }
+        Message::Opened { thread_id, newest, older, state: Some(state), elsewhere: self.elsewhere }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What can be asked of a thread, and how it stands: the two ends of every conversation with one.
 
-use super::event::{Approve, CancelScope, PromptMode};
+use super::event::{Approve, CancelScope, PromptEvent, PromptMode};
 use super::{
     Attachment, CallId, ContentHash, Cost, FrozenRequest, Image, Limits, ModelRef, Status, ThreadKind, ToAttach,
     Tokens, Waiting,
@@ -144,6 +144,28 @@ pub struct QueuedPrompt {
 }
 
 impl QueuedPrompt {
+    /// Follows what was queued, and what became of it.
+    pub fn follow(queue: &mut Vec<Self>, event: &PromptEvent) {
+        match event {
+            PromptEvent::PromptQueued { prompt, text, mode, images, files, client } => queue.push(Self {
+                prompt: *prompt,
+                text: text.clone(),
+                mode: *mode,
+                images: images.clone(),
+                files: files.iter().map(Attachment::without_text).collect(),
+                client: client.clone(),
+            }),
+            PromptEvent::PromptWithdrawn { prompt } | PromptEvent::CognitionIn { prompt: Some(prompt), .. } => {
+                queue.retain(|queued| queued.prompt != *prompt);
+            }
+            PromptEvent::QueueArranged { prompts } => {
+                let place = |queued: &Self| prompts.iter().position(|prompt| *prompt == queued.prompt);
+                queue.sort_by_key(|queued| place(queued).unwrap_or(usize::MAX));
+            }
+            PromptEvent::QueueReleased {} | PromptEvent::CognitionIn { prompt: None, .. } => {}
+        }
+    }
+
     /// The same without the texts that go along, for those who only tell of it.
     #[must_use]
     pub fn without_texts(&self) -> Self {

@@ -51,6 +51,10 @@ impl Model {
         }
         self.view.follow();
         self.changed = true;
+        let works = self.view.state.as_ref().is_some_and(|state| state.status == Status::Running);
+        if self.view.link == Link::Resting && !works {
+            self.say_what_waits();
+        }
         // Without a worker the log ends where it ends, so nobody else will send what was typed ahead.
         let mut effects = self.revive_held();
         effects.extend(self.begin_fork());
@@ -319,7 +323,8 @@ impl Model {
         Vec::new()
     }
 
-    /// The person stopped the thread, and what they had queued is not sent without another word.
+    /// The person stopped the thread, or opened one that was stopped, and what they had queued is not sent without another
+    /// word.
     fn say_what_waits(&mut self) {
         let key = |command| {
             let key = self.keymap.key_for(command, &self.composer_contexts());
@@ -328,10 +333,11 @@ impl Model {
         let (send, back) = (key(CommandId::PromptSend), key(CommandId::PromptTakeBack));
         let text = match self.view.queued().count() {
             0 => return,
-            1 => format!("stopped; a queued message waits: {send} sends it, {back} takes it back"),
-            many => format!("stopped; {many} queued messages wait: {send} sends them, {back} takes one back"),
+            1 => format!("a queued message waits: {send} sends it, {back} takes it back"),
+            many => format!("{many} queued messages wait: {send} sends them, {back} takes one back"),
         };
-        self.say(Level::Info, text);
+        let stopped = if self.view.link == Link::Connected { "stopped; " } else { "" };
+        self.say(Level::Info, format!("{stopped}{text}"));
     }
 
     fn queued_in_log(&mut self, queued: QueuedPrompt) {

@@ -48,9 +48,13 @@ impl Model {
         if self.asks_first() {
             return Vec::new();
         }
-        let waits = !self.view.queue().is_empty() && !self.view.is_working() && self.view.link == Link::Connected;
+        let waits = !self.view.queue().is_empty() && !self.view.is_working();
+        if self.composer.first_letter().is_none() && waits && self.view.can_be_told() {
+            return self.tell_worker(Sent::Other, Command::Release);
+        }
         if self.composer.first_letter().is_none() && waits {
-            return vec![Effect::Send { id: self.sending(Sent::Other), command: Command::Release }];
+            self.say(Level::Info, "the worker is being started; press Enter again in a moment");
+            return Vec::new();
         }
         if self.composer.first_letter().is_none() && !self.starts_alone() {
             self.say(Level::Info, "nothing is written yet: there is no prompt to send");
@@ -136,6 +140,18 @@ impl Model {
             self.enter(Phase::Sending);
         }
         remember.into_iter().chain(effect).collect()
+    }
+
+    /// Tells the thread's worker something, which is started where none runs.
+    pub(super) fn tell_worker(&mut self, sent: Sent, command: Command) -> Vec<Effect> {
+        let id = self.sending(sent);
+        match (self.view.link, self.view.thread.clone()) {
+            (Link::Resting, Some(thread_id)) => {
+                self.view.link = Link::Reviving;
+                vec![Effect::Revive { thread_id, id, command }]
+            }
+            _ => vec![Effect::Send { id, command }],
+        }
     }
 
     /// `!` runs a command whose output the model gets with the next prompt, `!!` one that it never hears of.

@@ -223,6 +223,11 @@ impl ThreadView {
         self.state.as_ref().map_or(&[], |state| &state.queue)
     }
 
+    /// Whether a worker of the thread listens, or can be started.
+    pub(super) fn can_be_told(&self) -> bool {
+        matches!(self.link, Link::Connected | Link::Resting) && !self.elsewhere
+    }
+
     /// Whether this prompt has its place in the transcript, though it is not said yet.
     pub(super) fn has_block_of(&self, prompt: u64) -> bool {
         self.waits.iter().any(|waits| waits.block.is_some() && waits.prompt == Some(prompt))
