@@ -83,6 +83,7 @@ fn replay_10_000_events(bencher: Bencher<'_, '_>) {
             role: "user".into(),
             prompt: None,
             images: Vec::new(),
+            files: Vec::new(),
         });
         let model = ModelRef::new("scripted", "demo");
         let recorded = Event::Request(RequestEvent::RequestRecorded {

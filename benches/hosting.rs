@@ -81,7 +81,13 @@ fn processor() -> Duration {
 }
 
 fn submit(text: &str) -> Command {
-    Command::Submit { text: text.into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None }
+    Command::Submit {
+        text: text.into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        files: Vec::new(),
+        client: None,
+    }
 }
 
 /// Waits until the thread rests after `turns` answers.

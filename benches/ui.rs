@@ -62,6 +62,7 @@ impl Session {
                     role: "user".into(),
                     prompt: None,
                     images: Vec::new(),
+                    files: Vec::new(),
                 }),
             });
             newest.push(Record {

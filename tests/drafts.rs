@@ -21,7 +21,7 @@ use levain::worker::host::REPLAY;
 use model_server::{KEY, ModelServer};
 use std::fs;
 use std::process::Command;
-use terminal::{Home, Terminal, key, poll};
+use terminal::{Home, Terminal, poll};
 
 fn start(home: &Home, server: &ModelServer) -> Terminal {
     let launch = home.levain_in_terminal(&["--model", "anthropic/test-model"]);
@@ -55,14 +55,6 @@ fn listed(home: &Home) -> String {
     String::from_utf8(home.levain(&["threads", "--json"]).output().unwrap().stdout).unwrap()
 }
 
-fn leave(terminal: Terminal) {
-    terminal.send_keys("\x15");
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_for("again");
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_exit().assert_code(0).assert_restored();
-}
-
 #[test]
 fn a_draft_that_is_not_sent_leaves_nothing_behind() {
     let (home, server) = (Home::new(), ModelServer::start());
@@ -73,7 +65,7 @@ fn a_draft_that_is_not_sent_leaves_nothing_behind() {
     let own = threads(&home);
     assert_eq!(own.len(), 1);
     assert!(!listed(&home).contains(&own[0]), "nobody looks for a thread in which nothing was said");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
     poll("the thread is gone", || threads(&home).is_empty());
     assert!(server.is_asked().is_none());
@@ -94,7 +86,7 @@ fn the_first_prompt_goes_to_the_worker_that_told_of_its_request() {
     let started = fs::read_to_string(home.project().join(format!(".ai/agent/threads/{}/transcript.jsonl", own[0])));
     assert_eq!(started.unwrap().matches("\"worker_started\"").count(), 1);
     assert!(listed(&home).contains(&own[0]));
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
     assert_eq!(threads(&home), own);
 }
@@ -124,7 +116,7 @@ fn a_draft_whose_worker_was_killed_is_cleared_away_by_the_next_look() {
     terminal.send_keys(" again\r");
     server.call().answer("Hi.");
     terminal.wait_for("Hi.");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }
 
@@ -145,6 +137,7 @@ fn a_thread_in_which_was_spoken_is_listed_before_its_row_tells_of_it() {
         text: "hello".into(),
         mode: PromptMode::FollowUp,
         images: Vec::new(),
+        files: Vec::new(),
         client: None,
     };
     opened
@@ -187,6 +180,6 @@ fn a_prompt_that_is_sent_at_once_goes_to_the_worker_that_is_being_started() {
     assert_eq!(own.len(), 1);
     let log = fs::read_to_string(home.project().join(format!(".ai/agent/threads/{}/transcript.jsonl", own[0])));
     assert_eq!(log.unwrap().matches("\"worker_started\"").count(), 1);
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }

@@ -8,15 +8,16 @@ use futures_util::stream;
 use levain::context::{Parts, Plan, Start, assemble};
 use levain::domain::event::{Approve, CallError, CancelScope, Delta, ErrorCategory, Process, PromptMode, StopReason};
 use levain::domain::{
-    ApprovalEvent, Assembly, CallId, Command, ContentHash, ContextEvent, Control, ControlEvent, Decision, Entry, Event,
-    FrozenRequest, Grant, Image, KnownTool, LayerKind, Lifetime, Limits, Message, ModelRef, Money, Origin, Piece,
-    PromptEvent, Record, RequestEvent, RequestRecord, Rules, SettingsEvent, State, Status, ThreadEvent, ThreadId,
-    ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, ToolSpec, Usage, Waiting, WindowRules, WireForm,
+    ApprovalEvent, Assembly, Attachment, AttachmentKind, CallId, Command, ContentHash, ContextEvent, Control,
+    ControlEvent, Decision, Entry, Event, FrozenRequest, Grant, Image, KnownTool, LayerKind, Lifetime, Limits, Message,
+    ModelRef, Money, Origin, Piece, PromptEvent, Record, RequestEvent, RequestRecord, Rules, SettingsEvent, State,
+    Status, ThreadEvent, ThreadId, ThreadKind, Timestamp, ToAttach, Tokens, ToolCall, ToolEvent, ToolSpec, Usage,
+    Waiting, WindowRules, WireForm,
 };
 use levain::engine::driver::{Audience, Driver, Ended, Handle, ModelRegistry, Planner, Settings};
 use levain::engine::thread::{Thread, apply};
 use levain::items::{Hooks, Items, Spaces};
-use levain::ports::store::{Attach, Fetch, Snapshot};
+use levain::ports::store::{Attach, Fetch, Include, Snapshot};
 use levain::ports::{
     CallRequest, Clock, EncodedRequest, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore,
     ToolListener, ToolOutcome, ToolRunner, tools,
@@ -193,6 +194,11 @@ impl ThreadStore for Disk {
                 if image.name == "gone.png" { Err("the image `gone.png` was not attached".into()) } else { Ok(image) }
             },
         )
+    }
+
+    fn include(&self, name: &str) -> Include {
+        let file = Attachment::new(AttachmentKind::File, name.to_owned(), "let x = ${y};");
+        Box::new(move || if file.name == "gone.rs" { Err("`gone.rs` was not attached".into()) } else { Ok(Some(file)) })
     }
 
     fn save(&mut self, _snapshot: &Snapshot) {}
@@ -378,7 +384,13 @@ impl Bench {
 
     async fn ask(&self, text: &str) {
         self.handle
-            .ask(Command::Submit { text: text.into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None })
+            .ask(Command::Submit {
+                text: text.into(),
+                mode: PromptMode::FollowUp,
+                images: Vec::new(),
+                files: Vec::new(),
+                client: None,
+            })
             .await
             .unwrap();
     }
@@ -428,8 +440,13 @@ async fn s12_a_full_disk_takes_no_prompt_and_sends_nothing() {
     let mut bench = Bench::new(ThreadKind::Interactive, vec![vec![text("one"), end()], vec![text("two"), end()]]);
     bench.until_idle().await;
     *bench.disk.full.lock().unwrap() = true;
-    let submit =
-        || Command::Submit { text: "first".into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None };
+    let submit = || Command::Submit {
+        text: "first".into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        files: Vec::new(),
+        client: None,
+    };
     for _ in 0..3 {
         let refused = bench.handle.ask(submit()).await.unwrap_err();
         assert!(refused.contains("nothing was done: could not append to log"), "{refused}");
@@ -482,8 +499,13 @@ async fn s12_whichever_write_fails_nothing_is_lost_or_done_twice() {
     let run = async |fails: Option<u64>| {
         let disk = Disk { fails, ..Disk::default() };
         let mut bench = Bench::on(disk, ThreadKind::Interactive, plays(), Plan::default(), None);
-        let submit =
-            || Command::Submit { text: "go".into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None };
+        let submit = || Command::Submit {
+            text: "go".into(),
+            mode: PromptMode::FollowUp,
+            images: Vec::new(),
+            files: Vec::new(),
+            client: None,
+        };
         while bench.handle.ask(submit()).await.is_err() {}
         let asks = |heard: &Heard| matches!(heard, Heard::State(state) if !state.approvals.is_empty());
         bench.until(asks).await;
@@ -906,7 +928,8 @@ async fn an_image_that_is_gone_is_told_once_and_the_others_are_sent() {
     let plays = vec![vec![text("ok"), end()], vec![text("and"), end()]];
     let mut bench = Bench::new(ThreadKind::Interactive, plays);
     let images = ["a.png", "lost.png", "b.png"].map(str::to_owned).to_vec();
-    let look = Command::Submit { text: "look".into(), mode: PromptMode::FollowUp, images, client: None };
+    let look =
+        Command::Submit { text: "look".into(), mode: PromptMode::FollowUp, images, files: Vec::new(), client: None };
     bench.handle.ask(look).await.unwrap();
     let mut heard = bench.until_answer().await;
     bench.ask("again").await;
@@ -919,6 +942,39 @@ async fn an_image_that_is_gone_is_told_once_and_the_others_are_sent() {
     let asked = bench.script.asked.lock().unwrap();
     for call in asked.iter() {
         assert_eq!(*call.images, [(ContentHash::of(b"png"), b"png".to_vec())].into());
+    }
+    assert_eq!(asked.len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_stays_in_the_log_as_it_was_when_its_prompt_was_sent() {
+    let plays = vec![vec![text("ok"), end()], vec![text("and"), end()]];
+    let mut bench = Bench::new(ThreadKind::Interactive, plays);
+    let submit = |text: &str, name: &str| {
+        let (text, files) = (text.to_owned(), vec![ToAttach::Name(name.to_owned()), ToAttach::Name(name.to_owned())]);
+        Command::Submit { text, mode: PromptMode::FollowUp, images: Vec::new(), files, client: None }
+    };
+    assert_eq!(bench.handle.ask(submit("look", "gone.rs")).await, Err("`gone.rs` was not attached".to_owned()));
+    bench.handle.ask(submit("look at it", "a.rs")).await.unwrap();
+    let heard = bench.until_answer().await;
+    let file = Attachment::new(AttachmentKind::File, "a.rs".into(), "let x = ${y};");
+    let said: Vec<_> = heard
+        .iter()
+        .filter_map(|(_, event)| match event {
+            Event::Prompt(PromptEvent::PromptQueued { files, .. } | PromptEvent::CognitionIn { files, .. }) => {
+                Some(files)
+            }
+            _ => None,
+        })
+        .collect();
+    let once = vec![file.clone()];
+    assert_eq!(said, [&once, &once], "once, and whole, in both");
+    bench.ask("again").await;
+    bench.until_answer().await;
+    let asked = bench.script.asked.lock().unwrap();
+    for call in asked.iter() {
+        let attached: Vec<_> = call.messages.iter().flat_map(|message| message.attachments()).collect();
+        assert_eq!(attached, [&file], "no template, and the same in each turn");
     }
     assert_eq!(asked.len(), 2);
 }
@@ -948,6 +1004,7 @@ fn held_with(said: &[Message], words: &str) -> FrozenRequest {
     FrozenRequest {
         thread_id: ThreadId::new("chat", 1),
         images: Vec::new(),
+        files: Vec::new(),
         model,
         max_output_tokens: 100,
         system,
@@ -1145,6 +1202,7 @@ async fn a_prompt_keeps_what_its_client_calls_it() {
         text: "go".into(),
         mode: PromptMode::FollowUp,
         images: Vec::new(),
+        files: Vec::new(),
         client: Some(client),
     };
     let refused = bench.handle.ask(submit("x".repeat(65))).await.unwrap_err();
@@ -1162,7 +1220,13 @@ async fn a_prompt_keeps_what_its_client_calls_it() {
 #[tokio::test(start_paused = true)]
 async fn s16_prompts_have_a_size_and_a_number() {
     let bench = Bench::new(ThreadKind::Interactive, vec![vec![text("one")]]);
-    let submit = |text: String| Command::Submit { text, mode: PromptMode::FollowUp, images: Vec::new(), client: None };
+    let submit = |text: String| Command::Submit {
+        text,
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        files: Vec::new(),
+        client: None,
+    };
     let refused = bench.handle.ask(submit("x".repeat(5 << 20))).await.unwrap_err();
     assert!(refused.contains("5 MB, the limit is 4 MB"), "{refused}");
     let shell = Command::Shell { command: "x".repeat(5 << 20), shared: false };
@@ -1306,7 +1370,13 @@ async fn a_cancel_is_answered_while_the_disk_is_slow_and_nothing_begins_after_it
     let _opens = Opens(gate.clone());
     gate.close();
     let handle = bench.handle.clone();
-    let submit = Command::Submit { text: "go".into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None };
+    let submit = Command::Submit {
+        text: "go".into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        files: Vec::new(),
+        client: None,
+    };
     let asked = tokio::spawn(async move { handle.ask(submit).await });
     gate.is_reached().await;
     bench.handle.ask(Command::Cancel { scope: CancelScope::Turn }).await.unwrap();

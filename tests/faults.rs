@@ -170,7 +170,13 @@ async fn until_state(client: &mut Client, newest: Option<State>, wanted: impl Fn
 }
 
 fn prompt() -> Command {
-    Command::Submit { text: "the question".into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None }
+    Command::Submit {
+        text: "the question".into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        files: Vec::new(),
+        client: None,
+    }
 }
 
 fn events(layout: &Layout) -> Vec<Event> {
@@ -337,8 +343,13 @@ async fn s12_a_worker_may_be_killed_at_every_operation() {
             assert_eq!(prompts(&events), 1, "killed at operation {number}");
         }
         let mut client = launcher(None).reach(&id(), 0).await.unwrap_or_else(|error| panic!("{number}: {error}"));
-        let again =
-            Command::Submit { text: "and then?".into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None };
+        let again = Command::Submit {
+            text: "and then?".into(),
+            mode: PromptMode::FollowUp,
+            images: Vec::new(),
+            files: Vec::new(),
+            client: None,
+        };
         acknowledged(&mut client, &again).await;
         let answered = async {
             loop {

@@ -30,14 +30,6 @@ fn say(terminal: &Terminal, server: &ModelServer, prompt: &str, answer: &str) {
     terminal.wait_gone("● ");
 }
 
-fn leave(terminal: Terminal) {
-    terminal.send_keys("\x15");
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_for("again");
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_exit().assert_code(0).assert_restored();
-}
-
 /// What was said in the messages of a call, without what surrounds it.
 fn has_said(messages: &[(String, String)], words: &str) -> bool {
     messages.iter().any(|(_, text)| text.contains(words))
@@ -69,7 +61,7 @@ fn a_prompt_is_tried_again_beside_the_old_answer() {
     terminal.send_keys(key::ESC);
     terminal.wait_for("Another two.");
     assert_eq!(threads(&home), 2, "the old thread stays");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }
 
@@ -91,7 +83,7 @@ fn a_prompt_is_changed_and_sent_again() {
     terminal.wait_for("┌ context · ");
     terminal.send_keys(key::ESC);
     terminal.wait_for("Better.");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }
 
@@ -114,7 +106,7 @@ fn a_fork_goes_on_behind_an_answer() {
     assert!(has_said(&messages, "One.") && !has_said(&messages, "the second question"), "{messages:?}");
     call.answer("Three.");
     terminal.wait_for("Three.");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }
 

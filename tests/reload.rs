@@ -13,7 +13,7 @@ use model_server::{KEY, ModelServer};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
-use terminal::{Home, Terminal, key, poll};
+use terminal::{Home, Terminal, poll};
 
 fn write(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -32,13 +32,6 @@ fn save(terminal: &Terminal, path: &Path, text: &str, shown: &str) {
     });
 }
 
-fn leave(terminal: Terminal) {
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_for("again");
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_exit().assert_code(0);
-}
-
 #[test]
 fn a_saved_keymap_counts_and_a_broken_one_does_not() {
     let home = Home::new();
@@ -54,7 +47,7 @@ fn a_saved_keymap_counts_and_a_broken_one_does_not() {
     save(&terminal, &keymap, &bind("threads.show"), "F9 threads");
     save(&terminal, &keymap, &bind("threads.shoe"), "threads.shoe");
     terminal.wait_for("F9 threads");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -126,7 +119,34 @@ fn s16_a_problem_that_was_mended_leaves_the_screen() {
     let notices = terminal.screen_text();
     assert!(said.iter().all(|told| !notices.contains(told)), "{notices}");
     terminal.send_keys("q");
-    leave(terminal);
+    terminal.leave();
+}
+
+#[test]
+fn s16_a_folder_that_was_removed_and_made_again_is_watched_again() {
+    let home = Home::new();
+    let terminal = home.levain_in_terminal(&[]).size(160, 30).start();
+    terminal.wait_for("ctrl-t threads");
+    let folder = home.project().join(".ai/directives");
+    let item = folder.join("team/ship.md");
+    let directive = |provider: &str| {
+        format!(
+            "```xml\n<directive name=\"ship\" version=\"1.0.0\"><metadata><description>d</description><context>\
+             <provider>{provider}</provider></context></metadata></directive>\n```\nShip.\n"
+        )
+    };
+    save(&terminal, &item, &directive("tiem"), "did you mean `time`");
+    // As git does when it changes the branch: the folder goes, and one of the same name comes.
+    for removed in [folder.clone(), home.project().join(".ai"), folder] {
+        fs::remove_dir_all(&removed).unwrap();
+        terminal.wait_gone("did you mean");
+        write(&item, &directive("time"));
+        save(&terminal, &item, &directive("persoma"), "did you mean `persona`");
+        write(&item, &directive("time"));
+        terminal.wait_gone("did you mean");
+        save(&terminal, &item, &directive("memroy"), "did you mean `memory`");
+    }
+    terminal.leave();
 }
 
 #[test]
@@ -158,7 +178,7 @@ fn saved_settings_themes_and_items_are_looked_at() {
         "```xml\n<directive version=\"1.0.0\"></directive>\n```\nShip.\n",
         "the directive has no name",
     );
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -184,7 +204,7 @@ fn saved_settings_of_mouse_and_links_count_at_once() {
     write(&config, "mouse = false\nlinks = \"off\"\n");
     terminal.wait_for("(https://example.org/page)");
     assert!(has_mouse());
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -213,5 +233,5 @@ fn an_edited_item_shows_in_the_preview_by_itself_and_at_once() {
     });
     let best = times.min().unwrap();
     assert!(best < Duration::from_millis(300), "{best:?}");
-    leave(terminal);
+    terminal.leave();
 }

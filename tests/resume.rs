@@ -9,7 +9,7 @@ mod model_server;
 mod terminal;
 
 use model_server::{KEY, ModelServer};
-use terminal::{Home, Launch, Terminal, key, poll};
+use terminal::{Home, Launch, key, poll};
 
 const DEPLOY: &str = "```xml\n<directive name=\"deploy\" version=\"1.0.0\"><description>Ship it</description>\
                       <inputs><input name=\"target\" required=\"true\">where to</input>\
@@ -25,13 +25,6 @@ fn levain(home: &Home, server: &ModelServer, arguments: &[&str]) -> Launch {
     let mut all = vec!["--model", "anthropic/test-model"];
     all.extend(arguments);
     home.levain_in_terminal(&all).env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY)
-}
-
-fn leave(terminal: Terminal) {
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_for("again");
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_exit().assert_code(0);
 }
 
 fn told(call: &model_server::Call) -> String {
@@ -57,7 +50,7 @@ fn inputs_of_a_form_reach_the_model_and_stay_with_the_thread() {
     assert!(told(&call).contains("Ship latest to the 月."), "{}", told(&call));
     call.answer("Shipped.");
     terminal.wait_for("Shipped.");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
     // Another process takes the thread over and is told the same.
     let terminal = levain(&home, &server, &["--continue"]).start();
@@ -67,7 +60,7 @@ fn inputs_of_a_form_reach_the_model_and_stay_with_the_thread() {
     assert!(told(&call).contains("Ship latest to the 月."), "{}", told(&call));
     call.answer("Shipped twice.");
     terminal.wait_for("Shipped twice.");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }
 
@@ -92,7 +85,7 @@ fn inputs_may_be_called_by_any_letters() {
     assert!(told(&call).contains("Fly Ariane to Kourou, one."), "{}", told(&call));
     call.answer("Flown.");
     terminal.wait_for("Flown.");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }
 
@@ -116,7 +109,7 @@ fn a_screen_that_opens_with_a_directive_asks_for_its_inputs() {
     assert_eq!(call.messages(), [("user".into(), "go".into())]);
     call.answer("Gone.");
     terminal.wait_for("Gone.");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }
 
@@ -146,7 +139,7 @@ fn a_directive_starts_without_a_prompt() {
         assert_eq!(call.messages().last(), Some(&("user".into(), "more".into())));
         call.answer("Well.");
         terminal.wait_for("Well.");
-        leave(terminal);
+        terminal.leave();
         home.wait_until_quiet();
     }
 }
@@ -178,7 +171,7 @@ fn limits_of_a_directive_hold_in_a_thread_of_the_screen() {
     // The second turn stops before its call, and says how it goes on.
     terminal.wait_for("turns_exceeded");
     assert!(server.is_asked().is_none());
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }
 
@@ -200,7 +193,7 @@ fn items_open_in_the_editor_and_what_is_saved_shows() {
     terminal.wait_for("/ to filter");
     terminal.send_keys(key::ESC);
     terminal.wait_gone("items · ");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -219,7 +212,7 @@ fn a_file_is_named_by_a_few_letters() {
     assert_eq!(call.messages(), [("user".into(), "read @src/crab_漢字.rs please".into())]);
     call.answer("It is empty.");
     terminal.wait_for("It is empty.");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }
 
@@ -272,7 +265,7 @@ fn the_queue_is_sent_in_the_order_it_was_put_in() {
         call.answer("Done.");
     }
     terminal.wait_for("Done.");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }
 
@@ -304,7 +297,7 @@ fn the_context_of_what_would_be_sent_and_of_what_was() {
     terminal.wait_for("1 of 1");
     terminal.send_keys("\x1b[27u");
     terminal.wait_gone("#1 ·");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }
 
@@ -338,6 +331,58 @@ fn room_is_made_at_a_word_and_the_thread_goes_on_from_the_summary() {
     assert!(said.iter().any(|text| text == "second") && !said.iter().any(|text| text == "first"), "{said:?}");
     call.answer("third answer");
     terminal.wait_for("third answer");
-    leave(terminal);
+    terminal.leave();
+    home.wait_until_quiet();
+}
+
+#[test]
+fn s16_messages_that_were_held_are_seen_and_released_when_the_thread_is_opened_again() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let terminal = levain(&home, &server, &[]).start();
+    terminal.wait_for("test-model");
+    terminal.send_keys("the first question");
+    terminal.wait_for("› the first question");
+    terminal.send_keys("\r");
+    let call = server.call();
+    call.begin();
+    call.text("So far");
+    terminal.wait_for("So far");
+    for text in ["the second question", "the third question"] {
+        terminal.send_keys(text);
+        terminal.wait_for(&format!("› {text}"));
+        terminal.send_keys("\r");
+        terminal.wait_for(&format!("◌ next turn  {text}"));
+    }
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_for("stopped; 2 queued messages wait");
+    terminal.leave();
+    home.wait_until_quiet();
+    drop(call);
+    let terminal = levain(&home, &server, &["--continue"]).start();
+    terminal.wait_for("◌ next turn  the third question");
+    terminal.wait_for("2 queued messages wait: enter sends them");
+    assert!(server.is_asked().is_none(), "nothing is sent by opening it");
+    // One is taken back and changed, which starts the worker; the other is released by Enter.
+    terminal.send_keys("/queue\r");
+    terminal.wait_for("queued messages · 2 of 2");
+    terminal.send_keys("G");
+    terminal.send_keys("d");
+    terminal.wait_for("queued messages · 1 of 1");
+    terminal.send_keys("\x1b[27u");
+    terminal.wait_gone("queued messages ·");
+    // The worker may still be starting.
+    let mut asked = None;
+    poll("it is released", || {
+        terminal.send_keys("\r");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        asked = server.is_asked();
+        asked.is_some()
+    });
+    let call = asked.unwrap();
+    let said = told(&call);
+    assert!(said.contains("the second question") && !said.contains("the third question"), "{said}");
+    call.answer("The second answer.");
+    terminal.wait_for("The second answer.");
+    terminal.leave();
     home.wait_until_quiet();
 }

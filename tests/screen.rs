@@ -33,15 +33,6 @@ fn worker(home: &Home, screen: &Terminal) -> Pid {
     others[0]
 }
 
-fn leave(terminal: Terminal) {
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_for("again");
-    terminal.send_keys(key::CTRL_C);
-    let ended = terminal.wait_exit();
-    ended.assert_code(0);
-    ended.assert_restored();
-}
-
 /// All text of all files below `folder`.
 fn all_files(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
@@ -102,7 +93,7 @@ fn a_chat_is_answered_and_nothing_is_left_behind() {
     assert_eq!(said, ["what is levain?", "Levain is a **starter** for bread.", "and then?"]);
     call.answer("You bake.");
     terminal.wait_for("You bake.");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
     for (path, bytes) in all_files(home.path()) {
         let leaked = bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes());
@@ -128,7 +119,7 @@ fn a_killed_screen_costs_nothing() {
     terminal.send_keys("thanks\r");
     server.call().answer("Welcome.");
     terminal.wait_for("Welcome.");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
 }
 
@@ -150,7 +141,7 @@ fn a_screen_may_come_back_in_the_middle_of_an_answer() {
     call.text(" three");
     call.end();
     terminal.wait_for("one two three");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -176,7 +167,7 @@ fn a_killed_worker_is_told_and_a_message_resumes() {
     assert_eq!(said, ["tell me", "kept words", "go on"]);
     call.answer("More words.");
     terminal.wait_for("More words.");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -201,7 +192,7 @@ fn esc_closes_the_connection_and_keeps_every_word() {
     terminal.wait_for("enter send");
     let screen = terminal.screen_text();
     assert!(screen.contains("partial text") && screen.contains("my next thought"), "{screen}");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -230,7 +221,7 @@ fn what_is_sent_while_streaming_reaches_the_next_turn() {
     assert_eq!(call.messages().last().unwrap().1, "later");
     call.answer("done too");
     terminal.wait_for("done too");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -287,7 +278,7 @@ fn t28_a_closed_terminal_ends_the_screen_and_not_the_worker() {
     call.end();
     let terminal = levain(&home, &server, &["--continue"]).start();
     terminal.wait_for("half and half");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -311,7 +302,7 @@ fn t27_a_panic_in_the_background_is_reported_and_the_program_goes_on() {
         terminal.send_keys("x");
         terminal.wait_for("a background task failed");
         terminal.send_keys(key::BACKSPACE);
-        leave(terminal);
+        terminal.leave();
     }
 }
 
@@ -346,11 +337,11 @@ fn t24_light_and_dark_follow_the_terminal() {
     let (home, server) = (Home::new(), ModelServer::start());
     let dark = open(&home, &server);
     let dark_look = dark.look(vt100::Screen::contents_formatted);
-    leave(dark);
+    dark.leave();
     let light = levain(&home, &server, &[]).answers(Answers::light()).start();
     light.wait_for("test-model · ");
     light.wait_until("it looks different", |screen| screen.contents_formatted() != dark_look);
-    leave(light);
+    light.leave();
 }
 
 #[test]
@@ -370,7 +361,7 @@ fn t24_no_color_means_no_colour_and_a_cursor_all_the_same() {
             && numbers.iter().any(|one| matches!(one.parse(), Ok(30..=38 | 40..=48 | 90..=97 | 100..=107_u8)))
     });
     assert_eq!(coloured, None);
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -399,7 +390,7 @@ fn who_has_nothing_to_ask_looks_at_a_recording_first() {
     // Here nobody looks for servers, so nobody is taken for a first visitor either.
     let terminal = open(&[]);
     terminal.wait_for("A new thread");
-    leave(terminal);
+    terminal.leave();
     // Somebody is, with items and without: nobody answers, and nothing was said in this project yet.
     let nowhere = "http://127.0.0.1:9/v1";
     let visit = || {
@@ -413,10 +404,10 @@ fn who_has_nothing_to_ask_looks_at_a_recording_first() {
         let words = screen.contents().split_whitespace().collect::<Vec<_>>().join(" ");
         words.contains("this is a recording in") && words.contains("`levain` again opens this folder")
     });
-    leave(terminal);
+    terminal.leave();
     let terminal = visit();
     terminal.wait_for("A new thread");
-    leave(terminal);
+    terminal.leave();
     let terminal = open(&["demo"]);
     terminal.wait_for("orders.csv");
     terminal.wait_for("this is a recording in");
@@ -428,10 +419,10 @@ fn who_has_nothing_to_ask_looks_at_a_recording_first() {
     terminal.wait_gone("/holidays");
     terminal.send_keys("what else?\r");
     terminal.wait_for("I am a script, so I know a few words only.");
-    leave(terminal);
+    terminal.leave();
     let terminal = open(&["demo"]);
     terminal.wait_for("I am a script, so I know a few words only.");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -451,7 +442,7 @@ fn threads_begun_one_after_the_other_show_all_that_was_said() {
         terminal.send_keys("\u{1b}n");
         terminal.wait_for("A new thread");
     }
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -479,5 +470,5 @@ fn code_has_colours_when_it_is_whole() {
     });
     // What worked them out does not stay.
     poll("the screen and its worker are alone", || home.processes().len() == 2);
-    leave(terminal);
+    terminal.leave();
 }

@@ -44,7 +44,13 @@ replies:
 ";
 
 fn submit(text: &str) -> Command {
-    Command::Submit { text: text.into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None }
+    Command::Submit {
+        text: text.into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        files: Vec::new(),
+        client: None,
+    }
 }
 
 fn spec(model: &ModelRef, id: &str) -> ThreadSpec {

@@ -43,13 +43,6 @@ fn start(launch: Launch) -> Terminal {
     terminal
 }
 
-fn leave(terminal: Terminal) {
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_for("again");
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_exit().assert_code(0).assert_restored();
-}
-
 /// Sends a prompt and begins its answer.
 fn ask(terminal: &Terminal, server: &ModelServer, prompt: &str) -> Call {
     terminal.send_keys(prompt);
@@ -89,7 +82,7 @@ fn t01_every_frame_is_one_synchronized_update() {
     call.text("the end");
     call.end();
     terminal.wait_for("the end");
-    leave(terminal);
+    terminal.leave();
 
     for answers in [Answers::default(), Answers { synchronized: false, ..Answers::default() }, Answers::silent()] {
         let knows = answers.synchronized;
@@ -103,7 +96,7 @@ fn t01_every_frame_is_one_synchronized_update() {
         assert!(begun.abs_diff(ended) <= 1, "{begun} begun, {ended} ended");
         assert_eq!(ended > 0, knows, "{ended} frames");
         terminal.send_keys("\x15"); // ctrl-u
-        leave(terminal);
+        terminal.leave();
     }
 
     let terminal = levain(&home, &server).env("LEVAIN_FAULT", "panic-loop").start();
@@ -135,7 +128,7 @@ fn t02_a_stream_never_clears_the_screen_and_writes_little() {
     let frames = terminal.frames() - frames;
     let each = streamed.len() as u64 / frames.max(1);
     assert!(each < 80 * 24 * 3, "{each} bytes for each of {frames} frames");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -162,7 +155,7 @@ fn t03_frames_are_capped_and_a_key_is_shown_at_once_all_the_same() {
     call.end();
     terminal.send_keys("\x15");
     terminal.wait_gone("a key");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -202,7 +195,7 @@ fn t04_stray_bytes_are_drawn_over_by_what_comes_next() {
     terminal.send_keys("\x1b[I"); // and comes back
     terminal.wait_gone("STRAY BYTES");
     terminal.wait_for("Something.");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -219,7 +212,7 @@ fn t04_a_size_that_changed_and_changed_back_unseen_is_drawn_whole() {
     assert!(!terminal.screen_text().contains("the end."));
     terminal.signal(Signal::CONT);
     terminal.wait_for("the end.");
-    leave(terminal);
+    terminal.leave();
 }
 
 /// Wide, joined, combining and keycap letters.
@@ -254,7 +247,7 @@ fn t05_no_line_is_wider_than_the_screen_and_borders_stand() {
         terminal.send_keys(key::ESC);
         terminal.wait_gone("┌ commands");
         terminal.send_keys("\x15\x15\x15");
-        leave(terminal);
+        terminal.leave();
         home.wait_until_quiet();
         fs::remove_dir_all(home.project().join(".ai/agent")).unwrap();
     }
@@ -274,7 +267,7 @@ fn t08_a_resize_while_streaming_ends_in_one_true_picture() {
     call.end();
     terminal.wait_for("the end");
     let settled = terminal.screen_text();
-    leave(terminal);
+    terminal.leave();
     // Opened afresh at this size it looks the same.
     let fresh = start(levain(&home, &server).size(80, 24));
     fresh.wait_for("the end");
@@ -283,7 +276,7 @@ fn t08_a_resize_while_streaming_ends_in_one_true_picture() {
         rows.map(|row| row.trim_end_matches('▌').trim_end().to_owned()).collect()
     };
     assert_eq!(body(&settled), body(&fresh.screen_text()));
-    leave(fresh);
+    fresh.leave();
 }
 
 #[test]
@@ -342,7 +335,7 @@ fn t11_a_held_view_stays_whatever_arrives() {
     terminal.wait_gone("typing");
     terminal.send_keys(key::END);
     terminal.wait_for("line 89");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -357,7 +350,7 @@ fn t12_a_list_longer_than_the_screen_scrolls_to_its_last_entry() {
     terminal.wait_for("Main keys");
     terminal.send_keys(key::ESC);
     terminal.wait_gone("help ·");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -383,7 +376,7 @@ fn t13_a_paste_is_one_edit() {
     terminal.wait_gone("then");
     terminal.send_keys(key::BACKSPACE); // the whole paste
     terminal.wait_gone("lines");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -399,7 +392,7 @@ fn t14_pasted_lines_without_brackets_are_not_sent() {
     assert_eq!(call.messages()[0].1, "first line\nsecond line\nthird line");
     call.answer("Read.");
     terminal.wait_for("Read.");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -412,13 +405,13 @@ fn t15_the_keyboard_protocol_is_asked_for_used_and_given_back() {
     terminal.wait_for("aBC");
     terminal.send_keys("\x1b[117;5u\x1b[127u\x1b[117;5u"); // ctrl-u, backspace, ctrl-u
     terminal.wait_gone("aBC");
-    leave(terminal); // asserts that the stack of protocols is as it was
+    terminal.leave(); // asserts that the stack of protocols is as it was
 
     let silent = start(levain(&home, &server).answers(Answers::silent()));
     silent.send_keys("works without");
     silent.wait_for("works without");
     silent.send_keys("\x15");
-    leave(silent);
+    silent.leave();
 }
 
 #[test]
@@ -439,7 +432,7 @@ fn t16_every_way_to_write_a_line_break_and_esc_loses_nothing() {
         terminal.send_keys("\x15\x7f\x15");
         terminal.wait_gone("above");
     }
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -458,7 +451,7 @@ fn t17_a_mouse_report_in_two_reads_types_nothing() {
     let text = terminal.screen_text();
     assert!(!text.contains("35;") && !text.contains("7M"), "{text}");
     terminal.send_keys("\x15");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -475,7 +468,7 @@ fn t18_the_mouse_can_be_left_to_the_terminal() {
     });
     terminal.send_keys("/mouse\r");
     terminal.wait_until("the mouse is ours", |screen| screen.mouse_protocol_mode() != vt100::MouseProtocolMode::None);
-    leave(terminal);
+    terminal.leave();
     fs::write(home.config().join("config.toml"), "mouse = false\n")
         .or_else(|_| {
             fs::create_dir_all(home.config())?;
@@ -484,7 +477,7 @@ fn t18_the_mouse_can_be_left_to_the_terminal() {
         .unwrap();
     let terminal = start(levain(&home, &server));
     assert!(!taken(&terminal));
-    leave(terminal);
+    terminal.leave();
 }
 
 /// A report of the left button, at a row and column counted from 0.
@@ -524,7 +517,7 @@ fn t18_a_click_chooses_but_not_the_one_that_focuses_the_window() {
     });
     terminal.send_keys(key::ESC);
     terminal.wait_gone("┃");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -547,7 +540,7 @@ fn t21_what_is_marked_with_the_mouse_has_no_gutter_and_no_wrap_breaks() {
         bytes.split_once("]52;c;").unwrap().1.chars().take_while(|letter| !letter.is_control()).collect();
     let copied = String::from_utf8(STANDARD.decode(coded).unwrap()).unwrap();
     assert_eq!(copied, format!("{long}\n\n• {url}\n\nfn main() {{\n    code();\n}}\n\nlast wor"));
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -574,7 +567,7 @@ fn t20_t21_copying_says_its_path_and_gives_the_text_as_it_was_written() {
         assert_eq!(before.ends_with("\x1bPtmux;\x1b\x1b"), tmux);
         let coded: String = behind.chars().take_while(|letter| !letter.is_control()).collect();
         assert_eq!(String::from_utf8(STANDARD.decode(coded).unwrap()).unwrap(), answer);
-        leave(terminal);
+        terminal.leave();
     }
 }
 
@@ -642,13 +635,13 @@ fn t22_links_are_links_where_they_are_known_and_addresses_elsewhere() {
     }
     assert!(!plain.contains('Z') && plain.contains("javascript:x"), "{plain}");
     assert!(links.iter().map(|link| link.2.matches('Z').count()).sum::<usize>() >= 40, "{links:?}");
-    leave(terminal);
+    terminal.leave();
 
     for (name, value) in [("LEVAIN_LINKS", "off"), ("LEVAIN_LINKS", "auto"), ("FORCE_HYPERLINK", "0")] {
         let terminal = start(levain(&home, &server).env(name, value));
         terminal.wait_for("(https://example.org/a?b=c)");
         assert_eq!(count(&terminal.bytes(), b"\x1b]8;"), 0, "{name}={value}");
-        leave(terminal);
+        terminal.leave();
     }
 }
 
@@ -674,7 +667,7 @@ fn t23_the_cursor_stands_where_one_writes() {
     terminal.send_keys(key::ESC);
     terminal.wait_gone("┌ commands");
     terminal.send_keys("\x15");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -691,7 +684,7 @@ fn t25_without_colour_everything_can_still_be_told_apart() {
     terminal.wait_for("● streaming");
     call.end();
     terminal.wait_gone("● streaming");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -837,7 +830,7 @@ fn t29_at_rest_nothing_is_written_and_nothing_runs() {
     let woken: u64 = wakeups().iter().map(|(task, count)| count - woken.get(task).unwrap_or(&0)).sum();
     assert!(used <= 3, "{used} ticks of 10 ms in 8 s: half a percent of a processor is 4");
     assert!(woken <= 8, "{woken} wake-ups in 8 s");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -846,7 +839,7 @@ fn t30_a_log_of_ten_thousand_events_opens_and_scrolls() {
     let terminal = start(levain(&home, &server));
     ask(&terminal, &server, "first prompt of all").answer_on("First answer.");
     terminal.wait_for("First answer.");
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
     let layout = Layout::new(&home.project(), &home.path().join("state/levain"));
     let id: ThreadId = log_of(&home).parent().unwrap().file_name().unwrap().to_str().unwrap().parse().unwrap();
@@ -879,7 +872,7 @@ fn t30_a_log_of_ten_thousand_events_opens_and_scrolls() {
     terminal.send_keys("typed");
     terminal.wait_for("typed");
     terminal.send_keys("\x15");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -908,7 +901,7 @@ fn t31_a_torn_line_is_told_and_costs_nothing_before_it() {
     terminal.send_keys("second\r");
     server.call().answer("Goes on.");
     terminal.wait_for("Goes on.");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -932,7 +925,7 @@ fn t32_a_full_disk_is_told_and_the_answer_is_shown() {
     terminal.send_keys("still here");
     terminal.wait_for("still here");
     terminal.send_keys("\x15");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -956,5 +949,5 @@ fn t33_a_sleep_of_the_machine_is_no_timeout() {
     call.end();
     terminal.wait_for("send");
     assert!(!terminal.screen_text().contains("silent"));
-    leave(terminal);
+    terminal.leave();
 }

@@ -6,7 +6,7 @@
 mod terminal;
 
 use std::fs;
-use terminal::{Home, Terminal, key, poll};
+use terminal::{Home, key, poll};
 
 const SCENARIO: &str = r#"
 name: echo
@@ -27,15 +27,6 @@ fn ask(home: &Home, prompt: &str) {
 
 fn listed(home: &Home, arguments: &[&str]) -> String {
     String::from_utf8(home.levain(arguments).output().unwrap().stdout).unwrap()
-}
-
-fn leave(terminal: Terminal) {
-    terminal.send_keys(key::ESC);
-    terminal.wait_gone("┌ threads");
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_for("again");
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_exit().assert_code(0).assert_restored();
 }
 
 #[test]
@@ -71,7 +62,9 @@ fn threads_are_renamed_put_away_and_removed() {
     terminal.send_keys("d");
     terminal.wait_for("threads · 1 of 1");
     poll("its folder is gone", || threads(&home) == 2);
-    leave(terminal);
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┌ threads");
+    terminal.leave();
     home.wait_until_quiet();
 }
 

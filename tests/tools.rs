@@ -73,13 +73,6 @@ fn answer(terminal: &Terminal, letter: &str) {
     terminal.wait_gone("┌ approval");
 }
 
-fn leave(terminal: Terminal) {
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_for("again");
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_exit().assert_code(0).assert_restored();
-}
-
 /// The events of the only thread.
 fn log(home: &Home) -> Vec<Value> {
     let threads = home.project().join(".ai/agent/threads");
@@ -121,7 +114,7 @@ fn a_call_is_approved_and_runs() {
     answer(&terminal, "y");
     terminal.wait_for("Seen: created made.txt");
     assert_eq!(fs::read_to_string(home.project().join("made.txt")).unwrap(), "made by a tool\n");
-    leave(terminal);
+    terminal.leave();
     let log = log(&home);
     assert_eq!(events(&log, "approval_given")[0]["decision"], "once");
     let record = fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().flatten();
@@ -145,7 +138,7 @@ fn a_refusal_says_why_and_the_question_does_too() {
     terminal.wait_for("did not allow it, and says:");
     terminal.wait_for("put it below docs");
     assert!(!home.project().join("made.txt").exists());
-    leave(terminal);
+    terminal.leave();
     let log = log(&home);
     let given = events(&log, "approval_given")[0];
     assert_eq!((&given["decision"], &given["said"]), (&Value::from("deny"), &Value::from("put it below docs")));
@@ -158,7 +151,7 @@ fn nobody_is_asked_about_a_call_that_cannot_work() {
     let terminal = open(&home, &model);
     terminal.send_keys("misfit\r");
     terminal.wait_for("Seen: Not run: command is missing.");
-    leave(terminal);
+    terminal.leave();
     assert!(events(&log(&home), "approval_requested").is_empty());
     home.wait_until_quiet();
 }
@@ -187,7 +180,7 @@ fn a_project_is_trusted_on_the_screen_with_what_can_run_before_the_eyes() {
     terminal.send_keys(key::ENTER);
     terminal.wait_for("you trust this project as it is now");
     assert_eq!(status(), "trusted");
-    leave(terminal);
+    terminal.leave();
 }
 
 /// Whether the terminal was sent these bytes.
@@ -229,7 +222,7 @@ fn somebody_who_looks_elsewhere_is_called() {
         answer(&terminal, "y");
         terminal.wait_until("the thread has answered again", |screen| screen.contents().matches("Seen: ").count() > 1);
         terminal.wait_gone("● ");
-        leave(terminal);
+        terminal.leave();
         home.wait_until_quiet();
     }
 }
@@ -253,7 +246,7 @@ fn a_thread_that_asks_is_told_wherever_one_is() {
         let title = text.lines().next().unwrap_or_default();
         !title.contains("needs approval") && text.contains("idle")
     });
-    leave(there);
+    there.leave();
     here.send_keys("\x04");
     here.wait_exit().assert_code(0).assert_restored();
     home.wait_until_quiet();
@@ -270,7 +263,7 @@ fn esc_denies_the_call_and_the_thread_goes_on() {
     answer(&terminal, "y");
     terminal.wait_for("Seen: Refused");
     assert_eq!(fs::read_to_string(home.project().join("order")).unwrap(), "second\n");
-    leave(terminal);
+    terminal.leave();
     let log = log(&home);
     assert_eq!(events(&log, "permission_denied")[0]["reason"], "refused");
     assert_eq!(events(&log, "tool_call_result").len(), 2);
@@ -286,7 +279,7 @@ fn an_answer_for_good_is_remembered_in_the_next_thread() {
     terminal.wait_for("exit code 3");
     terminal.send_keys("run\r");
     poll("it runs again unasked", || events(&log(&home), "tool_call_result").len() == 2);
-    leave(terminal);
+    terminal.leave();
     home.wait_until_quiet();
     let terminal = open(&home, &model);
     terminal.send_keys("run\r");
@@ -294,7 +287,7 @@ fn an_answer_for_good_is_remembered_in_the_next_thread() {
     assert_eq!(events(&log(&home), "approval_requested").len(), 1);
     let file = fs::read_to_string(home.config().join("approvals.toml")).unwrap();
     assert!(file.contains("rye.execute.tool.rye.bash"), "{file}");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -315,7 +308,7 @@ fn an_interrupt_ends_the_whole_group() {
     assert_eq!(results[0]["output"], "so far\nStopped by the user.", "what it printed is kept");
     terminal.send_keys("hello\r");
     terminal.wait_for("Well.");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -334,7 +327,7 @@ fn what_a_killed_worker_ran_is_reaped() {
     terminal.wait_for("Well.");
     let log = log(&home);
     assert!(events(&log, "tool_call_result")[0]["error"].as_str().unwrap().contains("Interrupted"));
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]

@@ -30,13 +30,6 @@ fn open(home: &Home, server: &ModelServer) -> Terminal {
     terminal
 }
 
-fn leave(terminal: Terminal) {
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_for("again");
-    terminal.send_keys(key::CTRL_C);
-    terminal.wait_exit().assert_code(0).assert_restored();
-}
-
 /// The texts and images of the last thing that was said.
 fn said(body: &Value) -> Vec<Value> {
     let said = body["messages"].as_array().unwrap().last().unwrap();
@@ -73,11 +66,11 @@ fn what_a_command_printed_reaches_the_model_with_the_next_prompt() {
     assert!(!String::from_utf8_lossy(&call.bytes).contains("secret-"), "what is run alone stays alone");
     call.answer("I see.");
     terminal.wait_for("I see.");
-    leave(terminal);
+    terminal.leave();
     let terminal = levain(&home, &server, &["--continue"]).start();
     terminal.wait_for("I see.");
     terminal.wait_for("!  echo shared");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -97,7 +90,7 @@ fn a_running_command_is_stopped_by_esc_and_leaves_nothing_behind() {
     poll("the command's processes ended", || running(&home, "sleep 300") == 0);
     terminal.send_keys("\r");
     terminal.wait_until("the second ran", |screen| screen.contents().contains('✓'));
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -116,7 +109,7 @@ fn a_command_ends_with_the_worker_that_was_killed() {
     assert!(texts(&call.body).contains("Interrupted: the process that ran this call ended."), "{}", call.body);
     call.answer("Now it is over.");
     terminal.wait_for("Now it is over.");
-    leave(terminal);
+    terminal.leave();
 }
 
 fn line(pid: i32) -> String {
@@ -177,7 +170,7 @@ fn an_image_goes_along_and_stays_in_the_thread() {
     terminal.wait_for("it is not a PNG, JPEG, GIF or WebP image");
     terminal.wait_until("the draft is back", |screen| screen.contents().contains("› and @fake.png"));
     assert!(server.is_asked().is_none());
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -221,7 +214,7 @@ fn a_first_prompt_that_is_refused_comes_back_into_the_draft() {
     assert!(texts(&call.body).contains("look at @fake.png"), "{}", call.body);
     call.answer("A cat.");
     terminal.wait_for("A cat.");
-    leave(terminal);
+    terminal.leave();
 }
 
 #[test]
@@ -236,5 +229,5 @@ fn a_first_command_comes_back_when_no_worker_comes_up() {
     terminal.send_keys("!echo hello\r");
     terminal.wait_for("the worker did not start");
     terminal.wait_for("› !echo hello");
-    leave(terminal);
+    terminal.leave();
 }

@@ -15,8 +15,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use levain::domain::event::PromptMode;
 use levain::domain::{
-    Command as ThreadCommand, ContentHash, Draft, Lineage, ModelRef, Preview, RequestRecord, SetLimits,
-    State as ThreadState, ThreadId, ThreadKind, Timestamp, Tokens, Values, Waiting,
+    Command as ThreadCommand, ContentHash, Draft, Lineage, Mentions, ModelRef, Preview, RequestRecord, SetLimits,
+    State as ThreadState, ThreadId, ThreadKind, Timestamp, ToAttach, Tokens, Values, Waiting,
 };
 use levain::ports::ThreadSpec;
 use levain::store::Layout;
@@ -388,12 +388,20 @@ async fn stands(socket: &Path) -> ThreadState {
     panic!("the worker ended");
 }
 
+/// Images and files among what goes along with a prompt.
+fn sorted(names: &[&str]) -> (Vec<String>, Vec<ToAttach>) {
+    let text: Vec<String> = names.iter().map(|name| format!("@{name}")).collect();
+    let mentions = Mentions::of(&text.join(" "));
+    let files = mentions.to_attach();
+    (mentions.images, files)
+}
+
 /// What the worker of a thread says that sending a draft would send.
-async fn previewed(socket: &Path, text: &str, images: &[&str]) -> Preview {
+async fn previewed(socket: &Path, text: &str, names: &[&str]) -> Preview {
     let mut client = Client::connect(socket).await.unwrap();
     client.greet(u64::MAX).await.unwrap();
-    let images = images.iter().map(|name| (*name).to_owned()).collect();
-    let draft = Draft { text: text.to_owned(), images, runs_commands: true };
+    let (images, files) = sorted(names);
+    let draft = Draft { text: text.to_owned(), images, files, runs_commands: true };
     client.sender().send(ToWorker::Preview { id: 5, draft }).await.unwrap();
     while let Some(message) = client.next().await {
         match message {
@@ -406,11 +414,11 @@ async fn previewed(socket: &Path, text: &str, images: &[&str]) -> Preview {
 }
 
 /// Looks at what a prompt would send, sends it, and compares.
-async fn look_and_send(requests: &Path, socket: &Path, text: String, images: &[&str]) {
+async fn look_and_send(requests: &Path, socket: &Path, text: String, names: &[&str]) {
     let number = 1 + fs::read_dir(requests).map_or(0, Iterator::count);
-    let preview = previewed(socket, &text, images).await;
-    let images = images.iter().map(|name| (*name).to_owned()).collect();
-    tell(socket, ThreadCommand::Submit { text, mode: PromptMode::FollowUp, images, client: None }).await;
+    let preview = previewed(socket, &text, names).await;
+    let (images, files) = sorted(names);
+    tell(socket, ThreadCommand::Submit { text, mode: PromptMode::FollowUp, images, files, client: None }).await;
     let record: RequestRecord =
         serde_json::from_slice(&fs::read(requests.join(format!("{number}.json"))).unwrap()).unwrap();
     let Preview { model, max_output_tokens, assembly, .. } = preview;
@@ -471,7 +479,7 @@ fn conversation_of(form: &Form) {
     let (id, mut worker, socket) = worker_of(&home, form, &variables);
     let mut numbers = Numbers(form.name.len() as u64);
     let requests = home.project().join(format!(".ai/agent/threads/{id}/requests"));
-    let say = |text: String, images: &'static [&'static str]| look_and_send(&requests, &socket, text, images);
+    let say = |text: String, names: &'static [&'static str]| look_and_send(&requests, &socket, text, names);
     let other: ModelRef = format!("{}-2", form.model).parse().unwrap();
     let long = numbers.words(20) + &" long words".repeat(12_000);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -479,7 +487,7 @@ fn conversation_of(form: &Form) {
         say(format!("{} please read", numbers.words(9)), &["dot.png"]).await;
         say(long, &[]).await;
         tell(&socket, ThreadCommand::SetModel { model: other.clone() }).await;
-        say(format!("say {}", numbers.words(30)), &["dot.png"]).await;
+        say(format!("say {}", numbers.words(30)), &["dot.png", "notes.txt", ".ai/"]).await;
         say(" even longer".repeat(9_000), &[]).await;
         tell(&socket, ThreadCommand::Compact).await;
         say(format!("say {}", numbers.words(30)), &[]).await;
@@ -514,11 +522,13 @@ fn what_is_shown_is_what_is_received_across_models_and_summaries() {
 }
 
 /// What a draft comes to, by what the status line shows: before the first request by an empty preview.
-async fn counted(socket: &Path, text: &str, images: usize) -> Counter {
+async fn counted(socket: &Path, text: &str, names: &[&str]) -> Counter {
     let ThreadState { context, model, window, .. } = stands(socket).await;
     let tokens = if context == Tokens(0) { previewed(socket, "", &[]).await.assembly.tokens() } else { context };
-    let coming = Coming { thread: None, directive: String::new(), model, inputs: Values::new(), context };
-    Counter::of(&Basis { coming, tokens, window, per_million: None }, text.len(), images)
+    let (images, files) = sorted(names);
+    let attached = previewed(socket, "", names).await.attached;
+    let coming = Coming { thread: None, directive: String::new(), model, inputs: Values::new(), context, files };
+    Counter::of(&Basis { coming, tokens, attached, window, per_million: None }, text.len(), images.len())
 }
 
 /// Composer, status line, preview, what is recorded and `levain context show` say one number, whatever a thread has been
@@ -548,14 +558,19 @@ fn numbers_of(form: &Form, threads: u64) {
             }
             let asks = if numbers.next(3) == 0 { " please read" } else { "" };
             let text = format!("{}{asks}", numbers.words(60));
-            let images: &[&str] = if numbers.next(3) == 0 { &["dot.png"] } else { &[] };
+            let names: &[&str] = match numbers.next(5) {
+                0 => &["dot.png"],
+                1 => &["notes.txt"],
+                2 => &["dot.png", "./", "notes.txt"],
+                _ => &[],
+            };
             let number = 1 + fs::read_dir(&requests).map_or(0, Iterator::count);
             let (composer, preview) = runtime.block_on(async {
-                let composer = counted(&socket, &text, images.len()).await;
-                (composer, previewed(&socket, &text, images).await)
+                let composer = counted(&socket, &text, names).await;
+                (composer, previewed(&socket, &text, names).await)
             });
-            assert_eq!(composer.total, preview.assembly.tokens(), "{told}: {text:?} with {images:?}");
-            runtime.block_on(look_and_send(&requests, &socket, text, images));
+            assert_eq!(composer.total, preview.assembly.tokens(), "{told}: {text:?} with {names:?}");
+            runtime.block_on(look_and_send(&requests, &socket, text, names));
             let request = number.to_string();
             let shown = printed(
                 home.levain(&["context", "show", "--json", "--thread", id.as_str(), "--request", &request]),

@@ -132,7 +132,13 @@ fn hosting(
 }
 
 async fn submit(client: &Client, id: u64, text: &str) {
-    let command = Command::Submit { text: text.into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None };
+    let command = Command::Submit {
+        text: text.into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        files: Vec::new(),
+        client: None,
+    };
     client.sender().command(id, command).await.unwrap();
 }
 
@@ -286,7 +292,13 @@ async fn a_command_that_makes_no_sense_is_refused_and_costs_nothing() {
         submit(&client, 8, "hello").await;
         until_event(&mut client, is_answer).await;
         let commands = [
-            Command::Submit { text: "  ".into(), mode: PromptMode::Steer, images: Vec::new(), client: None },
+            Command::Submit {
+                text: "  ".into(),
+                mode: PromptMode::Steer,
+                images: Vec::new(),
+                files: Vec::new(),
+                client: None,
+            },
             Command::Withdraw { prompt: 99 },
             Command::SetModel { model: ModelRef::new("nobody", "x") },
         ];

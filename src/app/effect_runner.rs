@@ -5,8 +5,11 @@ use super::connection::{Connection, Reach};
 use super::previewer::{NewThread, Previewer};
 use super::{export, listing, pages, requests, trusting};
 use crate::config::Trust;
+use crate::domain::command::QueuedPrompt;
 use crate::domain::tree::order;
-use crate::domain::{Draft, Event, PromptEvent, Record, RequestEvent, State, Status, ThreadId, Tokens, Waiting};
+use crate::domain::{
+    Attachment, Draft, Event, PromptEvent, Record, RequestEvent, State, Status, ThreadId, Tokens, Waiting,
+};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::executor::{Executor, ExecutorError};
 use crate::ports::{Clock, StoreError, SystemClock};
@@ -14,7 +17,7 @@ use crate::session::DirectivePlanner;
 use crate::session::Models;
 use crate::session::fork;
 use crate::session::setup::Setup;
-use crate::store::fork::{Forked, Until};
+use crate::store::fork::{Forked, Left, Until};
 use crate::store::registry::{Part, ThreadEntry};
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
@@ -127,7 +130,8 @@ impl EffectRunner {
                 let setup = Arc::clone(&self.setup);
                 let made = self.answer_with(move || match fork(&setup, &thread_id, until, model) {
                     Ok(Forked { id, prompt }) => {
-                        let made = ForkMade { from: thread_id, thread_id: id, forking, prompt, request };
+                        let (prompt, files) = left(prompt);
+                        let made = ForkMade { from: thread_id, thread_id: id, forking, prompt, files, request };
                         Message::ForkMade(Box::new(made))
                     }
                     Err(why) => notice(Level::Error, why),
@@ -167,8 +171,8 @@ impl EffectRunner {
             Effect::ViewRequest { whole, view } => {
                 self.list(move |setup| Message::Page(pages::page(setup, &whole, view).map(Box::new)));
             }
-            Effect::PreviewRequest { thread_id, directive, model, prompt, images, inputs } => {
-                let draft = Draft { text: prompt, images, runs_commands: true };
+            Effect::PreviewRequest { thread_id, directive, model, prompt, images, files, inputs } => {
+                let draft = Draft { text: prompt, images, files, runs_commands: true };
                 self.preview(thread_id, NewThread { directive, model, inputs }, draft);
             }
             Effect::Remember(text) => self.remember(text),
@@ -341,19 +345,23 @@ impl EffectRunner {
     /// who only writes runs no command.
     fn load_basis(&mut self, coming: Coming) {
         let (setup, messages) = (Arc::clone(&self.setup), self.messages.clone());
-        if coming.context > Tokens(0) {
+        if coming.context > Tokens(0) && coming.files.is_empty() {
             let tokens = coming.context;
-            return self.answer(move || Message::Basis(Box::new(requests::basis(&setup, coming, tokens))));
+            return self.answer(move || Message::Basis(Box::new(requests::basis(&setup, coming, tokens, 0))));
         }
-        let Coming { thread, directive, model, inputs, .. } = coming.clone();
+        let Coming { thread, directive, model, inputs, files, .. } = coming.clone();
         let new = NewThread { directive, model, inputs };
         let thread = thread.map_or_else(|| self.previewer.thread(&self.launcher.layout, new), Ok);
         // What cannot be planned has no size; sending or looking at it says why.
         let Ok(thread_id) = thread else { return };
-        let told = self.previewer.ask(thread_id, Draft::default());
+        let told = self.previewer.ask(thread_id, Draft { files, ..Draft::default() });
         self.reads.spawn(async move {
             if let Ok(preview) = told.await {
-                let basis = requests::basis(&setup, coming, preview.assembly.tokens());
+                let attached = preview.attached;
+                // What stands in a thread is known without it.
+                let known = Some(coming.context).filter(|known| *known > Tokens(0));
+                let tokens = known.unwrap_or_else(|| preview.assembly.tokens());
+                let basis = requests::basis(&setup, coming, tokens, attached);
                 let _ending = messages.send(Message::Basis(Box::new(basis))).await;
             }
         });
@@ -536,6 +544,12 @@ impl EffectRunner {
     }
 }
 
+/// The text of a prompt that a fork left behind, and what went along with it.
+fn left(prompt: Option<Left>) -> (Option<String>, Vec<Attachment>) {
+    let (text, files) = prompt.map(|left| (left.text, left.files)).unzip();
+    (text, files.unwrap_or_default())
+}
+
 /// The last prompt and the last answer of a thread, each cut to a few lines.
 fn last_words(layout: &Layout, id: &ThreadId) -> Result<String, StoreError> {
     const LINES: usize = 30;
@@ -576,8 +590,14 @@ impl Newest {
         let newest: Vec<Record> = self.page.into_records().collect();
         // What somebody else was doing nobody does here.
         let status = if self.elsewhere { Status::Waiting } else { self.summary.status };
-        let state = Some(state_of(Summary { status, ..self.summary }, models));
-        Message::Opened { thread_id, newest, older, state, elsewhere: self.elsewhere }
+        let mut state = state_of(Summary { status, ..self.summary }, models);
+        // What waits since the thread was stopped was queued shortly before the log's end.
+        for record in newest.iter().filter(|_| !self.elsewhere) {
+            if let Event::Prompt(event) = &record.event {
+                QueuedPrompt::follow(&mut state.queue, event);
+            }
+        }
+        Message::Opened { thread_id, newest, older, state: Some(state), elsewhere: self.elsewhere }
     }
 }
 

@@ -118,7 +118,8 @@ pub(super) fn text(setup: &Setup, kind: &str, id: &str) -> Result<String, String
     Ok(if end < text.len() { format!("{shown}\n…") } else { text.into_owned() })
 }
 
-/// Files of the project by their paths from `root`, without what its ignore files leave out and without our own records.
+/// Files and folders of the project by their paths from `root`, those of folders with `/` behind them, without what its
+/// ignore files leave out and without our own records.
 pub(super) fn files(root: &Path) -> Vec<String> {
     let begun = Instant::now();
     let own = [root.join(".ai/agent"), root.join(".ai/objects")];
@@ -130,11 +131,15 @@ pub(super) fn files(root: &Path) -> Vec<String> {
         .build();
     let mut files = Vec::new();
     for entry in walk.take_while(|_| begun.elapsed() < LONGEST).filter_map(Result::ok) {
-        let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-        let path = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
+        let ending = match entry.file_type() {
+            Some(kind) if kind.is_file() => "",
+            Some(kind) if kind.is_dir() => "/",
+            Some(_) | None => continue,
+        };
+        let path = entry.path().strip_prefix(root).ok().and_then(Path::to_str).filter(|path| !path.is_empty());
         // A draft takes no control letters, so such a name could not stand in it.
-        if let Some(path) = path.filter(|path| is_file && !path.chars().any(char::is_control)) {
-            files.push(path.to_owned());
+        if let Some(path) = path.filter(|path| !path.chars().any(char::is_control)) {
+            files.push(format!("{path}{ending}"));
             if files.len() == MOST_FILES {
                 break;
             }
@@ -169,6 +174,9 @@ mod tests {
         ] {
             write(path, "");
         }
-        assert_eq!(files(folder.path()), [".ai/directives/a.md", ".gitignore", "src/漢字 main.rs"]);
+        assert_eq!(
+            files(folder.path()),
+            [".ai/", ".ai/directives/", ".ai/directives/a.md", ".gitignore", "src/", "src/漢字 main.rs"]
+        );
     }
 }

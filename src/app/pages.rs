@@ -81,7 +81,7 @@ fn text(whole: &AssembledRequest) -> PageContent {
 fn around(whole: &AssembledRequest, channel: Channel) -> Option<String> {
     match channel {
         Channel::System => Some(whole.assembly.system.clone()),
-        Channel::Message { index } => whole.assembly.messages.get(index).map(|entry| entry.message.text()),
+        Channel::Message { index } => whole.assembly.messages.get(index).map(|entry| entry.message.told()),
         Channel::Messages { .. } | Channel::Tools => None,
     }
 }

@@ -38,6 +38,8 @@ pub(super) enum FileChange {
 #[derive(Debug, PartialEq, Eq)]
 enum Change {
     Saved(PathBuf),
+    /// A file or folder is no longer where it was: with it went whatever watched it.
+    Gone(PathBuf),
     Threads,
 }
 
@@ -117,9 +119,11 @@ impl Reload {
         if matches!(kind, EventKind::Access(_)) {
             return None;
         }
-        let holds = |folder: &PathBuf| path.starts_with(folder) || (kind.is_create() && folder.starts_with(path));
+        let is_gone = matches!(kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
+        let comes = kind.is_create() || is_gone;
+        let holds = |folder: &PathBuf| path.starts_with(folder) || (comes && folder.starts_with(path));
         if self.deep.iter().chain(&self.flat).any(holds) {
-            return Some(Change::Saved(path.to_owned()));
+            return Some(if is_gone { Change::Gone(path.to_owned()) } else { Change::Saved(path.to_owned()) });
         }
         // Whoever opens a database makes this file and sets its mode; only rows are written into it. The folders above
         // it are made with the first thread.
@@ -146,10 +150,19 @@ impl Reload {
                     break;
                 }
             }
+            // What was removed is made again by whoever changes a branch: another folder of that name, which nobody watches.
+            for change in &all {
+                if let Change::Gone(gone) = change {
+                    places.retain(|place| !place.starts_with(gone));
+                }
+            }
             // Before anything is read: a change after the reading is told of.
             self.watch(&mut system, &mut places);
             let threads = all.contains(&Change::Threads).then_some(FileChange::Threads);
-            let saved = |change| if let Change::Saved(path) = change { Some(path) } else { None };
+            let saved = |change| match change {
+                Change::Saved(path) | Change::Gone(path) => Some(path),
+                Change::Threads => None,
+            };
             let saved: BTreeSet<PathBuf> = all.into_iter().filter_map(saved).collect();
             let fresh = (!saved.is_empty()).then(|| FileChange::Saved(Box::new(self.read(saved, &mut seen))));
             for one in threads.into_iter().chain(fresh) {

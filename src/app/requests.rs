@@ -104,12 +104,12 @@ fn tell_news(setup: &Setup, thread: &ThreadId, before: Option<u32>, shown: &mut 
     shown.since = Some(format!("since {}: {}", before.name, difference.in_short()));
 }
 
-/// What the coming request comes to without its prompt, where `tokens` is its size.
-pub(super) fn basis(setup: &Setup, coming: Coming, tokens: Tokens) -> Basis {
+/// What the coming request comes to without its prompt, where `tokens` is its size and `attached` what goes along.
+pub(super) fn basis(setup: &Setup, coming: Coming, tokens: Tokens, attached: u64) -> Basis {
     let million = Usage { input: Tokens(1_000_000), ..Usage::default() };
     let per_million = setup.models.spend(&coming.model, &million);
     let window = setup.models.window(&coming.model);
-    Basis { coming, tokens, window, per_million }
+    Basis { coming, tokens, attached, window, per_million }
 }
 
 /// The call that `side` is for `model`, with the bytes of its images.
@@ -240,7 +240,7 @@ fn source(items: &Items, origin: &Origin) -> Option<Source> {
     let (space, path, line) = match origin {
         Origin::Item { space, path, lines, .. } => (space, path, lines.map(|(first, _)| first)),
         Origin::File { space, path } => (space, path, None),
-        Origin::Provider { .. } | Origin::User | Origin::Thread => return None,
+        Origin::Provider { .. } | Origin::User | Origin::Thread | Origin::OtherThread { .. } => return None,
     };
     let mut folders = items.roots().iter().filter(|root| root.space == *space).filter_map(|root| match &root.place {
         Place::Folder(folder) => Some(folder.join(path)),

@@ -8,8 +8,7 @@ use super::{Common, runtime};
 use crate::app::Shutdown;
 use crate::app::plain::read_lines;
 use crate::domain::event::{Approve, CancelScope, Delta, PromptMode};
-use crate::domain::image::named_in;
-use crate::domain::{Event, RequestEvent, Status, ThreadId, ThreadKind, Waiting};
+use crate::domain::{Event, Mentions, RequestEvent, Status, ThreadId, ThreadKind, Waiting};
 use crate::ports::StoreError;
 use crate::session::Setup;
 use crate::session::people::{err, json_line, out};
@@ -198,7 +197,15 @@ impl Attached {
             let _closed = writeln!(err(), "error: there is no command {word}\nhint: {hint}");
             return Ok(false);
         } else {
-            Command::Submit { text: line.to_owned(), mode: PromptMode::Steer, images: named_in(line), client: None }
+            let named = Mentions::of(line);
+            let files = named.to_attach();
+            Command::Submit {
+                text: line.to_owned(),
+                mode: PromptMode::Steer,
+                images: named.images,
+                files,
+                client: None,
+            }
         };
         if matches!(command, Command::Approve { .. }) && !self.client.may_approve() {
             // Only who started a worker may approve its calls: this becomes one of ours.

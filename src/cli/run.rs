@@ -7,8 +7,8 @@ use crate::app::Shutdown;
 use crate::domain::bounds::in_words;
 use crate::domain::event::{CancelScope, Delta, Denial, PromptMode, StopReason};
 use crate::domain::{
-    ApprovalEvent, ControlEvent, Cost, Event, LimitSource, Limits, Lineage, ModelRef, Money, RequestEvent, SetLimits,
-    Status, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, Tokens, Waiting,
+    ApprovalEvent, ControlEvent, Cost, Event, LimitSource, Limits, Lineage, Mentions, ModelRef, Money, RequestEvent,
+    SetLimits, Status, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, ToAttach, Tokens, Waiting,
 };
 use crate::items::directive::Values;
 use crate::items::{Directive, Items, Kind};
@@ -16,7 +16,7 @@ use crate::ports::{Executor, ThreadSpec};
 use crate::session::people::{err, is_watched, json_line, out};
 use crate::session::setup::SetupError;
 use crate::session::{DirectivePlanner, Factory, Setup, capability, logging};
-use crate::store::fork::{self, Fork, Forked, Until};
+use crate::store::fork::{self, Fork, Forked, Left, Until};
 use crate::store::summary::{Summary, specification};
 use crate::store::threads::is_elsewhere;
 use crate::store::{Layout, upkeep};
@@ -258,20 +258,28 @@ async fn hosted(
         ceilings: Vec::new(),
     };
     let says = from.is_some() || !prompt.trim().is_empty() || !arguments.image.is_empty();
-    let images = arguments.image.iter().map(|file| absolute(file)).collect();
     let layout = factory.setup.layout.clone();
-    let submit = |text| Command::Submit { text, mode: PromptMode::FollowUp, images, client: None };
+    // What comes through standard input is data, in which an `@` names nothing.
+    let named = Mentions::of(if arguments.prompt.is_empty() { "" } else { &prompt });
+    let given = arguments.image.iter().map(|file| absolute(file));
+    let images = given.chain(named.images.iter().cloned()).collect();
+    let submit = |text, files| Command::Submit { text, mode: PromptMode::FollowUp, images, files, client: None };
     if arguments.background {
-        in_background(&factory.setup, spec, submit(prompt), arguments.json).await?;
+        in_background(&factory.setup, spec, submit(prompt, named.to_attach()), arguments.json).await?;
         return Ok(Ran::InBackground);
     }
     let (thread_id, submit) = match from {
-        None => (Summary::make(&layout, spec, factory.setup.now())?.thread_id, submit(prompt)),
+        None => (Summary::make(&layout, spec, factory.setup.now())?.thread_id, submit(prompt, named.to_attach())),
         Some((from, until)) => {
             let ThreadSpec { directive, inputs, model, kind, limits, .. } = spec;
             let fork = Fork { directive, inputs, model, kind, limits };
             let Forked { id, prompt: again } = fork::make(&layout, &from, until, fork, factory.setup.now())?;
-            (id, submit(if prompt.trim().is_empty() { again.unwrap_or_default() } else { prompt }))
+            // The same again goes with the files as they were.
+            let (text, files) = match again.filter(|_| prompt.trim().is_empty()) {
+                Some(Left { text, files }) => (text, files.into_iter().map(ToAttach::Kept).collect()),
+                None => (prompt, named.to_attach()),
+            };
+            (id, submit(text, files))
         }
     };
     made.thread_id = Some(thread_id.clone());

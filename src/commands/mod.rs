@@ -9,4 +9,4 @@ mod table;
 
 pub use key::{BadKey, Key, KeyCode};
 pub use keymap::{Binding, Keymap, line_of};
-pub use table::{Command, CommandId, Context, Need, TABLE};
+pub use table::{Command, CommandId, Context, Group, Need, TABLE};

@@ -199,6 +199,49 @@ pub struct Command {
     pub needs: Need,
 }
 
+impl Command {
+    /// The heading under which the palette lists it, by the first part of its name.
+    #[must_use]
+    pub fn group(&self) -> Group {
+        match self.name.split('.').next().unwrap_or_default() {
+            "prompt" | "history" | "queue" => Group::Messages,
+            "turn" | "approval" => Group::Work,
+            "transcript" | "read" | "search" => Group::Transcript,
+            "context" => Group::Context,
+            "thread" | "threads" => Group::Threads,
+            "directive" | "model" | "items" => Group::Choices,
+            _ => Group::Program,
+        }
+    }
+}
+
+/// What commands of the palette are about, in its order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    Messages,
+    Work,
+    Context,
+    Threads,
+    Choices,
+    Transcript,
+    Program,
+}
+
+impl Group {
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Work => "running work and approvals",
+            Self::Context => "context",
+            Self::Threads => "threads",
+            Self::Choices => "directives, items and models",
+            Self::Transcript => "transcript",
+            Self::Program => "screen and program",
+        }
+    }
+}
+
 macro_rules! commands {
     ($($id:ident $name:literal $title:literal $help:literal $(/ $slash:literal)? $([$hidden:ident])? $({$need:ident})?;)*) => {
         /// The name of a command inside the program.
@@ -238,6 +281,7 @@ commands! {
     ApprovalDeny "approval.deny" "Deny this call" "Deny the waiting call; the thread continues without it. /deny REASON sends the reason to the model." / "deny" {Call};
     ApprovalRefuse "approval.refuse" "Deny and say why" "Deny the waiting call with a reason that the model gets." [hidden] {Call};
     ApprovalTake "approval.take" "Answer the waiting call" "Keep the draft as it is and answer the waiting call with keys." {Call};
+    ApprovalFold "approval.fold" "Show or hide the arguments" "Show or hide the raw arguments of the waiting call, below its difference." [hidden] {Call};
     HistorySearch "history.search" "Search earlier prompts" "Find a prompt you sent before and put it into the draft." / "history" {Earlier};
     EditNewline "edit.newline" "New line" "Start a new line in the draft." [hidden];
     EditBackspace "edit.backspace" "Delete back" "Delete the letter before the cursor." [hidden];

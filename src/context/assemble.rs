@@ -1,8 +1,8 @@
 //! From a plan and a history to an [`Assembly`].
 
 use crate::domain::{
-    Assembly, Channel, ContentHash, Decision, Entry, Layer, LayerKind, Lifetime, Message, Origin, Piece, TokenCount,
-    Tokens,
+    Assembly, Attachment, AttachmentKind, Block, Channel, ContentHash, Decision, Entry, Layer, LayerKind, Lifetime,
+    Message, Origin, Piece, Space, TokenCount, Tokens,
 };
 use std::sync::Arc;
 
@@ -84,26 +84,61 @@ impl Making {
     fn said(&mut self, entry: &Entry, first: bool) {
         let index = self.assembly.messages.len();
         self.assembly.messages.push(entry.clone());
+        let attached = self.attached(index, entry);
         let text = entry.message.text();
         if first && text.is_empty() {
             // A directive that was run without a word of the person's.
             return;
         }
+        let begins = entry.message.told().len() - text.len();
         let layer = Layer {
             id: "user".to_owned(),
             kind: LayerKind::User,
             channel: Channel::Message { index },
             origin: Origin::User,
-            tokens: TokenCount { count: entry.tokens, exact: false },
+            tokens: TokenCount { count: Tokens(entry.tokens.0.saturating_sub(attached.0)), exact: false },
             lifetime: Lifetime::PerPrompt,
             decision: Decision::Included,
             hash: ContentHash::of(text.as_bytes()),
-            range: 0..text.len(),
+            range: begins..begins + text.len(),
         };
         self.add(layer, Arc::from(text));
     }
 
-    /// Messages as they were sent before, as one layer.
+    /// The texts that go along with the message at `index`, each a layer; answers with the tokens of all.
+    fn attached(&mut self, index: usize, entry: &Entry) -> Tokens {
+        let (mut at, mut all) = (0, Tokens(0));
+        for block in &entry.message.blocks {
+            let told = block.told().map_or(0, |told| told.len());
+            if let Block::Attached(attachment) = block {
+                let Attachment { kind, name, text, .. } = attachment;
+                let (begins, tokens) = (at + attachment.text_begins(), Tokens::of_bytes(told));
+                let origin = match kind {
+                    AttachmentKind::File | AttachmentKind::Folder => {
+                        Origin::File { space: Space::Project, path: name.clone() }
+                    }
+                    AttachmentKind::Thread => Origin::OtherThread { id: name.clone() },
+                };
+                let layer = Layer {
+                    id: name.clone(),
+                    kind: LayerKind::Attachment,
+                    channel: Channel::Message { index },
+                    origin,
+                    tokens: TokenCount { count: tokens, exact: false },
+                    lifetime: Lifetime::Once,
+                    decision: Decision::Included,
+                    hash: ContentHash::of(text.as_bytes()),
+                    range: begins..begins + text.len(),
+                };
+                self.add(layer, Arc::clone(text));
+                all += tokens;
+            }
+            at += told;
+        }
+        all
+    }
+
+    /// Messages as they were sent before, as one layer; what went along with them is behind it.
     fn history(&mut self, id: &str, entries: &[Entry]) {
         if entries.is_empty() {
             return;
@@ -115,25 +150,30 @@ impl Making {
             hashes.push_str(entry.hash.as_str());
             hashes.push('\n');
         }
+        let own: Tokens = entries.iter().map(|entry| entry.tokens).sum();
+        let place = self.assembly.layers.len();
+        let attached: Tokens =
+            entries.iter().enumerate().map(|(number, entry)| self.attached(first + number, entry)).sum();
         let layer = Layer {
             id: id.to_owned(),
             kind: LayerKind::History,
             channel: Channel::Messages { first, count: entries.len() },
             origin: Origin::Thread,
-            tokens: TokenCount { count: entries.iter().map(|entry| entry.tokens).sum::<Tokens>(), exact: false },
+            tokens: TokenCount { count: Tokens(own.0.saturating_sub(attached.0)), exact: false },
             lifetime: Lifetime::PerCall,
             decision: Decision::Included,
             hash: ContentHash::of(hashes.as_bytes()),
             range: 0..hashes.len(),
         };
-        self.add(layer, Arc::from(hashes));
+        self.assembly.layers.insert(place, layer);
+        self.assembly.texts.insert(place, Arc::from(hashes));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Absence, Block, CallId, Role};
+    use crate::domain::{Absence, CallId, Role};
 
     fn piece(kind: LayerKind, id: &str, text: &str) -> Piece {
         let decision = if text.is_empty() { Decision::Skipped { absence: Absence::Empty } } else { Decision::Included };

@@ -1,7 +1,7 @@
 //! How two requests differ: layer by layer, then word by word, and where the second leaves the text that a provider's
 //! cache holds of the first.
 
-use crate::domain::{Assembly, Block, Channel, Decision, Layer, LayerKind, Message, Tokens};
+use crate::domain::{Assembly, Channel, Decision, Layer, LayerKind, Message, Tokens};
 use serde::Serialize;
 use similar::{Algorithm, ChangeTag, DiffOp, TextDiff, capture_diff_slices};
 use std::collections::BTreeMap;
@@ -241,10 +241,9 @@ fn words(before: &str, after: &str) -> Vec<Word> {
 fn flat(message: &Message) -> String {
     let mut all = String::new();
     for block in &message.blocks {
-        if let Block::Text { text } = block {
-            all.push_str(text);
-        } else {
-            all.push_str(&serde_json::to_string(block).unwrap_or_default());
+        match block.told() {
+            Some(told) => all.push_str(&told),
+            None => all.push_str(&serde_json::to_string(block).unwrap_or_default()),
         }
     }
     all

@@ -615,7 +615,8 @@ fn lifetime(kind: LayerKind) -> Lifetime {
         | LayerKind::ContextBefore
         | LayerKind::Prompt
         | LayerKind::ContextAfter
-        | LayerKind::HookAfter => Lifetime::Once,
+        | LayerKind::HookAfter
+        | LayerKind::Attachment => Lifetime::Once,
         LayerKind::ContextState => Lifetime::PerCall,
         LayerKind::Constitution
         | LayerKind::ContextInstructions

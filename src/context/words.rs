@@ -35,6 +35,7 @@ pub fn kind(kind: LayerKind) -> &'static str {
         LayerKind::History => "history",
         LayerKind::Summary => "summary",
         LayerKind::ContextState => "state",
+        LayerKind::Attachment => "attached",
         LayerKind::User => "message",
         LayerKind::NextTurn => "next turn",
         LayerKind::ToolSchema => "tool",
@@ -63,6 +64,8 @@ fn said(message: &Message) -> String {
         Block::ToolResult { output, error: false, .. } => format!("[result]\n{output}"),
         Block::ToolResult { output, error: true, .. } => format!("[failed]\n{output}"),
         Block::Image { media_type, .. } => format!("[image, {media_type}]"),
+        // Its text is a layer of its own.
+        Block::Attached(attached) => format!("[{}]", attached.in_words()),
     };
     let blocks: Vec<String> = message.blocks.iter().map(block).collect();
     format!("{who}: {}", blocks.join("\n"))
@@ -85,6 +88,7 @@ pub fn origin(origin: &Origin) -> String {
         Origin::Provider { name } => format!("provider {name}"),
         Origin::User => "you".to_owned(),
         Origin::Thread => "this thread".to_owned(),
+        Origin::OtherThread { id } => format!("thread {id}"),
     }
 }
 

@@ -55,6 +55,8 @@ pub enum LayerKind {
     Summary,
     /// What holds now: made anew for each call, just before what was said last.
     ContextState,
+    /// A file, a folder or a thread that a prompt names behind `@`.
+    Attachment,
     /// What a person (or a parent thread) said.
     User,
     NextTurn,
@@ -117,6 +119,8 @@ pub enum Origin {
     User,
     /// Earlier messages of this thread.
     Thread,
+    /// What was said in another thread.
+    OtherThread { id: String },
 }
 
 /// Through whom an item came to be a layer.

@@ -1,7 +1,10 @@
 //! What can be asked of a thread, and how it stands: the two ends of every conversation with one.
 
-use super::event::{Approve, CancelScope, PromptMode};
-use super::{CallId, ContentHash, Cost, FrozenRequest, Image, Limits, ModelRef, Status, ThreadKind, Tokens, Waiting};
+use super::event::{Approve, CancelScope, PromptEvent, PromptMode};
+use super::{
+    Attachment, CallId, ContentHash, Cost, FrozenRequest, Image, Limits, ModelRef, Status, ThreadKind, ToAttach,
+    Tokens, Waiting,
+};
 use serde::{Deserialize, Serialize};
 
 /// The longest id that a client gives to a prompt, in bytes.
@@ -17,6 +20,9 @@ pub enum Command {
         /// Images that go along, by their paths from the project's root.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<String>,
+        /// Files, folders and threads that the text names, or texts that went along with it before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<ToAttach>,
         /// What the client calls it, if it wants to know it again: the event that tells of it says so. No two prompts of a
         /// thread should have the same, and it has no more than [`LONGEST_CLIENT_ID`].
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -129,7 +135,40 @@ pub struct QueuedPrompt {
     pub mode: PromptMode,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
+    /// Texts that go along; without the texts themselves where clients are told of the queue.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Attachment>,
     /// What the client that sent it calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
+}
+
+impl QueuedPrompt {
+    /// Follows what was queued, and what became of it.
+    pub fn follow(queue: &mut Vec<Self>, event: &PromptEvent) {
+        match event {
+            PromptEvent::PromptQueued { prompt, text, mode, images, files, client } => queue.push(Self {
+                prompt: *prompt,
+                text: text.clone(),
+                mode: *mode,
+                images: images.clone(),
+                files: files.iter().map(Attachment::without_text).collect(),
+                client: client.clone(),
+            }),
+            PromptEvent::PromptWithdrawn { prompt } | PromptEvent::CognitionIn { prompt: Some(prompt), .. } => {
+                queue.retain(|queued| queued.prompt != *prompt);
+            }
+            PromptEvent::QueueArranged { prompts } => {
+                let place = |queued: &Self| prompts.iter().position(|prompt| *prompt == queued.prompt);
+                queue.sort_by_key(|queued| place(queued).unwrap_or(usize::MAX));
+            }
+            PromptEvent::QueueReleased {} | PromptEvent::CognitionIn { prompt: None, .. } => {}
+        }
+    }
+
+    /// The same without the texts that go along, for those who only tell of it.
+    #[must_use]
+    pub fn without_texts(&self) -> Self {
+        Self { files: self.files.iter().map(Attachment::without_text).collect(), ..self.clone() }
+    }
 }

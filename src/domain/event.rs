@@ -450,6 +450,7 @@ mod tests {
                 role: "user".into(),
                 prompt: None,
                 images: Vec::new(),
+                files: Vec::new(),
             }),
         };
         let line = serde_json::to_string(&record).unwrap();

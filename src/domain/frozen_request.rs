@@ -1,6 +1,7 @@
 //! A request that was put together for a person to look at, and that is sent as they saw it.
 
 use super::assembly::{Assembly, Channel, Decision, Layer, Piece};
+use super::attachment::Attachment;
 use super::id::{ContentHash, ModelRef, ThreadId};
 use super::image::Image;
 use super::message::{Role, ToolSpec};
@@ -13,9 +14,11 @@ use serde::{Deserialize, Serialize};
 pub struct FrozenRequest {
     /// The thread it is of; a new thread takes this id.
     pub thread_id: ThreadId,
-    /// What goes along with the prompt; they are in the content store.
+    /// What goes along with the prompt; the images are in the content store.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Attachment>,
     pub model: ModelRef,
     pub max_output_tokens: u64,
     /// Candidates for the system text, in its order.

@@ -1,4 +1,4 @@
-//! Images that go along with a prompt: how a person names them, and what is known of one that was taken in.
+//! Images that go along with a prompt, and what is known of one that was taken in.
 
 use super::id::ContentHash;
 use serde::{Deserialize, Serialize};
@@ -42,59 +42,9 @@ pub fn is_image_name(name: &str) -> bool {
     })
 }
 
-/// The images that a text names: `@shot.png`, or `@"two words.png"` where the name has blanks. Each once, in order.
-#[must_use]
-pub fn named_in(text: &str) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    let mut rest = text;
-    let mut begins_word = true;
-    while let Some(letter) = rest.chars().next() {
-        let tail = rest.get(letter.len_utf8()..).unwrap_or_default();
-        let found = (begins_word && letter == '@').then(|| name_at(tail)).flatten();
-        begins_word = letter.is_whitespace();
-        rest = tail;
-        if let Some((name, after)) = found {
-            rest = after;
-            begins_word = false;
-            if is_image_name(name) && !names.iter().any(|known| known == name) {
-                names.push(name.to_owned());
-            }
-        }
-    }
-    names
-}
-
-/// The name that begins here and what comes after it.
-fn name_at(text: &str) -> Option<(&str, &str)> {
-    if let Some(quoted) = text.strip_prefix('"') {
-        return quoted.split_once('"').filter(|(name, _)| !name.contains('\n'));
-    }
-    let end = text.find(char::is_whitespace).unwrap_or(text.len());
-    let (word, after) = text.split_at_checked(end)?;
-    // A name at the end of a sentence is followed by its full stop.
-    let name = word.trim_end_matches(['.', ',', ';', ':', '?', '!', ')']);
-    (!name.is_empty()).then_some((name, after))
-}
-
-/// How an image is named in a text.
-#[must_use]
-pub fn mention(name: &str) -> String {
-    if name.contains(char::is_whitespace) { format!("@\"{name}\"") } else { format!("@{name}") }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn images_are_named_by_words() {
-        let text = "look at @shot.png, @\"two words.JPG\" and me@home.png.\n@a/b.webp? @notes.md @shot.png @\"open.png";
-        assert_eq!(named_in(text), ["shot.png", "two words.JPG", "a/b.webp"]);
-        assert_eq!(named_in("@"), Vec::<String>::new());
-        for name in ["shot.png", "two words.gif", "é/ü.jpeg"] {
-            assert_eq!(named_in(&format!("see {} please", mention(name))), [name]);
-        }
-    }
 
     #[test]
     fn the_type_is_told_by_the_bytes() {

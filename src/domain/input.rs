@@ -17,8 +17,31 @@ pub struct Input {
     pub required: bool,
     pub default: Option<String>,
     pub description: String,
+    /// The values that it takes; any where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
     /// First and last line in the directive's file.
     pub lines: (u32, u32),
+}
+
+impl Input {
+    /// The values to choose from: those that are named, and both of a boolean.
+    #[must_use]
+    pub fn options(&self) -> Vec<&str> {
+        let is_boolean = matches!(self.kind.to_ascii_lowercase().as_str(), "boolean" | "bool");
+        match self.choices.as_slice() {
+            [] if is_boolean => vec!["true", "false"],
+            choices => choices.iter().map(String::as_str).collect(),
+        }
+    }
+
+    /// What a value must be, if `text` is none.
+    #[must_use]
+    pub fn wants(&self, text: &str) -> Option<String> {
+        let is_choice = self.choices.is_empty() || self.choices.iter().any(|choice| choice == text);
+        let wanted = (!is_choice).then(|| format!("one of: {}", self.choices.join(", ")));
+        wanted.or_else(|| unfit(&self.kind, text).map(str::to_owned))
+    }
 }
 
 /// Why inputs are refused.
@@ -29,7 +52,7 @@ pub enum BadInput {
     #[error("the input `{name}` is missing{}", described(.description))]
     Missing { name: String, description: String },
     #[error("the input `{name}` must be {wanted}")]
-    Unfit { name: String, wanted: &'static str },
+    Unfit { name: String, wanted: String },
 }
 
 impl BadInput {
@@ -106,7 +129,7 @@ pub fn accept(inputs: &[Input], mut given: Values) -> Result<Values, Vec<BadInpu
         return Err(unknown);
     }
     let bad = inputs.iter().filter_map(|input| match given.get(&input.name) {
-        Some(value) => unfit(&input.kind, value).map(|wanted| BadInput::Unfit { name: input.name.clone(), wanted }),
+        Some(value) => input.wants(value).map(|wanted| BadInput::Unfit { name: input.name.clone(), wanted }),
         None if input.required && input.default.is_none() => {
             Some(BadInput::Missing { name: input.name.clone(), description: input.description.clone() })
         }
@@ -158,6 +181,11 @@ mod tests {
             assert!(matches!(bad.as_slice(), [BadInput::Unfit { .. }]), "{kind} {text}: {bad:?}");
             assert!(!bad[0].to_string().contains(text), "the value is not repeated");
         }
+        let choice = Input { choices: vec!["staging".into(), "production".into()], ..input("string") };
+        assert_eq!(accept(std::slice::from_ref(&choice), given("staging")), Ok(given("staging")));
+        let bad = accept(&[choice], given("moon")).expect_err("refused");
+        assert_eq!(bad[0].to_string(), "the input `n` must be one of: staging, production");
+        assert_eq!(input("boolean").options(), ["true", "false"]);
         // What stands in the directive is its author's business.
         let stale = Input { default: Some("a dozen".into()), ..input("integer") };
         assert_eq!(accept(&[stale], Values::new()), Ok(given("a dozen")));

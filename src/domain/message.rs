@@ -1,10 +1,12 @@
 //! One message of a conversation, in the form every provider's wire is made from.
 
 use super::amount::Tokens;
+use super::attachment::Attachment;
 use super::id::{CallId, ContentHash};
 use super::image::{IMAGE_TOKENS, Image};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Who speaks. Tool results travel in `User` messages; each provider puts them where its wire wants them.
@@ -51,6 +53,24 @@ pub enum Block {
         media_type: String,
         hash: ContentHash,
     },
+    /// A text that the prompt names behind `@`, as it was when that was sent.
+    Attached(Attachment),
+}
+
+impl Block {
+    /// What the model reads of a text or an attachment; nothing of the others.
+    #[must_use]
+    pub fn told(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Text { text } => Some(text.into()),
+            Self::Attached(attachment) => Some(attachment.told().into()),
+            Self::Thinking { .. }
+            | Self::RedactedThinking { .. }
+            | Self::ToolCall(_)
+            | Self::ToolResult { .. }
+            | Self::Image { .. } => None,
+        }
+    }
 }
 
 /// A tool call as the model made it.
@@ -104,11 +124,12 @@ impl Message {
         Self { role: Role::User, blocks: vec![Block::Text { text: text.into() }] }
     }
 
-    /// What a person said, with the images that go along before it.
+    /// What a person said, with the images and texts that go along before it.
     #[must_use]
-    pub fn said(text: &str, images: &[Image]) -> Self {
+    pub fn said(text: &str, images: &[Image], files: &[Attachment]) -> Self {
         let image = |image: &Image| Block::Image { media_type: image.media_type.clone(), hash: image.hash.clone() };
-        let mut blocks: Vec<Block> = images.iter().map(image).collect();
+        let attached = files.iter().cloned().map(Block::Attached);
+        let mut blocks: Vec<Block> = images.iter().map(image).chain(attached).collect();
         blocks.push(Block::Text { text: text.to_owned() });
         Self { role: Role::User, blocks }
     }
@@ -128,6 +149,7 @@ impl Message {
             Block::RedactedThinking { data } => data.len(),
             Block::ToolCall(call) => call.call_id.0.len() + call.tool.len() + call.input.to_string().len(),
             Block::ToolResult { call_id, output, .. } => call_id.0.len() + output.len(),
+            Block::Attached(attachment) => attachment.told().len(),
             Block::Image { .. } => 0,
         };
         let images = self.blocks.iter().filter(|block| matches!(block, Block::Image { .. })).count();
@@ -152,7 +174,18 @@ impl Message {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// All text blocks together, without thinking, calls and results.
+    /// All that the model reads as text, attachments included.
+    #[must_use]
+    pub fn told(&self) -> String {
+        self.blocks.iter().filter_map(Block::told).collect()
+    }
+
+    /// The texts that go along with it.
+    pub fn attachments(&self) -> impl Iterator<Item = &Attachment> {
+        self.blocks.iter().filter_map(|block| if let Block::Attached(attached) = block { Some(attached) } else { None })
+    }
+
+    /// All text blocks together, without thinking, calls, results and attachments.
     #[must_use]
     pub fn text(&self) -> String {
         let mut all = String::new();

@@ -5,6 +5,7 @@
 
 pub mod amount;
 pub mod assembly;
+pub mod attachment;
 pub mod bounds;
 pub mod budget;
 pub mod capability;
@@ -17,6 +18,7 @@ pub mod image;
 pub mod input;
 pub mod letters;
 pub mod lineage;
+pub mod mention;
 pub mod message;
 pub mod note;
 pub mod persona;
@@ -36,6 +38,7 @@ pub use amount::{Money, Tokens, Usage};
 pub use assembly::{
     Absence, Assembly, Channel, Decision, Layer, LayerKind, Lifetime, Origin, Piece, Saw, Space, TokenCount, Via,
 };
+pub use attachment::{Attachment, AttachmentKind, ToAttach};
 pub use bounds::Bounds;
 pub use budget::{Allowance, Balance, Budget, BudgetReport, CallCost, NoSlot, Refusal, Shortage, Slots, Spent};
 pub use capability::{Grant, Permissions, Verdict};
@@ -50,6 +53,7 @@ pub use id::{CallId, ContentHash, ModelRef, ThreadId};
 pub use image::Image;
 pub use input::{BadInput, Input, Values};
 pub use lineage::{LimitSource, LimitSources, Lineage, Parent, SetLimits, ThreadOrigin};
+pub use mention::Mentions;
 pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
 pub use note::{Note, NoteKind};
 pub use persona::Persona;

@@ -117,6 +117,7 @@ mod tests {
             role: "user".into(),
             prompt: None,
             images: Vec::new(),
+            files: Vec::new(),
         });
         assert_eq!(said.note(), None);
         let persona = Persona { name: "critic".into(), text: "You look closely.".into() };

@@ -2,6 +2,7 @@
 
 use super::amount::Tokens;
 use super::assembly::Assembly;
+use super::attachment::ToAttach;
 use super::frozen_request::FrozenRequest;
 use super::id::ModelRef;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,9 @@ pub struct Draft {
     /// Images that go along, by their paths from the project's root.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<String>,
+    /// Files, folders and threads that the text names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<ToAttach>,
     /// Whether commands of the context are run for it. Without, what they would say is missing, and the request that is told
     /// of is smaller: enough for an estimate, for which nobody's commands are run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -27,6 +31,9 @@ pub struct Preview {
     /// Size of the model's window, where known.
     pub window: Option<Tokens>,
     pub assembly: Assembly,
+    /// Size of the texts that go along with the draft, as the model reads them, in bytes.
+    #[serde(default)]
+    pub attached: u64,
     /// What has to be said to send this very request; none where there is nothing to send.
     pub frozen: Option<FrozenRequest>,
 }

@@ -70,6 +70,9 @@ fn one(entry: &Entry, longest: usize) -> String {
                 write!(text, "\n{}{}", if *error { "failed: " } else { "" }, short(output, piece))
             }
             Block::Image { media_type, .. } => write!(text, "\n(an image, {media_type})"),
+            Block::Attached(attached) => {
+                write!(text, "\n({})\n{}", attached.in_words(), short(&attached.text, longest))
+            }
             Block::Thinking { .. } | Block::RedactedThinking { .. } => Ok(()),
         };
     }

@@ -5,7 +5,7 @@
 
 use crate::domain::event::{Delta, Process};
 use crate::domain::{
-    Assembly, ContentHash, Cost, Image, Limits, ModelRef, Record, RequestRecord, Status, Tokens, Waiting,
+    Assembly, Attachment, ContentHash, Cost, Image, Limits, ModelRef, Record, RequestRecord, Status, Tokens, Waiting,
 };
 use std::path::PathBuf;
 
@@ -60,6 +60,9 @@ pub type SyncJob = Box<dyn FnOnce() -> Result<(), StoreError> + Send>;
 /// Takes an image into the store.
 pub type Attach = Box<dyn FnOnce() -> Result<Image, String> + Send>;
 
+/// Reads what goes along with a prompt by its name; nothing where the name is of nothing and may be a word.
+pub type Include = Box<dyn FnOnce() -> Result<Option<Attachment>, String> + Send>;
+
 /// The files of one thread.
 pub trait ThreadStore: Send {
     /// Appends `record` to the log and returns the byte offset of its line and of the line after it.
@@ -105,6 +108,10 @@ pub trait ThreadStore: Send {
     /// A function that takes the image in a file into the store; `name` is its path, from the project's root where it
     /// does not begin at the root or home. It is run off the loop, and fails with a sentence for the person.
     fn attach(&self, name: &str) -> Attach;
+
+    /// A function that reads the file, the names of a folder or the transcript of a thread that `name` means. It is run off
+    /// the loop, and fails with a sentence for the person.
+    fn include(&self, name: &str) -> Include;
 
     /// Brings `thread.json` and the registry row up to date, some time soon: both can be made again from the log.
     fn save(&mut self, snapshot: &Snapshot);

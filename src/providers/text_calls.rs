@@ -107,10 +107,11 @@ fn told(message: &Arc<Message>) -> Arc<Message> {
             let outcome = if *error { "error" } else { "result" };
             Block::Text { text: format!("<{outcome} of=\"{}\">\n{output}\n</{outcome}>\n", call_id.0) }
         }
-        other
-        @ (Block::Text { .. } | Block::Thinking { .. } | Block::RedactedThinking { .. } | Block::Image { .. }) => {
-            other.clone()
-        }
+        other @ (Block::Text { .. }
+        | Block::Thinking { .. }
+        | Block::RedactedThinking { .. }
+        | Block::Image { .. }
+        | Block::Attached(_)) => other.clone(),
     });
     Arc::new(Message { role: message.role, blocks: blocks.collect() })
 }

@@ -77,6 +77,7 @@ fn part<'a>(block: &'a Block, role: Role, request: &'a CallRequest) -> Option<Pa
     match block {
         Block::Text { text } if text.trim().is_empty() => None,
         Block::Text { text } => Some(Part::Text(text.into())),
+        Block::Attached(attached) => Some(Part::Text(attached.told().into())),
         Block::Thinking { text, signature: Some(signature) } => {
             let (maker, signature) = made(signature);
             Some(Part::Thinking { text, maker, signature })

@@ -8,8 +8,8 @@ use super::layout::Layout;
 use super::log::{self, LogWriter, ThreadLog};
 use super::summary::Summary;
 use crate::domain::{
-    Event, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits, ThreadEvent, ThreadId, ThreadKind,
-    Timestamp, ToolEvent, Usage, Values,
+    Attachment, Event, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits, ThreadEvent, ThreadId,
+    ThreadKind, Timestamp, ToolEvent, Usage, Values,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
@@ -29,7 +29,14 @@ pub enum Until {
 pub struct Forked {
     pub id: ThreadId,
     /// The prompt that was left behind, which may be said again.
-    pub prompt: Option<String>,
+    pub prompt: Option<Left>,
+}
+
+/// A prompt that was left behind, with what went along with it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    pub text: String,
+    pub files: Vec<Attachment>,
 }
 
 /// What a fork is made of, beside the words of the other thread.
@@ -107,7 +114,7 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
 }
 
 /// How many records of a log are looked at for `until`, all without a number; and the prompt that is the next.
-fn end_of(log: &ThreadLog, from: &ThreadId, until: Until) -> Result<(Option<usize>, Option<String>), StoreError> {
+fn end_of(log: &ThreadLog, from: &ThreadId, until: Until) -> Result<(Option<usize>, Option<Left>), StoreError> {
     let not_said = |what: String| StoreError::NotSaid { what, id: from.to_string() };
     let (mut said, chosen) = match until {
         Until::End => return Ok((None, None)),
@@ -122,14 +129,14 @@ fn end_of(log: &ThreadLog, from: &ThreadId, until: Until) -> Result<(Option<usiz
         }
     };
     let chosen = chosen.filter(|index| *index < said.len()).map(|index| said.swap_remove(index));
-    let (place, text) = chosen.ok_or_else(|| not_said("that prompt".to_owned()))?;
-    Ok((Some(place), Some(text)))
+    let (place, left) = chosen.ok_or_else(|| not_said("that prompt".to_owned()))?;
+    Ok((Some(place), Some(left)))
 }
 
 /// The prompts of a log.
 struct Prompts {
     /// Each with the number of records before it.
-    said: Vec<(usize, String)>,
+    said: Vec<(usize, Left)>,
     /// How many of them had been said when the request was made that was asked for.
     at_request: Option<usize>,
 }
@@ -140,8 +147,8 @@ impl Prompts {
         let mut place = 0;
         for page in log::pages(log) {
             for record in page?.into_records() {
-                if let Event::Prompt(PromptEvent::CognitionIn { text, .. }) = record.event {
-                    said.push((place, text));
+                if let Event::Prompt(PromptEvent::CognitionIn { text, files, .. }) = record.event {
+                    said.push((place, Left { text, files }));
                 } else if let Event::Request(RequestEvent::RequestRecorded { request, .. }) = record.event
                     && until == Until::Request(request)
                 {
@@ -157,8 +164,8 @@ impl Prompts {
 /// What an event says that belongs to the conversation; `None` for one that is about how the thread was run.
 fn words(event: Event) -> Option<Event> {
     match event {
-        Event::Prompt(PromptEvent::CognitionIn { text, role, images, .. }) => {
-            Some(Event::Prompt(PromptEvent::CognitionIn { text, role, images, prompt: None }))
+        Event::Prompt(PromptEvent::CognitionIn { text, role, images, files, .. }) => {
+            Some(Event::Prompt(PromptEvent::CognitionIn { text, role, images, files, prompt: None }))
         }
         Event::Request(RequestEvent::CognitionOut { text, model, stop, message, .. }) => {
             Some(Event::Request(RequestEvent::CognitionOut {
@@ -231,6 +238,7 @@ mod tests {
                 role: "user".into(),
                 prompt: Some(1),
                 images: Vec::new(),
+                files: Vec::new(),
             }),
             Event::Request(RequestEvent::CognitionOut {
                 text: "hi".into(),
@@ -247,6 +255,7 @@ mod tests {
                 text: "rm".into(),
                 mode: PromptMode::FollowUp,
                 images: Vec::new(),
+                files: Vec::new(),
                 client: None,
             }),
         ];
@@ -272,7 +281,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(layout.thread(&from).log().path()).unwrap(), log, "it is left as it was");
         let said = |until| make(&layout, &from, until, fork.clone(), Timestamp(9));
         let forked = said(Until::Prompt(1)).unwrap();
-        assert_eq!(forked.prompt.as_deref(), Some("hello"));
+        assert_eq!(forked.prompt.map(|left| left.text).as_deref(), Some("hello"));
         let text = std::fs::read_to_string(layout.thread(&forked.id).log().path()).unwrap();
         assert!(!text.contains("hello") && !text.contains("cognition_out"), "{text}");
         for until in [Until::Prompt(2), Until::Prompt(0), Until::Request(3)] {

@@ -5,6 +5,7 @@
 //! the truth; the rest can be made again from it. In the person's state folder lie the list of threads, the key that tells
 //! their own logs from others, and which processes of tools run: see [`layout`] and [`authentic`].
 
+pub mod attachment;
 pub mod authentic;
 pub mod content;
 mod database;

@@ -5,10 +5,10 @@ use super::layout::{Folder, Layout, failed};
 use super::log::{LogWriter, Repair};
 use super::summaries::Summaries;
 use super::summary::{Summarise, Summary, specification};
-use super::{image, log, processes};
+use super::{attachment, image, log, processes};
 use crate::domain::event::{Delta, Process};
 use crate::domain::{Assembly, ContentHash, Record, RequestRecord, ThreadId, ThreadOrigin};
-use crate::ports::store::{Attach, Fetch, Snapshot, SyncJob};
+use crate::ports::store::{Attach, Fetch, Include, Snapshot, SyncJob};
 use crate::ports::{StoreError, ThreadStore};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -238,6 +238,11 @@ impl ThreadStore for FileStore {
     fn attach(&self, name: &str) -> Attach {
         let (layout, name) = (self.layout.clone(), name.to_owned());
         Box::new(move || image::take_in(layout.project(), &mut ContentStore::new(layout.objects()), name))
+    }
+
+    fn include(&self, name: &str) -> Include {
+        let (layout, name) = (self.layout.clone(), name.to_owned());
+        Box::new(move || attachment::include(&layout, &name))
     }
 
     fn save(&mut self, snapshot: &Snapshot) {

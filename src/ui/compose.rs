@@ -129,6 +129,9 @@ fn prompt_rows(prompt: &Prompt, open: bool, width: usize, lines: &mut Lines) {
         let text = format!("+ {} · {} · {size} kB", image.name, image.media_type);
         one_row(lines, width, &[(&text, Role::TextMuted)]);
     }
+    for file in &prompt.files {
+        one_row(lines, width, &[(&format!("+ {}", file.in_words()), Role::TextMuted)]);
+    }
 }
 
 /// What stands below an answer that has ended: what it took, and why it ended if not by itself.

@@ -267,6 +267,9 @@ fn once(block: &Block, told: &mut SpokenBlock, text: &mut String) {
             for image in &prompt.images {
                 let _ = writeln!(text, "With the image {} ({}).", line(&image.name), line(&image.media_type));
             }
+            for file in &prompt.files {
+                let _ = writeln!(text, "With {}.", line(&file.in_words()));
+            }
         }
         Kind::Thinking(thinking) if thinking.finished => {
             let _ = writeln!(text, "Thought: about {} tokens.", Tokens::estimate(&thinking.text));
@@ -354,7 +357,7 @@ fn tool_text(tool: &Tool, told: &mut SpokenBlock, text: &mut String) {
 
 fn question(panel: &Panel, waiting: usize, text: &mut String) {
     heading(&format!("A call needs approval: {}", panel.approval.item), text);
-    for row in &panel.lines {
+    for row in panel.all_lines() {
         let _ = writeln!(text, "  {}", harmless(&row.text));
     }
     let why = panel.approval.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
@@ -452,7 +455,17 @@ fn field(form: &InputForm, text: &mut String) {
     let given = field.text.text();
     let otherwise = if given.is_empty() { field.input.default.clone().unwrap_or_default() } else { given };
     let must = if field.input.required { "required" } else { "may be left empty" };
-    let _ = writeln!(text, "A {}, {must}.", line(&field.input.kind));
+    match field.input.options().as_slice() {
+        [] if matches!(field.input.kind.as_str(), "string" | "any") => {
+            let _ = writeln!(text, "It is {must}.");
+        }
+        [] => {
+            let _ = writeln!(text, "A value of type {}, {must}.", line(&field.input.kind));
+        }
+        options => {
+            let _ = writeln!(text, "One of: {}; {must}.", line(&options.join(", ")));
+        }
+    }
     if !otherwise.is_empty() {
         let _ = writeln!(text, "An empty line leaves it at: {}", line(&otherwise));
     }

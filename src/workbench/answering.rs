@@ -123,6 +123,13 @@ impl Model {
         }
     }
 
+    /// Shows or hides the raw arguments of the waiting call.
+    pub(super) fn fold_approval(&mut self) {
+        if let Some(panel) = self.view.approvals.queue.front_mut() {
+            panel.fold();
+        }
+    }
+
     /// Begins to write why the waiting call is refused; what is in the draft is the beginning of that.
     pub(super) fn begin_refusal(&mut self) {
         let draft = self.composer.text();

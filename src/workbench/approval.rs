@@ -29,6 +29,8 @@ pub struct Approvals {
 pub struct Panel {
     pub approval: Approval,
     pub lines: Vec<PanelLine>,
+    /// The raw arguments, while they are folded below the difference that tells what they do.
+    folded: Option<Vec<PanelLine>>,
     /// The first line shown.
     pub top: usize,
     /// What of it was on the screen.
@@ -67,6 +69,8 @@ pub enum LineSort {
     Removed,
     /// Where in a file a difference is.
     Place,
+    /// Stands for the raw arguments, or above them: a key shows and hides them.
+    Fold,
 }
 
 impl Approvals {
@@ -103,27 +107,36 @@ impl Approvals {
 impl Panel {
     fn new(approval: Approval) -> Self {
         let mut lines = Vec::new();
-        if let Some(preview) = &approval.preview {
-            difference(preview, &mut lines);
-            heading("the call in full", &mut lines);
-        }
+        let mut raw = Vec::new();
         match &approval.input {
-            Value::Object(fields) if fields.is_empty() => heading("without arguments", &mut lines),
+            Value::Object(fields) if fields.is_empty() => heading("without arguments", &mut raw),
             Value::Object(fields) => {
                 // What is short, such as a path, is not looked for below what is long.
                 let is_long = |value: &Value| value.as_str().is_none_or(|text| text.contains('\n'));
                 let (long, short): (Vec<_>, Vec<_>) = fields.iter().partition(|(_, value)| is_long(value));
                 for (name, value) in short.into_iter().chain(long) {
-                    argument(name, value, &mut lines);
+                    argument(name, value, &mut raw);
                 }
             }
             other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_)) => {
-                argument("arguments", other, &mut lines);
+                argument("arguments", other, &mut raw);
             }
         }
+        let preview = approval.preview.as_deref();
+        if let Some(preview) = preview {
+            difference(preview, &mut lines);
+            lines.push(PanelLine { sort: LineSort::Fold, text: names(&approval.input) });
+        }
+        // What is not told by a difference is read in the arguments.
+        let tells_all = preview.is_some_and(|preview| !preview.lines().any(|line| line.starts_with('…')));
+        if !tells_all {
+            lines.append(&mut raw);
+        }
+        let folded = tells_all.then_some(raw);
         Self {
             approval,
             lines,
+            folded,
             top: 0,
             seen: Seen::Not,
             confirms: false,
@@ -131,6 +144,30 @@ impl Panel {
             ready_since: None,
             armed: false,
         }
+    }
+
+    /// Whether the raw arguments are folded.
+    #[must_use]
+    pub fn is_folded(&self) -> bool {
+        self.folded.is_some()
+    }
+
+    /// Shows the raw arguments below the difference, or hides them; without a difference they are always shown.
+    pub(super) fn fold(&mut self) {
+        match self.folded.take() {
+            Some(raw) => self.lines.extend(raw),
+            None => {
+                if let Some(fold) = self.lines.iter().position(|line| line.sort == LineSort::Fold) {
+                    self.folded = Some(self.lines.split_off(fold + 1));
+                    self.top = self.top.min(fold);
+                }
+            }
+        }
+    }
+
+    /// Everything, what is folded included.
+    pub fn all_lines(&self) -> impl Iterator<Item = &PanelLine> {
+        self.lines.iter().chain(self.folded.iter().flatten())
     }
 
     /// Whose thread wants what, and what it needs for that.
@@ -155,6 +192,17 @@ pub(super) fn short(id: &str) -> &str {
 
 fn heading(text: &str, lines: &mut Vec<PanelLine>) {
     lines.push(PanelLine { sort: LineSort::Name, text: text.to_owned() });
+}
+
+/// How many arguments there are, and their names.
+fn names(input: &Value) -> String {
+    match input {
+        Value::Object(fields) => {
+            let names: Vec<&str> = fields.keys().map(String::as_str).collect();
+            seen(&format!("arguments: {} ({})", names.len(), names.join(", ")))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => "arguments".to_owned(),
+    }
 }
 
 fn argument(name: &str, value: &Value, lines: &mut Vec<PanelLine>) {
@@ -279,8 +327,8 @@ mod tests {
     fn every_argument_is_shown_whole() {
         let text = "x".repeat(1_000);
         let panel = panel(json!({"path": "a", "content": format!("one\n\n{text}")}), Some("@@ -1 +1 @@\n-a\n+b\n c"));
-        let lines: Vec<_> = panel.lines.iter().map(|line| (line.sort, line.text.as_str())).collect();
         let (name, plain) = (LineSort::Name, LineSort::Text);
+        let lines: Vec<_> = panel.all_lines().map(|line| (line.sort, line.text.as_str())).collect();
         assert_eq!(
             lines[..8],
             [
@@ -288,7 +336,7 @@ mod tests {
                 (LineSort::Removed, "-a"),
                 (LineSort::Added, "+b"),
                 (plain, " c"),
-                (name, "the call in full"),
+                (LineSort::Fold, "arguments: 2 (content, path)"),
                 (name, "path"),
                 (plain, "a"),
                 (name, "content"),
@@ -298,6 +346,24 @@ mod tests {
         let shown: String = lines[10..].iter().map(|(_, text)| *text).collect();
         assert_eq!(shown, text);
         assert_eq!(panel.tool(), "write");
+    }
+
+    #[test]
+    fn s16_arguments_are_folded_below_a_difference_that_tells_all() {
+        let input = json!({"path": "a", "content": "b\n"});
+        let mut told = panel(input.clone(), Some("@@ -1 +1 @@\n-a\n+b"));
+        assert!(told.is_folded() && told.lines.len() == 4, "{told:?}");
+        told.fold();
+        assert!(!told.is_folded() && told.lines.len() == 8, "{told:?}");
+        told.top = 7;
+        told.fold();
+        assert_eq!((told.is_folded(), told.lines.len(), told.top), (true, 4, 3));
+        // What a difference leaves out stands in the arguments, which are read.
+        assert!(!panel(input.clone(), Some("+b\n… 30000 more bytes of this difference")).is_folded());
+        let mut whole = panel(input, None);
+        let lines = whole.lines.clone();
+        whole.fold();
+        assert_eq!((whole.is_folded(), whole.lines), (false, lines));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What can complete the word being written: commands behind `/`, files and threads behind `@`.
 
+use super::message::ThreadRow;
 use super::model::Model;
 use super::picker::best;
 use crate::commands::{CommandId, Need, TABLE};
 use crate::domain::ThreadId;
-use crate::domain::image::mention;
+use crate::domain::attachment::THREAD;
+use crate::domain::mention::mention;
 
 /// As many files and threads as are offered for one word.
 const MOST_FILES: usize = 50;
@@ -38,7 +40,7 @@ impl Completed {
         match self {
             Self::Command(command) => format!("/{}", command.row().slash.unwrap_or_default()),
             Self::File(path) => mention(path),
-            Self::Thread { thread_id, .. } => format!("@{thread_id}"),
+            Self::Thread { thread_id, .. } => format!("@{THREAD}{thread_id}"),
         }
     }
 
@@ -104,11 +106,15 @@ impl Model {
     /// Files and threads that `name` may mean; none once it is one of them.
     fn named(&self, name: &str) -> Vec<Completed> {
         let files = &self.browser.files;
-        if files.iter().any(|file| file == name) || self.threads.iter().any(|row| row.thread_id.as_str() == name) {
+        let thread = name.strip_prefix(THREAD);
+        let is_whole = |row: &ThreadRow| Some(row.thread_id.as_str()) == thread;
+        if files.iter().any(|file| file == name) || self.threads.iter().any(is_whole) {
             return Vec::new();
         }
-        let found = best(name, files.iter()).into_iter().take(MOST_FILES);
+        let found = if thread.is_some() { Vec::new() } else { best(name, files.iter()) };
+        let found = found.into_iter().take(MOST_FILES);
         let mut entries: Vec<_> = found.map(|place| Completed::File(files[place].clone())).collect();
+        let name = thread.unwrap_or(name);
         let threads = self.threads.iter().map(|row| format!("{} {}", row.thread_id, row.title));
         entries.extend(best(name, threads).into_iter().take(MOST_THREADS).map(|place| {
             let row = &self.threads[place];

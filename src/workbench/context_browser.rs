@@ -94,6 +94,7 @@ impl Model {
             current: choice.id == self.directive,
             choice: Choice::Directive(Box::new(choice.clone())),
             body: None,
+            group: None,
         };
         self.browser.directives.iter().map(entry).collect()
     }
@@ -106,6 +107,7 @@ impl Model {
             current: row.kind == "directive" && row.id == self.directive,
             choice: Choice::Item(Box::new(row.clone())),
             body: None,
+            group: None,
         };
         self.browser.items.iter().map(entry).collect()
     }
@@ -144,6 +146,7 @@ impl Model {
             current: false,
             choice: Choice::Trust(hash.clone()),
             body: None,
+            group: None,
         });
         let file = |(file, about): &(PathBuf, String)| Entry {
             label: file.display().to_string(),
@@ -152,6 +155,7 @@ impl Model {
             current: false,
             choice: Choice::Runs(runs.root.join(file)),
             body: None,
+            group: None,
         };
         trust.into_iter().chain(runs.files.iter().map(file)).collect()
     }

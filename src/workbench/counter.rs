@@ -1,7 +1,7 @@
 //! What sending the draft would come to: its own tokens, those of the whole request, their share of the window, the
 //! price. All of it is estimated.
 
-use crate::domain::{Message, ModelRef, Money, ThreadId, Tokens, Values};
+use crate::domain::{Message, ModelRef, Money, ThreadId, ToAttach, Tokens, Values};
 
 /// What the coming request is reckoned for. When it is another, what was reckoned no longer holds.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,6 +12,8 @@ pub struct Coming {
     pub inputs: Values,
     /// Size of the next request of the thread without a prompt; zero before the first.
     pub context: Tokens,
+    /// Files, folders and threads that the draft names.
+    pub files: Vec<ToAttach>,
 }
 
 /// What is known of a coming request without its prompt.
@@ -19,6 +21,8 @@ pub struct Coming {
 pub struct Basis {
     pub coming: Coming,
     pub tokens: Tokens,
+    /// Size of the texts that go along with the prompt, in bytes.
+    pub attached: u64,
     pub window: Option<Tokens>,
     /// Price of a million tokens; none where no price is known.
     pub per_million: Option<Money>,
@@ -37,7 +41,8 @@ impl Counter {
     /// Of a draft of so many bytes and images on top of `basis`.
     #[must_use]
     pub fn of(basis: &Basis, bytes: usize, images: usize) -> Self {
-        let draft = Message::tokens_of(bytes, images);
+        let attached = usize::try_from(basis.attached).unwrap_or(usize::MAX);
+        let draft = Message::tokens_of(bytes.saturating_add(attached), images);
         let total = basis.tokens + draft;
         let price = basis.per_million.and_then(|price| u64::try_from(price.0).ok()).filter(|price| *price > 0);
         Self { draft, total, window: basis.window, cost: price.map(|price| Money::price(total, price)) }

@@ -3,11 +3,11 @@
 use super::message::{ModelChoice, ThreadRow};
 use super::model::Model;
 use super::picker::{AUTO, Choice, Entry};
-use crate::commands::{CommandId, Context, TABLE};
+use crate::commands::{CommandId, Context, Group, TABLE};
 
 impl Model {
-    /// Entries of the palette: every command that makes sense there, with its key; below them what cannot be run now,
-    /// with the reason.
+    /// Entries of the palette: every command that makes sense there, with its key, those chosen last first and the others by
+    /// what they are about; below them what cannot be run now, with the reason.
     pub(super) fn palette_entries(&self) -> Vec<Entry> {
         let contexts = self.composer_contexts();
         let commands = TABLE.iter().filter(|command| command.in_palette);
@@ -16,6 +16,11 @@ impl Model {
             Entry {
                 choice: Choice::Command(command.id),
                 body: None,
+                group: Some(match self.recent.iter().position(|recent| *recent == command.id) {
+                    _ if obstacle.is_some() => "not now",
+                    Some(_) => "recent",
+                    None => command.group().title(),
+                }),
                 label: command.title.to_owned(),
                 detail: obstacle.map_or_else(|| self.keys_of(command.id, &contexts), str::to_owned),
                 usable: obstacle.is_none(),
@@ -23,8 +28,22 @@ impl Model {
             }
         };
         let mut entries: Vec<_> = commands.map(entry).collect();
-        entries.sort_by_key(|entry| !entry.usable);
+        entries.sort_by_key(|entry| {
+            let Choice::Command(command) = entry.choice else { return (true, 0, Group::Program) };
+            let recent = self.recent.iter().position(|recent| *recent == command);
+            // What cannot be run now stands in its groups too, below everything else.
+            let recent = recent.filter(|_| entry.usable).unwrap_or(usize::MAX);
+            (!entry.usable, recent, command.row().group())
+        });
         entries
+    }
+
+    /// A command was chosen by name: the palette lists it first from now on.
+    pub(super) fn used(&mut self, command: CommandId) {
+        const MOST: usize = 5;
+        self.recent.retain(|recent| *recent != command);
+        self.recent.insert(0, command);
+        self.recent.truncate(MOST);
     }
 
     fn keys_of(&self, command: CommandId, contexts: &[Context]) -> String {
@@ -41,6 +60,7 @@ impl Model {
             current: choice.model.as_ref() == Some(&self.model),
             choice: Choice::Model(choice.clone()),
             body: None,
+            group: None,
         };
         self.models.iter().map(entry).collect()
     }
@@ -53,6 +73,7 @@ impl Model {
             current: Some(&row.thread_id) == self.view.thread.as_ref(),
             choice: Choice::Thread(row.clone()),
             body: None,
+            group: None,
         };
         self.threads.iter().map(entry).collect()
     }
@@ -61,6 +82,7 @@ impl Model {
         let entry = |theme: Option<&String>| Entry {
             choice: Choice::Theme(theme.cloned()),
             body: None,
+            group: None,
             label: theme.cloned().unwrap_or_else(|| AUTO.to_owned()),
             detail: if theme.is_none() { "by the terminal's background".to_owned() } else { String::new() },
             usable: true,
@@ -73,6 +95,7 @@ impl Model {
         let entry = |text: &String| Entry {
             choice: Choice::Prompt(text.clone()),
             body: None,
+            group: None,
             label: text.split_whitespace().take(60).collect::<Vec<_>>().join(" "),
             detail: String::new(),
             usable: true,

@@ -160,6 +160,7 @@ mod tests {
             pending: false,
             number: None,
             images: Vec::new(),
+            files: Vec::new(),
         }));
         let answer = "Well <script>alert(1)</script>\n\n[go](javascript:alert(1)) ![p](http://x/y.png) `code`";
         transcript.push(Kind::Answer(Answer { text: answer.into(), request: 1, ended: None, summary: None }));

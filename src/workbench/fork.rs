@@ -1,7 +1,7 @@
 //! What is known of a fork: a thread that begins with the words of another.
 
 use super::request::Compared;
-use crate::domain::ThreadId;
+use crate::domain::{Attachment, ThreadId};
 
 /// What becomes of the prompt that a fork leaves behind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub struct ForkMade {
     pub forking: Forking,
     /// The prompt that was left behind.
     pub prompt: Option<String>,
+    /// What went along with it.
+    pub files: Vec<Attachment>,
     /// The request that it led to there.
     pub request: Option<u32>,
 }
@@ -32,6 +34,7 @@ pub(super) struct Begun {
     pub(super) thread_id: ThreadId,
     pub(super) forking: Forking,
     pub(super) prompt: Option<String>,
+    pub(super) files: Vec<Attachment>,
     /// What its first request is compared with.
     pub(super) compared: Option<Compared>,
 }

@@ -7,7 +7,7 @@ use super::request::Compared;
 use super::thread_view::Link;
 use super::transcript::Kind;
 use crate::domain::event::PromptMode;
-use crate::domain::{ModelRef, ThreadId};
+use crate::domain::{ModelRef, ThreadId, ToAttach};
 
 impl Model {
     /// Forks the thread at the chosen prompt, or the one that led to what is chosen; at the newest where none is.
@@ -37,7 +37,7 @@ impl Model {
 
     /// Shows the fork; the draft of the thread that is left stays there.
     pub(super) fn fork_made(&mut self, made: ForkMade) -> Vec<Effect> {
-        let ForkMade { from, thread_id, forking, prompt, request } = made;
+        let ForkMade { from, thread_id, forking, prompt, files, request } = made;
         if self.view.thread.as_ref() != Some(&from) || self.view.is_working() {
             self.say(Level::Info, format!("{thread_id} is a fork of {from}"));
             return Vec::new();
@@ -46,7 +46,7 @@ impl Model {
         let effects = self.open_thread(thread_id.clone());
         let said = if forking == Forking::Here { "up to here" } else { "before that prompt" };
         self.say(Level::Info, format!("this is a fork with everything {said}; {from} stays as it is"));
-        self.begun = Some(Begun { thread_id, forking, prompt, compared });
+        self.begun = Some(Begun { thread_id, forking, prompt, files, compared });
         effects
     }
 
@@ -54,7 +54,7 @@ impl Model {
     pub(super) fn begin_fork(&mut self) -> Vec<Effect> {
         let is_here = self.view.link == Link::Resting
             && self.begun.as_ref().is_some_and(|begun| self.view.thread.as_ref() == Some(&begun.thread_id));
-        let Some(Begun { thread_id, forking, prompt, compared }) = self.begun.take_if(|_| is_here) else {
+        let Some(Begun { thread_id, forking, prompt, files, compared }) = self.begun.take_if(|_| is_here) else {
             return Vec::new();
         };
         // What is said behind other words has nothing to be compared with.
@@ -63,7 +63,11 @@ impl Model {
         self.composer.set(&prompt);
         self.complete();
         self.changed = true;
-        if forking == Forking::Again { self.hand_over(PromptMode::FollowUp, None) } else { Vec::new() }
+        if forking != Forking::Again {
+            return Vec::new();
+        }
+        // The same request again: with the files as they were.
+        self.hand_over(PromptMode::FollowUp, None, files.into_iter().map(ToAttach::Kept).collect())
     }
 
     /// The first request of a fork was recorded: it is shown beside the one that it stands for.

@@ -30,6 +30,38 @@ pub struct Field {
     pub wrong: Option<String>,
 }
 
+impl Field {
+    /// What can be chosen: values, with what stands for each. Where the input may be left out that is a choice too: its default
+    /// where that is one of them, else the first.
+    #[must_use]
+    pub fn choices(&self) -> Vec<(String, String)> {
+        let Input { default, required, .. } = &self.input;
+        let options = self.input.options();
+        let default = default.as_deref().filter(|default| !default.is_empty());
+        let is_listed = default.is_some_and(|default| options.contains(&default));
+        let left_out = match default {
+            Some(default) => Some(format!("{default} (default)")),
+            None if *required => None,
+            None => Some("none".to_owned()),
+        };
+        let first = left_out.clone().filter(|_| !is_listed).map(|word| (String::new(), word));
+        let option = |option: &str| match &left_out {
+            Some(word) if is_listed && default == Some(option) => (String::new(), word.clone()),
+            Some(_) | None => (option.to_owned(), option.to_owned()),
+        };
+        first.into_iter().chain(options.into_iter().map(option)).collect()
+    }
+
+    /// The place of what is given among `choices`.
+    #[must_use]
+    pub fn taken(&self, choices: &[(String, String)]) -> Option<usize> {
+        let text = self.text.text();
+        let is_default = !text.is_empty() && self.input.default.as_deref() == Some(text.as_str());
+        let same = |value: &String| *value == text || is_default && value.is_empty();
+        choices.iter().position(|(value, _)| same(value))
+    }
+}
+
 impl InputForm {
     fn new(directive: DirectiveChoice, given: &Values) -> Self {
         let field = |input: &Input| {
@@ -45,16 +77,45 @@ impl InputForm {
         vec![Context::Form, Context::Text, Context::Anywhere]
     }
 
-    /// Takes a letter, which it has always a use for.
+    /// Takes a letter, which it has always a use for: of choices it takes the next that begins with it.
     pub(super) fn letter(&mut self, letter: char) -> bool {
-        self.edit(|field| field.type_letter(letter));
+        match self.field().map(|field| field.input.options()) {
+            Some(options) if !options.is_empty() => {
+                let begins = |option: &&str| option.to_lowercase().starts_with(letter.to_ascii_lowercase());
+                let found = options.iter().copied().find(begins).map(str::to_owned);
+                if let Some(option) = found {
+                    self.edit(|field| field.set(&option));
+                }
+            }
+            Some(_) | None => self.edit(|field| field.type_letter(letter)),
+        }
         true
     }
 
     /// Takes what is pasted, as [`Self::letter`].
     pub(super) fn paste(&mut self, text: &str) -> bool {
-        self.edit(|field| field.paste(text));
+        self.change(|field| field.paste(text));
         true
+    }
+
+    /// Takes the choice before or after; whether the field has any.
+    pub(super) fn choose(&mut self, step: isize) -> bool {
+        let Some(field) = self.field() else { return false };
+        if field.input.options().is_empty() {
+            return false;
+        }
+        let all = field.choices();
+        let last = all.len().saturating_sub(1);
+        let next = field.taken(&all).map_or(0, |at| at.saturating_add_signed(step).min(last));
+        let chosen = all.get(next).map(|(value, _)| value.clone()).unwrap_or_default();
+        self.edit(|field| field.set(&chosen));
+        true
+    }
+
+    /// Changes what is written; where one chooses, that empties the choice.
+    pub(super) fn change(&mut self, change: impl FnOnce(&mut Composer)) {
+        let chooses = self.field().is_some_and(|field| !field.input.options().is_empty());
+        if chooses { self.edit(|field| field.set("")) } else { self.edit(change) }
     }
 
     /// The field that is written.

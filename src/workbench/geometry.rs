@@ -138,10 +138,10 @@ pub fn regions(model: &Model) -> Regions {
     regions
 }
 
-/// Rows of the panel around a waiting call: its lines, what it is about, its keys and a frame; three fifths of the
-/// screen at most.
+/// Rows of the panel around a waiting call: its lines, what it is about, its keys and a frame; two thirds of the screen at
+/// most.
 fn approval_rows(model: &Model, width: u16, rows: u16) -> u16 {
-    let most = usize::from((rows * 3 / 5).max(3));
+    let most = usize::from((rows * 2 / 3).max(3));
     u16::try_from(approval_wants(model, width, most).min(most)).unwrap_or(rows)
 }
 
@@ -235,10 +235,12 @@ pub fn overlay(model: &Model) -> Area {
                 // It shows two things at once, and may have all there is.
                 return body;
             }
-            let width = (body.width - 4).min(100);
+            // Of a narrow screen it takes the whole width, so that no ends of lines stand beside it.
+            let margin = if body.width < 80 { 0 } else { 4 };
+            let width = (body.width - margin).min(100);
             let height = body.height - 4;
             let entries = match overlay {
-                Overlay::Picker(picker) => picker.entries.len(),
+                Overlay::Picker(picker) => picker.entries.len().max(picker.rows().len()),
                 Overlay::Pager(pager) => pager.rows(usize::from(width - 2)).len().saturating_sub(1),
                 Overlay::RequestPage(sheet) => sheet.rows.len(),
                 // Its description with a blank, and no blank below the last field; it has no filter line.

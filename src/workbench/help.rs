@@ -24,7 +24,7 @@ const SIGNS: [(&str, &str); 4] = [
     ("!", "Run a command; the model gets what it prints with your next message."),
     ("!!", "Run a command; the model does not get its output."),
     ("/", "Run a command of levain by its name: those below."),
-    ("@", "Name a file or a thread, anywhere in a message; `@shot.png` sends the image along."),
+    ("@", "Name a file, a folder or a thread: its text goes along. `@shot.png` sends the image."),
 ];
 /// The heading above what can be typed behind a `/`.
 pub const COMMANDS: &str = "Commands";

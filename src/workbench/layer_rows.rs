@@ -163,6 +163,7 @@ mod tests {
             usable: layer.absence.is_none(),
             current: false,
             body: Some(format!("the text of {}", layer.id).into()),
+            group: None,
         };
         Picker::new(PickerKind::Layers, request.layers.iter().enumerate().map(entry).collect(), false)
     }

@@ -9,8 +9,8 @@ use super::picker::{Choice, Entry, Picker, PickerKind};
 use super::request::View;
 use super::thread_view::Link;
 use crate::domain::FrozenRequest;
+use crate::domain::Mentions;
 use crate::domain::event::PromptMode;
-use crate::domain::image::named_in;
 use std::sync::Arc;
 
 /// The kind of preview that shows a layer.
@@ -26,6 +26,7 @@ impl Model {
             current: false,
             choice: Choice::Layer(index),
             body: Some(Arc::clone(&layer.text)),
+            group: None,
         };
         layers.iter().enumerate().map(entry).collect()
     }
@@ -66,12 +67,14 @@ impl Model {
     /// Puts together anew what Enter would send.
     pub(super) fn preview_again(&mut self) -> Vec<Effect> {
         self.browser.wanted = Wanted::Preview;
+        let named = Mentions::of(&self.composer.raw());
         vec![Effect::PreviewRequest {
             thread_id: self.view.thread.clone(),
             directive: self.directive.clone(),
             model: self.model.clone(),
             prompt: self.composer.text(),
-            images: named_in(&self.composer.raw()),
+            files: named.to_attach(),
+            images: named.images,
             inputs: self.inputs.clone(),
         }]
     }
@@ -124,7 +127,7 @@ impl Model {
         }
         self.overlay = None;
         self.browser.request = None;
-        self.hand_over(PromptMode::FollowUp, Some(held))
+        self.hand_over(PromptMode::FollowUp, Some(held), Vec::new())
     }
 
     /// Sends nothing and empties the draft.

@@ -6,11 +6,10 @@ use super::model::Model;
 use super::thread_view::{Link, Phase, Sent};
 use super::transcript::Transcript;
 use crate::commands::CommandId;
-use crate::domain::NoteKind;
 use crate::domain::event::{CancelScope, Delta, StopReason};
 use crate::domain::{
-    ApprovalEvent, ControlEvent, Event, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent,
-    ThreadId, ToolEvent, Waiting,
+    ApprovalEvent, Attachment, ControlEvent, Event, NoteKind, PromptEvent, Record, RequestEvent, SettingsEvent, Status,
+    ThreadEvent, ThreadId, ToolEvent, Waiting,
 };
 use crate::worker::protocol::{FromWorker, QueuedPrompt, State};
 
@@ -52,6 +51,10 @@ impl Model {
         }
         self.view.follow();
         self.changed = true;
+        let works = self.view.state.as_ref().is_some_and(|state| state.status == Status::Running);
+        if self.view.link == Link::Resting && !works {
+            self.say_what_waits();
+        }
         // Without a worker the log ends where it ends, so nobody else will send what was typed ahead.
         let mut effects = self.revive_held();
         effects.extend(self.begin_fork());
@@ -275,12 +278,15 @@ impl Model {
         self.now = self.now.max(record.timestamp);
         if let Event::Prompt(PromptEvent::CognitionIn { prompt: Some(prompt), .. }) = &record.event {
             self.view.waits.retain(|waits| waits.prompt != Some(*prompt));
-        } else if let Event::Prompt(PromptEvent::PromptQueued { text, prompt, mode, images, client }) = &record.event {
+        } else if let Event::Prompt(PromptEvent::PromptQueued { text, prompt, mode, images, files, client }) =
+            &record.event
+        {
             self.queued_in_log(QueuedPrompt {
                 prompt: *prompt,
                 text: text.clone(),
                 mode: *mode,
                 images: images.clone(),
+                files: files.iter().map(Attachment::without_text).collect(),
                 client: client.clone(),
             });
         } else if let Event::Prompt(PromptEvent::PromptWithdrawn { prompt }) = &record.event {
@@ -317,7 +323,8 @@ impl Model {
         Vec::new()
     }
 
-    /// The person stopped the thread, and what they had queued is not sent without another word.
+    /// The person stopped the thread, or opened one that was stopped, and what they had queued is not sent without another
+    /// word.
     fn say_what_waits(&mut self) {
         let key = |command| {
             let key = self.keymap.key_for(command, &self.composer_contexts());
@@ -326,10 +333,11 @@ impl Model {
         let (send, back) = (key(CommandId::PromptSend), key(CommandId::PromptTakeBack));
         let text = match self.view.queued().count() {
             0 => return,
-            1 => format!("stopped; a queued message waits: {send} sends it, {back} takes it back"),
-            many => format!("stopped; {many} queued messages wait: {send} sends them, {back} takes one back"),
+            1 => format!("a queued message waits: {send} sends it, {back} takes it back"),
+            many => format!("{many} queued messages wait: {send} sends them, {back} takes one back"),
         };
-        self.say(Level::Info, text);
+        let stopped = if self.view.link == Link::Connected { "stopped; " } else { "" };
+        self.say(Level::Info, format!("{stopped}{text}"));
     }
 
     fn queued_in_log(&mut self, queued: QueuedPrompt) {

@@ -6,7 +6,8 @@ use super::fork::{ForkMade, Forking};
 use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::{
-    FrozenRequest, Input, Limits, ModelRef, NoteKind, Problem, Record, Status, ThreadId, Tokens, Values, Waiting,
+    FrozenRequest, Input, Limits, ModelRef, NoteKind, Problem, Record, Status, ThreadId, ToAttach, Tokens, Values,
+    Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -577,6 +578,7 @@ pub enum Effect {
         prompt: String,
         /// Names of the images that go along.
         images: Vec<String>,
+        files: Vec<ToAttach>,
         inputs: Values,
     },
 }

@@ -18,7 +18,7 @@ use super::request::Compared;
 use super::request_page::RequestPage;
 use super::thread_view::{Phase, Sent, Standing, ThreadView};
 use super::transcript::Transcript;
-use crate::commands::{Context, Keymap};
+use crate::commands::{CommandId, Context, Keymap};
 use crate::domain::event::PromptMode;
 use crate::domain::{ModelRef, ThreadId, Timestamp, Values, input};
 use std::collections::VecDeque;
@@ -91,6 +91,8 @@ pub struct Model {
     pub models: Vec<ModelChoice>,
     /// Whether the threads column is wanted; none leaves it to the width.
     pub panel: Option<bool>,
+    /// What was last chosen from the palette, the newest first.
+    pub(super) recent: Vec<CommandId>,
     pub themes: Vec<String>,
     pub theme: Option<String>,
     /// Whether the terminal's background is light, once it told.
@@ -172,6 +174,7 @@ impl Model {
             threads: Vec::new(),
             models: Vec::new(),
             panel: None,
+            recent: Vec::new(),
             themes: options.themes,
             theme: options.theme,
             light: None,

@@ -37,6 +37,7 @@ impl Model {
             | CommandId::ApprovalDeny => return self.answer(decision(command)),
             CommandId::ApprovalRefuse => self.begin_refusal(),
             CommandId::ApprovalTake => self.take_keyboard(true),
+            CommandId::ApprovalFold => self.fold_approval(),
             CommandId::HistorySearch => self.pick(PickerKind::History, false),
             CommandId::EditNewline => self.edit(Composer::newline),
             CommandId::EditBackspace => self.edit(Composer::backspace),
@@ -48,8 +49,8 @@ impl Model {
             CommandId::EditYank => self.edit(Composer::yank),
             CommandId::EditUndo => self.edit(Composer::undo),
             CommandId::EditRedo => self.edit(Composer::redo),
-            CommandId::EditLeft => self.go(Composer::left),
-            CommandId::EditRight => self.go(Composer::right),
+            CommandId::EditLeft => self.sideways(-1),
+            CommandId::EditRight => self.sideways(1),
             CommandId::EditUp => match &mut self.overlay {
                 Some(Overlay::Form(form)) => form.vertical(-1),
                 _ if !self.composer.up() => self.earlier_prompt(),
@@ -245,12 +246,22 @@ impl Model {
 
     fn edit(&mut self, change: impl FnOnce(&mut Composer)) {
         if let Some(Overlay::Form(form)) = &mut self.overlay {
-            form.edit(change);
+            form.change(change);
             return;
         }
         self.history.left();
         change(&mut self.composer);
         self.complete();
+    }
+
+    /// One letter left or right, or the choice before or after.
+    fn sideways(&mut self, step: isize) {
+        if let Some(Overlay::Form(form)) = &mut self.overlay
+            && form.choose(step)
+        {
+            return;
+        }
+        self.go(if step < 0 { Composer::left } else { Composer::right });
     }
 
     /// Moves the cursor; what completes the word it stands at follows.
@@ -413,6 +424,7 @@ impl Model {
         };
         match entry.choice {
             Choice::Command(command) if self.obstacle(command).is_none() => {
+                self.used(command);
                 return self.perform(layout, command, false);
             }
             Choice::Command(command) => {

@@ -113,6 +113,16 @@ pub struct Entry {
     pub current: bool,
     /// The text it stands for, where that can be searched.
     pub body: Option<Arc<str>>,
+    /// The heading it stands below, while nothing is filtered.
+    pub group: Option<&'static str>,
+}
+
+/// A row of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListRow {
+    Heading(&'static str),
+    /// The entry at this place of what is shown.
+    Entry(usize),
 }
 
 /// What an entry stands for.
@@ -171,18 +181,33 @@ impl Picker {
         self.filtering
     }
 
-    /// The place of the entry at the top of a list of so many rows: the chosen one is always seen.
+    /// Its rows, with a heading above each group unless something is filtered.
     #[must_use]
-    pub fn top(&self, rows: usize) -> usize {
-        (self.chosen + 1).saturating_sub(rows)
+    pub fn rows(&self) -> Vec<ListRow> {
+        let mut rows = Vec::with_capacity(self.shown.len());
+        let mut group = None;
+        for (place, index) in self.shown.iter().enumerate() {
+            let own = self.entries.get(*index).and_then(|entry| entry.group).filter(|_| self.filter.is_empty());
+            if let Some(heading) = own.filter(|_| own != group) {
+                rows.push(ListRow::Heading(heading));
+            }
+            group = own;
+            rows.push(ListRow::Entry(place));
+        }
+        rows
+    }
+
+    /// The row at the top of a list of so many rows: the chosen entry is always seen.
+    #[must_use]
+    pub fn top(&self, rows: &[ListRow], height: usize) -> usize {
+        let chosen = rows.iter().position(|row| *row == ListRow::Entry(self.chosen)).unwrap_or(0);
+        (chosen + 1).saturating_sub(height)
     }
 
     /// Chooses the entry at a row of the list as it is on the screen; whether it was chosen before.
     pub(super) fn choose_row(&mut self, row: usize, rows: usize) -> bool {
-        let place = self.top(rows) + row;
-        if place >= self.shown.len() {
-            return false;
-        }
+        let all = self.rows();
+        let Some(ListRow::Entry(place)) = all.get(self.top(&all, rows) + row).copied() else { return false };
         std::mem::replace(&mut self.chosen, place) == place
     }
 

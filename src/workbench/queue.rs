@@ -4,7 +4,7 @@ use super::message::{Effect, Level};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Entry, PickerKind};
-use super::thread_view::{Link, Sent};
+use super::thread_view::Sent;
 use crate::domain::event::PromptMode;
 use crate::worker::protocol::{Command, QueuedPrompt};
 
@@ -21,6 +21,7 @@ impl Model {
             current: false,
             choice: Choice::Queued(queued.clone()),
             body: None,
+            group: None,
         };
         self.view.queue().iter().map(entry).collect()
     }
@@ -47,17 +48,17 @@ impl Model {
         state.queue.swap(at, to);
         let prompts = state.queue.iter().map(|queued| queued.prompt).collect();
         self.refill(PickerKind::Queue);
-        vec![Effect::Send { id: self.sending(Sent::Queue), command: Command::Arrange { prompts } }]
+        self.tell_worker(Sent::Queue, Command::Arrange { prompts })
     }
 
     /// Withdraws the chosen message.
     pub(super) fn drop_queued(&mut self) -> Vec<Effect> {
         let Some(prompt) = self.chosen_queued() else { return Vec::new() };
-        self.withdraw(prompt).map(|(_, effect)| effect).into_iter().collect()
+        self.withdraw(prompt).map(|(_, effects)| effects).unwrap_or_default()
     }
 
     /// Takes a message out of the queue; gives its text and what tells the worker.
-    pub(super) fn withdraw(&mut self, prompt: u64) -> Option<(String, Effect)> {
+    pub(super) fn withdraw(&mut self, prompt: u64) -> Option<(String, Vec<Effect>)> {
         if !self.reaches_queue() {
             return None;
         }
@@ -65,25 +66,24 @@ impl Model {
         let at = state.queue.iter().position(|queued| queued.prompt == prompt)?;
         let queued = state.queue.remove(at);
         self.refill(PickerKind::Queue);
-        let id = self.sending(Sent::Queue);
-        Some((queued.text, Effect::Send { id, command: Command::Withdraw { prompt } }))
+        Some((queued.text, self.tell_worker(Sent::Queue, Command::Withdraw { prompt })))
     }
 
     /// Withdraws a message and puts it into the draft, to be changed and sent again.
     pub(super) fn edit_queued(&mut self, prompt: u64) -> Vec<Effect> {
         let mode = self.view.queue().iter().find(|queued| queued.prompt == prompt).map(|queued| queued.mode);
-        let Some((text, effect)) = self.withdraw(prompt) else { return Vec::new() };
+        let Some((text, effects)) = self.withdraw(prompt) else { return Vec::new() };
         self.taken_mode = mode;
         self.composer.put_back(&text);
         self.complete();
-        vec![effect]
+        effects
     }
 
     /// Whether somebody listens who has the queue.
     fn reaches_queue(&mut self) -> bool {
-        let reaches = self.view.link == Link::Connected;
+        let reaches = self.view.can_be_told();
         if !reaches {
-            self.say(Level::Info, "no worker runs this thread; send a message first, then change the queue");
+            self.say(Level::Info, "the worker is being started; try again in a moment");
         }
         reaches
     }

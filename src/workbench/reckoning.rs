@@ -3,8 +3,7 @@
 use super::counter::{Basis, Coming, Counter};
 use super::message::Effect;
 use super::model::Model;
-use crate::domain::Tokens;
-use crate::domain::image::named_in;
+use crate::domain::{Mentions, ToAttach, Tokens};
 
 impl Model {
     fn coming(&self) -> Coming {
@@ -14,7 +13,18 @@ impl Model {
             model: self.model.clone(),
             inputs: self.inputs.clone(),
             context: self.view.state.as_ref().map_or(Tokens(0), |state| state.context),
+            files: self.coming_files(),
         }
+    }
+
+    /// What the draft names, without the name that is being written.
+    fn coming_files(&self) -> Vec<ToAttach> {
+        let mut files = Mentions::of(&self.composer.raw()).to_attach();
+        if !self.completion.entries.is_empty() {
+            let begun = self.composer.word_before_cursor().and_then(|word| word.strip_prefix('@').map(str::to_owned));
+            files.retain(|file| !matches!((file, &begun), (ToAttach::Name(name), Some(begun)) if name == begun));
+        }
+        files
     }
 
     /// Asks for the basis of the draft's request, once for each that it could be.
@@ -46,6 +56,6 @@ impl Model {
         if basis.coming != self.coming() {
             return None;
         }
-        Some(Counter::of(basis, self.composer.bytes(), named_in(&self.composer.raw()).len()))
+        Some(Counter::of(basis, self.composer.bytes(), Mentions::of(&self.composer.raw()).images.len()))
     }
 }

@@ -9,8 +9,7 @@ use super::thread_view::{Link, PendingPrompt, Phase, Sent};
 use super::transcript::{Kind, Prompt};
 use crate::commands::TABLE;
 use crate::domain::event::PromptMode;
-use crate::domain::image::named_in;
-use crate::domain::{FrozenRequest, nearest};
+use crate::domain::{FrozenRequest, Mentions, ToAttach, nearest};
 use crate::worker::protocol::Command;
 use std::sync::Arc;
 
@@ -49,20 +48,30 @@ impl Model {
         if self.asks_first() {
             return Vec::new();
         }
-        let waits = !self.view.queue().is_empty() && !self.view.is_working() && self.view.link == Link::Connected;
+        let waits = !self.view.queue().is_empty() && !self.view.is_working();
+        if self.composer.first_letter().is_none() && waits && self.view.can_be_told() {
+            return self.tell_worker(Sent::Other, Command::Release);
+        }
         if self.composer.first_letter().is_none() && waits {
-            return vec![Effect::Send { id: self.sending(Sent::Other), command: Command::Release }];
+            self.say(Level::Info, "the worker is being started; press Enter again in a moment");
+            return Vec::new();
         }
         if self.composer.first_letter().is_none() && !self.starts_alone() {
             self.say(Level::Info, "nothing is written yet: there is no prompt to send");
             return Vec::new();
         }
-        self.hand_over(mode, None)
+        let named = Mentions::of(&self.composer.raw());
+        self.hand_over(mode, None, named.to_attach())
     }
 
-    /// Hands the draft over, as the request that was looked at if there is one.
-    pub(super) fn hand_over(&mut self, mode: PromptMode, held: Option<Arc<FrozenRequest>>) -> Vec<Effect> {
-        let images = named_in(&self.composer.raw());
+    /// Hands the draft over with `files`, or as the request that was looked at if there is one.
+    pub(super) fn hand_over(
+        &mut self,
+        mode: PromptMode,
+        held: Option<Arc<FrozenRequest>>,
+        files: Vec<ToAttach>,
+    ) -> Vec<Effect> {
+        let images = Mentions::of(&self.composer.raw()).images;
         let text = self.composer.take();
         self.complete();
         if !text.trim().is_empty() {
@@ -73,8 +82,14 @@ impl Model {
         let block = if self.view.is_working() {
             None
         } else {
-            let prompt =
-                Prompt { text: text.clone(), role: "user".to_owned(), pending: true, number: None, images: Vec::new() };
+            let prompt = Prompt {
+                text: text.clone(),
+                role: "user".to_owned(),
+                pending: true,
+                number: None,
+                images: Vec::new(),
+                files: Vec::new(),
+            };
             Some(self.view.transcript.push(Kind::Prompt(prompt)))
         };
         let id = self.number();
@@ -86,6 +101,7 @@ impl Model {
             text: shared,
             mode,
             images: images.clone(),
+            files: files.clone(),
             block,
             held: false,
             prompt: None,
@@ -95,7 +111,7 @@ impl Model {
         let sent = if held.is_some() { Sent::FrozenRequest } else { Sent::Prompt };
         let command = |text, held: Option<Arc<FrozenRequest>>| match held {
             Some(held) => Command::SubmitHeld { text, held: Box::new(FrozenRequest::clone(&held)), client },
-            None => Command::Submit { text, mode, images, client },
+            None => Command::Submit { text, mode, images, files, client },
         };
         let effect = match (self.view.link, &self.view.thread) {
             (Link::Draft, _) => {
@@ -124,6 +140,18 @@ impl Model {
             self.enter(Phase::Sending);
         }
         remember.into_iter().chain(effect).collect()
+    }
+
+    /// Tells the thread's worker something, which is started where none runs.
+    pub(super) fn tell_worker(&mut self, sent: Sent, command: Command) -> Vec<Effect> {
+        let id = self.sending(sent);
+        match (self.view.link, self.view.thread.clone()) {
+            (Link::Resting, Some(thread_id)) => {
+                self.view.link = Link::Reviving;
+                vec![Effect::Revive { thread_id, id, command }]
+            }
+            _ => vec![Effect::Send { id, command }],
+        }
     }
 
     /// `!` runs a command whose output the model gets with the next prompt, `!!` one that it never hears of.

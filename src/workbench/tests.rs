@@ -101,7 +101,13 @@ impl Session {
     /// What a person said joins the history.
     fn joined(&mut self, text: &str, prompt: Option<u64>) -> &mut Self {
         let (text, role) = (text.into(), "user".into());
-        self.event(Event::Prompt(PromptEvent::CognitionIn { text, role, prompt, images: Vec::new() }))
+        self.event(Event::Prompt(PromptEvent::CognitionIn {
+            text,
+            role,
+            prompt,
+            images: Vec::new(),
+            files: Vec::new(),
+        }))
     }
 
     fn event(&mut self, event: Event) -> &mut Self {
@@ -201,6 +207,7 @@ fn the_first_prompt_makes_the_thread() {
             text: "hello".into(),
             mode: PromptMode::FollowUp,
             images: Vec::new(),
+            files: Vec::new(),
             client: client(1),
         },
     };
@@ -228,20 +235,6 @@ fn a_start_that_failed_gives_the_text_back() {
 }
 
 #[test]
-fn images_are_named_by_the_draft_but_not_by_what_was_pasted_into_it() {
-    let mut session = connected();
-    let long = "@in-a-paste.png\n".repeat(20);
-    session.tell(Message::Paste("file:///tmp/a%20b.png".into())).write("and @c.png ").tell(Message::Paste(long));
-    session.keys("enter");
-    let effects = session.effects();
-    let Some(Effect::Send { command: Command::Submit { images, text, .. }, .. }) = effects.last() else {
-        panic!("{effects:?}")
-    };
-    assert_eq!(images, &["/tmp/a b.png", "c.png"]);
-    assert!(text.starts_with("@\"/tmp/a b.png\" and @c.png @in-a-paste.png\n"), "{text}");
-}
-
-#[test]
 fn what_is_typed_ahead_is_sent_when_the_worker_listens() {
     let mut session = session();
     session.write("one").keys("enter").write("two").keys("enter");
@@ -249,7 +242,13 @@ fn what_is_typed_ahead_is_sent_when_the_worker_listens() {
     session.tell(opened(id()));
     session.effects();
     session.tell(Message::Connected { thread_id: id() });
-    let submit = Command::Submit { text: "two".into(), mode: PromptMode::Steer, images: Vec::new(), client: client(2) };
+    let submit = Command::Submit {
+        text: "two".into(),
+        mode: PromptMode::Steer,
+        images: Vec::new(),
+        files: Vec::new(),
+        client: client(2),
+    };
     assert_eq!(session.effects(), [send(2, submit)]);
 }
 
@@ -258,7 +257,7 @@ fn enter_steers_and_alt_enter_follows_up_while_it_works() {
     let mut session = connected();
     session.write("now").keys("enter").write("later").keys("alt-enter");
     let submit = |id, text: &str, mode| {
-        send(id, Command::Submit { text: text.into(), mode, images: Vec::new(), client: client(id) })
+        send(id, Command::Submit { text: text.into(), mode, images: Vec::new(), files: Vec::new(), client: client(id) })
     };
     let remember = |text: &str| Effect::Remember(text.into());
     assert_eq!(
@@ -275,6 +274,7 @@ fn enter_steers_and_alt_enter_follows_up_while_it_works() {
         text: text.into(),
         mode,
         images: Vec::new(),
+        files: Vec::new(),
         client: client(prompt),
     };
     session.accepted(2, 2, "now");
@@ -436,6 +436,7 @@ fn a_dead_worker_is_told_and_the_next_prompt_revives_it() {
         text: "sent\ndraft".into(),
         mode: PromptMode::FollowUp,
         images: Vec::new(),
+        files: Vec::new(),
         client: client(3),
     };
     assert_eq!(session.effects()[1], Effect::Revive { thread_id: id(), id: 3, command });
@@ -509,6 +510,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
             role: "user".into(),
             prompt: None,
             images: Vec::new(),
+            files: Vec::new(),
         }))
     };
     let status = Status::Completed;

@@ -6,7 +6,7 @@ use super::layout::Position;
 use super::search::Reading;
 use super::transcript::{BlockId, Kind, Transcript};
 use crate::domain::event::PromptMode;
-use crate::domain::{ThreadId, Timestamp};
+use crate::domain::{ThreadId, Timestamp, ToAttach};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -73,6 +73,7 @@ pub struct PendingPrompt {
     pub text: Arc<str>,
     pub mode: PromptMode,
     pub(super) images: Vec<String>,
+    pub(super) files: Vec<ToAttach>,
     /// Its block in the transcript; without one it is shown above the draft.
     pub(super) block: Option<BlockId>,
     /// Not handed over yet: it is sent when the worker listens.
@@ -83,8 +84,8 @@ pub struct PendingPrompt {
 
 impl PendingPrompt {
     pub(super) fn command(&self) -> Command {
-        let (text, images) = (self.text.to_string(), self.images.clone());
-        Command::Submit { text, mode: self.mode, images, client: Some(self.client.clone()) }
+        let (text, images, files) = (self.text.to_string(), self.images.clone(), self.files.clone());
+        Command::Submit { text, mode: self.mode, images, files, client: Some(self.client.clone()) }
     }
 }
 
@@ -223,6 +224,11 @@ impl ThreadView {
     #[must_use]
     pub fn queue(&self) -> &[QueuedPrompt] {
         self.state.as_ref().map_or(&[], |state| &state.queue)
+    }
+
+    /// Whether a worker of the thread listens, or can be started.
+    pub(super) fn can_be_told(&self) -> bool {
+        matches!(self.link, Link::Connected | Link::Resting) && !self.elsewhere
     }
 
     /// Whether this prompt has its place in the transcript, though it is not said yet.

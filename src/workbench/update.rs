@@ -8,7 +8,7 @@ use super::search::Reading;
 use super::thread_view::{Link, Phase};
 use super::{dropped, geometry};
 use crate::commands::Key;
-use crate::domain::image::mention;
+use crate::domain::mention::mention;
 
 /// Applies one message and returns the work it calls for. Waits for nothing and reads no clock: the same model and
 /// message always give the same result.

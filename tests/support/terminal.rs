@@ -525,6 +525,16 @@ impl Terminal {
         assert!(reached, "waited {patience:?} in vain until {what}; the screen:\n{}", self.screen_text());
     }
 
+    /// Empties the draft and leaves as a person does, in order.
+    #[track_caller]
+    pub fn leave(self) {
+        self.send_keys("\x15");
+        self.send_keys(key::CTRL_C);
+        self.wait_for("again");
+        self.send_keys(key::CTRL_C);
+        self.wait_exit().assert_code(0).assert_restored();
+    }
+
     /// Waits until the program has ended and everything it wrote was read.
     #[track_caller]
     pub fn wait_exit(mut self) -> Ended {

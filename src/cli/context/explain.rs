@@ -94,7 +94,7 @@ fn is_named(layer: &Layer, name: &str) -> bool {
         }
         Origin::File { path, .. } => path == name,
         Origin::Provider { name: provider } => provider == name,
-        Origin::User | Origin::Thread => false,
+        Origin::User | Origin::Thread | Origin::OtherThread { .. } => false,
     };
     layer.id == name || origin
 }

@@ -170,6 +170,9 @@ fn stood_in(setup: &Setup, directive: &str, draft: &Draft) -> Draft {
 
 /// A value that fits an input.
 fn stand_in(input: &Input) -> &str {
+    if let Some(choice) = input.choices.first() {
+        return choice;
+    }
     ["true", "1"]
         .into_iter()
         .find(|text| unfit(&input.kind, &input.name).is_some() && unfit(&input.kind, text).is_none())

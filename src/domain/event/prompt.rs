@@ -1,6 +1,7 @@
 //! What people and parents say to the thread.
 
 use super::PromptMode;
+use crate::domain::attachment::Attachment;
 use crate::domain::image::Image;
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
@@ -17,6 +18,9 @@ pub enum PromptEvent {
         mode: PromptMode,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
+        /// Texts that go along, as they were when it was sent.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<Attachment>,
         /// What the client that sent it calls it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         client: Option<String>,
@@ -35,6 +39,9 @@ pub enum PromptEvent {
         prompt: Option<u64>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<Image>,
+        /// Texts that go along, as they were when it was sent.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<Attachment>,
     },
 }
 

@@ -2,6 +2,7 @@
 
 use super::Audience;
 use super::run::Driver;
+use crate::domain::Attachment;
 use crate::domain::bounds::{MOST_QUEUED, beginning, in_words, json_size};
 use crate::domain::command::LONGEST_CLIENT_ID;
 use crate::ports::ToolOutcome;
@@ -19,8 +20,14 @@ impl<A: Audience> Driver<A> {
 
     /// Whether `text` is no more than may be said.
     pub(super) fn may_take(&self, text: &str) -> Result<(), String> {
+        self.may_take_all(text, &[])
+    }
+
+    /// The same of a text with all that goes along with it.
+    pub(super) fn may_take_all(&self, text: &str, files: &[Attachment]) -> Result<(), String> {
+        let along = |files: &[Attachment]| files.iter().map(|file| json_size(&file.text)).sum::<usize>();
         let most = self.settings.models.bounds().prompt;
-        let size = json_size(text);
+        let size = json_size(text) + along(files);
         if size > most {
             let (size, most) = (in_words(size), in_words(most));
             return Err(format!("nothing was sent: the message has {size}, the limit is {most} (max_prompt_kb)"));
@@ -29,7 +36,7 @@ impl<A: Audience> Driver<A> {
         if queue.len() >= MOST_QUEUED {
             return Err(format!("nothing was sent: {MOST_QUEUED} messages are queued already"));
         }
-        if queue.iter().map(|queued| json_size(&queued.text)).sum::<usize>() + size > most {
+        if queue.iter().map(|queued| json_size(&queued.text) + along(&queued.files)).sum::<usize>() + size > most {
             return Err(format!("nothing was sent: the queued messages would have more than {}", in_words(most)));
         }
         Ok(())

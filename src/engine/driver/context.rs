@@ -160,7 +160,7 @@ impl<A: Audience> Driver<A> {
         }
         let most = self.settings.models.max_output(&thread.model);
         let opening = thread.opening.as_deref().unwrap_or(&held.opening);
-        let history = thread.history_with(Message::said(text, &held.images));
+        let history = thread.history_with(Message::said(text, &held.images, &held.files));
         let parts = Parts { system: &held.system, opening, state: &held.state, history: &history };
         let assembly = RequestBuilder { parts, tools: Offer::Frozen(held) }.build().assembly;
         let same = held.thread_id == thread.id && held.hash == FrozenRequest::name(&thread.model, most, &assembly);

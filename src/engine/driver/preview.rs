@@ -3,7 +3,7 @@
 use super::Audience;
 use super::context::start_of;
 use super::run::Driver;
-use super::user_commands::attached;
+use super::user_commands::{attached, included};
 use crate::context::{EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, State};
 use crate::domain::{Assembly, Draft, FrozenRequest, KnownTool, Message, Piece, Preview};
 use crate::engine::thread::Thread;
@@ -29,7 +29,8 @@ impl<A: Audience> Driver<A> {
     /// Answers with what sending `draft` now would send. Nothing is waited for here, and who asked may go away.
     pub(super) fn preview(&mut self, draft: Draft, mut reply: oneshot::Sender<Result<Preview, String>>) {
         while self.previews.try_join_next().is_some() {}
-        let Draft { text, images, runs_commands } = draft;
+        let Draft { text, images, files, runs_commands } = draft;
+        let include = self.includes(files);
         let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
         let (planner, plan, thread) = (Arc::clone(&self.settings.planner), self.plan.clone(), self.thread.clone());
         let model = thread.model.clone();
@@ -51,13 +52,18 @@ impl<A: Audience> Driver<A> {
                 return Err(why);
             }
             let images = attached(attach).await?;
+            let files = included(include).await?;
             let build = move || {
+                let attached = files.iter().map(|file| file.told().len() as u64).sum();
                 let sends = !text.trim().is_empty() || thread.prompts == 0;
                 let state = plan.state(&EnvironmentSnapshot { persona: thread.persona.clone(), ..snapshot });
-                let assembly = previewed(&thread, &plan, &state, known, Message::said(&text, &images));
+                // Without words nothing is sent: only the size of what goes along is wanted.
+                let files = if text.trim().is_empty() { Vec::new() } else { files };
+                let assembly = previewed(&thread, &plan, &state, known, Message::said(&text, &images, &files));
                 let frozen = sends.then(|| FrozenRequest {
                     thread_id: thread.id.clone(),
                     images,
+                    files,
                     model: model.clone(),
                     max_output_tokens,
                     hash: FrozenRequest::name(&model, max_output_tokens, &assembly),
@@ -66,7 +72,7 @@ impl<A: Audience> Driver<A> {
                     system: plan.system.clone(),
                     opening: plan.opening.clone(),
                 });
-                Preview { model, max_output_tokens, window, assembly, frozen }
+                Preview { model, max_output_tokens, window, assembly, attached, frozen }
             };
             tokio::task::spawn_blocking(build).await.map_err(failed)
         };

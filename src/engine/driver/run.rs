@@ -10,7 +10,7 @@ use super::prepare_error::PrepareError;
 use super::record::{Blocked, Unrecorded};
 use super::steady::Steady;
 use super::tools::{InterruptedOutput, RunningTool, news};
-use super::user_commands::attached;
+use super::user_commands::{attached, included};
 use crate::context::{BuiltRequest, Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
@@ -218,7 +218,7 @@ impl<A: Audience> Driver<A> {
 
     async fn command(&mut self, command: Command) -> Result<(), String> {
         match command {
-            Command::Submit { text, mode, images, client } => {
+            Command::Submit { text, mode, images, files, client } => {
                 // A directive that begins needs no words of a person's.
                 if text.trim().is_empty() && self.thread.prompts > 0 {
                     return Err("there is nothing to send".into());
@@ -227,21 +227,25 @@ impl<A: Audience> Driver<A> {
                 Self::may_be_called(client.as_deref())?;
                 let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
                 let images = self.wait_for(attached(attach)).await?;
+                let files = self.wait_for(included(self.includes(files))).await?;
+                self.may_take_all(&text, &files)?;
                 let prompt = self.thread.prompts + 1;
-                self.accept(Event::Prompt(PromptEvent::PromptQueued { prompt, text, mode, images, client })).await?;
+                let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
+                self.accept(Event::Prompt(queued)).await?;
             }
             Command::Shell { command, shared } => {
                 self.may_take(&command)?;
                 self.begin_shell(command, shared).await?;
             }
             Command::SubmitHeld { text, held, client } => {
-                self.may_take(&text)?;
+                self.may_take_all(&text, &held.files)?;
                 Self::may_be_called(client.as_deref())?;
                 self.may_send(&text, &held)?;
-                let images = held.images.clone();
+                let (images, files) = (held.images.clone(), held.files.clone());
                 self.seen = Some((held, self.thread.history.len() + self.thread.notes().len() + 1));
                 let (prompt, mode) = (self.thread.prompts + 1, PromptMode::FollowUp);
-                self.accept(Event::Prompt(PromptEvent::PromptQueued { prompt, text, mode, images, client })).await?;
+                let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
+                self.accept(Event::Prompt(queued)).await?;
             }
             Command::Withdraw { prompt } => {
                 if !self.thread.queue.iter().any(|queued| queued.prompt == prompt) {

@@ -1,12 +1,13 @@
-//! What a person adds beside their words: images, and commands of their own.
+//! What a person adds beside their words: images, files, and commands of their own.
 
 use super::Audience;
 use super::prepare_error::Stopped;
 use super::run::Driver;
 use super::tools::ToolProgress;
-use crate::domain::{Assembly, Block, CallId, ContentHash, Event, Image, ThreadEvent, ToolEvent};
+use crate::domain::attachment::MOST_ATTACHMENTS;
+use crate::domain::{Assembly, Attachment, Block, CallId, ContentHash, Event, Image, ThreadEvent, ToAttach, ToolEvent};
 use crate::engine::thread::Effect;
-use crate::ports::store::Attach;
+use crate::ports::store::{Attach, Include};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Takes images into the store, off the loop: all, or none where one is refused.
@@ -15,7 +16,37 @@ pub(super) async fn attached(attach: Vec<Attach>) -> Result<Vec<Image>, String> 
     all.await.map_err(|error| format!("the images could not be read: {error}"))?
 }
 
+/// Reads what goes along with a prompt by its name, off the loop: all, or nothing where one is refused.
+pub(super) async fn included(include: Vec<Include>) -> Result<Vec<Attachment>, String> {
+    let all = move || {
+        let mut files: Vec<Attachment> = Vec::new();
+        for include in include {
+            let Some(file) = include()? else { continue };
+            if files.len() == MOST_ATTACHMENTS {
+                return Err(format!("a message takes {MOST_ATTACHMENTS} files at most"));
+            }
+            // Two names may mean one file.
+            if !files.iter().any(|known| (known.kind, &known.name) == (file.kind, &file.name)) {
+                files.push(file);
+            }
+        }
+        Ok(files)
+    };
+    tokio::task::spawn_blocking(all).await.map_err(|error| format!("the files could not be read: {error}"))?
+}
+
 impl<A: Audience> Driver<A> {
+    /// How each of `files` is read. One that was read for the same prompt before stays as it was.
+    pub(super) fn includes(&self, files: Vec<ToAttach>) -> Vec<Include> {
+        let include = |file| -> Include {
+            match file {
+                ToAttach::Name(name) => self.settings.store.include(&name),
+                ToAttach::Kept(kept) => Box::new(move || Ok(Some(kept))),
+            }
+        };
+        files.into_iter().map(include).collect()
+    }
+
     /// The bytes of the images in `assembly`, read off the loop. Of one that is not here the model is told by its
     /// provider, and the person once.
     pub(super) async fn images(&mut self, assembly: &Assembly) -> Result<BTreeMap<ContentHash, Vec<u8>>, Stopped> {

@@ -444,7 +444,7 @@ impl Thread {
             limits: self.limits,
             context: self.context(),
             window,
-            queue: self.queue.clone(),
+            queue: self.queue.iter().map(QueuedPrompt::without_texts).collect(),
             approvals: self.approval().cloned().into_iter().collect(),
         }
     }

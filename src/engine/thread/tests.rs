@@ -68,6 +68,7 @@ impl Bench {
             text: text.into(),
             mode,
             images: Vec::new(),
+            files: Vec::new(),
             client: None,
         }))
     }

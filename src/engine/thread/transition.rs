@@ -9,8 +9,8 @@ use crate::domain::command::QueuedPrompt;
 use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::title;
 use crate::domain::{
-    ApprovalEvent, ContextEvent, ControlEvent, Cost, Decision, Entry, Event, Image, LayerKind, Lifetime, LimitKind,
-    Message, Money, Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent,
+    ApprovalEvent, ContextEvent, ControlEvent, Cost, Decision, Entry, Event, LayerKind, Lifetime, LimitKind, Message,
+    Money, Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent,
     ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, Usage,
 };
 use crate::engine::{permission, retry};
@@ -109,15 +109,16 @@ fn settings_event(thread: &mut Thread, event: &SettingsEvent) -> Vec<Effect> {
 
 fn prompt_event(thread: &mut Thread, event: &PromptEvent) -> Vec<Effect> {
     match event {
-        PromptEvent::PromptQueued { prompt, text, mode, images, client } => {
+        PromptEvent::PromptQueued { prompt, text, mode, images, files, client } => {
             thread.prompts = thread.prompts.max(*prompt);
-            let (images, client) = (images.clone(), client.clone());
-            thread.queue.push(QueuedPrompt { prompt: *prompt, text: text.clone(), mode: *mode, images, client });
+            let (images, files, client) = (images.clone(), files.clone(), client.clone());
+            let (prompt, text, mode) = (*prompt, text.clone(), *mode);
+            if thread.filing.title.is_none() && !text.trim().is_empty() {
+                thread.filing.title = Some(title::of_prompt(&text));
+            }
+            thread.queue.push(QueuedPrompt { prompt, text, mode, images, files, client });
             // Whoever goes on with it wants to see it.
             thread.filing.archived = false;
-            if thread.filing.title.is_none() && !text.trim().is_empty() {
-                thread.filing.title = Some(title::of_prompt(text));
-            }
             prompted(thread)
         }
         PromptEvent::PromptWithdrawn { prompt } => {
@@ -131,7 +132,9 @@ fn prompt_event(thread: &mut Thread, event: &PromptEvent) -> Vec<Effect> {
         }
         PromptEvent::QueueReleased {} if thread.can_take() => take_prompts(thread, true),
         PromptEvent::QueueReleased {} => Vec::new(),
-        PromptEvent::CognitionIn { text, prompt, images, .. } => joined(thread, text, images, *prompt),
+        PromptEvent::CognitionIn { text, prompt, images, files, .. } => {
+            joined(thread, Message::said(text, images, files), *prompt)
+        }
     }
 }
 
@@ -330,12 +333,13 @@ pub(super) fn take_prompts(thread: &mut Thread, may_follow_up: bool) -> Vec<Effe
     thread.phase = Phase::Taking { left: due.len() };
     due.into_iter()
         .map(|queued| {
-            let QueuedPrompt { prompt, text, images, .. } = queued;
+            let QueuedPrompt { prompt, text, images, files, .. } = queued;
             Effect::Emit(Event::Prompt(PromptEvent::CognitionIn {
                 text,
                 role: "user".into(),
                 prompt: Some(prompt),
                 images,
+                files,
             }))
         })
         .collect()
@@ -350,14 +354,14 @@ fn rest(thread: &mut Thread) -> Vec<Effect> {
     }
 }
 
-fn joined(thread: &mut Thread, text: &str, images: &[Image], prompt: Option<u64>) -> Vec<Effect> {
+fn joined(thread: &mut Thread, said: Message, prompt: Option<u64>) -> Vec<Effect> {
     if let Some(prompt) = prompt {
         thread.queue.retain(|queued| queued.prompt != prompt);
     }
     for note in std::mem::take(&mut thread.notes) {
         thread.push(note);
     }
-    thread.push(Message::said(text, images));
+    thread.push(said);
     thread.handing = ReturnState::Nothing;
     if let Phase::Retrying { .. } = thread.phase {
         // The log does not tell that a retry was due: that what steers was taken does.

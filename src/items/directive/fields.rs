@@ -1,7 +1,7 @@
 //! Inputs that a directive takes and outputs that it promises.
 
 use super::Reading;
-use crate::domain::input::{is_name, unfit};
+use crate::domain::input::is_name;
 use crate::domain::{Input, meant};
 use crate::items::markup::{Element, Lines};
 
@@ -15,7 +15,7 @@ pub struct Output {
     pub lines: Lines,
 }
 
-const INPUT: [&str; 4] = ["name", "type", "required", "default"];
+const INPUT: [&str; 5] = ["name", "type", "required", "default", "choices"];
 
 const OUTPUT: [&str; 3] = ["name", "type", "required"];
 
@@ -54,13 +54,20 @@ pub(super) fn inputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Input>
             reading.warn(child.lines.0, message, "remove one of the two");
         }
         let (kind, description) = (kind(child, reading), child.text.clone());
-        if let Some(wanted) =
-            default.as_deref().filter(|text| !text.trim().is_empty()).and_then(|text| unfit(&kind, text))
-        {
+        let choices = child.attribute("choices").unwrap_or_default().split(',').map(str::trim);
+        let choices: Vec<String> = choices.filter(|choice| !choice.is_empty()).map(str::to_owned).collect();
+        if child.attribute("choices").is_some() && choices.is_empty() {
+            let message = format!("the choices of the input `{name}` are empty, so it takes any value");
+            reading.warn(child.lines.0, message, "write choices=\"one, another\"");
+        }
+        let input = Input { name, kind, required, default, description, choices, lines: child.lines };
+        let name = &input.name;
+        let written = input.default.as_deref().filter(|text| !text.trim().is_empty());
+        if let Some(wanted) = written.and_then(|text| input.wants(text)) {
             let message = format!("the default of the input `{name}` must be {wanted}");
             reading.warn(child.lines.0, message, "fix the default or the type");
         }
-        found.push(Input { name, kind, required, default, description, lines: child.lines });
+        found.push(input);
     }
     found
 }

@@ -64,17 +64,19 @@ impl Action {
             return set_extends(target, event, place);
         }
         if event == Some(ROUTING_EVENT) {
-            place.fatal(
-                "a resolve_extends hook chooses a directive and does nothing else",
-                "write action: {set_extends: team/base}",
-            );
+            let remedy =
+                place.form("write <action set_extends=\"team/base\" />", "write action: {set_extends: team/base}");
+            place.fatal("a resolve_extends hook chooses a directive and does nothing else", remedy);
             return None;
         }
         let params = |map: &Map<String, Value>| match map.get("params").or(inputs) {
             Some(Value::Object(params)) => params.clone(),
             _ => Map::new(),
         };
-        let form = "write a list of {primary: …, item_type: …, item_id: …}";
+        let form = place.form(
+            "write <fetch item_type=\"…\" item_id=\"…\" />, one for each action, in <hook>",
+            "write a list of {primary: …, item_type: …, item_id: …}",
+        );
         let calls: Vec<Option<Call>> = match map.get("actions") {
             Some(Value::Array(several)) if !several.is_empty() => {
                 let one = |one: &Value| {
@@ -98,7 +100,8 @@ impl Action {
 
 fn set_extends(target: &Value, event: Option<&str>, place: &mut Place<'_>) -> Option<Action> {
     if let Some(event) = event.filter(|event| *event != ROUTING_EVENT) {
-        place.fatal(format!("set_extends is for resolve_extends, not for {event}"), "write event: resolve_extends");
+        let remedy = place.form("write event=\"resolve_extends\" in <hook>", "write event: resolve_extends");
+        place.fatal(format!("set_extends is for resolve_extends, not for {event}"), remedy);
         return None;
     }
     match target.as_str().map(str::trim) {
@@ -143,9 +146,10 @@ fn call(
     };
     let id = word("item_id").or_else(|| params.get("item_id").and_then(Value::as_str)).unwrap_or_default().to_owned();
     if ItemId::parse(&id).is_err() && !id.contains("${") && !id.contains("{input:") {
+        let remedy = place.form("write item_id=\"team/rules\"", "write item_id: team/rules");
         place.fatal(
             if id.is_empty() { "the action names no item".to_owned() } else { format!("`{id}` cannot be an id") },
-            "write item_id: team/rules",
+            remedy,
         );
         return None;
     }
@@ -155,7 +159,8 @@ fn call(
         if Control::from_word(asked).is_none() && !asked.contains("${") {
             let known: Vec<_> = Control::ALL.iter().map(|(word, _)| *word).collect();
             let message = format!("the control tool knows no action `{asked}`{}", near(asked, &known));
-            place.fatal(message, format!("write params: {{action: …}} with one of {}", known.join(", ")));
+            let form = place.form("write <param name=\"action\">…</param>", "write params: {action: …}");
+            place.fatal(message, format!("{form} with one of {}", known.join(", ")));
             return None;
         }
     }

@@ -42,7 +42,10 @@ pub(super) fn draw(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
         y += 1;
     }
     let bottom = inner.y + inner.height - rows;
-    let whole = call(panel, Area { y, height: bottom.saturating_sub(y), ..inner }, canvas);
+    let key = model.keymap.key_for(CommandId::ApprovalFold, &[Context::Answering]);
+    let does = if panel.is_folded() { "shows them" } else { "hides them" };
+    let fold = key.map(|key| format!("{key} {does}")).unwrap_or_default();
+    let whole = call(panel, &fold, Area { y, height: bottom.saturating_sub(y), ..inner }, canvas);
     let mut left = inner.x;
     if area.height < 5 {
         // Without a frame there is no title that names the tool.
@@ -53,8 +56,8 @@ pub(super) fn draw(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     put_keys(&offered, Area { x: left, y: bottom, width: right.saturating_sub(left), height: rows }, canvas);
 }
 
-/// The arguments from the line on that is at the top. Whether they are all seen.
-fn call(panel: &Panel, area: Area, canvas: &mut Canvas<'_>) -> bool {
+/// The arguments from the line on that is at the top; `fold` tells the key that folds them. Whether they are all seen.
+fn call(panel: &Panel, fold: &str, area: Area, canvas: &mut Canvas<'_>) -> bool {
     if area.height == 0 {
         return false;
     }
@@ -63,13 +66,13 @@ fn call(panel: &Panel, area: Area, canvas: &mut Canvas<'_>) -> bool {
     let bottom = area.y + area.height;
     for (index, line) in panel.lines.iter().enumerate().skip(panel.top) {
         let role = match line.sort {
-            LineSort::Name => Role::Key,
+            LineSort::Name | LineSort::Fold => Role::Key,
             LineSort::Text => Role::MarkdownCodeBlock,
             LineSort::Added => Role::StatusOk,
             LineSort::Removed => Role::StatusError,
             LineSort::Place => Role::TextMuted,
         };
-        let indent = if line.sort == LineSort::Name || area.width < 30 { 0 } else { 2 };
+        let indent = if matches!(line.sort, LineSort::Name | LineSort::Fold) || area.width < 30 { 0 } else { 2 };
         let room = usize::from(area.width.saturating_sub(indent).max(1));
         let (mut inline, mut rows) = (Inline::default(), Lines::default());
         inline.put(&line.text, role);
@@ -81,6 +84,12 @@ fn call(panel: &Panel, area: Area, canvas: &mut Canvas<'_>) -> bool {
             }
             canvas.put_row(area.x + indent, y, right, &rows, row);
             y += 1;
+        }
+        if line.sort == LineSort::Fold && rows.len() == 1 {
+            let x = area.x + u16::try_from(columns(&line.text)).unwrap_or(area.width) + 2;
+            if usize::from(x) + columns(fold) <= usize::from(right) {
+                canvas.put(x, y - 1, right, fold, Role::TextMuted);
+            }
         }
     }
     panel.top == 0

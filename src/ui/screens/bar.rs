@@ -12,6 +12,9 @@ use crate::workbench::overlay::Overlay;
 use crate::workbench::picker::PickerKind;
 use crate::workbench::{Link, Model, Phase};
 
+/// What Enter does to a block from which no thread was started.
+const FOLD: &str = "fold";
+
 /// Where one is: directive, thread, project.
 pub(super) fn title(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     if area.height == 0 {
@@ -288,14 +291,14 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         None if model.view.reading.as_ref().is_some_and(|reading| reading.search.is_some()) => &[
             (CommandId::SearchNext, "next match"),
             (CommandId::SearchPrevious, "previous"),
-            (CommandId::ReadFold, "fold"),
+            (CommandId::ReadEnter, FOLD),
             (CommandId::ReadCopy, "copy"),
             (CommandId::SearchStart, "search"),
             (CommandId::ReadStop, "back"),
         ],
         None if contexts.contains(&Context::Reading) => &[
             (CommandId::ReadEnter, "open thread"),
-            (CommandId::ReadFold, "fold"),
+            (CommandId::ReadEnter, FOLD),
             (CommandId::ReadCopy, "copy"),
             (CommandId::SearchStart, "search"),
             (CommandId::ReadRequest, "context"),
@@ -342,11 +345,12 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         key.or_else(|| model.keymap.key_for(command, &contexts))
     };
     // What would do nothing is not offered.
-    let idle = |command: CommandId| {
+    let opens = model.view.chosen_child().is_some();
+    let idle = |command: CommandId, word: &str| {
         (command == CommandId::RequestSend && !model.can_send_shown())
-            || (command == CommandId::ReadEnter && model.view.chosen_child().is_none())
-            || (command == CommandId::ReadFold && !model.view.chosen_folds())
+            || (command == CommandId::ReadEnter && (word == FOLD) == opens)
+            || (command == CommandId::ReadEnter && word == FOLD && !model.view.chosen_folds())
     };
-    let commands = commands.iter().filter(|(command, _)| !idle(*command));
+    let commands = commands.iter().filter(|(command, word)| !idle(*command, word));
     commands.filter_map(|(command, word)| Some((key(*command)?.to_string(), *word))).collect()
 }

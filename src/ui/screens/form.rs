@@ -1,9 +1,10 @@
 //! The inputs of a directive, field below field.
 
+use crate::domain::Input;
 use crate::ui::cells::Canvas;
 use crate::ui::lines::Lines;
 use crate::ui::theme::Role;
-use crate::ui::wrap::{Breaks, Inline};
+use crate::ui::wrap::{Breaks, Inline, columns};
 use crate::workbench::form::{Field, InputForm};
 use crate::workbench::geometry::{Area, COMPOSER_INDENT, FIELD_MOST, field_rows};
 
@@ -69,6 +70,17 @@ fn draw_field(field: &Field, chosen: bool, area: Area, canvas: &mut Canvas<'_>) 
         }
         y += 1;
     }
+    if !field.input.options().is_empty() && field.text.rows() == 1 && y < bottom {
+        put_choices(field, chosen, Area { y, height: 1, ..area }, canvas);
+        y = put_wrong(
+            field,
+            area.x + COMPOSER_INDENT.min(area.width.saturating_sub(1)),
+            y + 1,
+            (right, bottom),
+            canvas,
+        );
+        return (y + 1 - area.y, None);
+    }
     let (row, column) = field.text.caret();
     let rows = shown.min(usize::from(bottom - y));
     let top = (row + 1).saturating_sub(rows).max(if row < rows { 0 } else { row + 1 - rows });
@@ -90,13 +102,52 @@ fn draw_field(field: &Field, chosen: bool, area: Area, canvas: &mut Canvas<'_>) 
         }
         y += 1;
     }
-    if let Some(wrong) = &field.wrong
-        && y < bottom
-    {
-        canvas.put_short(x, y, right, &format!("✗ {wrong}"), Role::StatusError);
-        y += 1;
-    }
+    let y = put_wrong(field, x, y, (right, bottom), canvas);
     (y + 1 - area.y, cursor)
+}
+
+/// Why the field was refused, below it; answers with the row behind.
+fn put_wrong(field: &Field, x: u16, y: u16, (right, bottom): (u16, u16), canvas: &mut Canvas<'_>) -> u16 {
+    match &field.wrong {
+        Some(wrong) if y < bottom => {
+            canvas.put_short(x, y, right, &format!("✗ {wrong}"), Role::StatusError);
+            y + 1
+        }
+        Some(_) | None => y,
+    }
+}
+
+/// The values to choose from, side by side where they fit, else the chosen one with its place.
+fn put_choices(field: &Field, chosen: bool, area: Area, canvas: &mut Canvas<'_>) {
+    let (y, right) = (area.y, area.x + area.width);
+    let mut x = area.x + COMPOSER_INDENT.min(area.width.saturating_sub(1));
+    canvas.put(area.x, y, x, if chosen { "›" } else { " " }, Role::PromptMark);
+    let all = field.choices();
+    let place = field.taken(&all);
+    if all.iter().map(|(_, word)| columns(word) + 4).sum::<usize>() > usize::from(right.saturating_sub(x)) + 2 {
+        let word = place.and_then(|place| all.get(place)).map_or("nothing chosen", |(_, word)| word.as_str());
+        let word = format!("‹ {word} › {} of {}", place.map_or(0, |place| place + 1), all.len());
+        canvas.put_short(x, y, right, &word, Role::Draft);
+        return;
+    }
+    for (number, (_, word)) in all.iter().enumerate() {
+        let is_taken = place == Some(number);
+        let mark = if is_taken { "● " } else { "○ " };
+        let role = if is_taken { Role::Draft } else { Role::DraftHint };
+        x = canvas.put(x, y, right, mark, role);
+        x = canvas.put(x, y, right, word, role) + 2;
+    }
+}
+
+/// What a value has to be, where that is not any text and no choice.
+fn kind(input: &Input) -> &'static str {
+    match input.kind.to_ascii_lowercase().as_str() {
+        "integer" | "int" => "whole number",
+        "number" | "float" => "number",
+        "array" => "list",
+        "object" => "JSON object",
+        _ => "",
+    }
 }
 
 /// What an empty field stands for.
@@ -109,7 +160,7 @@ fn empty(field: &Field) -> String {
     }
 }
 
-/// Its name, type, whether it is required, and what it is for.
+/// Its name, what its value must be where that is not any text, a mark where it is required, and what it is for.
 fn label(field: &Field, chosen: bool, area: Area, canvas: &mut Canvas<'_>) {
     let right = area.x + area.width;
     let name = if chosen { Role::Title } else { Role::Text };
@@ -117,14 +168,18 @@ fn label(field: &Field, chosen: bool, area: Area, canvas: &mut Canvas<'_>) {
     if field.input.required {
         x = canvas.put(x, area.y, right, "*", Role::StatusWarning);
     }
-    x = canvas.put_short(x + 1, area.y, right, &field.input.kind, Role::TextMuted);
+    let kind = kind(&field.input);
+    if !kind.is_empty() {
+        x = canvas.put_short(x + 1, area.y, right, kind, Role::TextMuted);
+    }
     let about = field.input.description.split_whitespace().collect::<Vec<_>>().join(" ");
     if !about.is_empty() && usize::from(right.saturating_sub(x)) > 8 {
         let mut inline = Inline::default();
         inline.put(&about, Role::TextMuted);
         let mut rows = Lines::default();
         inline.wrap(usize::from(right.saturating_sub(x + 3)).max(1), Breaks::Words, &mut rows, |_| {});
-        x = canvas.put(x, area.y, right, " · ", Role::TextMuted);
+        let between = if kind.is_empty() { "  " } else { " · " };
+        x = canvas.put(x, area.y, right, between, Role::TextMuted);
         let x = canvas.put_row(x, area.y, right, &rows, 0);
         if rows.len() > 1 {
             canvas.put(x.min(right.saturating_sub(1)), area.y, right, "…", Role::TextMuted);

@@ -7,7 +7,7 @@ use crate::ui::wrap::columns;
 use crate::workbench::geometry::{self, Area};
 use crate::workbench::layer_rows::{self, LayerLine};
 use crate::workbench::overlay::{Overlay, Pager, PagerLine};
-use crate::workbench::picker::{Choice, Entry, Picker, PickerKind};
+use crate::workbench::picker::{Choice, Entry, ListRow, Picker, PickerKind};
 use crate::workbench::{Model, RequestShown};
 
 /// Draws it; tells where the cursor stands, if text is edited in it.
@@ -80,9 +80,16 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
     }
     let widest = picker.entries.iter().map(|entry| columns(&entry.label)).max().unwrap_or(0);
     let widest = u16::try_from(widest).unwrap_or(u16::MAX);
-    let top = picker.top(rows);
-    for (y, (place, index)) in (first..).zip(picker.shown.iter().enumerate().skip(top).take(rows)) {
-        let Some(entry) = picker.entries.get(*index) else { continue };
+    let all = picker.rows();
+    for (y, row) in (first..).zip(all.iter().skip(picker.top(&all, rows)).take(rows)) {
+        let place = match row {
+            ListRow::Entry(place) => *place,
+            ListRow::Heading(heading) => {
+                canvas.put_short(inner.x, y, right, heading, Role::Title);
+                continue;
+            }
+        };
+        let Some(entry) = picker.shown.get(place).and_then(|index| picker.entries.get(*index)) else { continue };
         let chosen = place == picker.chosen;
         let line = Area { x: inner.x, y, width: inner.width, height: 1 };
         if chosen {
@@ -159,10 +166,9 @@ fn entry_row(entry: &Entry, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
         (false, false) => (Role::ListUnusable, Role::ListUnusable),
     };
     let wide = u16::try_from(columns(&entry.detail)).unwrap_or(u16::MAX);
-    let label = u16::try_from(columns(&entry.label)).unwrap_or(u16::MAX);
     let current = if entry.current { " (in use)" } else { "" };
     let x = canvas.put_short(area.x, area.y, right, &format!("{}{current}", entry.label), role);
-    if label.saturating_add(wide).saturating_add(12) <= area.width {
+    if x.saturating_add(2).saturating_add(wide) <= right {
         canvas.put(right - wide, area.y, right, &entry.detail, detail);
     } else if x + 4 < right {
         canvas.put_short(x + 2, area.y, right, &entry.detail, detail);

@@ -110,14 +110,19 @@ pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool
     // What most threads run is not worth a word.
     let runs =
         row.directive.rsplit('/').next().filter(|_| row.directive != USUAL_DIRECTIVE).map(|name| format!("{name} · "));
-    let summary = format!("{}{}", runs.unwrap_or_default(), summary(row, now));
     let name = format!("{}{}", indent(row, 4), name_of(row));
-    let wide = u16::try_from(columns(&summary)).unwrap_or(0);
-    let end = right.saturating_sub(wide + 1);
-    let fits = area.width > 50 && end > x + 12;
-    canvas.put_short(x, area.y, if fits { end.saturating_sub(1) } else { right.saturating_sub(1) }, &name, role);
-    if fits {
-        canvas.put(end, area.y, right, &summary, detail);
+    let all = summary(row, now);
+    let told = [format!("{}{all}", runs.unwrap_or_default()), all, age(now.since(row.updated_at))];
+    let place = |told: &String| right.saturating_sub(u16::try_from(columns(told)).unwrap_or(0) + 1);
+    // As much as leaves room for the name.
+    match told.iter().find(|told| area.width > 30 && place(told) > x + 12) {
+        Some(told) => {
+            canvas.put_short(x, area.y, place(told).saturating_sub(1), &name, role);
+            canvas.put(place(told), area.y, right, told, detail);
+        }
+        None => {
+            canvas.put_short(x, area.y, right.saturating_sub(1), &name, role);
+        }
     }
 }
 

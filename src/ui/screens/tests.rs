@@ -13,6 +13,7 @@ use crate::workbench::protocol::{Approval, FromWorker, QueuedPrompt, State};
 use crate::workbench::{Message, Model, ModelChoice, Options, ThreadRow, update};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use std::fmt::Write as _;
 
 const NOW: u64 = 1_772_758_900_000;
 
@@ -118,6 +119,7 @@ impl Session {
             text: "ship it to staging".into(),
             mode: PromptMode::FollowUp,
             images: Vec::new(),
+            files: Vec::new(),
             client: Some("s-1".into()),
         }));
         session.event(Event::Prompt(PromptEvent::CognitionIn {
@@ -125,6 +127,7 @@ impl Session {
             role: "user".into(),
             prompt: Some(1),
             images: Vec::new(),
+            files: Vec::new(),
         }));
         session.event(Event::Request(RequestEvent::RequestRecorded {
             tokens: Tokens(0),
@@ -205,14 +208,135 @@ fn rows_of_threads() -> Vec<ThreadRow> {
     ]
 }
 
+/// Sizes of terminals: a whole screen, a window, what every terminal has, half of one, and one that holds hardly anything.
+const SIZES: [(u16, u16); 5] = [(160, 45), (100, 30), (80, 24), (60, 20), (20, 5)];
+
 fn check(name: &str, build: impl Fn(u16, u16) -> Session) {
-    for (columns, rows) in [(160, 45), (80, 24), (20, 5)] {
+    for (columns, rows) in SIZES {
         let screen = build(columns, rows).screen();
         insta::assert_snapshot!(format!("{name}_{columns}x{rows}"), screen);
     }
     // Every screen has a form without one.
     let told = Narrator::default().tell(&build(100, 40).model);
     insta::assert_snapshot!(format!("{name}_plain"), told);
+}
+
+/// The main screens in the light theme and without colours: their text, and below it the style of each cell as a letter.
+fn check_looks(name: &str, build: impl Fn(u16, u16) -> Session) {
+    for (word, theme, depth) in [("light", "light", ColourDepth::True), ("no_color", "dark", ColourDepth::None)] {
+        let mut session = build(80, 24);
+        session.painter = Painter::new(Theme::named(theme).unwrap(), depth);
+        let screen = session.screen();
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| view(&session.model, &mut session.painter, frame)).unwrap();
+        let buffer = terminal.backend().buffer();
+        let (mut styles, mut map) = (Vec::new(), String::new());
+        for y in 0..24 {
+            let row: String = (0..80)
+                .map(|x| {
+                    let cell = &buffer[(x, y)];
+                    let style = (cell.fg, cell.bg, cell.modifier);
+                    let known = styles.iter().position(|other| *other == style);
+                    let place = known.unwrap_or_else(|| {
+                        styles.push(style);
+                        styles.len() - 1
+                    });
+                    ('a'..='z').chain('A'..='Z').nth(place).unwrap()
+                })
+                .collect();
+            map.push_str(row.trim_end_matches('a'));
+            map.push('\n');
+        }
+        for (letter, (fg, bg, modifier)) in ('a'..='z').chain('A'..='Z').zip(&styles) {
+            writeln!(map, "{letter}: {fg:?} on {bg:?} {modifier:?}").unwrap();
+        }
+        if depth == ColourDepth::None {
+            let plain = ratatui::style::Color::Reset;
+            assert!(styles.iter().all(|(fg, bg, _)| (*fg, *bg) == (plain, plain)), "{name}: {styles:?}");
+        }
+        insta::assert_snapshot!(format!("{name}_{word}"), format!("{screen}{map}"));
+    }
+}
+
+#[test]
+fn s16_the_main_screens_without_colours_and_on_a_light_ground() {
+    check_looks("finished", whole_story);
+    check_looks("threads", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j");
+        session
+    });
+    check_looks("help", |columns, rows| {
+        let mut session = Session::new(columns, rows);
+        session.keys("F1");
+        session
+    });
+    check_looks("approval_change", changing);
+    check_looks("context", |columns, rows| layers::opened(columns, rows, &layers::request()));
+    check_looks("context_difference", |columns, rows| {
+        let mut session = layers::opened(columns, rows, &layers::request());
+        session.tell(Message::Page(Ok(Box::new(layers::difference()))));
+        session
+    });
+}
+
+#[test]
+fn s16_the_lists_of_themes_and_earlier_prompts() {
+    check("themes", |columns, rows| {
+        let mut session = Session::new(columns, rows);
+        session.type_in("/theme").keys("enter down");
+        session
+    });
+    check("earlier_prompts", |columns, rows| {
+        let mut session = Session::new(columns, rows);
+        let long = "compare what the two requests say of the build, line by line, 比べる and tell me which one to keep";
+        session.tell(Message::History(vec!["ship it".into(), long.into(), "one\ntwo".into()])).keys("ctrl-r");
+        session
+    });
+}
+
+#[test]
+fn s16_what_of_a_project_can_run() {
+    check("trust", |columns, rows| {
+        let mut session = Session::new(columns, rows);
+        session.type_in("/trust").keys("enter");
+        let file = |path: &str, about: &str| (path.into(), about.to_owned());
+        session.tell(Message::Runs(Box::new(crate::workbench::ProjectRuns {
+            root: "/home/ann/shop".into(),
+            standing: "not trusted: its tools, commands and what its directives grant are asked for".into(),
+            hash: Some("h".into()),
+            files: vec![
+                file(".ai/directives/team/deploy_展開.md", "grants rye.execute.tool.rye.bash without asking"),
+                file(".ai/tools/a-tool-with-a-rather-long-name/that-says-what-it-does.sh", "tool"),
+                file(".ai/config/agent/hooks.yaml", "hooks"),
+            ],
+        })));
+        session
+    });
+}
+
+#[test]
+fn s16_a_thread_is_renamed_and_a_call_denied_with_a_reason() {
+    check("renaming", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j r");
+        session.type_in(" and now 漢字");
+        session
+    });
+    check("denying", |columns, rows| {
+        let mut session = changing(columns, rows);
+        session.keys("ctrl-u tab pagedown").tell(Message::ApprovalDrawn { id: 1 });
+        session.model.set_now(Timestamp(NOW + 900));
+        session.keys("r").type_in("not on a Friday");
+        session
+    });
+    check("approval_unfolded", |columns, rows| {
+        let mut session = changing(columns, rows);
+        session.keys("ctrl-u tab pagedown").tell(Message::ApprovalDrawn { id: 1 });
+        session.model.set_now(Timestamp(NOW + 900));
+        session.keys("v");
+        session
+    });
 }
 
 #[test]
@@ -242,6 +366,7 @@ fn an_answer_streams() {
             text: "also tag the release".into(),
             mode: PromptMode::FollowUp,
             images: Vec::new(),
+            files: Vec::new(),
             client: None,
         };
         session.state(Status::Running, 1, vec![queued]);
@@ -401,6 +526,7 @@ fn the_models() {
         session.tell(Message::Models(vec![
             choice("scripted/demo", "answers from a script"),
             choice("anthropic/claude-sonnet-4-5", "200k tokens · $3.00 / $15.00"),
+            choice("anthropic/claude-3-5-haiku-latest", "200k tokens · $0.80 / $4.00"),
             choice("openai", "12 models · no API key: set OPENAI_API_KEY"),
         ]));
         session.keys("down");
@@ -475,14 +601,16 @@ fn a_command_waits_for_approval() {
 
 #[test]
 fn a_change_waits_for_approval() {
-    check("approval_change", |columns, rows| {
-        let content = "a line 漢字\n".repeat(59);
-        let preview = "--- src/main.rs\n+++ src/main.rs\n@@ -1,2 +1,2 @@\n fn main() {\n-    old();\n+    new();\n";
-        let input = serde_json::json!({"path": "src/main.rs", "content": content});
-        let mut session = waiting_call(columns, rows, "rye/file-system/write", input, Some(preview));
-        session.type_in("wait, why");
-        session
-    });
+    check("approval_change", changing);
+}
+
+fn changing(columns: u16, rows: u16) -> Session {
+    let content = "a line 漢字\n".repeat(59);
+    let preview = "--- src/main.rs\n+++ src/main.rs\n@@ -1,2 +1,2 @@\n fn main() {\n-    old();\n+    new();\n";
+    let input = serde_json::json!({"path": "src/main.rs", "content": content});
+    let mut session = waiting_call(columns, rows, "rye/file-system/write", input, Some(preview));
+    session.type_in("wait, why");
+    session
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::ui::cells::Canvas;
 use crate::ui::compose::is_spaced;
 use crate::ui::painter::Painter;
 use crate::ui::theme::Role;
+use crate::ui::wrap::columns;
 use crate::workbench::geometry::Area;
 use crate::workbench::pointer::Spot;
 use crate::workbench::transcript::BlockId;
@@ -79,9 +80,21 @@ fn pill(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
         0 => format!(" more below{key} "),
         news => format!(" {news} new{key} "),
     };
-    let wide = u16::try_from(crate::ui::wrap::columns(&text)).unwrap_or(area.width).min(area.width);
+    let wide = u16::try_from(columns(&text)).unwrap_or(area.width).min(area.width);
     let x = area.x + area.width - wide;
     canvas.put_short(x, area.y + area.height - 1, area.x + area.width, &text, Role::Pill);
+}
+
+/// A text in rows of at most `width` columns; a word that is wider has a row of its own.
+fn in_rows(text: &str, width: usize) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match rows.last_mut().filter(|row| columns(row) + 1 + columns(word) <= width) {
+            Some(row) => row.extend([" ", word]),
+            None => rows.push(word.to_owned()),
+        }
+    }
+    rows
 }
 
 /// What an empty transcript says.
@@ -105,13 +118,10 @@ fn welcome(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
             rows.push((String::new(), format!("{name}: {value}"), Role::Text));
         }
         if model.model_is_scripted {
-            for text in [
-                "A script answers: no model is called and nothing is spent.",
-                "For a real model set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY,",
-                "or start Ollama, LM Studio or llama.cpp on this machine.",
-            ] {
-                rows.push((String::new(), text.to_owned(), Role::StatusWarning));
-            }
+            let text = "A script answers: no model is called and nothing is spent. For a real model set ANTHROPIC_API_KEY, \
+                        OPENAI_API_KEY or GEMINI_API_KEY, or start Ollama, LM Studio or llama.cpp on this machine.";
+            let width = usize::from(area.width.saturating_sub(indent)).min(80);
+            rows.extend(in_rows(text, width).into_iter().map(|row| (String::new(), row, Role::StatusWarning)));
         }
         rows.push((String::new(), String::new(), Role::Text));
         for (command, text) in [

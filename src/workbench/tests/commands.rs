@@ -21,7 +21,14 @@ impl Session {
 
     fn queued_by(&mut self, client: Option<String>, prompt: u64, text: &str) -> &mut Self {
         let (text, mode) = (text.into(), PromptMode::FollowUp);
-        self.event(Event::Prompt(PromptEvent::PromptQueued { prompt, text, mode, images: Vec::new(), client }))
+        self.event(Event::Prompt(PromptEvent::PromptQueued {
+            prompt,
+            text,
+            mode,
+            images: Vec::new(),
+            files: Vec::new(),
+            client,
+        }))
     }
 }
 
@@ -132,6 +139,7 @@ fn a_prompt_is_known_by_the_queue_that_is_told_before_its_event() {
         text: "later".into(),
         mode: PromptMode::FollowUp,
         images: Vec::new(),
+        files: Vec::new(),
         client,
     };
     session.state(Status::Running, vec![queued(client(2))]);

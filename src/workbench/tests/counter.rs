@@ -11,12 +11,13 @@ fn coming(context: u64) -> Coming {
         model: ModelRef::new("a", "one"),
         inputs: Values::new(),
         context: Tokens(context),
+        files: Vec::new(),
     }
 }
 
 fn basis(coming: Coming) -> Message {
     let (window, per_million) = (Some(Tokens(200_000)), Some(Money(3_000_000)));
-    Message::Basis(Box::new(Basis { coming, tokens: Tokens(6_000), window, per_million }))
+    Message::Basis(Box::new(Basis { coming, tokens: Tokens(6_000), attached: 0, window, per_million }))
 }
 
 #[test]

@@ -59,6 +59,7 @@ fn a_preview_is_of_the_draft_and_sends_nothing() {
         model: ModelRef::new("a", "one"),
         prompt: "what if".into(),
         images: Vec::new(),
+        files: Vec::new(),
         inputs: session.model.inputs.clone(),
     };
     assert_eq!(session.effects(), [expected]);
@@ -147,6 +148,7 @@ fn held() -> Arc<FrozenRequest> {
     Arc::new(FrozenRequest {
         thread_id: id(),
         images: Vec::new(),
+        files: Vec::new(),
         model: ModelRef::new("a", "one"),
         max_output_tokens: 1,
         system: Vec::new(),

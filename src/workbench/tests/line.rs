@@ -51,6 +51,7 @@ fn previewed(session: &mut Session, number: Option<u32>) {
     let held = crate::domain::FrozenRequest {
         thread_id: id(),
         images: Vec::new(),
+        files: Vec::new(),
         model: ModelRef::new("a", "one"),
         max_output_tokens: 1,
         hash: crate::domain::ContentHash::of(b"x"),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::workbench::overlay::Overlay;
-use crate::workbench::picker::{Choice, Entry};
+use crate::workbench::picker::{Choice, Entry, ListRow};
 
 fn palette(session: &Session) -> &[Entry] {
     let Some(Overlay::Picker(picker)) = &session.model.overlay else { panic!("no list is open") };
@@ -29,6 +29,34 @@ fn the_palette_offers_no_answer_while_no_call_waits() {
     session.write("allow this call").keys("enter");
     assert!(session.model.overlay.is_some());
     assert_eq!(session.model.notice().unwrap().text, "no call needs approval");
+}
+
+#[test]
+fn s16_the_palette_begins_with_what_was_chosen_last_and_is_grouped() {
+    let mut session = session();
+    for wanted in ["choose a theme", "help"] {
+        session.keys("F2").write(wanted).keys("enter esc");
+    }
+    session.keys("F2");
+    let Some(Overlay::Picker(picker)) = &session.model.overlay else { panic!("no list is open") };
+    let rows = picker.rows();
+    let told = |row: &ListRow| match row {
+        ListRow::Heading(heading) => format!("[{heading}]"),
+        ListRow::Entry(place) => picker.entries[picker.shown[*place]].label.clone(),
+    };
+    let told: Vec<String> = rows.iter().map(told).collect();
+    assert_eq!(told[..4], ["[recent]", "Help", "Choose a theme", "[messages]"], "{told:?}");
+    let headings: Vec<&String> = told.iter().filter(|row| row.starts_with('[')).collect();
+    assert_eq!(headings.last().unwrap().as_str(), "[not now]");
+    assert_eq!(headings.iter().collect::<std::collections::BTreeSet<_>>().len(), headings.len(), "each once: {told:?}");
+    // A click on a heading chooses nothing, and one on an entry what stands there.
+    let mut clicked = picker.clone();
+    assert!(!clicked.choose_row(3, 20) && clicked.chosen == 0);
+    assert!(!clicked.choose_row(2, 20) && clicked.chosen == 1);
+    // What is filtered has no groups: the best match comes first.
+    session.write("th");
+    let Some(Overlay::Picker(picker)) = &session.model.overlay else { panic!("no list is open") };
+    assert!(picker.rows().iter().all(|row| matches!(row, ListRow::Entry(_))));
 }
 
 #[test]

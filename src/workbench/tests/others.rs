@@ -69,8 +69,14 @@ fn an_earlier_prompt_that_is_looked_at_is_no_draft_of_the_next_thread() {
 #[test]
 fn a_follow_up_that_is_edited_stays_one() {
     let mut session = connected();
-    let queued =
-        QueuedPrompt { prompt: 2, text: "later".into(), mode: PromptMode::FollowUp, images: Vec::new(), client: None };
+    let queued = QueuedPrompt {
+        prompt: 2,
+        text: "later".into(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        files: Vec::new(),
+        client: None,
+    };
     session.state(Status::Running, vec![queued.clone()]);
     let sent = |session: &mut Session| {
         session.effects().into_iter().find_map(|effect| {
@@ -230,6 +236,7 @@ fn a_worker_that_is_late_says_nothing_into_the_next_thread() {
         role: "user".into(),
         prompt: Some(1),
         images: Vec::new(),
+        files: Vec::new(),
     });
     let record = Record { timestamp: Timestamp(5), thread_id: next.clone(), event };
     session.tell(Message::Worker(next, FromWorker::Event { offset: 0, next_offset: 10, record }));

@@ -17,6 +17,7 @@ fn talked() -> Session {
                 role: "user".into(),
                 prompt: Some(turn.into()),
                 images: Vec::new(),
+                files: Vec::new(),
             }));
         }
         let text = if turn == 3 { "line\n".repeat(40) + "Needle" } else { format!("answer {turn}") };
@@ -142,6 +143,7 @@ fn reading_survives_what_arrives_and_a_new_thread_ends_it() {
         role: "user".into(),
         prompt: Some(11),
         images: Vec::new(),
+        files: Vec::new(),
     }));
     session.stream(11, "new text\n");
     assert_eq!(session.chosen(), before);
@@ -186,6 +188,7 @@ fn what_is_told_of_the_context_leads_to_the_request_behind_it() {
         role: "user".into(),
         prompt: Some(11),
         images: Vec::new(),
+        files: Vec::new(),
     }));
     session.event(Event::Context(ContextEvent::ContextInjected {
         before: vec!["rules".into()],

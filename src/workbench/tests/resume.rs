@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::{ContextEvent, ControlEvent, RequestEvent, SettingsEvent, ThreadEvent};
-use crate::domain::{Input, LimitSources, Lineage, Money, Problem, Severity};
+use crate::domain::{Input, LimitSources, Lineage, Money, Problem, Severity, ToAttach};
 use crate::workbench::completion::Completed;
 use crate::workbench::overlay::Overlay;
 use crate::workbench::picker::Picker;
@@ -14,6 +14,7 @@ fn deploy() -> DirectiveChoice {
         required,
         default: default.map(str::to_owned),
         description: format!("what {name} is"),
+        choices: Vec::new(),
         lines: (1, 1),
     };
     DirectiveChoice {
@@ -102,6 +103,7 @@ fn a_directive_with_inputs_is_asked_for_them_and_they_go_with_the_first_prompt()
         text: "half a thought".into(),
         mode: PromptMode::FollowUp,
         images: Vec::new(),
+        files: Vec::new(),
         client: client(1),
     };
     let start = Effect::Start { directive, model, inputs: inputs.clone(), id: 1, first };
@@ -229,6 +231,38 @@ fn a_thread_that_is_opened_has_its_own_inputs() {
 }
 
 #[test]
+fn s16_an_input_with_choices_is_chosen_and_not_written() {
+    let mut session = session();
+    let input = |name: &str, kind: &str, required, choices: &[&str]| Input {
+        name: name.into(),
+        kind: kind.into(),
+        required,
+        choices: choices.iter().map(|choice| (*choice).to_owned()).collect(),
+        ..Input::default()
+    };
+    let inputs = vec![
+        input("target", "string", true, &["staging", "production"]),
+        input("dry", "boolean", false, &[]),
+        input("note", "string", false, &[]),
+    ];
+    let directive = DirectiveChoice { inputs, ..deploy() };
+    session.keys("alt-s").tell(Message::Directives(vec![directive])).keys("enter");
+    let given = |session: &Session| session.form().fields.iter().map(|field| field.text.text()).collect::<Vec<_>>();
+    session.keys("right");
+    assert_eq!(given(&session), ["staging", "", ""]);
+    session.keys("right right");
+    assert_eq!(given(&session), ["production", "", ""]);
+    session.keys("left left left");
+    assert_eq!(given(&session), ["staging", "", ""], "what is required is not left out");
+    session.write("p").write("x");
+    assert_eq!(given(&session), ["production", "", ""], "a letter takes the choice that begins with it");
+    session.keys("down right right left left left");
+    assert_eq!(given(&session), ["production", "", ""], "what may be left out is");
+    session.keys("right backspace right down").write("a b").keys("left");
+    assert_eq!(given(&session), ["production", "true", "a b"]);
+}
+
+#[test]
 fn items_are_looked_at_opened_and_started() {
     let mut session = session();
     let rows = vec![
@@ -265,9 +299,9 @@ fn names_behind_an_at_are_completed_where_the_cursor_is() {
     assert_eq!(session.effects(), [Effect::LoadFiles, Effect::LoadThreads]);
     let files = ["docs/a.md", "src/main.rs", "src/漢字 im.rs"].map(str::to_owned).to_vec();
     session.tell(Message::Files(files)).tell(Message::Threads(vec![row(7, "about the main loop")]));
-    assert_eq!(session.completions(), ["@docs/a.md", "@src/main.rs", "@\"src/漢字 im.rs\"", "@chat-7"]);
+    assert_eq!(session.completions(), ["@docs/a.md", "@src/main.rs", "@\"src/漢字 im.rs\"", "@thread:chat-7"]);
     session.write("main");
-    assert_eq!(session.completions(), ["@src/main.rs", "@chat-7"]);
+    assert_eq!(session.completions(), ["@src/main.rs", "@thread:chat-7"]);
     session.keys("enter").write("and @漢").keys("tab");
     assert_eq!(session.draft(), "see @src/main.rs and @\"src/漢字 im.rs\" ");
     // Asked again for the second word, and moving away closes the list.
@@ -304,6 +338,7 @@ fn the_queue_is_seen_moved_withdrawn_and_taken_back() {
         text: text.into(),
         mode: PromptMode::FollowUp,
         images: Vec::new(),
+        files: Vec::new(),
         client: None,
     };
     session.state(Status::Running, vec![queued(2, "one"), queued(3, "two"), queued(4, "three")]);
@@ -436,4 +471,19 @@ fn the_answer_to_a_command_that_woke_a_worker_is_not_taken_for_that_to_the_next(
         session.tell(Message::Worker(id(), FromWorker::Error { id: 3, message: "no".into() }));
         assert_eq!(session.draft(), "next", "{words}: what was refused comes back");
     }
+}
+
+#[test]
+fn images_and_files_are_named_by_the_draft_but_not_by_what_was_pasted_into_it() {
+    let mut session = connected();
+    let long = "@in-a-paste.png @pasted.rs\n".repeat(20);
+    session.tell(Message::Paste("file:///tmp/a%20b.png".into())).write("and @c.png @d.rs ").tell(Message::Paste(long));
+    session.keys("enter");
+    let effects = session.effects();
+    let Some(Effect::Send { command: Command::Submit { images, files, text, .. }, .. }) = effects.last() else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(images, &["/tmp/a b.png", "c.png"]);
+    assert_eq!(files, &[ToAttach::Name("d.rs".into())]);
+    assert!(text.starts_with("@\"/tmp/a b.png\" and @c.png @d.rs @in-a-paste.png @pasted.rs\n"), "{text}");
 }

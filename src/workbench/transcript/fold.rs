@@ -3,8 +3,8 @@
 use super::{Answer, Block, BlockId, Kind, Prompt, Summary, Thinking, Tool, ToolState, Transcript, plain_lines};
 use crate::domain::event::StopReason;
 use crate::domain::{
-    ApprovalEvent, CallId, ControlEvent, Event, Image, Message, Note, PromptEvent, Record, RequestEvent, SettingsEvent,
-    ThreadEvent, ThreadResult, ToolCall, ToolEvent,
+    ApprovalEvent, Attachment, CallId, ControlEvent, Event, Message, Note, PromptEvent, Record, RequestEvent,
+    SettingsEvent, ThreadEvent, ThreadResult, ToolCall, ToolEvent,
 };
 use crate::workbench::approval::short;
 use serde_json::Value;
@@ -15,8 +15,9 @@ impl Transcript {
         let note = record.event.note().filter(|_| self.is_news(&record.event));
         self.permit(&record.event);
         match record.event {
-            Event::Prompt(PromptEvent::CognitionIn { text, role, prompt, images }) => {
-                self.said(text, role, prompt, images);
+            Event::Prompt(PromptEvent::CognitionIn { text, role, prompt, images, files }) => {
+                let files = files.iter().map(Attachment::without_text).collect();
+                self.said(Prompt { text, role, pending: false, number: prompt, images, files });
             }
             Event::Request(RequestEvent::CognitionReasoning { text }) => self.thought(plain_lines(text)),
             Event::Request(RequestEvent::CognitionOut {
@@ -133,7 +134,8 @@ impl Transcript {
 
     /// The pending prompt of that number becomes the said one: in its place when nothing was said after it, else at the
     /// end, where the log has it.
-    fn said(&mut self, text: String, role: String, number: Option<u64>, images: Vec<Image>) {
+    fn said(&mut self, said: Prompt) {
+        let number = said.number;
         let is_pending = |block: &&Block| matches!(&block.kind, Kind::Prompt(prompt) if prompt.pending && number.is_some() && prompt.number == number);
         let last = self.blocks.iter().rev().find(|block| !matches!(block.kind, Kind::Marker(_))).map(|block| block.id);
         let pending = self.blocks.iter().rev().find(is_pending).map(|block| block.id);
@@ -142,14 +144,13 @@ impl Transcript {
                 && let Some(Block { kind: Kind::Prompt(prompt), revision, .. }) = self.block_mut(id)
             {
                 prompt.pending = false;
-                prompt.role = role;
-                prompt.images = images;
+                (prompt.role, prompt.images, prompt.files) = (said.role, said.images, said.files);
                 *revision += 1;
                 return;
             }
             self.remove(id);
         }
-        self.push(Kind::Prompt(Prompt { text, role, pending: false, number, images }));
+        self.push(Kind::Prompt(said));
     }
 
     /// Thinking is in the log: what was streamed of it is replaced, in place when both say the same.

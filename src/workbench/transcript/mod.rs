@@ -8,7 +8,7 @@ mod fold;
 mod live;
 
 use crate::domain::event::{Denial, StopReason};
-use crate::domain::{CallId, Image, ModelRef, Money, NoteKind, Record, ThreadId, Tokens};
+use crate::domain::{Attachment, CallId, Image, ModelRef, Money, NoteKind, Record, ThreadId, Tokens};
 use std::collections::VecDeque;
 
 /// Name of a block. Later blocks have higher ids; older pages get negative ones.
@@ -84,6 +84,8 @@ pub struct Prompt {
     pub number: Option<u64>,
     /// What goes along with it.
     pub images: Vec<Image>,
+    /// The same, without their texts.
+    pub files: Vec<Attachment>,
 }
 
 impl Prompt {

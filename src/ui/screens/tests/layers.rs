@@ -75,19 +75,66 @@ pub(super) fn difference() -> PageContent {
     PageContent { view: View::Text, title, lines, copy: None, of: String::new() }
 }
 
+/// The layers of `request`, the third of them chosen.
+pub(super) fn opened(columns: u16, rows: u16, request: &RequestShown) -> Session {
+    let mut session = Session::started(columns, rows);
+    session.answered(3, "All is well.", StopReason::EndTurn);
+    session.state(Status::Waiting, 2, Vec::new());
+    session
+        .keys(if request.number.is_none() { "ctrl-p" } else { "F4" })
+        .tell(Message::Request(Ok(Box::new(request.clone()))));
+    session.keys("down down");
+    session
+}
+
+/// A page in one of the other views.
+fn page(view: View) -> PageContent {
+    let rule = |text: &str, id: &str| SheetLine { layer: Some(id.into()), ..SheetLine::new(LineKind::Heading, text) };
+    let plain = |text: &str| SheetLine::new(LineKind::Plain, text);
+    let (title, lines) = match view {
+        View::Wire(_) => {
+            let text = "{\n  \"model\": \"claude-sonnet-4-5\",\n  \"system\": \"Be kind 親切 to people who read this, line by line, as \
+                        long as it is, and longer than any screen\",\n  \"messages\": []\n}";
+            ("wire · Anthropic Messages · chat-1772758807565#3", text.lines().map(plain).collect())
+        }
+        View::Text | View::Difference(_) => (
+            "text · chat-1772758807565#3",
+            vec![
+                rule(
+                    "── system · constitution · levain/Constitution · ~80 tokens · from system knowledge/levain/Constitution.md",
+                    "a",
+                ),
+                plain("Be kind 親切 👩‍👩‍👧 to people who read this, line by line, as long as it is."),
+                SheetLine::default(),
+                rule("── message 10 · attached · src/main.rs · ~812 tokens · from project src/main.rs", "b"),
+                plain("fn main() {"),
+                plain("    println!(\"a line of code that is longer than sixty columns, and than eighty\");"),
+                SheetLine::default(),
+                rule("── message 10 · hook · team/only-on-fridays · from project .ai/knowledge/team/only.md", "c"),
+                SheetLine::new(
+                    LineKind::Changed,
+                    "left out: condition false: day == \"friday\" (actual \"monday 月曜日\")",
+                ),
+            ],
+        ),
+    };
+    PageContent { view, title: title.to_owned(), lines, copy: None, of: String::new() }
+}
+
+#[test]
+fn s16_a_request_as_text_and_on_the_wire() {
+    for (name, view) in [("context_text", View::Text), ("context_wire", View::Wire(None))] {
+        check(name, |columns, rows| {
+            let mut session = opened(columns, rows, &request());
+            session.tell(Message::Page(Ok(Box::new(page(view.clone())))));
+            session
+        });
+    }
+}
+
 #[test]
 fn the_context_of_a_request() {
     let request = request();
-    let opened = |columns, rows, request: &RequestShown| {
-        let mut session = Session::started(columns, rows);
-        session.answered(3, "All is well.", StopReason::EndTurn);
-        session.state(Status::Waiting, 2, Vec::new());
-        session
-            .keys(if request.number.is_none() { "ctrl-p" } else { "F4" })
-            .tell(Message::Request(Ok(Box::new(request.clone()))));
-        session.keys("down down");
-        session
-    };
     check("context", |columns, rows| opened(columns, rows, &request));
     let whole = AssembledRequest {
         name: "plan-1772758800000#2".into(),

@@ -30,6 +30,7 @@ fn t26_what_goes_away_is_announced() {
         text: "then this".into(),
         mode: PromptMode::FollowUp,
         images: Vec::new(),
+        files: Vec::new(),
         client: None,
     };
     session.state(Status::Running, 1, vec![queued]);

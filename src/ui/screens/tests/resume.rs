@@ -11,6 +11,7 @@ pub(super) fn directives() -> Vec<DirectiveChoice> {
         required,
         default: default.map(str::to_owned),
         description: description.into(),
+        choices: Vec::new(),
         lines: (1, 1),
     };
     let choice = |id: &str, space: &str, description: &str| DirectiveChoice {
@@ -30,6 +31,10 @@ pub(super) fn directives() -> Vec<DirectiveChoice> {
                 "what to ship; without it the newest build that passed all of its tests on the main branch is taken, which takes a while to find",
             ),
             input("dry_run", "boolean", false, None, ""),
+            Input {
+                choices: ["small 小", "large", "as large as the machine allows"].map(str::to_owned).to_vec(),
+                ..input("size", "string", false, Some("small 小"), "of what is shipped")
+            },
         ],
         ..choice("team/deploy_展開", "project", "Ship a build 🚀 to an environment and watch 見守る it for ten minutes")
     };
@@ -149,6 +154,7 @@ fn the_queue() {
             text: text.into(),
             mode,
             images: Vec::new(),
+            files: Vec::new(),
             client: None,
         };
         let queue = vec![

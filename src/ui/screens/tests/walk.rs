@@ -139,6 +139,7 @@ impl Session {
                     text: "later".into(),
                     mode: PromptMode::Steer,
                     images: Vec::new(),
+                    files: Vec::new(),
                     client: None,
                 };
                 self.state(status, 2, if sort == 0 { vec![queued; 5] } else { Vec::new() });
@@ -154,6 +155,7 @@ impl Session {
                 role: "user".into(),
                 prompt: None,
                 images: Vec::new(),
+                files: Vec::new(),
             }),
             1 => Event::Request(RequestEvent::CognitionReasoning { text: "hm".into() }),
             2 => Event::Request(RequestEvent::RequestRecorded {
@@ -184,6 +186,7 @@ impl Session {
                 text: "q".into(),
                 mode: PromptMode::FollowUp,
                 images: Vec::new(),
+                files: Vec::new(),
                 client: None,
             }),
             9 => Event::Prompt(PromptEvent::PromptWithdrawn { prompt: 3 }),
@@ -207,6 +210,7 @@ impl Session {
                 role: "user".into(),
                 prompt: None,
                 images: Vec::new(),
+                files: Vec::new(),
             }),
         };
         let message = match sort {
