@@ -117,7 +117,7 @@ enum Subcommands {
     /// List the themes, or print one as a file to begin your own with
     Theme(look::ThemeArguments),
     /// Look at a recording: a small project with threads in it, where a script answers
-    Demo,
+    Demo(screen::DemoArguments),
     /// Trust this project: let its tools, hooks and extensions run as they are now
     Trust(trust::TrustArguments),
     /// See what a model is about to receive or has received, where it comes from, and why something is missing
@@ -149,7 +149,7 @@ pub fn main() -> ExitCode {
             None => return told(&error),
         },
     };
-    let is_demo = matches!(command, Some(Subcommands::Demo));
+    let is_demo = matches!(command, Some(Subcommands::Demo(_)));
     if command.is_some()
         && let Some(given) = open.given(is_demo)
     {
@@ -158,7 +158,7 @@ pub fn main() -> ExitCode {
     }
     let result = match command {
         None => screen::open(&common, open),
-        Some(Subcommands::Demo) => screen::demo(&common, open.plain),
+        Some(Subcommands::Demo(arguments)) => screen::demo(&common, open.plain, &arguments),
         Some(Subcommands::Run(arguments)) => run::run(&common, &arguments),
         Some(Subcommands::Threads(arguments)) => threads::run(&common, &arguments),
         Some(Subcommands::Transcript(arguments)) => transcript::run(&common, &arguments),

@@ -11,20 +11,53 @@ use crate::session::people::{err, out};
 use crate::session::setup::SetupError;
 use crate::session::{DirectivePlanner, PlannerError, Setup, logging};
 use crate::terminal::{Tty, guard};
+use clap::Args;
 use std::io::{self, IsTerminal, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Opens the newest thread of the recording.
-pub(super) fn demo(common: &Common, plain: bool) -> Result<ExitCode, Failure> {
-    recorded(common, plain, "`levain` in your own folder opens the workbench there")
+#[derive(Debug, Args)]
+pub(super) struct DemoArguments {
+    /// What to look at: a recorded thread, or a thread that starts others
+    #[arg(value_enum, default_value_t = Demo::Recording)]
+    what: Demo,
+}
+
+/// What there is to look at without a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Demo {
+    /// The newest thread of a recording
+    Recording,
+    /// A thread that starts three others, which work while you look
+    Tree,
+}
+
+/// Where a demo ends.
+const NEXT: &str = "`levain` in your own folder opens the workbench there";
+
+/// The directive, and the script that plays it.
+const TREE: (&str, &str) = ("levain/demo/tree", "scripted/tree");
+
+/// Opens the newest thread of the recording, or a new thread that will start others in its project.
+pub(super) fn demo(common: &Common, plain: bool, arguments: &DemoArguments) -> Result<ExitCode, Failure> {
+    if arguments.what == Demo::Recording {
+        return recorded(common, plain, NEXT);
+    }
+    let (directive, model) = TREE;
+    let common = Common { project: Some(unpacked()?), model: Some(model.to_owned()), ..common.clone() };
+    open_with(&common, Open { directive: Some(directive.to_owned()), resume: None, plain }, None)
+}
+
+/// The folder of the recording's project.
+fn unpacked() -> Result<PathBuf, Failure> {
+    let dirs = Dirs::new(&|name| std::env::var_os(name));
+    recording::unpack(&dirs).map_err(|error| Failure::new(format!("the recording could not be unpacked: {error}")))
 }
 
 /// Opens the recording, and says how to come to something else.
 fn recorded(common: &Common, plain: bool, next: &str) -> Result<ExitCode, Failure> {
-    let dirs = Dirs::new(&|name| std::env::var_os(name));
-    let failed = |error: std::io::Error| Failure::new(format!("the recording could not be unpacked: {error}"));
-    let folder = recording::unpack(&dirs).map_err(failed)?;
+    let folder = unpacked()?;
     let place = folder.display();
     let recording = Recording { place: place.to_string(), next: next.to_owned() };
     let common = Common { project: Some(folder), ..common.clone() };

@@ -21,9 +21,10 @@ use std::sync::Arc;
 pub const DEMO: &str = "demo";
 
 /// The scenarios in the program.
-const EMBEDDED: [(&str, &str); 3] = [
+const EMBEDDED: [(&str, &str); 4] = [
     (DEMO, include_str!("../../assets/scenarios/demo.yaml")),
     ("tools", include_str!("../../assets/scenarios/tools.yaml")),
+    ("tree", include_str!("../../assets/scenarios/tree.yaml")),
     ("bakery", include_str!("../../assets/scenarios/bakery.yaml")),
 ];
 

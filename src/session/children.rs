@@ -157,7 +157,13 @@ impl ThreadsOf {
 
 /// What a thread is started with that is given nothing but its directive and inputs.
 fn first() -> Command {
-    Command::Submit { text: String::new(), mode: PromptMode::FollowUp, images: Vec::new(), files: Vec::new(), client: None }
+    Command::Submit {
+        text: String::new(),
+        mode: PromptMode::FollowUp,
+        images: Vec::new(),
+        files: Vec::new(),
+        client: None,
+    }
 }
 
 /// `team/review-17: running, 2 turns, $0.01`

@@ -16,6 +16,7 @@ pub struct Client {
     /// What the worker was given when this process started it.
     secret: Option<SecretString>,
     may_approve: bool,
+    process: Option<u32>,
 }
 
 /// The sending half of a client, which can be kept elsewhere.
@@ -87,13 +88,19 @@ impl Sender {
 
 impl Client {
     pub(super) fn new(to_worker: mpsc::Sender<Said>, from_worker: mpsc::Receiver<FromWorker>) -> Self {
-        Self { sender: Sender { to_worker }, from_worker, secret: None, may_approve: false }
+        Self { sender: Sender { to_worker }, from_worker, secret: None, may_approve: false, process: None }
     }
 
     /// The same, of a worker that was started with `secret`, if it is that one that listens: calls can be approved through it.
     #[must_use]
     pub fn with_secret(self, secret: Option<SecretString>) -> Self {
         Self { secret, ..self }
+    }
+
+    /// The process that listens, as the system tells; none for this one.
+    #[must_use]
+    pub fn process(&self) -> Option<u32> {
+        self.process
     }
 
     /// Whether calls can be approved through it, as the worker told with its hello.
@@ -111,6 +118,8 @@ impl Client {
         if !socket::same_user(&stream) {
             return Err(ConnectError::Refused(format!("another user listens at {}", path.display())));
         }
+        let peer = stream.peer_cred().ok().and_then(|peer| peer.pid());
+        let process = peer.and_then(|pid| u32::try_from(pid).ok());
         let (read, write) = stream.into_split();
         let (mut reader, mut writer) = (LineReader::new(read), LineWriter::new(write));
         let (to_worker, mut outgoing) = mpsc::channel::<Said>(64);
@@ -148,7 +157,7 @@ impl Client {
                 }
             }
         }));
-        Ok(Self::new(to_worker, from_worker))
+        Ok(Self { process, ..Self::new(to_worker, from_worker) })
     }
 
     /// Says hello and subscribes to the log from `from_offset` on.

@@ -72,6 +72,7 @@ pub struct Started(Arc<Mutex<HashMap<ThreadId, Start>>>);
 #[derive(Clone, Debug, Default)]
 struct Start {
     secret: Option<SecretString>,
+    process: Option<u32>,
     /// Held while it is looked for and started: whoever comes second finds it, and starts none that would find the thread
     /// taken.
     turn: Arc<tokio::sync::Mutex<()>>,
@@ -84,6 +85,12 @@ impl Started {
 
     fn secret(&self, id: &ThreadId) -> Option<SecretString> {
         self.threads().get(id).and_then(|start| start.secret.clone())
+    }
+
+    /// What the worker that is this process was told.
+    fn secret_of(&self, process: u32) -> Option<SecretString> {
+        let started = |start: &&Start| start.process == Some(process);
+        self.threads().values().find(started).and_then(|start| start.secret.clone())
     }
 
     fn turn(&self, id: &ThreadId) -> Arc<tokio::sync::Mutex<()>> {
@@ -104,17 +111,11 @@ impl Launcher {
     /// # Errors
     /// [`ConnectError`].
     pub async fn find(&self, id: &ThreadId, from_offset: u64) -> Result<Client, ConnectError> {
-        let secret = self.started.secret(id);
-        self.find_with(id, from_offset, secret).await
-    }
-
-    async fn find_with(
-        &self,
-        id: &ThreadId,
-        from_offset: u64,
-        secret: Option<SecretString>,
-    ) -> Result<Client, ConnectError> {
         let client = Client::connect(&socket_path(&self.runtime, &self.layout, id)).await?;
+        // A worker runs the children that its thread waits for too, and knows one secret. Which process listens is what the
+        // system says, so nobody else is told it.
+        let of_process = || client.process().and_then(|pid| self.started.secret_of(pid));
+        let secret = self.started.secret(id).or_else(of_process);
         let mut client = client.with_secret(secret);
         client.greet(from_offset).await?;
         Ok(client)
@@ -136,8 +137,13 @@ impl Launcher {
                 Err(ConnectError::NotThere(_) | ConnectError::Ended) => {}
             }
             let secret = secret()?;
-            match self.start(id, &secret).await? {
-                FirstLine::Ready(_) => self.started.threads().entry(id.clone()).or_default().secret = Some(secret),
+            let (first, process) = self.start(id, &secret).await?;
+            match first {
+                FirstLine::Ready(_) => {
+                    let mut threads = self.started.threads();
+                    let start = threads.entry(id.clone()).or_default();
+                    (start.secret, start.process) = (Some(secret), process);
+                }
                 // It is about to listen, or to end: look again.
                 FirstLine::Busy => tokio::time::sleep(Duration::from_millis(5 * u64::from(attempt + 1))).await,
                 FirstLine::Failed(reason) => return Err(LaunchError::Failed(reason)),
@@ -163,7 +169,8 @@ impl Launcher {
         if client.may_approve() { Ok(client) } else { Err(LaunchError::Elsewhere) }
     }
 
-    async fn start(&self, id: &ThreadId, secret: &SecretString) -> Result<FirstLine, LaunchError> {
+    /// What a new worker says first, and which process it is.
+    async fn start(&self, id: &ThreadId, secret: &SecretString) -> Result<(FirstLine, Option<u32>), LaunchError> {
         let log = self.layout.thread(id).worker_log().open_append()?;
         let mut child = process::Command::new(&self.program)
             .arg("worker")
@@ -178,6 +185,7 @@ impl Launcher {
             .stdout(Stdio::piped())
             .stderr(log)
             .spawn()?;
+        let process = child.id();
         if let Some(mut input) = child.stdin.take() {
             // A worker that has ended already says why on its output.
             let lines = format!("{}\n{}\n", self.secrets.expose_secret(), secret.expose_secret());
@@ -190,7 +198,7 @@ impl Launcher {
         match first {
             Ok(Ok(_)) => {
                 if let Ok(first) = serde_json::from_str(&line) {
-                    Ok(first)
+                    Ok((first, process))
                 } else {
                     let status = child.wait().await.map(|status| status.to_string()).unwrap_or_default();
                     let path = self.layout.thread(id).worker_log();

@@ -151,7 +151,11 @@ fn whole(request: &CallRequest) -> String {
     let blocks = newest.flat_map(|message| &message.blocks);
     let texts = blocks.filter_map(|block| match block {
         Block::Text { text } | Block::ToolResult { output: text, .. } => Some(text.as_str()),
-        Block::Thinking { .. } | Block::RedactedThinking { .. } | Block::ToolCall(_) | Block::Image { .. } | Block::Attached(_) => None,
+        Block::Thinking { .. }
+        | Block::RedactedThinking { .. }
+        | Block::ToolCall(_)
+        | Block::Image { .. }
+        | Block::Attached(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

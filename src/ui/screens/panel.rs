@@ -78,7 +78,7 @@ fn indent(row: &ThreadRow, most: usize) -> String {
 /// The chosen thread: what it is, what it waits for.
 pub(super) fn about(row: &ThreadRow) -> Vec<String> {
     let waits = row.status.waits_for(row.waiting, row.waits_for.as_deref());
-    let turns = if row.turns == 1 { "turn" } else { "turns" };
+    let turns = if row.limits.turns.unwrap_or(row.turns) == 1 { "turn" } else { "turns" };
     let most = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
     let amounts = format!(
         "{}{} {turns} · {} tokens · {}{}",

@@ -110,7 +110,12 @@ impl Transcript {
         let first = |permitted: &mut bool| !std::mem::replace(permitted, true);
         let is_directives =
             matches!(event, Event::Settings(SettingsEvent::PermissionsSet { .. })) && first(&mut self.permitted);
-        !is_directives && !matches!(event, Event::Settings(SettingsEvent::PersonaChanged { .. }))
+        let of_a_child = matches!(
+            event,
+            Event::Thread(ThreadEvent::ChildThreadStarted { .. } | ThreadEvent::ChildThreadEnded { .. })
+        );
+        // The call that started a thread tells of it, and of its end.
+        !is_directives && !of_a_child && !matches!(event, Event::Settings(SettingsEvent::PersonaChanged { .. }))
     }
 
     /// What an event says about a call that may not run, or not yet.
@@ -273,12 +278,15 @@ impl Transcript {
     }
 
     fn tool_ended(&mut self, call_id: CallId, output: String, error: Option<String>) {
-        let state = error.map_or(ToolState::Done, ToolState::Failed);
+        let mut state = error.map_or(ToolState::Done, ToolState::Failed);
         if let Some(block) = self.tool_mut(&call_id)
             && let Kind::Tool(tool) = &mut block.kind
         {
             let started = tool.child.as_ref().and_then(|_| result_in_words(&output));
-            tool.output = started.unwrap_or_else(|| for_people(output));
+            if let (Some((head, _)), ToolState::Failed(why)) = (&started, &mut state) {
+                why.clone_from(head);
+            }
+            tool.output = started.map_or_else(|| for_people(output), |(head, rest)| format!("{head}\n{rest}"));
             tool.state = state;
             block.revision += 1;
         } else {
@@ -327,14 +335,14 @@ fn argument(name: &str, value: &Value) -> String {
 }
 
 /// What came of a thread that a call started, for people: how it ended, then what it said or handed back.
-fn result_in_words(output: &str) -> Option<String> {
+fn result_in_words(output: &str) -> Option<(String, String)> {
     let ThreadResult { status, cost, result, outputs, error, .. } = serde_json::from_str(output).ok()?;
     let turns = if cost.turns == 1 { "turn" } else { "turns" };
     let spend = crate::domain::Money::from_dollars(cost.spend);
     let head = format!("{status}: {} {turns}, {} tokens, {spend}", cost.turns, cost.input_tokens + cost.output_tokens);
     let outputs = outputs.map(|outputs| format!("{outputs:#}"));
-    let texts = [Some(head), error, outputs, result].into_iter().flatten();
-    Some(texts.map(|text| text.trim_end().to_owned()).collect::<Vec<_>>().join("\n"))
+    let texts = [error, outputs, result].into_iter().flatten();
+    Some((head, texts.map(|text| text.trim_end().to_owned()).collect::<Vec<_>>().join("\n")))
 }
 
 /// What a tool said without the ids of lines, `12:a3f│ text`, which are for models.
@@ -356,13 +364,14 @@ fn for_people(output: String) -> String {
 
 /// The argument by which a person recognises a call.
 fn main_argument(input: &Value) -> String {
-    const TELLING: [&str; 12] = [
+    const TELLING: [&str; 13] = [
         "command",
         "cmd",
         "file_path",
         "path",
         "file",
         "item_id",
+        "directive_name",
         "directive",
         "pattern",
         "query",
@@ -377,7 +386,13 @@ fn main_argument(input: &Value) -> String {
     let Value::Object(fields) = input else { return if input.is_null() { String::new() } else { in_short(input) } };
     let telling = TELLING.iter().find_map(|name| fields.get(*name));
     let text = telling.or_else(|| fields.values().find(|value| value.is_string())).or_else(|| fields.values().next());
-    let text = text.map(in_short).unwrap_or_default();
+    let mut text = text.map(in_short).unwrap_or_default();
+    // What a directive is told is what tells two calls of it apart.
+    if let (true, Some(Value::Object(inputs))) = (fields.contains_key("directive_name"), fields.get("inputs")) {
+        for (name, value) in inputs {
+            text.extend([" ", name, "=", &in_short(value)]);
+        }
+    }
     let mut words = String::with_capacity(text.len().min(200));
     for word in text.split_whitespace() {
         if words.len() > 200 {
