@@ -65,9 +65,9 @@ def main():
 
         try:
             shows("orders.csv")
-            shows("a recording, in")
+            shows("this is a recording in")
             # What was said first is the most of a picture.
-            terminal.wait("nothing is left to say", lambda: "a recording, in" not in terminal.text(), 30)
+            terminal.wait("nothing is left to say", lambda: "this is a recording in" not in terminal.text(), 30)
             terminal.type("\x1bt")  # Alt+T: the threads
             terminal.wait("the threads", lambda: terminal.text().startswith(" threads"), 30)
             terminal.wait("all of them", is_whole, 30)

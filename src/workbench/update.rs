@@ -233,7 +233,6 @@ impl Model {
 
     fn second(&mut self) {
         self.colours.second();
-        self.now.0 += 1_000;
         self.changed |= self.shows_time();
         if self.view.is_working() {
             self.view.activity.seconds += 1;

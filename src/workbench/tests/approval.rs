@@ -68,6 +68,16 @@ fn a_call_that_was_seen_is_allowed_by_a_letter() {
     }
 }
 
+#[test]
+fn s16_a_second_on_the_screen_arms_no_call_before_its_time() {
+    let mut session = connected();
+    asking(&mut session, &[(1, "ls")]);
+    session.drawn(300).tell(Message::Second);
+    assert!(!session.model.is_armed(), "the clock is told by whoever looks at it");
+    session.drawn(300).tell(Message::Second);
+    assert!(session.model.is_armed());
+}
+
 /// Without another event, too, the screen tells the keys by which the rest of a call is read.
 #[test]
 fn that_a_call_was_drawn_asks_for_another_frame() {
