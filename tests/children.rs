@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
 use std::process::{Command, Output, Stdio};
-use terminal::{Home, poll};
+use terminal::{Home, key, poll};
 
 /// The tool by which threads start others, as it is offered.
 const START: &str = "rye_agent_threads_thread_directive";
@@ -308,4 +308,96 @@ fn a_thread_reaches_no_thread_of_another_tree() {
     let text_of = fs::read_to_string(&script).unwrap().replace("OTHER", &other);
     fs::write(&script, text_of).unwrap();
     assert_eq!(text(&tree.run("lead", &[])["result"]), "I see nothing.");
+}
+
+#[test]
+fn a_limit_of_time_ends_a_call_that_hangs() {
+    let tree = Tree::new(&[("wait for ever", Hangs)])
+        .directive("slow", "", "duration_seconds=\"1\"", "Wait for ever.")
+        .trusted();
+    let result = tree.run("slow", &[]);
+    assert_eq!(
+        (&result["success"], &result["limit"]),
+        (&json!(false), &json!("duration_seconds_exceeded")),
+        "{result}"
+    );
+    tree.home.wait_until_quiet();
+}
+
+#[test]
+fn a_sixth_child_beside_five_is_queued_and_says_why() {
+    let start = |topic: usize| (START, json!({ "directive_name": "child", "async": true, "inputs": { "n": topic } }));
+    let tree = Tree::new(&[
+        ("lead the work", Calls((1..=6).map(start).collect())),
+        ("do the part", Hangs),
+        ("\"pid\"", Says("Six are started.")),
+    ])
+    .directive("lead", THREADS, "", "Lead the work.")
+    .directive("child", "", "", "Do the part.")
+    .trusted();
+    let result = tree.run("lead", &[]);
+    assert_eq!(text(&result["result"]), "Six are started.", "{result}");
+    let children = || tree.threads().into_iter().filter(|thread| thread["directive"] == "child").collect::<Vec<_>>();
+    let of = |status: &str| children().into_iter().filter(|child| child["status"] == status).collect::<Vec<_>>();
+    poll("five run and one is queued", || of("running").len() == 5 && of("queued").len() == 1);
+    let queued = of("queued").remove(0);
+    let why = text(&queued["waits_for"]);
+    assert!(why.contains("5 running, limit 5"), "{why}");
+    let (_, listed, _) = output(&mut tree.home.levain(&["threads"]));
+    assert!(listed.contains("5 running, limit 5"), "{listed}");
+    // One ends, and it begins.
+    let one = text(&of("running").remove(0)["thread_id"]).to_owned();
+    assert_eq!(output(&mut tree.home.levain(&["threads", "kill", &one])).0, 0);
+    poll("the queued one runs", || of("queued").is_empty() && of("running").len() == 5);
+    let ids: Vec<String> = of("running").iter().map(|child| text(&child["thread_id"]).to_owned()).collect();
+    let kill: Vec<&str> = ["threads", "kill"].into_iter().chain(ids.iter().map(String::as_str)).collect();
+    assert_eq!(output(&mut tree.home.levain(&kill)).0, 0);
+    tree.home.wait_until_quiet();
+}
+
+#[test]
+fn the_tree_of_the_demo_is_watched_approved_and_gone_through_on_the_screen() {
+    let home = Home::new();
+    let terminal = home.levain_in_terminal(&["demo", "tree"]).size(160, 45).start();
+    terminal.wait_for("enter starts it without a prompt");
+    terminal.send_keys(key::ENTER);
+    // Side by side: one is done, one asks, one is at its limit.
+    terminal.wait_for("topic=water");
+    terminal.wait_for("another thread needs approval");
+    terminal.wait_for("2 of 2 turns are used");
+    terminal.wait_for("Bakers take coarse rye flour");
+    let screen = terminal.screen_text();
+    for row in ["└ research · topic=flour", "└ research · topic=water", "└ research · topic=salt"] {
+        assert!(screen.contains(row), "{row} is not in\n{screen}");
+    }
+    // Into the one that asks, by the list, and the answer is given there.
+    terminal.send_keys("\x14");
+    terminal.wait_for("┌ threads · ");
+    terminal.send_keys("/water");
+    terminal.wait_for("needs approval: rye/bash");
+    terminal.send_keys(key::ENTER);
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("wants rye/bash");
+    terminal.wait_for("› research-");
+    terminal.wait_until("the call can be answered", |screen| screen.contents().contains("y allow once"));
+    terminal.send_keys("y");
+    terminal.wait_for("2000 g of water");
+    // And back up.
+    terminal.send_keys("\x1bu");
+    terminal.wait_for("The loaf is planned");
+    terminal.wait_for("└ review");
+    // Into a child from its call.
+    terminal.send_keys(key::TAB);
+    terminal.wait_for("reading");
+    terminal.send_keys("/Flour and water fit");
+    terminal.wait_for("enter keep");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("enter open thread");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("levain/demo/review ");
+    terminal.wait_for("✓ completed: 1 turn");
+    terminal.send_keys("/quit");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_exit();
+    home.wait_until_quiet();
 }

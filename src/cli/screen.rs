@@ -45,7 +45,7 @@ pub(super) fn demo(common: &Common, plain: bool, arguments: &DemoArguments) -> R
         return recorded(common, plain, NEXT);
     }
     let (directive, model) = TREE;
-    let common = Common { project: Some(unpacked()?), model: Some(model.to_owned()), ..common.clone() };
+    let common = Common { project: Some(unpacked()?), model: Some(model.to_owned()) };
     open_with(&common, Open { directive: Some(directive.to_owned()), resume: None, plain }, None)
 }
 

@@ -322,6 +322,8 @@ pub struct Process {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CancelScope {
+    /// The running work of a thread whose time is over: it is at its limit then.
+    Limit,
     /// The running turn; an interactive thread waits for the next prompt.
     Turn,
     /// The thread, which ends as cancelled.

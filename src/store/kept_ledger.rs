@@ -45,7 +45,6 @@ impl KeptLedger {
 
     /// What all threads of the project have spent, as their files tell.
     fn rebuild_from_logs(&self) -> Result<Rebuilt, LedgerError> {
-        self.layout.prepare_own()?;
         let names = self.layout.threads().entries().unwrap_or_default();
         let ids = names.iter().filter_map(|name| name.parse::<ThreadId>().ok());
         let mut facts: Vec<BudgetFact> = ids
@@ -92,6 +91,8 @@ impl Ledger for KeptLedger {
     fn register(&self, registration: Registration) -> LedgerJob<Registered> {
         let this = self.clone();
         Box::new(move || {
+            // The first thread of a project may come before anything else is kept of it.
+            this.layout.prepare_own()?;
             let short = |answer: &Registered| matches!(answer, Registered::Refused(_) | Registered::NoSlot(_));
             this.kept(|ledger| ledger.register(registration.clone()), short)
         })

@@ -185,6 +185,8 @@ impl<A: Audience> Driver<A> {
             }
             let due = self.call.as_ref().and_then(Call::next_due);
             let (retry, slot) = (self.retry.map(|(_, at)| at), self.account.ask_at);
+            let left = self.thread.time_left(self.settings.clock.now()).filter(|_| self.blocked.is_none());
+            let over = left.map(|left| Instant::now() + Duration::from_millis(left));
             let store = self.blocked.as_ref().map(|blocked| blocked.try_at);
             tokio::select! {
                 biased;
@@ -205,6 +207,10 @@ impl<A: Audience> Driver<A> {
                 () = until(due) => self.show_and_keep(false),
                 () = until(store) => self.try_again().await,
                 () = until(slot) => self.ask_for_slot().await,
+                () = until(over) => {
+                    let scope = CancelScope::Limit;
+                    self.emit(Event::Control(ControlEvent::CancelRequested { scope })).await;
+                }
                 () = until(retry) => {
                     if let Some((attempt, _)) = self.retry.take() {
                         self.emit(Event::Request(RequestEvent::RetryDue { attempt })).await;

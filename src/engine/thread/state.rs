@@ -38,6 +38,8 @@ pub struct Thread {
     pub prompts: u64,
     /// Number of the newest approval ever asked for.
     pub approvals: u64,
+    /// The calls that wait for a child.
+    pub(super) waits_for_children: Vec<CallId>,
     /// The person's own command that runs.
     pub shell: Option<Shell>,
     /// Number of the newest one ever run.
@@ -243,6 +245,7 @@ impl Thread {
             requests: 0,
             prompts: 0,
             approvals: 0,
+            waits_for_children: Vec::new(),
             shell: None,
             shells: 0,
             notes: Vec::new(),
@@ -377,7 +380,26 @@ impl Thread {
 
     /// Whether time counts: not while somebody else is waited for.
     pub(in crate::engine) fn is_timed(&self) -> bool {
-        !self.rests() && self.approval().is_none() && !matches!(self.phase, Phase::Queued { .. })
+        let queued = matches!(self.phase, Phase::Queued { .. });
+        !self.rests() && self.approval().is_none() && !queued && !self.only_waits_for_children()
+    }
+
+    /// Whether all calls that run wait for children, whose time is counted there.
+    fn only_waits_for_children(&self) -> bool {
+        let Phase::Tools { calls, .. } = &self.phase else { return false };
+        let runs = |staged: &&StagedCall| matches!(staged.stage, CallStage::Running { .. });
+        let mut running = calls.iter().filter(runs).peekable();
+        running.peek().is_some() && running.all(|staged| self.waits_for_children.contains(&staged.call.call_id))
+    }
+
+    /// How long the running work may go on before the limit of time is reached, at `now`; none where nothing limits it, and
+    /// while nothing runs that would have to be stopped.
+    #[must_use]
+    pub fn time_left(&self, now: Timestamp) -> Option<u64> {
+        let limit = self.limits.duration_seconds?.saturating_mul(1_000);
+        let stops = matches!(self.phase, Phase::Calling { .. } | Phase::Tools { stopping: None, .. });
+        let since = self.worked_until.filter(|_| stops && self.is_timed())?;
+        Some(limit.saturating_sub(self.cost.elapsed_ms.saturating_add(now.since(since))))
     }
 
     /// The number of the turn that runs or comes next, counted from 1.

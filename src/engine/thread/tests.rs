@@ -12,6 +12,7 @@ use crate::engine::permission;
 use std::collections::VecDeque;
 
 mod calls;
+mod children;
 mod control;
 mod returning;
 

@@ -52,7 +52,10 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
             Vec::new()
         }
         ThreadEvent::WorkerStarted { .. } => taken_over(thread),
-        ThreadEvent::ChildThreadStarted { .. } => {
+        ThreadEvent::ChildThreadStarted { call_id, background, .. } => {
+            if !background {
+                thread.waits_for_children.push(call_id.clone());
+            }
             thread.cost.spawns = thread.cost.spawns.saturating_add(1);
             Vec::new()
         }
@@ -216,6 +219,7 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
             calls::started(thread, call_id, item.as_deref(), *parallel)
         }
         ToolEvent::ToolCallResult { call_id, output, error } => {
+            thread.waits_for_children.retain(|waiting| waiting != call_id);
             match calls::answered(thread, call_id, output, error.is_some()) {
                 Answered::Waits(effects) => effects,
                 Answered::All { stopping } => step_over(thread, stopping, now),
@@ -599,12 +603,13 @@ fn limited(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> 
 
 fn cancel(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<Effect> {
     // A one-shot thread has nothing to go on with after its turn.
-    let scope = if thread.kind == ThreadKind::OneShot { scope.max(CancelScope::Thread) } else { scope };
+    let is_limit = scope == CancelScope::Limit;
+    let scope = if thread.kind == ThreadKind::OneShot && !is_limit { scope.max(CancelScope::Thread) } else { scope };
     // What the thread does goes first; a command of the person's own is stopped when it is all that runs.
     let mut effects = match scope {
         CancelScope::Thread | CancelScope::Kill => shell::end(thread),
         CancelScope::Turn if thread.rests() => shell::stop(thread),
-        CancelScope::Turn => Vec::new(),
+        CancelScope::Turn | CancelScope::Limit => Vec::new(),
     };
     effects.extend(cancel_turn(thread, scope, now));
     effects
@@ -642,12 +647,20 @@ fn ended_by(thread: &Thread, scope: CancelScope) -> Effect {
     let cost = thread.cost;
     Effect::Emit(match scope {
         CancelScope::Kill => Event::Thread(ThreadEvent::ThreadKilled { cost }),
-        CancelScope::Turn | CancelScope::Thread => Event::Thread(ThreadEvent::ThreadCancelled { cost }),
+        CancelScope::Limit | CancelScope::Turn | CancelScope::Thread => {
+            Event::Thread(ThreadEvent::ThreadCancelled { cost })
+        }
     })
 }
 
 fn stopped(thread: &mut Thread) -> Vec<Effect> {
     match thread.phase {
+        Phase::Stopping { scope: CancelScope::Limit, .. } => {
+            (thread.phase, thread.before_room) = (Phase::Idle, None);
+            let maximum = thread.limits.duration_seconds.unwrap_or_default();
+            let current = (thread.cost.elapsed_ms / 1_000).max(maximum);
+            vec![Effect::Emit(Event::Control(ControlEvent::Limit { code: LimitKind::Duration, current, maximum }))]
+        }
         Phase::Stopping { scope: CancelScope::Turn, .. } if thread.before_room.is_some() => rest_again(thread),
         Phase::Stopping { scope: scope @ (CancelScope::Thread | CancelScope::Kill), .. } => {
             (thread.phase, thread.before_room) = (Phase::Idle, None);

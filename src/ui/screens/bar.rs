@@ -291,6 +291,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
         None if model.view.reading.as_ref().is_some_and(|reading| reading.search.is_some()) => &[
             (CommandId::SearchNext, "next match"),
             (CommandId::SearchPrevious, "previous"),
+            (CommandId::ReadEnter, "open thread"),
             (CommandId::ReadEnter, FOLD),
             (CommandId::ReadCopy, "copy"),
             (CommandId::SearchStart, "search"),
