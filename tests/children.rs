@@ -401,3 +401,77 @@ fn the_tree_of_the_demo_is_watched_approved_and_gone_through_on_the_screen() {
     terminal.wait_exit();
     home.wait_until_quiet();
 }
+
+#[test]
+fn a_thread_that_has_ended_is_gone_on_with_in_a_new_one_behind_it() {
+    let tree = Tree::new(&[
+        ("and now again", Says("Said again.")),
+        ("lead the work", Calls(vec![(START, json!({ "directive_name": "child" }))])),
+        ("do the part", Calls(vec![("rye_bash", json!({ "command": "touch ran" }))])),
+        ("permission denied", Says("Part done.")),
+        ("part done", Says("All done.")),
+    ])
+    .directive("lead", THREADS, "", "Lead the work.")
+    .directive("child", "<tool>*</tool>", "", "Do the part.")
+    .trusted();
+    assert_eq!(text(&tree.run("lead", &[])["result"]), "All done.");
+    let (lead, child) = (tree.thread("lead"), tree.thread("child"));
+    let child_id = text(&child["thread_id"]).to_owned();
+    let before = tree.events(&child_id).len();
+    let (code, _, err) = output(&mut tree.home.levain(&["threads", "resume", &child_id, " "]));
+    assert!(code != 0 && err.contains("give a message"), "{err}");
+    let (code, out, err) = output(&mut tree.home.levain(&["threads", "resume", &child_id, "and now again"]));
+    assert_eq!(code, 0, "{err}");
+    let next = out.trim().to_owned();
+    let (code, out, err) = output(&mut tree.home.levain(&["threads", "wait", &child_id, "--json"]));
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(
+        serde_json::from_str::<Value>(&out).unwrap()["thread_id"],
+        child_id,
+        "it was not continued: it had ended"
+    );
+    let (_, out, _) = output(&mut tree.home.levain(&["threads", "wait", &next, "--json"]));
+    let told: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&told["status"], &told["result"]), (&json!("completed"), &json!("Said again.")));
+    // Beside it in the tree, behind it in the chain, and no freer than it was.
+    let started = tree.told(&next, "thread_started").remove(0);
+    assert_eq!(
+        (&started["lineage"]["parent"], &started["lineage"]["previous"]),
+        (&lead["thread_id"], &child["thread_id"])
+    );
+    assert_eq!(started["ceilings"], tree.told(&child_id, "thread_started")[0]["ceilings"]);
+    assert_eq!(tree.events(&child_id).len(), before, "the old one is as it was");
+    let (_, chain, _) = output(&mut tree.home.levain(&["threads", "chain", &next]));
+    let ids: Vec<&str> = chain.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(ids, [child_id.as_str(), next.as_str()]);
+    let (_, found, _) = output(&mut tree.home.levain(&["threads", "search", &next, "again"]));
+    assert!(found.contains(&format!("{next}:")) && found.contains("Said again."), "{found}");
+    let (_, listed, _) = output(&mut tree.home.levain(&["threads", "tree", &next]));
+    assert!(listed.lines().count() == 3 && listed.lines().skip(1).all(|line| line.starts_with("  child-")), "{listed}");
+    tree.home.wait_until_quiet();
+}
+
+#[test]
+fn a_tree_is_cancelled_with_what_works_by_itself() {
+    let tree = Tree::new(&[
+        (
+            "lead the work",
+            Calls(vec![
+                (START, json!({ "directive_name": "child", "async": true })),
+                (START, json!({ "directive_name": "child" })),
+            ]),
+        ),
+        ("do the part", Hangs),
+    ])
+    .directive("lead", THREADS, "", "Lead the work.")
+    .directive("child", "", "", "Do the part.")
+    .trusted();
+    let arguments = ["run", "--background", "--model", &tree.model, "--directive", "lead"];
+    let lead = output(&mut tree.home.levain(&arguments)).1.trim().to_owned();
+    let running = || tree.threads().iter().filter(|thread| thread["status"] == "running").count();
+    poll("all three run", || running() == 3);
+    let (code, _, err) = output(&mut tree.home.levain(&["threads", "cancel", "--tree", &lead]));
+    assert_eq!(code, 0, "{err}");
+    tree.home.wait_until_quiet();
+    assert!(tree.threads().iter().all(|thread| thread["status"] == "cancelled"), "{:?}", tree.threads());
+}

@@ -11,12 +11,14 @@ use crate::domain::{
     Attachment, Draft, Event, PromptEvent, Record, RequestEvent, State, Status, ThreadId, Tokens, Waiting,
 };
 use crate::engine::driver::ModelRegistry;
+use crate::ports::Ledger;
 use crate::ports::executor::{Executor, ExecutorError};
 use crate::ports::{Clock, StoreError, SystemClock};
 use crate::session::DirectivePlanner;
 use crate::session::Models;
 use crate::session::fork;
 use crate::session::setup::Setup;
+use crate::store::KeptLedger;
 use crate::store::fork::{Forked, Left, Until};
 use crate::store::registry::{Part, ThreadEntry};
 use crate::store::summary::Summary;
@@ -139,13 +141,8 @@ impl EffectRunner {
                 self.writes.spawn(made);
             }
             Effect::LoadThreads => self.load_threads(),
-            Effect::ReadThread { thread_id } => {
-                let layout = self.layout();
-                self.answer(move || {
-                    let text = last_words(&layout, &thread_id).map_err(|error| error.to_string());
-                    Message::ItemText { kind: THREAD, id: thread_id.to_string(), text }
-                });
-            }
+            Effect::LoadBudget { thread_id } => self.load_budget(thread_id),
+            Effect::ReadThread { thread_id } => self.read_thread(thread_id),
             Effect::Manage { thread_id, upkeep } => self.manage(thread_id, upkeep),
             Effect::LookForRunning => self.look_for_running(),
             Effect::LoadHistory => self.load_history(),
@@ -486,6 +483,22 @@ impl EffectRunner {
 
     fn load_threads(&mut self) {
         self.look_at_threads(|threads| threads.list(Part::Open, MOST_THREADS), Message::Threads);
+    }
+
+    fn read_thread(&mut self, thread_id: ThreadId) {
+        let layout = self.layout();
+        self.answer(move || {
+            let text = last_words(&layout, &thread_id).map_err(|error| error.to_string());
+            Message::ItemText { kind: THREAD, id: thread_id.to_string(), text }
+        });
+    }
+
+    fn load_budget(&mut self, thread_id: ThreadId) {
+        let ledger = KeptLedger::new(&self.layout(), REPLAY.summary);
+        self.answer(move || {
+            let report = ledger.report(&thread_id)().map(Box::new).map_err(|error| error.to_string());
+            Message::Budget { thread_id, report }
+        });
     }
 
     fn look_for_running(&mut self) {

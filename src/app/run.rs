@@ -495,6 +495,7 @@ impl App {
             | Effect::Send { .. }
             | Effect::LoadOlder { .. }
             | Effect::LoadThreads
+            | Effect::LoadBudget { .. }
             | Effect::Fork { .. }
             | Effect::ReadThread { .. }
             | Effect::Manage { .. }

@@ -189,40 +189,38 @@ pub(super) fn budget(setup: &Setup, arguments: &ThreadsNamed) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// ```text
-/// lead-1795476008133: running, 2 children running
-///   spend   $0.12 of $1.00, $0.08 below it, $0.05 reserved, $0.75 left
-/// ```
 fn write_budget(output: &mut impl Write, report: &BudgetReport) -> io::Result<()> {
-    fn row<T: Copy + Default + PartialEq>(balance: &Balance<T>, told: fn(T) -> String, own: &ThreadId) -> String {
-        let mut text = told(balance.spent);
-        if let Some(limit) = balance.limit {
-            text = format!("{text} of {}", told(limit));
-        }
-        for (amount, word) in [
-            (balance.spent_below, "spent below it"),
-            (balance.reserved_by_calls, "reserved"),
-            (balance.reserved_by_children, "reserved below it"),
-        ] {
-            if amount != T::default() {
-                text = format!("{text}, {} {word}", told(amount));
-            }
-        }
-        match (balance.left, &balance.capped_by) {
-            (Some(left), Some(by)) if by != own => format!("{text}, {} left by the limit of {by}", told(left)),
-            (Some(left), _) => format!("{text}, {} left", told(left)),
-            (None, _) => format!("{text}, no limit"),
-        }
-    }
     let live = if report.live { "running" } else { "ended" };
     writeln!(output, "{}: {live}, children running: {}", report.thread, report.live_children)?;
-    writeln!(output, "  spend   {}", row(&report.spend, |money| money.to_string(), &report.thread))?;
-    writeln!(output, "  tokens  {}", row(&report.tokens, |tokens| tokens.to_string(), &report.thread))?;
-    let unpriced = report.unpriced + report.unpriced_below;
-    if unpriced > Tokens(0) {
-        writeln!(output, "  {unpriced} of these tokens have no known price: the spend is a lower bound")?;
+    report.in_words().into_iter().try_for_each(|line| writeln!(output, "  {line}"))
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ResumeArguments {
+    /// The thread, or a part of its id that only it has
+    #[arg(value_name = "ID")]
+    id: String,
+    /// What to say to it
+    #[arg(value_name = "MESSAGE", required = true)]
+    message: Vec<String>,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Goes on with a thread that has ended, in a worker.
+pub(super) fn resume(setup: &Setup, arguments: &ResumeArguments) -> Result<ExitCode, Failure> {
+    let (thread_id, message) = (find::thread(setup, &arguments.id)?, arguments.message.join(" "));
+    let answer = operate(setup, Operation::ResumeThread { thread_id, message })?;
+    let mut output = out();
+    if arguments.json {
+        written(json_line(&mut output, &answer))?;
+    } else {
+        let next = answer["new_thread_id"].as_str().unwrap_or_default();
+        written(writeln!(output, "{next}"))?;
+        let _closed = writeln!(err(), "hint: levain attach {next} · levain threads wait {next}");
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 pub(super) fn chain(setup: &Setup, arguments: &ThreadNamed) -> Result<ExitCode, Failure> {

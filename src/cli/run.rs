@@ -272,7 +272,8 @@ async fn hosted(
         None => (Summary::make(&layout, spec, factory.setup.now())?.thread_id, submit(prompt, named.to_attach())),
         Some((from, until)) => {
             let ThreadSpec { directive, inputs, model, kind, limits, .. } = spec;
-            let fork = Fork { directive, inputs, model, kind, limits };
+            let (lineage, ceilings) = (Lineage::fork(&from), Vec::new());
+            let fork = Fork { directive, inputs, model, kind, limits, lineage, ceilings };
             let Forked { id, prompt: again } = fork::make(&layout, &from, until, fork, factory.setup.now())?;
             // The same again goes with the files as they were.
             let (text, files) = match again.filter(|_| prompt.trim().is_empty()) {

@@ -2,9 +2,12 @@
 
 use super::failure::{Failure, written};
 use super::find;
-use super::orchestrate::{self, SearchArguments, ThreadNamed, ThreadsNamed, TreeArguments, WaitArguments};
+use super::orchestrate::{
+    self, ResumeArguments, SearchArguments, ThreadNamed, ThreadsNamed, TreeArguments, WaitArguments,
+};
 use super::upkeep::{self, ArchiveArguments, RemoveArguments, RenameArguments};
 use super::{Common, runtime};
+use crate::domain::tree;
 use crate::domain::{Cost, Lineage, ModelRef, Status, ThreadId, ThreadKind, Timestamp, Waiting};
 use crate::ports::Executor;
 use crate::session::people::{err, json_line, out};
@@ -61,6 +64,8 @@ enum ThreadsCommand {
     },
     /// List threads below those that started them
     Tree(TreeArguments),
+    /// Say something to a thread that has ended: a new one goes on with its messages
+    Resume(ResumeArguments),
     /// Show what threads may spend, have reserved and have spent, with everything below them
     Budget(ThreadsNamed),
     /// List the threads of one conversation, in order
@@ -75,11 +80,17 @@ enum ThreadsCommand {
     Archive(ArchiveArguments),
 }
 
+/// As many threads are looked through for those of a tree.
+const MOST_OF_A_TREE: usize = 20_000;
+
 #[derive(Debug, Args)]
 struct StopArguments {
     /// The threads, or parts of their ids that only they have
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
+    /// Every running thread below them too
+    #[arg(long)]
+    tree: bool,
     /// One JSON object a line
     #[arg(long)]
     json: bool,
@@ -140,6 +151,7 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
         Some(ThreadsCommand::Result(named)) => return orchestrate::result(&setup, named),
         Some(ThreadsCommand::Running { json }) => return orchestrate::running(&setup, *json),
         Some(ThreadsCommand::Tree(tree)) => return orchestrate::tree(&setup, tree),
+        Some(ThreadsCommand::Resume(resume)) => return orchestrate::resume(&setup, resume),
         Some(ThreadsCommand::Budget(named)) => return orchestrate::budget(&setup, named),
         Some(ThreadsCommand::Chain(named)) => return orchestrate::chain(&setup, named),
         Some(ThreadsCommand::Search(search)) => return orchestrate::search(&setup, search),
@@ -187,7 +199,15 @@ fn fork(setup: &Setup, id: &str, json: bool) -> Result<ExitCode, Failure> {
 
 /// Cancels threads, or kills them. One that cannot be stopped is told, and the others are stopped all the same.
 fn stop_all(setup: &Setup, arguments: &StopArguments, at_once: bool) -> Result<ExitCode, Failure> {
-    let ids = arguments.ids.iter().map(|id| find::thread(setup, id)).collect::<Result<Vec<_>, _>>()?;
+    let mut ids = arguments.ids.iter().map(|id| find::thread(setup, id)).collect::<Result<Vec<_>, _>>()?;
+    if arguments.tree {
+        let rows = find::threads(setup, Part::All, MOST_OF_A_TREE)?;
+        // What a thread waits for ends with it; what works by itself does not.
+        let runs = |row: &&ThreadEntry| row.pid.is_some();
+        let below: Vec<ThreadId> =
+            tree::below(&rows, &ids).into_iter().filter(runs).map(|row| row.thread_id.clone()).collect();
+        ids.extend(below);
+    }
     let executor = Detached { launcher: setup.launcher()? };
     let stopped = runtime()?.block_on(join_all(
         ids.iter().map(|id| async { if at_once { executor.kill(id).await } else { executor.cancel(id).await } }),

@@ -352,6 +352,7 @@ commands! {
     FilterBackspace "filter.backspace" "Delete back" "Delete the last letter of the filter." [hidden];
     FilterClear "filter.clear" "Clear" "Empty the filter." [hidden];
     ThreadParent "thread.parent" "Go to the parent" "Open the thread that started this one." / "parent" {Parent};
+    ThreadBudget "thread.budget" "Budget" "Show what the thread may use, has used and has reserved, with everything below it." / "budget" {Thread};
     ThreadStop "thread.stop" "Stop the thread" "Stop the process of the chosen thread; its messages are kept." [hidden];
     ThreadRename "thread.rename" "Rename" "Rename the chosen thread; /rename NAME renames the one on the screen." / "rename" {Thread};
     ThreadArchive "thread.archive" "Archive" "Hide the thread from the list; its next prompt brings it back." / "archive" {Thread};

@@ -198,6 +198,39 @@ pub struct BudgetReport {
     pub unpriced_below: Tokens,
 }
 
+impl BudgetReport {
+    /// The money, the tokens and what of them has no known price, a line each:
+    /// `spend   $0.12 of $1.00, $0.08 spent below it, $0.05 reserved, $0.75 left`.
+    #[must_use]
+    pub fn in_words(&self) -> Vec<String> {
+        fn row<T: Copy + Default + PartialEq>(balance: &Balance<T>, told: fn(T) -> String, own: &ThreadId) -> String {
+            let mut text = told(balance.spent);
+            if let Some(limit) = balance.limit {
+                text = format!("{text} of {}", told(limit));
+            }
+            for (amount, word) in [
+                (balance.spent_below, "spent below it"),
+                (balance.reserved_by_calls, "reserved"),
+                (balance.reserved_by_children, "reserved below it"),
+            ] {
+                if amount != T::default() {
+                    text = format!("{text}, {} {word}", told(amount));
+                }
+            }
+            match (balance.left, &balance.capped_by) {
+                (Some(left), Some(by)) if by != own => format!("{text}, {} left by the limit of {by}", told(left)),
+                (Some(left), _) => format!("{text}, {} left", told(left)),
+                (None, _) => format!("{text}, no limit"),
+            }
+        }
+        let spend = format!("spend   {}", row(&self.spend, |money| money.to_string(), &self.thread));
+        let tokens = format!("tokens  {}", row(&self.tokens, |tokens| tokens.to_string(), &self.thread));
+        let unpriced = self.unpriced + self.unpriced_below;
+        let unknown = || format!("{unpriced} of these tokens have no known price: the spend is a lower bound");
+        [Some(spend), Some(tokens), (unpriced > Tokens(0)).then(unknown)].into_iter().flatten().collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

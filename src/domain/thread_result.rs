@@ -115,6 +115,11 @@ pub enum Operation {
         #[serde(default)]
         max_results: Option<usize>,
     },
+    /// Goes on with a thread that has ended: in a new one of the same directive, behind it in its chain.
+    ResumeThread {
+        thread_id: ThreadId,
+        message: String,
+    },
     /// What was said in a thread, or its end.
     ReadTranscript {
         thread_id: ThreadId,
@@ -125,7 +130,7 @@ pub enum Operation {
 
 impl Operation {
     /// The words of all operations.
-    pub const NAMES: [&str; 9] = [
+    pub const NAMES: [&str; 10] = [
         "wait_threads",
         "cancel_thread",
         "kill_thread",
@@ -135,6 +140,7 @@ impl Operation {
         "get_chain",
         "chain_search",
         "read_transcript",
+        "resume_thread",
     ];
 
     /// The threads that it names.
@@ -147,6 +153,7 @@ impl Operation {
             | Self::GetStatus { thread_id }
             | Self::GetChain { thread_id }
             | Self::ChainSearch { thread_id, .. }
+            | Self::ResumeThread { thread_id, .. }
             | Self::ReadTranscript { thread_id, .. } => std::slice::from_ref(thread_id),
             Self::ListActive {} => &[],
         }

@@ -2,7 +2,7 @@
 
 use super::id::ThreadId;
 use super::lineage::Lineage;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Something that is a thread with a place in a tree.
 pub trait InTree {
@@ -71,6 +71,28 @@ pub fn order<T: InTree>(rows: impl IntoIterator<Item = T>) -> Vec<(T, usize)> {
     ordered
 }
 
+/// Those of `rows` that are below one of `above`, at any depth, and not of `above` themselves.
+pub fn below<'a, T: InTree>(rows: &'a [T], above: &'a [ThreadId]) -> Vec<&'a T> {
+    let mut found: HashSet<&ThreadId> = above.iter().collect();
+    let mut below: Vec<&'a T> = Vec::new();
+    loop {
+        let mut next: Vec<&'a T> = Vec::new();
+        for row in rows {
+            let is_below = row.lineage().parent.as_ref().is_some_and(|parent| found.contains(parent));
+            if is_below && !found.contains(row.id()) {
+                next.push(row);
+            }
+        }
+        if next.is_empty() {
+            return below;
+        }
+        for row in next.iter().copied() {
+            found.insert(T::id(row));
+        }
+        below.append(&mut next);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +127,15 @@ mod tests {
         let rows = [row(5, Some(2)), row(9, None), row(2, None)];
         let told: Vec<u64> = order(rows).iter().map(|(row, _)| row.0.begun() - BASE).collect();
         assert_eq!(told, [2, 5, 9], "a tree stands where its newest thread is");
+    }
+
+    #[test]
+    fn what_is_below_a_thread_is_found_at_any_depth() {
+        let rows = [row(1, None), row(2, Some(1)), row(3, Some(2)), row(4, None), row(5, Some(4))];
+        let told = |above: u64| -> Vec<u64> {
+            below(&rows, &[ThreadId::new("t", BASE + above)]).iter().map(|row| row.0.begun() - BASE).collect()
+        };
+        assert_eq!((told(1), told(2), told(3), told(4)), (vec![2, 3], vec![3], vec![], vec![5]));
     }
 
     proptest! {

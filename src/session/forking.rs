@@ -1,7 +1,7 @@
 //! Going on with a thread in one of the person's own.
 
 use super::{DirectivePlanner, Setup};
-use crate::domain::{LimitSource, ModelRef, SetLimits, ThreadId, ThreadKind};
+use crate::domain::{LimitSource, Lineage, ModelRef, SetLimits, ThreadId, ThreadKind};
 use crate::store::fork::{self, Fork, Forked, Until};
 use crate::store::summary::Summary;
 use crate::store::threads::is_elsewhere;
@@ -23,6 +23,14 @@ pub fn fork(setup: &Setup, from: &ThreadId, until: Until, model: Option<ModelRef
         None => setup.choose(&setup.items(), &directive).map_err(|error| said(&error))?.model,
     };
     let limits = SetLimits::by(LimitSource::Override, planner.limits);
-    let fork = Fork { directive, inputs, model, kind: ThreadKind::Interactive, limits };
+    let fork = Fork {
+        directive,
+        inputs,
+        model,
+        kind: ThreadKind::Interactive,
+        limits,
+        lineage: Lineage::fork(from),
+        ceilings: Vec::new(),
+    };
     fork::make(&setup.layout, from, until, fork, setup.now()).map_err(|error| said(&error))
 }

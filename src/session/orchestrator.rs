@@ -1,11 +1,14 @@
 //! What is done with threads from outside of them: for the tools of a thread and for the command line, over all processes of
 //! the project.
 
-use crate::domain::{Operation, SearchType, State, Status, ThreadId, ThreadKind, ThreadOrigin, ThreadResult, Waiting};
+use crate::domain::event::PromptMode;
+use crate::domain::{
+    Command, Operation, SearchType, State, Status, ThreadId, ThreadKind, ThreadOrigin, ThreadResult, Waiting,
+};
 use crate::ports::{Clock, Executor, StoreError, SystemClock};
 use crate::store::registry::Part;
 use crate::store::summary::Summary;
-use crate::store::{Layout, outcome, recover, threads};
+use crate::store::{Layout, fork, outcome, recover, threads};
 use crate::worker::detached::Detached;
 use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
@@ -91,6 +94,7 @@ impl Orchestrator {
             Operation::ChainSearch { thread_id, query, search_type, max_results } => {
                 self.search(&thread_id, &query, search_type, max_results.unwrap_or(MOST_HITS)).await
             }
+            Operation::ResumeThread { thread_id, message } => self.resume(&thread_id, message).await,
             Operation::ReadTranscript { thread_id, tail_lines } => self.transcript(&thread_id, tail_lines).await,
         }
     }
@@ -258,6 +262,47 @@ impl Orchestrator {
             "chain_threads": chain,
             "results": hits,
             "truncated": truncated,
+        }))
+    }
+
+    /// Has a new thread go on with what was said in `id`, in a process of its own. One that only waits for a message gets it
+    /// itself.
+    async fn resume(&self, id: &ThreadId, message: String) -> Result<Value, String> {
+        if message.trim().is_empty() {
+            return Err("there is nothing to say to it: give a message".to_owned());
+        }
+        let thread = id.clone();
+        let look = move |layout: &Layout| {
+            let held = recover::is_held(layout, &thread)?;
+            Ok::<_, StoreError>((held, Summary::look(layout, &thread, REPLAY.summary)?))
+        };
+        let (held, summary) = self.off_loop(look).await?.map_err(|error| error.to_string())?;
+        let goes_on = summary.kind == ThreadKind::Interactive || summary.status == Status::Suspended;
+        if held && !goes_on {
+            return Err(format!("{id} still runs; cancel it first, or wait for it"));
+        }
+        let next = if goes_on {
+            id.clone()
+        } else {
+            let from = id.clone();
+            let make = move |layout: &Layout| fork::successor(layout, &from, SystemClock.now());
+            self.off_loop(make).await?.map_err(|error| error.to_string())?
+        };
+        let first = Command::Submit {
+            text: message,
+            mode: PromptMode::FollowUp,
+            images: Vec::new(),
+            files: Vec::new(),
+            client: None,
+        };
+        self.executor.begin(&next, first).await.map_err(|error| error.to_string())?;
+        Ok(json!({
+            "success": true,
+            "resumed": true,
+            "old_thread_id": id,
+            "new_thread_id": next,
+            "directive": summary.directive,
+            "status": "running",
         }))
     }
 

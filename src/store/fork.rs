@@ -8,8 +8,8 @@ use super::layout::Layout;
 use super::log::{self, LogWriter, ThreadLog};
 use super::summary::Summary;
 use crate::domain::{
-    Attachment, Event, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits, ThreadEvent, ThreadId,
-    ThreadKind, Timestamp, ToolEvent, Usage, Values,
+    Attachment, Event, Grant, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits, ThreadEvent, ThreadId,
+    ThreadKind, ThreadOrigin, Timestamp, ToolEvent, Usage, Values,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
@@ -47,6 +47,22 @@ pub struct Fork {
     pub model: ModelRef,
     pub kind: ThreadKind,
     pub limits: SetLimits,
+    pub lineage: Lineage,
+    /// What the threads above it may do.
+    pub ceilings: Vec<Vec<Grant>>,
+}
+
+/// Makes the thread that goes on with the conversation of `from`, which has ended: with its directive, inputs, model, limits
+/// and whatever the threads above it may do, beside it in the tree and behind it in its chain. `from` is left as it is.
+///
+/// # Errors
+/// As [`make`]; [`StoreError::Elsewhere`] for a thread of somebody else's.
+pub fn successor(layout: &Layout, from: &ThreadId, now: Timestamp) -> Result<ThreadId, StoreError> {
+    let summary = Summary::read_own(layout, from)?;
+    let limits = summary.set_limits();
+    let Summary { directive, inputs, model, kind, lineage, ceilings, .. } = summary;
+    let fork = Fork { directive, inputs, model, kind, limits, lineage: lineage.successor(from), ceilings };
+    make(layout, from, Until::End, fork, now).map(|forked| forked.id)
 }
 
 /// Makes the fork of `from`, which is left as it is. It is on disk then.
@@ -67,8 +83,8 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
             model: fork.model.clone(),
             kind: fork.kind,
             limits,
-            lineage: Lineage::fork(from),
-            ceilings: Vec::new(),
+            lineage: fork.lineage.clone(),
+            ceilings: fork.ceilings.clone(),
         },
         now,
     )?;
@@ -86,14 +102,15 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
         limits_by: limits.limits_by,
         project: layout.project().display().to_string(),
         inputs: fork.inputs,
-        lineage,
-        ceilings: Vec::new(),
+        lineage: lineage.clone(),
+        ceilings: fork.ceilings,
     });
     write(now, started)?;
-    let text = format!(
-        "this thread begins with the messages of {from}, without its approvals, limits and \
-         queued messages"
-    );
+    let text = if lineage.origin == ThreadOrigin::Handoff {
+        format!("this thread goes on with the messages of {from}")
+    } else {
+        format!("this thread begins with the messages of {from}, without its approvals, limits and queued messages")
+    };
     write(now, Event::Thread(ThreadEvent::Notice { text }))?;
     let mut place = 0;
     'pages: for page in log::pages(&said) {
@@ -262,7 +279,8 @@ mod tests {
         let log: String = lines.into_iter().map(forged).collect();
         std::fs::write(layout.thread(&from).log().path(), &log).unwrap();
         let (directive, inputs, limits) = ("levain/chat".to_owned(), Values::new(), SetLimits::default());
-        let fork = Fork { directive, inputs, model, kind: ThreadKind::Interactive, limits };
+        let (lineage, ceilings) = (Lineage::fork(&from), Vec::new());
+        let fork = Fork { directive, inputs, model, kind: ThreadKind::Interactive, limits, lineage, ceilings };
         let id = make(&layout, &from, Until::End, fork.clone(), Timestamp(9)).unwrap().id;
         let own = layout.log(&id).unwrap();
         assert!(!own.is_elsewhere() && layout.log(&from).unwrap().is_elsewhere());

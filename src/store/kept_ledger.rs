@@ -38,7 +38,7 @@ impl KeptLedger {
             answer = job(&self.ledger)();
         }
         match answer {
-            Ok(answer) if short(&answer) && self.release_dead()? => job(&self.ledger)(),
+            Ok(answer) if short(&answer) && self.release_dead(|_| false)? => job(&self.ledger)(),
             answer => answer,
         }
     }
@@ -67,8 +67,9 @@ impl KeptLedger {
         self.ledger.rebuild(facts)()
     }
 
-    /// Releases the threads that no process runs. Returns whether there were any.
-    pub(super) fn release_dead(&self) -> Result<bool, LedgerError> {
+    /// Releases the threads that no process runs, of which those that `run` need not be looked at. Returns whether there were
+    /// any.
+    pub(super) fn release_dead(&self, run: impl Fn(&ThreadId) -> bool) -> Result<bool, LedgerError> {
         let mut some = false;
         let live = match self.ledger.live()() {
             // Nothing was ever spent.
@@ -76,7 +77,7 @@ impl KeptLedger {
             live => live?,
         };
         for id in live {
-            if recover::is_held(&self.layout, &id).unwrap_or(true) {
+            if run(&id) || recover::is_held(&self.layout, &id).unwrap_or(true) {
                 continue;
             }
             let cost = Summary::look(&self.layout, &id, self.summarise).map(|summary| summary.cost).unwrap_or_default();

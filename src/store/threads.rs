@@ -76,10 +76,11 @@ impl Threads {
             }
         }
         let reaped = recover::reap(layout, registry.with_process()?, now, replay);
-        if !reaped.is_empty() {
-            // What a dead process had reserved is its thread's no more.
-            let released = KeptLedger::new(layout, replay.summary).release_dead();
-            released.inspect_err(|error| tracing::warn!(%error, "dead threads stay in the ledger")).ok();
+        // What a dead process had reserved is its thread's no more, whether its row ever named the process or not.
+        let running: HashSet<ThreadId> = registry.with_process()?.into_iter().map(|row| row.thread_id).collect();
+        let ledger = KeptLedger::new(layout, replay.summary);
+        if !nothing && let Err(error) = ledger.release_dead(|id| running.contains(id) && !reaped.contains(id)) {
+            tracing::warn!(%error, "dead threads stay in the ledger");
         }
         for gone in reaped.iter().filter(|id| !layout.thread(id).path().exists()) {
             registry.remove(gone.as_str())?;

@@ -404,6 +404,7 @@ pub(super) const BUILTIN: &[Builtin] = &[
                     "search_type": { "type": "string", "enum": ["text", "regex"] },
                     "max_results": number("chain_search: most results (default 50)"),
                     "tail_lines": number("read_transcript: only the last lines"),
+                    "message": text("resume_thread: what to say to it"),
                 }),
                 &["operation"],
             )

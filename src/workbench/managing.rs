@@ -27,7 +27,7 @@ impl Model {
     }
 
     /// The thread a command is about: the chosen one, else the one on the screen.
-    fn meant_thread(&self) -> Option<ThreadId> {
+    pub(super) fn meant_thread(&self) -> Option<ThreadId> {
         self.chosen_thread().map(|row| row.thread_id.clone()).or_else(|| self.view.thread.clone())
     }
 

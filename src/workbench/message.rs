@@ -6,8 +6,8 @@ use super::fork::{ForkMade, Forking};
 use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::{
-    FrozenRequest, Input, Limits, ModelRef, NoteKind, Problem, Record, Status, ThreadId, ToAttach, Tokens, Values,
-    Waiting,
+    BudgetReport, FrozenRequest, Input, Limits, ModelRef, NoteKind, Problem, Record, Status, ThreadId, ToAttach,
+    Tokens, Values, Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -96,6 +96,11 @@ pub enum Message {
     ThreadsChanged,
     /// The threads that wait for the person's word on a call.
     Running(Vec<ThreadRow>),
+    /// How a thread stands in the budget ledger, or why that is not known.
+    Budget {
+        thread_id: ThreadId,
+        report: Result<Box<BudgetReport>, String>,
+    },
     /// Earlier prompts of this person in this project, oldest first.
     History(Vec<String>),
     /// The models that can be chosen.
@@ -198,6 +203,7 @@ impl Message {
             Self::ThreadsChanged => "threads changed",
             Self::Alone { .. } => "alone",
             Self::Running(_) => "running",
+            Self::Budget { .. } => "budget",
             Self::History(_) => "history",
             Self::Models(_) => "models",
             Self::ModelFound(_) => "model_found",
@@ -501,6 +507,10 @@ pub enum Effect {
         request: Option<u32>,
     },
     LoadThreads,
+    /// Ask the ledger of a thread's budget.
+    LoadBudget {
+        thread_id: ThreadId,
+    },
     /// Read the last words of a thread (answered as the text of an item of the kind [`THREAD`]).
     ReadThread {
         thread_id: ThreadId,

@@ -8,6 +8,7 @@ mod answering;
 pub mod approval;
 mod attention;
 pub mod beside;
+mod budget;
 pub mod code;
 mod colouring;
 pub mod completion;

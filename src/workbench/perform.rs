@@ -88,6 +88,7 @@ impl Model {
             CommandId::ReadPromptDown => self.read_prompt(layout, true),
             CommandId::ReadEnter => return self.open_or_fold(layout),
             CommandId::ReadFold => return self.fold(layout),
+            CommandId::ThreadBudget => return self.ask_budget(),
             CommandId::ThreadParent => return self.open_parent(),
             CommandId::ReadMark => self.mark_range(),
             CommandId::ReadCopy => return self.copy_chosen(),
@@ -362,7 +363,7 @@ impl Model {
     }
 
     /// Shows a page; closing it leads back to what it lies over.
-    fn lay_over(&mut self, mut page: Pager) {
+    pub(super) fn lay_over(&mut self, mut page: Pager) {
         page.under = match self.overlay.take() {
             Some(Overlay::Pager(before)) => before.under,
             before => before.map(Box::new),

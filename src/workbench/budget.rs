@@ -1,0 +1,66 @@
+//! What a thread may use and has used, as a page.
+
+use super::message::{Effect, Level};
+use super::model::Model;
+use super::overlay::{Pager, PagerLine};
+use crate::domain::note::seconds;
+use crate::domain::{BudgetReport, Limits, ThreadId};
+
+impl Model {
+    /// Asks how the chosen thread, else the one on the screen, stands in the ledger.
+    pub(super) fn ask_budget(&mut self) -> Vec<Effect> {
+        let Some(thread_id) = self.meant_thread() else {
+            self.say(Level::Info, "this thread has not begun");
+            return Vec::new();
+        };
+        vec![Effect::LoadBudget { thread_id }]
+    }
+
+    /// Shows it.
+    pub(super) fn show_budget(&mut self, id: &ThreadId, report: Result<Box<BudgetReport>, String>) {
+        let mut lines = vec![PagerLine::Heading(id.to_string())];
+        lines.extend(self.counted(id));
+        lines.push(PagerLine::Blank);
+        lines.push(PagerLine::Heading("with everything below it".to_owned()));
+        match report {
+            Ok(report) => {
+                let live = |count: u32| format!("{count} running");
+                lines.extend(report.in_words().into_iter().map(|line| {
+                    let (left, text) = line.split_once("  ").unwrap_or(("", &line));
+                    PagerLine::Row { left: left.to_owned(), text: text.trim_start().to_owned() }
+                }));
+                lines.push(PagerLine::Row { left: "children".to_owned(), text: live(report.live_children) });
+                if let Some(parent) = report.parent {
+                    lines.push(PagerLine::Row { left: "started by".to_owned(), text: parent.to_string() });
+                }
+            }
+            Err(why) => lines.push(PagerLine::Row { left: "unknown".to_owned(), text: why }),
+        }
+        self.lay_over(Pager::new("budget", lines));
+    }
+
+    /// What is counted for the thread alone.
+    fn counted(&self, id: &ThreadId) -> Vec<PagerLine> {
+        let state = self.view.state.as_ref().filter(|_| self.view.is_of(id));
+        let row = self.threads.iter().find(|row| row.thread_id == *id);
+        let limits = state.map(|state| state.limits).or_else(|| row.map(|row| row.limits));
+        let Limits { turns, duration_seconds, spawns, depth, .. } = limits.unwrap_or_default();
+        let of = |used: Option<String>, limit: Option<String>| match (used, limit) {
+            (Some(used), Some(limit)) => format!("{used} of {limit}"),
+            (Some(used), None) => format!("{used}, no limit"),
+            (None, Some(limit)) => format!("at most {limit}"),
+            (None, None) => "no limit".to_owned(),
+        };
+        let used = state.map(|state| state.cost.turns).or_else(|| row.map(|row| row.turns));
+        let time = state.map(|state| seconds(state.cost.elapsed_ms));
+        let most = duration_seconds.map(|limit| seconds(limit.saturating_mul(1_000)));
+        let started = state.map(|state| state.cost.spawns.to_string());
+        let rows = [
+            ("turns", of(used.map(|turns| turns.to_string()), turns.map(|turns| turns.to_string()))),
+            ("working time", of(time, most)),
+            ("threads started", of(started, spawns.map(|spawns| spawns.to_string()))),
+            ("levels below", depth.map_or_else(|| "no limit".to_owned(), |depth| format!("at most {depth}"))),
+        ];
+        rows.into_iter().map(|(left, text)| PagerLine::Row { left: left.to_owned(), text }).collect()
+    }
+}
