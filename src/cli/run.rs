@@ -31,6 +31,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::time::timeout;
 
 #[derive(Debug, Args)]
 pub(super) struct RunArguments {
@@ -203,6 +204,9 @@ pub(super) fn run(common: &Common, arguments: &RunArguments) -> Result<ExitCode,
     finish(&result, &made, arguments.json, live, interrupted)
 }
 
+/// How long a run waits for the children that were stopped with it.
+const CHILDREN_END_WITHIN: Duration = Duration::from_secs(2);
+
 /// How a run ended.
 enum Ran {
     /// What came of it, whether the answer was shown while it arrived, and whether it was interrupted.
@@ -309,6 +313,8 @@ async fn hosted(
     let live = !arguments.json && is_watched();
     let watch = watch(&mut client, submit, live, &mut result, &mut heard);
     let (interrupted, ended) = tokio::join!(watch, running.ended());
+    // Children that were stopped with it write their end.
+    let _gone = timeout(CHILDREN_END_WITHIN, supervisor.finished()).await;
     made.stays = heard.is_something() || result.success;
     if let Outcome::Failed(why) = ended {
         return Err(Failure::new(why));

@@ -361,27 +361,19 @@ pub(super) const BUILTIN: &[Builtin] = &[
         which: Which::ThreadDirective,
         item: "rye/agent/threads/thread_directive",
         aliases: &[],
-        description: "Runs a directive in a thread of its own, with a model, limits and permissions of its own that never \
-                      exceed yours, and answers with what came of it. With async it works on by itself, and the answer \
-                      has its thread_id at once. Several calls in one answer run side by side.",
+        description: "Runs a directive in a thread of its own, within your limits and permissions, and answers with what \
+                      came of it. Several calls in one answer run side by side.",
         schema: || {
             object(
                 &json!({
-                    "directive_name": text("The directive's id, such as team/research"),
+                    "directive_name": text("Its id, such as team/research"),
                     "inputs": { "type": "object", "description": "What the directive wants to be told" },
-                    "async": { "type": "boolean", "description": "Do not wait for it (default false)" },
-                    "model": text("A model or tier to use in the place of the directive's"),
-                    "limit_overrides": object(
-                        &json!({
-                            "turns": number("Answers of its model"),
-                            "tokens": number("Input and output tokens together"),
-                            "spend": { "type": "number", "description": "US dollars" },
-                            "duration_seconds": number("Seconds of work"),
-                            "spawns": number("Threads that it may start itself"),
-                            "depth": number("Levels of threads below it"),
-                        }),
-                        &[],
-                    ),
+                    "async": { "type": "boolean", "description": "Do not wait; the answer is its thread_id" },
+                    "model": text("A model or tier"),
+                    "limit_overrides": {
+                        "type": "object",
+                        "description": "turns, tokens, spend (dollars), duration_seconds, spawns, depth",
+                    },
                 }),
                 &["directive_name"],
             )
@@ -391,20 +383,19 @@ pub(super) const BUILTIN: &[Builtin] = &[
         which: Which::Orchestrator,
         item: "rye/agent/threads/orchestrator",
         aliases: &[],
-        description: "Looks after threads that were started: waits for them, asks how they stand and what came of them, \
-                      stops them, reads or searches what was said in them.",
+        description: "Looks after threads that were started: waits, tells how they stand, stops, reads, resumes them.",
         schema: || {
             object(
                 &json!({
                     "operation": { "type": "string", "enum": Operation::NAMES },
-                    "thread_id": text("The thread; for all operations but those on several"),
-                    "thread_ids": { "type": "array", "items": { "type": "string" }, "description": "For wait_threads and aggregate_results" },
-                    "timeout": number("wait_threads: seconds to wait (default 600)"),
-                    "query": text("chain_search: what to look for"),
+                    "thread_id": text("The thread"),
+                    "thread_ids": { "type": "array", "items": { "type": "string" }, "description": "To wait for, or to aggregate" },
+                    "timeout": number("Seconds to wait (default 600)"),
+                    "query": text("What to search for"),
                     "search_type": { "type": "string", "enum": ["text", "regex"] },
-                    "max_results": number("chain_search: most results (default 50)"),
-                    "tail_lines": number("read_transcript: only the last lines"),
-                    "message": text("resume_thread: what to say to it"),
+                    "max_results": number("Default 50"),
+                    "tail_lines": number("Only the last lines"),
+                    "message": text("What to say to it"),
                 }),
                 &["operation"],
             )
