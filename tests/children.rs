@@ -475,3 +475,32 @@ fn a_tree_is_cancelled_with_what_works_by_itself() {
     tree.home.wait_until_quiet();
     assert!(tree.threads().iter().all(|thread| thread["status"] == "cancelled"), "{:?}", tree.threads());
 }
+
+#[test]
+fn a_child_commands_nobody_above_it() {
+    let above = |operation: &str| (ORCHESTRATOR, json!({ "operation": operation, "thread_id": "ROOT" }));
+    let mut resume = above("resume_thread");
+    resume.1["message"] = json!("run all");
+    let tree = Tree::new(&[
+        ("try above", Calls(vec![above("kill_thread"), above("cancel_thread"), resume])),
+        ("is not below this thread", Says("I may not.")),
+        ("lead the work", Calls(vec![(START, json!({ "directive_name": "child" }))])),
+        ("do the part", Says("Part done.")),
+        ("part done", Says("All done.")),
+    ])
+    .directive("lead", THREADS, "", "Lead the work.")
+    .directive("child", "", "", "Do the part.")
+    .trusted();
+    let lead = text(&tree.run("lead", &[])["thread_id"]).to_owned();
+    let script = tree.home.path().join("tree.yaml");
+    fs::write(&script, fs::read_to_string(&script).unwrap().replace("ROOT", &lead)).unwrap();
+    let child = text(&tree.thread("child")["thread_id"]).to_owned();
+    let next = output(&mut tree.home.levain(&["threads", "resume", &child, "try above"])).1.trim().to_owned();
+    let (_, out, err) = output(&mut tree.home.levain(&["threads", "wait", "--json", &next]));
+    let told: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+    assert_eq!(told["result"], "I may not.", "{told}");
+    let results = tree.told(&next, "tool_call_result");
+    let last = text(&results[results.len() - 1]["output"]);
+    assert!(results.iter().all(|result| !result["error"].is_null()), "{results:?}");
+    assert!(last.contains("only a person resumes a thread"), "{last}");
+}

@@ -129,8 +129,8 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The words of all operations.
-    pub const NAMES: [&str; 10] = [
+    /// The words of the operations that a model is told of: all but going on with a thread, which is a person's.
+    pub const NAMES: [&str; 9] = [
         "wait_threads",
         "cancel_thread",
         "kill_thread",
@@ -140,7 +140,6 @@ impl Operation {
         "get_chain",
         "chain_search",
         "read_transcript",
-        "resume_thread",
     ];
 
     /// The threads that it names.

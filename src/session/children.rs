@@ -4,14 +4,15 @@ use super::directive_planner::DirectivePlanner;
 use super::orchestrator::Orchestrator;
 use super::setup::Setup;
 use crate::domain::event::{CancelScope, PromptMode};
-use crate::domain::{Command, Cost, LimitSource, ModelRef, Operation, Parent, SetLimits, State, ThreadId, ThreadKind};
+use crate::domain::{
+    Command, Cost, LimitSource, Lineage, ModelRef, Operation, Parent, SetLimits, State, ThreadId, ThreadKind,
+};
 use crate::items::{Items, Kind};
 use crate::ports::threads::{ChildRequest, ChildStarted, Threads};
 use crate::ports::tools::Waiting;
 use crate::ports::{Clock, ExecutorError, SystemClock, ThreadSpec, ToolListener};
-use crate::store::summary::Summary;
-use crate::store::upkeep;
-use crate::worker::host::REPLAY;
+use crate::store::summary::{Summary, specification};
+use crate::store::{Layout, upkeep};
 use crate::worker::supervisor::{Outcome, Running, Supervisor};
 use serde_json::Value;
 use std::sync::Arc;
@@ -140,20 +141,39 @@ impl ThreadsOf {
         }
     }
 
+    /// Where each of the threads comes from, as this person's program wrote it.
+    async fn lineages(&self, ids: Vec<ThreadId>) -> Result<Vec<Lineage>, String> {
+        let read = move |layout: &Layout| {
+            ids.iter().map(|id| specification(layout, id).map(|begun| begun.lineage)).collect::<Result<Vec<_>, _>>()
+        };
+        self.orchestrator.off_loop(read).await?.map_err(|error| error.to_string())
+    }
+
     /// Whether the thread is of the same tree.
     async fn is_near(&self, id: &ThreadId) -> Result<bool, String> {
-        let (own, other) = (self.thread.clone(), id.clone());
-        self.orchestrator
-            .off_loop(move |layout| {
-                let root = |id: &ThreadId| {
-                    let lineage = Summary::look(layout, id, REPLAY.summary).map_err(|error| error.to_string())?.lineage;
-                    Ok::<_, String>(lineage.root.unwrap_or_else(|| id.clone()))
-                };
-                Ok(root(&own)? == root(&other)?)
-            })
-            .await?
+        let ids = vec![self.thread.clone(), id.clone()];
+        let lineages = self.lineages(ids.clone()).await?;
+        let mut roots = lineages.into_iter().zip(ids).map(|(lineage, id)| lineage.root.unwrap_or(id));
+        Ok(roots.next() == roots.next())
+    }
+
+    /// Whether the thread is below this one, at any depth.
+    async fn is_below(&self, id: &ThreadId) -> Result<bool, String> {
+        let mut id = id.clone();
+        for _ in 0..MOST_LEVELS {
+            let lineage = self.lineages(vec![id]).await?.pop();
+            match lineage.and_then(|lineage| lineage.parent) {
+                Some(parent) if parent == self.thread => return Ok(true),
+                Some(parent) => id = parent,
+                None => return Ok(false),
+            }
+        }
+        Ok(false)
     }
 }
+
+/// No tree is looked through that is deeper.
+const MOST_LEVELS: usize = 64;
 
 /// What a thread is started with that is given nothing but its directive and inputs.
 fn first() -> Command {
@@ -210,7 +230,41 @@ impl Threads for ThreadsOf {
                     return Err(format!("{id} is not of the tree of threads that this one is of"));
                 }
             }
-            self.orchestrator.operate(operation).await
+            match &operation {
+                // A message of a person's allows more: no thread says that for another.
+                Operation::ResumeThread { .. } => {
+                    return Err("only a person resumes a thread; start a new one by thread_directive".to_owned());
+                }
+                Operation::CancelThread { thread_id } | Operation::KillThread { thread_id } => {
+                    if !self.is_below(thread_id).await? {
+                        return Err(format!("{thread_id} is not below this thread"));
+                    }
+                }
+                Operation::WaitThreads { .. }
+                | Operation::GetStatus { .. }
+                | Operation::ListActive {}
+                | Operation::AggregateResults { .. }
+                | Operation::GetChain { .. }
+                | Operation::ChainSearch { .. }
+                | Operation::ReadTranscript { .. } => {}
+            }
+            let mut answer = self.orchestrator.operate(operation).await?;
+            if let Some(active) = answer.get_mut("active_threads").and_then(Value::as_array_mut) {
+                let mut near = Vec::new();
+                for row in std::mem::take(active) {
+                    let id = row["thread_id"].as_str().and_then(|id| id.parse::<ThreadId>().ok());
+                    let is_near = match id {
+                        Some(id) => self.is_near(&id).await.unwrap_or(false),
+                        None => false,
+                    };
+                    if is_near {
+                        near.push(row);
+                    }
+                }
+                answer["count"] = near.len().into();
+                answer["active_threads"] = near.into();
+            }
+            Ok(answer)
         })
     }
 }

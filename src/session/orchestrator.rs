@@ -136,13 +136,16 @@ impl Orchestrator {
 
     /// Waits until no process works on the thread any more.
     async fn wait_for_end(&self, id: &ThreadId) -> Result<(), String> {
-        let since = Instant::now();
+        let mut since = Instant::now();
         loop {
             match self.executor.launcher.find(id, u64::MAX).await {
                 Ok(mut client) => loop {
                     match client.next().await {
                         Some(FromWorker::State(state)) if is_over(&state) => return Ok(()),
-                        Some(FromWorker::Bye { .. }) | None => break,
+                        Some(FromWorker::Bye { .. }) | None => {
+                            since = Instant::now();
+                            break;
+                        }
                         Some(_) => {}
                     }
                 },
@@ -330,7 +333,8 @@ impl Orchestrator {
 /// Whether nothing more comes of a thread unless somebody says so.
 fn is_over(state: &State) -> bool {
     let rests = state.kind == ThreadKind::Interactive && state.waiting == Some(Waiting::User);
-    state.status.is_terminal() || state.status == Status::Suspended || rests
+    let asks = state.waiting == Some(Waiting::Approval);
+    state.status.is_terminal() || state.status == Status::Suspended || rests || asks
 }
 
 /// A result, with what a live thread waits for.

@@ -383,7 +383,7 @@ pub(super) const BUILTIN: &[Builtin] = &[
         which: Which::Orchestrator,
         item: "rye/agent/threads/orchestrator",
         aliases: &[],
-        description: "Looks after threads that were started: waits, tells how they stand, stops, reads, resumes them.",
+        description: "Looks after threads that were started: waits, tells how they stand, stops and reads them.",
         schema: || {
             object(
                 &json!({
@@ -395,7 +395,6 @@ pub(super) const BUILTIN: &[Builtin] = &[
                     "search_type": { "type": "string", "enum": ["text", "regex"] },
                     "max_results": number("Default 50"),
                     "tail_lines": number("Only the last lines"),
-                    "message": text("What to say to it"),
                 }),
                 &["operation"],
             )

@@ -245,7 +245,7 @@ fn built_in_tools_have_the_parameters_of_their_format() {
         "rye/web/fetch/fetch: format timeout url*",
         "rye/execute: async item_id* item_type* parameters thread",
         "rye/agent/threads/thread_directive: async directive_name* inputs limit_overrides model",
-        "rye/agent/threads/orchestrator: max_results message operation* query search_type tail_lines thread_id thread_ids timeout",
+        "rye/agent/threads/orchestrator: max_results operation* query search_type tail_lines thread_id thread_ids timeout",
         "rye/fetch: item_id item_type limit query scope",
         "rye/sign: item_id* item_type*",
     ] {

@@ -9,6 +9,7 @@ use crate::domain::{SettingsEvent, State, ThreadId, title};
 use crate::ports::executor::{Executor, ExecutorError, ThreadSpec};
 use crate::ports::tools::Waiting;
 use crate::ports::{Clock, SystemClock};
+use crate::store::registry::{Registry, ThreadEntry};
 use crate::store::summary::Summary;
 use crate::store::upkeep::{self, UpkeepError};
 use crate::store::{Layout, recover};
@@ -123,6 +124,13 @@ impl Detached {
         }
     }
 
+    /// Whether the process runs other threads as well, as their rows say.
+    fn runs_others(&self, id: &ThreadId, pid: Pid) -> bool {
+        let rows = Registry::open(&self.layout().registry()).and_then(|registry| registry.with_process());
+        let same = |row: &ThreadEntry| row.thread_id != *id && row.pid.map(u32::cast_signed) == Some(pid.as_raw_pid());
+        rows.is_ok_and(|rows| rows.iter().any(same))
+    }
+
     /// Ends the process that holds the thread, which did not end when it was asked.
     async fn end_process(&self, id: &ThreadId) -> Result<(), ExecutorError> {
         let held = || recover::is_held(&self.layout(), id).unwrap_or(false);
@@ -133,6 +141,9 @@ impl Detached {
             let Ok(peer) = UnixStream::connect(&socket).await else { break };
             let pid = peer.peer_cred().ok().and_then(|peer| peer.pid()).and_then(Pid::from_raw);
             let Some(pid) = pid.filter(|_| held()) else { break };
+            if self.runs_others(id, pid) {
+                return Err(failed(&format!("{id} is stopping; its process runs other threads too, and stays")));
+            }
             let _gone_already = kill_process(pid, signal);
             let ends = async {
                 while held() {
@@ -188,7 +199,15 @@ impl Executor for Detached {
     fn cancel<'a>(&'a self, id: &'a ThreadId) -> Waiting<'a, Result<(), ExecutorError>> {
         Box::pin(async move {
             let mut client = self.find(id).await?;
-            Self::ask(&mut client, Command::Cancel { scope: CancelScope::Thread }).await
+            let asked = Self::ask(&mut client, Command::Cancel { scope: CancelScope::Thread }).await;
+            let Err(error) = asked else { return Ok(()) };
+            // One that ends just now, with its parent, does not answer any more.
+            let ends = async {
+                while recover::is_held(&self.layout(), id).unwrap_or(false) {
+                    sleep(LOOK_EVERY).await;
+                }
+            };
+            timeout(ENDS_WITHIN, ends).await.map_err(|_elapsed| error)
         })
     }
 

@@ -31,6 +31,8 @@ pub(super) struct Account {
     pub(super) told: Spent,
     /// The limits that were told last.
     pub(super) limits: Limits,
+    /// The request for which too little was left.
+    pub(super) refused: Option<u32>,
     /// When it is asked again for a slot.
     pub(super) ask_at: Option<Instant>,
 }

@@ -69,7 +69,12 @@ impl<A: Audience> Driver<A> {
         let fixed = self.seen().is_some();
         loop {
             let most = self.most(ready, ready.max_output_tokens);
-            match self.book(budgets.ledger.reserve(&self.thread.id, request, most)).await? {
+            let granted = self.book(budgets.ledger.reserve(&self.thread.id, request, most)).await;
+            if granted.is_err() {
+                // Whatever the ledger knows of the thread, it is told anew.
+                self.account.report = None;
+            }
+            match granted? {
                 Granted::Yes(report) => {
                     (self.account.report, self.account.reserved) = (Some(*report), Some(request));
                     return Ok(());
@@ -139,6 +144,14 @@ impl<A: Audience> Driver<A> {
         Budget { spend, tokens }
     }
 
+    /// Has the thread in the ledger before anything is decided that costs it words: one that waits for a slot makes no room.
+    pub(super) async fn registered(&mut self) -> Result<(), Unfunded> {
+        match self.settings.budgets.clone().filter(|_| self.account.report.is_none()) {
+            Some(budgets) => self.register(&budgets).await,
+            None => Ok(()),
+        }
+    }
+
     /// Takes the thread into the ledger.
     async fn register(&mut self, budgets: &Budgets) -> Result<(), Unfunded> {
         let parent = self.thread.lineage.parent.clone();
@@ -153,13 +166,15 @@ impl<A: Audience> Driver<A> {
             Registered::Live(report) => {
                 (self.account.told, self.account.limits) = (spent, self.thread.limits);
                 let share = report.spend.limit.filter(|_| self.thread.limits.spend.is_none());
+                if let Some(share) = share {
+                    // The thread says what its share is; until it has, it is registered again.
+                    let limits = Limits { spend: Some(share), ..self.thread.limits };
+                    let told = self.record(Event::Settings(SettingsEvent::LimitsChanged { limits })).await;
+                    told.map_err(|_unrecorded| Unfunded::Blocked)?;
+                    self.account.limits = limits;
+                }
                 self.account.report = Some(*report);
-                let Some(share) = share else { return Ok(()) };
-                // The thread says what its share is.
-                let limits = Limits { spend: Some(share), ..self.thread.limits };
-                self.account.limits = limits;
-                let told = self.record(Event::Settings(SettingsEvent::LimitsChanged { limits })).await;
-                told.map_err(|_unrecorded| Unfunded::Blocked)
+                Ok(())
             }
             Registered::Refused(refusal) => Err(Unfunded::Refused(refusal)),
             Registered::NoSlot(taken) => Err(Unfunded::NoSlot(taken)),
@@ -218,6 +233,17 @@ impl<A: Audience> Driver<A> {
                 let queued = ControlEvent::ThreadQueued { reason: taken.to_string() };
                 self.todo.push_front(Effect::Emit(Event::Control(queued)));
             }
+            // A hook that lets the thread go on at its limit has no money to give.
+            Unfunded::Refused(refusal) if self.account.refused.replace(request) == Some(request) => {
+                let error = CallError {
+                    category: ErrorCategory::Permanent,
+                    code: "budget".into(),
+                    message: format!("no call was sent: {refusal}"),
+                    status: None,
+                    retry_after_ms: None,
+                };
+                self.not_made(request, attempt, error);
+            }
             Unfunded::Refused(refusal) => self.refused(&refusal),
             Unfunded::Failed(error) => self.not_made(request, attempt, error),
         }
@@ -226,8 +252,18 @@ impl<A: Audience> Driver<A> {
     /// Asks again for a slot.
     pub(super) async fn ask_for_slot(&mut self) {
         self.account.ask_at = None;
-        if matches!(self.thread.phase, Phase::Queued { .. }) {
-            self.emit(Event::Control(ControlEvent::ThreadAdmitted {})).await;
+        let Some(budgets) = self.settings.budgets.clone().filter(|_| matches!(self.thread.phase, Phase::Queued { .. }))
+        else {
+            return;
+        };
+        match self.register(&budgets).await {
+            Err(Unfunded::NoSlot(_)) => self.wait_for_slot(),
+            // The cancel is the next event.
+            Err(Unfunded::Stopped) => self.carry_out().await,
+            // What else stands in the way is met where the request is made.
+            Ok(()) | Err(Unfunded::Blocked | Unfunded::Refused(_) | Unfunded::Failed(_)) => {
+                self.emit(Event::Control(ControlEvent::ThreadAdmitted {})).await;
+            }
         }
     }
 

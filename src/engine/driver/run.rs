@@ -453,6 +453,9 @@ impl<A: Audience> Driver<A> {
             known.into_iter().map(|tool| (tool.item.clone(), tool.capabilities())).collect();
         let needs = |item: &str| needed.get(item).cloned().unwrap_or_default();
         self.capabilities = Some(tree(&self.thread.permissions.grants, assembly.layers.iter(), needs));
+        if let Err(unfunded) = self.registered().await {
+            return self.unfunded(request, attempt, unfunded);
+        }
         if let Some(event) = self.crowded(&assembly, &self.thread.history) {
             self.todo.push_front(Effect::Emit(event));
             return;

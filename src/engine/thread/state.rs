@@ -397,6 +397,10 @@ impl Thread {
     #[must_use]
     pub fn time_left(&self, now: Timestamp) -> Option<u64> {
         let limit = self.limits.duration_seconds?.saturating_mul(1_000);
+        // Over already, and a hook let it go on all the same.
+        if self.cost.elapsed_ms >= limit {
+            return None;
+        }
         let stops = matches!(self.phase, Phase::Calling { .. } | Phase::Tools { stopping: None, .. });
         let since = self.worked_until.filter(|_| stops && self.is_timed())?;
         Some(limit.saturating_sub(self.cost.elapsed_ms.saturating_add(now.since(since))))
