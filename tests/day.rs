@@ -4,12 +4,15 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "support/conversation.rs"]
+mod conversation;
 #[path = "support/model_server.rs"]
 mod model_server;
 #[path = "support/terminal.rs"]
 mod terminal;
 
-use model_server::{KEY, ModelServer};
+use conversation::{has_said, say, screen, threads};
+use model_server::ModelServer;
 use serde_json::{Value, json};
 use std::fs;
 use terminal::{Home, Terminal, key, poll};
@@ -18,15 +21,6 @@ const DIRECTIVE: &str = "```xml\n<directive name=\"ship\" version=\"1.0.0\" exte
                          <description>Ships it</description><permissions><execute><tool>rye.bash</tool></execute></permissions>\
                          </metadata></directive>\n```\nShip it.\n";
 
-fn say(terminal: &Terminal, server: &ModelServer, prompt: &str, answer: &str) {
-    terminal.send_keys(prompt);
-    terminal.wait_for(prompt);
-    terminal.send_keys(key::ENTER);
-    server.call().answer(answer);
-    terminal.wait_for(answer);
-    terminal.wait_gone("● ");
-}
-
 /// Back from the difference that a new request opens with, to the conversation.
 fn close_difference(terminal: &Terminal, answer: &str) {
     terminal.send_keys(key::ESC);
@@ -34,14 +28,6 @@ fn close_difference(terminal: &Terminal, answer: &str) {
     terminal.send_keys(key::ESC);
     terminal.wait_gone("┌ context · ");
     terminal.wait_for(answer);
-}
-
-fn has_said(messages: &[(String, String)], words: &str) -> bool {
-    messages.iter().any(|(_, text)| text.contains(words))
-}
-
-fn threads(home: &Home) -> usize {
-    fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().count()
 }
 
 fn listed(home: &Home) -> String {
@@ -73,9 +59,7 @@ fn s16_a_day_with_threads() {
     let tool = home.project().join(".ai/tools/team/deploy.sh");
     fs::create_dir_all(tool.parent().unwrap()).unwrap();
     fs::write(&tool, "#!/bin/sh\n# Deploys.\n").unwrap();
-    let launch = home.levain_in_terminal(&["--model", "anthropic/test-model"]).size(120, 36);
-    let launch = launch.env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY);
-    let terminal = launch.start();
+    let terminal = screen(&home, &server).size(120, 36).start();
     terminal.wait_for("test-model");
 
     // Two turns, and the thread gets a name.

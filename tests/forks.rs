@@ -3,40 +3,23 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "support/conversation.rs"]
+mod conversation;
 #[path = "support/model_server.rs"]
 mod model_server;
 #[path = "support/terminal.rs"]
 mod terminal;
 
+use conversation::{has_said, say, screen, threads};
 use model_server::{KEY, ModelServer};
 use serde_json::Value;
-use std::fs;
 use std::process::Stdio;
 use terminal::{Home, Terminal, key};
 
 fn start(home: &Home, server: &ModelServer) -> Terminal {
-    let launch = home.levain_in_terminal(&["--model", "anthropic/test-model"]);
-    let terminal = launch.env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY).start();
+    let terminal = screen(home, server).start();
     terminal.wait_for("test-model");
     terminal
-}
-
-fn say(terminal: &Terminal, server: &ModelServer, prompt: &str, answer: &str) {
-    terminal.send_keys(prompt);
-    terminal.wait_for(prompt);
-    terminal.send_keys(key::ENTER);
-    server.call().answer(answer);
-    terminal.wait_for(answer);
-    terminal.wait_gone("● ");
-}
-
-/// What was said in the messages of a call, without what surrounds it.
-fn has_said(messages: &[(String, String)], words: &str) -> bool {
-    messages.iter().any(|(_, text)| text.contains(words))
-}
-
-fn threads(home: &Home) -> usize {
-    fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().count()
 }
 
 #[test]

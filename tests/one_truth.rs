@@ -3,6 +3,8 @@
 #![allow(clippy::wildcard_enum_match_arm, reason = "a test picks what it wants to see")]
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "support/conversation.rs"]
+mod conversation;
 #[path = "support/model_server.rs"]
 mod model_server;
 #[path = "support/terminal.rs"]
@@ -10,17 +12,18 @@ mod terminal;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use conversation::{say, screen};
 use model_server::{KEY, ModelServer};
 use serde_json::Value;
 use std::fs;
 use terminal::{Home, Terminal, key, poll};
 
-/// What the program put on the clipboard, in order.
+/// What the program put on the clipboard, in order. A sequence of which only a part has arrived is not counted.
 fn copied(terminal: &Terminal) -> Vec<String> {
     let bytes = terminal.bytes();
     let said = String::from_utf8_lossy(&bytes);
-    let coded = said.split("\x1b]52;c;").skip(1).filter_map(|rest| rest.split(['\x07', '\x1b']).next());
-    coded.map(|coded| String::from_utf8(STANDARD.decode(coded).unwrap()).unwrap()).collect()
+    let whole = said.split("\x1b]52;c;").skip(1).filter_map(|rest| Some(rest.split_once(['\x07', '\x1b'])?.0));
+    whole.map(|coded| String::from_utf8(STANDARD.decode(coded).unwrap()).unwrap()).collect()
 }
 
 /// Copies what is chosen or shown.
@@ -36,17 +39,10 @@ fn s16_the_context_screen_and_the_command_line_say_the_same_of_a_request() {
     let (home, server) = (Home::new(), ModelServer::start());
     fs::write(home.project().join("AGENTS.md"), "Use tabs.\n").unwrap();
     fs::write(home.project().join("notes.txt"), "a note 漢字\n").unwrap();
-    let launch = home.levain_in_terminal(&["--model", "anthropic/test-model"]).size(160, 45);
-    let launch = launch.env("ANTHROPIC_BASE_URL", &server.base()).env("ANTHROPIC_API_KEY", KEY);
-    let terminal = launch.start();
+    let terminal = screen(&home, &server).size(160, 45).start();
     terminal.wait_for("test-model");
     for (prompt, answer) in [("first, with @notes.txt", "One."), ("and then?", "Two.")] {
-        terminal.send_keys(prompt);
-        terminal.wait_for(prompt);
-        terminal.send_keys(key::ENTER);
-        server.call().answer(answer);
-        terminal.wait_for(answer);
-        terminal.wait_gone("● ");
+        say(&terminal, &server, prompt, answer);
     }
     let id = fs::read_dir(home.project().join(".ai/agent/threads")).unwrap().next().unwrap().unwrap().file_name();
     let id = id.into_string().unwrap();

@@ -86,6 +86,10 @@ fn metadata_that_does_not_read_refuses_to_start() {
         ("</metadata><limits turns=\"3\"/><metadata>", "<limits> stands beside <metadata>"),
         ("</metadata><outputs><output nam=\"a\"/></outputs><metadata>", "unknown attribute `nam` in <output>"),
         ("</metadata><inputs><input name=\"a\" required=\"ture\"/></inputs><metadata>", "required cannot be `ture`"),
+        (
+            "</metadata><inputs><input name=\"a\" choices=\" , \"/></inputs><metadata>",
+            "choices of the input `a` are empty",
+        ),
     ] {
         assert_refused(&home(metadata), "x.md:3", words);
     }

@@ -610,6 +610,7 @@ impl Newest {
                 QueuedPrompt::follow(&mut state.queue, event);
             }
         }
+        state.queue = state.queue.iter().map(QueuedPrompt::without_texts).collect();
         Message::Opened { thread_id, newest, older, state: Some(state), elsewhere: self.elsewhere }
     }
 }

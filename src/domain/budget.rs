@@ -6,6 +6,7 @@
 
 use super::amount::{Money, Tokens};
 use super::id::ThreadId;
+use super::status::Cost;
 use std::fmt;
 
 /// How much of one dimension a thread may use, for itself and everything below it together, over its whole life: what it
@@ -55,6 +56,12 @@ pub struct Spent {
     pub tokens: Tokens,
     /// The part of `tokens` whose price is not known.
     pub unpriced: Tokens,
+}
+
+impl From<&Cost> for Spent {
+    fn from(cost: &Cost) -> Self {
+        Self { spend: cost.spend, tokens: cost.usage.total(), unpriced: cost.unpriced_tokens }
+    }
 }
 
 /// How many threads may be live side by side. `None` is no limit.

@@ -144,17 +144,18 @@ pub struct QueuedPrompt {
 }
 
 impl QueuedPrompt {
+    /// The prompt that this event queues.
+    #[must_use]
+    pub fn of(event: &PromptEvent) -> Option<Self> {
+        let PromptEvent::PromptQueued { prompt, text, mode, images, files, client } = event else { return None };
+        let (images, files, client) = (images.clone(), files.clone(), client.clone());
+        Some(Self { prompt: *prompt, text: text.clone(), mode: *mode, images, files, client })
+    }
+
     /// Follows what was queued, and what became of it.
     pub fn follow(queue: &mut Vec<Self>, event: &PromptEvent) {
         match event {
-            PromptEvent::PromptQueued { prompt, text, mode, images, files, client } => queue.push(Self {
-                prompt: *prompt,
-                text: text.clone(),
-                mode: *mode,
-                images: images.clone(),
-                files: files.iter().map(Attachment::without_text).collect(),
-                client: client.clone(),
-            }),
+            PromptEvent::PromptQueued { .. } => queue.extend(Self::of(event)),
             PromptEvent::PromptWithdrawn { prompt } | PromptEvent::CognitionIn { prompt: Some(prompt), .. } => {
                 queue.retain(|queued| queued.prompt != *prompt);
             }

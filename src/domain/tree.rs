@@ -40,18 +40,18 @@ pub fn order<T: InTree>(rows: impl IntoIterator<Item = T>) -> Vec<(T, usize)> {
         }
     }
     let mut tops: HashMap<usize, usize> = HashMap::new();
-    let mut first = Vec::new();
+    let (mut first, mut listed) = (Vec::new(), HashSet::new());
     for place in 0..rows.len() {
-        let (mut top, mut way) = (place, vec![place]);
+        let (mut top, mut way) = (place, HashSet::from([place]));
         while let Some(parent) = parents.get(top).copied().flatten().filter(|parent| !way.contains(parent)) {
             if let Some(known) = tops.get(&parent) {
                 top = *known;
                 break;
             }
             top = parent;
-            way.push(parent);
+            way.insert(parent);
         }
-        if !tops.values().any(|known| *known == top) {
+        if listed.insert(top) {
             first.push(top);
         }
         tops.extend(way.into_iter().map(|one| (one, top)));
@@ -73,24 +73,22 @@ pub fn order<T: InTree>(rows: impl IntoIterator<Item = T>) -> Vec<(T, usize)> {
 
 /// Those of `rows` that are below one of `above`, at any depth, and not of `above` themselves.
 pub fn below<'a, T: InTree>(rows: &'a [T], above: &'a [ThreadId]) -> Vec<&'a T> {
-    let mut found: HashSet<&ThreadId> = above.iter().collect();
-    let mut below: Vec<&'a T> = Vec::new();
-    loop {
-        let mut next: Vec<&'a T> = Vec::new();
-        for row in rows {
-            let is_below = row.lineage().parent.as_ref().is_some_and(|parent| found.contains(parent));
-            if is_below && !found.contains(row.id()) {
-                next.push(row);
-            }
+    let named: HashSet<&ThreadId> = above.iter().collect();
+    let mut children: HashMap<&ThreadId, Vec<&'a T>> = HashMap::new();
+    for row in rows.iter().filter(|row| !named.contains(row.id())) {
+        if let Some(parent) = &row.lineage().parent {
+            children.entry(parent).or_default().push(row);
         }
-        if next.is_empty() {
-            return below;
-        }
-        for row in next.iter().copied() {
-            found.insert(T::id(row));
-        }
-        below.append(&mut next);
     }
+    let mut below: Vec<&'a T> = Vec::new();
+    let mut open: Vec<&ThreadId> = above.iter().collect();
+    while let Some(id) = open.pop() {
+        for child in children.remove(id).unwrap_or_default() {
+            below.push(child);
+            open.push(T::id(child));
+        }
+    }
+    below
 }
 
 #[cfg(test)]

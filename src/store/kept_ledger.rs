@@ -55,7 +55,7 @@ impl KeptLedger {
                     parent: lineage.parent,
                     spend_limit: limits.spend,
                     tokens_limit: None,
-                    spent: Spent { spend: cost.spend, tokens: cost.usage.total(), unpriced: cost.unpriced_tokens },
+                    spent: Spent::from(&cost),
                 })
             })
             .collect();
@@ -81,8 +81,7 @@ impl KeptLedger {
                 continue;
             }
             let cost = Summary::look(&self.layout, &id, self.summarise).map(|summary| summary.cost).unwrap_or_default();
-            let spent = Spent { spend: cost.spend, tokens: cost.usage.total(), unpriced: cost.unpriced_tokens };
-            some |= matches!(self.ledger.release(&id, spent)()?, Released::Ended { .. });
+            some |= matches!(self.ledger.release(&id, Spent::from(&cost))()?, Released::Ended { .. });
         }
         Ok(some)
     }

@@ -8,7 +8,7 @@ use super::transcript::Transcript;
 use crate::commands::CommandId;
 use crate::domain::event::{CancelScope, Delta, StopReason};
 use crate::domain::{
-    ApprovalEvent, Attachment, ControlEvent, Event, NoteKind, PromptEvent, Record, RequestEvent, SettingsEvent, Status,
+    ApprovalEvent, ControlEvent, Event, NoteKind, PromptEvent, Record, RequestEvent, SettingsEvent, Status,
     ThreadEvent, ThreadId, ToolEvent, Waiting,
 };
 use crate::worker::protocol::{FromWorker, QueuedPrompt, State};
@@ -278,17 +278,10 @@ impl Model {
         self.now = self.now.max(record.timestamp);
         if let Event::Prompt(PromptEvent::CognitionIn { prompt: Some(prompt), .. }) = &record.event {
             self.view.waits.retain(|waits| waits.prompt != Some(*prompt));
-        } else if let Event::Prompt(PromptEvent::PromptQueued { text, prompt, mode, images, files, client }) =
-            &record.event
+        } else if let Event::Prompt(event) = &record.event
+            && let Some(queued) = QueuedPrompt::of(event)
         {
-            self.queued_in_log(QueuedPrompt {
-                prompt: *prompt,
-                text: text.clone(),
-                mode: *mode,
-                images: images.clone(),
-                files: files.iter().map(Attachment::without_text).collect(),
-                client: client.clone(),
-            });
+            self.queued_in_log(queued.without_texts());
         } else if let Event::Prompt(PromptEvent::PromptWithdrawn { prompt }) = &record.event {
             if let Some(state) = &mut self.view.state {
                 state.queue.retain(|queued| queued.prompt != *prompt);

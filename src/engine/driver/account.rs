@@ -49,6 +49,11 @@ pub(super) enum Unfunded {
     Failed(CallError),
 }
 
+/// A call that was not sent because of the budget.
+pub(super) fn budget_error(category: ErrorCategory, message: String) -> CallError {
+    CallError { category, code: "budget".into(), message, status: None, retry_after_ms: None }
+}
+
 impl From<Stopped> for Unfunded {
     fn from(_: Stopped) -> Self {
         Self::Stopped
@@ -57,13 +62,18 @@ impl From<Stopped> for Unfunded {
 
 impl From<LedgerError> for Unfunded {
     fn from(error: LedgerError) -> Self {
-        // Another process may hold the database, or a disk may be full: both pass.
-        Self::Failed(CallError {
-            category: ErrorCategory::Transient,
-            code: "budget".into(),
-            message: error.to_string(),
-            status: None,
-            retry_after_ms: None,
-        })
+        let category = match error {
+            // Another process may hold the database, or a disk may be full: both pass. What is lost is rebuilt.
+            LedgerError::Store(_)
+            | LedgerError::NotBuilt
+            | LedgerError::NotRegistered { .. }
+            | LedgerError::Ended { .. } => ErrorCategory::Transient,
+            LedgerError::OtherParent { .. }
+            | LedgerError::NoRoot { .. }
+            | LedgerError::Duplicate { .. }
+            | LedgerError::TooDeep { .. }
+            | LedgerError::Amount => ErrorCategory::Permanent,
+        };
+        Self::Failed(budget_error(category, error.to_string()))
     }
 }

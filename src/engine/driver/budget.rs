@@ -6,14 +6,14 @@
 //! its limit.
 
 use super::Audience;
-use super::account::{Budgets, Unfunded};
+use super::account::{Budgets, Unfunded, budget_error};
 use super::run::{Driver, Ready};
-use crate::domain::event::{CallError, ErrorCategory};
+use crate::domain::event::ErrorCategory;
 use crate::domain::{
     Allowance, Budget, BudgetReport, CallCost, ControlEvent, Event, LimitKind, LimitSource, Limits, Money, Refusal,
     SettingsEvent, Slots, Spent, ThreadEvent, Tokens, Usage,
 };
-use crate::engine::thread::{Effect, Phase, Thread};
+use crate::engine::thread::{Effect, Phase};
 use crate::ports::ledger::{Granted, LedgerJob, Registered, Registration};
 use std::time::{Duration, Instant};
 
@@ -22,15 +22,6 @@ const SHORTEST_ANSWER: u64 = 1_024;
 
 /// How long a thread that has to wait for a slot waits until it asks again.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
-
-/// So many children of a thread share what it has left where they name no amount, if the settings do not say how many.
-const SHARES: u32 = 5;
-
-/// The sum of the thread's log.
-fn spent(thread: &Thread) -> Spent {
-    let cost = &thread.cost;
-    Spent { spend: cost.spend, tokens: cost.usage.total(), unpriced: cost.unpriced_tokens }
-}
 
 /// Whether somebody named this amount for the thread.
 fn is_named(source: Option<LimitSource>) -> bool {
@@ -41,14 +32,10 @@ impl<A: Audience> Driver<A> {
     /// Has the ledger do something, while who wants to stop is heard.
     async fn book<T: Send + 'static>(&mut self, job: LedgerJob<T>) -> Result<T, Unfunded> {
         let done = self.unless_stopped(tokio::task::spawn_blocking(job)).await?;
-        let gone = |failed: tokio::task::JoinError| CallError {
-            category: ErrorCategory::Transient,
-            code: "budget".into(),
-            message: failed.to_string(),
-            status: None,
-            retry_after_ms: None,
+        let gone = |failed: tokio::task::JoinError| {
+            Unfunded::Failed(budget_error(ErrorCategory::Transient, failed.to_string()))
         };
-        Ok(done.map_err(|failed| Unfunded::Failed(gone(failed)))??)
+        Ok(done.map_err(gone)??)
     }
 
     /// Reserves what the call may cost at most, and bounds its answer by what is left. Without a ledger, or where no limit
@@ -56,9 +43,7 @@ impl<A: Audience> Driver<A> {
     pub(super) async fn fund(&mut self, request: u32, ready: &mut Ready) -> Result<(), Unfunded> {
         let Some(budgets) = self.settings.budgets.clone() else { return Ok(()) };
         self.settle().await;
-        if self.account.report.is_none() {
-            self.register(&budgets).await?;
-        } else if self.account.limits != self.thread.limits {
+        if self.account.report.is_some() && self.account.limits != self.thread.limits {
             self.adjust(&budgets).await?;
         }
         let unlimited = |report: &BudgetReport| report.spend.left.is_none() && report.tokens.left.is_none();
@@ -133,11 +118,10 @@ impl<A: Audience> Driver<A> {
     fn budget(&self, slots: Slots, parents_left: Option<Money>) -> Budget {
         let Limits { spend, tokens, .. } = self.thread.limits;
         let by = self.thread.limits_by;
-        let children = slots.children.unwrap_or(SHARES);
-        let spend = match spend {
-            Some(most) => Allowance::AtMost(most),
-            None if parents_left.is_some() => Allowance::Share { children },
-            None => Allowance::Open,
+        let spend = match (spend, slots.children.or(Slots::USUAL.children)) {
+            (Some(most), _) => Allowance::AtMost(most),
+            (None, Some(children)) if parents_left.is_some() => Allowance::Share { children },
+            (None, _) => Allowance::Open,
         };
         // Tokens are limited for each thread; for a whole tree where somebody says so.
         let tokens = tokens.filter(|_| is_named(by.tokens)).map_or(Allowance::Open, Allowance::AtMost);
@@ -160,7 +144,7 @@ impl<A: Audience> Driver<A> {
             None => None,
         };
         let budget = self.budget(budgets.slots, parents_left);
-        let (thread, spent) = (self.thread.id.clone(), spent(&self.thread));
+        let (thread, spent) = (self.thread.id.clone(), Spent::from(&self.thread.cost));
         let registration = Registration { thread, parent, budget, slots: budgets.slots, spent };
         match self.book(budgets.ledger.register(registration)).await? {
             Registered::Live(report) => {
@@ -205,7 +189,7 @@ impl<A: Audience> Driver<A> {
 
     /// Tells the ledger what calls have cost that are over, and gives back what was reserved for them.
     pub(super) async fn settle(&mut self) {
-        let spent = spent(&self.thread);
+        let spent = Spent::from(&self.thread.cost);
         let over = self.call.is_none() && self.ready.is_none();
         let news = self.account.reserved.is_some() || spent != self.account.told;
         let (Some(budgets), true) = (&self.settings.budgets, over && news && self.account.report.is_some()) else {
@@ -235,14 +219,8 @@ impl<A: Audience> Driver<A> {
             }
             // A hook that lets the thread go on at its limit has no money to give.
             Unfunded::Refused(refusal) if self.account.refused.replace(request) == Some(request) => {
-                let error = CallError {
-                    category: ErrorCategory::Permanent,
-                    code: "budget".into(),
-                    message: format!("no call was sent: {refusal}"),
-                    status: None,
-                    retry_after_ms: None,
-                };
-                self.not_made(request, attempt, error);
+                let message = format!("no call was sent: {refusal}");
+                self.not_made(request, attempt, budget_error(ErrorCategory::Permanent, message));
             }
             Unfunded::Refused(refusal) => self.refused(&refusal),
             Unfunded::Failed(error) => self.not_made(request, attempt, error),
@@ -275,7 +253,7 @@ impl<A: Audience> Driver<A> {
     /// The end of the thread in this process: what is set aside for it and was not spent goes back.
     pub(super) async fn release(&mut self) {
         let Some(budgets) = self.settings.budgets.clone().filter(|_| self.account.report.is_some()) else { return };
-        let job = budgets.ledger.release(&self.thread.id, spent(&self.thread));
+        let job = budgets.ledger.release(&self.thread.id, Spent::from(&self.thread.cost));
         match tokio::task::spawn_blocking(job).await {
             Ok(Ok(_)) => self.account.report = None,
             // Whoever finds that the thread is dead releases it.

@@ -111,33 +111,22 @@ fn settings_event(thread: &mut Thread, event: &SettingsEvent) -> Vec<Effect> {
 }
 
 fn prompt_event(thread: &mut Thread, event: &PromptEvent) -> Vec<Effect> {
+    QueuedPrompt::follow(&mut thread.queue, event);
     match event {
-        PromptEvent::PromptQueued { prompt, text, mode, images, files, client } => {
+        PromptEvent::PromptQueued { prompt, text, .. } => {
             thread.prompts = thread.prompts.max(*prompt);
-            let (images, files, client) = (images.clone(), files.clone(), client.clone());
-            let (prompt, text, mode) = (*prompt, text.clone(), *mode);
             if thread.filing.title.is_none() && !text.trim().is_empty() {
-                thread.filing.title = Some(title::of_prompt(&text));
+                thread.filing.title = Some(title::of_prompt(text));
             }
-            thread.queue.push(QueuedPrompt { prompt, text, mode, images, files, client });
             // Whoever goes on with it wants to see it.
             thread.filing.archived = false;
             prompted(thread)
         }
-        PromptEvent::PromptWithdrawn { prompt } => {
-            thread.queue.retain(|queued| queued.prompt != *prompt);
-            Vec::new()
-        }
-        PromptEvent::QueueArranged { prompts } => {
-            let place = |queued: &QueuedPrompt| prompts.iter().position(|prompt| *prompt == queued.prompt);
-            thread.queue.sort_by_key(|queued| place(queued).unwrap_or(usize::MAX));
-            Vec::new()
-        }
         PromptEvent::QueueReleased {} if thread.can_take() => take_prompts(thread, true),
-        PromptEvent::QueueReleased {} => Vec::new(),
-        PromptEvent::CognitionIn { text, prompt, images, files, .. } => {
-            joined(thread, Message::said(text, images, files), *prompt)
+        PromptEvent::QueueReleased {} | PromptEvent::PromptWithdrawn { .. } | PromptEvent::QueueArranged { .. } => {
+            Vec::new()
         }
+        PromptEvent::CognitionIn { text, images, files, .. } => joined(thread, Message::said(text, images, files)),
     }
 }
 
@@ -358,10 +347,7 @@ fn rest(thread: &mut Thread) -> Vec<Effect> {
     }
 }
 
-fn joined(thread: &mut Thread, said: Message, prompt: Option<u64>) -> Vec<Effect> {
-    if let Some(prompt) = prompt {
-        thread.queue.retain(|queued| queued.prompt != prompt);
-    }
+fn joined(thread: &mut Thread, said: Message) -> Vec<Effect> {
     for note in std::mem::take(&mut thread.notes) {
         thread.push(note);
     }

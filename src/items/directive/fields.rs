@@ -57,8 +57,9 @@ pub(super) fn inputs(element: &Element, reading: &mut Reading<'_>) -> Vec<Input>
         let choices = child.attribute("choices").unwrap_or_default().split(',').map(str::trim);
         let choices: Vec<String> = choices.filter(|choice| !choice.is_empty()).map(str::to_owned).collect();
         if child.attribute("choices").is_some() && choices.is_empty() {
-            let message = format!("the choices of the input `{name}` are empty, so it takes any value");
-            reading.warn(child.lines.0, message, "write choices=\"one, another\"");
+            // What was to hold a value to a list would let anything in.
+            let message = format!("the choices of the input `{name}` are empty");
+            reading.fatal(child.lines.0, message, "write choices=\"one, another\"");
         }
         let input = Input { name, kind, required, default, description, choices, lines: child.lines };
         let name = &input.name;

@@ -1,7 +1,7 @@
 //! Threads that start others: what is counted, when time stands still, and who is asked.
 
 use super::*;
-use crate::domain::{ControlEvent, LimitKind, Lineage, RequestEvent, SettingsEvent, ThreadEvent};
+use crate::domain::{ControlEvent, LimitKind, Lineage, SettingsEvent, ThreadEvent};
 use ThreadKind::{Interactive, OneShot};
 
 impl Bench {
@@ -159,8 +159,6 @@ fn what_a_thread_above_may_not_is_denied_whatever_the_own_grants_say() {
     bench.thread.lineage.attended = true;
     bench.thread.permissions.grants = vec![grant("*", false)];
     bench.thread.permissions.ceilings = vec![vec![grant("*", false)], vec![grant(&to_execute("ls"), true)]];
-    let usage = Event::Request(RequestEvent::RetryDue { attempt: 9 });
-    bench.feed(usage);
     bench.calling("go");
     bench.answer(calls_of("rm", &["1"]), StopReason::ToolUse);
     let denied =
