@@ -65,7 +65,7 @@ fn history() -> Vec<Entry> {
 }
 
 fn assembled(plan: &Plan, history: &[Entry]) -> levain::domain::Assembly {
-    assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &[], history })
+    assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &[], history, inherited: 0 })
 }
 
 /// Target: 2 ms.

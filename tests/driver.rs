@@ -11,13 +11,13 @@ use levain::domain::{
     ApprovalEvent, Assembly, Attachment, AttachmentKind, CallId, Command, ContentHash, ContextEvent, Control,
     ControlEvent, Decision, Entry, Event, FrozenRequest, Grant, Image, KnownTool, LayerKind, Lifetime, Limits, Message,
     ModelRef, Money, Origin, Piece, PromptEvent, Record, RequestEvent, RequestRecord, Rules, SettingsEvent, State,
-    Status, ThreadEvent, ThreadId, ThreadKind, Timestamp, ToAttach, Tokens, ToolCall, ToolEvent, ToolSpec, Usage,
-    Waiting, WindowRules, WireForm,
+    Status, Successor, ThreadEvent, ThreadId, ThreadKind, Timestamp, ToAttach, Tokens, ToolCall, ToolEvent, ToolSpec,
+    Usage, Waiting, WindowRules, WireForm,
 };
 use levain::engine::driver::{Audience, Driver, Ended, Handle, ModelRegistry, Planner, Settings};
 use levain::engine::thread::{Thread, apply};
 use levain::items::{Hooks, Items, Spaces};
-use levain::ports::store::{Attach, Fetch, Include, Snapshot};
+use levain::ports::store::{Attach, Fetch, HandOff, Include, Snapshot};
 use levain::ports::{
     CallRequest, Clock, EncodedRequest, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore,
     ToolListener, ToolOutcome, ToolRunner, tools,
@@ -199,6 +199,10 @@ impl ThreadStore for Disk {
     fn include(&self, name: &str) -> Include {
         let file = Attachment::new(AttachmentKind::File, name.to_owned(), "let x = ${y};");
         Box::new(move || if file.name == "gone.rs" { Err("`gone.rs` was not attached".into()) } else { Ok(Some(file)) })
+    }
+
+    fn hand_off(&self, _: Successor) -> HandOff {
+        Box::new(|_| Err(StoreError::NoSuchThread { id: "next-1".into() }))
     }
 
     fn save(&mut self, _snapshot: &Snapshot) {}
@@ -998,7 +1002,8 @@ fn held_with(said: &[Message], words: &str) -> FrozenRequest {
     let opening = vec![piece("env", LayerKind::HookBefore, "You are here.")];
     let state = vec![piece("time", LayerKind::ContextState, "Now: noon")];
     let history: Vec<Entry> = said.iter().cloned().map(Entry::new).collect();
-    let assembly = assemble(&Parts { system: &system, opening: &opening, state: &state, history: &history });
+    let assembly =
+        assemble(&Parts { system: &system, opening: &opening, state: &state, history: &history, inherited: 0 });
     let model = ModelRef::new("script", "x");
     let hash = FrozenRequest::name(&model, 100, &assembly);
     FrozenRequest {

@@ -192,12 +192,11 @@ impl Link {
 
     /// Passes messages on until the worker is gone, or has to make room for one of this side's own.
     async fn pass_on(&self, client: &mut Client, asked: &mut mpsc::Receiver<(u64, Command)>) -> Passed {
-        let mut expected = false;
         loop {
             let message = tokio::select! {
                 message = client.next() => match message {
                     Some(message) => message,
-                    None => return Passed::Ended { expected },
+                    None => return Passed::Ended { expected: false },
                 },
                 Some((id, command)) = asked.recv() => return Passed::Approve(id, command),
             };
@@ -205,7 +204,8 @@ impl Link {
                 FromWorker::Event { next_offset, .. } => {
                     self.offset.store(*next_offset, Ordering::Relaxed);
                 }
-                FromWorker::Bye { .. } => expected = true,
+                // Its process may run other threads and go on.
+                FromWorker::Bye { .. } => return Passed::Ended { expected: true },
                 FromWorker::Hello { .. }
                 | FromWorker::Lagged { .. }
                 | FromWorker::Refused { .. }

@@ -182,6 +182,8 @@ impl Attached {
             return Ok(false);
         } else if line.trim() == "/compact" {
             Command::Compact
+        } else if line.trim() == "/handoff" {
+            Command::HandOff
         } else if matches!(line.trim(), "/stop" | "/cancel") {
             Command::Cancel { scope: CancelScope::Turn }
         } else if let Some(answer) = line.trim().strip_prefix("/approve") {
@@ -193,7 +195,7 @@ impl Attached {
                 }
             }
         } else if let Some(word) = misspelt(line) {
-            let hint = "the commands here are /approve, /stop, /compact, /help and /quit; begin with a space to send it as a message";
+            let hint = "the commands here are /approve, /stop, /compact, /handoff, /help and /quit; begin with a space to send it as a message";
             let _closed = writeln!(err(), "error: there is no command {word}\nhint: {hint}");
             return Ok(false);
         } else {

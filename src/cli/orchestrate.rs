@@ -223,6 +223,21 @@ pub(super) fn resume(setup: &Setup, arguments: &ResumeArguments) -> Result<ExitC
     Ok(ExitCode::SUCCESS)
 }
 
+/// Has a new thread go on with a running one.
+pub(super) fn handoff(setup: &Setup, arguments: &ThreadNamed) -> Result<ExitCode, Failure> {
+    let thread_id = find::thread(setup, &arguments.id)?;
+    let answer = operate(setup, Operation::HandoffThread { thread_id })?;
+    let mut output = out();
+    if arguments.json {
+        written(json_line(&mut output, &answer))?;
+    } else {
+        let id = answer["handed_off"].as_str().unwrap_or_default();
+        written(writeln!(output, "{id} is handed off before its next request"))?;
+        let _closed = writeln!(err(), "hint: levain threads chain {id} · levain threads wait {id}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
 pub(super) fn chain(setup: &Setup, arguments: &ThreadNamed) -> Result<ExitCode, Failure> {
     let thread_id = find::thread(setup, &arguments.id)?;
     let answer = operate(setup, Operation::GetChain { thread_id })?;

@@ -10,6 +10,7 @@ use crate::domain::{
     ApprovalEvent, ControlEvent, Cost, Event, LimitSource, Limits, Lineage, Mentions, ModelRef, Money, RequestEvent,
     SetLimits, Status, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, ToAttach, Tokens, Waiting,
 };
+use crate::engine::driver::Ended;
 use crate::items::directive::Values;
 use crate::items::{Directive, Items, Kind};
 use crate::ports::{Executor, ThreadSpec};
@@ -110,6 +111,9 @@ struct RunResult {
     /// Capabilities for which a person would have had to be asked.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     approvals: Vec<String>,
+    /// The threads before this one that it continues, the first first. What they cost is counted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    continues: Vec<ThreadId>,
 }
 
 /// `name=value`.
@@ -292,7 +296,7 @@ async fn hosted(
     let factory = Arc::new(factory);
     let supervisor = Supervisor::new(layout, Arc::clone(&factory) as Arc<dyn ThreadFactory>);
     let hosting = factory.planned(&thread_id, items, planner, &begun, &supervisor)?;
-    let running = supervisor.host(hosting).await.map_err(|error| Failure::new(error.to_string()))?;
+    let mut running = supervisor.host(hosting).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut client = running.client();
     client.greet(0).await.map_err(|error| Failure::new(error.to_string()))?;
     let mut heard = Heard { says, ..Heard::default() };
@@ -309,10 +313,26 @@ async fn hosted(
         error: None,
         limit: None,
         approvals: Vec::new(),
+        continues: Vec::new(),
     };
+    let mut spent = Cost::default();
     let live = !arguments.json && is_watched();
-    let watch = watch(&mut client, submit, live, &mut result, &mut heard);
-    let (interrupted, ended) = tokio::join!(watch, running.ended());
+    let mut submit = Some(submit);
+    let (interrupted, ended) = loop {
+        let watch = watch(&mut client, submit.take(), live, &mut result, &mut heard);
+        let (interrupted, ended) = tokio::join!(watch, running.ended());
+        let Outcome::Ended(Ended::HandedOff(next)) = &ended else { break (interrupted, ended) };
+        // The run goes on in the thread that continues this one.
+        let Some(newest) = supervisor.get(next).filter(|_| !matches!(interrupted, Ok(true) | Err(_))) else {
+            break (interrupted, ended);
+        };
+        running = newest;
+        client = running.client();
+        client.greet(0).await.map_err(|error| Failure::new(error.to_string()))?;
+        result.continues.push(std::mem::replace(&mut result.thread_id, next.clone()));
+        spent = spent + result.cost;
+    };
+    result.cost = spent + result.cost;
     // Children that were stopped with it write their end.
     let _gone = timeout(CHILDREN_END_WITHIN, supervisor.finished()).await;
     made.stays = heard.is_something() || result.success;
@@ -400,10 +420,10 @@ fn absolute(file: &str) -> String {
     std::path::absolute(file).map_or_else(|_| file.to_owned(), |path| path.display().to_string())
 }
 
-/// Sends the prompt and follows the thread to its end; returns whether it was interrupted.
+/// Sends the prompt, if it has none yet, and follows the thread to its end; returns whether it was interrupted.
 async fn watch(
     client: &mut Client,
-    submit: Command,
+    submit: Option<Command>,
     live: bool,
     result: &mut RunResult,
     all: &mut Heard,
@@ -411,7 +431,9 @@ async fn watch(
     let failed = |error: io::Error| Failure::new(error.to_string());
     let mut shutdown = Shutdown::listen().map_err(failed)?;
     let sender = client.sender();
-    sender.command(SUBMIT, submit).await.map_err(|error| Failure::new(error.to_string()))?;
+    if let Some(submit) = submit {
+        sender.command(SUBMIT, submit).await.map_err(|error| Failure::new(error.to_string()))?;
+    }
     let mut interrupted = false;
     let mut asked_at: Option<Instant> = None;
     let (mut is_stuck, mut notice) = (false, None);
@@ -517,6 +539,9 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
         Event::Thread(ThreadEvent::ThreadCancelled { cost }) => {
             (result.status, result.cost) = (Status::Cancelled, *cost);
         }
+        Event::Thread(ThreadEvent::ThreadContinued { cost, .. }) => {
+            (result.status, result.cost) = (Status::Continued, *cost);
+        }
         Event::Thread(ThreadEvent::ThreadKilled { cost }) => (result.status, result.cost) = (Status::Killed, *cost),
         Event::Thread(
             ThreadEvent::ThreadStarted { .. }
@@ -526,6 +551,7 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
             | ThreadEvent::WorkerStarted { .. }
             | ThreadEvent::WorkerEnded { .. }
             | ThreadEvent::LogRepaired { .. }
+            | ThreadEvent::ThreadHandoff { .. }
             | ThreadEvent::Notice { .. },
         )
         | Event::Prompt(_)

@@ -8,12 +8,10 @@ use super::orchestrate::{
 use super::upkeep::{self, ArchiveArguments, RemoveArguments, RenameArguments};
 use super::{Common, runtime};
 use crate::domain::tree;
-use crate::domain::{Cost, Lineage, ModelRef, Status, ThreadId, ThreadKind, Timestamp, Waiting};
-use crate::ports::Executor;
+use crate::domain::{Cost, Lineage, ModelRef, Operation, Status, ThreadId, ThreadKind, Timestamp, Waiting};
 use crate::session::people::{err, json_line, out};
 use crate::session::{self, Setup};
 use crate::store::registry::{Part, ThreadEntry};
-use crate::worker::detached::Detached;
 use clap::{Args, Subcommand};
 use futures_util::future::join_all;
 use serde::Serialize;
@@ -66,6 +64,8 @@ enum ThreadsCommand {
     Tree(TreeArguments),
     /// Say something to a thread that has ended: a new one goes on with its messages
     Resume(ResumeArguments),
+    /// Let a new thread continue a running one, with a summary, the newest messages and what is left of its limits
+    Handoff(ThreadNamed),
     /// Show what threads may spend, have reserved and have spent, with everything below them
     Budget(ThreadsNamed),
     /// List the threads of one conversation, in order
@@ -152,6 +152,7 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
         Some(ThreadsCommand::Running { json }) => return orchestrate::running(&setup, *json),
         Some(ThreadsCommand::Tree(tree)) => return orchestrate::tree(&setup, tree),
         Some(ThreadsCommand::Resume(resume)) => return orchestrate::resume(&setup, resume),
+        Some(ThreadsCommand::Handoff(named)) => return orchestrate::handoff(&setup, named),
         Some(ThreadsCommand::Budget(named)) => return orchestrate::budget(&setup, named),
         Some(ThreadsCommand::Chain(named)) => return orchestrate::chain(&setup, named),
         Some(ThreadsCommand::Search(search)) => return orchestrate::search(&setup, search),
@@ -208,15 +209,21 @@ fn stop_all(setup: &Setup, arguments: &StopArguments, at_once: bool) -> Result<E
             tree::below(&rows, &ids).into_iter().filter(runs).map(|row| row.thread_id.clone()).collect();
         ids.extend(below);
     }
-    let executor = Detached { launcher: setup.launcher()? };
-    let stopped = runtime()?.block_on(join_all(
-        ids.iter().map(|id| async { if at_once { executor.kill(id).await } else { executor.cancel(id).await } }),
-    ));
+    let orchestrator = setup.orchestrator()?;
+    let stop = |thread_id: &ThreadId| {
+        let thread_id = thread_id.clone();
+        orchestrator.operate(if at_once {
+            Operation::KillThread { thread_id }
+        } else {
+            Operation::CancelThread { thread_id }
+        })
+    };
+    let stopped = runtime()?.block_on(join_all(ids.iter().map(stop)));
     let mut output = out();
     let word = if at_once { "killed" } else { "stopping" };
     let mut code = ExitCode::SUCCESS;
     for (thread_id, result) in ids.iter().zip(stopped) {
-        let error = result.err().map(|error| error.to_string());
+        let error = result.err();
         if error.is_some() {
             code = ExitCode::FAILURE;
         }

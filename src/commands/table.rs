@@ -152,6 +152,10 @@ pub enum Need {
     Queue,
     /// A thread that another one started.
     Parent,
+    /// A thread that it continues.
+    Previous,
+    /// A thread that continues it.
+    Next,
     /// A thread that is at work.
     Work,
     /// A prompt that was sent before.
@@ -352,6 +356,9 @@ commands! {
     FilterBackspace "filter.backspace" "Delete back" "Delete the last letter of the filter." [hidden];
     FilterClear "filter.clear" "Clear" "Empty the filter." [hidden];
     ThreadParent "thread.parent" "Go to the parent" "Open the thread that started this one." / "parent" {Parent};
+    ThreadPrevious "thread.previous" "Go to the previous thread" "Open the thread that this one continues." / "previous" {Previous};
+    ThreadNext "thread.next" "Go to the next thread" "Open the thread that continues this one." / "next" {Next};
+    ThreadHandoff "thread.handoff" "Hand off" "Let a new thread continue this one, with a summary and the newest messages." / "handoff" {Worker};
     ThreadBudget "thread.budget" "Budget" "Show what the thread may use, has used and has reserved, with everything below it." / "budget" {Thread};
     ThreadStop "thread.stop" "Stop the thread" "Stop the process of the chosen thread; its messages are kept." [hidden];
     ThreadRename "thread.rename" "Rename" "Rename the chosen thread; /rename NAME renames the one on the screen." / "rename" {Thread};

@@ -11,19 +11,21 @@ use std::sync::Arc;
 pub struct Parts<'a> {
     /// Candidates for the system text, in its order.
     pub system: &'a [Piece],
-    /// Candidates for the beginning of the first message, in its order.
+    /// Candidates for the beginning of the first message that is the thread's own, in its order.
     pub opening: &'a [Piece],
     /// What holds now.
     pub state: &'a [Piece],
     /// What was said, without anything around it.
     pub history: &'a [Entry],
+    /// So many of the oldest messages come before the opening: they were said in a thread that this one goes on with.
+    pub inherited: usize,
 }
 
 /// What stands above the state.
 const STATE: &str = "Current context:";
 
-/// Puts a request together: the system text; the opening, as a message of its own; the history with the state just
-/// before the last thing that was said. Candidates that were left out are layers too.
+/// Puts a request together: the system text; what was inherited; the opening, as a message of its own; the history with the
+/// state just before the last thing that was said. Candidates that were left out are layers too.
 #[must_use]
 pub fn assemble(parts: &Parts<'_>) -> Assembly {
     let count = parts.system.len() + parts.opening.len() + parts.state.len() + 3;
@@ -36,13 +38,14 @@ pub fn assemble(parts: &Parts<'_>) -> Assembly {
         },
     };
     making.assembly.system = making.joined(parts.system, Channel::System, String::new());
+    let (inherited, history) = parts.history.split_at(parts.inherited.min(parts.history.len()));
+    making.history("inherited", inherited);
     making.message(parts.opening, String::new());
-    let history = parts.history;
     let prompt = history.iter().rposition(|entry| entry.message.is_prompt()).unwrap_or(history.len());
     making.history("history", history.get(..prompt).unwrap_or_default());
     making.message(parts.state, STATE.to_owned());
     if let Some((entry, after)) = history.get(prompt..).and_then(<[Entry]>::split_first) {
-        making.said(entry, prompt == 0);
+        making.said(entry, prompt == 0 && inherited.is_empty());
         making.history("turn", after);
     }
     making.assembly
@@ -201,7 +204,8 @@ mod tests {
         let opening = [piece(LayerKind::HookBefore, "env", "Here."), piece(LayerKind::Prompt, "chat", "Do it.")];
         let state = [piece(LayerKind::ContextState, "time", "Now: noon")];
         let history = [Entry::new(Message::user("hi"))];
-        let assembly = assemble(&Parts { system: &system, opening: &opening, state: &state, history: &history });
+        let assembly =
+            assemble(&Parts { system: &system, opening: &opening, state: &state, history: &history, inherited: 0 });
         assert_eq!(assembly.system, "Be honest.\n\nBe brief.");
         let texts: Vec<_> = assembly.layers.iter().map(|layer| slice(&assembly, layer)).collect();
         assert_eq!(texts, ["Be honest.", "", "Be brief.", "Here.", "Do it.", "Now: noon", "hi"]);

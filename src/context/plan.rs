@@ -32,6 +32,9 @@ pub const STATUS: &str = "`error` if the directive cannot be done; else left out
 /// How to summarise what was said, when it no longer fits.
 const COMPACTION: &str = "levain/core/Compaction";
 
+/// What a thread is told that goes on with work of another.
+const CONTINUATION: &str = "levain/core/Continuation";
+
 /// What is to be planned.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
@@ -69,6 +72,8 @@ pub struct Plan {
     pub state: Vec<State>,
     /// How older messages are to be summarised when the window is full.
     pub compaction: Option<Piece>,
+    /// What a thread is told that goes on with work of another.
+    pub continuation: Option<Piece>,
     /// Every hook, in the order in which they are asked.
     pub hooks: Vec<Hook>,
     /// Hooks that are switched off where they are written.
@@ -223,7 +228,9 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     ]
     .concat();
     planning.tell_useless_suppressions(&system, &opening);
-    let (compaction, returns) = (planning.compaction(), planning.returns());
+    let compaction = planning.optional(COMPACTION, "older messages cannot be summarised");
+    let continuation = planning.optional(CONTINUATION, "a thread that is handed off gets a plain message to go on");
+    let returns = planning.returns();
     let mut problems = ask.hooks.problems.clone();
     problems.append(&mut planning.problems);
     let ids = chain.iter().map(|link| link.id.clone()).collect();
@@ -241,6 +248,7 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
         opening,
         state,
         compaction,
+        continuation,
         hooks,
         disabled,
         fields,
@@ -284,12 +292,12 @@ impl Planning<'_> {
         Ok(with_shadows(piece, &loaded))
     }
 
-    /// A thread can do without: then older messages are left out unread.
-    fn compaction(&mut self) -> Option<Piece> {
-        match self.library.knowledge(COMPACTION) {
+    /// An item with words for the model that a thread can do without; `cannot` says what happens then.
+    fn optional(&mut self, id: &str, cannot: &str) -> Option<Piece> {
+        match self.library.knowledge(id) {
             Ok(loaded) => {
-                let origin = loaded.origin(COMPACTION, Some(loaded.value.body_lines), None);
-                let piece = included(COMPACTION, LayerKind::DirectiveSystem, origin, loaded.value.body.trim());
+                let origin = loaded.origin(id, Some(loaded.value.body_lines), None);
+                let piece = included(id, LayerKind::DirectiveSystem, origin, loaded.value.body.trim());
                 Some(piece).filter(Piece::is_included)
             }
             Err(Lost::Missing(_)) => None,
@@ -298,7 +306,7 @@ impl Planning<'_> {
                     file: None,
                     line: None,
                     severity: Severity::Warning,
-                    message: format!("older messages cannot be summarised: {why}"),
+                    message: format!("{cannot}: {why}"),
                     remedy: "fix the item, or remove it to use the shipped one".to_owned(),
                 });
                 None

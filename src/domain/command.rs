@@ -73,6 +73,8 @@ pub enum Command {
     },
     /// Let older messages give way to a summary.
     Compact,
+    /// Let another thread go on with what is said here: now where it is idle, else before the next request.
+    HandOff,
     /// End the worker; running work is cancelled first.
     Shutdown,
     /// Let queued prompts stand in this order, before those that are not named.
@@ -141,6 +143,19 @@ pub struct QueuedPrompt {
     /// What the client that sent it calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
+}
+
+/// What the thread is made of that goes on with another, beside what that one was: same directive, inputs, place in the tree.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Successor {
+    pub model: ModelRef,
+    pub limits: Limits,
+    /// Its first messages: a [`super::ContextEvent::ContextInherited`].
+    pub inherited: super::ContextEvent,
+    /// What it has to do, in this order.
+    pub prompts: Vec<QueuedPrompt>,
+    /// What a person called it, or said first.
+    pub title: Option<String>,
 }
 
 impl QueuedPrompt {

@@ -72,6 +72,26 @@ pub(super) fn percent(ratio: f64) -> String {
     format!("{:.0} %", ratio * 100.0)
 }
 
+/// `1 message`
+pub(super) fn messages(count: usize) -> String {
+    if count == 1 { "1 message".to_owned() } else { format!("{count} messages") }
+}
+
+/// `4 messages kept, 12 summarised, 3 left out: no summary`
+pub(super) fn taken_over_in_words(kept: usize, summarised: usize, dropped: usize, reason: Option<&str>) -> String {
+    let mut text = format!("{} kept", messages(kept));
+    if summarised > 0 {
+        text = format!("{text}, {summarised} summarised");
+    }
+    if dropped > 0 {
+        text = format!("{text}, {dropped} left out");
+    }
+    match reason {
+        Some(reason) if dropped > 0 => format!("{text}: {reason}"),
+        Some(_) | None => text,
+    }
+}
+
 pub(super) fn room_in_words(
     summarised: usize,
     dropped: usize,

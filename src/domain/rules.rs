@@ -121,11 +121,14 @@ pub struct WindowRules {
     pub full: f64,
     /// The newest messages that stay as they are when room is made, in tokens.
     pub keep: Tokens,
+    /// Whether another thread goes on then, with what stays. Else this one does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hands_off: bool,
 }
 
 impl Default for WindowRules {
     fn default() -> Self {
-        Self { pressure: 0.8, full: 0.9, keep: Tokens(16_000) }
+        Self { pressure: 0.8, full: 0.9, keep: Tokens(16_000), hands_off: false }
     }
 }
 

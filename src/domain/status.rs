@@ -168,6 +168,23 @@ pub struct Cost {
     pub spawns: u32,
 }
 
+impl std::ops::Add for Cost {
+    type Output = Self;
+
+    /// What two threads have used together.
+    fn add(self, other: Self) -> Self {
+        Self {
+            turns: self.turns.saturating_add(other.turns),
+            usage: self.usage + other.usage,
+            spend: self.spend + other.spend,
+            unpriced: self.unpriced || other.unpriced,
+            elapsed_ms: self.elapsed_ms.saturating_add(other.elapsed_ms),
+            unpriced_tokens: self.unpriced_tokens + other.unpriced_tokens,
+            spawns: self.spawns.saturating_add(other.spawns),
+        }
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn no_tokens(tokens: &Tokens) -> bool {
     *tokens == Tokens(0)

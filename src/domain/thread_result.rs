@@ -120,6 +120,11 @@ pub enum Operation {
         thread_id: ThreadId,
         message: String,
     },
+    /// Has a new thread go on with one that works or waits for a message: behind it in its chain, with what is left of its
+    /// limits.
+    HandoffThread {
+        thread_id: ThreadId,
+    },
     /// What was said in a thread, or its end.
     ReadTranscript {
         thread_id: ThreadId,
@@ -130,10 +135,11 @@ pub enum Operation {
 
 impl Operation {
     /// The words of the operations that a model is told of: all but going on with a thread, which is a person's.
-    pub const NAMES: [&str; 9] = [
+    pub const NAMES: [&str; 10] = [
         "wait_threads",
         "cancel_thread",
         "kill_thread",
+        "handoff_thread",
         "get_status",
         "list_active",
         "aggregate_results",
@@ -153,6 +159,7 @@ impl Operation {
             | Self::GetChain { thread_id }
             | Self::ChainSearch { thread_id, .. }
             | Self::ResumeThread { thread_id, .. }
+            | Self::HandoffThread { thread_id }
             | Self::ReadTranscript { thread_id, .. } => std::slice::from_ref(thread_id),
             Self::ListActive {} => &[],
         }

@@ -5,7 +5,8 @@
 
 use crate::domain::event::{Delta, Process};
 use crate::domain::{
-    Assembly, Attachment, ContentHash, Cost, Image, Limits, ModelRef, Record, RequestRecord, Status, Tokens, Waiting,
+    Assembly, Attachment, ContentHash, Cost, Image, Limits, ModelRef, Record, RequestRecord, Status, Successor,
+    ThreadId, Timestamp, Tokens, Waiting,
 };
 use std::path::PathBuf;
 
@@ -63,6 +64,9 @@ pub type Attach = Box<dyn FnOnce() -> Result<Image, String> + Send>;
 /// Reads what goes along with a prompt by its name; nothing where the name is of nothing and may be a word.
 pub type Include = Box<dyn FnOnce() -> Result<Option<Attachment>, String> + Send>;
 
+/// Makes the thread that goes on with another at this time, on disk.
+pub type HandOff = Box<dyn FnOnce(Timestamp) -> Result<ThreadId, StoreError> + Send>;
+
 /// The files of one thread.
 pub trait ThreadStore: Send {
     /// Appends `record` to the log and returns the byte offset of its line and of the line after it.
@@ -112,6 +116,9 @@ pub trait ThreadStore: Send {
     /// A function that reads the file, the names of a folder or the transcript of a thread that `name` means. It is run off
     /// the loop, and fails with a sentence for the person.
     fn include(&self, name: &str) -> Include;
+
+    /// A function that makes the thread that goes on with this one. It is run off the loop.
+    fn hand_off(&self, successor: Successor) -> HandOff;
 
     /// Brings `thread.json` and the registry row up to date, some time soon: both can be made again from the log.
     fn save(&mut self, snapshot: &Snapshot);

@@ -120,8 +120,13 @@ impl Case {
         plan.preload = preload(&cascade);
         let state = plan.state(&self.snapshot());
         let history = [Entry::new(Message::user(self.prompt.as_str()))];
-        let mut assembly =
-            assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &state, history: &history });
+        let mut assembly = assemble(&Parts {
+            system: &plan.system,
+            opening: &plan.opening,
+            state: &state,
+            history: &history,
+            inherited: 0,
+        });
         let permissions = Permissions { grants: plan.capabilities.clone(), ..Permissions::default() };
         // Whether the person at hand trusts the project is nothing to a case.
         let tools = toolbox::known(&items, &permissions, || true);

@@ -7,6 +7,7 @@ use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
     Command, Cost, LimitSource, Lineage, ModelRef, Operation, Parent, SetLimits, State, ThreadId, ThreadKind,
 };
+use crate::engine::driver::Ended;
 use crate::items::{Items, Kind};
 use crate::ports::threads::{ChildRequest, ChildStarted, Threads};
 use crate::ports::tools::Waiting;
@@ -95,12 +96,21 @@ impl ThreadsOf {
 
     /// Runs a child in this process, until it ends.
     async fn run(&self, child: ThreadId, listener: &dyn ToolListener) -> Result<ChildStarted, String> {
-        let running = self.supervisor.open(&child).await.map_err(|error| error.to_string())?;
+        let mut running = self.supervisor.open(&child).await.map_err(|error| error.to_string())?;
         let mut stop = StopOnDrop { running: Some(running.clone()) };
         running.handle().ask(first()).await?;
-        let ended = self.watched(&child, &running, listener).await;
+        // The thread that goes on with it, if one does, is the child from there on.
+        let mut newest = child.clone();
+        let ended = loop {
+            let ended = self.watched(&newest, &running, listener).await;
+            let Outcome::Ended(Ended::HandedOff(next)) = &ended else { break ended };
+            newest = next.clone();
+            let Some(next) = self.supervisor.get(&newest) else { break ended };
+            running = next;
+            stop.running = Some(running.clone());
+        };
         stop.running = None;
-        let result = self.orchestrator.result(&child).await?;
+        let result = self.orchestrator.result(&newest).await?;
         listener
             .child_ended(child, result.status, running.state().map_or_else(Cost::default, |state| state.cost))
             .await;
@@ -235,7 +245,9 @@ impl Threads for ThreadsOf {
                 Operation::ResumeThread { .. } => {
                     return Err("only a person resumes a thread; start a new one by thread_directive".to_owned());
                 }
-                Operation::CancelThread { thread_id } | Operation::KillThread { thread_id } => {
+                Operation::CancelThread { thread_id }
+                | Operation::KillThread { thread_id }
+                | Operation::HandoffThread { thread_id } => {
                     if !self.is_below(thread_id).await? {
                         return Err(format!("{thread_id} is not below this thread"));
                     }

@@ -67,12 +67,14 @@ impl Orchestrator {
                 Ok(self.wait_all(&thread_ids, most).await)
             }
             Operation::CancelThread { thread_id } => {
-                self.executor.cancel(&thread_id).await.map_err(|error| error.to_string())?;
-                Ok(json!({ "success": true, "cancelled": thread_id }))
+                let newest = self.newest(&thread_id).await;
+                self.executor.cancel(&newest).await.map_err(|error| error.to_string())?;
+                Ok(json!({ "success": true, "cancelled": newest }))
             }
             Operation::KillThread { thread_id } => {
-                self.executor.kill(&thread_id).await.map_err(|error| error.to_string())?;
-                Ok(json!({ "success": true, "killed": thread_id }))
+                let newest = self.newest(&thread_id).await;
+                self.executor.kill(&newest).await.map_err(|error| error.to_string())?;
+                Ok(json!({ "success": true, "killed": newest }))
             }
             Operation::GetStatus { thread_id } => {
                 let result = self.result(&thread_id).await?;
@@ -94,7 +96,15 @@ impl Orchestrator {
             Operation::ChainSearch { thread_id, query, search_type, max_results } => {
                 self.search(&thread_id, &query, search_type, max_results.unwrap_or(MOST_HITS)).await
             }
-            Operation::ResumeThread { thread_id, message } => self.resume(&thread_id, message).await,
+            Operation::HandoffThread { thread_id } => {
+                let newest = self.newest(&thread_id).await;
+                self.executor.tell(&newest, Command::HandOff).await.map_err(|error| error.to_string())?;
+                Ok(json!({ "success": true, "handed_off": newest }))
+            }
+            Operation::ResumeThread { thread_id, message } => {
+                let newest = self.newest(&thread_id).await;
+                self.resume(&newest, message).await
+            }
             Operation::ReadTranscript { thread_id, tail_lines } => self.transcript(&thread_id, tail_lines).await,
         }
     }
@@ -125,13 +135,33 @@ impl Orchestrator {
     /// Why nothing is known of it.
     pub async fn wait(&self, id: &ThreadId) -> Result<ThreadResult, String> {
         let mut id = id.clone();
+        let mut follows = false;
         loop {
             self.wait_for_end(&id).await?;
-            let result = self.result(&id).await?;
-            let continued = result.status == Status::Continued;
-            let Some(next) = (if continued { self.successor(&id).await? } else { None }) else { return Ok(result) };
-            id = next;
+            let mut result = self.result(&id).await?;
+            // A thread that goes on with another begins once that has ended.
+            let since = Instant::now();
+            while follows && result.status == Status::Created && since.elapsed() < LISTENS_WITHIN {
+                sleep(LOOK_EVERY).await;
+                self.wait_for_end(&id).await?;
+                result = self.result(&id).await?;
+            }
+            match result.continuation_thread_id.take() {
+                Some(next) if result.status == Status::Continued => (id, follows) = (next, true),
+                Some(_) | None => return Ok(result),
+            }
         }
+    }
+
+    /// The thread that goes on with what `id` was doing; `id` itself where none does.
+    async fn newest(&self, id: &ThreadId) -> ThreadId {
+        let mut newest = id.clone();
+        while let Ok(ThreadResult { status: Status::Continued, continuation_thread_id: Some(next), .. }) =
+            self.result(&newest).await
+        {
+            newest = next;
+        }
+        newest
     }
 
     /// Waits until no process works on the thread any more.
@@ -280,7 +310,9 @@ impl Orchestrator {
             Ok::<_, StoreError>((held, Summary::look(layout, &thread, REPLAY.summary)?))
         };
         let (held, summary) = self.off_loop(look).await?.map_err(|error| error.to_string())?;
-        let goes_on = summary.kind == ThreadKind::Interactive || summary.status == Status::Suspended;
+        // One that was to go on with another and never began begins now.
+        let waits = matches!(summary.status, Status::Suspended | Status::Created);
+        let goes_on = (summary.kind == ThreadKind::Interactive || waits) && summary.status != Status::Continued;
         if held && !goes_on {
             return Err(format!("{id} still runs; cancel it first, or wait for it"));
         }

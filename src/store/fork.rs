@@ -7,9 +7,10 @@ use super::authentic::LogKey;
 use super::layout::Layout;
 use super::log::{self, LogWriter, ThreadLog};
 use super::summary::Summary;
+use crate::domain::command::QueuedPrompt;
 use crate::domain::{
-    Attachment, Event, Grant, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits, ThreadEvent, ThreadId,
-    ThreadKind, ThreadOrigin, Timestamp, ToolEvent, Usage, Values,
+    Attachment, ContextEvent, Event, Grant, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits,
+    SettingsEvent, Successor, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, Timestamp, ToolEvent, Usage, Values,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
@@ -73,45 +74,16 @@ pub fn successor(layout: &Layout, from: &ThreadId, now: Timestamp) -> Result<Thr
 pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Timestamp) -> Result<Forked, StoreError> {
     let said = layout.log(from)?;
     let (end, prompt) = end_of(&said, from, until)?;
-    let limits = fork.limits;
-    let Summary { thread_id: id, lineage, .. } = Summary::make(
-        layout,
-        ThreadSpec {
-            id: None,
-            directive: fork.directive.clone(),
-            inputs: fork.inputs.clone(),
-            model: fork.model.clone(),
-            kind: fork.kind,
-            limits,
-            lineage: fork.lineage.clone(),
-            ceilings: fork.ceilings.clone(),
-        },
-        now,
-    )?;
-    let key: &LogKey = layout.own_key()?;
-    let (mut writer, _) = LogWriter::open(layout.thread(&id).log(), &id, key)?;
-    let mut write = |timestamp, event| {
-        let record = Record { timestamp, thread_id: id.clone(), event };
-        writer.append(&record).map(drop)
-    };
-    let started = Event::Thread(ThreadEvent::ThreadStarted {
-        directive: fork.directive,
-        kind: fork.kind,
-        model: fork.model,
-        limits: limits.limits,
-        limits_by: limits.limits_by,
-        project: layout.project().display().to_string(),
-        inputs: fork.inputs,
-        lineage: lineage.clone(),
-        ceilings: fork.ceilings,
-    });
-    write(now, started)?;
-    let text = if lineage.origin == ThreadOrigin::Handoff {
+    let Fork { directive, inputs, model, kind, limits, lineage, ceilings } = fork;
+    let handed_off = lineage.origin == ThreadOrigin::Handoff;
+    let spec = ThreadSpec { id: None, directive, inputs, model, kind, limits, lineage, ceilings };
+    let mut begun = Begun::new(layout, spec, now)?;
+    let text = if handed_off {
         format!("this thread goes on with the messages of {from}")
     } else {
         format!("this thread begins with the messages of {from}, without its approvals, limits and queued messages")
     };
-    write(now, Event::Thread(ThreadEvent::Notice { text }))?;
+    begun.write(now, Event::Thread(ThreadEvent::Notice { text }))?;
     let mut place = 0;
     'pages: for page in log::pages(&said) {
         for record in page?.into_records() {
@@ -120,14 +92,85 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
             }
             place += 1;
             if let Some(event) = words(record.event) {
-                write(now, event)?;
+                begun.write(now, event)?;
             }
         }
     }
-    writer.sync()()?;
-    let folder = layout.thread(&id);
-    folder.path().sync_folders().map_err(super::layout::failed("sync", folder.path()))?;
-    Ok(Forked { id, prompt })
+    begun.finish(layout).map(|id| Forked { id, prompt })
+}
+
+/// Makes the thread that goes on with `from`: beside it in the tree and behind it in its chain, with what `successor` says. It
+/// is on disk then, and has not begun.
+///
+/// # Errors
+/// As [`successor`].
+pub(super) fn hand_off(
+    layout: &Layout,
+    from: &ThreadId,
+    successor: Successor,
+    now: Timestamp,
+) -> Result<ThreadId, StoreError> {
+    let summary = Summary::read_own(layout, from)?;
+    let limits = SetLimits { limits: successor.limits, limits_by: summary.limits_by };
+    let Summary { directive, inputs, kind, lineage, ceilings, .. } = summary;
+    let lineage = lineage.successor(from);
+    let spec = ThreadSpec { id: None, directive, inputs, model: successor.model, kind, limits, lineage, ceilings };
+    let mut begun = Begun::new(layout, spec, now)?;
+    begun.write(now, Event::Context(successor.inherited))?;
+    if let Some(title) = successor.title {
+        begun.write(now, Event::Settings(SettingsEvent::TitleSet { title }))?;
+    }
+    for (number, queued) in (1..).zip(successor.prompts) {
+        let QueuedPrompt { text, mode, images, files, client, .. } = queued;
+        let prompt = PromptEvent::PromptQueued { prompt: number, text, mode, images, files, client };
+        begun.write(now, Event::Prompt(prompt))?;
+    }
+    begun.finish(layout)
+}
+
+/// A thread whose log has begun.
+struct Begun {
+    id: ThreadId,
+    writer: LogWriter,
+}
+
+impl Begun {
+    /// A new thread, whose log says how it was started.
+    fn new(layout: &Layout, spec: ThreadSpec, now: Timestamp) -> Result<Self, StoreError> {
+        let Summary { thread_id: id, .. } = Summary::make(layout, spec.clone(), now)?;
+        let key: &LogKey = layout.own_key()?;
+        let (writer, _) = LogWriter::open(layout.thread(&id).log(), &id, key)?;
+        let mut begun = Self { id, writer };
+        let ThreadSpec { directive, inputs, model, kind, limits, lineage, ceilings, .. } = spec;
+        let SetLimits { limits, limits_by } = limits;
+        let project = layout.project().display().to_string();
+        let started = ThreadEvent::ThreadStarted {
+            directive,
+            kind,
+            model,
+            limits,
+            limits_by,
+            project,
+            inputs,
+            lineage,
+            ceilings,
+        };
+        begun.write(now, Event::Thread(started))?;
+        Ok(begun)
+    }
+
+    fn write(&mut self, timestamp: Timestamp, event: Event) -> Result<(), StoreError> {
+        let record = Record { timestamp, thread_id: self.id.clone(), event };
+        self.writer.append(&record).map(drop)
+    }
+
+    /// It is on disk then.
+    fn finish(self, layout: &Layout) -> Result<ThreadId, StoreError> {
+        self.writer.sync()()?;
+        let folder = layout.thread(&self.id);
+        folder.path().sync_folders().map_err(super::layout::failed("sync", folder.path()))?;
+        Ok(self.id)
+    }
 }
 
 /// How many records of a log are looked at for `until`, all without a number; and the prompt that is the next.
@@ -197,7 +240,8 @@ fn words(event: Event) -> Option<Event> {
                 elapsed_ms: 0,
             }))
         }
-        Event::Request(RequestEvent::CognitionReasoning { .. })
+        Event::Context(ContextEvent::ContextInherited { .. })
+        | Event::Request(RequestEvent::CognitionReasoning { .. })
         | Event::Tool(
             ToolEvent::ToolCallStart { .. }
             | ToolEvent::ToolCallResult { .. }

@@ -38,7 +38,7 @@ pub fn of(layout: &Layout, id: &ThreadId, summarise: Summarise) -> Result<Thread
         outputs: found.outputs,
         error: found.error.filter(|_| status != Status::Completed),
         suspended: status == Status::Suspended,
-        continuation_thread_id: None,
+        continuation_thread_id: found.next.filter(|_| status == Status::Continued),
     };
     Ok(match found.said {
         Some(said) => result.saying(&said),
@@ -54,6 +54,7 @@ struct Found {
     outputs: Option<serde_json::Value>,
     error: Option<String>,
     ended: Option<(Status, Cost)>,
+    next: Option<ThreadId>,
 }
 
 impl Found {
@@ -62,6 +63,9 @@ impl Found {
             Event::Thread(ThreadEvent::ThreadStarted { directive, .. }) => self.directive = Some(directive.clone()),
             Event::Thread(ThreadEvent::DirectiveReturn { outputs, .. }) => self.outputs = Some(outputs.clone()),
             Event::Thread(ThreadEvent::ThreadCompleted { cost }) => self.ended = Some((Status::Completed, *cost)),
+            Event::Thread(ThreadEvent::ThreadContinued { cost, new_thread_id }) => {
+                (self.ended, self.next) = (Some((Status::Continued, *cost)), Some(new_thread_id.clone()));
+            }
             Event::Thread(ThreadEvent::ThreadCancelled { cost }) => self.ended = Some((Status::Cancelled, *cost)),
             Event::Thread(ThreadEvent::ThreadKilled { cost }) => self.ended = Some((Status::Killed, *cost)),
             Event::Thread(ThreadEvent::ThreadError { cost, error }) => {

@@ -170,11 +170,21 @@ pub fn epilogue(opened: &Opened, fold: Fold) -> Vec<Event> {
                     | ThreadEvent::ThreadError { .. }
                     | ThreadEvent::ThreadCancelled { .. }
                     | ThreadEvent::ThreadKilled { .. }
+                    | ThreadEvent::ThreadContinued { .. }
             )
         )
     };
     let mut backwards = opened.records.iter().rev().map(|record| &record.event);
     if !backwards.find(|event| taken_over(event) || let_go(event)).is_some_and(taken_over) {
+        return events;
+    }
+    // Another thread goes on already, whatever this one had left to do.
+    let handed_off = opened.records.iter().rev().find_map(|record| {
+        let Event::Thread(ThreadEvent::ThreadHandoff { new_thread_id, .. }) = &record.event else { return None };
+        Some(new_thread_id.clone())
+    });
+    if let Some(new_thread_id) = handed_off {
+        events.push(Event::Thread(ThreadEvent::ThreadContinued { cost: opened.summary.cost, new_thread_id }));
         return events;
     }
     if let Some(answer) = opened.inflight.as_ref().and_then(|inflight| lost_answer(opened, inflight, fold)) {

@@ -5,10 +5,10 @@ use super::layout::{Folder, Layout, failed};
 use super::log::{LogWriter, Repair};
 use super::summaries::Summaries;
 use super::summary::{Summarise, Summary, specification};
-use super::{attachment, image, log, processes};
+use super::{attachment, fork, image, log, processes};
 use crate::domain::event::{Delta, Process};
-use crate::domain::{Assembly, ContentHash, Record, RequestRecord, ThreadId, ThreadOrigin};
-use crate::ports::store::{Attach, Fetch, Include, Snapshot, SyncJob};
+use crate::domain::{Assembly, ContentHash, Record, RequestRecord, Successor, ThreadId, ThreadOrigin};
+use crate::ports::store::{Attach, Fetch, HandOff, Include, Snapshot, SyncJob};
 use crate::ports::{StoreError, ThreadStore};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -243,6 +243,11 @@ impl ThreadStore for FileStore {
     fn include(&self, name: &str) -> Include {
         let (layout, name) = (self.layout.clone(), name.to_owned());
         Box::new(move || attachment::include(&layout, &name))
+    }
+
+    fn hand_off(&self, successor: Successor) -> HandOff {
+        let (layout, id) = (self.layout.clone(), self.summary.thread_id.clone());
+        Box::new(move |now| fork::hand_off(&layout, &id, successor, now))
     }
 
     fn save(&mut self, snapshot: &Snapshot) {

@@ -109,7 +109,9 @@ impl Model {
     pub(super) fn disconnected(&mut self, thread_id: &ThreadId, expected: bool, detail: &str) -> Vec<Effect> {
         let ours = self.view.thread.as_ref() == Some(thread_id)
             || (self.view.link == Link::Starting && self.view.thread.is_none());
-        if !ours || self.view.link == Link::Draft {
+        // While the thread is being opened nobody is connected: what ended is the connection from before the person went
+        // elsewhere and came back.
+        if !ours || matches!(self.view.link, Link::Draft | Link::Opening) {
             return Vec::new();
         }
         let was_working = self.view.is_working();
@@ -131,6 +133,9 @@ impl Model {
         }
         self.lost();
         self.changed = true;
+        if let Some(next) = self.view.successor.clone().filter(|_| expected) {
+            return self.follow_handoff(next);
+        }
         if super::geometry::shows_panel(self) { vec![Effect::LoadThreads] } else { Vec::new() }
     }
 
@@ -348,9 +353,12 @@ impl Model {
     fn learn(&mut self, event: &Event) {
         if let Event::Thread(ThreadEvent::ThreadStarted { directive, model, inputs, lineage, .. }) = event {
             self.view.parent.clone_from(&lineage.parent);
+            self.view.previous.clone_from(&lineage.previous);
             self.follows(directive);
             self.inputs.clone_from(inputs);
             self.answers(model);
+        } else if let Event::Thread(ThreadEvent::ThreadContinued { new_thread_id, .. }) = event {
+            self.view.successor = Some(new_thread_id.clone());
         } else if let Event::Settings(SettingsEvent::ModelChanged { model })
         | Event::Request(RequestEvent::CognitionOut { model, .. }) = event
         {
@@ -485,7 +493,8 @@ fn phase_after(event: &Event) -> Option<Phase> {
             ThreadEvent::ThreadCompleted { .. }
             | ThreadEvent::ThreadError { .. }
             | ThreadEvent::ThreadCancelled { .. }
-            | ThreadEvent::ThreadKilled { .. },
+            | ThreadEvent::ThreadKilled { .. }
+            | ThreadEvent::ThreadContinued { .. },
         ) => Some(Phase::Idle),
         Event::Thread(
             ThreadEvent::ThreadStarted { .. }
@@ -496,6 +505,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
             | ThreadEvent::WorkerEnded { .. }
             | ThreadEvent::LogRepaired { .. }
             | ThreadEvent::DirectiveReturn { .. }
+            | ThreadEvent::ThreadHandoff { .. }
             | ThreadEvent::Notice { .. },
         )
         | Event::Prompt(_)

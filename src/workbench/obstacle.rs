@@ -20,6 +20,8 @@ impl Model {
             Need::SeenCall => (self.view.has_seen_call(), "the call has not been shown yet"),
             Need::Queue => (!self.view.queue().is_empty(), "nothing is queued"),
             Need::Parent => (self.view.parent.is_some(), "no other thread started this one"),
+            Need::Previous => (self.view.previous.is_some(), "it continues no other thread"),
+            Need::Next => (self.view.successor.is_some(), "no other thread continues this one"),
             Need::Work => (self.view.is_working(), "nothing is running"),
             Need::Earlier => (!self.history.prompts.is_empty(), "nothing was sent before"),
             Need::Transcript => (!self.view.transcript.is_empty(), "nothing was said yet"),

@@ -89,7 +89,10 @@ impl Model {
             CommandId::ReadEnter => return self.open_or_fold(layout),
             CommandId::ReadFold => return self.fold(layout),
             CommandId::ThreadBudget => return self.ask_budget(),
-            CommandId::ThreadParent => return self.open_parent(),
+            CommandId::ThreadParent => return self.open_near(self.view.parent.clone()),
+            CommandId::ThreadPrevious => return self.open_near(self.view.previous.clone()),
+            CommandId::ThreadNext => return self.open_near(self.view.successor.clone()),
+            CommandId::ThreadHandoff => return self.tell_thread(Command::HandOff),
             CommandId::ReadMark => self.mark_range(),
             CommandId::ReadCopy => return self.copy_chosen(),
             CommandId::PromptRetry => return self.fork(Forking::Again, None),
@@ -103,7 +106,7 @@ impl Model {
             CommandId::ReadRequest => return self.show_request_of_block(),
             CommandId::ContextBeside => self.toggle_beside(),
             CommandId::ContextShow => return self.show_request(None),
-            CommandId::ContextCompact => return self.compact(),
+            CommandId::ContextCompact => return self.tell_thread(Command::Compact),
             CommandId::ContextPreview => return self.preview_request(),
             CommandId::ContextEarlier => return self.turn_request(false),
             CommandId::ContextLater => return self.turn_request(true),
@@ -557,8 +560,8 @@ impl Model {
         }
     }
 
-    fn compact(&mut self) -> Vec<Effect> {
-        let command = Command::Compact;
+    /// Has the thread do `command`, in a worker that is started where none runs.
+    fn tell_thread(&mut self, command: Command) -> Vec<Effect> {
         match (self.view.link, &self.view.thread) {
             (Link::Connected, _) => {
                 vec![Effect::Send { id: self.sending(Sent::Other), command }]
@@ -569,7 +572,7 @@ impl Model {
                 vec![Effect::Revive { thread_id, id: self.sending(Sent::Other), command }]
             }
             (Link::Draft | Link::Starting | Link::Opening | Link::Resting | Link::Reviving, _) => {
-                self.say(Level::Warning, "there is nothing to compact yet");
+                self.say(Level::Warning, "nothing was said in this thread yet");
                 Vec::new()
             }
         }
@@ -588,6 +591,14 @@ impl Model {
         self.draft = None;
         self.by_name = false;
         vec![Effect::Open { thread_id }]
+    }
+
+    /// Goes on in the thread that continues the one on screen; the draft goes along.
+    pub(super) fn follow_handoff(&mut self, next: ThreadId) -> Vec<Effect> {
+        self.back_from_history();
+        self.turn_to(Some(next.clone()));
+        self.say(Level::Info, format!("this conversation continues in {next}; /previous opens the thread before"));
+        vec![Effect::Open { thread_id: next }, Effect::LoadThreads]
     }
 
     /// Leaves the thread on screen for a new one; the draft stays.

@@ -111,9 +111,9 @@ impl Model {
         }
     }
 
-    /// Opens the thread that started the shown one.
-    pub(super) fn open_parent(&mut self) -> Vec<Effect> {
-        self.view.parent.clone().map(|parent| self.open_thread(parent)).unwrap_or_default()
+    /// Opens a thread that has to do with the shown one, if there is one.
+    pub(super) fn open_near(&mut self, thread: Option<ThreadId>) -> Vec<Effect> {
+        thread.map(|thread| self.open_thread(thread)).unwrap_or_default()
     }
 
     /// Shows or folds the chosen block; of a line on the context, the whole request.

@@ -111,6 +111,10 @@ pub struct ThreadView {
     pub thread: Option<ThreadId>,
     /// The thread that started it.
     pub parent: Option<ThreadId>,
+    /// The thread that it continues.
+    pub previous: Option<ThreadId>,
+    /// The thread that continues it.
+    pub successor: Option<ThreadId>,
     /// Whether somebody else wrote its log.
     pub elsewhere: bool,
     pub link: Link,
@@ -157,6 +161,8 @@ impl ThreadView {
             link: if thread.is_some() { Link::Opening } else { Link::Draft },
             thread,
             parent: None,
+            previous: None,
+            successor: None,
             elsewhere: false,
             state: None,
             activity: Activity { phase: Phase::Idle, seconds: 0 },

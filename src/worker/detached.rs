@@ -177,6 +177,17 @@ impl Detached {
         Ok(pid)
     }
 
+    /// Has whoever runs the thread do `command`.
+    ///
+    /// # Errors
+    /// [`ExecutorError`]; [`ExecutorError::NotRunning`] where nobody does.
+    pub async fn tell(&self, id: &ThreadId, command: Command) -> Result<(), ExecutorError> {
+        let mut client = self.find(id).await?;
+        Self::ask(&mut client, command).await?;
+        let _ended_already = client.sender().send(ToWorker::Goodbye).await;
+        Ok(())
+    }
+
     /// The process that listens for the thread, as the system tells.
     async fn process_of(&self, id: &ThreadId) -> Option<u32> {
         let stream = UnixStream::connect(&socket_path(&self.launcher.runtime, &self.layout(), id)).await.ok()?;

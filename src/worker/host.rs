@@ -218,14 +218,19 @@ impl Hosted {
         self.hub.clone()
     }
 
-    /// Waits until the thread ends or is let go, says goodbye and removes the socket.
+    /// Waits until the thread ends or is let go. Clients are still connected then.
     ///
     /// # Errors
     /// [`HostError::Task`] when the driver panicked.
-    pub async fn finished(self) -> Result<Ended, HostError> {
-        let ended = self.driver.await;
-        let reason = match &ended {
+    pub(super) async fn over(&mut self) -> Result<Ended, HostError> {
+        Ok((&mut self.driver).await?)
+    }
+
+    /// Says goodbye to clients and removes the socket.
+    pub(super) async fn close(self, ended: &Result<Ended, HostError>) {
+        let reason = match ended {
             Ok(Ended::Thread(status)) => format!("the thread is {status}"),
+            Ok(Ended::HandedOff(next)) => format!("the thread continues in {next}"),
             Ok(Ended::Asked) => "the worker was asked to end".to_owned(),
             Err(_) => "the worker failed".to_owned(),
         };
@@ -234,7 +239,16 @@ impl Hosted {
             task.abort();
         }
         let _gone_already = std::fs::remove_file(&self.socket);
-        Ok(ended?)
+    }
+
+    /// Waits until the thread ends or is let go, says goodbye and removes the socket.
+    ///
+    /// # Errors
+    /// As [`Self::over`].
+    pub async fn finished(mut self) -> Result<Ended, HostError> {
+        let ended = self.over().await;
+        self.close(&ended).await;
+        ended
     }
 }
 

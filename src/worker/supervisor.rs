@@ -16,6 +16,7 @@ use crate::store::summary::{Specification, Summary};
 use crate::store::{Layout, Summaries, recover};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
@@ -44,6 +45,8 @@ struct Shared {
     factory: Arc<dyn ThreadFactory>,
     summaries: Summaries,
     threads: Mutex<BTreeMap<ThreadId, Running>>,
+    /// Whether the process is about to end: nothing begins any more.
+    leaves: AtomicBool,
 }
 
 /// A thread that this process runs.
@@ -107,8 +110,8 @@ impl Supervisor {
     /// Of a process for threads of the project that `layout` is of.
     #[must_use]
     pub fn new(layout: Layout, factory: Arc<dyn ThreadFactory>) -> Self {
-        let (summaries, threads) = (Summaries::start(&layout), Mutex::default());
-        Self { shared: Arc::new(Shared { layout, factory, summaries, threads }) }
+        let (summaries, threads, leaves) = (Summaries::start(&layout), Mutex::default(), AtomicBool::new(false));
+        Self { shared: Arc::new(Shared { layout, factory, summaries, threads, leaves }) }
     }
 
     fn threads(&self) -> MutexGuard<'_, BTreeMap<ThreadId, Running>> {
@@ -147,14 +150,20 @@ impl Supervisor {
     /// [`HostError`].
     pub async fn host(&self, hosting: Hosting) -> Result<Running, HostError> {
         let id = hosting.thread_id.clone();
-        let hosted: Hosted = host::host(hosting, &self.shared.summaries).await?;
+        let mut hosted: Hosted = host::host(hosting, &self.shared.summaries).await?;
         let (over, ended) = watch::channel(None);
         let (hub, handle, socket) = (hosted.hub(), hosted.handle(), hosted.socket().to_owned());
         let running = Running { hub, handle, socket, ended };
         self.threads().insert(id.clone(), running.clone());
         let supervisor = self.clone();
         drop(tokio::spawn(async move {
-            let outcome = match hosted.finished().await {
+            let ended = hosted.over().await;
+            if let Ok(Ended::HandedOff(next)) = &ended {
+                // Before anybody knows that this thread has ended: who follows finds the other one.
+                supervisor.clone().continue_in(next.clone()).await;
+            }
+            hosted.close(&ended).await;
+            let outcome = match ended {
                 Ok(ended) => Outcome::Ended(ended),
                 Err(error) => {
                     tracing::error!(thread = %id, %error, "a thread failed");
@@ -168,6 +177,20 @@ impl Supervisor {
         Ok(running)
     }
 
+    /// Runs the thread that one of this process handed its work to. Where that fails it stays as it is, and can be resumed.
+    fn continue_in(self, next: ThreadId) -> Waiting<'static, ()> {
+        Box::pin(async move {
+            if self.shared.leaves.load(Ordering::Relaxed) {
+                return;
+            }
+            match self.open(&next).await {
+                // In a conversation nothing may wait for it.
+                Ok(running) => drop(running.handle.ask(Command::Release).await),
+                Err(error) => tracing::error!(thread = %next, %error, "the thread that continues could not be run"),
+            }
+        })
+    }
+
     /// Says in the log of a thread whose driver failed that it did.
     async fn mend(&self, id: ThreadId) {
         let layout = self.shared.layout.clone();
@@ -179,6 +202,7 @@ impl Supervisor {
 
     /// Asks all threads to end in order, and waits until they have.
     pub async fn leave(&self, reason: EndReason) {
+        self.shared.leaves.store(true, Ordering::Relaxed);
         let all: Vec<Running> = self.threads().values().cloned().collect();
         futures_util::future::join_all(all.iter().map(|running| running.handle.leave(reason))).await;
         self.finished().await;

@@ -2,7 +2,9 @@
 
 use crate::domain::amount::{Money, Tokens, Usage};
 use crate::domain::assembly::Piece;
-use crate::domain::note::{Note, NoteKind, percent, room_in_words};
+use crate::domain::id::ThreadId;
+use crate::domain::message::Message;
+use crate::domain::note::{Note, NoteKind, percent, room_in_words, taken_over_in_words};
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
@@ -27,6 +29,19 @@ pub enum ContextEvent {
     ContextLimitReached { usage_ratio: f64, tokens_used: Tokens, tokens_limit: Tokens },
     /// Someone asked for room in the window.
     CompactRequested {},
+    /// Someone asked that another thread goes on.
+    HandoffRequested {},
+    /// It goes on with what was said in another thread, whose window was full. First of its messages; what surrounds the
+    /// conversation comes behind them.
+    ContextInherited {
+        from: ThreadId,
+        /// The summary of what is not here, and the newest messages as they were there.
+        messages: Vec<Message>,
+        /// So many of that thread's are in the summary.
+        summarised: usize,
+        /// So many are not.
+        dropped: usize,
+    },
     /// Older messages have given way to `summary` in later requests. The log keeps them.
     ContextCompacted {
         /// What the model is told instead of them.
@@ -67,7 +82,7 @@ fn injected(names: &[&str], layers: &[Piece], out: usize) -> String {
 impl ContextEvent {
     /// See [`super::Event::is_critical`].
     pub(super) fn is_critical(&self) -> bool {
-        matches!(self, Self::CompactRequested { .. })
+        matches!(self, Self::CompactRequested { .. } | Self::HandoffRequested { .. } | Self::ContextInherited { .. })
     }
 
     /// See [`super::Event::note`].
@@ -94,7 +109,13 @@ impl ContextEvent {
                 let tokens = (*tokens_before, *tokens_after);
                 (NoteKind::Context, room_in_words(*summarised, *dropped, tokens, reason.as_deref()))
             }
-            Self::CompactRequested { .. } => return None,
+            Self::ContextInherited { from, messages: all, summarised, dropped } => {
+                // The first tells where it comes from.
+                let kept = all.len().saturating_sub(1);
+                let taken = taken_over_in_words(kept, *summarised, *dropped, None);
+                (NoteKind::Context, format!("continues {from}: {taken}"))
+            }
+            Self::CompactRequested { .. } | Self::HandoffRequested { .. } => return None,
         };
         Some(Note { kind, text })
     }

@@ -1,11 +1,12 @@
 //! The thread itself: that it is there, which process has it, how it ends.
 
 use super::EndReason;
+use crate::domain::amount::{Money, Tokens, Usage};
 use crate::domain::capability::Grant;
 use crate::domain::id::{CallId, ModelRef, ThreadId};
 use crate::domain::input::Values;
 use crate::domain::lineage::{LimitSources, Lineage};
-use crate::domain::note::{Note, NoteKind, cost_in_words};
+use crate::domain::note::{Note, NoteKind, cost_in_words, taken_over_in_words};
 use crate::domain::status::{Cost, Limits, Status, ThreadKind};
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
@@ -73,6 +74,37 @@ pub enum ThreadEvent {
     Notice {
         text: String,
     },
+    /// Another thread goes on with what was said here. That is on disk; it begins when this one has ended.
+    ThreadHandoff {
+        new_thread_id: ThreadId,
+        directive: String,
+        /// So many of the newest messages it has as they are.
+        kept: usize,
+        /// So many it has in a summary.
+        summarised: usize,
+        /// So many it has nothing of.
+        dropped: usize,
+        tokens_before: Tokens,
+        /// Estimated.
+        tokens_after: Tokens,
+        /// So many messages that waited here wait there.
+        queued: usize,
+        /// The request that asked for the summary.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        request: Option<u32>,
+        #[serde(default)]
+        usage: Usage,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spend: Option<Money>,
+        /// Why there is no summary.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    /// It has ended because another one goes on with it.
+    ThreadContinued {
+        cost: Cost,
+        new_thread_id: ThreadId,
+    },
     /// The directive has handed back what it promises.
     DirectiveReturn {
         outputs: serde_json::Value,
@@ -103,6 +135,8 @@ impl ThreadEvent {
             self,
             Self::DirectiveReturn { .. }
                 | Self::ChildThreadStarted { .. }
+                | Self::ThreadHandoff { .. }
+                | Self::ThreadContinued { .. }
                 | Self::ThreadCompleted { .. }
                 | Self::ThreadError { .. }
                 | Self::ThreadCancelled { .. }
@@ -127,6 +161,24 @@ impl ThreadEvent {
             }
             Self::ChildThreadEnded { child, status, cost } => {
                 (NoteKind::Info, format!("{child} is {status}: {}", cost_in_words(cost)))
+            }
+            Self::ThreadHandoff {
+                new_thread_id,
+                kept,
+                summarised,
+                dropped,
+                tokens_before,
+                tokens_after,
+                reason,
+                ..
+            } => {
+                let taken = taken_over_in_words(*kept, *summarised, *dropped, reason.as_deref());
+                let text =
+                    format!("handed off to {new_thread_id}: {taken} (~{tokens_before} → ~{tokens_after} tokens)");
+                (NoteKind::Context, text)
+            }
+            Self::ThreadContinued { cost, new_thread_id } => {
+                (NoteKind::Completed, format!("continues in {new_thread_id}: {}", cost_in_words(cost)))
             }
             Self::ThreadCompleted { cost } => (NoteKind::Completed, format!("completed: {}", cost_in_words(cost))),
             Self::ThreadError { error, cost } => {

@@ -25,6 +25,9 @@ impl<A: Audience> Driver<A> {
 
     /// The same of a text with all that goes along with it.
     pub(super) fn may_take_all(&self, text: &str, files: &[Attachment]) -> Result<(), String> {
+        if let Some(next) = &self.thread.successor {
+            return Err(format!("nothing was sent: this thread continues in {next}"));
+        }
         let along = |files: &[Attachment]| files.iter().map(|file| json_size(&file.text)).sum::<usize>();
         let most = self.settings.models.bounds().prompt;
         let size = json_size(text) + along(files);

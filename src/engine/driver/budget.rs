@@ -182,6 +182,15 @@ impl<A: Audience> Driver<A> {
         }
     }
 
+    /// What the thread has spent, with those below it where the ledger counts them.
+    pub(super) fn spent_with_children(&self) -> (Money, Tokens) {
+        let Spent { spend, tokens, .. } = Spent::from(&self.thread.cost);
+        let Some(report) = &self.account.report else { return (spend, tokens) };
+        // Tokens are limited for each thread, unless somebody limits those of the tree.
+        let below = report.tokens.limit.map_or(Tokens(0), |_| report.tokens.spent_below);
+        (spend + report.spend.spent_below, tokens + below)
+    }
+
     /// Whether the ledger holds a limit of tokens for the thread that is not this one.
     fn limits_tokens(&self, tokens: Tokens) -> bool {
         self.account.report.as_ref().and_then(|report| report.tokens.limit).is_some_and(|limit| limit != tokens)

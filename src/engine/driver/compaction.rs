@@ -9,11 +9,11 @@ use super::run::{Driver, Ready};
 use crate::context::{BuiltRequest, Offer, Parts, RequestBuilder};
 use crate::domain::event::{CallError, StopReason};
 use crate::domain::{
-    Assembly, ContextEvent, Entry, Event, LayerKind, Message, Piece, RequestEvent, Role, Tokens, Usage,
+    Assembly, ContextEvent, Entry, Event, LayerKind, Message, Piece, RequestEvent, Role, ThreadKind, Tokens, Usage,
 };
 use crate::engine::compaction::{cut, retell};
 use crate::engine::retry;
-use crate::engine::thread::{CompactionCause, Effect, Phase};
+use crate::engine::thread::{CompactionCause, Effect, Handoff, Phase};
 use std::sync::Arc;
 
 /// The longest summary, in tokens.
@@ -35,6 +35,17 @@ pub(super) struct Compaction {
 }
 
 impl<A: Audience> Driver<A> {
+    /// A person wants room.
+    pub(super) async fn ask_for_compaction(&mut self) -> Result<(), String> {
+        if !self.thread.can_take() || self.thread.kind != ThreadKind::Interactive {
+            return Err("only an idle thread can be compacted; stop it first".into());
+        }
+        if self.thread.history.is_empty() {
+            return Err("there are no messages to compact".into());
+        }
+        self.accept(Event::Context(ContextEvent::CompactRequested {})).await
+    }
+
     /// The event to record instead of the request, when that takes too much of the window. `history` is what it tells of
     /// the conversation.
     pub(super) fn crowded(&self, request: &Assembly, history: &[Entry]) -> Option<Event> {
@@ -76,6 +87,7 @@ impl<A: Audience> Driver<A> {
         let window = self.settings.models.window(&self.thread.model);
         // Who asks for room wants as much as there is.
         let asked = matches!(self.thread.phase, Phase::Compacting { room: CompactionCause::Asked, .. });
+        let asked = asked && self.thread.handoff == Handoff::No;
         let most = if asked { Tokens(0) } else { rules.keep };
         let keep = window.map_or(most, |window| most.min(Tokens(window.0 / 4)));
         let history = &self.thread.history;
@@ -208,7 +220,7 @@ impl<A: Audience> Driver<A> {
         };
         let after = self.thread.history.iter().skip(from).map(|entry| entry.tokens).sum::<Tokens>();
         let usage = answer.map_or_else(Usage::default, |(call, _)| call.answer.usage());
-        let event = Event::Context(ContextEvent::ContextCompacted {
+        let event = ContextEvent::ContextCompacted {
             tokens_before: before,
             tokens_after: after + if from > 0 { Tokens::estimate(&summary) } else { Tokens(0) },
             summary: if from > 0 { summary } else { String::new() },
@@ -219,8 +231,14 @@ impl<A: Audience> Driver<A> {
             usage,
             spend: answer.and_then(|(call, _)| self.settings.models.spend(&call.model, &usage)),
             reason: answer.is_none().then(|| reason.to_owned()),
+        };
+        // Where nothing can stay behind, another thread would have as little room.
+        let hands_off = self.thread.handoff == Handoff::Asked || self.thread.handoff == Handoff::Full && from > 0;
+        self.todo.push_front(if hands_off {
+            Effect::HandOff(Box::new(event))
+        } else {
+            Effect::Emit(Event::Context(event))
         });
-        self.todo.push_front(Effect::Emit(event));
     }
 }
 
@@ -258,6 +276,6 @@ impl From<String> for SummaryError {
 }
 
 /// The summary in an opening.
-fn summary(opening: &[Piece]) -> Option<Arc<str>> {
+pub(super) fn summary(opening: &[Piece]) -> Option<Arc<str>> {
     opening.iter().find(|piece| piece.kind == LayerKind::Summary).map(|piece| Arc::clone(&piece.text))
 }

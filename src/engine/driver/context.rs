@@ -126,7 +126,8 @@ impl<A: Audience> Driver<A> {
 
     fn built(&self, system: &[Piece], state: &[Piece], tools: Offer<'_>) -> BuiltRequest {
         let opening = self.thread.opening.as_deref().map_or(&[][..], Vec::as_slice);
-        RequestBuilder { parts: Parts { system, opening, state, history: &self.thread.history }, tools }.build()
+        let (history, inherited) = (&self.thread.history[..], self.thread.inherited);
+        RequestBuilder { parts: Parts { system, opening, state, history, inherited }, tools }.build()
     }
 
     /// The request that a person has looked at, if it is the coming one.
@@ -161,7 +162,8 @@ impl<A: Audience> Driver<A> {
         let most = self.settings.models.max_output(&thread.model);
         let opening = thread.opening.as_deref().unwrap_or(&held.opening);
         let history = thread.history_with(Message::said(text, &held.images, &held.files));
-        let parts = Parts { system: &held.system, opening, state: &held.state, history: &history };
+        let inherited = thread.inherited;
+        let parts = Parts { system: &held.system, opening, state: &held.state, history: &history, inherited };
         let assembly = RequestBuilder { parts, tools: Offer::Frozen(held) }.build().assembly;
         let same = held.thread_id == thread.id && held.hash == FrozenRequest::name(&thread.model, most, &assembly);
         if !same || self.fixed.as_ref().is_some_and(|system| *system != assembly.system) {

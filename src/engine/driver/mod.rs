@@ -9,6 +9,7 @@ mod budget;
 mod calls;
 mod compaction;
 mod context;
+mod handoff;
 mod hooks;
 mod inbox;
 mod jobs;

@@ -20,7 +20,8 @@ pub fn previewed(thread: &Thread, plan: &Plan, state: &[Piece], known: Vec<Known
         thread.history_with(said)
     };
     let opening = thread.opening.as_deref().unwrap_or(&plan.opening);
-    let parts = Parts { system: &plan.system, opening, state, history: &history };
+    let inherited = thread.inherited;
+    let parts = Parts { system: &plan.system, opening, state, history: &history, inherited };
     let tools = Offer::Granted { plan, permissions: &thread.permissions, known };
     RequestBuilder { parts, tools }.build().assembly
 }

@@ -17,8 +17,8 @@ use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, Pro
 use crate::domain::title;
 use crate::domain::{
     ApprovalEvent, Assembly, Bounds, Command, ContentHash, ContextEvent, ControlEvent, Event, FrozenRequest, ModelRef,
-    Money, PromptEvent, Record, RequestEvent, SentBody, SettingsEvent, Status, ThreadEvent, ThreadKind, Tokens,
-    ToolSpec, Usage,
+    Money, PromptEvent, Record, RequestEvent, SentBody, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind,
+    Tokens, ToolSpec, Usage,
 };
 use crate::engine::thread::{Effect, Phase, Thread, apply};
 use crate::ports::{Approvals, Clock, EncodedRequest, Provider, ThreadStore, ToolRunner};
@@ -84,10 +84,12 @@ pub struct Settings<A> {
 }
 
 /// Why a driver returned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// The thread has reached this end.
     Thread(Status),
+    /// This thread goes on with it: it is on disk and has not begun.
+    HandedOff(ThreadId),
     /// Someone asked, or every handle is gone.
     Asked,
 }
@@ -174,7 +176,7 @@ impl<A: Audience> Driver<A> {
         }
         self.tell_state();
         loop {
-            if let Some(ended) = self.ended {
+            if let Some(ended) = self.ended.take() {
                 self.release().await;
                 if self.thread.is_unused() || self.thread.is_unsaid() && ended != Ended::Thread(Status::Completed) {
                     self.settings.store.discard();
@@ -279,15 +281,8 @@ impl<A: Audience> Driver<A> {
                 let _usable = self.settings.models.provider(&model)?;
                 self.accept(Event::Settings(SettingsEvent::ModelChanged { model })).await?;
             }
-            Command::Compact => {
-                if !self.thread.can_take() || self.thread.kind != ThreadKind::Interactive {
-                    return Err("only an idle thread can be compacted; stop it first".into());
-                }
-                if self.thread.history.is_empty() {
-                    return Err("there are no messages to compact".into());
-                }
-                self.accept(Event::Context(ContextEvent::CompactRequested {})).await?;
-            }
+            Command::Compact => self.ask_for_compaction().await?,
+            Command::HandOff => self.ask_for_handoff().await?,
             Command::SetLimits { limits } => {
                 self.accept(Event::Settings(SettingsEvent::LimitsChanged { limits })).await?;
             }
@@ -369,6 +364,7 @@ impl<A: Audience> Driver<A> {
                 Effect::Prepare { request, attempt } => self.begin(request, attempt).await,
                 Effect::AskHooks { event, fields } => self.ask_hooks(event, fields).await,
                 Effect::MakeRoom { request } => self.make_room(request).await,
+                Effect::HandOff(room) => self.hand_off(*room).await,
                 Effect::Send { request } => self.send(request),
                 Effect::StopCall => self.stop_call(),
                 Effect::Wait { attempt, delay_ms } => {
@@ -417,7 +413,10 @@ impl<A: Audience> Driver<A> {
                 return;
             }
         }
-        self.ended = Some(Ended::Thread(status));
+        self.ended = Some(match &self.thread.successor {
+            Some(next) if status == Status::Continued => Ended::HandedOff(next.clone()),
+            Some(_) | None => Ended::Thread(status),
+        });
     }
 
     /// What a recorded event means for the thread.

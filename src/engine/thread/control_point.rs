@@ -1,8 +1,9 @@
 //! Where a thread can go on in more than one way: what hooks are asked, and what follows from each answer.
 
 use super::effect::Effect;
-use super::state::{CompactionCause, ControlPoint, Phase, ReturnState, Returned, Share, Thread};
-use super::transition::{make_room, prepare_anyway, push_partial, start_turn, take_prompts};
+use super::handoff::make_room;
+use super::state::{CompactionCause, ControlPoint, Handoff, Phase, ReturnState, Returned, Share, Thread};
+use super::transition::{prepare_anyway, push_partial, start_turn, take_prompts};
 use crate::domain::{Control, ControlEvent, Event, LimitKind, Money, RequestEvent, ThreadEvent, ThreadKind};
 use crate::engine::retry;
 use serde_json::{Value, json};
@@ -62,7 +63,8 @@ impl ControlPoint {
             }
             Self::Pressure { share, .. } | Self::Full { share, .. } => share.fields(),
             Self::Returned(Returned { outputs, .. }) => json!({"outputs": outputs}),
-            Self::Step | Self::Completion => json!({}),
+            Self::Completion => json!({"continuation_thread_id": thread.successor.as_ref().map(ToString::to_string)}),
+            Self::Step => json!({}),
         };
         let cost = &thread.cost;
         if let Value::Object(fields) = &mut fields {
@@ -131,6 +133,11 @@ pub(super) fn decided(thread: &mut Thread, action: Option<Control>, hook: Option
 }
 
 fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, hook: Option<&str>) -> Vec<Effect> {
+    // Another thread goes on already, whatever hooks say.
+    if let (ControlPoint::Completion, Some(next)) = (&question, &thread.successor) {
+        let (cost, new_thread_id) = (thread.cost, next.clone());
+        return vec![Effect::Emit(Event::Thread(ThreadEvent::ThreadContinued { cost, new_thread_id }))];
+    }
     match action {
         Some(Control::Suspend | Control::Escalate) => return suspend(thread, question),
         Some(Control::Abort) => {
@@ -174,7 +181,12 @@ fn answer(thread: &mut Thread, question: ControlPoint, action: Option<Control>, 
             thread.made_room = true;
             prepare_anyway(thread, attempt)
         }
-        ControlPoint::Full { attempt, .. } => make_room(thread, CompactionCause::ForRequest { attempt }),
+        ControlPoint::Full { attempt, .. } => {
+            // A thread that has just begun with what another handed to it would hand the same to a third.
+            let hands_off = thread.rules.window.is_some_and(|window| window.hands_off) && thread.cost.turns > 0;
+            let handoff = if hands_off { Handoff::Full } else { Handoff::No };
+            make_room(thread, CompactionCause::ForRequest { attempt }, handoff)
+        }
         // Another round, with the answer that it was taken.
         ControlPoint::Returned(_) if action.is_some() => start_turn(thread, 1),
         ControlPoint::Returned(Returned { error: Some(error), .. }) if thread.kind == ThreadKind::OneShot => {

@@ -1,7 +1,7 @@
 //! What the thread machine asks for.
 
 use super::state::Thread;
-use crate::domain::{CallId, Event, Status, ToolCall};
+use crate::domain::{CallId, ContextEvent, Event, Status, ToolCall};
 
 /// Work that an event calls for, in order.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +24,8 @@ pub enum Effect {
     AskHooks { event: &'static str, fields: serde_json::Value },
     /// Ask for a summary of older messages by this request, and emit `ContextCompacted`.
     MakeRoom { request: u32 },
+    /// Make the thread that goes on, and emit `ThreadHandoff`; where that fails, this event, with which the thread goes on.
+    HandOff(Box<ContextEvent>),
     /// Decide about this call by the thread's permissions and emit what follows. While others run, only a call that may
     /// run beside them is decided on, and only if nobody has to be asked.
     Authorise(ToolCall),

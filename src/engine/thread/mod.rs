@@ -7,12 +7,14 @@
 mod calls;
 mod control_point;
 mod effect;
+mod handoff;
 mod shell;
 mod state;
 mod transition;
 
 pub use effect::Effect;
-pub use state::{CallStage, CompactionCause, ControlPoint, Filing, Phase, Share, Shell, StagedCall, Thread};
+pub use handoff::staying;
+pub use state::{CallStage, CompactionCause, ControlPoint, Filing, Handoff, Phase, Share, Shell, StagedCall, Thread};
 pub use transition::apply;
 
 #[cfg(test)]

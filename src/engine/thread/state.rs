@@ -57,6 +57,12 @@ pub struct Thread {
     pub pressed: bool,
     /// Whether room was made, or not to be made, since the last answer: it is not tried twice for one request.
     pub made_room: bool,
+    /// So many of the oldest messages were said in the thread that it goes on with: what opens its first request comes
+    /// behind them.
+    pub inherited: usize,
+    pub handoff: Handoff,
+    /// The thread that goes on with this one.
+    pub successor: Option<ThreadId>,
     /// What it rested in before somebody asked for room, and the newest prompt then.
     pub(super) before_room: Option<(Phase, u64)>,
     pub filing: Filing,
@@ -213,6 +219,27 @@ pub struct Returned {
     pub error: Option<String>,
 }
 
+/// Whether another thread is to go on with this one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Handoff {
+    #[default]
+    No,
+    /// Somebody asked for it: before the next request.
+    Due,
+    /// It is being made because somebody asked, whether or not the window has room.
+    Asked,
+    /// It is being made because the window is full.
+    Full,
+}
+
+impl Handoff {
+    /// Whether room is being made for another thread that goes on.
+    #[must_use]
+    pub fn is_being_made(self) -> bool {
+        matches!(self, Self::Asked | Self::Full)
+    }
+}
+
 /// What room is made for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactionCause {
@@ -255,6 +282,9 @@ impl Thread {
             counted: None,
             pressed: false,
             made_room: false,
+            inherited: 0,
+            handoff: Handoff::No,
+            successor: None,
             before_room: None,
             filing: Filing::default(),
             started_as: String::new(),
@@ -360,6 +390,12 @@ impl Thread {
         // A person may go on after any end but a handoff.
         let ended = |status| self.kind == ThreadKind::Interactive && status != Status::Continued;
         self.rests() && !matches!(self.phase, Phase::Ended(status) if !ended(status))
+    }
+
+    /// Whether nothing more can come of it.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.rests() && !self.can_take()
     }
 
     /// The call that waits for a person.

@@ -3,15 +3,16 @@
 use super::calls::{self, Answered};
 use super::control_point::{self, ask};
 use super::effect::{Effect, ignored};
+use super::handoff::{self, make_room};
 use super::shell;
-use super::state::{CompactionCause, ControlPoint, Phase, ReturnState, Returned, Share, Thread};
+use super::state::{CompactionCause, ControlPoint, Handoff, Phase, ReturnState, Returned, Share, Thread};
 use crate::domain::command::QueuedPrompt;
 use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::title;
 use crate::domain::{
-    ApprovalEvent, ContextEvent, ControlEvent, Cost, Decision, Entry, Event, LayerKind, Lifetime, LimitKind, Message,
-    Money, Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent,
-    ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, Usage,
+    ApprovalEvent, ContextEvent, ControlEvent, Cost, Decision, Event, LayerKind, Lifetime, LimitKind, Message, Money,
+    Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadKind,
+    Timestamp, Tokens, ToolCall, ToolEvent, Usage,
 };
 use crate::engine::{permission, retry};
 use std::sync::Arc;
@@ -62,6 +63,16 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
         ThreadEvent::DirectiveReturn { outputs, error, .. } => {
             thread.handing = ReturnState::Taken(Returned { outputs: outputs.clone(), error: error.clone() });
             Vec::new()
+        }
+        ThreadEvent::ThreadHandoff { new_thread_id, usage, spend, .. } => {
+            charge(thread, *usage, *spend);
+            thread.successor = Some(new_thread_id.clone());
+            thread.queue.clear();
+            ask(thread, ControlPoint::Completion)
+        }
+        ThreadEvent::ThreadContinued { new_thread_id, .. } => {
+            thread.successor = Some(new_thread_id.clone());
+            end(thread, Status::Continued)
         }
         ThreadEvent::ThreadCompleted { .. } => end(thread, Status::Completed),
         ThreadEvent::ThreadError { .. } => end(thread, Status::Error),
@@ -154,12 +165,14 @@ fn context_event(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
         ContextEvent::CompactRequested {} => {
             if thread.can_take() {
                 thread.before_room = Some((thread.phase.clone(), thread.prompts));
-                make_room(thread, CompactionCause::Asked)
+                make_room(thread, CompactionCause::Asked, Handoff::No)
             } else {
                 ignored(thread, event)
             }
         }
         ContextEvent::ContextCompacted { .. } => compacted(thread, event),
+        ContextEvent::HandoffRequested {} => handoff::requested(thread, event),
+        ContextEvent::ContextInherited { messages, .. } => handoff::inherited(thread, messages),
     }
 }
 
@@ -240,7 +253,10 @@ fn control_event(thread: &mut Thread, event: &ControlEvent, now: Timestamp) -> V
         ControlEvent::ThreadQueued { reason } => queued(thread, reason),
         ControlEvent::ThreadAdmitted {} => admitted(thread),
         ControlEvent::CancelRequested { scope } => cancel(thread, *scope, now),
-        ControlEvent::TurnCancelled { .. } => stopped(thread),
+        ControlEvent::TurnCancelled { .. } => {
+            thread.handoff = Handoff::No;
+            stopped(thread)
+        }
         ControlEvent::ThreadSuspended { limit, .. } => {
             thread.phase = Phase::Suspended { limit: *limit };
             vec![Effect::End(Status::Suspended)]
@@ -374,6 +390,10 @@ fn prepare(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
     if let Some((code, current, maximum)) = thread.limits.reached(&thread.cost) {
         return vec![Effect::Emit(Event::Control(ControlEvent::Limit { code, current, maximum }))];
     }
+    // The second where the summary is asked for again.
+    if matches!(thread.handoff, Handoff::Due | Handoff::Asked) {
+        return make_room(thread, CompactionCause::ForRequest { attempt }, Handoff::Asked);
+    }
     prepare_anyway(thread, attempt)
 }
 
@@ -402,13 +422,6 @@ fn attempt_under_way(thread: &Thread) -> u32 {
     }
 }
 
-/// Older messages are to give way.
-pub(super) fn make_room(thread: &mut Thread, room: CompactionCause) -> Vec<Effect> {
-    let request = thread.requests + 1;
-    thread.phase = Phase::Compacting { request, room };
-    vec![Effect::MakeRoom { request }]
-}
-
 /// Older messages have given way: what was said last stays, whatever its age.
 fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
     let ContextEvent::ContextCompacted { summary, kept, usage, spend, .. } = event else {
@@ -417,13 +430,8 @@ fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
     charge(thread, *usage, *spend);
     let from = thread.history.len().saturating_sub(*kept);
     if from > 0 {
-        let mut rest = thread.history.split_off(from);
-        let said = |entry: &Entry| entry.message.is_prompt();
-        if !rest.iter().any(said) {
-            let last = thread.history.iter().rev().find(|entry| said(entry)).cloned();
-            rest = last.into_iter().chain(rest).collect();
-        }
-        thread.history = rest;
+        thread.history = handoff::staying(&thread.history, *kept);
+        thread.inherited = 0;
         let mut opening = thread.opening.as_deref().cloned().unwrap_or_default();
         let earlier = opening.iter().filter(|piece| piece.kind == LayerKind::Summary);
         let earlier = earlier.map(|piece| Tokens::estimate(&piece.text)).sum::<Tokens>();
@@ -441,7 +449,7 @@ fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
         thread.counted = None;
         thread.pressed = false;
     }
-    thread.made_room = true;
+    (thread.made_room, thread.handoff) = (true, Handoff::No);
     match thread.phase {
         // The tries for the summary are not those of the request.
         Phase::Compacting { room: CompactionCause::ForRequest { .. }, .. } => prepare(thread, 1),

@@ -70,6 +70,10 @@ impl Reading<'_> {
             // A lower one would pay for a summary again and again.
             full: self.number("coordination.continuation.trigger_threshold", usual.full, (0.5, 1.0)),
             keep: Tokens(keep as u64),
+            hands_off: self
+                .cascade
+                .get("coordination.continuation.hand_off")
+                .is_some_and(|node| node.value().as_bool() == Some(true)),
         }
     }
 

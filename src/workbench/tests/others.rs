@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::Money;
-use crate::domain::{PromptEvent, ToolEvent};
+use crate::domain::{PromptEvent, ThreadEvent, ToolEvent};
 use crate::workbench::message::ThreadRow;
 
 pub(super) fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
@@ -305,4 +305,31 @@ fn a_thread_is_not_removed_by_a_second_word_long_after_the_first() {
     assert!(!removed(&mut session), "it was asked for a minute ago");
     session.model.set_now(Timestamp(session.model.now.0 + 1_000));
     assert!(removed(&mut session));
+}
+
+#[test]
+fn the_end_of_a_connection_from_before_does_not_disturb_a_thread_that_is_opened_again() {
+    let mut session = connected();
+    session.model.view.link = Link::Opening;
+    session.tell(Message::Disconnected { thread_id: id(), expected: true, detail: String::new() });
+    assert_eq!(session.model.view.link, Link::Opening);
+    session.tell(opened(id()));
+    assert_eq!(session.model.view.link, Link::Resting);
+}
+
+#[test]
+fn the_screen_follows_a_thread_that_is_handed_off_and_keeps_the_draft() {
+    let mut session = connected();
+    session.write("half a draft");
+    let next = ThreadId::new("chat", 9);
+    session.effects();
+    session.event(Event::Thread(ThreadEvent::ThreadContinued { cost: Cost::default(), new_thread_id: next.clone() }));
+    session.tell(Message::Disconnected { thread_id: id(), expected: true, detail: String::new() });
+    let effects = session.effects();
+    assert!(effects.contains(&Effect::Open { thread_id: next.clone() }), "{effects:?}");
+    assert_eq!((session.model.view.thread.as_ref(), session.draft().as_str()), (Some(&next), "half a draft"));
+    // What is opened later does not lead on by itself.
+    let mut session = connected();
+    session.tell(Message::Disconnected { thread_id: id(), expected: true, detail: String::new() });
+    assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Open { .. })));
 }

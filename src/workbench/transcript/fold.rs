@@ -71,6 +71,8 @@ impl Transcript {
                 | ThreadEvent::DirectiveReturn { .. }
                 | ThreadEvent::ThreadCompleted { .. }
                 | ThreadEvent::ThreadError { .. }
+                | ThreadEvent::ThreadHandoff { .. }
+                | ThreadEvent::ThreadContinued { .. }
                 | ThreadEvent::Notice { .. },
             )
             | Event::Prompt(

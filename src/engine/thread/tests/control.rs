@@ -3,7 +3,7 @@
 use super::*;
 use crate::domain::{ContextEvent, ControlEvent, RequestEvent, SettingsEvent, ThreadEvent};
 use crate::domain::{Control, ErrorPattern, LayerKind, LimitKind, Pause, Retry, Rules, WindowRules};
-use crate::engine::thread::CompactionCause;
+use crate::engine::thread::{CompactionCause, Handoff};
 use ThreadKind::{Interactive, OneShot};
 use serde_json::{Value, json};
 
@@ -566,4 +566,90 @@ fn what_a_call_without_an_answer_costs_is_counted() {
     let usage = Usage { input: Tokens(80), output: Tokens(8), ..Usage::default() };
     bench.feed(Event::Request(RequestEvent::CallCharged { request: 1, usage, spend: Some(Money(3)) }));
     assert_eq!((bench.thread.cost.usage, bench.thread.cost.spend, bench.thread.cost.turns), (usage, Money(3), 0));
+}
+
+/// The rules of `long`, with another thread that goes on where the window is full.
+fn hands_off(bench: &mut Bench) {
+    let window = WindowRules { hands_off: true, ..WindowRules::default() };
+    let rules = Rules { window: Some(window), ..Rules::clone(&bench.thread.rules) };
+    bench.feed(Event::Settings(SettingsEvent::RulesSet { rules }));
+}
+
+fn handed_off() -> Event {
+    Event::Thread(ThreadEvent::ThreadHandoff {
+        new_thread_id: ThreadId::new("next", 7),
+        directive: "chat".into(),
+        kept: 2,
+        summarised: 4,
+        dropped: 0,
+        tokens_before: Tokens(90),
+        tokens_after: Tokens(20),
+        queued: 0,
+        request: Some(4),
+        usage: Usage { input: Tokens(80), ..Usage::default() },
+        spend: Some(Money(3)),
+        reason: None,
+    })
+}
+
+#[test]
+fn a_thread_that_is_handed_off_ends_once_hooks_have_heard_of_it_whatever_they_say() {
+    for action in [None, Some(Control::Fail), Some(Control::Suspend), Some(Control::Continue)] {
+        let mut bench = long(&["after_complete"]);
+        hands_off(&mut bench);
+        assert_eq!(bench.full(), [Effect::MakeRoom { request: 4 }]);
+        let before = bench.thread.cost.spend;
+        assert_eq!(bench.thread.handoff, Handoff::Full);
+        let (event, fields) = asked(&bench.feed(handed_off()));
+        assert_eq!((event, &fields["continuation_thread_id"]), ("after_complete", &json!("next-7")));
+        assert_eq!(bench.decide(action), [Effect::End(Status::Continued)]);
+        assert!(matches!(bench.ended(), Event::Thread(ThreadEvent::ThreadContinued { .. })), "{action:?}");
+        assert_eq!((bench.thread.status(), bench.thread.cost.spend), (Status::Continued, before + Money(3)));
+        assert!(!bench.thread.can_take() && bench.thread.queue.is_empty());
+        bench.replayed();
+    }
+}
+
+#[test]
+fn a_thread_that_could_not_be_handed_off_goes_on_with_room() {
+    let mut bench = long(&[]);
+    hands_off(&mut bench);
+    bench.full();
+    assert_eq!(bench.compacted(2), [Effect::Prepare { request: 4, attempt: 1 }]);
+    assert_eq!(bench.thread.handoff, Handoff::No);
+    // What only inherited messages cannot be made smaller by handing them on.
+    let mut next = bench_of_inherited();
+    hands_off(&mut next);
+    next.full();
+    assert_eq!(next.thread.handoff, Handoff::No);
+}
+
+fn bench_of_inherited() -> Bench {
+    let mut bench = bench(OneShot, &[]);
+    let messages = vec![Message::user("before"), Message::assistant("1")];
+    let from = ThreadId::new("old", 1);
+    bench.feed(Event::Context(ContextEvent::ContextInherited { from, messages, summarised: 4, dropped: 0 }));
+    assert_eq!((bench.thread.inherited, bench.thread.history.len()), (2, 2));
+    bench.calling("go on");
+    bench
+}
+
+#[test]
+fn a_handoff_that_is_asked_for_waits_for_the_next_request() {
+    let mut working = bench(OneShot, &[]);
+    working.calling("go");
+    assert_eq!(working.feed(Event::Context(ContextEvent::HandoffRequested {})), []);
+    working.answer(calls(&["a"]), StopReason::ToolUse);
+    assert_eq!(working.feed(result("a")), [Effect::MakeRoom { request: 2 }]);
+    assert_eq!(working.thread.handoff, Handoff::Asked);
+    working.replayed();
+    // The person asks in an idle thread: nothing is left to do, and a message that comes meanwhile goes along.
+    let mut idle = bench(Interactive, &[]);
+    idle.calling("one");
+    idle.answer(Message::assistant("1"), StopReason::EndTurn);
+    assert_eq!(idle.feed(Event::Context(ContextEvent::HandoffRequested {})), [Effect::MakeRoom { request: 2 }]);
+    assert_eq!(idle.prompt("meanwhile", PromptMode::FollowUp), []);
+    assert_eq!(idle.feed(handed_off()), [Effect::End(Status::Continued)]);
+    assert_eq!(idle.thread.queue, []);
+    idle.replayed();
 }
