@@ -13,8 +13,8 @@ use super::summary::Summarise;
 use super::thread::{FileStore, Inflight, Lock, Opened};
 use crate::domain::event::{Delta, StopReason};
 use crate::domain::{
-    CallId, Event, Message, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId, Timestamp,
-    ToolEvent, Usage,
+    CallId, Event, Message, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId,
+    ThreadOrigin, Timestamp, ToolEvent, Usage,
 };
 use crate::ports::{StoreError, ThreadStore};
 use std::os::unix::fs::FileTypeExt;
@@ -70,8 +70,10 @@ pub fn reap_thread(layout: &Layout, id: &ThreadId, now: Timestamp, replay: Repla
     let events = epilogue(&opened, replay.answer);
     let Opened { mut store, summary, records, inflight, .. } = opened;
     let failed = events.iter().any(|event| matches!(event, Event::Thread(ThreadEvent::ThreadError { .. })));
-    if failed && inflight.is_none() && is_unused(&records) {
-        // Of a draft that was being written nothing is left to go on with.
+    let is_draft = summary.lineage.origin == ThreadOrigin::Screen && is_unused(&records);
+    if failed && inflight.is_none() && is_draft {
+        // Of a draft that was being written nothing is left to go on with. What a command line or a thread asked for is
+        // looked for by its id, and says how it ended.
         store.discard();
         return Ok(true);
     }

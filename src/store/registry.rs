@@ -183,6 +183,23 @@ impl Registry {
         read().map_err(failed("list the running threads", &self.path))
     }
 
+    /// Rows of this person's threads that tell of work and name no process: it died before the row could name it, or begins
+    /// just now.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn at_work_without_process(&self) -> Result<Vec<ThreadEntry>, StoreError> {
+        let sql = format!(
+            "SELECT {COLUMNS} FROM threads WHERE status IN ('running', 'queued', 'waiting') AND pid IS NULL
+                AND elsewhere = 0 AND (status <> 'waiting' OR waiting IN ('approval', 'rate_limit', 'storage'))"
+        );
+        let read = || -> rusqlite::Result<Vec<ThreadEntry>> {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            statement.query_map([], entry)?.filter_map(Result::transpose).collect()
+        };
+        read().map_err(failed("list the running threads", &self.path))
+    }
+
     /// Puts a row in or brings it up to date.
     ///
     /// # Errors

@@ -75,7 +75,9 @@ impl Threads {
                 spoken.insert(row.thread_id);
             }
         }
-        let reaped = recover::reap(layout, registry.with_process()?, now, replay);
+        let mut at_work = registry.with_process()?;
+        at_work.extend(registry.at_work_without_process()?);
+        let reaped = recover::reap(layout, at_work, now, replay);
         // What a dead process had reserved is its thread's no more, whether its row ever named the process or not.
         let running: HashSet<ThreadId> = registry.with_process()?.into_iter().map(|row| row.thread_id).collect();
         let ledger = KeptLedger::new(layout, replay.summary);
