@@ -170,3 +170,73 @@ fn a_thread_of_a_killed_process_gives_back_what_was_reserved() {
     let ended = budget(&home, &id);
     assert!(ended["live"] == false && close(&ended["spend"]["reserved"], 0.0), "{ended}");
 }
+
+#[test]
+fn a_thread_at_its_limit_is_approved_or_ended_by_command() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    let suspended = |prompt: &str| {
+        let child = run(&home, &server, &["--limit-turns", "1", prompt]);
+        server.call().tool("rye_file_system_ls", &json!({"path": "."}));
+        let result = result(child);
+        assert_eq!((&result["status"], &result["limit"]), (&json!("suspended"), &json!("turns_exceeded")), "{result}");
+        result["thread_id"].as_str().unwrap().to_owned()
+    };
+    let id = suspended("list them");
+    let threads = |arguments: &[&str]| against(&home, &server, &[&["threads"], arguments].concat()).output().unwrap();
+    let refused = threads(&["approve", &id, "--turns", "1"]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("1 turns are used already"), "{refused:?}");
+    assert!(server.is_asked().is_none());
+    // As much again.
+    assert!(threads(&["approve", &id]).status.success());
+    server.call().answer("Two files.");
+    let waited = threads(&["wait", "--json", &id]);
+    let waited: Value = serde_json::from_slice(&waited.stdout).unwrap();
+    assert_eq!((&waited["status"], &waited["result"]), (&json!("completed"), &json!("Two files.")), "{waited}");
+    let refused = threads(&["approve", &id]);
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("is completed, not suspended"), "{refused:?}");
+    let id = suspended("list others");
+    assert!(threads(&["approve", &id, "--deny"]).status.success());
+    poll("it has ended", || {
+        let told: Value = serde_json::from_slice(&threads(&["result", "--json", &id]).stdout).unwrap();
+        told["status"] == "cancelled"
+    });
+    home.wait_until_quiet();
+}
+
+#[test]
+fn the_ledger_and_the_registry_are_exported_as_their_schema_says() {
+    let (home, server) = (Home::new(), ModelServer::start());
+    directive(&home, "part", "", "Do the part.");
+    let grant = "<permissions><execute><tool>rye/agent/threads/*</tool></execute></permissions>";
+    directive(&home, "lead", grant, "Lead.");
+    assert!(home.levain(&["trust"]).output().unwrap().status.success());
+    let child = run(&home, &server, &["--directive", "lead", "--limit-spend", "0.5"]);
+    server.call().tool(START, &json!({"directive_name": "part"}));
+    server.call().answer("Done.");
+    server.call().answer("All done.");
+    let result = result(child);
+    let exported = home.levain(&["threads", "export"]).output().unwrap();
+    assert!(exported.status.success(), "{exported:?}");
+    let folder = home.project().join(".ai/agent/threads");
+    let read = |name: &str| -> Value { serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap() };
+    let (registry, ledger) = (read("registry.json"), read("budget_ledger.json"));
+    let schema = include_str!("../assets/system/.ai/config/agent/budget_ledger_schema.yaml");
+    let schema: Value = serde_yaml::from_str(schema).unwrap();
+    let problems: Vec<String> =
+        jsonschema::validator_for(&schema).unwrap().iter_errors(&ledger).map(|e| e.to_string()).collect();
+    assert_eq!(problems, Vec::<String>::new(), "{ledger:#}");
+    let lead = result["thread_id"].as_str().unwrap();
+    let (row, entry) = (&registry["threads"][lead], &ledger["threads"][lead]);
+    assert_eq!(
+        (&row["status"], &row["spawn_count"], &entry["max_spend"]),
+        (&json!("completed"), &json!(1), &json!(0.5))
+    );
+    let part = registry["threads"].as_object().unwrap().values().find(|row| row["directive"] == "part").unwrap();
+    assert_eq!(part["parent_id"], lead);
+    let spent = |id: &str| ledger["threads"][id]["actual_spend"].as_f64().unwrap();
+    let own = row["spend"].as_f64().unwrap() + part["spend"].as_f64().unwrap();
+    assert!((spent(lead) - own).abs() < 1e-9 && spent(part["thread_id"].as_str().unwrap()) > 0.0, "{ledger:#}");
+    // They are no threads.
+    let listed = home.levain(&["threads", "--json"]).output().unwrap();
+    assert_eq!(String::from_utf8(listed.stdout).unwrap().lines().count(), 2);
+}

@@ -4,12 +4,12 @@
 use super::failure::{Failure, written};
 use super::{find, runtime};
 use crate::domain::tree::order;
-use crate::domain::{Balance, BudgetReport, Money, Operation, SearchType, ThreadId, ThreadResult, Tokens};
+use crate::domain::{Balance, BudgetReport, Limits, Money, Operation, SearchType, ThreadId, ThreadResult, Tokens};
 use crate::ports::Ledger;
 use crate::session::Setup;
 use crate::session::people::{err, json_line, out};
-use crate::store::KeptLedger;
 use crate::store::registry::{Part, ThreadEntry};
+use crate::store::{KeptLedger, export};
 use crate::worker::host::REPLAY;
 use clap::Args;
 use serde::Serialize;
@@ -219,6 +219,66 @@ pub(super) fn resume(setup: &Setup, arguments: &ResumeArguments) -> Result<ExitC
         let next = answer["new_thread_id"].as_str().unwrap_or_default();
         written(writeln!(output, "{next}"))?;
         let _closed = writeln!(err(), "hint: levain attach {next} · levain threads wait {next}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Debug, Args)]
+pub(super) struct ApproveArguments {
+    /// The thread, or a part of its id that only it has
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Allow this many turns in all; without any limit as much again of the one that was reached
+    #[arg(long, value_name = "N")]
+    turns: Option<u32>,
+    /// Allow this many tokens in all
+    #[arg(long, value_name = "N")]
+    tokens: Option<u64>,
+    /// Allow spending this much in all
+    #[arg(long, value_name = "DOLLARS")]
+    spend: Option<f64>,
+    /// Allow this much working time in all
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<u64>,
+    /// End the thread instead, as cancelled
+    #[arg(long, conflicts_with_all = ["turns", "tokens", "spend", "seconds"])]
+    deny: bool,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lets a suspended thread go on, in a worker, or ends it.
+pub(super) fn approve(setup: &Setup, arguments: &ApproveArguments) -> Result<ExitCode, Failure> {
+    let thread_id = find::thread(setup, &arguments.id)?;
+    let orchestrator = setup.orchestrator()?;
+    let limits = Limits {
+        turns: arguments.turns,
+        tokens: arguments.tokens.map(Tokens),
+        spend: arguments.spend.map(Money::from_dollars),
+        duration_seconds: arguments.seconds,
+        ..Limits::default()
+    };
+    let work = orchestrator.approve(&thread_id, (!arguments.deny).then_some(limits));
+    let answer = runtime()?.block_on(work).map_err(Failure::new)?;
+    let mut output = out();
+    if arguments.json {
+        written(json_line(&mut output, &answer))?;
+    } else if arguments.deny {
+        written(writeln!(output, "{thread_id} is cancelled"))?;
+    } else {
+        written(writeln!(output, "{thread_id} goes on"))?;
+        let _closed = writeln!(err(), "hint: levain attach {thread_id} · levain threads wait {thread_id}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the registry and the ledger as files.
+pub(super) fn export(setup: &Setup) -> Result<ExitCode, Failure> {
+    let paths = export::write(&setup.layout, setup.now(), REPLAY).map_err(|error| Failure::new(error.to_string()))?;
+    let mut output = out();
+    for path in paths {
+        written(writeln!(output, "{}", path.display()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -3,7 +3,7 @@
 use super::failure::{Failure, written};
 use super::find;
 use super::orchestrate::{
-    self, ResumeArguments, SearchArguments, ThreadNamed, ThreadsNamed, TreeArguments, WaitArguments,
+    self, ApproveArguments, ResumeArguments, SearchArguments, ThreadNamed, ThreadsNamed, TreeArguments, WaitArguments,
 };
 use super::upkeep::{self, ArchiveArguments, RemoveArguments, RenameArguments};
 use super::{Common, runtime};
@@ -72,6 +72,10 @@ enum ThreadsCommand {
     Chain(ThreadNamed),
     /// Search what was said in a conversation
     Search(SearchArguments),
+    /// Let a thread that is suspended at a limit go on
+    Approve(ApproveArguments),
+    /// Write the registry and the budget ledger as JSON files beside the threads, for other programs
+    Export,
     /// Remove threads permanently, except those with a running process
     Rm(RemoveArguments),
     /// Give a thread a title
@@ -154,6 +158,8 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
         Some(ThreadsCommand::Resume(resume)) => return orchestrate::resume(&setup, resume),
         Some(ThreadsCommand::Handoff(named)) => return orchestrate::handoff(&setup, named),
         Some(ThreadsCommand::Budget(named)) => return orchestrate::budget(&setup, named),
+        Some(ThreadsCommand::Approve(approve)) => return orchestrate::approve(&setup, approve),
+        Some(ThreadsCommand::Export) => return orchestrate::export(&setup),
         Some(ThreadsCommand::Chain(named)) => return orchestrate::chain(&setup, named),
         Some(ThreadsCommand::Search(search)) => return orchestrate::search(&setup, search),
         Some(ThreadsCommand::Rm(remove)) => return upkeep::remove(&setup, remove),

@@ -322,6 +322,9 @@ pub enum LimitKind {
 }
 
 impl LimitKind {
+    /// Every limit that can be reached.
+    pub const ALL: [Self; 4] = [Self::Turns, Self::Tokens, Self::Spend, Self::Duration];
+
     /// What is limited, for people.
     #[must_use]
     pub fn thing(self) -> &'static str {

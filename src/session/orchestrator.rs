@@ -1,9 +1,10 @@
 //! What is done with threads from outside of them: for the tools of a thread and for the command line, over all processes of
 //! the project.
 
-use crate::domain::event::PromptMode;
+use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Command, Operation, SearchType, State, Status, ThreadId, ThreadKind, ThreadOrigin, ThreadResult, Waiting,
+    Command, LimitKind, Limits, Operation, SearchType, State, Status, ThreadId, ThreadKind, ThreadOrigin, ThreadResult,
+    Waiting,
 };
 use crate::ports::{Clock, Executor, StoreError, SystemClock};
 use crate::store::registry::Part;
@@ -339,6 +340,43 @@ impl Orchestrator {
             "directive": summary.directive,
             "status": "running",
         }))
+    }
+
+    /// Lets a thread that is suspended at a limit go on under `limits`, where they say nothing with as much again of the one
+    /// that was reached; without limits it is ended as cancelled.
+    ///
+    /// # Errors
+    /// Why not, in a sentence.
+    pub async fn approve(&self, id: &ThreadId, limits: Option<Limits>) -> Result<Value, String> {
+        let thread = id.clone();
+        let look = move |layout: &Layout| Summary::look(layout, &thread, REPLAY.summary);
+        let summary = self.off_loop(look).await?.map_err(|error| error.to_string())?;
+        if summary.status != Status::Suspended {
+            return Err(format!("{id} is {}, not suspended: there is nothing to approve", summary.status));
+        }
+        let command = match limits {
+            None => Command::Cancel { scope: CancelScope::Thread },
+            Some(named) => {
+                // The ledger may have been in the way, where the thread's own sum is below its limit.
+                let told =
+                    || LimitKind::ALL.into_iter().find(|kind| summary.waits_for.as_deref() == Some(kind.thing()));
+                let reached = summary.limits.reached(&summary.cost).map(|(kind, ..)| kind).or_else(told);
+                let limits = match reached.filter(|_| named == Limits::default()) {
+                    Some(kind) => summary.limits.raised(kind, &summary.cost),
+                    None => summary.limits.overridden(named),
+                };
+                if let Some((code, current, maximum)) = limits.reached(&summary.cost) {
+                    let thing = code.thing();
+                    return Err(format!("{current} {thing} are used already: {maximum} would not let it go on"));
+                }
+                if limits == summary.limits {
+                    return Err(format!("{id} is not at a limit; `levain threads resume {id} MESSAGE` continues it"));
+                }
+                Command::SetLimits { limits }
+            }
+        };
+        self.executor.begin(id, command).await.map_err(|error| error.to_string())?;
+        Ok(json!({ "success": true, "thread_id": id, "approved": limits.is_some() }))
     }
 
     async fn transcript(&self, id: &ThreadId, tail: Option<usize>) -> Result<Value, String> {

@@ -9,6 +9,7 @@ pub mod attachment;
 pub mod authentic;
 pub mod content;
 mod database;
+pub mod export;
 pub mod fork;
 pub mod image;
 pub mod kept_ledger;
