@@ -112,16 +112,32 @@ fn a_directive_that_cannot_be_done_ends_in_its_own_words() {
 }
 
 #[test]
-fn a_model_that_only_talks_keeps_no_promise() {
+fn a_model_that_only_talks_is_reminded_and_then_keeps_no_promise() {
     let (home, model) = project("  - steps:\n      - text: All done!\n");
     let run = ["run", "--model", &model, "--directive", "team/review"];
     let (code, result) = json(home.levain(&run).arg("--json"));
     assert_eq!((code, &result["status"], &result["success"]), (1, &"completed".into(), &false.into()), "{result}");
     let why = "`team/review` declares outputs (`verdict`), but its model returned none";
     assert_eq!(result["error"], why);
+    let reminded = events(&home, &result).iter().filter(|event| event["payload"]["role"] == "nudge").count();
+    assert_eq!((reminded, &result["cost"]["turns"]), (2, &3.into()));
     let said = home.levain(&run).stdin(Stdio::null()).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&said.stdout), "All done!\n");
     assert!(String::from_utf8_lossy(&said.stderr).contains(why), "{said:?}");
+}
+
+#[test]
+fn a_model_that_is_reminded_hands_back_what_was_promised() {
+    let (home, model) = project(
+        "  - when: {contains: have not handed back}\n    steps: [{tool_call: {name: directive_return, input: {verdict: good}}}]\n  \
+         - steps:\n      - text: All done!\n",
+    );
+    let run = ["run", "--json", "--model", &model, "--directive", "team/review"];
+    let (code, result) = json(&mut home.levain(&run));
+    assert_eq!((code, &result["outputs"]["verdict"]), (0, &"good".into()), "{result}");
+    let texts: Vec<_> =
+        events(&home, &result).into_iter().filter(|event| event["payload"]["role"] == "nudge").collect();
+    assert!(texts.len() == 1 && texts[0]["payload"]["text"].as_str().unwrap().contains("with: verdict"), "{texts:?}");
 }
 
 #[test]

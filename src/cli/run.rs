@@ -399,7 +399,7 @@ fn promised(items: &Items, directive: &str) -> Vec<String> {
     let Ok(found) = items.find(Kind::Directive, directive) else { return Vec::new() };
     let Ok(text) = items.read(found.item) else { return Vec::new() };
     let (directive, _told_before) = Directive::parse(&text, &items.file(found.item));
-    directive.outputs.into_iter().filter(|output| output.required).map(|output| output.name).collect()
+    directive.required_outputs()
 }
 
 /// A thread that was told to stop and has not by then is let go.

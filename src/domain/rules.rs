@@ -19,6 +19,9 @@ pub struct Rules {
     /// When the context window counts as full. Without it nobody looks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<WindowRules>,
+    /// What the directive has to hand back: a one-shot thread whose model only talks is reminded of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<String>,
     /// The events at which hooks are asked, because there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<String>,

@@ -28,6 +28,8 @@ pub struct DirectivePlanner {
     trusted: bool,
     /// The events at which hooks say how to go on.
     asks: Vec<String>,
+    /// What the directive has to hand back.
+    outputs: Vec<String>,
     items: Items,
     directive: String,
     inputs: Values,
@@ -103,6 +105,7 @@ impl DirectivePlanner {
             authorities: Authorities::new(),
             trusted: true,
             asks: Vec::new(),
+            outputs: directive.required_outputs(),
             directive: id.to_owned(),
             inputs,
             probe: EnvironmentProbe::new(&project),
@@ -179,6 +182,10 @@ impl DirectivePlanner {
 impl Planner for DirectivePlanner {
     fn plan(&self, start: &Start) -> Result<Plan, String> {
         self.planned(start).map_err(|error| error.to_string())
+    }
+
+    fn outputs(&self) -> Vec<String> {
+        self.outputs.clone()
     }
 
     fn asks(&self) -> Vec<String> {

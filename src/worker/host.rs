@@ -168,7 +168,11 @@ pub async fn host(hosting: Hosting, summaries: &Summaries) -> Result<Hosted, Hos
     }
     drop(records);
     opening.extend(permitted(&thread.permissions, hosting.permissions.clone()));
-    let rules = hosting.rules.clone().map(|rules| Rules { asks: hosting.planner.asks(), ..rules });
+    let rules = hosting.rules.clone().map(|rules| Rules {
+        asks: hosting.planner.asks(),
+        outputs: hosting.planner.outputs(),
+        ..rules
+    });
     opening.extend(
         rules.filter(|rules| *thread.rules != *rules).map(|rules| Event::Settings(SettingsEvent::RulesSet { rules })),
     );

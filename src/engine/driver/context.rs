@@ -24,6 +24,11 @@ pub trait Planner: Send + Sync {
         Vec::new()
     }
 
+    /// What the directive has to hand back.
+    fn outputs(&self) -> Vec<String> {
+        Vec::new()
+    }
+
     /// What is around the thread now, as far as `state` wants to know. Answers within a quarter of a second, or as soon
     /// as the commands among `state` have answered or are out of time.
     fn snapshot<'a>(&'a self, _state: &'a [State]) -> Pin<Box<dyn Future<Output = EnvironmentSnapshot> + Send + 'a>> {

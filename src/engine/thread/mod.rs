@@ -8,6 +8,7 @@ mod calls;
 mod control_point;
 mod effect;
 mod handoff;
+mod nudge;
 mod shell;
 mod state;
 mod transition;

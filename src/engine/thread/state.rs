@@ -49,6 +49,8 @@ pub struct Thread {
     /// System text of the newest request, as its hash; a change is an event.
     pub system: Option<String>,
     pub(super) handing: ReturnState,
+    /// How often it was reminded to hand something back since it was asked.
+    pub(super) nudges: u32,
     /// Estimate of what surrounds the conversation in a request: system text, tools, opening and state of the newest.
     pub(super) around: Tokens,
     /// Prompt and answer of the newest call, as its provider counted them; none since room was made.
@@ -278,6 +280,7 @@ impl Thread {
             notes: Vec::new(),
             system: None,
             handing: ReturnState::Nothing,
+            nudges: 0,
             around: Tokens(0),
             counted: None,
             pressed: false,

@@ -4,6 +4,7 @@ use super::calls::{self, Answered};
 use super::control_point::{self, ask};
 use super::effect::{Effect, ignored};
 use super::handoff::{self, make_room};
+use super::nudge::{NUDGE, nudge};
 use super::shell;
 use super::state::{CompactionCause, ControlPoint, Handoff, Phase, ReturnState, Returned, Share, Thread};
 use crate::domain::command::QueuedPrompt;
@@ -137,7 +138,10 @@ fn prompt_event(thread: &mut Thread, event: &PromptEvent) -> Vec<Effect> {
         PromptEvent::QueueReleased {} | PromptEvent::PromptWithdrawn { .. } | PromptEvent::QueueArranged { .. } => {
             Vec::new()
         }
-        PromptEvent::CognitionIn { text, images, files, .. } => joined(thread, Message::said(text, images, files)),
+        PromptEvent::CognitionIn { text, role, images, files, .. } => {
+            thread.nudges = if role == NUDGE { thread.nudges + 1 } else { 0 };
+            joined(thread, Message::said(text, images, files))
+        }
     }
 }
 
@@ -359,7 +363,7 @@ fn rest(thread: &mut Thread) -> Vec<Effect> {
     thread.phase = Phase::Idle;
     match thread.kind {
         ThreadKind::Interactive => Vec::new(),
-        ThreadKind::OneShot => ask(thread, ControlPoint::Completion),
+        ThreadKind::OneShot => nudge(thread).unwrap_or_else(|| ask(thread, ControlPoint::Completion)),
     }
 }
 

@@ -16,6 +16,7 @@ impl Cascade {
             patterns: reading.patterns(),
             fallback: reading.fallback(),
             window: Some(reading.window()),
+            outputs: Vec::new(),
             asks: Vec::new(),
         };
         (rules, reading.problems)

@@ -13,6 +13,12 @@ impl Directive {
         input::accept(&self.inputs, given)
     }
 
+    /// The names of what it has to hand back.
+    #[must_use]
+    pub fn required_outputs(&self) -> Vec<String> {
+        self.outputs.iter().filter(|output| output.required).map(|output| output.name.clone()).collect()
+    }
+
     /// The values of inputs that nobody gives.
     #[must_use]
     pub fn defaults(&self) -> Values {
