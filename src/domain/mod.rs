@@ -21,6 +21,7 @@ pub mod lineage;
 pub mod mention;
 pub mod message;
 pub mod note;
+pub mod pattern;
 pub mod persona;
 pub mod policy;
 pub mod preview;
