@@ -379,7 +379,7 @@ impl Bench {
         };
         let id = ThreadId::new("chat", 1);
         let mut thread = Thread::new(id, "levain/chat", kind, ModelRef::new("script", "x"), Limits::default());
-        let grant = |tool: &str, ask| Grant { capability: format!("rye.execute.tool.{tool}"), ask, untrusted: false };
+        let grant = |tool: &str, ask| Grant::new(format!("rye.execute.tool.{tool}"), ask);
         thread.permissions.grants = vec![grant("t", true), grant("look", false)];
         let (driver, handle) = Driver::new(thread, settings);
         let driver = tokio::spawn(driver.run(opening));

@@ -118,10 +118,7 @@ async fn hosted(folder: &Path, layout: &Layout, script: &Script) -> Hosted {
             models: Box::new(script.clone()),
             limits: Limits::default(),
             tools: Arc::new(NoTools),
-            permissions: Permissions {
-                grants: vec![Grant { capability: "rye.execute.tool.t".into(), ask: true, untrusted: false }],
-                ..Permissions::default()
-            },
+            permissions: Permissions { grants: vec![Grant::new("rye.execute.tool.t", true)], ..Permissions::default() },
             approvals: Box::new(Forgetful),
             rules: None,
             clock: Arc::new(SystemClock),

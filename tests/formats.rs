@@ -349,10 +349,7 @@ fn the_shipped_bases_grant_and_bring_what_they_promise() {
             assert!(items.find(Kind::Knowledge, &mention.id).is_ok(), "{}", mention.id);
         }
     }
-    assert_eq!(
-        base.permissions.capabilities[0].value,
-        Grant { capability: "rye.execute.*".into(), ask: false, untrusted: false }
-    );
+    assert_eq!(base.permissions.capabilities[0].value, Grant::new("rye.execute.*", false));
 }
 
 // ------------------------------------------------------------------------------------------------ tools

@@ -116,7 +116,7 @@ fn hosting(
         limits: Limits::default(),
         tools: Arc::new(NoTools),
         permissions: Permissions {
-            grants: vec![Grant { capability: "rye.execute.tool.deploy".into(), ask: true, untrusted: false }],
+            grants: vec![Grant::new("rye.execute.tool.deploy", true)],
             ..Permissions::default()
         },
         approvals: Box::new(Forgetful),

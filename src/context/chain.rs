@@ -2,7 +2,6 @@
 
 use super::library::{Library, Loaded, Lost};
 use super::route::Route;
-use crate::domain::Grant;
 use crate::items::Directive;
 
 /// Longest chain.
@@ -84,9 +83,8 @@ pub fn follow(
     Ok(chain)
 }
 
-/// What the chain may do: as the leaf says, else the nearest that says anything.
+/// The directive that says what the chain may do: the leaf, else the nearest that says anything.
 #[must_use]
-pub fn capabilities(chain: &[Link]) -> Vec<Grant> {
-    let permissions = chain.iter().rev().map(|link| &link.loaded.value.permissions).find(|said| said.declared);
-    permissions.map_or_else(Vec::new, |said| said.capabilities.iter().map(|one| one.value.clone()).collect())
+pub fn permitting(chain: &[Link]) -> Option<&Link> {
+    chain.iter().rev().find(|link| link.loaded.value.permissions.declared)
 }

@@ -183,8 +183,8 @@ mod tests {
 
     fn permissions(grants: &[&str]) -> Permissions {
         let grant = |text: &&str| match text.strip_suffix('?') {
-            Some(text) => Grant { capability: text.to_owned(), ask: true, untrusted: false },
-            None => Grant { capability: (*text).to_owned(), ask: false, untrusted: false },
+            Some(text) => Grant::new(text, true),
+            None => Grant::new(*text, false),
         };
         Permissions { grants: grants.iter().map(grant).collect(), ..Permissions::default() }
     }

@@ -61,6 +61,8 @@ pub struct Plan {
     pub routing_fields: Value,
     /// What the thread may do, as capability strings.
     pub capabilities: Vec<Grant>,
+    /// Whether any of the chain says anything of permissions.
+    pub is_permitted: bool,
     /// The directives of the project that have a part in that, by their paths, and what each decides
     /// (`Directive::authority`).
     pub authorities: BTreeMap<String, String>,
@@ -200,7 +202,10 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     let disabled = ask.hooks.disabled.iter().chain(leaf.value.hooks.iter().filter(|hook| !hook.enabled));
     let disabled: Vec<Hook> = disabled.cloned().collect();
     let chain = chain::follow(Link { id: ask.directive.to_owned(), loaded: leaf }, own.as_deref(), chosen, library)?;
-    let capabilities = chain::capabilities(&chain);
+    let permitting = chain::permitting(&chain);
+    let said = permitting.into_iter().flat_map(|link| &link.loaded.value.permissions.capabilities);
+    let capabilities: Vec<Grant> = said.map(|one| one.value.clone()).collect();
+    let is_permitted = permitting.is_some();
     facts.capabilities = &capabilities;
     let fields = facts.fields();
     let suppress: Vec<(&Mention, &Link)> =
@@ -243,6 +248,7 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
         routes,
         routing_fields,
         capabilities,
+        is_permitted,
         authorities,
         system,
         opening,

@@ -4,12 +4,13 @@
 //! pattern in the manner of a shell: `*` (dots included), `?` and `[…]` over the whole string. What nothing grants is
 //! refused.
 
+use super::id::ThreadId;
 pub use super::pattern::{exactness, literal, matches};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A pattern that a thread was granted.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     pub capability: String,
     /// Whether a person is asked before each use.
@@ -18,6 +19,45 @@ pub struct Grant {
     /// Whether that is so only because the person does not trust the project that grants it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
+}
+
+impl Grant {
+    /// As a directive writes it.
+    #[must_use]
+    pub fn new(capability: impl Into<String>, ask: bool) -> Self {
+        Self { capability: capability.into(), ask, ..Self::default() }
+    }
+}
+
+/// What a thread above could do when the child was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "CeilingForm")]
+pub struct Ceiling {
+    /// Which thread; logs of before do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<ThreadId>,
+    pub grants: Vec<Grant>,
+}
+
+/// The forms of a ceiling in logs: the grants alone are the older one.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum CeilingForm {
+    Grants(Vec<Grant>),
+    Named {
+        #[serde(default)]
+        thread: Option<ThreadId>,
+        grants: Vec<Grant>,
+    },
+}
+
+impl From<CeilingForm> for Ceiling {
+    fn from(form: CeilingForm) -> Self {
+        match form {
+            CeilingForm::Grants(grants) => Self { thread: None, grants },
+            CeilingForm::Named { thread, grants } => Self { thread, grants },
+        }
+    }
 }
 
 /// Everything a thread may do.
@@ -30,7 +70,7 @@ pub struct Permissions {
     pub allowed: Vec<String>,
     /// What the threads above it may do, the nearest first: it may do nothing that one of them may not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ceilings: Vec<Vec<Grant>>,
+    pub ceilings: Vec<Ceiling>,
 }
 
 /// What the permissions say about one capability. The stricter, the greater.
@@ -42,68 +82,84 @@ pub enum Verdict {
     Denied,
 }
 
+/// A verdict, and what it is based on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Judgement<'a> {
+    pub verdict: Verdict,
+    /// The grant that counts; none where nothing is granted.
+    pub grant: Option<&'a Grant>,
+    /// The ceiling because of which the verdict is not the thread's own.
+    pub ceiling: Option<&'a Ceiling>,
+}
+
 impl Permissions {
+    /// What a thread may do whose directive grants `own`, below threads that could do `ceilings`, the nearest first: that,
+    /// and nothing that one of them may not. A directive that says nothing of permissions (`None`) gives its thread
+    /// those of the nearest; one that grants nothing has said so.
+    ///
+    /// The one place in which it is decided what a child may do.
+    #[must_use]
+    pub fn below(own: Option<Vec<Grant>>, ceilings: Vec<Ceiling>) -> Self {
+        let nearest = || ceilings.first().map(|ceiling| ceiling.grants.clone()).unwrap_or_default();
+        Self { grants: own.unwrap_or_else(nearest), allowed: Vec::new(), ceilings }
+    }
+
+    /// The ceilings of a child of the thread `id`, which may do this.
+    #[must_use]
+    pub fn ceilings_of_child(&self, id: &ThreadId) -> Vec<Ceiling> {
+        let own = Ceiling { thread: Some(id.clone()), grants: self.grants.clone() };
+        std::iter::once(own).chain(self.ceilings.iter().cloned()).collect()
+    }
+
     /// The verdict about an item that goes by `names`, each a capability: what its id needs, and what its other ids
     /// need. Of several grants the one that names the item most exactly counts; of two that are alike, the one that
-    /// asks. Of the thread's own grants and those of each thread above it, the strictest verdict counts.
+    /// asks. Of the thread's own grants and those of each thread above it, the strictest verdict counts; of two that are
+    /// alike, the nearest.
+    #[must_use]
+    pub fn judge(&self, names: &[String]) -> Judgement<'_> {
+        let answered = self.allowed.iter().any(|pattern| names.iter().any(|name| matches(pattern, name)));
+        self.strictest(|grants| match counting(grants, names) {
+            None => (Verdict::Denied, None),
+            Some(grant) if grant.ask && !answered => (Verdict::Ask, Some(grant)),
+            granted @ Some(_) => (Verdict::Allowed, granted),
+        })
+    }
+
+    /// As [`Permissions::judge`] for a capability that only its own name grants: no wildcard implies it, and whoever is
+    /// not granted it has to ask.
+    #[must_use]
+    pub fn judge_by_name(&self, capability: &str) -> Judgement<'_> {
+        let answered = self.allowed.iter().any(|one| one == capability);
+        self.strictest(|grants| {
+            let named = grants.iter().filter(|grant| grant.capability == capability).max_by_key(|grant| grant.ask);
+            let is_free = answered || named.is_some_and(|grant| !grant.ask);
+            (if is_free { Verdict::Allowed } else { Verdict::Ask }, named)
+        })
+    }
+
+    /// The strictest of what its own grants and those of each thread above it are judged to say.
+    fn strictest<'a>(&'a self, judge: impl Fn(&'a [Grant]) -> (Verdict, Option<&'a Grant>)) -> Judgement<'a> {
+        let (verdict, grant) = judge(&self.grants);
+        let mut strictest = Judgement { verdict, grant, ceiling: None };
+        for ceiling in &self.ceilings {
+            let (verdict, grant) = judge(&ceiling.grants);
+            if verdict > strictest.verdict {
+                strictest = Judgement { verdict, grant, ceiling: Some(ceiling) };
+            }
+        }
+        strictest
+    }
+
+    /// The verdict of [`Permissions::judge`].
     #[must_use]
     pub fn verdict(&self, names: &[String]) -> Verdict {
-        self.all().map(|grants| self.verdict_of(grants, names)).max().unwrap_or(Verdict::Denied)
-    }
-
-    /// Its own grants, then those of the threads above it.
-    fn all(&self) -> impl Iterator<Item = &[Grant]> {
-        std::iter::once(&self.grants).chain(&self.ceilings).map(Vec::as_slice)
-    }
-
-    fn verdict_of(&self, grants: &[Grant], names: &[String]) -> Verdict {
-        let fits = |pattern: &str| names.iter().any(|name| matches(pattern, name));
-        match counting(grants, names) {
-            None => Verdict::Denied,
-            Some(Grant { ask: true, .. }) if !self.allowed.iter().any(|pattern| fits(pattern)) => Verdict::Ask,
-            Some(_) => Verdict::Allowed,
-        }
-    }
-
-    /// The grant because of which a person is asked about what goes by `names`.
-    #[must_use]
-    pub fn asking(&self, names: &[String]) -> Option<&Grant> {
-        let asks = self.all().find(|grants| self.verdict_of(grants, names) == Verdict::Ask);
-        asks.and_then(|grants| counting(grants, names))
-    }
-
-    /// What a child of a thread with these permissions may do, whose directive grants `own`: that and nothing that its
-    /// parent may not; all that its parent may where it names nothing.
-    #[must_use]
-    pub fn child(&self, own: Vec<Grant>) -> Self {
-        let grants = if own.is_empty() { self.grants.clone() } else { own };
-        Self { grants, allowed: self.allowed.clone(), ceilings: self.ceilings_of_child() }
-    }
-
-    /// The ceilings of a child.
-    #[must_use]
-    pub fn ceilings_of_child(&self) -> Vec<Vec<Grant>> {
-        self.all().map(<[Grant]>::to_vec).collect()
+        self.judge(names).verdict
     }
 }
 
 /// What a call needs, beside its tool's own capability, that changes what a project's directives, tools and settings are:
 /// files below `.ai`.
 pub const WRITE_ITEMS: &str = "rye.execute.tool.levain.write-items";
-
-impl Permissions {
-    /// As [`Permissions::verdict`] for a capability that only its own name grants: no wildcard implies it, and whoever is
-    /// not granted it has to ask.
-    #[must_use]
-    pub fn verdict_by_name(&self, capability: &str) -> Verdict {
-        let is_free = |grants: &[Grant]| {
-            let mut named = grants.iter().filter(|grant| grant.capability == capability).peekable();
-            named.peek().is_some() && named.all(|grant| !grant.ask)
-        };
-        let free = self.all().all(is_free);
-        if free || self.allowed.iter().any(|one| one == capability) { Verdict::Allowed } else { Verdict::Ask }
-    }
-}
 
 /// The grant that counts for an item that goes by `names`: the one that names it most exactly.
 #[must_use]
@@ -114,6 +170,12 @@ pub fn counting<'a>(grants: &'a [Grant], names: &[String]) -> Option<&'a Grant> 
 
 /// The tool by which a directive hands back what it promises.
 pub const RETURN: &str = "rye/agent/threads/directive_return";
+
+/// Whether a tool is one by which a thread looks after itself: a call of it needs no grant.
+#[must_use]
+pub fn is_internal(item: &str) -> bool {
+    item.starts_with("rye/agent/threads/internal/")
+}
 
 /// The primaries, through which every item can be reached.
 pub const PRIMARIES: [&str; 3] = ["rye/execute", "rye/fetch", "rye/sign"];
@@ -165,10 +227,10 @@ pub fn flattened(item: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn permissions(grants: &[(&str, bool)], allowed: &[&str]) -> Permissions {
-        let grant =
-            |(capability, ask): &(&str, bool)| Grant { capability: (*capability).into(), ask: *ask, untrusted: false };
+        let grant = |(capability, ask): &(&str, bool)| Grant::new(*capability, *ask);
         let allowed = allowed.iter().map(|pattern| (*pattern).to_owned()).collect();
         Permissions { grants: grants.iter().map(grant).collect(), allowed, ..Permissions::default() }
     }
@@ -197,15 +259,113 @@ mod tests {
     #[test]
     fn s05_writing_below_ai_is_implied_by_no_wildcard() {
         for all in ["*", "rye.*", "rye.execute.*", "rye.execute.tool.levain.*", "rye.execute.tool.levain.write-item?"] {
-            assert_eq!(permissions(&[(all, false)], &[all]).verdict_by_name(WRITE_ITEMS), Verdict::Ask, "{all}");
+            assert_eq!(permissions(&[(all, false)], &[all]).judge_by_name(WRITE_ITEMS).verdict, Verdict::Ask, "{all}");
         }
-        assert_eq!(permissions(&[(WRITE_ITEMS, false)], &[]).verdict_by_name(WRITE_ITEMS), Verdict::Allowed);
-        assert_eq!(permissions(&[(WRITE_ITEMS, true)], &[]).verdict_by_name(WRITE_ITEMS), Verdict::Ask);
-        assert_eq!(permissions(&[("*", false)], &[WRITE_ITEMS]).verdict_by_name(WRITE_ITEMS), Verdict::Allowed);
+        assert_eq!(permissions(&[(WRITE_ITEMS, false)], &[]).judge_by_name(WRITE_ITEMS).verdict, Verdict::Allowed);
+        assert_eq!(permissions(&[(WRITE_ITEMS, true)], &[]).judge_by_name(WRITE_ITEMS).verdict, Verdict::Ask);
+        assert_eq!(permissions(&[("*", false)], &[WRITE_ITEMS]).judge_by_name(WRITE_ITEMS).verdict, Verdict::Allowed);
     }
 
     #[test]
     fn a_flattened_name_is_one_that_providers_take() {
         assert_eq!(flattened("rye/file-system/edit_lines"), "rye_file_system_edit_lines");
+    }
+
+    /// Every pattern and id of a few letters, so that they meet.
+    fn pattern() -> impl Strategy<Value = String> {
+        prop::collection::vec(prop::sample::select(vec!["a", "b", ".", "*", "?", "[ab]", "[!a]"]), 0..6)
+            .prop_map(|parts| parts.concat())
+    }
+
+    fn grants() -> impl Strategy<Value = Option<Vec<Grant>>> {
+        let grant = (pattern(), any::<bool>()).prop_map(|(pattern, ask)| Grant::new(pattern, ask));
+        prop::option::weighted(0.8, prop::collection::vec(grant, 0..4))
+    }
+
+    fn id() -> impl Strategy<Value = Vec<String>> {
+        prop::collection::vec("[ab.]{0,5}", 1..3)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+        /// A model over ids: what a thread may do with one is the strictest of what its own grants and those of each
+        /// thread above it say by themselves.
+        #[test]
+        fn s01_a_child_may_do_nothing_that_a_thread_above_it_may_not(
+            tree in prop::collection::vec(grants(), 1..5),
+            ids in prop::collection::vec(id(), 1..8),
+            allowed in prop::collection::vec(pattern(), 0..2),
+        ) {
+            let name = |depth: usize| ThreadId::new("a", u64::try_from(depth).unwrap());
+            let mut threads: Vec<Permissions> = Vec::new();
+            for (depth, own) in tree.into_iter().enumerate() {
+                let above = threads.last().map(|parent| parent.ceilings_of_child(&name(depth - 1)));
+                threads.push(Permissions::below(own, above.unwrap_or_default()));
+            }
+            for thread in &mut threads {
+                thread.allowed.clone_from(&allowed);
+            }
+            for names in &ids {
+                let alone: Vec<Verdict> = threads
+                    .iter()
+                    .map(|thread| Permissions { ceilings: Vec::new(), ..thread.clone() }.verdict(names))
+                    .collect();
+                for (depth, thread) in threads.iter().enumerate() {
+                    let expected = alone[..=depth].iter().copied().max().unwrap();
+                    let judgement = thread.judge(names);
+                    prop_assert_eq!(judgement.verdict, expected);
+                    // Whoever is in the way is named.
+                    let above = judgement.ceiling.map(|ceiling| ceiling.thread.clone().unwrap());
+                    let nearest = (0..=depth).rev().find(|other| alone[*other] == expected).unwrap();
+                    prop_assert_eq!(above, (nearest != depth).then(|| name(nearest)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn s01_who_says_nothing_may_do_what_the_parent_may_and_who_grants_nothing_may_do_nothing() {
+        let bash = [to_execute("rye/bash")];
+        let above = permissions(&[("rye.execute.*", false)], &[]).ceilings_of_child(&ThreadId::new("a", 1));
+        assert_eq!(Permissions::below(None, above.clone()).verdict(&bash), Verdict::Allowed);
+        assert_eq!(Permissions::below(Some(Vec::new()), above).verdict(&bash), Verdict::Denied);
+        assert_eq!(Permissions::below(None, Vec::new()).verdict(&bash), Verdict::Denied);
+    }
+
+    #[test]
+    fn s04_ceilings_of_older_logs_are_read() {
+        let read = |text: &str| serde_json::from_str::<Vec<Ceiling>>(text).unwrap();
+        let grants = vec![Grant::new("rye.*", true)];
+        assert_eq!(
+            read(r#"[[{"capability":"rye.*","ask":true}]]"#),
+            [Ceiling { thread: None, grants: grants.clone() }]
+        );
+        let named = [Ceiling { thread: Some(ThreadId::new("a", 1)), grants }];
+        assert_eq!(read(&serde_json::to_string(&named).unwrap()), named);
+    }
+
+    #[test]
+    fn s01_the_table_of_permissions() {
+        for (granted, needed, expected) in [
+            // A search over all of a kind needs the kind itself.
+            ("rye.fetch.knowledge.*", "rye.fetch.knowledge", Verdict::Denied),
+            ("rye.fetch.knowledge*", "rye.fetch.knowledge", Verdict::Allowed),
+            ("rye.fetch.*", "rye.fetch.knowledge", Verdict::Allowed),
+            // A star crosses dots, over the whole text.
+            ("rye.execute.tool.team.*", "rye.execute.tool.team.a.b", Verdict::Allowed),
+            ("rye.execute.tool.team.*", "rye.execute.tool.teams.a", Verdict::Denied),
+            ("execute.tool.team.*", "rye.execute.tool.team.a", Verdict::Denied),
+            // The other forms.
+            ("rye.execute.tool.t?am.a", "rye.execute.tool.team.a", Verdict::Allowed),
+            ("rye.execute.tool.team.[ab]", "rye.execute.tool.team.b", Verdict::Allowed),
+            ("rye.execute.tool.team.[!ab]", "rye.execute.tool.team.b", Verdict::Denied),
+            ("rye.execute.tool.TEAM.*", "rye.execute.tool.team.b", Verdict::Denied),
+            ("rye.*", "rye.sign.tool.a", Verdict::Allowed),
+        ] {
+            let verdict = permissions(&[(granted, false)], &[]).verdict(&[needed.to_owned()]);
+            assert_eq!(verdict, expected, "{granted} and {needed}");
+            assert_eq!(permissions(&[], &[granted]).verdict(&[needed.to_owned()]), Verdict::Denied);
+        }
     }
 }

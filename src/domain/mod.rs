@@ -42,7 +42,7 @@ pub use assembly::{
 pub use attachment::{Attachment, AttachmentKind, ToAttach};
 pub use bounds::Bounds;
 pub use budget::{Allowance, Balance, Budget, BudgetReport, CallCost, NoSlot, Refusal, Shortage, Slots, Spent};
-pub use capability::{Grant, Permissions, Verdict};
+pub use capability::{Ceiling, Grant, Judgement, Permissions, Verdict};
 pub use command::{Approval, Command, State, Successor};
 pub use control::Control;
 pub use event::{

@@ -1,9 +1,12 @@
 //! Whether a tool call may run: what a thread's permissions mean for the tools there are. Pure.
 
 use super::thread::Thread;
-use crate::domain::capability::{RETURN, flattened, to_execute, to_reach, verb};
+use crate::domain::capability::{RETURN, flattened, is_internal, to_execute, to_reach, verb};
 use crate::domain::event::Denial;
-use crate::domain::{ApprovalEvent, ContentHash, Event, Grant, KnownTool, ToolCall, ToolEvent, Verdict};
+use crate::domain::{
+    ApprovalEvent, ContentHash, Event, Grant, Judgement, KnownTool, Origin, Space, ThreadId, ToolCall, ToolEvent,
+    Verdict,
+};
 
 /// What a call means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +16,8 @@ pub struct Meant {
     pub needs: Vec<Vec<String>>,
     /// What it needs besides that only its own name grants.
     pub guarded: Vec<String>,
+    /// Whether it needs no grant: what the program itself offers a thread to return by, or to look at its own state.
+    pub free: bool,
     /// Whether it may run beside others.
     pub parallel: bool,
 }
@@ -30,15 +35,25 @@ pub fn meant(tools: &[KnownTool], call: &ToolCall) -> Meant {
     match offered.or_else(|| tools.iter().find(|tool| goes_by(tool))) {
         Some(tool) if verb(&tool.item).is_some() => {
             let needs = to_reach(&tool.item, &call.input).into_iter().map(|one| vec![one]).collect();
-            Meant { item: tool.item.clone(), needs, guarded: Vec::new(), parallel: tool.parallel }
+            let (item, parallel) = (tool.item.clone(), tool.parallel);
+            Meant { item, needs, guarded: Vec::new(), free: false, parallel }
         }
         Some(tool) => {
             let (item, needs) = (tool.item.clone(), vec![tool.capabilities()]);
-            Meant { item, needs, guarded: Vec::new(), parallel: tool.parallel }
+            // A file that somebody put there is a tool like any other.
+            let is_built_in = !matches!(&tool.origin, Origin::Item { space, .. } if *space != Space::System);
+            let free = item == RETURN || (is_internal(&item) && is_built_in);
+            Meant { item, needs, guarded: Vec::new(), free, parallel: tool.parallel }
         }
         None => {
             let needs = vec![vec![to_execute(name)]];
-            Meant { item: name.to_owned(), needs, guarded: Vec::new(), parallel: false }
+            Meant {
+                item: name.to_owned(),
+                needs,
+                guarded: Vec::new(),
+                free: name == RETURN || is_internal(name),
+                parallel: false,
+            }
         }
     }
 }
@@ -50,26 +65,37 @@ pub fn args_hash(call: &ToolCall) -> ContentHash {
     ContentHash::of(named.to_string().as_bytes())
 }
 
-/// The event that follows from a call that is next: it starts, waits for a person or is denied.
+/// The event that follows from a call that is next: it starts, waits for a person or is denied. It names what the call
+/// needs, the grant that counts, and the thread above that is in the way.
 #[must_use]
 pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
-    let Meant { item, needs, guarded, parallel } = meant;
+    let Meant { item, needs, guarded, free, parallel } = meant;
+    let permissions = &thread.permissions;
+    let judged = needs.into_iter().map(|names| (permissions.judge(&names), names));
+    let by_name = guarded.into_iter().map(|one| (permissions.judge_by_name(&one), vec![one]));
     // The strictest counts.
-    let judged = needs.into_iter().map(|names| (thread.permissions.verdict(&names), names));
-    let by_name = guarded.into_iter().map(|one| (thread.permissions.verdict_by_name(&one), vec![one]));
-    let (verdict, names) =
-        judged.chain(by_name).max_by_key(|(verdict, _)| *verdict).unwrap_or((Verdict::Denied, Vec::new()));
-    let why = (verdict == Verdict::Ask).then(|| why_asked(thread, &names));
+    let strictest = judged.chain(by_name).max_by_key(|(judgement, _)| judgement.verdict);
+    let nothing = Judgement { verdict: Verdict::Denied, grant: None, ceiling: None };
+    let (judgement, names) = strictest.unwrap_or((nothing, Vec::new()));
+    let grant = judgement.grant.map(|grant| grant.capability.clone());
+    let above = judgement.ceiling.and_then(|ceiling| ceiling.thread.clone());
+    let why = (judgement.verdict == Verdict::Ask).then(|| why_asked(judgement.grant, &names));
     let capability = names.into_iter().next().unwrap_or_default();
-    // What a directive promises it may hand back.
-    let verdict = if item == RETURN { Verdict::Allowed } else { verdict };
+    let verdict = if free { Verdict::Allowed } else { judgement.verdict };
     let (call_id, tool) = (call.call_id.clone(), call.tool.clone());
+    let denied = |reason: Denial| {
+        let (call_id, tool, capability) = (call.call_id.clone(), call.tool.clone(), capability.clone());
+        let (grant, above) = (grant.clone(), above.clone());
+        Event::Approval(ApprovalEvent::PermissionDenied { call_id, tool, capability, reason, grant, above, said: None })
+    };
     match (verdict, thread.is_attended()) {
         (Verdict::Allowed, _) => Event::Tool(ToolEvent::ToolCallStart {
             tool,
             call_id,
             item: Some(item),
             input: call.input.clone(),
+            capability: (!free).then_some(capability),
+            grant: grant.filter(|_| !free),
             parallel,
             change: None,
         }),
@@ -79,30 +105,19 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
             tool,
             item,
             capability,
+            grant,
             args_hash: args_hash(call),
             preview: None,
             why,
         }),
-        (Verdict::Ask, false) => Event::Approval(ApprovalEvent::PermissionDenied {
-            call_id,
-            tool,
-            capability,
-            reason: Denial::Unattended,
-            said: None,
-        }),
-        (Verdict::Denied, _) => Event::Approval(ApprovalEvent::PermissionDenied {
-            call_id,
-            tool,
-            capability,
-            reason: Denial::Missing,
-            said: None,
-        }),
+        (Verdict::Ask, false) => denied(Denial::Unattended),
+        (Verdict::Denied, _) => denied(Denial::Missing),
     }
 }
 
-/// Why a person is asked about what goes by `names`.
-fn why_asked(thread: &Thread, names: &[String]) -> String {
-    match thread.permissions.asking(names) {
+/// Why a person is asked about what goes by `names`, because of this grant.
+fn why_asked(grant: Option<&Grant>, names: &[String]) -> String {
+    match grant {
         Some(Grant { untrusted: true, .. }) => "this project is not trusted".to_owned(),
         Some(Grant { capability, ask: true, .. }) if names.contains(capability) => {
             "the directive requires approval".to_owned()
@@ -112,22 +127,33 @@ fn why_asked(thread: &Thread, names: &[String]) -> String {
     }
 }
 
-/// What the model is told about a call that was not run; `said` by the person who refused it.
+/// What the model is told about a call that was not run; `above` is the thread that is in the way, `said` by the person
+/// who refused it.
 #[must_use]
-pub fn denial_in_words(tool: &str, capability: &str, reason: Denial, said: Option<&str>) -> String {
+pub fn denial_in_words(
+    tool: &str,
+    capability: &str,
+    reason: Denial,
+    above: Option<&ThreadId>,
+    said: Option<&str>,
+) -> String {
     if let (Denial::Refused, Some(said)) = (reason, said) {
         return format!("Refused: a person looked at this call of `{tool}`, did not allow it, and says: {said}");
     }
-    match reason {
-        Denial::Missing => format!(
+    match (reason, above) {
+        (Denial::Missing, Some(above)) => format!(
+            "Permission denied: `{tool}` was not run, because the thread {above}, above this one, is not granted \
+             `{capability}`. Go on without it, or say what you would need it for."
+        ),
+        (Denial::Missing, None) => format!(
             "Permission denied: `{tool}` was not run, because this thread's directive does not grant `{capability}`. \
              Go on without it, or say what you would need it for."
         ),
-        Denial::Unattended => format!(
+        (Denial::Unattended, _) => format!(
             "Approval needed: `{tool}` was not run, because `{capability}` is only granted after asking a person, and \
              nobody can be asked in this run. Go on without it."
         ),
-        Denial::Refused => format!(
+        (Denial::Refused, _) => format!(
             "Refused: a person looked at this call of `{tool}` and did not allow it. Do not repeat it; ask what they \
              would rather have, or go on without it."
         ),
@@ -137,7 +163,7 @@ pub fn denial_in_words(tool: &str, capability: &str, reason: Denial, said: Optio
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{CallId, Origin, ThreadKind, ToolSpec};
+    use crate::domain::{CallId, Ceiling, Origin, ThreadKind, ToolSpec};
     use serde_json::{Value, json};
 
     fn call(tool: &str, input: Value) -> ToolCall {
@@ -194,8 +220,7 @@ mod tests {
             crate::domain::ModelRef::new("a", "b"),
             crate::domain::Limits::default(),
         );
-        let grant =
-            |capability: &str, ask| crate::domain::Grant { capability: capability.into(), ask, untrusted: false };
+        let grant = |capability: &str, ask| crate::domain::Grant::new(capability, ask);
         thread.permissions.grants = vec![grant("rye.fetch.*", false), grant("rye.fetch.knowledge.secret.*", true)];
         let tools = [tool("rye/fetch", "")];
         let decided = |input: Value| {
@@ -209,6 +234,75 @@ mod tests {
         };
         assert_eq!(capability, "rye.fetch.knowledge.secret.x");
         assert!(matches!(decided(json!({"item_id": "open/x"})), Event::Tool(ToolEvent::ToolCallStart { .. })));
+    }
+
+    fn bare(grants: Vec<Grant>) -> Thread {
+        let mut thread = Thread::new(
+            ThreadId::new("chat", 1),
+            "a",
+            ThreadKind::Interactive,
+            crate::domain::ModelRef::new("a", "b"),
+            crate::domain::Limits::default(),
+        );
+        thread.permissions.grants = grants;
+        thread
+    }
+
+    fn decided(thread: &Thread, tools: &[KnownTool], call: &ToolCall) -> Event {
+        decide(thread, meant(tools, call), call)
+    }
+
+    #[test]
+    fn s01_internal_tools_of_threads_need_no_grant_and_files_of_their_names_do() {
+        let call = call("rye/agent/threads/internal/cost_tracker", json!({}));
+        let internal = tool("rye/agent/threads/internal/cost_tracker", "");
+        for tools in [vec![], vec![internal.clone()]] {
+            let event = decided(&bare(Vec::new()), &tools, &call);
+            assert!(matches!(event, Event::Tool(ToolEvent::ToolCallStart { .. })), "{event:?}");
+        }
+        let origin = Origin::Item {
+            space: Space::Project,
+            bundle: None,
+            id: internal.item.clone(),
+            path: String::new(),
+            lines: None,
+            signature: None,
+            via: None,
+        };
+        let event = decided(&bare(Vec::new()), &[KnownTool { origin, ..internal }], &call);
+        assert!(matches!(event, Event::Approval(ApprovalEvent::PermissionDenied { .. })), "{event:?}");
+    }
+
+    #[test]
+    fn s04_a_decision_names_the_capability_the_grant_and_who_is_in_the_way() {
+        let tools = [tool("rye/bash", "rye/bash/bash")];
+        let call = call("rye_bash", json!({}));
+        let thread = bare(vec![Grant::new("rye.execute.*", false)]);
+        let Event::Tool(ToolEvent::ToolCallStart { capability, grant, .. }) = decided(&thread, &tools, &call) else {
+            panic!()
+        };
+        assert_eq!(capability.as_deref(), Some("rye.execute.tool.rye.bash"));
+        assert_eq!(grant.as_deref(), Some("rye.execute.*"));
+        let thread = bare(vec![Grant::new("rye.execute.tool.rye.bash.*", true), Grant::new("rye.*", true)]);
+        let Event::Approval(ApprovalEvent::ApprovalRequested { capability, grant, .. }) =
+            decided(&thread, &tools, &call)
+        else {
+            panic!()
+        };
+        assert_eq!(capability, "rye.execute.tool.rye.bash");
+        assert_eq!(grant.as_deref(), Some("rye.execute.tool.rye.bash.*"));
+        let mut thread = bare(vec![Grant::new("rye.*", false)]);
+        let ceiling = |time, grants| Ceiling { thread: Some(ThreadId::new("above", time)), grants };
+        thread.permissions.ceilings = vec![ceiling(2, vec![Grant::new("rye.*", false)]), ceiling(1, Vec::new())];
+        let Event::Approval(ApprovalEvent::PermissionDenied { capability, grant, above, reason, .. }) =
+            decided(&thread, &tools, &call)
+        else {
+            panic!()
+        };
+        assert_eq!((capability.as_str(), grant, reason), ("rye.execute.tool.rye.bash", None, Denial::Missing));
+        assert_eq!(above, Some(ThreadId::new("above", 1)));
+        let told = denial_in_words("rye_bash", &capability, reason, above.as_ref(), None);
+        assert!(told.contains("the thread above-1, above this one, is not granted"), "{told}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Where threads run: in this process, or in a worker of their own.
 
 use super::tools::Waiting;
-use crate::domain::{Command, Grant, Lineage, ModelRef, SetLimits, State, ThreadId, ThreadKind, Values};
+use crate::domain::{Ceiling, Command, Lineage, ModelRef, SetLimits, State, ThreadId, ThreadKind, Values};
 
 /// A thread that is to be made.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,7 +16,7 @@ pub struct ThreadSpec {
     pub limits: SetLimits,
     pub lineage: Lineage,
     /// What the threads above it may do, the nearest first: it may do nothing that one of them may not.
-    pub ceilings: Vec<Vec<Grant>>,
+    pub ceilings: Vec<Ceiling>,
 }
 
 /// Why a thread was not started or reached, in a sentence for people.

@@ -69,7 +69,7 @@ impl ThreadsOf {
             kind: ThreadKind::OneShot,
             limits,
             lineage: parent.lineage.clone(),
-            ceilings: parent.permissions.ceilings_of_child(),
+            ceilings: parent.permissions.ceilings_of_child(&parent.id),
         })
     }
 

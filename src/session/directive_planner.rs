@@ -20,8 +20,8 @@ pub struct DirectivePlanner {
     pub limits: Limits,
     /// What is wrong with the directive and what it names; it runs without.
     pub problems: Vec<Problem>,
-    /// What the directive, or the nearest of those it extends, allows.
-    pub grants: Vec<Grant>,
+    /// What the directive, or the nearest of those it extends, allows; none where nobody says anything of it.
+    pub grants: Option<Vec<Grant>>,
     /// The directives of the project that have a part in that.
     authorities: Authorities,
     /// Whether the project may decide what costs the person money.
@@ -101,7 +101,7 @@ impl DirectivePlanner {
         let mut planner = Self {
             limits,
             problems,
-            grants: Vec::new(),
+            grants: None,
             authorities: Authorities::new(),
             trusted: true,
             asks: Vec::new(),
@@ -116,7 +116,7 @@ impl DirectivePlanner {
         let plan = planner.planned(start)?;
         planner.asks = plan.asks();
         planner.problems.extend(plan.problems);
-        planner.grants = plan.capabilities;
+        planner.grants = plan.is_permitted.then_some(plan.capabilities);
         planner.authorities = plan.authorities;
         Ok(planner)
     }
@@ -142,7 +142,7 @@ impl DirectivePlanner {
 
     /// A directive of an untrusted project allows nothing without a question: who opens a project has not read it yet.
     fn ask_for_everything(&mut self, id: &str, authority: &Authority) {
-        let free = self.grants.iter_mut().filter(|grant| !grant.ask);
+        let free = self.grants.iter_mut().flatten().filter(|grant| !grant.ask);
         if free.map(|grant| (grant.ask, grant.untrusted) = (true, true)).count() > 0 {
             self.problems.push(Problem {
                 file: None,
@@ -253,7 +253,7 @@ mod tests {
     fn the_chat_reads_and_asks_before_it_does_more() {
         let folder = tempfile::tempdir().unwrap();
         let grants = prepare(folder.path(), "levain/chat", None).unwrap().grants;
-        let permissions = Permissions { grants, ..Permissions::default() };
+        let permissions = Permissions::below(grants, Vec::new());
         let verdict = |id: &str| permissions.verdict(&[to_execute(id)]);
         for id in ["read", "ls", "glob", "grep"] {
             assert_eq!(verdict(&format!("rye/file-system/{id}")), Verdict::Allowed, "{id}");

@@ -3,7 +3,7 @@
 use super::children::ThreadsOf;
 use super::directive_planner::DirectivePlanner;
 use super::setup::{Setup, SetupError};
-use crate::domain::{Slots, ThreadId};
+use crate::domain::{Permissions, Slots, ThreadId};
 use crate::engine::driver::Budgets;
 use crate::items::Items;
 use crate::ports::Ledger;
@@ -47,11 +47,8 @@ impl Factory {
         supervisor: &Supervisor,
     ) -> Result<Hosting, SetupError> {
         let Specification { lineage, ceilings, .. } = begun;
-        let (mut grants, limits) = (planner.grants.clone(), planner.limits);
-        // A child that names nothing may do what its parent may.
-        if let Some(nearest) = ceilings.first().filter(|_| grants.is_empty()) {
-            grants.clone_from(nearest);
-        }
+        let permissions = Permissions::below(planner.grants.clone(), ceilings.clone());
+        let limits = planner.limits;
         let mut hosting = self.setup.hosting(id.clone(), Arc::new(planner))?;
         (hosting.limits, hosting.secret) = (limits, self.secret.clone());
         let slots = match &lineage.parent {
@@ -67,7 +64,7 @@ impl Factory {
             supervisor: supervisor.clone(),
             orchestrator: self.setup.orchestrator()?,
         };
-        self.setup.equip(&mut hosting, items, grants, self.allowed.clone(), Some(Arc::new(threads)));
+        self.setup.equip(&mut hosting, items, permissions, self.allowed.clone(), Some(Arc::new(threads)));
         Ok(hosting)
     }
 }

@@ -4,7 +4,7 @@ use super::approvals::ApprovalsFile;
 use super::secrets;
 use super::setup::{Setup, program};
 use crate::domain::capability::{flattened, to_execute};
-use crate::domain::{Absence, Grant, KnownTool, Origin, Permissions, Severity, Space, ToolSpec, Verdict};
+use crate::domain::{Absence, KnownTool, Origin, Permissions, Severity, Space, ToolSpec, Verdict};
 use crate::items::{Found, Items, Kind, Tool};
 use crate::ports::Beneath;
 use crate::ports::threads::Threads;
@@ -19,32 +19,32 @@ use std::sync::Arc;
 const PRIVATE: &str = "LEVAIN_FETCH_PRIVATE";
 
 impl Setup {
-    /// Gives a thread its tools, and the permissions that `grants` and earlier answers make. `allowed` are patterns for
-    /// which nobody needs to be asked in this run.
+    /// Gives a thread its tools and its permissions, with what was answered for earlier. `allowed` are patterns for which
+    /// nobody needs to be asked in this run.
     pub fn equip(
         &self,
         hosting: &mut Hosting,
         items: &Items,
-        grants: Vec<Grant>,
+        permissions: Permissions,
         allowed: Vec<String>,
         threads: Option<Arc<dyn Threads>>,
     ) {
-        let permissions = self.permissions(grants, allowed);
+        let permissions = self.answered(permissions, allowed);
         hosting.approvals = Box::new(ApprovalsFile::new(&self.dirs.config, &self.project.root));
         let output = self.layout.thread(&hosting.thread_id).output();
         hosting.tools = Arc::new(self.toolbox(items, &permissions, Some(output), threads));
         hosting.permissions = permissions;
     }
 
-    /// What a thread with these grants may do, answers that were given for good included.
+    /// The permissions with the answers that were given for good, and `allowed` for this run.
     #[must_use]
-    pub fn permissions(&self, grants: Vec<Grant>, allowed: Vec<String>) -> Permissions {
+    pub fn answered(&self, permissions: Permissions, allowed: Vec<String>) -> Permissions {
         let (mut known, problem) = ApprovalsFile::new(&self.dirs.config, &self.project.root).allowed();
         if let Some(problem) = problem {
             tracing::warn!(%problem, "approvals");
         }
         known.extend(allowed);
-        Permissions { grants, allowed: known, ceilings: Vec::new() }
+        Permissions { allowed: known, ..permissions }
     }
 
     /// What commands of tools and of the context find in their environment.

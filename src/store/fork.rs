@@ -9,7 +9,7 @@ use super::log::{self, LogWriter, ThreadLog};
 use super::summary::Summary;
 use crate::domain::command::QueuedPrompt;
 use crate::domain::{
-    Attachment, ContextEvent, Event, Grant, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits,
+    Attachment, Ceiling, ContextEvent, Event, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits,
     SettingsEvent, Successor, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, Timestamp, ToolEvent, Usage, Values,
 };
 use crate::ports::StoreError;
@@ -50,7 +50,7 @@ pub struct Fork {
     pub limits: SetLimits,
     pub lineage: Lineage,
     /// What the threads above it may do.
-    pub ceilings: Vec<Vec<Grant>>,
+    pub ceilings: Vec<Ceiling>,
 }
 
 /// Makes the thread that goes on with the conversation of `from`, which has ended: with its directive, inputs, model, limits
@@ -291,7 +291,7 @@ mod tests {
         let model = ModelRef::new("scripted", "demo");
         let lines = [
             Event::Settings(SettingsEvent::PermissionsSet {
-                grants: vec![Grant { capability: "*".into(), ask: false, untrusted: false }],
+                grants: vec![Grant::new("*", false)],
                 allowed: vec!["*".into()],
             }),
             Event::Prompt(PromptEvent::CognitionIn {

@@ -5,7 +5,7 @@ use super::layout::{Layout, failed};
 use super::log;
 use super::registry::ThreadEntry;
 use crate::domain::{
-    Cost, Event, Grant, LimitSources, Limits, Lineage, ModelRef, Record, SetLimits, Status, ThreadEvent, ThreadId,
+    Ceiling, Cost, Event, LimitSources, Limits, Lineage, ModelRef, Record, SetLimits, Status, ThreadEvent, ThreadId,
     ThreadKind, Timestamp, Tokens, Values, Waiting,
 };
 use crate::ports::StoreError;
@@ -54,7 +54,7 @@ pub struct Summary {
     /// What the threads above it could do when it was made, the nearest first: it may do nothing that one of them could
     /// not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ceilings: Vec<Vec<Grant>>,
+    pub ceilings: Vec<Ceiling>,
 }
 
 /// The largest `thread.json` that is read, in bytes.
@@ -73,7 +73,7 @@ pub struct Specification {
     pub inputs: Values,
     pub lineage: Lineage,
     /// See [`Summary::ceilings`].
-    pub ceilings: Vec<Vec<Grant>>,
+    pub ceilings: Vec<Ceiling>,
 }
 
 /// How the thread `id` begins, by its log, or by its `thread.json` where nothing has happened in it yet.

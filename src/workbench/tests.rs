@@ -372,6 +372,8 @@ fn a_snapshot_of_the_answer_in_flight_replaces_what_is_here() {
     session.tell(Message::Worker(id(), FromWorker::Inflight { request: 1, deltas }));
     assert_eq!(session.story(), ["prompt hello", "writing One two", "tool bash  Asked"]);
     session.event(Event::Tool(ToolEvent::ToolCallStart {
+        capability: None,
+        grant: None,
         parallel: false,
         tool: "bash".into(),
         call_id: CallId("c".into()),
@@ -525,6 +527,8 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     assert_eq!(session.effects(), [Effect::LoadOlder { thread_id: id(), before: 500 }]);
     let held = session.model.view.position;
     let start = record(Event::Tool(ToolEvent::ToolCallStart {
+        capability: None,
+        grant: None,
         parallel: false,
         tool: "t".into(),
         call_id: CallId("c".into()),

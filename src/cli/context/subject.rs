@@ -5,7 +5,7 @@ use crate::cli::failure::Failure;
 use crate::cli::{find, runtime};
 use crate::context::diff::Side;
 use crate::context::{Plan, Start, State};
-use crate::domain::{Assembly, Limits, Message, ModelRef, Problem, Severity, ThreadId, ThreadKind};
+use crate::domain::{Assembly, Limits, Message, ModelRef, Permissions, Problem, Severity, ThreadId, ThreadKind};
 use crate::engine::driver::{Planner, previewed};
 use crate::engine::thread::Thread;
 use crate::items::directive::Values;
@@ -45,7 +45,7 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
     let snapshot = runtime()?.block_on(planner.snapshot(&looks));
     let id = start.thread_id.clone().unwrap_or_else(|| ThreadId::new(directive, setup.now().0));
     let mut thread = Thread::new(id, directive, start.kind, start.model.clone(), start.limits);
-    thread.permissions = setup.permissions(planner.grants.clone(), Vec::new());
+    thread.permissions = setup.answered(Permissions::below(planner.grants.clone(), Vec::new()), Vec::new());
     let known = toolbox::known(&items, &thread.permissions, || setup.trust().allows());
     let assembly = previewed(&thread, &plan, &plan.state(&snapshot), known, Message::user(&*draft.prompt));
     let mut problems = planner.problems;

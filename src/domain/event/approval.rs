@@ -1,7 +1,7 @@
 //! Whether a call of the model may run.
 
 use super::{Approve, Denial};
-use crate::domain::id::{CallId, ContentHash};
+use crate::domain::id::{CallId, ContentHash, ThreadId};
 use crate::domain::note::{Note, NoteKind};
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
@@ -18,6 +18,9 @@ pub enum ApprovalEvent {
         tool: String,
         item: String,
         capability: String,
+        /// The grant that asks, where one does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grant: Option<String>,
         args_hash: ContentHash,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<String>,
@@ -38,6 +41,12 @@ pub enum ApprovalEvent {
         tool: String,
         capability: String,
         reason: Denial,
+        /// The grant that only counts after asking.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grant: Option<String>,
+        /// The thread above whose permissions are in the way.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        above: Option<ThreadId>,
         /// What the person who refused it said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<String>,

@@ -2,7 +2,7 @@
 
 use super::EndReason;
 use crate::domain::amount::{Money, Tokens, Usage};
-use crate::domain::capability::Grant;
+use crate::domain::capability::Ceiling;
 use crate::domain::id::{CallId, ModelRef, ThreadId};
 use crate::domain::input::Values;
 use crate::domain::lineage::{LimitSources, Lineage};
@@ -34,7 +34,7 @@ pub enum ThreadEvent {
         /// What the threads above it could do when it was made, the nearest first: it may do nothing that one of them could
         /// not.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        ceilings: Vec<Vec<Grant>>,
+        ceilings: Vec<Ceiling>,
     },
     /// It starts another thread below it. On disk before that thread does anything.
     ChildThreadStarted {

@@ -18,6 +18,11 @@ pub enum ToolEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         item: Option<String>,
         input: serde_json::Value,
+        /// What it needed, and the grant that gave it, where nobody was asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        capability: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grant: Option<String>,
         /// Others may begin before it has ended.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         parallel: bool,

@@ -51,7 +51,7 @@ pub(super) fn unanswered(call_id: &CallId, why: &str) -> Effect {
 
 /// The call waits for a person. Nothing follows until they answer.
 pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<Effect> {
-    let ApprovalEvent::ApprovalRequested { id, call_id, tool, item, capability, args_hash, preview, why } = event
+    let ApprovalEvent::ApprovalRequested { id, call_id, tool, item, capability, args_hash, preview, why, .. } = event
     else {
         return Vec::new();
     };
@@ -96,6 +96,8 @@ pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve, sa
                 tool,
                 capability,
                 reason,
+                grant: None,
+                above: None,
                 said: said.map(str::to_owned),
             }))];
         }
@@ -113,6 +115,9 @@ pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve, sa
         call_id,
         item: Some(item),
         input,
+        // The question names them.
+        capability: None,
+        grant: None,
         parallel: false,
         change: preview,
     })));

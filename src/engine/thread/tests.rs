@@ -28,7 +28,7 @@ impl Bench {
     fn new(kind: ThreadKind) -> Self {
         let model = ModelRef::new("scripted", "demo");
         let mut thread = Thread::new(ThreadId::new("chat", 1), "levain/chat", kind, model, Limits::default());
-        let grant = |tool: &str, ask| Grant { capability: to_execute(tool), ask, untrusted: false };
+        let grant = |tool: &str, ask| Grant::new(to_execute(tool), ask);
         thread.permissions.grants =
             vec![grant("ls", false), grant("rm", true), grant("look", false), grant("peek", true)];
         Self { thread, now: 1_000, log: Vec::new() }

@@ -243,8 +243,8 @@ fn approval_event(thread: &mut Thread, event: &ApprovalEvent) -> Vec<Effect> {
         ApprovalEvent::ApprovalGiven { id, decision, said } => {
             calls::approval_given(thread, *id, *decision, said.as_deref())
         }
-        ApprovalEvent::PermissionDenied { call_id, tool, capability, reason, said } => {
-            let words = permission::denial_in_words(tool, capability, *reason, said.as_deref());
+        ApprovalEvent::PermissionDenied { call_id, tool, capability, reason, above, said, .. } => {
+            let words = permission::denial_in_words(tool, capability, *reason, above.as_ref(), said.as_deref());
             vec![calls::unanswered(call_id, &words)]
         }
     }

@@ -68,7 +68,7 @@ impl Permissions {
     }
 
     fn grant(&mut self, capability: String, element: &Element, ask: bool) {
-        self.capabilities.push(Located { value: Grant { capability, ask, untrusted: false }, lines: element.lines });
+        self.capabilities.push(Located { value: Grant::new(capability, ask), lines: element.lines });
     }
 
     /// `<execute>*</execute>`, `<execute>tool.a.b</execute>`, `<execute><tool>a.b</tool></execute>`.

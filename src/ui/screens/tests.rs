@@ -258,6 +258,13 @@ fn check_looks(name: &str, build: impl Fn(u16, u16) -> Session) {
     }
 }
 
+/// A call that nobody was asked about.
+fn started(tool: &str, call_id: &str, item: Option<&str>, input: serde_json::Value) -> Event {
+    let (tool, call_id, item) = (tool.to_owned(), CallId(call_id.to_owned()), item.map(str::to_owned));
+    let (capability, grant, parallel, change) = (None, None, false, None);
+    Event::Tool(ToolEvent::ToolCallStart { tool, call_id, item, input, capability, grant, parallel, change })
+}
+
 #[test]
 fn s16_the_main_screens_without_colours_and_on_a_light_ground() {
     check_looks("finished", whole_story);
@@ -378,27 +385,18 @@ fn an_answer_streams() {
 fn whole_story(columns: u16, rows: u16) -> Session {
     let mut session = Session::started(columns, rows);
     session.event(Event::Request(RequestEvent::CognitionReasoning { text: "The tests come first. ".repeat(12) }));
-    session.event(Event::Tool(ToolEvent::ToolCallStart {
-        parallel: false,
-        tool: "bash".into(),
-        call_id: CallId("c1".into()),
-        item: Some("rye/bash".into()),
-        input: serde_json::json!({"command": "cargo test --all-features --workspace", "timeout": 60}),
-        change: None,
-    }));
+    session.event(started(
+        "bash",
+        "c1",
+        Some("rye/bash"),
+        serde_json::json!({"command": "cargo test --all-features --workspace", "timeout": 60}),
+    ));
     session.event(Event::Tool(ToolEvent::ToolCallResult {
         call_id: CallId("c1".into()),
         output: "running 12 tests\ntest result: ok".into(),
         error: None,
     }));
-    session.event(Event::Tool(ToolEvent::ToolCallStart {
-        parallel: false,
-        tool: "read_file".into(),
-        call_id: CallId("c2".into()),
-        item: None,
-        input: serde_json::json!({"path": "src/main.rs"}),
-        change: None,
-    }));
+    session.event(started("read_file", "c2", None, serde_json::json!({"path": "src/main.rs"})));
     session.event(Event::Tool(ToolEvent::ToolCallResult {
         call_id: CallId("c2".into()),
         output: String::new(),
@@ -561,14 +559,7 @@ fn a_long_draft_with_a_paste() {
 fn waiting_call(columns: u16, rows: u16, item: &str, input: serde_json::Value, preview: Option<&str>) -> Session {
     let mut session = Session::started(columns, rows);
     session.answered(1, "I would like to do this.", StopReason::ToolUse);
-    let asked = Event::Tool(ToolEvent::ToolCallStart {
-        parallel: false,
-        tool: "rye_file_system_ls".into(),
-        call_id: CallId("c0".into()),
-        item: Some("rye/file-system/ls".into()),
-        input: serde_json::json!({"path": "src"}),
-        change: None,
-    });
+    let asked = started("rye_file_system_ls", "c0", Some("rye/file-system/ls"), serde_json::json!({"path": "src"}));
     session.event(asked);
     let mut state = session.model.view.state.clone().unwrap();
     state.status = Status::Waiting;
@@ -618,14 +609,12 @@ fn a_running_command_shows_its_last_words() {
     check("running", |columns, rows| {
         let mut session = Session::started(columns, rows);
         let call_id = CallId("c1".into());
-        session.event(Event::Tool(ToolEvent::ToolCallStart {
-            parallel: false,
-            tool: "rye_bash".into(),
-            call_id: call_id.clone(),
-            item: Some("rye/bash".into()),
-            input: serde_json::json!({"command": "make -j2 all"}),
-            change: None,
-        }));
+        session.event(started(
+            "rye_bash",
+            &call_id.0,
+            Some("rye/bash"),
+            serde_json::json!({"command": "make -j2 all"}),
+        ));
         let steps: Vec<String> = (1..40).map(|number| format!("step {number}")).collect();
         let text = steps.join("\n");
         session.tell(Message::Worker(thread(), FromWorker::ToolOutput { call_id, text }));
@@ -650,6 +639,8 @@ fn denied(session: &mut Session, number: u64, command: &str, reason: Denial) {
     }));
     let capability = "rye.execute.tool.rye.bash".to_owned();
     session.event(Event::Approval(ApprovalEvent::PermissionDenied {
+        grant: None,
+        above: None,
         call_id: call_id.clone(),
         tool: "rye_bash".into(),
         capability,

@@ -194,6 +194,8 @@ fn a_running_tool_shows_what_it_prints() {
     let call_id = CallId("c".into());
     let input = serde_json::json!({"command": "make"});
     session.event(Event::Tool(ToolEvent::ToolCallStart {
+        capability: None,
+        grant: None,
         parallel: false,
         tool: "rye_bash".into(),
         call_id: call_id.clone(),

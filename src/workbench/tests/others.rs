@@ -181,6 +181,8 @@ fn who_comes_back_is_told_what_runs() {
     let mut session = connected();
     let call = |call_id: &str| {
         Event::Tool(ToolEvent::ToolCallStart {
+            capability: None,
+            grant: None,
             parallel: false,
             tool: "rye_bash".into(),
             call_id: CallId(call_id.into()),

@@ -25,6 +25,8 @@ fn talked() -> Session {
         if turn == 5 {
             let input = serde_json::json!({"command": "ls"});
             session.event(Event::Tool(ToolEvent::ToolCallStart {
+                capability: None,
+                grant: None,
                 parallel: false,
                 tool: "bash".into(),
                 call_id: CallId("c".into()),

@@ -1,7 +1,7 @@
 //! Threads that start others: what is counted, when time stands still, and who is asked.
 
 use super::*;
-use crate::domain::{ControlEvent, LimitKind, Lineage, SettingsEvent, ThreadEvent};
+use crate::domain::{Ceiling, ControlEvent, LimitKind, Lineage, SettingsEvent, ThreadEvent};
 use ThreadKind::{Interactive, OneShot};
 
 impl Bench {
@@ -154,11 +154,13 @@ fn a_child_below_a_conversation_asks_and_one_below_a_run_does_not() {
 
 #[test]
 fn what_a_thread_above_may_not_is_denied_whatever_the_own_grants_say() {
-    let grant = |capability: &str, ask| Grant { capability: capability.into(), ask, untrusted: false };
+    let grant = |capability: &str, ask| Grant::new(capability, ask);
     let mut bench = Bench::new(OneShot);
     bench.thread.lineage.attended = true;
     bench.thread.permissions.grants = vec![grant("*", false)];
-    bench.thread.permissions.ceilings = vec![vec![grant("*", false)], vec![grant(&to_execute("ls"), true)]];
+    bench.thread.permissions.ceilings = [vec![grant("*", false)], vec![grant(&to_execute("ls"), true)]]
+        .map(|grants| Ceiling { thread: None, grants })
+        .into();
     bench.calling("go");
     bench.answer(calls_of("rm", &["1"]), StopReason::ToolUse);
     let denied =

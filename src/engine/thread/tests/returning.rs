@@ -110,7 +110,7 @@ fn a_thread_that_returned_asks_nothing_more_until_somebody_speaks() {
 #[test]
 fn allowing_for_the_thread_allows_no_pattern_of_the_models() {
     let mut bench = Bench::new(ThreadKind::Interactive);
-    bench.thread.permissions.grants = vec![Grant { capability: "rye.execute.*".into(), ask: true, untrusted: false }];
+    bench.thread.permissions.grants = vec![Grant::new("rye.execute.*", true)];
     bench.calling("go");
     bench.answer(calls_of("r*", &["1", "2"]), StopReason::ToolUse);
     let asked = bench.thread.approval().unwrap();

@@ -166,6 +166,8 @@ impl Session {
                 model: ModelRef::new("a", "b"),
             }),
             3 => Event::Tool(ToolEvent::ToolCallStart {
+                capability: None,
+                grant: None,
                 parallel: false,
                 tool: "t".into(),
                 call_id: CallId("x".into()),
