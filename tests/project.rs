@@ -422,3 +422,29 @@ fn s07_a_file_of_keys_that_others_can_read_costs_only_its_keys() {
     assert_eq!(find(&models, "model", "anthropic/claude-sonnet-4-5")["ready"], false);
     home.wait_until_quiet();
 }
+
+#[test]
+fn s02_directives_that_changed_beside_trusted_tools_are_trusted_again() {
+    let home = Home::new();
+    let write = |path: &str, text: &str| {
+        let path = home.project().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let directive = |granted: &str| {
+        format!(
+            "```xml\n<directive name=\"a\"><metadata><permissions>{granted}</permissions></metadata></directive>\n```\nGo.\n"
+        )
+    };
+    let trust = |arguments: &[&str]| {
+        let output = home.levain(&[&["trust"], arguments].concat()).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    write(".ai/tools/a.sh", "echo a\n");
+    write(".ai/directives/a.md", &directive("<fetch>*</fetch>"));
+    trust(&[]);
+    write(".ai/directives/a.md", &directive("<sign>*</sign>"));
+    assert!(trust(&["--show"]).contains("a.md: each call that it allows needs approval"));
+    assert!(!trust(&[]).contains("needs approval"));
+    assert!(!trust(&["--show"]).contains("needs approval"));
+}

@@ -55,7 +55,8 @@ pub(super) fn run(common: &Common, arguments: &TrustArguments) -> Result<ExitCod
     if trust == Trust::Nothing && !arguments.revoke && !arguments.show {
         Trust::grant(&setup.dirs, root, &Runnable::nothing(), &directives).map_err(failed)?;
     }
-    if let (false, false, Trust::Unknown(runnable) | Trust::Changed(runnable, _)) =
+    // Of what was trusted already, the directives may decide something else now.
+    if let (false, false, Trust::Unknown(runnable) | Trust::Changed(runnable, _) | Trust::Trusted(runnable)) =
         (arguments.revoke, arguments.show, &trust)
     {
         Trust::grant(&setup.dirs, root, runnable, &directives).map_err(failed)?;
