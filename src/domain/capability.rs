@@ -19,6 +19,12 @@ pub struct Grant {
     /// Whether that is so only because the person does not trust the project that grants it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
+    /// What gave it, where the directive names something else: an alias, or what implies it, with file and line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
+    /// Its level of risk, where that calls for anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<String>,
 }
 
 impl Grant {

@@ -1,4 +1,7 @@
-//! Patterns in the manner of a shell: `*` (dots included), `?` and `[…]`, over the whole of a text.
+//! Patterns in the manner of a shell: `*` (dots included), `?` and `[…]`, over the whole of a text; and what can be said
+//! of all texts that a pattern fits.
+
+use std::collections::{BTreeSet, HashSet};
 
 /// The pattern that fits `text` and nothing else.
 #[must_use]
@@ -86,9 +89,123 @@ fn holds(members: &[char], letter: char) -> bool {
     }
 }
 
+/// How much work [`greatest`] does before it gives up.
+const MOST_STEPS: usize = 400_000;
+
+/// The greatest of what `worth` gives for the texts that `pattern` fits; it is told which of `others` fit the same text.
+/// `None` where the pattern fits no text, `unknown` where it takes too long to find out, as patterns of many stars can
+/// make it.
+///
+/// All patterns are followed side by side, letter by letter, over every text that the first still may fit. Letters that
+/// none of them tells from others are tried once.
+pub fn greatest<T: Ord>(pattern: &str, others: &[&str], unknown: T, worth: impl Fn(&[bool]) -> T) -> Option<T> {
+    let patterns: Vec<Vec<char>> =
+        std::iter::once(pattern).chain(others.iter().copied()).map(|pattern| pattern.chars().collect()).collect();
+    let first: Vec<Places> = patterns.iter().map(|pattern| Places::begin(pattern)).collect();
+    let (mut seen, mut open, mut steps) = (HashSet::from([first.clone()]), vec![first], 0);
+    let mut greatest: Option<T> = None;
+    while let Some(state) = open.pop() {
+        let (Some(own), Some((_, rest))) = (state.first(), state.split_first()) else { continue };
+        if patterns.first().is_some_and(|pattern| own.is_end(pattern)) {
+            let fits: Vec<bool> =
+                rest.iter().zip(patterns.iter().skip(1)).map(|(places, pattern)| places.is_end(pattern)).collect();
+            greatest = greatest.max(Some(worth(&fits)));
+        }
+        for letter in letters(&state, &patterns) {
+            steps += state.iter().map(|places| places.0.len() + 1).sum::<usize>();
+            if steps > MOST_STEPS {
+                return Some(unknown);
+            }
+            let next: Vec<Places> =
+                state.iter().zip(&patterns).map(|(places, pattern)| places.read(pattern, letter)).collect();
+            if next.first().is_some_and(|own| !own.0.is_empty()) && !seen.contains(&next) {
+                seen.insert(next.clone());
+                open.push(next);
+            }
+        }
+    }
+    greatest
+}
+
+/// Whether every text that `narrow` fits is one that `wide` fits; no where it takes too long to find out.
+#[must_use]
+pub fn covers(wide: &str, narrow: &str) -> bool {
+    // The greatest is true where a text is missed.
+    greatest(narrow, &[wide], true, |fits| !fits.iter().all(|fits| *fits)) != Some(true)
+}
+
+/// Whether any text is one that both fit; yes where it takes too long to find out.
+#[must_use]
+pub fn meet(one: &str, other: &str) -> bool {
+    greatest(one, &[other], true, |fits| fits.iter().all(|fits| *fits)) == Some(true)
+}
+
+/// Where a pattern may go on after a text was read: the places of its signs, and its length where it may end.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Places(Vec<usize>);
+
+impl Places {
+    fn begin(pattern: &[char]) -> Self {
+        Self::of(pattern, BTreeSet::from([0]))
+    }
+
+    /// With those behind stars, which may stand for nothing.
+    fn of(pattern: &[char], places: BTreeSet<usize>) -> Self {
+        let mut all = BTreeSet::new();
+        for mut place in places {
+            while all.insert(place) && pattern.get(place) == Some(&'*') {
+                place += 1;
+            }
+        }
+        Self(all.into_iter().collect())
+    }
+
+    fn read(&self, pattern: &[char], letter: char) -> Self {
+        let next = self.0.iter().filter_map(|place| match pattern.get(*place)? {
+            '*' => Some(*place),
+            _ => fits_one(pattern, *place, letter),
+        });
+        Self::of(pattern, next.collect())
+    }
+
+    fn is_end(&self, pattern: &[char]) -> bool {
+        self.0.last() == Some(&pattern.len())
+    }
+}
+
+/// Letters, one at least of all that lead on from a state to the same: those that stand for themselves at one of its
+/// places, and another; where a class is among them, the first letter of each stretch between two that are named.
+fn letters(state: &[Places], patterns: &[Vec<char>]) -> BTreeSet<char> {
+    let (mut letters, mut has_class) = (BTreeSet::new(), false);
+    for (places, pattern) in state.iter().zip(patterns) {
+        for place in &places.0 {
+            match pattern.get(*place) {
+                None | Some('*' | '?') => {}
+                Some('[') => match class(pattern, *place) {
+                    Some((members, _, _)) => {
+                        has_class = true;
+                        letters.extend(members);
+                    }
+                    None => drop(letters.insert('[')),
+                },
+                Some(letter) => drop(letters.insert(*letter)),
+            }
+        }
+    }
+    if has_class {
+        let behind: Vec<char> = letters.iter().filter_map(|letter| (*letter..=char::MAX).nth(1)).collect();
+        letters.extend(behind);
+        letters.insert('\0');
+    } else {
+        letters.extend(('a'..=char::MAX).find(|letter| !letters.contains(letter)));
+    }
+    letters
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn patterns_are_those_of_a_shell() {
@@ -111,5 +228,78 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, text), expected, "{pattern} and {text}");
         }
+    }
+
+    fn pattern() -> impl Strategy<Value = String> {
+        let parts = vec!["a", "b", "c", ".", "*", "?", "[ab]", "[!a]", "[a-b]", "[!b-c]", "["];
+        prop::collection::vec(prop::sample::select(parts), 0..7).prop_map(|parts| parts.concat())
+    }
+
+    /// Every text of four letters at most.
+    fn texts() -> Vec<String> {
+        let mut texts = vec![String::new()];
+        let mut from = 0;
+        for _ in 0..4 {
+            let to = texts.len();
+            for at in from..to {
+                texts.extend(['a', 'b', 'c', '.', '[', 'z'].map(|letter| format!("{}{letter}", texts[at])));
+            }
+            from = to;
+        }
+        texts
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_said_of_all_texts_holds_for_each(one in pattern(), others in prop::collection::vec(pattern(), 1..4)) {
+            let others: Vec<&str> = others.iter().map(String::as_str).collect();
+            let number = |fits: &[bool]| fits.iter().fold(0_u32, |sum, fits| sum * 2 + u32::from(*fits));
+            let greatest = greatest(&one, &others, 1_000, number);
+            let there = texts().into_iter().filter(|text| matches(&one, text)).map(|text| {
+                number(&others.iter().map(|other| matches(other, &text)).collect::<Vec<_>>())
+            });
+            // Longer texts may be worth more.
+            prop_assert!(greatest >= there.max());
+            let (covers, meet) = (covers(&one, others[0]), meet(&one, others[0]));
+            for text in texts() {
+                let (fits, fitted) = (matches(&one, &text), matches(others[0], &text));
+                prop_assert!(!(covers && fitted && !fits), "{one} does not cover {}: {text}", others[0]);
+                prop_assert!(meet || !(fits && fitted), "{one} and {} meet at {text}", others[0]);
+            }
+        }
+    }
+
+    #[test]
+    fn patterns_cover_and_meet_each_other() {
+        for (wide, narrow, expected) in [
+            ("rye.*", "rye.execute.*", true),
+            ("rye.execute.*", "rye.*", false),
+            ("rye.*", "rye.*", true),
+            ("a.[ab]", "a.a", true),
+            ("a.[a-y]", "a.z", false),
+            ("a.?", "a.[!x]", true),
+            ("*", "rye.?*[x]", true),
+            ("a*", "*a", false),
+        ] {
+            assert_eq!(covers(wide, narrow), expected, "{wide} and {narrow}");
+        }
+        for (one, other, expected) in [
+            ("rye.execute.*", "rye.*.tool.a", true),
+            ("rye.execute.*", "rye.fetch.*", false),
+            ("a*", "*b", true),
+            ("[a-c]", "[d-z]", false),
+            ("[!a-c]", "[a-z]", true),
+        ] {
+            assert_eq!((meet(one, other), meet(other, one)), (expected, expected), "{one} and {other}");
+        }
+    }
+
+    #[test]
+    fn what_takes_too_long_is_unknown() {
+        let wild = format!("{}*", "*a?".repeat(40));
+        let other = format!("{}*", "*b?".repeat(40));
+        assert!(!covers(&other, &wild) && meet(&wild, &other));
     }
 }

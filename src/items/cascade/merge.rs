@@ -72,6 +72,10 @@ impl Merging<'_> {
     fn tell_unknown(&mut self, path: &str, name: &str, node: &Node, below: &[(String, Node)]) {
         let known = below.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "description");
         let is_slip = nearest(name, known.clone()).is_some();
+        // Levels of risk are as many as somebody names.
+        if path.strip_suffix(name) == Some("levels.") && !is_slip {
+            return;
+        }
         let severity = if is_slip { Severity::Fatal } else { Severity::Warning };
         self.tell(node.line, severity, format!("unknown setting `{path}`"), meant(name, known));
     }

@@ -6,10 +6,11 @@
 //! changes nothing. `hooks.yaml` lies in the same folder and is not merged.
 
 mod merge;
+mod risk;
 mod rules;
 #[cfg(test)]
 mod tests;
-mod tree;
+pub(super) mod tree;
 
 pub use tree::{Node, Tree};
 
@@ -70,6 +71,8 @@ pub struct Entry<'a> {
 pub struct Cascade {
     files: Vec<(&'static str, Node)>,
     layers: Vec<Layer>,
+    /// `capability_risk` without the project's file.
+    own_risk: Option<Node>,
 }
 
 impl Cascade {
@@ -104,13 +107,20 @@ impl Cascade {
         for (name, layer, text) in texts {
             let number = cascade.layers.len();
             let node = tree::read(&text, &layer.file, number, &mut problems);
-            let file = layer.file.clone();
+            let (file, space) = (layer.file.clone(), layer.space);
             cascade.layers.push(layer);
             let Some(node) = node else { continue };
             if !matches!(node.tree, Tree::Map(_)) {
                 let message = "is not a mapping";
                 problems.push(Problem::at(&file, node.line, Severity::Fatal, message, "write `name: value`"));
                 continue;
+            }
+            if name == risk::FILE && space != Space::Project {
+                match &mut cascade.own_risk {
+                    // What is wrong with it is told once.
+                    Some(under) => Merging { file: &file, problems: &mut Vec::new() }.lay(under, node.clone(), ""),
+                    None => cascade.own_risk = Some(node.clone()),
+                }
             }
             match cascade.files.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, under)) => Merging { file: &file, problems: &mut problems }.lay(under, node, ""),

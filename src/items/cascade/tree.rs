@@ -76,7 +76,7 @@ impl Node {
 
 /// Reads the text of `file`, which is the cascade's file number `layer`. `None` for an empty text, or when it does not
 /// read; then there is a problem.
-pub(super) fn read(text: &str, file: &Path, layer: usize, problems: &mut Vec<Problem>) -> Option<Node> {
+pub(in crate::items) fn read(text: &str, file: &Path, layer: usize, problems: &mut Vec<Problem>) -> Option<Node> {
     let mut reader = Reader { parser: Parser::new_from_str(text), layer, anchors: HashMap::new(), left: MOST_NODES };
     match reader.document() {
         Ok(node) => node,
