@@ -4,7 +4,7 @@
 
 use divan::{Bencher, black_box};
 use levain::context::diff::{Side, difference};
-use levain::context::{Ask, Library, Loaded, Lost, Parts, Plan, Start, assemble, plan};
+use levain::context::{Ask, Library, Loaded, Lost, Meaning, Parts, Plan, Start, assemble, plan};
 use levain::domain::{Entry, Limits, Message, ModelRef, Space, ThreadKind};
 use levain::items::directive::Values;
 use levain::items::{Directive, Hooks, Items, Knowledge, Spaces};
@@ -56,7 +56,8 @@ fn hooks() -> Hooks {
 fn planned(shelf: &Shelf, hooks: &Hooks) -> Plan {
     let start = Start::new(ModelRef::new("scripted", "demo"), Limits::default(), ThreadKind::OneShot);
     let inputs = Values::new();
-    let ask = Ask { directive: "a", inputs: &inputs, project: "/project", start: &start, hooks };
+    let meaning = Meaning::default();
+    let ask = Ask { directive: "a", inputs: &inputs, project: "/project", start: &start, hooks, meaning: &meaning };
     plan(&ask, shelf).expect("a plan")
 }
 

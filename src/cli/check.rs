@@ -109,13 +109,14 @@ fn problems(setup: &Setup, path: Option<&Path>) -> (Vec<Problem>, usize) {
         .filter(|problem| path.is_none() || problem.file.as_deref().is_some_and(concerns))
         .cloned()
         .collect();
-    let mut looked = 0;
+    let (mut looked, meaning) = (0, setup.meaning(&items));
     // What is shadowed is checked too: it counts in other projects.
     for item in items.iter().flat_map(|found| std::iter::once(found.item).chain(found.shadows)) {
         if concerns(&items.file(item)) {
             looked += 1;
             let mut found = check::item(&items, item);
             found.extend(setup.doubt(&items, item));
+            found.extend(setup.permission_doubts(&items, &meaning, item));
             found.sort_by_key(|problem| problem.line);
             problems.append(&mut found);
         }

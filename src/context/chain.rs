@@ -82,9 +82,3 @@ pub fn follow(
     chain.reverse();
     Ok(chain)
 }
-
-/// The directive that says what the chain may do: the leaf, else the nearest that says anything.
-#[must_use]
-pub fn permitting(chain: &[Link]) -> Option<&Link> {
-    chain.iter().rev().find(|link| link.loaded.value.permissions.declared)
-}

@@ -142,7 +142,8 @@ pub fn tree<'a>(
     let mut lines = Vec::new();
     for (grant, branch) in &branches {
         let asks = if grant.ask { " (needs approval)" } else { "" };
-        lines.push(format!("{}{asks}{}", grant.capability, branch.note));
+        let via = grant.via.as_ref().map(|via| format!(" ({via})")).unwrap_or_default();
+        lines.push(format!("{}{asks}{via}{}", grant.capability, branch.note));
         branch.write(1, &mut lines);
     }
     lines

@@ -8,6 +8,7 @@ use super::facts::{Facts, Start};
 use super::fill::Filling;
 use super::library::{Hidden, Library, Loaded, Lost};
 use super::palette::{Preload, offer};
+use super::permit::{Meaning, Riskiest, permitted};
 use super::provider::{self, EnvironmentSnapshot, State};
 use super::route::{Fate, Route, routes};
 use crate::domain::capability::RETURN;
@@ -45,6 +46,8 @@ pub struct Ask<'a> {
     pub start: &'a Start,
     /// Every hook that is not the directive's own.
     pub hooks: &'a Hooks,
+    /// What grants mean.
+    pub meaning: &'a Meaning,
 }
 
 /// What surrounds a thread's conversation.
@@ -59,10 +62,12 @@ pub struct Plan {
     pub routes: Vec<Route>,
     /// What those saw, before anything was chosen.
     pub routing_fields: Value,
-    /// What the thread may do, as capability strings.
+    /// What the thread may do, as capability strings, expanded.
     pub capabilities: Vec<Grant>,
     /// Whether any of the chain says anything of permissions.
     pub is_permitted: bool,
+    /// The riskiest of that, where it calls for anything.
+    pub riskiest: Option<Riskiest>,
     /// The directives of the project that have a part in that, by their paths, and what each decides
     /// (`Directive::authority`).
     pub authorities: BTreeMap<String, String>,
@@ -105,6 +110,8 @@ pub enum PlanError {
     TooManyHooks { count: usize },
     #[error("{0}")]
     Hooks(Problem),
+    #[error("{0}")]
+    Permissions(Problem),
     #[error("levain cannot read the constitution: {why}")]
     Constitution { why: Lost },
 }
@@ -202,11 +209,8 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     let disabled = ask.hooks.disabled.iter().chain(leaf.value.hooks.iter().filter(|hook| !hook.enabled));
     let disabled: Vec<Hook> = disabled.cloned().collect();
     let chain = chain::follow(Link { id: ask.directive.to_owned(), loaded: leaf }, own.as_deref(), chosen, library)?;
-    let permitting = chain::permitting(&chain);
-    let said = permitting.into_iter().flat_map(|link| &link.loaded.value.permissions.capabilities);
-    let capabilities: Vec<Grant> = said.map(|one| one.value.clone()).collect();
-    let is_permitted = permitting.is_some();
-    facts.capabilities = &capabilities;
+    let permitted = permitted(&chain, ask.meaning).map_err(PlanError::Permissions)?;
+    facts.capabilities = &permitted.grants;
     let fields = facts.fields();
     let suppress: Vec<(&Mention, &Link)> =
         chain.iter().flat_map(|link| link.loaded.value.context.suppress.iter().map(move |one| (one, link))).collect();
@@ -237,7 +241,7 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     let continuation = planning.optional(CONTINUATION, "a thread that is handed off gets a plain message to go on");
     let returns = planning.returns();
     let mut problems = ask.hooks.problems.clone();
-    problems.append(&mut planning.problems);
+    problems.extend(permitted.problems.into_iter().chain(planning.problems));
     let ids = chain.iter().map(|link| link.id.clone()).collect();
     let own = chain.iter().filter(|link| link.loaded.space == Space::Project);
     let authorities = own.map(|link| (link.loaded.path.clone(), link.loaded.value.authority())).collect();
@@ -247,8 +251,9 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
         routed_by: chosen.map(|route| route.hook.clone()),
         routes,
         routing_fields,
-        capabilities,
-        is_permitted,
+        capabilities: permitted.grants,
+        is_permitted: permitted.is_declared,
+        riskiest: permitted.riskiest,
         authorities,
         system,
         opening,

@@ -96,7 +96,9 @@ fn start() -> Start {
 
 fn planned(browser: &TestLibrary, directive: &str, yaml: &str) -> Result<Plan, PlanError> {
     let (inputs, start, hooks) = (Values::from([("target".into(), "${model}".into())]), start(), hooks(yaml));
-    plan(&Ask { directive, inputs: &inputs, project: "/srv/moon", start: &start, hooks: &hooks }, browser)
+    let meaning = Meaning::default();
+    let ask = Ask { directive, inputs: &inputs, project: "/srv/moon", start: &start, hooks: &hooks, meaning: &meaning };
+    plan(&ask, browser)
 }
 
 fn ids(pieces: &[Piece], kinds: &[LayerKind]) -> Vec<String> {
@@ -525,7 +527,8 @@ fn a_thread_that_goes_on_has_its_own_hooks() {
     let browser = TestLibrary::default().directive("a", "", "");
     let (inputs, hooks) = (Values::new(), hooks("hooks: []"));
     let start = Start { previous: Some(crate::domain::ThreadId::new("a", 1)), ..start() };
-    let ask = Ask { directive: "a", inputs: &inputs, project: "/", start: &start, hooks: &hooks };
+    let meaning = Meaning::default();
+    let ask = Ask { directive: "a", inputs: &inputs, project: "/", start: &start, hooks: &hooks, meaning: &meaning };
     let plan = plan(&ask, &browser).unwrap();
     assert_eq!(ids(&plan.opening, &[LayerKind::HookBefore]), ["ctx_environment_continued"]);
 }

@@ -1,5 +1,6 @@
 //! What is wrong with items: as files, against their place, and in what they mention.
 
+use super::capability::{self, Capabilities, CapabilityFile, ProjectFiles};
 use super::directive::{BuiltInProvider, Directive, Mention, input_name};
 use super::find::{Item, Items};
 use super::hook::{Action, Hook};
@@ -40,6 +41,15 @@ pub fn text(kind: Kind, text: &str, file: &Path, id: Option<&ItemId>, items: Opt
         Kind::Knowledge => {
             let (knowledge, mut problems) = Knowledge::parse(text, file);
             problems.extend(id.map(|id| knowledge.compare(id, file)).unwrap_or_default());
+            problems
+        }
+        Kind::Tool if id.is_some_and(|id| capability::stem_of(id, file).is_some()) => {
+            let stem = id.and_then(|id| capability::stem_of(id, file)).unwrap_or_default();
+            let (read, mut problems) = CapabilityFile::parse(text, file, stem);
+            if let Some(items) = items.filter(|_| Problem::refusal(&problems).is_none()) {
+                // As its project means it, trusted or not.
+                problems.append(&mut Capabilities::read(items, ProjectFiles::Counted).check(&read));
+            }
             problems
         }
         Kind::Tool => {

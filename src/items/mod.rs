@@ -4,6 +4,7 @@
 //! return a value and a list of problems, and one mistake costs one entry.
 
 mod brackets;
+pub mod capability;
 pub mod cascade;
 pub mod check;
 pub mod directive;
@@ -21,6 +22,7 @@ pub mod space;
 pub mod tool;
 mod walk;
 
+pub use capability::Capabilities;
 pub use cascade::Cascade;
 pub use directive::Directive;
 pub use find::{Found, Item, Items, NotFound};

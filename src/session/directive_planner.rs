@@ -4,7 +4,7 @@ use super::Setup;
 use super::environment::EnvironmentProbe;
 use super::item_library::ItemLibrary;
 use crate::config::{Authorities, Authority, Trust};
-use crate::context::{Ask, EnvironmentSnapshot, Plan, PlanError, Preload, Start, State, plan};
+use crate::context::{Ask, EnvironmentSnapshot, Meaning, Plan, PlanError, Preload, Start, State, plan};
 use crate::domain::{Grant, Limits, Problem, Severity, ThreadKind};
 use crate::engine::driver::Planner;
 use crate::items::directive::{BadInput, Values};
@@ -31,6 +31,8 @@ pub struct DirectivePlanner {
     /// What the directive has to hand back.
     outputs: Vec<String>,
     items: Items,
+    /// What grants meant when the thread was made ready; the project's trust was asked for then.
+    meaning: Meaning,
     directive: String,
     inputs: Values,
     project: PathBuf,
@@ -70,7 +72,9 @@ impl DirectivePlanner {
             return Err(PlannerError::Settings(problem.clone()));
         }
         let start = Start::new(setup.model(), Limits::default(), ThreadKind::Interactive);
-        let mut planner = Self::of(setup.items(), setup.project.root.clone(), id, inputs, &start)?;
+        let items = setup.items();
+        let meaning = setup.meaning(&items);
+        let mut planner = Self::of(items, meaning, setup.project.root.clone(), id, inputs, &start)?;
         planner.preload = setup.preload();
         planner.probe = EnvironmentProbe::trusting(setup);
         let authority = Trust::authority(&setup.dirs, &setup.project.root, &planner.authorities);
@@ -80,6 +84,7 @@ impl DirectivePlanner {
 
     fn of(
         items: Items,
+        meaning: Meaning,
         project: PathBuf,
         id: &str,
         inputs: Option<Values>,
@@ -112,6 +117,7 @@ impl DirectivePlanner {
             project,
             preload: Preload::default(),
             items,
+            meaning,
         };
         let plan = planner.planned(start)?;
         planner.asks = plan.asks();
@@ -170,7 +176,8 @@ impl DirectivePlanner {
         let hooks = Hooks::read(&items);
         let library = ItemLibrary::new(&items);
         let project = self.project.display().to_string();
-        let ask = Ask { directive: &self.directive, inputs: &self.inputs, project: &project, start, hooks: &hooks };
+        let (directive, inputs, meaning) = (&self.directive, &self.inputs, &self.meaning);
+        let ask = Ask { directive, inputs, project: &project, start, hooks: &hooks, meaning };
         let mut plan = plan(&ask, &library)
             .map_err(|why| PlannerError::Plan { directive: self.directive.clone(), why: Box::new(why) })?;
         plan.hooks.retain(|hook| self.is_heard(hook));
@@ -211,7 +218,8 @@ mod tests {
     }
 
     fn prepare(folder: &Path, id: &str, inputs: Option<Values>) -> Result<DirectivePlanner, PlannerError> {
-        DirectivePlanner::of(Items::list(&Spaces::new(folder, folder, [])), folder.to_owned(), id, inputs, &start())
+        let items = Items::list(&Spaces::new(folder, folder, []));
+        DirectivePlanner::of(items, Meaning::default(), folder.to_owned(), id, inputs, &start())
     }
 
     fn write(folder: &Path, path: &str, text: &str) {
@@ -300,7 +308,7 @@ mod tests {
         );
         write(&project, ".ai/directives/a.md", &text);
         let items = Items::list(&Spaces::new(&project, &user, []));
-        let mut planner = DirectivePlanner::of(items, project, "a", None, &start()).unwrap();
+        let mut planner = DirectivePlanner::of(items, Meaning::default(), project, "a", None, &start()).unwrap();
         assert_eq!(Planner::asks(&planner), ["error", "limit", "after_step"]);
         let mine = |planner: &DirectivePlanner| {
             let hooks = planner.planned(&start()).unwrap().hooks;

@@ -2,6 +2,7 @@
 
 use super::Setup;
 use crate::config::{Problem, Source};
+use crate::context::{Meaning, permission_problems};
 use crate::domain::{ModelRef, Severity, nearest};
 use crate::items::directive::Directive;
 use crate::items::{Item, Items, Kind};
@@ -66,6 +67,16 @@ impl Setup {
         let remedy = "levain models lists the known models";
         let unknown = self.models.catalog.lookup(model).is_none();
         unknown.then(|| (Severity::Warning, format!("the model `{model}` and its price are unknown; {remedy}")))
+    }
+
+    /// What is wrong with what a directive grants, and how dangerous it is where it does not say so itself. None for an item
+    /// that is no directive.
+    #[must_use]
+    pub fn permission_doubts(&self, items: &Items, meaning: &Meaning, item: &Item) -> Vec<Problem> {
+        let text = (item.kind == Kind::Directive).then(|| items.read(item).ok()).flatten();
+        let Some(text) = text else { return Vec::new() };
+        let file = items.file(item);
+        permission_problems(&Directive::parse(&text, &file).0.permissions, &file, meaning)
     }
 
     /// What is wrong with the model that a directive wishes for: there is none of that name, so that it cannot start.

@@ -6,12 +6,13 @@ use super::orchestrator::{Orchestrator, WAIT};
 use super::secrets::{self, Handover};
 use crate::config::paths::{BadProject, RuntimeError};
 use crate::config::{Arguments, Config, Dirs, Problem, Project, Source, Sourced, Trust};
-use crate::context::Preload;
-use crate::domain::{Limits, ModelRef, Money, Permissions, Severity, Slots, Space, ThreadId, Tokens};
+use crate::context::{Meaning, Preload};
+use crate::domain::{Limits, ModelRef, Money, Permissions, Risks, Severity, Slots, Space, ThreadId, Tokens};
 use crate::engine::driver::Planner;
+use crate::items::capability::{self, ProjectFiles};
 use crate::items::directive::ModelWish;
 use crate::items::signature::TrustStore;
-use crate::items::{Cascade, Directive, Item, Items, Kind, Place, Spaces};
+use crate::items::{Capabilities, Cascade, Directive, Item, Items, Kind, Place, Spaces};
 use crate::ports::{Clock, Forgetful, SystemClock};
 use crate::providers::{
     Catalog, Keys, Preference, ProviderFile, Providers, Proxies, ResolveError, Settings, is_scripted,
@@ -36,6 +37,8 @@ pub struct Setup {
     pub spaces: Spaces,
     /// The settings of agents.
     pub cascade: Cascade,
+    /// How dangerous capabilities are, as they say it.
+    pub risks: Risks,
     /// Whose signatures are believed.
     pub believed: TrustStore,
     /// What is wrong with the settings and the providers' files; each cost only itself.
@@ -90,6 +93,8 @@ impl Setup {
         let (cascade, mut mistakes) = Cascade::read(&spaces, &believed);
         problems.append(&mut mistakes);
         problems.append(&mut cascade.rules().1);
+        let (risks, mut mistakes) = cascade.risks();
+        problems.append(&mut mistakes);
         let tools = Items::list_kinds(&spaces, &[Kind::Tool]).judged(believed.clone(), config.signatures.value);
         let (files, refused, mut mistakes) = provider_files(&tools, &spaces);
         problems.append(&mut mistakes);
@@ -132,6 +137,7 @@ impl Setup {
             config,
             spaces,
             cascade,
+            risks,
             believed,
             problems,
             models,
@@ -265,6 +271,15 @@ impl Setup {
     #[must_use]
     pub fn trust(&self) -> Trust {
         Trust::of(&self.dirs, &self.project.root)
+    }
+
+    /// What the grants of directives mean: what `items` say of capabilities, those of the project where the person trusts
+    /// it, and how dangerous they are.
+    #[must_use]
+    pub fn meaning(&self, items: &Items) -> Meaning {
+        let counts = !capability::in_project(items) || self.trust().allows();
+        let project = if counts { ProjectFiles::Counted } else { ProjectFiles::Ignored };
+        Meaning { capabilities: Capabilities::read(items, project), risks: self.risks.clone() }
     }
 
     /// The directive a new thread runs, by id.

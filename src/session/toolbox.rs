@@ -5,7 +5,7 @@ use super::secrets;
 use super::setup::{Setup, program};
 use crate::domain::capability::{flattened, to_execute};
 use crate::domain::{Absence, KnownTool, Origin, Permissions, Severity, Space, ToolSpec, Verdict};
-use crate::items::{Found, Items, Kind, Tool};
+use crate::items::{Found, Items, Kind, Tool, capability};
 use crate::ports::Beneath;
 use crate::ports::threads::Threads;
 use crate::store::Layout;
@@ -158,7 +158,7 @@ struct ToolDescription {
 /// # Errors
 /// What is wrong with the file.
 fn read(items: &Items, item: &crate::items::Item) -> Result<Option<(&'static str, ToolDescription)>, String> {
-    if item.id.as_str().split('/').any(|name| name == "providers") {
+    if item.id.as_str().split('/').any(|name| name == "providers") || capability::stem(item).is_some() {
         return Ok(None);
     }
     let file = items.file(item);

@@ -94,6 +94,8 @@ struct ContextShown<'a> {
     capabilities: &'a [Grant],
     /// The same with the tools they reach, a line each.
     capability_tree: Vec<String>,
+    /// The riskiest of that, where it calls for anything.
+    risk: Option<String>,
     model: &'a ModelRef,
     tokens: Tokens,
     window: Option<Tokens>,
@@ -127,7 +129,8 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         let folded = requests::fold(&setup, &thread).map_err(Failure::new)?;
         let capabilities = folded.permissions.grants.as_slice();
         let capability_tree = tree(capabilities, side.layers.iter(), tools::capabilities);
-        let mut shown = ContextShown { request: Some(name), capabilities, capability_tree, ..shown };
+        let risk = riskiest(&setup, capabilities);
+        let mut shown = ContextShown { request: Some(name), capabilities, capability_tree, risk, ..shown };
         let most = stored.record.max_output_tokens;
         return print(&setup, arguments, &mut shown, &side, (most, stored.record.sent.as_ref()));
     }
@@ -140,6 +143,7 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         routed_by: planned.plan.routed_by.as_deref(),
         capabilities: &planned.plan.capabilities,
         capability_tree: tree(&planned.plan.capabilities, side.layers.iter(), tools::capabilities),
+        risk: planned.plan.riskiest.as_ref().map(ToString::to_string),
         problems: planned.problems.iter().cloned().map(ProblemLine::from).collect(),
         ..shown(&setup, &side, &planned.model)
     };
@@ -159,6 +163,7 @@ fn shown<'a>(setup: &Setup, side: &'a Side, model: &'a ModelRef) -> ContextShown
         routed_by: None,
         capabilities: &[],
         capability_tree: Vec::new(),
+        risk: None,
         model,
         tokens: side.tokens(),
         window: setup.models.window(model),
@@ -177,6 +182,14 @@ impl ContextShown<'_> {
     fn size(&self) -> Tokens {
         self.counted.unwrap_or(self.tokens)
     }
+}
+
+/// The riskiest of what a thread may do, as that was judged when it began.
+fn riskiest(setup: &Setup, grants: &[Grant]) -> Option<String> {
+    let place = |level: &str| setup.risks.levels().position(|known| known == level);
+    let risky = grants.iter().rev().filter_map(|grant| Some((grant.risk.as_deref()?, &grant.capability)));
+    let (level, capability) = risky.max_by_key(|(level, _)| place(level))?;
+    Some(format!("{level}: {capability}"))
 }
 
 /// Asks the provider of the model for the number of tokens.
@@ -248,6 +261,9 @@ fn write_layers(output: &mut impl Write, shown: &ContextShown<'_>, whole: bool) 
             write!(output, ", chosen by the hook {hook}")?;
         }
         writeln!(output)?;
+    }
+    if let Some(risk) = &shown.risk {
+        writeln!(output, "risk {risk}")?;
     }
     for (number, line) in shown.capability_tree.iter().enumerate() {
         writeln!(output, "{}{}", if number == 0 { "may " } else { "    " }, line)?;

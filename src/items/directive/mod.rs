@@ -19,6 +19,7 @@ pub use fields::Output;
 pub use limits::DirectiveLimits;
 pub use metadata::{BuiltInProvider, Context, Mention, ModelWish};
 pub use permissions::{Acknowledged, Permissions};
+pub(in crate::items) use permissions::{is_alias, is_capability};
 pub(in crate::items) use prompt::input_name;
 pub use prompt::interpolate;
 
@@ -27,6 +28,7 @@ use super::hook::Hook;
 use super::id::ItemId;
 use super::markup::{self, Attribute, Element, Lines};
 use crate::domain::{ContentHash, Problem, Severity, meant, nearest};
+use std::fmt::Write as _;
 use std::path::Path;
 
 /// A value and the lines it was written on.
@@ -67,16 +69,38 @@ pub struct Directive {
 
 impl Directive {
     /// What it decides about what a thread may do and how it goes on, as a hash to compare: what it grants, what it
-    /// extends, and its hooks. Its words, and where things stand in the file, do not count.
+    /// extends, the risks that it acknowledges, and its hooks. Its words, and where things stand in the file, do not count.
     #[must_use]
     pub fn authority(&self) -> String {
-        let grants: Vec<_> = self.permissions.capabilities.iter().map(|one| &one.value).collect();
+        /// What counts of a grant, with the words of the first version: a hash of before stays good.
+        #[derive(Debug)]
+        #[expect(dead_code, reason = "read by Debug")]
+        struct Grant<'a> {
+            capability: &'a str,
+            ask: bool,
+            untrusted: bool,
+        }
+        let grants: Vec<_> = self
+            .permissions
+            .capabilities
+            .iter()
+            .map(|Located { value: crate::domain::Grant { capability, ask, untrusted, .. }, .. }| Grant {
+                capability,
+                ask: *ask,
+                untrusted: *untrusted,
+            })
+            .collect();
         let extends = self.extends.as_ref().map(|extends| &extends.value);
         let hook = |hook: &Hook| {
             format!("{:?}", (&hook.event, hook.position, hook.wrap, hook.optional, &hook.condition, &hook.action))
         };
         let hooks: Vec<String> = self.hooks.iter().filter(|hook| hook.enabled).map(hook).collect();
-        let said = format!("{:?}", (self.permissions.declared, grants, extends, hooks));
+        let mut said = format!("{:?}", (self.permissions.declared, grants, extends, hooks));
+        let known: Vec<&str> = self.permissions.acknowledged.iter().map(|one| one.risk.as_str()).collect();
+        if !known.is_empty() {
+            // Writing to a text cannot fail.
+            let _ok = write!(said, "{known:?}");
+        }
         ContentHash::of(said.as_bytes()).as_str().to_owned()
     }
 }

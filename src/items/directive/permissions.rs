@@ -13,7 +13,7 @@ const PREFIX: &str = "rye";
 /// What a directive may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
-    /// In the order written, wildcards included.
+    /// In the order written, wildcards included; aliases as they are called, see [`crate::items::Capabilities`].
     pub capabilities: Vec<Located<Grant>>,
     pub acknowledged: Vec<Acknowledged>,
     /// Whether anything was said at all: what is granted to nothing is not inherited.
@@ -55,7 +55,8 @@ impl Permissions {
                 "cap" => self.cap(child, around, reading),
                 "capability" => self.capability(child, around, reading),
                 "acknowledge" => {
-                    let risk = child.attribute("risk").unwrap_or("elevated").to_owned();
+                    reading.attributes(child, &["risk"]);
+                    let risk = child.attribute("risk").map_or("elevated", str::trim).to_owned();
                     self.acknowledged.push(Acknowledged { risk, reason: child.text.clone(), line: child.lines.0 });
                 }
                 other => reading.fatal(
@@ -109,8 +110,12 @@ impl Permissions {
         }
     }
 
-    /// `<cap>rye.execute.tool.a</cap>`, from before there were elements.
+    /// `<cap>fs.read</cap>`, an alias of a capability file; and `<cap>rye.execute.tool.a</cap>`, from before there were
+    /// elements.
     fn cap(&mut self, element: &Element, around: bool, reading: &mut Reading<'_>) {
+        if is_alias(&element.text) {
+            return self.capability(element, around, reading);
+        }
         reading.warn(element.lines.0, "<cap> is an old form", "write <execute>, <fetch> or <sign> with what it is for");
         self.capability(element, around, reading);
     }
@@ -118,14 +123,18 @@ impl Permissions {
     fn capability(&mut self, element: &Element, around: bool, reading: &mut Reading<'_>) {
         reading.attributes(element, &["ask"]);
         let text = element.text.replace('/', ".");
+        if is_alias(&text) {
+            // Whether there is one is known where it is expanded.
+            return self.grant(text, element, asks(element, around, reading));
+        }
         let rest = text.strip_prefix("rye.").unwrap_or(&text);
         let rest = match rest.split_once('.') {
             Some(("search" | "load", behind)) => format!("fetch.{behind}"),
             _ => rest.to_owned(),
         };
-        let primary = rest.split('.').next().unwrap_or_default();
-        if is_pattern(&rest) && matches!(primary, "execute" | "fetch" | "sign" | "*") {
-            self.grant(format!("{PREFIX}.{rest}"), element, asks(element, around, reading));
+        let capability = format!("{PREFIX}.{rest}");
+        if is_capability(&capability) {
+            self.grant(capability, element, asks(element, around, reading));
         } else {
             not_a_pattern(&element.text, element, reading);
         }
@@ -154,6 +163,21 @@ fn not_a_pattern(text: &str, element: &Element, reading: &mut Reading<'_>) {
         format!("`{shown}` cannot be granted"),
         "write an id or a pattern, such as team.deploy.*",
     );
+}
+
+/// Whether a text is a capability or a pattern of some, in full.
+pub(in crate::items) fn is_capability(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix(PREFIX).and_then(|rest| rest.strip_prefix('.')) else { return false };
+    let primary = rest.split('.').next().unwrap_or_default();
+    is_pattern(rest) && matches!(primary, "execute" | "fetch" | "sign" | "*")
+}
+
+/// Whether a text may be a short name of capabilities: words with dots between, and no capability itself.
+pub(in crate::items) fn is_alias(text: &str) -> bool {
+    let first = text.split('.').next().unwrap_or_default();
+    let is_word =
+        |word: &str| !word.is_empty() && word.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter));
+    text.split('.').all(is_word) && !matches!(first, PREFIX | "execute" | "fetch" | "sign" | "search" | "load")
 }
 
 fn is_pattern(text: &str) -> bool {
