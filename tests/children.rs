@@ -246,6 +246,78 @@ fn a_child_may_do_nothing_that_its_parent_may_not() {
 }
 
 #[test]
+fn s01_a_child_that_grants_nothing_may_do_nothing_and_who_is_in_the_way_is_named() {
+    let tree = Tree::new(&[
+        ("take little", Calls(vec![("rye_file_system_ls", json!({}))])),
+        ("take all", Calls(vec![("rye_bash", json!({ "command": "touch taken" }))])),
+        ("\"directive\":\"empty\"", Calls(vec![(START, json!({ "directive_name": "greedy" }))])),
+        ("lead the work", Calls(vec![(START, json!({ "directive_name": "empty" }))])),
+        ("permission denied", Says("Denied.")),
+        ("denied.", Says("Ended.")),
+    ])
+    .directive("lead", &format!("{THREADS}<tool>rye/file-system/*</tool>"), "", "Lead the work.")
+    .directive("greedy", "<tool>*</tool>", "", "Take all.");
+    let empty =
+        "```xml\n<directive name=\"empty\"><metadata><permissions /></metadata></directive>\n```\nTake little.\n";
+    fs::write(tree.home.project().join(".ai/directives/empty.md"), empty).unwrap();
+    let tree = tree.trusted();
+    let result = tree.run("lead", &[]);
+    let (lead, id) = (result["thread_id"].clone(), tree.thread("empty")["thread_id"].clone());
+    let denied = tree.told(text(&id), "permission_denied");
+    assert_eq!(text(&denied[0]["capability"]), "rye.execute.tool.rye.file-system.ls");
+    assert!(denied[0].get("above").is_none(), "its own directive is in the way: {denied:?}");
+    let id = tree.thread("greedy")["thread_id"].clone();
+    let denied = tree.told(text(&id), "permission_denied");
+    assert_eq!((&denied[0]["above"], text(&denied[0]["reason"])), (&lead, "missing"), "{denied:?}");
+    let ceilings = &tree.told(text(&id), "thread_started")[0]["ceilings"];
+    assert_eq!((ceilings.as_array().unwrap().len(), &ceilings[0]["thread"]), (1, &lead));
+}
+
+#[test]
+fn s05_what_a_child_may_do_is_believed_as_this_program_wrote_it() {
+    let tree = Tree::new(&[
+        ("and now again", Calls(vec![("rye_bash", json!({ "command": "touch taken" }))])),
+        ("lead the work", Calls(vec![(START, json!({ "directive_name": "child" }))])),
+        ("do the part", Says("Part done.")),
+        ("permission denied", Says("Denied.")),
+        ("part done", Says("All done.")),
+    ])
+    .directive("lead", &format!("{THREADS}<tool>rye/file-system/*</tool>"), "", "Lead the work.")
+    .directive("child", "<tool>*</tool>", "", "Do the part.")
+    .trusted();
+    assert_eq!(text(&tree.run("lead", &[])["result"]), "All done.");
+    let child = text(&tree.thread("child")["thread_id"]).to_owned();
+    let folder = tree.home.project().join(".ai/agent/threads").join(&child);
+    let resumed = |words: &str| {
+        let (code, out, err) = output(&mut tree.home.levain(&["threads", "resume", &child, words]));
+        if code != 0 {
+            return Err(err);
+        }
+        let next = out.trim().to_owned();
+        output(&mut tree.home.levain(&["threads", "wait", &next]));
+        Ok(next)
+    };
+    let before = tree.told(&child, "thread_started")[0]["ceilings"].clone();
+    let summary = folder.join("thread.json");
+    let written = fs::read_to_string(&summary).unwrap();
+    assert!(written.contains("\"mac\":\""), "it is sealed: {written}");
+    let freer = written.replace("rye.execute.tool.rye.file-system.*", "rye.execute.*");
+    assert_ne!(freer, written);
+    fs::write(&summary, freer).unwrap();
+    // The log says the same, and is authenticated line by line: it counts where the snapshot does not fit or is gone.
+    for gone in [false, true] {
+        if gone {
+            fs::remove_file(&summary).unwrap();
+        }
+        let next = resumed("and now again").unwrap();
+        assert_eq!(tree.told(&next, "thread_started")[0]["ceilings"], before);
+        assert_eq!(tree.told(&next, "permission_denied").len(), 1);
+    }
+    assert!(!tree.home.project().join("taken").exists());
+    tree.home.wait_until_quiet();
+}
+
+#[test]
 fn a_child_in_the_background_works_on_by_itself_and_can_be_waited_for() {
     let tree = Tree::new(&[
         ("lead the work", Calls(vec![(START, json!({ "directive_name": "child", "async": true }))])),

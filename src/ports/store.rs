@@ -26,8 +26,8 @@ pub enum StoreError {
     #[error("there is no thread {id}; `levain threads` lists all threads")]
     NoSuchThread { id: String },
     #[error(
-        "thread {id} is from elsewhere: this program did not write its log for you, so you can read it but not \
-         continue it; `levain threads fork {id}` makes a thread of your own that begins with its messages"
+        "thread {id} is from elsewhere: this program did not write its files for you, or they were changed since, so you can \
+         read it but not continue it; `levain threads fork {id}` makes a thread of your own that begins with its messages"
     )]
     Elsewhere { id: String },
 }

@@ -321,7 +321,7 @@ impl Orchestrator {
             id.clone()
         } else {
             let from = id.clone();
-            let make = move |layout: &Layout| fork::successor(layout, &from, SystemClock.now());
+            let make = move |layout: &Layout| fork::successor(layout, &from, REPLAY.summary, SystemClock.now());
             self.off_loop(make).await?.map_err(|error| error.to_string())?
         };
         let first = Command::Submit {

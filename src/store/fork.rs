@@ -6,7 +6,7 @@
 use super::authentic::LogKey;
 use super::layout::Layout;
 use super::log::{self, LogWriter, ThreadLog};
-use super::summary::Summary;
+use super::summary::{Summarise, Summary};
 use crate::domain::command::QueuedPrompt;
 use crate::domain::{
     Attachment, Ceiling, ContextEvent, Event, Lineage, ModelRef, PromptEvent, Record, RequestEvent, SetLimits,
@@ -58,8 +58,13 @@ pub struct Fork {
 ///
 /// # Errors
 /// As [`make`]; [`StoreError::Elsewhere`] for a thread of somebody else's.
-pub fn successor(layout: &Layout, from: &ThreadId, now: Timestamp) -> Result<ThreadId, StoreError> {
-    let summary = Summary::read_own(layout, from)?;
+pub fn successor(
+    layout: &Layout,
+    from: &ThreadId,
+    summarise: Summarise,
+    now: Timestamp,
+) -> Result<ThreadId, StoreError> {
+    let summary = Summary::believed(layout, from, summarise)?;
     let limits = summary.set_limits();
     let Summary { directive, inputs, model, kind, lineage, ceilings, .. } = summary;
     let fork = Fork { directive, inputs, model, kind, limits, lineage: lineage.successor(from), ceilings };

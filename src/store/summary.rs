@@ -116,6 +116,28 @@ impl Summary {
         summarise(id, &records).ok_or(lost)
     }
 
+    /// How the thread `id` stands, as this person's program wrote it: in `thread.json`, or in the log, where that is lost or
+    /// was changed.
+    ///
+    /// # Errors
+    /// Why neither says it: [`StoreError::Elsewhere`], [`StoreError::NoSuchThread`].
+    pub(super) fn believed(layout: &Layout, id: &ThreadId, summarise: Summarise) -> Result<Self, StoreError> {
+        let refused = match Self::read_own(layout, id) {
+            Ok(summary) => return Ok(summary),
+            Err(error) => error,
+        };
+        let log = layout.log(id)?;
+        if log.is_elsewhere() {
+            return Err(refused);
+        }
+        let mut records = Vec::new();
+        for page in log::pages(&log) {
+            records.extend(page?.into_records());
+        }
+        tracing::warn!(thread = %id, %refused, "its log counts");
+        summarise(id, &records).ok_or(refused)
+    }
+
     /// The title that `thread.json` has, if that reads and is of the usual size.
     pub(super) fn title(layout: &Layout, id: &ThreadId) -> Option<String> {
         #[derive(Deserialize)]
@@ -254,3 +276,42 @@ impl Summary {
 
 /// The place under which `thread.json` is sealed: no line of a log begins there.
 const WHOLE: u64 = u64::MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Grant;
+
+    #[test]
+    fn s05_before_there_is_a_log_what_a_child_may_do_is_believed_as_it_was_sealed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (project, state) = (folder.path().join("project"), folder.path().join("state"));
+        std::fs::create_dir_all(&project).unwrap();
+        let layout = Layout::new(&project, &state);
+        let ceiling =
+            Ceiling { thread: Some(ThreadId::new("above", 1)), grants: vec![Grant::new("rye.fetch.*", true)] };
+        let spec = ThreadSpec {
+            id: None,
+            directive: "a".to_owned(),
+            inputs: Values::new(),
+            model: ModelRef::new("scripted", "demo"),
+            kind: ThreadKind::OneShot,
+            limits: SetLimits::default(),
+            lineage: Lineage::default(),
+            ceilings: vec![ceiling.clone()],
+        };
+        let id = Summary::make(&layout, spec, Timestamp(1)).unwrap().thread_id;
+        assert_eq!(specification(&layout, &id).unwrap().ceilings, [ceiling]);
+        let path = layout.thread(&id).summary().path();
+        let written = std::fs::read_to_string(&path).unwrap();
+        for (from, to) in [("rye.fetch.*", "rye.*"), ("\"ask\": true", "\"ask\": false"), ("\"mac\"", "\"mad\"")] {
+            assert!(written.contains(from), "{from}: {written}");
+            std::fs::write(&path, written.replace(from, to)).unwrap();
+            let refused = specification(&layout, &id).unwrap_err();
+            assert!(matches!(refused, StoreError::Elsewhere { .. }), "{refused}");
+            assert!(refused.to_string().contains("or they were changed since"), "{refused}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(specification(&layout, &id).unwrap_err(), StoreError::NoSuchThread { .. }));
+    }
+}
