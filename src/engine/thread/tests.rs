@@ -539,6 +539,26 @@ fn a_cancel_while_a_call_waits_answers_every_call() {
 }
 
 #[test]
+fn s06_nobody_is_asked_about_what_nothing_grants_unless_a_broad_grant_asks() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    let effects = bench.answer(calls_of("curl", &["a"]), StopReason::ToolUse);
+    assert!(bench.thread.approval().is_none(), "nothing grants it");
+    assert!(results(&bench)[0].0.contains("does not grant"), "{:?}", results(&bench));
+    bench.thread.permissions.grants.push(Grant::new("rye.execute.*", true));
+    bench.send(&effects);
+    bench.answer(calls_of("curl", &["b", "c"]), StopReason::ToolUse);
+    assert_eq!(bench.thread.approval().unwrap().item, "curl");
+    bench.feed(Event::Approval(ApprovalEvent::ApprovalGiven { id: 1, decision: Approve::Thread, said: None }));
+    let effects = bench.feed(result("b"));
+    assert!(matches!(effects.as_slice(), [Effect::RunTool { call, .. }] if call.call_id.0 == "c"), "{effects:?}");
+    let effects = bench.feed(result("c"));
+    bench.send(&effects);
+    bench.answer(calls_of("wget", &["d"]), StopReason::ToolUse);
+    assert_eq!(bench.thread.approval().unwrap().item, "wget", "the answer was for one tool");
+}
+
+#[test]
 fn a_replayed_log_gives_the_same_thread() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");
