@@ -187,6 +187,12 @@ fn depth_counts_down_and_at_zero_no_thread_is_started() {
     };
     assert_eq!(depth("lead"), (json!(2), json!("directive")));
     assert_eq!(depth("middle"), (json!(1), json!("parent")), "what the directive says is more than there is");
+    let lead = tree.thread("lead")["thread_id"].clone();
+    let drawn = output(&mut tree.home.levain(&["threads", "timeline", text(&lead), "--width", "60"])).1;
+    let lines: Vec<&str> = drawn.lines().collect();
+    assert!(lines[0].starts_with("lead") && lines[2].starts_with("    last"), "{drawn}");
+    assert!(lines[..3].iter().all(|line| line.contains('█')) && lines[0].contains('░'), "{drawn}");
+    assert!(lines.iter().all(|line| line.chars().count() <= 60), "{drawn}");
     assert_eq!(depth("last"), (json!(0), json!("parent")));
     assert_eq!(tree.threads().len(), 3, "the fourth leaves no thread");
 }
@@ -458,6 +464,13 @@ fn the_tree_of_the_demo_is_watched_approved_and_gone_through_on_the_screen() {
     terminal.send_keys("\x1bu");
     terminal.wait_for("The loaf is planned");
     terminal.wait_for("└ review");
+    // What all of them did when, on the screen.
+    terminal.send_keys("/timeline\r");
+    terminal.wait_for("┌ timeline");
+    terminal.wait_for("waits for children");
+    terminal.wait_for("█");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┌ timeline");
     // Into a child from its call.
     terminal.send_keys(key::TAB);
     terminal.wait_for("reading");

@@ -23,7 +23,7 @@ use crate::store::fork::{Forked, Left, Until};
 use crate::store::registry::{Part, ThreadEntry};
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
-use crate::store::{Layout, log, recover};
+use crate::store::{Layout, log, recover, timeline};
 use crate::workbench::counter::Coming;
 use crate::workbench::fork::ForkMade;
 use crate::workbench::message::THREAD;
@@ -141,6 +141,7 @@ impl EffectRunner {
                 self.writes.spawn(made);
             }
             Effect::LoadThreads => self.load_threads(),
+            Effect::LoadTimeline { thread_id } => self.load_timeline(thread_id),
             Effect::LoadBudget { thread_id } => self.load_budget(thread_id),
             Effect::ReadThread { thread_id } => self.read_thread(thread_id),
             Effect::Manage { thread_id, upkeep } => self.manage(thread_id, upkeep),
@@ -490,6 +491,13 @@ impl EffectRunner {
         self.answer(move || {
             let text = last_words(&layout, &thread_id).map_err(|error| error.to_string());
             Message::ItemText { kind: THREAD, id: thread_id.to_string(), text }
+        });
+    }
+
+    fn load_timeline(&mut self, thread_id: ThreadId) {
+        let (layout, now) = (self.layout(), SystemClock.now());
+        self.answer(move || {
+            Message::Timeline(timeline::of(&layout, &thread_id, now, REPLAY).map_err(|error| error.to_string()))
         });
     }
 

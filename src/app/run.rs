@@ -496,6 +496,7 @@ impl App {
             | Effect::LoadOlder { .. }
             | Effect::LoadThreads
             | Effect::LoadBudget { .. }
+            | Effect::LoadTimeline { .. }
             | Effect::Fork { .. }
             | Effect::ReadThread { .. }
             | Effect::Manage { .. }

@@ -3,13 +3,14 @@
 
 use super::failure::{Failure, written};
 use super::{find, runtime};
+use crate::domain::timeline::drawn;
 use crate::domain::tree::order;
 use crate::domain::{Balance, BudgetReport, Limits, Money, Operation, SearchType, ThreadId, ThreadResult, Tokens};
 use crate::ports::Ledger;
 use crate::session::Setup;
 use crate::session::people::{err, json_line, out};
 use crate::store::registry::{Part, ThreadEntry};
-use crate::store::{KeptLedger, export};
+use crate::store::{KeptLedger, export, timeline};
 use crate::worker::host::REPLAY;
 use clap::Args;
 use serde::Serialize;
@@ -364,6 +365,28 @@ pub(super) fn tree(setup: &Setup, arguments: &TreeArguments) -> Result<ExitCode,
             cost.spend,
             row.title
         );
+        written(writeln!(output, "{}", line.trim_end()))?;
+    }
+    written(output.flush())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Debug, Args)]
+pub(super) struct TimelineArguments {
+    /// A thread of the tree, or a part of its id that only it has
+    #[arg(value_name = "ID")]
+    id: String,
+    /// How many columns it may take
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(40..=1_000))]
+    width: u16,
+}
+
+pub(super) fn timeline(setup: &Setup, arguments: &TimelineArguments) -> Result<ExitCode, Failure> {
+    let id = find::thread(setup, &arguments.id)?;
+    let rows =
+        timeline::of(&setup.layout, &id, setup.now(), REPLAY).map_err(|error| Failure::new(error.to_string()))?;
+    let mut output = io::BufWriter::new(out());
+    for line in drawn(&rows, usize::from(arguments.width)) {
         written(writeln!(output, "{}", line.trim_end()))?;
     }
     written(output.flush())?;

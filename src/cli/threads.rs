@@ -3,7 +3,8 @@
 use super::failure::{Failure, written};
 use super::find;
 use super::orchestrate::{
-    self, ApproveArguments, ResumeArguments, SearchArguments, ThreadNamed, ThreadsNamed, TreeArguments, WaitArguments,
+    self, ApproveArguments, ResumeArguments, SearchArguments, ThreadNamed, ThreadsNamed, TimelineArguments,
+    TreeArguments, WaitArguments,
 };
 use super::upkeep::{self, ArchiveArguments, RemoveArguments, RenameArguments};
 use super::{Common, runtime};
@@ -62,6 +63,8 @@ enum ThreadsCommand {
     },
     /// List threads below those that started them
     Tree(TreeArguments),
+    /// Draw what the threads of a tree did when, and what they waited for
+    Timeline(TimelineArguments),
     /// Say something to a thread that has ended: a new one goes on with its messages
     Resume(ResumeArguments),
     /// Let a new thread continue a running one, with a summary, the newest messages and what is left of its limits
@@ -155,6 +158,7 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
         Some(ThreadsCommand::Result(named)) => return orchestrate::result(&setup, named),
         Some(ThreadsCommand::Running { json }) => return orchestrate::running(&setup, *json),
         Some(ThreadsCommand::Tree(tree)) => return orchestrate::tree(&setup, tree),
+        Some(ThreadsCommand::Timeline(timeline)) => return orchestrate::timeline(&setup, timeline),
         Some(ThreadsCommand::Resume(resume)) => return orchestrate::resume(&setup, resume),
         Some(ThreadsCommand::Handoff(named)) => return orchestrate::handoff(&setup, named),
         Some(ThreadsCommand::Budget(named)) => return orchestrate::budget(&setup, named),

@@ -360,6 +360,7 @@ commands! {
     ThreadNext "thread.next" "Go to the next thread" "Open the thread that continues this one." / "next" {Next};
     ThreadHandoff "thread.handoff" "Hand off" "Let a new thread continue this one, with a summary and the newest messages." / "handoff" {Worker};
     ThreadBudget "thread.budget" "Budget" "Show what the thread may use, has used and has reserved, with everything below it." / "budget" {Thread};
+    ThreadTimeline "thread.timeline" "Timeline" "Draw what the threads of this tree did when, and what they waited for." / "timeline" {Thread};
     ThreadStop "thread.stop" "Stop the thread" "Stop the process of the chosen thread; its messages are kept." [hidden];
     ThreadRename "thread.rename" "Rename" "Rename the chosen thread; /rename NAME renames the one on the screen." / "rename" {Thread};
     ThreadArchive "thread.archive" "Archive" "Hide the thread from the list; its next prompt brings it back." / "archive" {Thread};

@@ -31,6 +31,7 @@ pub mod risk;
 pub mod rules;
 pub mod status;
 pub mod thread_result;
+pub mod timeline;
 pub mod title;
 pub mod tool;
 pub mod tree;

@@ -25,6 +25,7 @@ pub mod summaries;
 pub mod summary;
 pub mod thread;
 pub mod threads;
+pub mod timeline;
 pub mod upkeep;
 
 pub use kept_ledger::KeptLedger;

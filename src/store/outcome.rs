@@ -93,7 +93,11 @@ impl Found {
 }
 
 /// Each record of the log of `id`, the oldest first, until `hear` says that it is enough.
-fn each(layout: &Layout, id: &ThreadId, mut hear: impl FnMut(&Record) -> ControlFlow<()>) -> Result<(), StoreError> {
+pub(super) fn each(
+    layout: &Layout,
+    id: &ThreadId,
+    mut hear: impl FnMut(&Record) -> ControlFlow<()>,
+) -> Result<(), StoreError> {
     for page in log::pages(&layout.log(id)?) {
         for record in page?.into_records() {
             if hear(&record).is_break() {

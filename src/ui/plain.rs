@@ -436,6 +436,7 @@ fn page(pager: &Pager, text: &mut String) {
         match row {
             PagerLine::Blank => text.push('\n'),
             PagerLine::Heading(words) => drop(writeln!(text, "## {}", line(words))),
+            PagerLine::Whole(words) => drop(writeln!(text, "{}", line(words))),
             PagerLine::Row { left, text: words } => drop(writeln!(text, "{}: {}", line(left), line(words))),
         }
     }

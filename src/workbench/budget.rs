@@ -1,10 +1,15 @@
 //! What a thread may use and has used, as a page.
 
+use super::geometry;
 use super::message::{Effect, Level};
 use super::model::Model;
-use super::overlay::{Pager, PagerLine};
+use super::overlay::{Overlay, Pager, PagerLine};
 use crate::domain::note::seconds;
+use crate::domain::timeline::{TimelineRow, drawn};
 use crate::domain::{BudgetReport, Limits, ThreadId};
+
+/// No timeline is drawn in fewer columns.
+const NARROWEST: usize = 40;
 
 impl Model {
     /// Asks how the chosen thread, else the one on the screen, stands in the ledger.
@@ -14,6 +19,29 @@ impl Model {
             return Vec::new();
         };
         vec![Effect::LoadBudget { thread_id }]
+    }
+
+    /// Asks what the threads did of the tree that the chosen one is of, else the one on the screen.
+    pub(super) fn ask_timeline(&mut self) -> Vec<Effect> {
+        let Some(thread_id) = self.meant_thread() else {
+            self.say(Level::Info, "this thread has not begun");
+            return Vec::new();
+        };
+        vec![Effect::LoadTimeline { thread_id }]
+    }
+
+    /// Shows it, as wide as the page is.
+    pub(super) fn show_timeline(&mut self, rows: Result<Vec<TimelineRow>, String>) {
+        match rows {
+            Ok(rows) => {
+                self.lay_over(Pager::new("timeline", Vec::new()));
+                let width = geometry::pager_width(self).saturating_sub(2).max(NARROWEST);
+                if let Some(Overlay::Pager(pager)) = &mut self.overlay {
+                    pager.fill(drawn(&rows, width).into_iter().map(PagerLine::Whole).collect());
+                }
+            }
+            Err(why) => self.say(Level::Error, why),
+        }
     }
 
     /// Shows it.

@@ -5,6 +5,7 @@ use super::counter::{Basis, Coming};
 use super::fork::{ForkMade, Forking};
 use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
+use crate::domain::timeline::TimelineRow;
 use crate::domain::{
     BudgetReport, FrozenRequest, Input, Limits, ModelRef, NoteKind, Problem, Record, Status, ThreadId, ToAttach,
     Tokens, Values, Waiting,
@@ -96,6 +97,8 @@ pub enum Message {
     ThreadsChanged,
     /// The threads that wait for the person's word on a call.
     Running(Vec<ThreadRow>),
+    /// What the threads of a tree did when, or why that is not known.
+    Timeline(Result<Vec<TimelineRow>, String>),
     /// How a thread stands in the budget ledger, or why that is not known.
     Budget {
         thread_id: ThreadId,
@@ -203,6 +206,7 @@ impl Message {
             Self::ThreadsChanged => "threads changed",
             Self::Alone { .. } => "alone",
             Self::Running(_) => "running",
+            Self::Timeline(_) => "timeline",
             Self::Budget { .. } => "budget",
             Self::History(_) => "history",
             Self::Models(_) => "models",
@@ -507,6 +511,10 @@ pub enum Effect {
         request: Option<u32>,
     },
     LoadThreads,
+    /// Read what the threads did of the tree that this one is of.
+    LoadTimeline {
+        thread_id: ThreadId,
+    },
     /// Ask the ledger of a thread's budget.
     LoadBudget {
         thread_id: ThreadId,

@@ -106,6 +106,12 @@ impl Pager {
         Self { title, all: lines.clone(), lines, top: 0, filter: String::new(), filtering: false, under: None }
     }
 
+    /// Has these lines from here on.
+    pub(super) fn fill(&mut self, lines: Vec<PagerLine>) {
+        self.all.clone_from(&lines);
+        self.lines = lines;
+    }
+
     /// What keys mean in it.
     pub(super) fn contexts(&self) -> Vec<Context> {
         vec![if self.filtering { Context::Picker } else { Context::Pager }, Context::Anywhere]
@@ -135,8 +141,8 @@ impl Pager {
             match line {
                 PagerLine::Blank => {}
                 PagerLine::Heading(_) => heading = Some(line),
-                PagerLine::Row { left, text } => {
-                    let seen = format!("{left} {text}").to_lowercase();
+                PagerLine::Row { .. } | PagerLine::Whole(_) => {
+                    let seen = line.words().to_lowercase();
                     if words.iter().all(|word| seen.contains(word)) {
                         if let Some(heading) = heading.take() {
                             lines.extend((!lines.is_empty()).then_some(PagerLine::Blank));
@@ -170,7 +176,7 @@ impl Pager {
     pub fn columns(&self, width: usize) -> (usize, usize) {
         let lefts = self.lines.iter().map(|line| match line {
             PagerLine::Row { left, .. } => left.width(),
-            PagerLine::Blank | PagerLine::Heading(_) => 0,
+            PagerLine::Blank | PagerLine::Heading(_) | PagerLine::Whole(_) => 0,
         });
         let left = lefts.max().unwrap_or(0).min(width / 3).max(8);
         (left, width.saturating_sub(left + 3).max(1))
@@ -183,7 +189,7 @@ impl Pager {
         let rows = |(line, said): (usize, &PagerLine)| {
             let ends = match said {
                 PagerLine::Row { text, .. } => row_ends(text, room),
-                PagerLine::Blank | PagerLine::Heading(_) => row_ends("", room),
+                PagerLine::Blank | PagerLine::Heading(_) | PagerLine::Whole(_) => row_ends("", room),
             };
             ends.into_iter().map(move |bytes| Row { line, bytes })
         };
@@ -203,9 +209,22 @@ impl Pager {
 pub enum PagerLine {
     Blank,
     Heading(String),
+    /// Has the whole width; what does not fit is cut.
+    Whole(String),
     /// A key or command and what it does.
     Row {
         left: String,
         text: String,
     },
+}
+
+impl PagerLine {
+    /// What it says, for a search.
+    fn words(&self) -> String {
+        match self {
+            Self::Blank => String::new(),
+            Self::Heading(text) | Self::Whole(text) => text.clone(),
+            Self::Row { left, text } => format!("{left} {text}"),
+        }
+    }
 }

@@ -64,6 +64,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             }
             effects
         }
+        Message::Timeline(rows) => {
+            model.show_timeline(rows);
+            Vec::new()
+        }
         Message::Budget { thread_id, report } => {
             model.show_budget(&thread_id, report);
             Vec::new()

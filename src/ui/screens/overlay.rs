@@ -197,6 +197,9 @@ fn page(pager: &Pager, area: Area, canvas: &mut Canvas<'_>) {
             Some(PagerLine::Heading(text)) => {
                 canvas.put_short(x, y, right, text, Role::Title);
             }
+            Some(PagerLine::Whole(text)) => {
+                canvas.put_short(x, y, right, text, Role::Text);
+            }
             Some(PagerLine::Row { left, text }) => {
                 if row.bytes.start == 0 {
                     canvas.put_short(x, y, said.min(right), left, Role::Key);

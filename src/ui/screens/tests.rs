@@ -688,4 +688,5 @@ mod layers;
 mod plain;
 mod pointer;
 mod resume;
+mod trees;
 mod walk;

@@ -239,7 +239,7 @@ fn help_begins_with_the_main_keys_and_is_searched() {
     assert!(found.lines.len() < 12 && found.filtering, "{:?}", found.lines);
     let says = |line: &PagerLine| match line {
         PagerLine::Row { left, text } => format!("{left} {text}").to_lowercase().contains("theme"),
-        PagerLine::Blank | PagerLine::Heading(_) => true,
+        PagerLine::Blank | PagerLine::Heading(_) | PagerLine::Whole(_) => true,
     };
     assert!(found.lines.iter().all(says) && matches!(found.lines[0], PagerLine::Heading(_)), "{:?}", found.lines);
     session.keys("backspace enter");
