@@ -19,6 +19,8 @@ from terminal import Failed, check, end_all
 from wcwidth import iter_graphemes, wcswidth
 
 PATIENCE = 20
+# What the draft would come to.
+ESTIMATE = re.compile(r" ~\+\S+ tok · request ~\S+ · \d+% of \S+ (?=──)")
 # What turns while something works.
 SPINNER = re.compile("[⠁-⣿◐◓◑◒]")
 
@@ -76,14 +78,15 @@ class Tmux:
         self.wait(f"it shows {text!r}", lambda lines: holds(lines, text) and not (without and holds(lines, without)))
 
     def settled(self):
-        """The screen once two looks at it are the same, but for what counts seconds."""
+        """The screen once two looks at it are the same, but for what counts seconds. Between them the list of threads, which
+        is read from the registry, gets what workers have written there, and a pause in writing its estimate."""
         before, since = None, time.monotonic()
         while time.monotonic() - since < PATIENCE:
             lines = self.screen()
             if before is not None and steady(lines) == steady(before):
                 return lines
             before = lines
-            time.sleep(0.12)
+            time.sleep(0.4)
         raise Failed("the screen does not come to rest:\n" + "\n".join(self.screen()))
 
     def close(self):
@@ -155,6 +158,8 @@ def normal(lines):
         line = re.sub(r"\b\d{4}-\d\d-\d\d\b", "2026-01-02", line)
         line = re.sub(r"\b\d\d:\d\d(:\d\d)?\b", lambda found: "03:04:05"[: len(found[0])], line)
         line = re.sub(r"\b[0-9a-f]{12,64}\b", lambda found: "f" * len(found[0]), line)
+        # The estimate above the draft comes some time after the letters.
+        line = ESTIMATE.sub(lambda found: "─" * len(found[0]), line)
         line = DURATION.sub(lambda found: "0s" + ("  " if found["gap"] else ""), line)
         shown.append(line)
     return "\n".join(shown).rstrip("\n")

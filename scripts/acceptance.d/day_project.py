@@ -237,7 +237,7 @@ def live(day, tmux, levain, project, folder):
     step("preview-again", "<Escape>")
     step("preview-marked", "m")
     step("preview-opened", "o")
-    step("preview-copied", "y")
+    step("preview-copied", "y", notice="copied")
     step("preview-absent", "G")
     step("preview-edit", "e", writing=True)
     step("preview-once-more", "<C-p>", until="would send")

@@ -109,9 +109,10 @@ impl Model {
     pub(super) fn disconnected(&mut self, thread_id: &ThreadId, expected: bool, detail: &str) -> Vec<Effect> {
         let ours = self.view.thread.as_ref() == Some(thread_id)
             || (self.view.link == Link::Starting && self.view.thread.is_none());
-        // While the thread is being opened nobody is connected: what ended is the connection from before the person went
-        // elsewhere and came back.
-        if !ours || matches!(self.view.link, Link::Draft | Link::Opening) {
+        // While the thread is being opened nobody is connected, and none that is being woken says goodbye: what ended is the
+        // connection from before the person went elsewhere and came back, or spoke to a thread whose worker just ended.
+        let is_old = self.view.link == Link::Opening || (self.view.link == Link::Reviving && expected);
+        if !ours || is_old || self.view.link == Link::Draft {
             return Vec::new();
         }
         let was_working = self.view.is_working();

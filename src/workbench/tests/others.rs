@@ -317,6 +317,11 @@ fn the_end_of_a_connection_from_before_does_not_disturb_a_thread_that_is_opened_
     assert_eq!(session.model.view.link, Link::Opening);
     session.tell(opened(id()));
     assert_eq!(session.model.view.link, Link::Resting);
+    // What is said meanwhile goes to the worker that is started for it.
+    session.write("thanks").keys("enter");
+    assert_eq!(session.model.view.link, Link::Reviving);
+    session.tell(Message::Disconnected { thread_id: id(), expected: true, detail: String::new() });
+    assert_eq!((session.model.view.link, session.draft().as_str()), (Link::Reviving, ""));
 }
 
 #[test]
