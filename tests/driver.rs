@@ -18,6 +18,7 @@ use levain::engine::driver::{Audience, Driver, Ended, Handle, ModelRegistry, Pla
 use levain::engine::thread::{Thread, apply};
 use levain::items::{Hooks, Items, Spaces};
 use levain::ports::store::{Attach, Fetch, HandOff, Include, Snapshot};
+use levain::ports::tools::Isolation;
 use levain::ports::{
     CallRequest, Clock, EncodedRequest, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore,
     ToolListener, ToolOutcome, ToolRunner, tools,
@@ -106,9 +107,10 @@ impl ToolRunner for SlowTools {
         &'a self,
         item: &'a str,
         call: &'a ToolCall,
+        isolation: Isolation,
         listener: &'a dyn ToolListener,
     ) -> tools::Waiting<'a, ToolOutcome> {
-        NoTools.run(item, call, listener)
+        NoTools.run(item, call, isolation, listener)
     }
 }
 
@@ -1404,13 +1406,14 @@ impl ToolRunner for SideBySide {
     fn tools(&self) -> Vec<KnownTool> {
         let spec = ToolSpec { name: "look".into(), description: String::new(), schema: serde_json::json!({}) };
         let (item, origin) = ("look".to_owned(), Origin::Thread);
-        vec![KnownTool { item, aliases: Vec::new(), origin, absent: None, parallel: true, spec }]
+        vec![KnownTool { item, aliases: Vec::new(), origin, absent: None, parallel: true, confinable: false, spec }]
     }
 
     fn run<'a>(
         &'a self,
         _item: &'a str,
         call: &'a ToolCall,
+        _isolation: Isolation,
         _listener: &'a dyn ToolListener,
     ) -> tools::Waiting<'a, ToolOutcome> {
         Box::pin(async move {

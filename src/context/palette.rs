@@ -178,6 +178,7 @@ mod tests {
             origin: Origin::Thread,
             absent: None,
             parallel: false,
+            confinable: false,
             spec,
         }
     }

@@ -392,14 +392,15 @@ impl Planning<'_> {
         for (name, text) in [("status", STATUS), ("error_detail", "Why it cannot be done")] {
             properties.entry(name).or_insert_with(|| described("string", text));
         }
-        let required: Vec<&str> =
-            outputs.iter().filter(|output| output.required).map(|output| output.name.as_str()).collect();
+        let required = outputs.iter().filter(|output| output.required).map(|output| output.name.as_str());
+        let required: Vec<&str> = required.collect();
         Some(KnownTool {
             item: RETURN.to_owned(),
             aliases: vec!["directive_return".to_owned()],
             origin: leaf.loaded.origin(&leaf.id, Some((first, last)), None),
             absent: None,
             parallel: false,
+            confinable: false,
             spec: ToolSpec {
                 name: "directive_return".to_owned(),
                 description:

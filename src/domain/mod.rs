@@ -60,7 +60,7 @@ pub use mention::Mentions;
 pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
 pub use note::{Note, NoteKind};
 pub use persona::Persona;
-pub use policy::{Policies, Policy};
+pub use policy::{Policies, Policy, SandboxMode};
 pub use preview::{Draft, Preview};
 pub use problem::{Problem, Severity, meant, nearest};
 pub use request::{MessageRef, RequestRecord, SentBody, ToolRef};

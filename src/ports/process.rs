@@ -3,6 +3,10 @@
 
 use crate::domain::event::Process;
 use rustix::process::{Pid, Signal};
+use std::time::{Duration, Instant};
+
+/// As long may a keeper take whose worker died.
+const KEEPER: Duration = Duration::from_millis(500);
 
 /// The process `id`, which leads a group of its own.
 #[must_use]
@@ -39,8 +43,15 @@ pub fn signal(process: &Process, signal: Signal) {
 /// Ends a group that another process left behind, if its leader is still there and was started when `process` says. A
 /// number that was given to somebody else meanwhile is left alone, and so is a group whose leader is gone: nothing tells
 /// any more whose it is. Where the system does not say when a process was started nothing is ended.
+///
+/// A keeper of a command ends by itself with all that it started, once nobody holds its input: it gets half a second.
 pub fn end_left_behind(process: &Process) {
-    if process.started.is_some() && started(process.group) == process.started {
+    let is_there = || process.started.is_some() && started(process.group) == process.started;
+    let until = Instant::now() + KEEPER;
+    while is_there() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    if is_there() {
         signal(process, Signal::KILL);
     }
 }

@@ -23,6 +23,15 @@ impl ToolOutcome {
     }
 }
 
+/// What a call's commands may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// Whatever the person may.
+    Open,
+    /// What a sandbox leaves.
+    Sandbox,
+}
+
 /// Something that has to wait.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -84,8 +93,13 @@ pub trait ToolRunner: Send + Sync {
     }
 
     /// Runs a call of `item`. Dropping the future stops the tool with everything it started.
-    fn run<'a>(&'a self, item: &'a str, call: &'a ToolCall, listener: &'a dyn ToolListener)
-    -> Waiting<'a, ToolOutcome>;
+    fn run<'a>(
+        &'a self,
+        item: &'a str,
+        call: &'a ToolCall,
+        isolation: Isolation,
+        listener: &'a dyn ToolListener,
+    ) -> Waiting<'a, ToolOutcome>;
 
     /// Runs a command that a person gave, until `stop` is over: then it is ended in order. Dropping the future stops it
     /// with everything it started.

@@ -298,6 +298,7 @@ mod tests {
             Event::Settings(SettingsEvent::PermissionsSet {
                 grants: vec![Grant::new("*", false)],
                 allowed: vec!["*".into()],
+                confines: true,
             }),
             Event::Prompt(PromptEvent::CognitionIn {
                 text: "hello".into(),

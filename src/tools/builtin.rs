@@ -97,6 +97,7 @@ impl Builtin {
             },
             absent: self.taken_by(claims).map(|file| Absence::Shadowed { by: file.clone() }),
             parallel: self.which.is_parallel(),
+            confinable: self.which == Which::Bash,
             spec: ToolSpec {
                 name: flattened(self.item),
                 description: self.description.to_owned(),
@@ -319,6 +320,7 @@ pub(super) const BUILTIN: &[Builtin] = &[
                     "parameters": { "type": "object", "description": "What the tool or directive takes" },
                     "thread": { "type": "string", "enum": ["inline", "fork"], "description": "For a directive: follow it yourself (default), or have it run in a thread of its own" },
                     "async": { "type": "boolean", "description": "With fork: do not wait for the thread" },
+                    "dry_run": { "type": "boolean", "description": "Only say what would be done" },
                 }),
                 &["item_type", "item_id"],
             )

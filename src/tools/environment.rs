@@ -182,6 +182,30 @@ impl Environment {
     }
 }
 
+impl Environment {
+    /// `text` with each `${NAME}` and `${NAME:-usual}` filled from these variables, and no others.
+    ///
+    /// # Errors
+    /// The variable that is missing, in a sentence.
+    pub fn expanded(&self, text: &str) -> Result<String, String> {
+        let mut made = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            made.push_str(before);
+            let (inside, behind) = after.split_once('}').ok_or_else(|| format!("`{text}` has no }}"))?;
+            let (name, usual) = inside.split_once(":-").map_or((inside, None), |(name, usual)| (name, Some(usual)));
+            let value = self.variables().find(|(other, _)| other.to_str() == Some(name)).map(|(_, value)| value);
+            let value = value.and_then(|value| value.to_str()).or(usual);
+            made.push_str(value.ok_or_else(|| {
+                format!("it needs the variable {name}: name it in `tool_environment` of your settings, and set it")
+            })?);
+            rest = behind;
+        }
+        made.push_str(rest);
+        Ok(made)
+    }
+}
+
 /// Whether a variable of this name is known to hold no secret.
 #[must_use]
 pub fn is_harmless(name: &str) -> bool {

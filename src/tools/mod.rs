@@ -6,32 +6,41 @@
 
 mod bash;
 mod builtin;
+mod command;
 pub mod environment;
+mod executor;
 mod fetch;
 mod files;
+pub mod keeper;
 mod lines;
 mod list;
+pub mod mcp;
 mod memory;
 mod output;
 pub mod page;
 mod persona;
 mod primary;
 mod root;
+pub mod sandbox;
 mod shared_file;
 #[cfg(test)]
 mod tests;
 mod threads;
 
+pub use command::Keeper;
 pub use environment::Environment;
+pub use executor::Trusts;
+pub(crate) use executor::resolve;
 pub use fetch::Reach;
 pub use memory::{Note, notes};
 pub use root::Root;
+pub use sandbox::Sandbox;
 
-use crate::domain::capability::{WRITE_ITEMS, to_execute};
-use crate::domain::{CallId, KnownTool, ToolCall};
+use crate::domain::capability::{LEAVE_SANDBOX, WRITE_ITEMS, to_execute};
+use crate::domain::{CallId, KnownTool, SandboxMode, ToolCall};
 use crate::items::Items;
 use crate::ports::threads::Threads;
-use crate::ports::tools::Waiting;
+use crate::ports::tools::{Isolation, Waiting};
 use crate::ports::{Beneath, ToolListener, ToolOutcome, ToolRunner};
 use bash::Bash;
 use builtin::{BUILTIN, Which};
@@ -70,15 +79,21 @@ pub enum Claim {
 pub struct ToolContext {
     pub root: Root,
     pub environment: Environment,
+    /// Who starts commands.
+    pub keeper: Keeper,
+    /// What confined commands may reach.
+    pub sandbox: Sandbox,
     /// The folder for output that is too long for an answer.
     pub spill: Option<Beneath>,
+    /// Asks whether the person trusts the project as it is now.
+    pub trusts: Trusts,
     /// Ids of built-in tools that files have too.
     pub claims: BTreeMap<String, Claim>,
     /// The file of the project's memory.
     pub memory: Beneath,
     /// The file of the project's personas.
     pub personas: Beneath,
-    /// Tools that are files: they are told of and cannot be run.
+    /// Tools that are files.
     pub files: Vec<KnownTool>,
     /// Which addresses `fetch` may ask.
     pub reach: Reach,
@@ -92,6 +107,24 @@ pub struct ToolContext {
     pub threads: Option<Arc<dyn Threads>>,
 }
 
+impl ToolContext {
+    /// Whether a call runs confined.
+    ///
+    /// # Errors
+    /// That it does not run: all have to be confined, and here none is.
+    fn confines(&self, isolation: Isolation) -> Result<bool, Failed> {
+        let is_required = self.sandbox.mode == SandboxMode::Require;
+        if is_required && !self.sandbox.holds() {
+            return Err(Failed(
+                "Not run: the setting `sandbox = \"require\"` has every command confined, and this system cannot confine \
+                 any (`levain doctor` says what is missing)."
+                    .to_owned(),
+            ));
+        }
+        Ok(is_required || isolation == Isolation::Sandbox)
+    }
+}
+
 /// Runs the built-in tools.
 #[derive(Debug)]
 pub struct Toolbox {
@@ -102,12 +135,13 @@ pub struct Toolbox {
 struct Shared {
     context: ToolContext,
     names: Mutex<LineNames>,
+    connections: mcp::Connections,
 }
 
 impl Toolbox {
     #[must_use]
     pub fn new(context: ToolContext) -> Self {
-        Self { shared: Arc::new(Shared { context, names: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { context, names: Mutex::default(), connections: mcp::Connections::default() }) }
     }
 }
 
@@ -130,7 +164,8 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
 /// The built-in tools, then `files`, each with a name of its own. `claims` as in [`ToolContext`].
 #[must_use]
 pub fn known(claims: &BTreeMap<String, Claim>, files: &[KnownTool]) -> Vec<KnownTool> {
-    let built_in = BUILTIN.iter().map(|tool| tool.known(claims));
+    let replaced = |item: &str| files.iter().any(|file| file.item == item);
+    let built_in = BUILTIN.iter().filter(|tool| !replaced(tool.item)).map(|tool| tool.known(claims));
     let mut tools: Vec<KnownTool> = built_in.chain(files.iter().cloned()).collect();
     KnownTool::settle_names(&mut tools);
     tools
@@ -151,6 +186,12 @@ impl ToolRunner for Toolbox {
     fn guarded<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
         Box::pin(async move {
             let writes = |which| matches!(which, Which::Write | Which::EditLines);
+            let asks =
+                |name: &str| call.input.get(name).and_then(|value| value.as_array()).is_some_and(|all| !all.is_empty());
+            if BUILTIN.iter().any(|tool| tool.item == item && tool.which == Which::Bash) {
+                let leaves = asks("write_paths") || asks("ports");
+                return leaves.then(|| LEAVE_SANDBOX.to_owned()).into_iter().collect();
+            }
             if !BUILTIN.iter().any(|tool| tool.item == item && writes(tool.which)) {
                 return Vec::new();
             }
@@ -199,9 +240,10 @@ impl ToolRunner for Toolbox {
         &'a self,
         item: &'a str,
         call: &'a ToolCall,
+        isolation: Isolation,
         listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
-        Box::pin(async move { outcome(self.answer(item, call, listener).await) })
+        Box::pin(async move { outcome(self.answer(item, call, isolation, listener).await) })
     }
 
     fn shell<'a>(
@@ -215,7 +257,7 @@ impl ToolRunner for Toolbox {
             let context = &self.shared.context;
             let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call_id.0)));
             let bash = Bash::of_a_person(command);
-            outcome(bash::bash(&context.root, &context.environment, spill, &bash, stop, listener).await)
+            outcome(bash::bash(context, spill, &bash, false, stop, listener).await)
         })
     }
 }
@@ -232,8 +274,17 @@ fn outcome(answer: Answer) -> ToolOutcome {
 }
 
 impl Toolbox {
-    async fn answer(&self, item: &str, call: &ToolCall, listener: &dyn ToolListener) -> Answer {
-        let Some(tool) = BUILTIN.iter().find(|tool| tool.item == item) else {
+    async fn answer(&self, item: &str, call: &ToolCall, isolation: Isolation, listener: &dyn ToolListener) -> Answer {
+        let built_in = BUILTIN.iter().find(|tool| tool.item == item);
+        let is_file = self.shared.context.files.iter().any(|file| file.item == item && file.absent.is_none());
+        if is_file {
+            let context = &self.shared.context;
+            let confined = context.confines(isolation)?;
+            let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call.call_id.0)));
+            let from = executor::Call { context, connections: &self.shared.connections, confined, spill };
+            return executor::run(from, item, call.input.clone(), listener).await;
+        }
+        let Some(tool) = built_in else {
             let known = self.tools();
             if let Some(absent) = known.iter().find(|tool| tool.item == item).and_then(|tool| tool.absent.as_ref()) {
                 return Err(Failed(format!("`{item}` was not run: {absent}.")));
@@ -244,8 +295,8 @@ impl Toolbox {
         };
         if let Some(file) = tool.taken_by(&self.shared.context.claims) {
             return Err(Failed(format!(
-                "`{item}` is {file} in this project, which stands in the place of the built-in tool. Tools of projects \
-                 cannot be run yet."
+                "`{item}` was not run: {file} stands in the place of the built-in tool, and it cannot be run or is not \
+                 granted."
             )));
         }
         let (shared, input) = (Arc::clone(&self.shared), call.input.clone());
@@ -267,7 +318,8 @@ impl Toolbox {
                 let context = &self.shared.context;
                 let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call.call_id.0)));
                 let never = std::future::pending();
-                bash::bash(&context.root, &context.environment, spill, &arguments(input)?, never, listener).await
+                let confined = context.confines(isolation)?;
+                bash::bash(context, spill, &arguments(input)?, confined, never, listener).await
             }
             Which::Fetch => {
                 let ToolContext { reach, reader, .. } = &self.shared.context;
@@ -282,6 +334,11 @@ impl Toolbox {
             }
             Which::FetchItem => off_loop(move |_| primary::fetch(&shared.items(), &arguments(input)?)).await,
             Which::ExecuteItem => {
+                primary::only_here(&input)?;
+                if let Some(tool) = primary::dry_run_asked(&input) {
+                    let parameters = ToolCall::parameters(input.get("parameters"));
+                    return executor::dry_run(&self.shared.context, &tool, parameters).await;
+                }
                 if let Some((directive, background)) = primary::thread_asked(&input)? {
                     let inputs = input.get("parameters");
                     return threads::fork(&shared.context, directive, inputs, background, listener).await;
@@ -353,6 +410,7 @@ impl ToolRunner for NoTools {
         &'a self,
         _item: &'a str,
         call: &'a ToolCall,
+        _isolation: Isolation,
         _listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
         let outcome = ToolOutcome::failed(format!("There is no tool `{}` in this thread.", call.tool));

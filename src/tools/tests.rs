@@ -49,6 +49,9 @@ impl Bench {
         let toolbox = Toolbox::new(ToolContext {
             root: Root::new(folder.path()),
             environment: Environment::allowed(variables, &[], &[]),
+            keeper: Keeper::Absent,
+            sandbox: Sandbox::default(),
+            trusts: Trusts::new(|| true),
             spill: Some(Beneath::new(folder.path(), "spill")),
             claims,
             memory: Beneath::new(folder.path(), "memory.json"),
@@ -65,7 +68,7 @@ impl Bench {
 
     async fn run(&self, item: &str, input: Value) -> ToolOutcome {
         let call = ToolCall { call_id: CallId("call/1".into()), tool: item.into(), input };
-        self.toolbox.run(item, &call, &self.ears).await
+        self.toolbox.run(item, &call, Isolation::Open, &self.ears).await
     }
 
     async fn bash(&self, command: &str) -> ToolOutcome {
@@ -164,7 +167,10 @@ async fn output_is_shown_live_and_long_output_is_kept() {
 async fn a_taken_place_is_told() {
     let bench = Bench::new(&[("rye/bash", ".ai/tools/rye/bash.py")]);
     let outcome = bench.bash("echo hi").await;
-    assert!(outcome.output.contains("cannot be run yet") && outcome.output.contains(".ai/tools/rye/bash.py"));
+    assert!(
+        outcome.output.contains("stands in the place of the built-in tool")
+            && outcome.output.contains(".ai/tools/rye/bash.py")
+    );
     let taken: Vec<_> = bench.toolbox.tools().into_iter().filter(|tool| tool.absent.is_some()).collect();
     assert_eq!(taken.iter().map(|tool| tool.item.as_str()).collect::<Vec<_>>(), ["rye/bash"]);
 }
@@ -243,7 +249,7 @@ fn built_in_tools_have_the_parameters_of_their_format() {
         "rye/file-system/grep: include path pattern*",
         "rye/bash: command* timeout working_dir",
         "rye/web/fetch/fetch: format timeout url*",
-        "rye/execute: async item_id* item_type* parameters thread",
+        "rye/execute: async dry_run item_id* item_type* parameters thread",
         "rye/agent/threads/thread_directive: async directive_name* inputs limit_overrides model",
         "rye/agent/threads/orchestrator: max_results operation* query search_type tail_lines thread_id thread_ids timeout",
         "rye/fetch: item_id item_type limit query scope",

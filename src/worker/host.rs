@@ -292,14 +292,17 @@ fn opening(opened: &Opened, layout: &Layout, limits: Limits) -> Vec<Event> {
 /// Says what the thread may do from here on, where that is something else than before. What was allowed in this thread
 /// stays allowed.
 fn permitted(before: &Permissions, now: Permissions) -> Option<Event> {
-    let Permissions { grants, mut allowed, .. } = now;
-    if before.grants == grants && allowed.iter().all(|pattern| before.allowed.contains(pattern)) {
+    let Permissions { grants, mut allowed, confines, .. } = now;
+    if before.grants == grants
+        && before.confines == confines
+        && allowed.iter().all(|pattern| before.allowed.contains(pattern))
+    {
         return None;
     }
     let kept = before.allowed.iter().filter(|pattern| !allowed.contains(pattern)).cloned();
     let kept: Vec<String> = kept.collect();
     allowed.extend(kept);
-    Some(Event::Settings(SettingsEvent::PermissionsSet { grants, allowed }))
+    Some(Event::Settings(SettingsEvent::PermissionsSet { grants, allowed, confines }))
 }
 
 /// Listens at `path`, where a dead worker may have left its socket: the thread's lock is held, so nobody else listens.

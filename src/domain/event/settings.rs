@@ -21,7 +21,13 @@ pub enum SettingsEvent {
     /// What the thread does from here on about failures, limits and a full window.
     RulesSet { rules: Rules },
     /// What the thread may do from here on.
-    PermissionsSet { grants: Vec<Grant>, allowed: Vec<String> },
+    PermissionsSet {
+        grants: Vec<Grant>,
+        allowed: Vec<String>,
+        /// Whether commands can be confined where it runs.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        confines: bool,
+    },
     /// The thread is called so from here on, whatever was said first.
     TitleSet { title: String },
     /// The thread is listed apart from here on, or with the others again.

@@ -26,6 +26,9 @@ pub enum ToolEvent {
         /// Others may begin before it has ended.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         parallel: bool,
+        /// It runs in a sandbox.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        confined: bool,
         /// What it changes in files, as a unified difference.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         change: Option<String>,

@@ -21,6 +21,7 @@ use crate::domain::{
     Tokens, ToolSpec, Usage,
 };
 use crate::engine::thread::{Effect, Phase, Thread, apply};
+use crate::ports::tools::Isolation;
 use crate::ports::{Approvals, Clock, EncodedRequest, Provider, ThreadStore, ToolRunner};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::pending;
@@ -380,8 +381,10 @@ impl<A: Audience> Driver<A> {
                     }
                 }
                 Effect::RunTool { call, item, .. } if item == RETURN => self.hand_back(call).await,
-                Effect::RunTool { call, item, preview } => {
-                    self.tools.push(RunningTool::start(self.settings.tools.clone(), call, item, preview));
+                Effect::RunTool { call, item, preview, confined } => {
+                    let isolation = if confined { Isolation::Sandbox } else { Isolation::Open };
+                    let tools = self.settings.tools.clone();
+                    self.tools.push(RunningTool::start(tools, call, item, (preview, isolation)));
                 }
                 Effect::StopTools => self.stop_tools(),
                 Effect::RunShell { call_id, command } => {

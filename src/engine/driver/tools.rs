@@ -11,7 +11,7 @@ use crate::domain::{
 };
 use crate::engine::permission;
 use crate::engine::thread::Effect;
-use crate::ports::tools::Waiting;
+use crate::ports::tools::{Isolation, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
 use serde_json::Value;
 use std::future::{Future, poll_fn};
@@ -161,7 +161,12 @@ impl RunningTool {
 
     /// Runs `call`, which is `item`. When somebody allowed it after seeing `preview`, it runs only if that still is what
     /// it would do.
-    pub(super) fn start(tools: Arc<dyn ToolRunner>, call: ToolCall, item: String, preview: Option<String>) -> Self {
+    pub(super) fn start(
+        tools: Arc<dyn ToolRunner>,
+        call: ToolCall,
+        item: String,
+        (preview, isolation): (Option<String>, Isolation),
+    ) -> Self {
         let (sender, news) = mpsc::channel(PIECES);
         let call_id = call.call_id.clone();
         let job = Box::pin(async move {
@@ -170,7 +175,7 @@ impl RunningTool {
                     "Not run: the file changed after this call was approved. Read it again and make a new call.",
                 );
             }
-            tools.run(&item, &call, &Line(sender)).await
+            tools.run(&item, &call, isolation, &Line(sender)).await
         });
         Self { call_id, job, news, stop: None, process: None, said: String::new() }
     }

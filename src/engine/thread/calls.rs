@@ -51,7 +51,9 @@ pub(super) fn unanswered(call_id: &CallId, why: &str) -> Effect {
 
 /// The call waits for a person. Nothing follows until they answer.
 pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<Effect> {
-    let ApprovalEvent::ApprovalRequested { id, call_id, tool, item, capability, args_hash, preview, why, .. } = event
+    let ApprovalEvent::ApprovalRequested {
+        id, call_id, tool, item, capability, args_hash, preview, confined, why, ..
+    } = event
     else {
         return Vec::new();
     };
@@ -68,6 +70,7 @@ pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<
             args_hash: args_hash.clone(),
             input: staged.call.input.clone(),
             preview: preview.clone(),
+            confined: *confined,
             why: why.clone(),
         }));
         return Vec::new();
@@ -77,7 +80,7 @@ pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<
 
 /// The first answer counts; it finds the call still waiting.
 pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve, said: Option<&str>) -> Vec<Effect> {
-    let Some(Approval { call_id, tool, item, capability, input, preview, .. }) =
+    let Some(Approval { call_id, tool, item, capability, input, preview, confined, .. }) =
         thread.approval().filter(|asked| asked.id == id).cloned()
     else {
         return Vec::new();
@@ -119,6 +122,7 @@ pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve, sa
         capability: None,
         grant: None,
         parallel: false,
+        confined,
         change: preview,
     })));
     effects
@@ -134,7 +138,12 @@ fn queued(calls: &mut [StagedCall]) -> Option<&mut StagedCall> {
 }
 
 /// The call runs: as it was shown, if it was shown to somebody. The next one may begin beside it.
-pub(super) fn started(thread: &mut Thread, call_id: &CallId, item: Option<&str>, parallel: bool) -> Vec<Effect> {
+pub(super) fn started(
+    thread: &mut Thread,
+    call_id: &CallId,
+    item: Option<&str>,
+    (parallel, confined): (bool, bool),
+) -> Vec<Effect> {
     let steered = !thread.due_prompts(false).is_empty();
     let Phase::Tools { calls, stopping } = &mut thread.phase else { return Vec::new() };
     let Some(staged) = staged(calls, call_id).filter(|staged| !staged.is_done()) else {
@@ -145,7 +154,7 @@ pub(super) fn started(thread: &mut Thread, call_id: &CallId, item: Option<&str>,
     staged.stage = CallStage::Running { parallel };
     let call = staged.call.clone();
     let item = item.unwrap_or(&call.tool).to_owned();
-    let run = Effect::RunTool { call, item, preview };
+    let run = Effect::RunTool { call, item, preview, confined };
     let beside = if parallel && !steered && stopping.is_none() { queued(calls) } else { None };
     [run].into_iter().chain(beside.map(|next| Effect::Authorise(next.call.clone()))).collect()
 }

@@ -30,8 +30,8 @@ pub enum Effect {
     /// run beside them is decided on, and only if nobody has to be asked.
     Authorise(ToolCall),
     /// Run the tool, which is this item, and emit its result. With `preview`, only while the call would still change
-    /// what it said.
-    RunTool { call: ToolCall, item: String, preview: Option<String> },
+    /// what it said. Where it is `confined`, in a sandbox.
+    RunTool { call: ToolCall, item: String, preview: Option<String>, confined: bool },
     /// Keep for later threads that this capability is allowed.
     Remember(String),
     /// Stop the running tools.

@@ -122,7 +122,15 @@ impl Bench {
 /// A tool whose calls run side by side.
 fn parallel(item: &str) -> KnownTool {
     let spec = ToolSpec { name: item.into(), description: String::new(), schema: serde_json::json!({}) };
-    KnownTool { item: item.into(), aliases: Vec::new(), origin: Origin::Thread, absent: None, parallel: true, spec }
+    KnownTool {
+        item: item.into(),
+        aliases: Vec::new(),
+        origin: Origin::Thread,
+        absent: None,
+        parallel: true,
+        confinable: false,
+        spec,
+    }
 }
 
 fn calls(ids: &[&str]) -> Message {

@@ -102,9 +102,10 @@ fn settings_event(thread: &mut Thread, event: &SettingsEvent) -> Vec<Effect> {
             thread.rules = Arc::new(rules.clone());
             Vec::new()
         }
-        SettingsEvent::PermissionsSet { grants, allowed } => {
+        SettingsEvent::PermissionsSet { grants, allowed, confines } => {
             let ceilings = std::mem::take(&mut thread.permissions.ceilings);
-            thread.permissions = Permissions { grants: grants.clone(), allowed: allowed.clone(), ceilings };
+            let (grants, allowed) = (grants.clone(), allowed.clone());
+            thread.permissions = Permissions { grants, allowed, confines: *confines, ceilings };
             Vec::new()
         }
         SettingsEvent::TitleSet { title } => {
@@ -221,8 +222,8 @@ fn request_event(thread: &mut Thread, event: &RequestEvent, now: Timestamp) -> V
 
 fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Effect> {
     match event {
-        ToolEvent::ToolCallStart { call_id, item, parallel, .. } => {
-            calls::started(thread, call_id, item.as_deref(), *parallel)
+        ToolEvent::ToolCallStart { call_id, item, parallel, confined, .. } => {
+            calls::started(thread, call_id, item.as_deref(), (*parallel, *confined))
         }
         ToolEvent::ToolCallResult { call_id, output, error } => {
             thread.waits_for_children.retain(|waiting| waiting != call_id);

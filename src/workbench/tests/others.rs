@@ -184,6 +184,7 @@ fn who_comes_back_is_told_what_runs() {
             capability: None,
             grant: None,
             parallel: false,
+            confined: false,
             tool: "rye_bash".into(),
             call_id: CallId(call_id.into()),
             item: Some("rye/bash/bash".into()),
