@@ -6,9 +6,6 @@ use super::{Answer, Failed};
 use serde::Deserialize;
 use similar::TextDiff;
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::time::Duration;
 
 /// Most lines and bytes of one reading, and letters of one line.
@@ -109,7 +106,8 @@ pub(super) fn write(root: &Root, names: &mut LineNames, arguments: Write) -> Ans
     let mut output = String::new();
     for (file, place) in files.iter().zip(places) {
         let old = place.exists.then(|| root.read(&file.path)).transpose()?.map(|(_, bytes)| bytes);
-        put(&place.path, &file.content).map_err(|error| Failed(format!("`{}` was not written: {error}", file.path)))?;
+        root.put(&place.path, file.content.as_bytes())
+            .map_err(|error| Failed(format!("`{}` was not written: {error}", file.path)))?;
         names.of(&place.path, &file.content);
         let _written = match old {
             None => writeln!(output, "created {} ({} bytes)", file.path, file.content.len()),
@@ -144,7 +142,8 @@ fn new_files(arguments: Write) -> Result<Vec<NewFile>, Failed> {
 /// Replaces lines by their names, all changes or none.
 pub(super) fn edit_lines(root: &Root, names: &mut LineNames, arguments: &EditLines) -> Answer {
     let (place, old, new) = planned(root, names, arguments)?;
-    put(&place.path, &new).map_err(|error| Failed(format!("`{}` was not written: {error}", arguments.path)))?;
+    root.put(&place.path, new.as_bytes())
+        .map_err(|error| Failed(format!("`{}` was not written: {error}", arguments.path)))?;
     let before: Vec<String> = names.of(&place.path, &old).to_vec();
     let after = names.of(&place.path, &new);
     let mut output = difference(&arguments.path, &old, &new);
@@ -253,26 +252,12 @@ fn difference(path: &str, old: &str, new: &str) -> String {
     text
 }
 
-/// Writes a file by a temporary one beside it, so that nobody sees half of it. Its mode stays as it was.
-fn put(path: &Path, content: &str) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    // As any new file would be made: what the person's mask takes away is taken away.
-    let usual = std::fs::Permissions::from_mode(0o666);
-    let mut file = tempfile::Builder::new().prefix(".new-").permissions(usual).tempfile_in(folder)?;
-    file.write_all(content.as_bytes())?;
-    if let Ok(before) = std::fs::metadata(path) {
-        file.as_file().set_permissions(before.permissions())?;
-    }
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::{Value, from_value, json};
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     struct Bench {
         folder: tempfile::TempDir,
