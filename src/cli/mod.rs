@@ -19,6 +19,7 @@ mod page;
 mod run;
 mod screen;
 mod sign;
+mod state;
 mod text;
 mod threads;
 mod transcript;

@@ -1,7 +1,8 @@
 //! Running a tool call.
 
 use crate::domain::event::Process;
-use crate::domain::{CallId, Cost, KnownTool, Parent, Persona, Status, ThreadId, ToolCall};
+use crate::domain::{CallId, Cost, KnownTool, Parent, Persona, StateStore, Status, ThreadId, ToolCall};
+use serde_json::{Map, Value};
 use std::future::{Future, ready};
 use std::pin::Pin;
 
@@ -28,6 +29,9 @@ pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Where nobody keeps a log of children.
 const CHILDLESS: &str = "no threads can be started from here";
+
+/// Where nobody keeps values for a thread.
+const STATELESS: &str = "no state of a thread can be reached from here";
 
 /// Told what a tool does while it runs.
 pub trait ToolListener: Send + Sync {
@@ -62,6 +66,15 @@ pub trait ToolListener: Send + Sync {
 
     /// The thread takes on a persona, or puts its own off. In the log once this is over.
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()>;
+
+    /// The thread keeps these values under their names; null takes one away. Answers with all that it keeps then, which is
+    /// in the log.
+    ///
+    /// # Errors
+    /// Why nothing changed, in a sentence.
+    fn keeps(&self, _values: Map<String, Value>) -> Waiting<'_, Result<StateStore, String>> {
+        Box::pin(ready(Err(STATELESS.to_owned())))
+    }
 }
 
 /// Runs tool calls.

@@ -12,6 +12,7 @@ mod database;
 pub mod export;
 pub mod fork;
 pub mod image;
+pub mod kept;
 pub mod kept_ledger;
 pub mod layout;
 pub mod ledger;

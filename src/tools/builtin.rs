@@ -32,6 +32,7 @@ pub(super) enum Which {
     MemoryRemove,
     PersonaCreate,
     PersonaSwitch,
+    State,
     ExecuteItem,
     FetchItem,
     SignItem,
@@ -59,6 +60,7 @@ impl Which {
             | Self::MemoryRemove
             | Self::PersonaCreate
             | Self::PersonaSwitch
+            | Self::State
             | Self::ExecuteItem
             | Self::Orchestrator
             | Self::SignItem => false,
@@ -304,6 +306,18 @@ pub(super) const BUILTIN: &[Builtin] = &[
         aliases: &[],
         description: "Takes on a persona that was created before, until another one is taken on.",
         schema: || object(&json!({ "name": text("Its name; `none` to be yourself again") }), &["name"]),
+    },
+    Builtin {
+        which: Which::State,
+        item: "levain/state",
+        aliases: &[],
+        description: "Keeps small values for this thread under names, for its hooks and for later; answers with all of them.",
+        schema: || {
+            object(
+                &json!({ "set": { "type": "object", "description": "Names with their values; null takes one away" } }),
+                &[],
+            )
+        },
     },
     Builtin {
         which: Which::ExecuteItem,

@@ -18,6 +18,7 @@ mod persona;
 mod primary;
 mod root;
 mod shared_file;
+mod state;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -185,6 +186,7 @@ impl ToolRunner for Toolbox {
                 | Which::MemoryRemove
                 | Which::PersonaCreate
                 | Which::PersonaSwitch
+                | Which::State
                 | Which::ExecuteItem
                 | Which::FetchItem
                 | Which::ThreadDirective
@@ -280,6 +282,7 @@ impl Toolbox {
             Which::PersonaCreate => {
                 off_loop(move |_| persona::create(&shared.context.personas, arguments(input)?)).await
             }
+            Which::State => state::state(arguments(input)?, listener).await,
             Which::FetchItem => off_loop(move |_| primary::fetch(&shared.items(), &arguments(input)?)).await,
             Which::ExecuteItem => {
                 if let Some((directive, background)) = primary::thread_asked(&input)? {

@@ -203,7 +203,11 @@ impl<A: Audience> Driver<A> {
 
 /// What a plan is made for.
 pub(super) fn start_of(thread: &Thread) -> Start {
-    Start { thread_id: Some(thread.id.clone()), ..Start::new(thread.model.clone(), thread.limits, thread.kind) }
+    Start {
+        thread_id: Some(thread.id.clone()),
+        state: thread.kept.clone(),
+        ..Start::new(thread.model.clone(), thread.limits, thread.kind)
+    }
 }
 
 /// Nothing can be sent, because what belongs to it is not there.

@@ -6,14 +6,14 @@ use super::run::Driver;
 use crate::context::STATUS;
 use crate::domain::event::Process;
 use crate::domain::{
-    ApprovalEvent, CallId, Cost, Event, KnownTool, Parent, Persona, SettingsEvent, Status, ThreadEvent, ThreadId,
-    ToolCall, ToolEvent,
+    ApprovalEvent, CallId, Cost, Event, KnownTool, Parent, Persona, SettingsEvent, StateStore, Status, ThreadEvent,
+    ThreadId, ToolCall, ToolEvent,
 };
 use crate::engine::permission;
 use crate::engine::thread::Effect;
 use crate::ports::tools::Waiting;
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -46,6 +46,8 @@ pub(super) enum ToolProgress {
     },
     /// Answered once it is in the log.
     Became(Option<Persona>, oneshot::Sender<()>),
+    /// Answered with all that is kept then, once it is in the log, or with why it is not.
+    Keeps(Map<String, Value>, oneshot::Sender<Result<StateStore, String>>),
     /// The last.
     Ended(ToolOutcome),
 }
@@ -134,6 +136,10 @@ impl ToolListener for Line {
                 let _driver_gone = done.await;
             }
         })
+    }
+
+    fn keeps(&self, values: Map<String, Value>) -> Waiting<'_, Result<StateStore, String>> {
+        self.ask(move |recorded| ToolProgress::Keeps(values, recorded))
     }
 
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()> {
@@ -286,6 +292,9 @@ impl<A: Audience> Driver<A> {
                 self.emit(Event::Settings(SettingsEvent::PersonaChanged { persona })).await;
                 let _tool_gone = recorded.send(());
             }
+            ToolProgress::Keeps(values, recorded) => {
+                let _tool_gone = recorded.send(self.keep(values).await);
+            }
             ToolProgress::Ended(outcome) => {
                 let tool = self.tools.remove(index);
                 self.forget(&tool);
@@ -298,6 +307,18 @@ impl<A: Audience> Driver<A> {
                 }))
                 .await;
             }
+        }
+    }
+
+    /// Records what a tool has the thread keep under names, if there is anything and it is within bounds.
+    async fn keep(&mut self, values: Map<String, Value>) -> Result<StateStore, String> {
+        let next = self.thread.kept.with(&values)?;
+        if next != self.thread.kept {
+            self.emit(Event::Settings(SettingsEvent::StateSet { values })).await;
+        }
+        match &self.blocked {
+            Some(blocked) if self.thread.kept != next => Err(blocked.refusal()),
+            Some(_) | None => Ok(next),
         }
     }
 

@@ -82,6 +82,7 @@ impl ControlPoint {
             fields.insert("loop_count".to_owned(), json!(cost.turns));
             fields.insert("model".to_owned(), json!(thread.model.to_string()));
             fields.insert("thread_id".to_owned(), json!(thread.id.to_string()));
+            fields.insert("state".to_owned(), thread.kept.value());
         }
         fields
     }

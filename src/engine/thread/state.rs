@@ -4,7 +4,8 @@ use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CallError, CancelScope, PromptMode};
 use crate::domain::{
     Block, CallId, Cost, Entry, LimitKind, LimitSources, Limits, Lineage, Message, ModelRef, Money, Parent,
-    Permissions, Persona, Piece, Role, Rules, Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
+    Permissions, Persona, Piece, Role, Rules, StateStore, Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall,
+    Waiting,
 };
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub struct Thread {
     pub rules: Arc<Rules>,
     /// Who it speaks and works as.
     pub persona: Option<Persona>,
+    /// What hooks, conditions and tools keep under names.
+    pub kept: StateStore,
     pub cost: Cost,
     pub phase: Phase,
     /// What opens the first message, around the directive: fixed by the first request, so that later ones begin the
@@ -266,6 +269,7 @@ impl Thread {
             permissions: Permissions::default(),
             rules: Arc::default(),
             persona: None,
+            kept: StateStore::default(),
             cost: Cost::default(),
             phase: Phase::Idle,
             opening: None,

@@ -119,6 +119,10 @@ fn settings_event(thread: &mut Thread, event: &SettingsEvent) -> Vec<Effect> {
             thread.persona.clone_from(persona);
             Vec::new()
         }
+        SettingsEvent::StateSet { values } => {
+            thread.kept.set(values);
+            Vec::new()
+        }
     }
 }
 
