@@ -119,3 +119,127 @@ fn a_thread_keeps_values_that_hooks_see_and_forks_and_those_that_go_on_have() {
         serde_json::from_str(&project.says(&["threads", "resume", "--json", &thread, "and now?"])).unwrap();
     assert_eq!(state_of(next["new_thread_id"].as_str().unwrap()), kept);
 }
+
+/// A hook of `event` that calls a tool with parameters.
+fn hook(id: &str, event: &str, more: &str, item: (&str, &str), params: &[(&str, &str)]) -> String {
+    let param = |all: String, (name, value): &(&str, &str)| all + &format!("<param name=\"{name}\">{value}</param>");
+    let params = params.iter().fold(String::new(), param);
+    let (kind, item) = item;
+    format!(
+        "<hook id=\"{id}\" event=\"{event}\" {more}><action primary=\"execute\" item_type=\"{kind}\" \
+         item_id=\"{item}\">{params}</action></hook>"
+    )
+}
+
+const WRITE: &str = "<tool>rye/file-system/write</tool>";
+const LS: &str = "<tool>rye/file-system/ls</tool>";
+
+fn lists() -> Value {
+    json!({"tool_call": {"name": "rye_file_system_ls", "input": {}}})
+}
+
+/// A model that calls a tool once and is done.
+fn once() -> [Value; 2] {
+    [
+        json!({"when": {"after_tool": "rye_file_system_ls"}, "steps": [{"text": "done"}]}),
+        json!({"when": {"anywhere": "Look"}, "steps": [lists()]}),
+    ]
+}
+
+#[test]
+fn hooks_run_tools_with_what_the_event_says_and_the_thread_goes_on_after_them() {
+    let project = Project::new(&once());
+    let params = [("path", "note.txt"), ("content", "turn ${loop_count} of ${directive}")];
+    let after = [("path", "end.txt"), ("content", "it cost ${cost.turns} turns")];
+    let hooks = hook("note", "after_step", "", ("tool", "rye/file-system/write"), &params)
+        + &hook("end", "after_complete", "timeout_seconds=\"5\"", ("tool", "rye/file-system/write"), &after);
+    project.directive("look", &[LS, WRITE].concat(), &hooks, "Look.");
+    project.trusted();
+    let result = project.run("look");
+    assert_eq!(result["status"], "completed", "{result}");
+    let read = |name: &str| fs::read_to_string(project.home.project().join(name)).unwrap();
+    assert_eq!((read("note.txt").as_str(), read("end.txt").as_str()), ("turn 1 of look", "it cost 2 turns"));
+    let thread = id(&result);
+    let called = project.told(&thread, "hooks_called");
+    assert_eq!((called.len(), &called[0]["hooks"][0]["hook"]), (2, &json!("note")), "{called:?}");
+    assert_eq!(called[1]["hooks"][0]["calls"][0]["within_ms"], 5_000);
+    let started = project.told(&thread, "tool_call_start");
+    let grants: Vec<&Value> = started
+        .iter()
+        .filter(|call| call["call_id"].as_str().unwrap().starts_with("hook-"))
+        .map(|call| &call["grant"])
+        .collect();
+    assert_eq!(grants, ["rye.execute.tool.rye.file-system.write"; 2], "{started:?}");
+    assert_eq!(project.told(&thread, "hook_decided").len(), 2);
+    let ends = project.told(&thread, "thread_completed");
+    assert_eq!(ends.len(), 1);
+}
+
+#[test]
+fn a_hook_whose_call_is_not_permitted_ends_the_thread_unless_it_is_optional() {
+    for (more, status) in [("", "error"), ("optional=\"true\"", "completed")] {
+        let project = Project::new(&once());
+        let params = [("path", "note.txt"), ("content", "x")];
+        let hooks = hook("note", "after_step", more, ("tool", "rye/file-system/write"), &params);
+        project.directive("look", LS, &hooks, "Look.");
+        project.trusted();
+        let result = project.run("look");
+        assert_eq!(result["status"], status, "{result}");
+        let thread = id(&result);
+        let denied = project.told(&thread, "permission_denied");
+        assert_eq!(denied[0]["capability"], "rye.execute.tool.rye.file-system.write", "{denied:?}");
+        assert!(!project.home.project().join("note.txt").exists());
+    }
+}
+
+#[test]
+fn a_hook_runs_a_directive_in_a_thread_below_and_does_what_that_hands_back() {
+    let project = Project::new(&[
+        json!({"when": {"anywhere": "Judge the work"}, "steps": [{"tool_call": {"name": "directive_return", "input": {"action": "fail"}}}]}),
+        json!({"when": {"after_tool": "rye_file_system_ls"}, "steps": [{"text": "done"}]}),
+        json!({"when": {"anywhere": "Look"}, "steps": [lists()]}),
+    ]);
+    project.write(
+        ".ai/directives/judge.md",
+        "```xml\n<directive name=\"judge\"><metadata><permissions /></metadata><inputs><input name=\"of\" \
+         required=\"true\"/></inputs><outputs><output name=\"action\" required=\"true\">how to go on</output></outputs>\
+         </directive>\n```\nJudge the work of {input:of}.\n",
+    );
+    let hooks = hook("gate", "after_step", "", ("directive", "judge"), &[("of", "${directive}")]);
+    project.directive("look", &format!("{LS}<directive>judge</directive>"), &hooks, "Look.");
+    project.trusted();
+    let result = project.run("look");
+    assert_eq!(result["status"], "error", "{result}");
+    let thread = id(&result);
+    let decided = project.told(&thread, "hook_decided");
+    assert_eq!((&decided[0]["hook"], &decided[0]["action"]), (&json!("gate"), &json!("fail")), "{decided:?}");
+    let child = &project.told(&thread, "child_thread_started")[0];
+    assert_eq!(child["directive"], "judge");
+    assert_eq!(project.told(&thread, "child_thread_ended")[0]["child"], child["child"]);
+    let inputs = &project.told(child["child"].as_str().unwrap(), "thread_started")[0]["inputs"];
+    assert_eq!(inputs["of"], "look");
+}
+
+#[test]
+fn a_call_of_a_hook_that_takes_too_long_is_stopped() {
+    let project = Project::new(&once());
+    let hooks =
+        hook("slow", "after_step", "timeout_seconds=\"0.2\"", ("tool", "rye/bash"), &[("command", "sleep 600")]);
+    project.directive("look", &format!("{LS}<tool>rye/bash</tool>"), &hooks, "Look.");
+    project.trusted();
+    let result = project.run("look");
+    assert_eq!(result["status"], "error", "{result}");
+    let decided = project.told(&id(&result), "hook_decided");
+    assert!(decided[0]["why"].as_str().unwrap().contains("it took longer than 200 ms"), "{decided:?}");
+}
+
+#[test]
+fn hooks_of_a_project_that_is_not_trusted_run_nothing() {
+    let project = Project::new(&once());
+    let params = [("path", "note.txt"), ("content", "x")];
+    let hooks = hook("note", "after_complete", "", ("tool", "rye/file-system/write"), &params);
+    project.directive("look", WRITE, &hooks, "Look.");
+    let result = project.run("look");
+    assert_eq!(result["status"], "completed", "{result}");
+    assert_eq!(project.told(&id(&result), "hooks_called"), Vec::<Value>::new());
+}

@@ -566,7 +566,8 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
             | RequestEvent::CallCharged { .. },
         )
         | Event::Control(
-            ControlEvent::HookDecided { .. }
+            ControlEvent::HooksCalled { .. }
+            | ControlEvent::HookDecided { .. }
             | ControlEvent::ThreadQueued { .. }
             | ControlEvent::ThreadAdmitted {}
             | ControlEvent::CancelRequested { .. }

@@ -13,6 +13,7 @@ pub mod command;
 pub mod control;
 pub mod event;
 pub mod frozen_request;
+pub mod hook_step;
 pub mod id;
 pub mod image;
 pub mod input;
@@ -53,6 +54,7 @@ pub use event::{
     Timestamp, ToolEvent,
 };
 pub use frozen_request::{FrozenRequest, FrozenTool};
+pub use hook_step::{HookCall, HookStep};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};
 pub use image::Image;
 pub use input::{BadInput, Input, Values};

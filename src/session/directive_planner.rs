@@ -181,6 +181,10 @@ impl DirectivePlanner {
         let mut plan = plan(&ask, &library)
             .map_err(|why| PlannerError::Plan { directive: self.directive.clone(), why: Box::new(why) })?;
         plan.hooks.retain(|hook| self.is_heard(hook));
+        if !self.trusted {
+            let of_the_project = plan.hooks.iter_mut().filter(|hook| hook.file.starts_with(&self.project));
+            of_the_project.for_each(|hook| hook.action.run_nothing());
+        }
         plan.preload = self.preload.clone();
         Ok(plan)
     }

@@ -512,7 +512,8 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::Prompt(_)
         | Event::Settings(_)
         | Event::Control(
-            ControlEvent::HookDecided { .. }
+            ControlEvent::HooksCalled { .. }
+            | ControlEvent::HookDecided { .. }
             | ControlEvent::ThreadQueued { .. }
             | ControlEvent::ThreadAdmitted {}
             | ControlEvent::CancelRequested { .. },

@@ -380,8 +380,9 @@ impl<A: Audience> Driver<A> {
                     }
                 }
                 Effect::RunTool { call, item, .. } if item == RETURN => self.hand_back(call).await,
-                Effect::RunTool { call, item, preview } => {
-                    self.tools.push(RunningTool::start(self.settings.tools.clone(), call, item, preview));
+                Effect::RunTool { call, item, preview, within_ms } => {
+                    let tools = self.settings.tools.clone();
+                    self.tools.push(RunningTool::start(tools, call, item, preview, within_ms));
                 }
                 Effect::StopTools => self.stop_tools(),
                 Effect::RunShell { call_id, command } => {
@@ -608,20 +609,8 @@ impl<A: Audience> Driver<A> {
     fn stop_call(&mut self) {
         (self.ready, self.pending_snapshot) = (None, None);
         self.show_and_keep(true);
-        let asked = match self.thread.phase {
-            Phase::Stopping { since, .. } => since,
-            Phase::Idle
-            | Phase::Taking { .. }
-            | Phase::Preparing { .. }
-            | Phase::Queued { .. }
-            | Phase::Calling { .. }
-            | Phase::Retrying { .. }
-            | Phase::Tools { .. }
-            | Phase::Asking(_)
-            | Phase::Compacting { .. }
-            | Phase::Suspended { .. }
-            | Phase::Ended(_) => self.settings.clock.now(),
-        };
+        let stopping = if let Phase::Stopping { since, .. } = self.thread.phase { Some(since) } else { None };
+        let asked = stopping.unwrap_or_else(|| self.settings.clock.now());
         let mut events = Vec::new();
         self.compaction = None;
         if let Some(call) = self.call.take() {

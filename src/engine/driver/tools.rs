@@ -18,7 +18,9 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 /// As many pieces of output may wait to be shown; what comes faster is not shown live.
 const PIECES: usize = 64;
@@ -167,7 +169,13 @@ impl RunningTool {
 
     /// Runs `call`, which is `item`. When somebody allowed it after seeing `preview`, it runs only if that still is what
     /// it would do.
-    pub(super) fn start(tools: Arc<dyn ToolRunner>, call: ToolCall, item: String, preview: Option<String>) -> Self {
+    pub(super) fn start(
+        tools: Arc<dyn ToolRunner>,
+        call: ToolCall,
+        item: String,
+        preview: Option<String>,
+        within_ms: Option<u64>,
+    ) -> Self {
         let (sender, news) = mpsc::channel(PIECES);
         let call_id = call.call_id.clone();
         let job = Box::pin(async move {
@@ -176,7 +184,13 @@ impl RunningTool {
                     "Not run: the file changed after this call was approved. Read it again and make a new call.",
                 );
             }
-            tools.run(&item, &call, &Line(sender)).await
+            let line = Line(sender);
+            let work = tools.run(&item, &call, &line);
+            let Some(within_ms) = within_ms else { return work.await };
+            match timeout(Duration::from_millis(within_ms), work).await {
+                Ok(outcome) => outcome,
+                Err(_elapsed) => ToolOutcome::failed(format!("Stopped: it took longer than {within_ms} ms.")),
+            }
         });
         Self { call_id, job, news, stop: None, process: None, said: String::new() }
     }

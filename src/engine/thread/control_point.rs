@@ -22,7 +22,7 @@ impl Share {
 
 impl ControlPoint {
     /// The event whose hooks are asked.
-    fn event(&self) -> &'static str {
+    pub(super) fn event(&self) -> &'static str {
         match self {
             Self::Failed { .. } => "error",
             Self::Limit { .. } => "limit",
@@ -127,6 +127,9 @@ pub(super) fn decided(thread: &mut Thread, action: Option<Control>, hook: Option
     let phase = std::mem::replace(&mut thread.phase, Phase::Idle);
     if let Phase::Asking(question) = phase {
         return answer(thread, *question, action, hook);
+    }
+    if let Phase::Hooks(run) = phase {
+        return answer(thread, run.point, action, hook);
     }
     thread.phase = phase;
     tracing::warn!(thread = %thread.id, ?hook, "an answer of hooks that nobody waits for");

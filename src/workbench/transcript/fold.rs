@@ -90,7 +90,8 @@ impl Transcript {
                 | RequestEvent::CallCharged { .. },
             )
             | Event::Control(
-                ControlEvent::HookDecided { .. }
+                ControlEvent::HooksCalled { .. }
+                | ControlEvent::HookDecided { .. }
                 | ControlEvent::ThreadQueued { .. }
                 | ControlEvent::ThreadAdmitted {}
                 | ControlEvent::ThreadSuspended { .. }
