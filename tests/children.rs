@@ -589,3 +589,35 @@ fn a_child_commands_nobody_above_it() {
     assert!(results.iter().all(|result| !result["error"].is_null()), "{results:?}");
     assert!(last.contains("only a person resumes a thread"), "{last}");
 }
+
+#[test]
+fn what_a_tool_of_a_thread_starts_by_the_command_line_is_a_child_of_that_thread() {
+    let tree = Tree::new(&[
+        ("Name it", Reply::Calls(vec![("rye_bash", json!({"command": "echo parent=$RYE_PARENT_THREAD_ID"}))])),
+        ("Go on", Reply::Calls(vec![("rye_bash", json!({"command": "echo never"}))])),
+        ("parent=", Reply::Says("done")),
+        ("Permission denied", Reply::Says("I may not")),
+    ])
+    .directive("lead", "<tool>rye/bash</tool>", "depth=\"1\" spend=\"0.5\"", "Name it.")
+    .directive("leaf", "<tool>rye/*</tool>", "", "Leaf says hello.")
+    .trusted();
+    let lead = tree.run("lead", &[]);
+    let id = lead["thread_id"].as_str().unwrap();
+    let said = &tree.told(id, "tool_call_result")[0]["output"];
+    assert!(said.as_str().unwrap().contains(&format!("parent={id}")), "{said}");
+    let below = |parent: &str| {
+        let arguments = ["run", "--json", "--model", &tree.model, "--directive", "leaf", "hello"];
+        output(tree.home.levain(&arguments).env("RYE_PARENT_THREAD_ID", parent))
+    };
+    let (_, out, err) = below(id);
+    let started: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+    let below_it = started["thread_id"].as_str().unwrap().to_owned();
+    let started = &tree.told(&below_it, "thread_started")[0];
+    assert_eq!((&started["lineage"]["parent"], &started["lineage"]["depth"]), (&json!(id), &json!(1)));
+    assert_eq!((&started["limits"]["depth"], &started["ceilings"][0]["thread"]), (&json!(0), &json!(id)), "{started}");
+    // There is no thread below one that may have none, nor below one that is not there.
+    let (code, _, err) = below(&below_it);
+    assert!(code != 0 && err.contains("depth_exceeded"), "{err}");
+    let (code, _, err) = below("gone-1700000000000");
+    assert!(code != 0 && err.contains("there is no thread gone-1700000000000"), "{err}");
+}
