@@ -226,6 +226,13 @@ impl Threads for ThreadsOf {
         Box::pin(self.start_child(request, listener))
     }
 
+    fn transcript(&self, id: ThreadId) -> Waiting<'_, Result<String, String>> {
+        Box::pin(async move {
+            let read = move |layout: &Layout| crate::store::attachment::transcript_of(layout, &id);
+            self.orchestrator.off_loop(read).await?
+        })
+    }
+
     fn operate(&self, operation: Operation) -> Waiting<'_, Result<Value, String>> {
         Box::pin(async move {
             for id in operation.threads() {

@@ -9,6 +9,7 @@ use crate::domain::{Grant, Limits, Problem, Severity, ThreadKind};
 use crate::engine::driver::Planner;
 use crate::items::directive::{BadInput, Values};
 use crate::items::{Directive, Hook, Hooks, Items, Kind, NotFound};
+use crate::store::Layout;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -38,6 +39,8 @@ pub struct DirectivePlanner {
     project: PathBuf,
     preload: Preload,
     probe: EnvironmentProbe,
+    /// Where the threads lie whose transcripts may be part of the context.
+    layout: Option<Layout>,
 }
 
 /// Why a directive cannot run.
@@ -74,7 +77,8 @@ impl DirectivePlanner {
         let start = Start::new(setup.model(), Limits::default(), ThreadKind::Interactive);
         let items = setup.items();
         let meaning = setup.meaning(&items);
-        let mut planner = Self::of(items, meaning, setup.project.root.clone(), id, inputs, &start)?;
+        let place = (setup.project.root.clone(), Some(setup.layout.clone()));
+        let mut planner = Self::of(items, meaning, place, id, inputs, &start)?;
         planner.preload = setup.preload();
         planner.probe = EnvironmentProbe::trusting(setup);
         let authority = Trust::authority(&setup.dirs, &setup.project.root, &planner.authorities);
@@ -85,7 +89,7 @@ impl DirectivePlanner {
     fn of(
         items: Items,
         meaning: Meaning,
-        project: PathBuf,
+        (project, layout): (PathBuf, Option<Layout>),
         id: &str,
         inputs: Option<Values>,
         start: &Start,
@@ -115,6 +119,7 @@ impl DirectivePlanner {
             inputs,
             probe: EnvironmentProbe::new(&project),
             project,
+            layout,
             preload: Preload::default(),
             items,
             meaning,
@@ -174,7 +179,7 @@ impl DirectivePlanner {
     pub fn planned(&self, start: &Start) -> Result<Plan, PlannerError> {
         let items = self.items.afresh();
         let hooks = Hooks::read(&items);
-        let library = ItemLibrary::new(&items);
+        let library = ItemLibrary::with_threads(&items, self.layout.as_ref());
         let project = self.project.display().to_string();
         let (directive, inputs, meaning) = (&self.directive, &self.inputs, &self.meaning);
         let ask = Ask { directive, inputs, project: &project, start, hooks: &hooks, meaning };
@@ -223,7 +228,7 @@ mod tests {
 
     fn prepare(folder: &Path, id: &str, inputs: Option<Values>) -> Result<DirectivePlanner, PlannerError> {
         let items = Items::list(&Spaces::new(folder, folder, []));
-        DirectivePlanner::of(items, Meaning::default(), folder.to_owned(), id, inputs, &start())
+        DirectivePlanner::of(items, Meaning::default(), (folder.to_owned(), None), id, inputs, &start())
     }
 
     fn write(folder: &Path, path: &str, text: &str) {
@@ -312,7 +317,8 @@ mod tests {
         );
         write(&project, ".ai/directives/a.md", &text);
         let items = Items::list(&Spaces::new(&project, &user, []));
-        let mut planner = DirectivePlanner::of(items, Meaning::default(), project, "a", None, &start()).unwrap();
+        let mut planner =
+            DirectivePlanner::of(items, Meaning::default(), (project, None), "a", None, &start()).unwrap();
         assert_eq!(Planner::asks(&planner), ["error", "limit", "after_step"]);
         let mine = |planner: &DirectivePlanner| {
             let hooks = planner.planned(&start()).unwrap().hooks;

@@ -29,8 +29,8 @@ pub use memory::{Note, notes};
 pub use root::Root;
 
 use crate::domain::capability::{WRITE_ITEMS, to_execute};
-use crate::domain::{CallId, KnownTool, ToolCall};
-use crate::items::Items;
+use crate::domain::{CallId, KnownTool, ThreadId, ToolCall};
+use crate::items::{Items, Kind};
 use crate::ports::threads::Threads;
 use crate::ports::tools::Waiting;
 use crate::ports::{Beneath, ToolListener, ToolOutcome, ToolRunner};
@@ -234,6 +234,14 @@ fn outcome(answer: Answer) -> ToolOutcome {
 }
 
 impl Toolbox {
+    /// The thread whose transcript is asked for as a knowledge item, unless a file has its id.
+    async fn transcript_asked(&self, input: &serde_json::Value) -> Result<Option<ThreadId>, Failed> {
+        let Some((id, thread)) = primary::transcript_asked(input) else { return Ok(None) };
+        let shared = Arc::clone(&self.shared);
+        let is_file = off_loop(move |_| Ok(shared.items().find(Kind::Knowledge, &id).is_ok())).await?;
+        Ok((!is_file).then_some(thread))
+    }
+
     async fn answer(&self, item: &str, call: &ToolCall, listener: &dyn ToolListener) -> Answer {
         let Some(tool) = BUILTIN.iter().find(|tool| tool.item == item) else {
             let known = self.tools();
@@ -283,8 +291,16 @@ impl Toolbox {
                 off_loop(move |_| persona::create(&shared.context.personas, arguments(input)?)).await
             }
             Which::State => state::state(arguments(input)?, listener).await,
-            Which::FetchItem => off_loop(move |_| primary::fetch(&shared.items(), &arguments(input)?)).await,
+            Which::FetchItem => {
+                if let Some(thread) = self.transcript_asked(&input).await? {
+                    return threads::transcript(&self.shared.context, thread).await;
+                }
+                off_loop(move |_| primary::fetch(&shared.items(), &arguments(input)?)).await
+            }
             Which::ExecuteItem => {
+                if let Some(thread) = self.transcript_asked(&input).await? {
+                    return threads::transcript(&self.shared.context, thread).await;
+                }
                 if let Some((directive, background)) = primary::thread_asked(&input)? {
                     let inputs = input.get("parameters");
                     return threads::fork(&shared.context, directive, inputs, background, listener).await;
