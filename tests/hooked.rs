@@ -243,3 +243,27 @@ fn hooks_of_a_project_that_is_not_trusted_run_nothing() {
     assert_eq!(result["status"], "completed", "{result}");
     assert_eq!(project.told(&id(&result), "hooks_called"), Vec::<Value>::new());
 }
+
+#[test]
+fn a_post_mortem_tells_from_the_files_why_a_thread_ended_and_what_had_failed() {
+    let project = Project::new(&once());
+    let hooks =
+        hook("slow", "after_step", "timeout_seconds=\"0.2\"", ("tool", "rye/bash"), &[("command", "sleep 600")]);
+    project.directive("look", &format!("{LS}{STATE}<tool>rye/bash</tool>"), &hooks, "Look.");
+    project.trusted();
+    let thread = id(&project.run("look"));
+    let told = project.says(&["threads", "postmortem", &thread]);
+    for line in [
+        "why           error: ",
+        "request       #1 of turn 1, attempt 1",
+        "rye/bash: Stopped: it took longer",
+        "spent         1 turn",
+    ] {
+        assert!(told.contains(line), "{line}\n{told}");
+    }
+    let json: Value = serde_json::from_str(&project.says(&["threads", "postmortem", "--json", &thread])).unwrap();
+    assert_eq!(json["rows"][1]["about"], "why", "{json}");
+    // The files alone are enough.
+    fs::remove_file(project.home.project().join(".ai/agent/threads").join(&thread).join("thread.json")).unwrap();
+    assert!(project.says(&["threads", "postmortem", &thread]).contains("error: "));
+}

@@ -16,6 +16,7 @@ mod look;
 mod models;
 mod orchestrate;
 mod page;
+mod postmortem;
 mod run;
 mod screen;
 mod sign;

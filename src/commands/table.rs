@@ -361,6 +361,7 @@ commands! {
     ThreadHandoff "thread.handoff" "Hand off" "Let a new thread continue this one, with a summary and the newest messages." / "handoff" {Worker};
     ThreadBudget "thread.budget" "Budget" "Show what the thread may use, has used and has reserved, with everything below it." / "budget" {Thread};
     ThreadTimeline "thread.timeline" "Timeline" "Draw what the threads of this tree did when, and what they waited for." / "timeline" {Thread};
+    ThreadPostmortem "thread.postmortem" "Post-mortem" "Say why the thread ended, what it was doing then, and what had gone wrong." / "postmortem" {Thread};
     ThreadStop "thread.stop" "Stop the thread" "Stop the process of the chosen thread; its messages are kept." [hidden];
     ThreadRename "thread.rename" "Rename" "Rename the chosen thread; /rename NAME renames the one on the screen." / "rename" {Thread};
     ThreadArchive "thread.archive" "Archive" "Hide the thread from the list; its next prompt brings it back." / "archive" {Thread};

@@ -25,6 +25,7 @@ pub mod note;
 pub mod pattern;
 pub mod persona;
 pub mod policy;
+pub mod postmortem;
 pub mod preview;
 pub mod problem;
 pub mod request;

@@ -18,6 +18,7 @@ pub mod layout;
 pub mod ledger;
 pub mod log;
 pub mod outcome;
+pub mod postmortem;
 pub mod processes;
 pub mod recover;
 pub mod registry;

@@ -90,6 +90,7 @@ impl Model {
             CommandId::ReadFold => return self.fold(layout),
             CommandId::ThreadBudget => return self.ask_budget(),
             CommandId::ThreadTimeline => return self.ask_timeline(),
+            CommandId::ThreadPostmortem => return self.ask_postmortem(),
             CommandId::ThreadParent => return self.open_near(self.view.parent.clone()),
             CommandId::ThreadPrevious => return self.open_near(self.view.previous.clone()),
             CommandId::ThreadNext => return self.open_near(self.view.successor.clone()),
