@@ -77,12 +77,26 @@ pub trait ToolListener: Send + Sync {
     }
 }
 
+/// Reads back what was kept of results.
+pub trait KeptResults: std::fmt::Debug + Send + Sync {
+    /// The text whose hash begins with `prefix`; `None` where there is none, or more than one.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in a sentence.
+    fn result(&self, prefix: &str) -> Result<Option<String>, String>;
+}
+
 /// Runs tool calls.
 pub trait ToolRunner: Send + Sync {
     /// Every tool there is, in the order in which they are offered, each with a name of its own. Whether a thread may use
     /// one is not decided here.
     fn tools(&self) -> Vec<KnownTool> {
         Vec::new()
+    }
+
+    /// The tool that reads back results that were cut. It is told of in threads that have some, and needs no grant.
+    fn reader(&self) -> Option<KnownTool> {
+        None
     }
 
     /// Capabilities that this call of `item` needs beside the tool's own, each granted by its own name only.

@@ -10,6 +10,7 @@ use crate::items::{Found, Items, Kind, Tool, capability};
 use crate::ports::Beneath;
 use crate::ports::threads::Threads;
 use crate::store::Layout;
+use crate::store::content::KeptTexts;
 use crate::tools::page::Reader;
 use crate::tools::{self, Claim, Environment, Reach, Root, ToolContext, Toolbox};
 use crate::worker::host::Hosting;
@@ -89,6 +90,7 @@ impl Setup {
             reader: Reader::Process(program().unwrap_or_else(|_| "levain".into())),
             items: items.clone(),
             user_space: self.user_space(),
+            kept: Some(Arc::new(KeptTexts::new(self.layout.objects()))),
             threads,
         }
     }

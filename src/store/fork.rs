@@ -260,7 +260,8 @@ fn words(event: Event) -> Option<Event> {
         | Event::Context(ContextEvent::ContextInherited { .. })
         | Event::Request(RequestEvent::CognitionReasoning { .. })
         | Event::Tool(
-            ToolEvent::ToolCallStart { .. }
+            ToolEvent::ResultKept { .. }
+            | ToolEvent::ToolCallStart { .. }
             | ToolEvent::ToolCallResult { .. }
             | ToolEvent::ShellStarted { .. }
             | ToolEvent::ShellEnded { .. },

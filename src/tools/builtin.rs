@@ -1,7 +1,7 @@
 //! The table of built-in tools: id, further ids, what a model is told, parameters.
 
 use super::Claim;
-use crate::domain::capability::flattened;
+use crate::domain::capability::{RESULT, flattened};
 use crate::domain::{Absence, KnownTool, Operation, Origin, Space, ToolSpec};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -33,6 +33,7 @@ pub(super) enum Which {
     PersonaCreate,
     PersonaSwitch,
     State,
+    Result,
     ExecuteItem,
     FetchItem,
     SignItem,
@@ -51,6 +52,7 @@ impl Which {
             | Self::Fetch
             | Self::MemorySearch
             | Self::FetchItem
+            | Self::Result
             | Self::ThreadDirective => true,
             Self::Write
             | Self::EditLines
@@ -120,6 +122,17 @@ fn text(description: &str) -> Value {
 fn number(description: &str) -> Value {
     json!({ "type": "integer", "description": description })
 }
+
+/// Reads back results that were cut. Told of in threads that have some.
+pub(super) const READER: Builtin = Builtin {
+    which: Which::Result,
+    item: RESULT,
+    aliases: &[],
+    description: "Reads a page of a result that was cut, by the name that the result says.",
+    schema: || {
+        object(&json!({ "result": text("Its name"), "offset": number("First byte to read (default 0)") }), &["result"])
+    },
+};
 
 pub(super) const BUILTIN: &[Builtin] = &[
     Builtin {

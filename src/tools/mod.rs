@@ -16,6 +16,7 @@ mod output;
 pub mod page;
 mod persona;
 mod primary;
+mod result;
 mod root;
 mod shared_file;
 mod state;
@@ -33,9 +34,9 @@ use crate::domain::{CallId, KnownTool, ThreadId, ToolCall};
 use crate::items::{Items, Kind};
 use crate::ports::threads::Threads;
 use crate::ports::tools::Waiting;
-use crate::ports::{Beneath, ToolListener, ToolOutcome, ToolRunner};
+use crate::ports::{Beneath, KeptResults, ToolListener, ToolOutcome, ToolRunner};
 use bash::Bash;
-use builtin::{BUILTIN, Which};
+use builtin::{BUILTIN, READER, Which};
 use lines::LineNames;
 use page::Reader;
 use root::PathError;
@@ -89,6 +90,8 @@ pub struct ToolContext {
     pub items: Items,
     /// The folder that holds the person's `.ai`, with their keys.
     pub user_space: PathBuf,
+    /// What was kept of results that were cut.
+    pub kept: Option<Arc<dyn KeptResults>>,
     /// The other threads, where this one may reach any.
     pub threads: Option<Arc<dyn Threads>>,
 }
@@ -149,6 +152,10 @@ impl ToolRunner for Toolbox {
         known(&self.shared.context.claims, &self.shared.context.files)
     }
 
+    fn reader(&self) -> Option<KnownTool> {
+        Some(READER.known(&BTreeMap::new()))
+    }
+
     fn guarded<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
         Box::pin(async move {
             let writes = |which| matches!(which, Which::Write | Which::EditLines);
@@ -187,6 +194,7 @@ impl ToolRunner for Toolbox {
                 | Which::PersonaCreate
                 | Which::PersonaSwitch
                 | Which::State
+                | Which::Result
                 | Which::ExecuteItem
                 | Which::FetchItem
                 | Which::ThreadDirective
@@ -243,7 +251,7 @@ impl Toolbox {
     }
 
     async fn answer(&self, item: &str, call: &ToolCall, listener: &dyn ToolListener) -> Answer {
-        let Some(tool) = BUILTIN.iter().find(|tool| tool.item == item) else {
+        let Some(tool) = BUILTIN.iter().chain([&READER]).find(|tool| tool.item == item) else {
             let known = self.tools();
             if let Some(absent) = known.iter().find(|tool| tool.item == item).and_then(|tool| tool.absent.as_ref()) {
                 return Err(Failed(format!("`{item}` was not run: {absent}.")));
@@ -290,6 +298,7 @@ impl Toolbox {
             Which::PersonaCreate => {
                 off_loop(move |_| persona::create(&shared.context.personas, arguments(input)?)).await
             }
+            Which::Result => off_loop(move |_| result::read(shared.context.kept.as_deref(), &arguments(input)?)).await,
             Which::State => state::state(arguments(input)?, listener).await,
             Which::FetchItem => {
                 if let Some(thread) = self.transcript_asked(&input).await? {

@@ -67,6 +67,7 @@ impl Bench {
             reader: Reader::Here,
             items: Items::list(&Spaces::new(folder.path(), &folder.path().join("home"), [])),
             user_space: folder.path().join("home"),
+            kept: None,
             threads: None,
         });
         Self { folder, toolbox, ears: Ears::default() }

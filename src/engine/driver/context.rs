@@ -107,7 +107,7 @@ impl<A: Audience> Driver<A> {
             return self.not_made(request, attempt, no_context(message));
         }
         let snapshot = EnvironmentSnapshot { persona: self.thread.persona.clone(), ..snapshot };
-        let (permissions, known) = (&self.thread.permissions, self.settings.tools.tools());
+        let (permissions, known) = (&self.thread.permissions, self.known_tools());
         let offer = Offer::Granted { plan, permissions, known };
         let built = self.built(&plan.system, &plan.state(&snapshot), offer);
         self.prepare(request, attempt, built).await;

@@ -448,7 +448,7 @@ impl<A: Audience> Driver<A> {
             }
         };
         let BuiltRequest { assembly, specs, tools } = built;
-        let known = self.settings.tools.tools();
+        let known = self.known_tools();
         let needed: HashMap<String, Vec<String>> =
             known.into_iter().map(|tool| (tool.item.clone(), tool.capabilities())).collect();
         let needs = |item: &str| needed.get(item).cloned().unwrap_or_default();

@@ -228,7 +228,7 @@ impl<A: Audience> Driver<A> {
     /// to be done. Beside others that run, a call begins only if it is parallel and nobody has to be asked.
     pub(super) async fn authorise(&mut self, call: &ToolCall) {
         let Some(beside) = self.thread.begins_beside(&call.call_id) else { return };
-        let tools = self.settings.tools.tools();
+        let tools = self.known_tools();
         let known = if let Some(plan) = &self.plan { plan.tools(tools) } else { tools };
         let mut meant = permission::meant(&known, call);
         if beside && !meant.parallel {
@@ -313,7 +313,7 @@ impl<A: Audience> Driver<A> {
                 let tool = self.tools.remove(index);
                 self.forget(&tool);
                 drop(tool);
-                let outcome = self.short(outcome);
+                let outcome = self.guarded(&call_id, outcome).await;
                 self.emit(Event::Tool(ToolEvent::ToolCallResult {
                     call_id,
                     output: outcome.output,

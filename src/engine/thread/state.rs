@@ -41,6 +41,8 @@ pub struct Thread {
     pub prompts: u64,
     /// Number of the newest approval ever asked for.
     pub approvals: u64,
+    /// So many results were cut for the model, whose whole is kept.
+    pub kept_results: u64,
     /// Number of calls that hooks ever made.
     pub hook_calls: u64,
     /// The calls that wait for a child.
@@ -322,6 +324,7 @@ impl Thread {
             requests: 0,
             prompts: 0,
             approvals: 0,
+            kept_results: 0,
             hook_calls: 0,
             waits_for_children: Vec::new(),
             shell: None,

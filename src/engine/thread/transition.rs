@@ -241,6 +241,10 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
         }
         ToolEvent::ShellStarted { call_id, command, shared } => shell::started(thread, call_id, command, *shared),
         ToolEvent::ShellEnded { call_id, output, error } => shell::ended(thread, call_id, output, error.as_deref()),
+        ToolEvent::ResultKept { .. } => {
+            thread.kept_results = thread.kept_results.saturating_add(1);
+            Vec::new()
+        }
         ToolEvent::ToolProcess { .. } => Vec::new(),
     }
 }

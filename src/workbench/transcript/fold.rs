@@ -99,7 +99,7 @@ impl Transcript {
                 | ControlEvent::CancelRequested { .. },
             )
             | Event::Approval(_)
-            | Event::Tool(ToolEvent::ToolProcess { .. })
+            | Event::Tool(ToolEvent::ToolProcess { .. } | ToolEvent::ResultKept { .. })
             | Event::Unknown { .. } => {}
         }
         if let Some(Note { kind, text }) = note {
