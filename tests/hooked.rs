@@ -8,6 +8,7 @@ mod terminal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 use terminal::Home;
 
@@ -266,4 +267,24 @@ fn a_post_mortem_tells_from_the_files_why_a_thread_ended_and_what_had_failed() {
     // The files alone are enough.
     fs::remove_file(project.home.project().join(".ai/agent/threads").join(&thread).join("thread.json")).unwrap();
     assert!(project.says(&["threads", "postmortem", &thread]).contains("error: "));
+}
+
+#[test]
+fn a_conversation_says_when_it_begins_that_its_directive_grants_what_is_risky() {
+    for (acknowledged, told) in [("", true), ("<acknowledge risk=\"elevated\">it builds</acknowledge>", false)] {
+        let project = Project::new(&once());
+        let text = format!(
+            "```xml\n<directive name=\"look\"><metadata><permissions><execute><tool>rye/bash</tool></execute>{acknowledged}\
+             </permissions></metadata></directive>\n```\nLook.\n"
+        );
+        project.write(".ai/directives/look.md", &text);
+        project.trusted();
+        let mut command = project.home.levain(&["--plain", "--model", &project.model, "look"]);
+        let mut plain = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        writeln!(plain.stdin.take().unwrap(), "hello").unwrap();
+        let said = plain.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&said.stdout).into_owned() + &String::from_utf8_lossy(&said.stderr);
+        let risk = "grants what is elevated: rye.execute.tool.rye.bash, and does not acknowledge it";
+        assert_eq!(said.contains(risk), told, "{said}");
+    }
 }

@@ -23,6 +23,8 @@ pub struct DirectivePlanner {
     pub problems: Vec<Problem>,
     /// What the directive, or the nearest of those it extends, allows; none where nobody says anything of it.
     pub grants: Option<Vec<Grant>>,
+    /// The riskiest of that, where nobody acknowledged it.
+    pub unacknowledged: Option<String>,
     /// The directives of the project that have a part in that.
     authorities: Authorities,
     /// Whether the project may decide what costs the person money.
@@ -111,6 +113,7 @@ impl DirectivePlanner {
             limits,
             problems,
             grants: None,
+            unacknowledged: None,
             authorities: Authorities::new(),
             trusted: true,
             asks: Vec::new(),
@@ -127,6 +130,8 @@ impl DirectivePlanner {
         let plan = planner.planned(start)?;
         planner.asks = plan.asks();
         planner.problems.extend(plan.problems);
+        planner.unacknowledged =
+            plan.riskiest.filter(|riskiest| !riskiest.risk.acknowledged).map(|riskiest| riskiest.to_string());
         planner.grants = plan.is_permitted.then_some(plan.capabilities);
         planner.authorities = plan.authorities;
         Ok(planner)
