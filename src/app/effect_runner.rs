@@ -465,6 +465,7 @@ impl EffectRunner {
             let failed = |error: ExecutorError| error.to_string();
             let done = match upkeep {
                 Upkeep::Stop => executor.cancel(&thread_id).await.map(|()| "is stopping").map_err(failed),
+                Upkeep::Kill => executor.kill(&thread_id).await.map(|()| "is killed").map_err(failed),
                 Upkeep::Rename(title) => {
                     executor.rename(&thread_id, &title).await.map(|()| "has its new name").map_err(failed)
                 }

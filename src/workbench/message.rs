@@ -416,6 +416,8 @@ pub const THREAD: &str = "thread";
 pub enum Upkeep {
     /// End its process in order.
     Stop,
+    /// End it whatever it does.
+    Kill,
     Rename(String),
     Archive,
     /// Remove it and all it said.

@@ -56,3 +56,17 @@ fn what_became_of_a_thread() {
         session
     });
 }
+
+#[test]
+fn threads_that_need_a_person() {
+    check("attention", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        let mut listed = rows_of_threads();
+        let (child, parent) = (listed.remove(1), listed[0].thread_id.clone());
+        let (status, waiting, waits_for) = (Status::Waiting, Some(Waiting::Approval), Some("rye/bash".into()));
+        listed.insert(1, ThreadRow { status, waiting, waits_for, parent: Some(parent), level: 1, ..child });
+        session.tell(Message::Threads(listed)).type_in("/attention");
+        session.keys("enter m");
+        session
+    });
+}
