@@ -404,7 +404,7 @@ fn a_directive_runs_without_a_word_and_its_record_shows_every_layer() {
     let mut ids: Vec<String> = layers(&sent).into_iter().map(|(_, id)| id).collect();
     let tools = ids.split_off(10);
     assert!(
-        tools.len() == 19 && tools.iter().all(|id| id.starts_with("rye/") || id.starts_with("levain/")),
+        tools.len() == 20 && tools.iter().all(|id| id.starts_with("rye/") || id.starts_with("levain/")),
         "{tools:?}"
     );
     let expected = [

@@ -71,6 +71,10 @@ enum ThreadsCommand {
     Handoff(ThreadNamed),
     /// Show what threads may spend, have reserved and have spent, with everything below them
     Budget(ThreadsNamed),
+    /// Show why a thread ended, what it was doing then, and what had gone wrong, from its files alone
+    Postmortem(ThreadNamed),
+    /// Show what a thread keeps under names, for its hooks and tools
+    State(ThreadNamed),
     /// List the threads of one conversation, in order
     Chain(ThreadNamed),
     /// Search what was said in a conversation
@@ -162,6 +166,8 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
         Some(ThreadsCommand::Resume(resume)) => return orchestrate::resume(&setup, resume),
         Some(ThreadsCommand::Handoff(named)) => return orchestrate::handoff(&setup, named),
         Some(ThreadsCommand::Budget(named)) => return orchestrate::budget(&setup, named),
+        Some(ThreadsCommand::Postmortem(named)) => return super::postmortem::postmortem(&setup, named),
+        Some(ThreadsCommand::State(named)) => return super::state::state(&setup, named),
         Some(ThreadsCommand::Approve(approve)) => return orchestrate::approve(&setup, approve),
         Some(ThreadsCommand::Export) => return orchestrate::export(&setup),
         Some(ThreadsCommand::Chain(named)) => return orchestrate::chain(&setup, named),

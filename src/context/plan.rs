@@ -4,6 +4,7 @@
 
 use super::chain::{self, ChainError, Link};
 use super::condition::judge;
+use super::continuation::{self, CONTINUATION};
 use super::facts::{Facts, Start};
 use super::fill::Filling;
 use super::library::{Hidden, Library, Loaded, Lost};
@@ -32,9 +33,6 @@ pub const STATUS: &str = "`error` if the directive cannot be done; else left out
 
 /// How to summarise what was said, when it no longer fits.
 const COMPACTION: &str = "levain/core/Compaction";
-
-/// What a thread is told that goes on with work of another.
-const CONTINUATION: &str = "levain/core/Continuation";
 
 /// What is to be planned.
 #[derive(Clone, Copy, Debug)]
@@ -238,7 +236,9 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     .concat();
     planning.tell_useless_suppressions(&system, &opening);
     let compaction = planning.optional(COMPACTION, "older messages cannot be summarised");
-    let continuation = planning.optional(CONTINUATION, "a thread that is handed off gets a plain message to go on");
+    let named = chain.last().and_then(|own| continuation::named(own, ask.start, library, &mut planning.problems));
+    let usual = "a thread that is handed off gets a plain message to go on";
+    let continuation = named.or_else(|| planning.optional(CONTINUATION, usual));
     let returns = planning.returns();
     let mut problems = ask.hooks.problems.clone();
     problems.extend(permitted.problems.into_iter().chain(planning.problems));

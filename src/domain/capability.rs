@@ -202,6 +202,9 @@ pub fn counting<'a>(grants: &'a [Grant], names: &[String]) -> Option<&'a Grant> 
     fitting.max_by_key(|grant| (exactness(&grant.capability), grant.ask && !grant.sandbox, grant.sandbox))
 }
 
+/// The tool that reads back results that were cut.
+pub const RESULT: &str = "rye/agent/threads/internal/result";
+
 /// The tool by which a directive hands back what it promises.
 pub const RETURN: &str = "rye/agent/threads/directive_return";
 

@@ -159,6 +159,8 @@ pub struct Successor {
     pub prompts: Vec<QueuedPrompt>,
     /// What a person called it, or said first.
     pub title: Option<String>,
+    /// What the other one keeps under names.
+    pub state: super::StateStore,
 }
 
 impl QueuedPrompt {

@@ -1,7 +1,8 @@
 //! Running a tool call.
 
 use crate::domain::event::Process;
-use crate::domain::{CallId, Cost, KnownTool, Parent, Persona, Status, ThreadId, ToolCall};
+use crate::domain::{CallId, Cost, KnownTool, Parent, Persona, StateStore, Status, ThreadId, ToolCall};
+use serde_json::{Map, Value};
 use std::future::{Future, ready};
 use std::pin::Pin;
 
@@ -38,6 +39,9 @@ pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Where nobody keeps a log of children.
 const CHILDLESS: &str = "no threads can be started from here";
 
+/// Where nobody keeps values for a thread.
+const STATELESS: &str = "no state of a thread can be reached from here";
+
 /// Told what a tool does while it runs.
 pub trait ToolListener: Send + Sync {
     /// More of its output, for people who watch. What comes faster than it can be shown may be left out.
@@ -71,6 +75,24 @@ pub trait ToolListener: Send + Sync {
 
     /// The thread takes on a persona, or puts its own off. In the log once this is over.
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()>;
+
+    /// The thread keeps these values under their names; null takes one away. Answers with all that it keeps then, which is
+    /// in the log.
+    ///
+    /// # Errors
+    /// Why nothing changed, in a sentence.
+    fn keeps(&self, _values: Map<String, Value>) -> Waiting<'_, Result<StateStore, String>> {
+        Box::pin(ready(Err(STATELESS.to_owned())))
+    }
+}
+
+/// Reads back what was kept of results.
+pub trait KeptResults: std::fmt::Debug + Send + Sync {
+    /// The text whose hash begins with `prefix`; `None` where there is none, or more than one.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in a sentence.
+    fn result(&self, prefix: &str) -> Result<Option<String>, String>;
 }
 
 /// Runs tool calls.
@@ -79,6 +101,11 @@ pub trait ToolRunner: Send + Sync {
     /// one is not decided here.
     fn tools(&self) -> Vec<KnownTool> {
         Vec::new()
+    }
+
+    /// The tool that reads back results that were cut. It is told of in threads that have some, and needs no grant.
+    fn reader(&self) -> Option<KnownTool> {
+        None
     }
 
     /// Capabilities that this call of `item` needs beside the tool's own, each granted by its own name only.

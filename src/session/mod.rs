@@ -18,6 +18,7 @@ pub mod logging;
 mod model_registry;
 pub mod models;
 mod orchestrator;
+pub mod parent;
 pub mod people;
 pub mod secrets;
 pub mod setup;

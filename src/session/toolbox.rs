@@ -1,6 +1,7 @@
 //! What a thread's tools work with, and what the thread may do with them.
 
 use super::approvals::ApprovalsFile;
+use super::parent::PARENT;
 use super::secrets;
 use super::setup::{Setup, program};
 use crate::config::Trust;
@@ -10,6 +11,7 @@ use crate::items::{Found, Items, Kind, Place, Tool, capability};
 use crate::ports::Beneath;
 use crate::ports::threads::Threads;
 use crate::store::Layout;
+use crate::store::content::KeptTexts;
 use crate::tools::mcp::With;
 use crate::tools::page::Reader;
 use crate::tools::{self, Claim, Environment, Keeper, Reach, Root, Sandbox, ToolContext, Toolbox, Trusts};
@@ -35,7 +37,9 @@ impl Setup {
         let permissions = self.answered(permissions, allowed);
         hosting.approvals = Box::new(ApprovalsFile::new(&self.dirs.config, &self.project.root));
         let output = self.layout.thread(&hosting.thread_id).output();
-        hosting.tools = Arc::new(self.toolbox(items, &permissions, Some(output), threads));
+        let context = self.tool_context(items, &permissions, Some(output), threads);
+        let environment = context.environment.with(PARENT, hosting.thread_id.as_str());
+        hosting.tools = Arc::new(Toolbox::new(ToolContext { environment, ..context }));
         hosting.permissions = permissions;
     }
 
@@ -90,8 +94,18 @@ impl Setup {
         output: Option<Beneath>,
         threads: Option<Arc<dyn Threads>>,
     ) -> Toolbox {
+        Toolbox::new(self.tool_context(items, permissions, output, threads))
+    }
+
+    fn tool_context(
+        &self,
+        items: &Items,
+        permissions: &Permissions,
+        output: Option<Beneath>,
+        threads: Option<Arc<dyn Threads>>,
+    ) -> ToolContext {
         let private = secrets::var_os(PRIVATE).is_some_and(|value| !value.is_empty());
-        Toolbox::new(ToolContext {
+        ToolContext {
             root: Root::new(&self.project.root).without(&[&self.dirs.config, &self.dirs.state]),
             environment: self.environment(),
             keeper: Keeper::Process(program().unwrap_or_else(|_| "levain".into())),
@@ -109,8 +123,9 @@ impl Setup {
             reader: Reader::Process(program().unwrap_or_else(|_| "levain".into())),
             items: items.clone(),
             user_space: self.user_space(),
+            kept: Some(Arc::new(KeptTexts::new(self.layout.objects()))),
             threads,
-        })
+        }
     }
 }
 

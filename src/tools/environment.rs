@@ -176,6 +176,14 @@ impl Environment {
         Self { variables: kept }
     }
 
+    /// With this variable beside them.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.retain(|(own, _)| own != name);
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
     /// Names and values.
     pub fn variables(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
         self.variables.iter().map(|(name, value)| (name, value))

@@ -20,9 +20,11 @@ mod output;
 pub mod page;
 mod persona;
 mod primary;
+mod result;
 mod root;
 pub mod sandbox;
 mod shared_file;
+mod state;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -37,13 +39,13 @@ pub use root::Root;
 pub use sandbox::Sandbox;
 
 use crate::domain::capability::{LEAVE_SANDBOX, WRITE_ITEMS, to_execute};
-use crate::domain::{CallId, KnownTool, SandboxMode, ToolCall};
-use crate::items::Items;
+use crate::domain::{CallId, KnownTool, SandboxMode, ThreadId, ToolCall};
+use crate::items::{Items, Kind};
 use crate::ports::threads::Threads;
 use crate::ports::tools::{Isolation, Waiting};
-use crate::ports::{Beneath, ToolListener, ToolOutcome, ToolRunner};
+use crate::ports::{Beneath, KeptResults, ToolListener, ToolOutcome, ToolRunner};
 use bash::Bash;
-use builtin::{BUILTIN, Which};
+use builtin::{BUILTIN, READER, Which};
 use lines::LineNames;
 use page::Reader;
 use root::PathError;
@@ -103,6 +105,8 @@ pub struct ToolContext {
     pub items: Items,
     /// The folder that holds the person's `.ai`, with their keys.
     pub user_space: PathBuf,
+    /// What was kept of results that were cut.
+    pub kept: Option<Arc<dyn KeptResults>>,
     /// The other threads, where this one may reach any.
     pub threads: Option<Arc<dyn Threads>>,
 }
@@ -183,6 +187,10 @@ impl ToolRunner for Toolbox {
         known(&self.shared.context.claims, &self.shared.context.files)
     }
 
+    fn reader(&self) -> Option<KnownTool> {
+        Some(READER.known(&BTreeMap::new()))
+    }
+
     fn guarded<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
         Box::pin(async move {
             let writes = |which| matches!(which, Which::Write | Which::EditLines);
@@ -226,6 +234,8 @@ impl ToolRunner for Toolbox {
                 | Which::MemoryRemove
                 | Which::PersonaCreate
                 | Which::PersonaSwitch
+                | Which::State
+                | Which::Result
                 | Which::ExecuteItem
                 | Which::FetchItem
                 | Which::ThreadDirective
@@ -274,8 +284,16 @@ fn outcome(answer: Answer) -> ToolOutcome {
 }
 
 impl Toolbox {
+    /// The thread whose transcript is asked for as a knowledge item, unless a file has its id.
+    async fn transcript_asked(&self, input: &serde_json::Value) -> Result<Option<ThreadId>, Failed> {
+        let Some((id, thread)) = primary::transcript_asked(input) else { return Ok(None) };
+        let shared = Arc::clone(&self.shared);
+        let is_file = off_loop(move |_| Ok(shared.items().find(Kind::Knowledge, &id).is_ok())).await?;
+        Ok((!is_file).then_some(thread))
+    }
+
     async fn answer(&self, item: &str, call: &ToolCall, isolation: Isolation, listener: &dyn ToolListener) -> Answer {
-        let built_in = BUILTIN.iter().find(|tool| tool.item == item);
+        let built_in = BUILTIN.iter().chain([&READER]).find(|tool| tool.item == item);
         let is_file = self.shared.context.files.iter().any(|file| file.item == item && file.absent.is_none());
         if is_file {
             let context = &self.shared.context;
@@ -332,9 +350,19 @@ impl Toolbox {
             Which::PersonaCreate => {
                 off_loop(move |_| persona::create(&shared.context.personas, arguments(input)?)).await
             }
-            Which::FetchItem => off_loop(move |_| primary::fetch(&shared.items(), &arguments(input)?)).await,
+            Which::Result => off_loop(move |_| result::read(shared.context.kept.as_deref(), &arguments(input)?)).await,
+            Which::State => state::state(arguments(input)?, listener).await,
+            Which::FetchItem => {
+                if let Some(thread) = self.transcript_asked(&input).await? {
+                    return threads::transcript(&self.shared.context, thread).await;
+                }
+                off_loop(move |_| primary::fetch(&shared.items(), &arguments(input)?)).await
+            }
             Which::ExecuteItem => {
                 primary::only_here(&input)?;
+                if let Some(thread) = self.transcript_asked(&input).await? {
+                    return threads::transcript(&self.shared.context, thread).await;
+                }
                 if let Some(tool) = primary::dry_run_asked(&input) {
                     let parameters = ToolCall::parameters(input.get("parameters"));
                     return executor::dry_run(&self.shared.context, &tool, parameters).await;

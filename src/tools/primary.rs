@@ -4,7 +4,8 @@
 //! afresh for each call, since a thread outlives many changes of them.
 
 use super::{Answer, Failed};
-use crate::domain::{Space, ToolCall};
+use crate::domain::attachment::transcript_of;
+use crate::domain::{Space, ThreadId, ToolCall};
 use crate::items::directive::interpolate;
 use crate::items::search::{Query, Scope, search};
 use crate::items::signature::{self, SigningKey};
@@ -111,6 +112,13 @@ fn find(items: &Items, fetch: &Fetch, query: &str) -> Answer {
         );
     }
     Ok(answer)
+}
+
+/// The id of the knowledge item that is the transcript of a thread, and that thread, if `input` asks for one.
+pub(super) fn transcript_asked(input: &Value) -> Option<(String, ThreadId)> {
+    let word = |name: &str| input.get(name).and_then(Value::as_str);
+    let id = word("item_id").filter(|_| word("item_type").is_none_or(|kind| kind == Kind::Knowledge.word()))?;
+    transcript_of(id).map(|thread| (id.to_owned(), thread))
 }
 
 /// The directive that is to be run in a thread of its own, if `input` asks for one, and whether nobody waits for it.

@@ -45,6 +45,8 @@ pub struct Hosting {
     pub clock: Arc<dyn Clock>,
     /// What surrounds the thread's conversation.
     pub planner: Arc<dyn Planner>,
+    /// What a person should know of a thread that begins, before it does anything.
+    pub warnings: Vec<String>,
     /// Who is asked before something is spent; nobody without.
     pub budgets: Option<Budgets>,
     /// How long an idle interactive thread is kept after the last client said goodbye.
@@ -160,6 +162,11 @@ pub async fn host(hosting: Hosting, summaries: &Summaries) -> Result<Hosted, Hos
 
     processes::end_left_behind(layout, thread_id);
     let mut opening = opening(&opened, layout, hosting.limits);
+    // A run has told them already.
+    if opened.records.is_empty() && opened.summary.kind == ThreadKind::Interactive {
+        let notice = |text| Event::Thread(ThreadEvent::Notice { text });
+        opening.extend(hosting.warnings.iter().cloned().map(notice));
+    }
     let Opened { store, summary, records, .. } = opened;
     let mut thread =
         Thread::new(thread_id.clone(), &summary.directive, summary.kind, summary.model.clone(), summary.limits);

@@ -1,7 +1,7 @@
 //! Tools and a person's own commands: what ran, and what came of it.
 
 use super::Process;
-use crate::domain::id::CallId;
+use crate::domain::id::{CallId, ContentHash};
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
@@ -35,6 +35,8 @@ pub enum ToolEvent {
     },
     /// A tool's process was made and waits to be let go.
     ToolProcess { call_id: CallId, process: Process },
+    /// The whole of a result that is cut for the model lies in the content store under this hash; the result follows.
+    ResultKept { call_id: CallId, hash: ContentHash, bytes: u64 },
     ToolCallResult {
         call_id: CallId,
         output: String,

@@ -9,7 +9,7 @@ use crate::domain::{ApprovalEvent, Block, CallId, Event, Message, Role, ToolCall
 
 /// What a tool call gets as its result when it was not run.
 const SKIPPED: &str = "Skipped: the user sent a message first.";
-const STOPPED: &str = "Stopped by the user.";
+pub(super) const STOPPED: &str = "Stopped by the user.";
 
 /// An answer asks for these calls.
 pub(super) fn begin(thread: &mut Thread, calls: Vec<ToolCall>) -> Vec<Effect> {
@@ -58,7 +58,8 @@ pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<
         return Vec::new();
     };
     thread.approvals = thread.approvals.max(*id);
-    if let Phase::Tools { calls, stopping: None } = &mut thread.phase
+    if !thread.phase.stops_calls()
+        && let Some(calls) = thread.phase.calls_mut()
         && let Some(staged) = queued(calls).filter(|staged| staged.call.call_id == *call_id)
     {
         staged.stage = CallStage::AwaitingApproval(Box::new(Approval {
@@ -88,7 +89,7 @@ pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve, sa
     let mut effects = Vec::new();
     match decision {
         Approve::Deny => {
-            if let Phase::Tools { calls, .. } = &mut thread.phase
+            if let Some(calls) = thread.phase.calls_mut()
                 && let Some(staged) = staged(calls, &call_id)
             {
                 staged.stage = CallStage::Queued;
@@ -145,7 +146,9 @@ pub(super) fn started(
     (parallel, confined): (bool, bool),
 ) -> Vec<Effect> {
     let steered = !thread.due_prompts(false).is_empty();
-    let Phase::Tools { calls, stopping } = &mut thread.phase else { return Vec::new() };
+    let of_hooks = if let Phase::Hooks(run) = &thread.phase { Some(run.within_ms(call_id)) } else { None };
+    let stopping = thread.phase.stops_calls();
+    let Some(calls) = thread.phase.calls_mut() else { return Vec::new() };
     let Some(staged) = staged(calls, call_id).filter(|staged| !staged.is_done()) else {
         tracing::warn!(thread = %thread.id, ?call_id, "a call that is not pending was started");
         return Vec::new();
@@ -154,8 +157,9 @@ pub(super) fn started(
     staged.stage = CallStage::Running { parallel };
     let call = staged.call.clone();
     let item = item.unwrap_or(&call.tool).to_owned();
-    let run = Effect::RunTool { call, item, preview, confined };
-    let beside = if parallel && !steered && stopping.is_none() { queued(calls) } else { None };
+    let alone = of_hooks.is_some() || !parallel || steered || stopping;
+    let run = Effect::RunTool { call, item, preview, confined, within_ms: of_hooks.flatten() };
+    let beside = if alone { None } else { queued(calls) };
     [run].into_iter().chain(beside.map(|next| Effect::Authorise(next.call.clone()))).collect()
 }
 

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 mod calls;
 mod children;
 mod control;
+mod hooks;
 mod returning;
 
 /// A thread driven without a driver: emitted events are applied at once, calls are decided about by the rule, the other
