@@ -392,8 +392,7 @@ impl Planning<'_> {
         for (name, text) in [("status", STATUS), ("error_detail", "Why it cannot be done")] {
             properties.entry(name).or_insert_with(|| described("string", text));
         }
-        let required = outputs.iter().filter(|output| output.required).map(|output| output.name.as_str());
-        let required: Vec<&str> = required.collect();
+        let required: Vec<&str> = outputs.iter().filter(|one| one.required).map(|one| one.name.as_str()).collect();
         Some(KnownTool {
             item: RETURN.to_owned(),
             aliases: vec!["directive_return".to_owned()],

@@ -19,7 +19,13 @@ pub fn identify(id: u32) -> Process {
 fn started(id: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The second field is a name in brackets that may hold anything; the start is the twentieth behind it.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    // One that has ended and that nobody has asked about runs no more.
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
 }
 
 /// The kernel's name for the time since it came up; empty where it has none. Start times count from then.

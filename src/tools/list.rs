@@ -113,8 +113,8 @@ pub(super) fn grep(root: &Root, arguments: &Grep, stop: &AtomicBool) -> Answer {
             Ok(found.len() <= MATCHES && !stop.load(Ordering::Relaxed))
         });
         // A file that cannot be read has no lines to show.
-        let searched = root.open(entry.path()).and_then(|opened| searcher.search_file(&expression, &opened, sink));
-        if let Err(error) = searched {
+        let looked = root.open(entry.path()).and_then(|opened| searcher.search_file(&expression, &opened, sink));
+        if let Err(error) = looked {
             tracing::debug!(%file, %error, "not searched");
         }
     }

@@ -68,7 +68,7 @@ pub(super) fn run(setup: &Setup) -> Result<ExitCode, Failure> {
     let program = std::env::current_exe().map_err(|error| Failure::new(format!("where this program lies: {error}")))?;
     let server = Serving { program, project: setup.project.root.clone(), items: setup.items() };
     runtime()?.block_on(async {
-        let begun = serve_server(server, (tokio::io::stdin(), tokio::io::stdout())).await;
+        let begun = serve_server(server, rmcp::transport::stdio()).await;
         let running = begun.map_err(|error| Failure::new(format!("no MCP client: {error}")))?;
         running.waiting().await.map_err(|error| Failure::new(format!("the connection failed: {error}")))?;
         Ok(ExitCode::SUCCESS)

@@ -27,16 +27,16 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.line > LONGEST {
+            let message = "a line of the server is longer than 16 MB";
+            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, message)));
+        }
         let before = buffer.filled().len();
         let read = Pin::new(&mut self.inner).poll_read(context, buffer);
         let fresh = buffer.filled().get(before..).unwrap_or_default();
         match fresh.iter().rposition(|byte| *byte == b'\n') {
             Some(at) => self.line = fresh.len() - at - 1,
             None => self.line += fresh.len(),
-        }
-        if self.line > LONGEST {
-            let message = "a line of the server is longer than 16 MB";
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, message)));
         }
         read
     }
