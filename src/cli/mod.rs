@@ -26,6 +26,7 @@ mod text;
 mod threads;
 mod transcript;
 mod trust;
+mod undo;
 mod upkeep;
 mod worker;
 

@@ -6,6 +6,7 @@ use super::orchestrate::{
     self, ApproveArguments, ResumeArguments, SearchArguments, ThreadNamed, ThreadsNamed, TimelineArguments,
     TreeArguments, WaitArguments,
 };
+use super::undo;
 use super::upkeep::{self, ArchiveArguments, RemoveArguments, RenameArguments};
 use super::{Common, runtime};
 use crate::domain::tree;
@@ -87,6 +88,8 @@ enum ThreadsCommand {
     Rm(RemoveArguments),
     /// Give a thread a title
     Rename(RenameArguments),
+    /// Take back what a thread's file tools changed, after showing it
+    Undo(undo::UndoArguments),
     /// Leave threads out of the list; with --undo, list them again
     Archive(ArchiveArguments),
 }
@@ -173,6 +176,7 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
         Some(ThreadsCommand::Chain(named)) => return orchestrate::chain(&setup, named),
         Some(ThreadsCommand::Search(search)) => return orchestrate::search(&setup, search),
         Some(ThreadsCommand::Rm(remove)) => return upkeep::remove(&setup, remove),
+        Some(ThreadsCommand::Undo(undo)) => return undo::run(&setup, undo),
         Some(ThreadsCommand::Rename(rename)) => return upkeep::rename(&setup, rename),
         Some(ThreadsCommand::Archive(archive)) => return upkeep::archive(&setup, archive),
         None => {}

@@ -90,7 +90,9 @@ impl Postmortem {
             Event::Settings(SettingsEvent::StateSet { values }) => self.state.set(values),
             // Somebody goes on with it.
             Event::Prompt(_) => self.end = None,
-            Event::Tool(ToolEvent::ToolProcess { .. } | ToolEvent::ResultKept { .. })
+            Event::Tool(
+                ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. } | ToolEvent::ResultKept { .. },
+            )
             | Event::Approval(_)
             | Event::Control(_)
             | Event::Settings(_)

@@ -1,7 +1,7 @@
 //! Running a tool call.
 
 use crate::domain::event::Process;
-use crate::domain::{CallId, Cost, KnownTool, Parent, Persona, StateStore, Status, ThreadId, ToolCall};
+use crate::domain::{CallId, ContentHash, Cost, KnownTool, Parent, Persona, StateStore, Status, ThreadId, ToolCall};
 use serde_json::{Map, Value};
 use std::future::{Future, ready};
 use std::pin::Pin;
@@ -76,6 +76,20 @@ pub trait ToolListener: Send + Sync {
     /// The thread takes on a persona, or puts its own off. In the log once this is over.
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()>;
 
+    /// A file below the project is about to be changed, and what it holds is kept: see `file_checkpointed`. It may be changed
+    /// where this succeeds: then that is in the log.
+    ///
+    /// # Errors
+    /// Why it may not be changed, in a sentence.
+    fn checkpoint(
+        &self,
+        _path: String,
+        _before: Option<ContentHash>,
+        _after: ContentHash,
+    ) -> Waiting<'_, Result<(), String>> {
+        Box::pin(ready(Ok(())))
+    }
+
     /// The thread keeps these values under their names; null takes one away. Answers with all that it keeps then, which is
     /// in the log.
     ///
@@ -86,8 +100,14 @@ pub trait ToolListener: Send + Sync {
     }
 }
 
-/// Reads back what was kept of results.
+/// Keeps texts under their hash, and reads them back.
 pub trait KeptResults: std::fmt::Debug + Send + Sync {
+    /// Keeps these bytes; they are on disk when this returns.
+    ///
+    /// # Errors
+    /// Why they could not be kept, in a sentence.
+    fn keep(&self, bytes: &[u8]) -> Result<ContentHash, String>;
+
     /// The text whose hash begins with `prefix`; `None` where there is none, or more than one.
     ///
     /// # Errors

@@ -23,6 +23,7 @@ pub mod people;
 pub mod secrets;
 pub mod setup;
 pub mod toolbox;
+pub mod undo;
 
 pub use directive_planner::{DirectivePlanner, PlannerError};
 pub use factory::Factory;

@@ -167,6 +167,16 @@ impl ContentStore {
         }
     }
 
+    /// The bytes under `hash`; `None` when there are none, or others than the name says.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn bytes(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.path(hash);
+        let bytes = path.read(LARGEST_TEXT).map_err(failed("read", &path))?;
+        Ok(bytes.filter(|bytes| ContentHash::of(bytes) == *hash))
+    }
+
     /// The text under `hash`.
     ///
     /// # Errors
@@ -199,6 +209,12 @@ impl KeptTexts {
 }
 
 impl KeptResults for KeptTexts {
+    fn keep(&self, bytes: &[u8]) -> Result<ContentHash, String> {
+        let (hash, mut store) = (ContentHash::of(bytes), ContentStore::new(self.0.clone()));
+        store.keep(&hash, || bytes).and_then(|()| store.sync()).map_err(|error| error.to_string())?;
+        Ok(hash)
+    }
+
     fn result(&self, prefix: &str) -> Result<Option<String>, String> {
         let is_prefix =
             (SHORTEST_PREFIX..=64).contains(&prefix.len()) && prefix.bytes().all(|byte| byte.is_ascii_hexdigit());

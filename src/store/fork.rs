@@ -285,7 +285,7 @@ fn words(event: Event) -> Option<Event> {
         )
         | Event::Control(_)
         | Event::Approval(_)
-        | Event::Tool(ToolEvent::ToolProcess { .. })
+        | Event::Tool(ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. })
         | Event::Unknown { .. } => None,
     }
 }

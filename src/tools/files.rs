@@ -117,6 +117,31 @@ pub(super) fn write(root: &Root, names: &mut LineNames, arguments: Write) -> Ans
     Ok(output.trim_end().to_owned())
 }
 
+/// A file that a call changes.
+pub(super) struct FileChange {
+    /// Relative to the project.
+    pub(super) path: String,
+    /// Nothing where there is no file yet.
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) after: Vec<u8>,
+}
+
+/// What [`write`] would change in files.
+pub(super) fn writes(root: &Root, arguments: Write) -> Result<Vec<FileChange>, Failed> {
+    let change = |file: NewFile| {
+        let place = root.writable(&file.path)?;
+        let before = place.exists.then(|| root.read(&file.path)).transpose()?.map(|(_, bytes)| bytes);
+        Ok(FileChange { path: root.told(&place.path), before, after: file.content.into_bytes() })
+    };
+    new_files(arguments)?.into_iter().map(change).collect()
+}
+
+/// What [`edit_lines`] would change in files.
+pub(super) fn edits(root: &Root, names: &LineNames, arguments: &EditLines) -> Result<Vec<FileChange>, Failed> {
+    let (place, old, new) = planned(root, names, arguments)?;
+    Ok(vec![FileChange { path: root.told(&place.path), before: Some(old.into_bytes()), after: new.into_bytes() }])
+}
+
 /// What [`write`] would change.
 pub(super) fn preview_write(root: &Root, arguments: Write) -> Answer {
     let mut output = String::new();
@@ -237,7 +262,7 @@ fn changed(text: &str, names: &[String], changes: &[Change]) -> Result<String, F
 }
 
 /// The difference as a patch, cut where it gets too long to be read.
-fn difference(path: &str, old: &str, new: &str) -> String {
+pub(super) fn difference(path: &str, old: &str, new: &str) -> String {
     if old == new {
         return format!("{path}: nothing changes\n");
     }

@@ -28,6 +28,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod undo;
 
 pub use command::Keeper;
 pub use environment::Environment;
@@ -37,6 +38,7 @@ pub use fetch::Reach;
 pub use memory::{Note, notes};
 pub use root::Root;
 pub use sandbox::Sandbox;
+pub use undo::{State, Taken, take_back};
 
 use crate::domain::capability::{LEAVE_SANDBOX, WRITE_ITEMS, to_execute};
 use crate::domain::{CallId, KnownTool, SandboxMode, ThreadId, ToolCall};
@@ -284,6 +286,42 @@ fn outcome(answer: Answer) -> ToolOutcome {
 }
 
 impl Toolbox {
+    /// Keeps what the files hold that a call is about to change, and notes it in the log, so that it can be taken back. A call
+    /// that will fail changes nothing, and is left to fail by itself.
+    async fn checkpoint(
+        &self,
+        which: Which,
+        input: serde_json::Value,
+        listener: &dyn ToolListener,
+    ) -> Result<(), Failed> {
+        let Some(kept) = self.shared.context.kept.clone() else { return Ok(()) };
+        let shared = Arc::clone(&self.shared);
+        let keep = off_loop(move |_| {
+            let root = &shared.context.root;
+            let changes = match which {
+                Which::Write => files::writes(root, arguments(input)?),
+                _ => files::edits(root, &shared.names(), &arguments(input)?),
+            };
+            let keep = |bytes: &[u8]| {
+                kept.keep(bytes)
+                    .map_err(|why| Failed(format!("Not written: what it replaces could not be kept: {why}")))
+            };
+            let mut kept = Vec::new();
+            for change in changes.unwrap_or_default() {
+                let before = change.before.as_deref().map(keep).transpose()?;
+                kept.push((change.path, before, keep(&change.after)?));
+            }
+            Ok(kept)
+        });
+        for (path, before, after) in keep.await? {
+            if before.as_ref() != Some(&after) {
+                let noted = listener.checkpoint(path, before, after).await;
+                noted.map_err(|why| Failed(format!("Not written: {why}")))?;
+            }
+        }
+        Ok(())
+    }
+
     /// The thread whose transcript is asked for as a knowledge item, unless a file has its id.
     async fn transcript_asked(&self, input: &serde_json::Value) -> Result<Option<ThreadId>, Failed> {
         let Some((id, thread)) = primary::transcript_asked(input) else { return Ok(None) };
@@ -323,9 +361,11 @@ impl Toolbox {
                 off_loop(move |_| files::read(&shared.context.root, &mut shared.names(), &arguments(input)?)).await
             }
             Which::Write => {
+                self.checkpoint(tool.which, input.clone(), listener).await?;
                 off_loop(move |_| files::write(&shared.context.root, &mut shared.names(), arguments(input)?)).await
             }
             Which::EditLines => {
+                self.checkpoint(tool.which, input.clone(), listener).await?;
                 off_loop(move |_| files::edit_lines(&shared.context.root, &mut shared.names(), &arguments(input)?))
                     .await
             }

@@ -36,6 +36,10 @@ mod tests {
     struct One(String);
 
     impl KeptResults for One {
+        fn keep(&self, _bytes: &[u8]) -> Result<crate::domain::ContentHash, String> {
+            Err("this one only reads".to_owned())
+        }
+
         fn result(&self, prefix: &str) -> Result<Option<String>, String> {
             Ok((prefix == "ab").then(|| self.0.clone()))
         }

@@ -245,6 +245,12 @@ impl Root {
         })
     }
 
+    /// Removes the file at `path`, which was resolved before.
+    pub(super) fn remove(&self, path: &Path) -> io::Result<()> {
+        let (folder, name) = self.place_of(path, false)?;
+        Ok(unlinkat(&folder, name, AtFlags::empty())?)
+    }
+
     /// What lies in the folder at `path`, which was resolved before, in no order.
     pub(super) fn entries(&self, path: &Path) -> io::Result<Vec<Entry>> {
         let folder = self.enter(path, false)?;

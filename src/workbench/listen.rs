@@ -520,7 +520,12 @@ fn phase_after(event: &Event) -> Option<Phase> {
         )
         | Event::Context(_)
         | Event::Approval(ApprovalEvent::ApprovalGiven { .. } | ApprovalEvent::PermissionDenied { .. })
-        | Event::Tool(ToolEvent::ToolProcess { .. } | ToolEvent::ResultKept { .. } | ToolEvent::ShellEnded { .. })
+        | Event::Tool(
+            ToolEvent::ToolProcess { .. }
+            | ToolEvent::FileCheckpointed { .. }
+            | ToolEvent::ResultKept { .. }
+            | ToolEvent::ShellEnded { .. },
+        )
         | Event::Request(
             RequestEvent::TokenDelta { .. }
             | RequestEvent::CognitionReasoning { .. }

@@ -6,8 +6,8 @@ use super::run::Driver;
 use crate::context::STATUS;
 use crate::domain::event::Process;
 use crate::domain::{
-    ApprovalEvent, CallId, Cost, Event, KnownTool, Parent, Persona, SettingsEvent, StateStore, Status, ThreadEvent,
-    ThreadId, ToolCall, ToolEvent,
+    ApprovalEvent, CallId, ContentHash, Cost, Event, KnownTool, Parent, Persona, SettingsEvent, StateStore, Status,
+    ThreadEvent, ThreadId, ToolCall, ToolEvent,
 };
 use crate::engine::permission;
 use crate::engine::thread::Effect;
@@ -48,6 +48,13 @@ pub(super) enum ToolProgress {
     },
     /// Answered once it is in the log.
     Became(Option<Persona>, oneshot::Sender<()>),
+    /// Answered once it is in the log, or with why it is not.
+    Checkpoint {
+        path: String,
+        before: Option<ContentHash>,
+        after: ContentHash,
+        recorded: oneshot::Sender<Result<(), String>>,
+    },
     /// Answered with all that is kept then, once it is in the log, or with why it is not.
     Keeps(Map<String, Value>, oneshot::Sender<Result<StateStore, String>>),
     /// The last.
@@ -147,6 +154,15 @@ impl ToolListener for Line {
                 let _driver_gone = done.await;
             }
         })
+    }
+
+    fn checkpoint(
+        &self,
+        path: String,
+        before: Option<ContentHash>,
+        after: ContentHash,
+    ) -> Waiting<'_, Result<(), String>> {
+        self.ask(move |recorded| ToolProgress::Checkpoint { path, before, after, recorded })
     }
 
     fn keeps(&self, values: Map<String, Value>) -> Waiting<'_, Result<StateStore, String>> {
@@ -313,6 +329,11 @@ impl<A: Audience> Driver<A> {
             ToolProgress::Became(persona, recorded) => {
                 self.emit(Event::Settings(SettingsEvent::PersonaChanged { persona })).await;
                 let _tool_gone = recorded.send(());
+            }
+            ToolProgress::Checkpoint { path, before, after, recorded } => {
+                self.emit(Event::Tool(ToolEvent::FileCheckpointed { call_id, path, before, after })).await;
+                let written = self.blocked.as_ref().map_or(Ok(()), |blocked| Err(blocked.refusal()));
+                let _tool_gone = recorded.send(written);
             }
             ToolProgress::Keeps(values, recorded) => {
                 let _tool_gone = recorded.send(self.keep(values).await);

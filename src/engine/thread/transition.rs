@@ -246,7 +246,7 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
             thread.kept_results = thread.kept_results.saturating_add(1);
             Vec::new()
         }
-        ToolEvent::ToolProcess { .. } => Vec::new(),
+        ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. } => Vec::new(),
     }
 }
 

@@ -99,7 +99,9 @@ impl Transcript {
                 | ControlEvent::CancelRequested { .. },
             )
             | Event::Approval(_)
-            | Event::Tool(ToolEvent::ToolProcess { .. } | ToolEvent::ResultKept { .. })
+            | Event::Tool(
+                ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. } | ToolEvent::ResultKept { .. },
+            )
             | Event::Unknown { .. } => {}
         }
         if let Some(Note { kind, text }) = note {
