@@ -10,6 +10,9 @@ use std::path::Path;
 /// The item that is told where no directive is named.
 pub(super) const CONTINUATION: &str = "levain/core/Continuation";
 
+/// What follows where that item may not be used.
+pub(super) const PLAIN: &str = "a thread that is handed off gets a plain message to go on";
+
 /// By this element of its metadata a directive names the one whose body is told.
 const NAMED: &str = "continuation_directive";
 

@@ -4,7 +4,7 @@
 
 use super::chain::{self, ChainError, Link};
 use super::condition::judge;
-use super::continuation::{self, CONTINUATION};
+use super::continuation::{self, CONTINUATION, PLAIN};
 use super::facts::{Facts, Start};
 use super::fill::Filling;
 use super::library::{Hidden, Library, Loaded, Lost};
@@ -237,8 +237,7 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     planning.tell_useless_suppressions(&system, &opening);
     let compaction = planning.optional(COMPACTION, "older messages cannot be summarised");
     let named = chain.last().and_then(|own| continuation::named(own, ask.start, library, &mut planning.problems));
-    let usual = "a thread that is handed off gets a plain message to go on";
-    let continuation = named.or_else(|| planning.optional(CONTINUATION, usual));
+    let continuation = named.or_else(|| planning.optional(CONTINUATION, PLAIN));
     let returns = planning.returns();
     let mut problems = ask.hooks.problems.clone();
     problems.extend(permitted.problems.into_iter().chain(planning.problems));

@@ -615,17 +615,6 @@ fn a_question_mark_is_help_only_in_an_empty_draft() {
 }
 
 #[test]
-fn another_threads_messages_are_not_shown() {
-    let mut session = connected();
-    session.keys("alt-n");
-    session.stream(1, "late");
-    session.tell(Message::Connected { thread_id: id() });
-    session.stream(1, "late");
-    assert_eq!(session.story(), [""; 0]);
-    assert_eq!(session.model.view.link, Link::Draft);
-}
-
-#[test]
 fn choosing_a_model_tells_the_worker() {
     let mut session = connected();
     session.keys("ctrl-l");

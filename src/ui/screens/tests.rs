@@ -516,15 +516,6 @@ fn the_help_page() {
 }
 
 #[test]
-fn the_threads() {
-    check("threads", |columns, rows| {
-        let mut session = Session::started(columns, rows);
-        session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j");
-        session
-    });
-}
-
-#[test]
 fn the_models() {
     check("models", |columns, rows| {
         let mut session = Session::new(columns, rows);

@@ -435,3 +435,14 @@ fn a_kill_says_what_stops_and_happens_only_when_it_is_repeated() {
     session.keys("X");
     assert!(!killed(&session.effects()), "it was asked for a minute ago");
 }
+
+#[test]
+fn another_threads_messages_are_not_shown() {
+    let mut session = connected();
+    session.keys("alt-n");
+    session.stream(1, "late");
+    session.tell(Message::Connected { thread_id: id() });
+    session.stream(1, "late");
+    assert_eq!(session.story(), [""; 0]);
+    assert_eq!(session.model.view.link, Link::Draft);
+}

@@ -70,3 +70,12 @@ fn threads_that_need_a_person() {
         session
     });
 }
+
+#[test]
+fn the_threads() {
+    check("threads", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j");
+        session
+    });
+}
