@@ -31,15 +31,13 @@ pub fn changes(setup: &Setup, id: &ThreadId, request: Option<u32>) -> Result<Vec
         let page = log::read_forward(&log, from, PIECE).map_err(|error| error.to_string())?;
         let end = page.end;
         for record in page.into_records() {
-            match record.event {
-                Event::Request(RequestEvent::RequestRecorded { request, .. }) => current = request,
-                Event::Tool(ToolEvent::FileCheckpointed { path, before, after, .. })
-                    if request.is_none_or(|request| request == current) =>
-                {
-                    let (_, written) = all.entry(path).or_insert_with(|| (before, Vec::new()));
-                    written.push(after);
-                }
-                _ => {}
+            if let Event::Request(RequestEvent::RequestRecorded { request, .. }) = record.event {
+                current = request;
+            } else if let Event::Tool(ToolEvent::FileCheckpointed { path, before, after, .. }) = record.event
+                && request.is_none_or(|request| request == current)
+            {
+                let (_, written) = all.entry(path).or_insert_with(|| (before, Vec::new()));
+                written.push(after);
             }
         }
         if end <= from {

@@ -298,9 +298,10 @@ impl Toolbox {
         let shared = Arc::clone(&self.shared);
         let keep = off_loop(move |_| {
             let root = &shared.context.root;
-            let changes = match which {
-                Which::Write => files::writes(root, arguments(input)?),
-                _ => files::edits(root, &shared.names(), &arguments(input)?),
+            let changes = if which == Which::Write {
+                files::writes(root, arguments(input)?)
+            } else {
+                files::edits(root, &shared.names(), &arguments(input)?)
             };
             let keep = |bytes: &[u8]| {
                 kept.keep(bytes)

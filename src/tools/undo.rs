@@ -149,10 +149,8 @@ mod tests {
             }
             for (file, one) in &taken {
                 let now = fs::read(path(*file)).ok();
-                match take_back(&root, one) {
-                    Ok(_) => prop_assert_eq!(fs::read(path(*file)).ok(), one.before.clone()),
-                    Err(_) => prop_assert_eq!(fs::read(path(*file)).ok(), now),
-                }
+                let expected = if take_back(&root, one).is_ok() { one.before.clone() } else { now };
+                prop_assert_eq!(fs::read(path(*file)).ok(), expected);
                 if !foreign.contains_key(file) {
                     prop_assert_eq!(fs::read(path(*file)).ok(), begun.get(usize::from(*file)).copied().flatten().map(text));
                 }
