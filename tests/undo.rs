@@ -27,8 +27,9 @@ fn thread() -> (Home, String) {
     let home = Home::new();
     let write_call = |path: &str, content: &str| json!({ "tool_call": { "name": "rye_file_system_write", "input": { "path": path, "content": content } } });
     let script = json!({ "name": "s", "rate": 0, "replies": [
-        { "when": { "turn": 2 }, "steps": [write_call("a.txt", "third\n")] },
-        { "when": { "turn": 3 }, "steps": [{ "text": "Done." }] },
+        { "when": { "after_tool": "rye_file_system_write", "contains": "outside the project" },
+          "steps": [write_call("a.txt", "third\n")] },
+        { "when": { "after_tool": "rye_file_system_write" }, "steps": [{ "text": "Done." }] },
         { "steps": [write_call("a.txt", "second\n"), write_call("new/b.txt", "b\n"), write_call("../out", "no")] },
     ]});
     write(&home.path().join("s.yaml"), &script.to_string());
