@@ -1,0 +1,13 @@
+// node:buffer.
+
+import { Buffer } from "../../runtime/buffer.js";
+import { atob, btoa } from "../../runtime/encoding.js";
+import { Blob, File } from "../../runtime/fetch.js";
+
+export const constants = { MAX_LENGTH: 2 ** 31, MAX_STRING_LENGTH: 2 ** 29 };
+export const kMaxLength = constants.MAX_LENGTH;
+export const SlowBuffer = Buffer;
+export const isUtf8 = () => true;
+export const isAscii = (bytes) => bytes.every((byte) => byte < 128);
+export { Buffer, Blob, File, atob, btoa };
+export default { Buffer, Blob, File, atob, btoa, constants, kMaxLength, SlowBuffer, isUtf8, isAscii };

@@ -1,0 +1,9 @@
+// node:http2 is not available; see absent.js.
+
+import { absentModule } from "./absent.js";
+
+const absent = absentModule("node:http2", "use fetch");
+export const {
+  connect, createServer,
+} = absent;
+export default absent;

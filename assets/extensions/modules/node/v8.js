@@ -1,0 +1,9 @@
+// node:v8 is not available; see absent.js.
+
+import { absentModule } from "./absent.js";
+
+const absent = absentModule("node:v8", "the engine is another one");
+export const {
+  deserialize, getHeapStatistics, serialize,
+} = absent;
+export default absent;
