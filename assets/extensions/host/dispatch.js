@@ -1,0 +1,152 @@
+// Events to handlers: one call at a time for a host that merges itself, or a whole chain at once.
+//
+// Each call gives a record: which handler, how long, what it answered or how it failed. A chain keeps
+// the event's value on this side, so that a long message list crosses the boundary once and not once
+// per handler. Errors are values; nothing here throws into the host.
+
+import { host } from "../runtime/bridge.js";
+import { own, plain, structuredClone } from "../runtime/clone.js";
+import { makeContext } from "./context.js";
+import { attempt, handlerById, handlersOf } from "./registry.js";
+import { ruleFor } from "./merge.js";
+import { signalFor } from "./signals.js";
+
+/** `{id, path, extension, index}` of every handler of an event, in the order they are to be asked. */
+export const handlers = (event) =>
+  handlersOf(event).map(({ id, extension, index }) => ({ id, path: extension.path, extension: extension.id, index }));
+
+// Events whose own object the handler may change in place, and the field that is handed back.
+const IN_PLACE = { tool_call: "input", context: "messages", before_provider_request: "payload", before_provider_headers: "headers" };
+
+/** Signals arrive as numbers; handlers get the object. Sets that crossed as lists become sets again. */
+function dress(event, payload) {
+  const value = { type: event, ...payload };
+  if (typeof value.signal === "number") value.signal = signalFor(value.signal);
+  const files = value.preparation?.fileOps;
+  if (files) {
+    value.preparation = { ...value.preparation, fileOps: Object.fromEntries(Object.entries(files).map(([name, list]) => [name, Array.isArray(list) ? new Set(list) : list])) };
+  }
+  return value;
+}
+
+async function run(handler, event, value, ctxData) {
+  const { extension } = handler;
+  const started = host.now();
+  const context = ruleFor(event).withoutContext ? undefined : makeContext(extension, ctxData);
+  const { result, error } = await attempt(extension, event, () => handler.run(value, context));
+  return { handler: handler.id, path: extension.path, ms: host.now() - started, result, error };
+}
+
+const operations = new Map();
+let nextOperation = 1;
+
+/** An answer as plain data. Functions of `operations` stay here and are called by number. */
+function crossing(event, answer) {
+  if (event === "user_bash" && own(answer, "operations")) {
+    const id = nextOperation++;
+    operations.set(id, answer.operations);
+    return { operations: id };
+  }
+  return plain(answer);
+}
+
+/** Runs the command of a `user_bash` answer; output goes to `emit` piece by piece. */
+export async function callOperations(id, { command, cwd, signal, timeout, env }, emit) {
+  const found = operations.get(id);
+  if (!found || typeof found.exec !== "function") throw new Error("these bash operations are gone");
+  const outcome = await found.exec(command, cwd, { onData: emit, signal: signalFor(signal), timeout, env });
+  return { exitCode: outcome?.exitCode ?? null };
+}
+
+/** One handler. The answer, and for events that are changed in place, the value as it is now. */
+export async function callHandler(id, event, value, ctxData) {
+  const handler = handlerById(id);
+  if (!handler) return { error: { message: "no such handler", path: "<runtime>", event } };
+  const seen = dress(event, value);
+  const { result, error, ms, path } = await run(handler, event, seen, ctxData);
+  if (error) return { error, ms, path };
+  try {
+    const record = { result: crossing(event, result), ms, path };
+    if (Object.hasOwn(IN_PLACE, event)) record.value = plain(seen[IN_PLACE[event]]);
+    return record;
+  } catch (problem) {
+    return { error: { message: `its answer cannot be used: ${problem.message}`, path, event }, ms, path };
+  }
+}
+
+const chains = new Map();
+let nextChain = 1;
+
+/** Opens a chain over an event; step it handler by handler, then close it for the outcome. */
+export function openChain(event, payload, ctxData) {
+  const id = nextChain++;
+  const list = handlersOf(event);
+  chains.set(id, { event, rule: ruleFor(event), state: undefined, payload: dress(event, payload), ctxData, list, records: [] });
+  return { chain: id, handlers: list.map(({ id: handler, extension, index }) => ({ id: handler, path: extension.path, extension: extension.id, index })) };
+}
+
+/** Asks the next handler. `stop` is true when the answer ends the chain, or nobody is left. */
+export async function stepChain(id) {
+  const chain = chains.get(id);
+  const handler = chain?.list.shift();
+  if (!handler) return { stop: true };
+  const { rule, event } = chain;
+  chain.state ??= rule.start(chain.payload);
+  const { result, error, ms, path } = await run(handler, event, rule.event(chain.state), chain.ctxData);
+  const record = { handler: handler.id, path, ms };
+  let stop = false;
+  if (error) {
+    record.error = error;
+    if (rule.failed) stop = rule.failed(chain.state, error.message);
+  } else {
+    record.answered = result !== undefined;
+    try {
+      stop = rule.take(chain.state, result, path);
+    } catch (problem) {
+      record.error = { message: problem.message, path, event };
+    }
+  }
+  if (stop) chain.list = [];
+  chain.records.push(record);
+  return { stop: stop || chain.list.length === 0, record };
+}
+
+/** The merged outcome so far, also when some handlers were never asked. */
+export function closeChain(id) {
+  const chain = chains.get(id);
+  if (!chain) return { outcome: undefined, records: [] };
+  chains.delete(id);
+  const { event, rule, records } = chain;
+  try {
+    const outcome = rule.end(chain.state ?? rule.start(chain.payload));
+    return { outcome: event === "user_bash" ? crossing(event, outcome) : plain(outcome), records };
+  } catch (problem) {
+    const path = records.at(-1)?.path ?? "<runtime>";
+    records.push({ path, ms: 0, error: { message: `the outcome cannot be used: ${problem.message}`, path, event } });
+    const untouched = rule.start(structuredClone(chain.payload));
+    const blocked = event === "tool_call" ? { block: true, reason: `an extension made the call unusable: ${problem.message}` } : {};
+    return { outcome: { ...plain(rule.end(untouched)), ...blocked }, records };
+  }
+}
+
+/** All handlers of an event in order. For an event that nobody hears this costs one look-up. */
+export async function dispatch(event, payload = {}, ctxData = {}) {
+  const { chain, handlers: list } = openChain(event, payload, ctxData);
+  for (let left = list.length; left > 0; left--) {
+    const { stop } = await stepChain(chain);
+    if (stop) break;
+  }
+  return closeChain(chain);
+}
+
+/**
+ * A change of session for both generations of extensions: `session_start` with its reason, and before
+ * it the event that older ones listen to.
+ */
+export async function announceSession({ reason, previousSessionFile }, ctxData) {
+  const records = [];
+  if (reason === "new" || reason === "resume") records.push(...(await dispatch("session_switch", { reason, previousSessionFile }, ctxData)).records);
+  if (reason === "fork") records.push(...(await dispatch("session_fork", { previousSessionFile }, ctxData)).records);
+  const start = await dispatch("session_start", { reason, previousSessionFile }, ctxData);
+  return { outcome: undefined, records: [...records, ...start.records] };
+}
