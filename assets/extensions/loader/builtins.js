@@ -33,8 +33,8 @@ export const CATALOG = Object.freeze({
   "@sinclair/typebox/value": "modules/typebox/value.js",
   "@sinclair/typebox/compile": "modules/typebox/compile.js",
   "@sinclair/typebox/compiler": "modules/typebox/compile.js",
-  typebox: "modules/typebox/index.js",
-  "typebox/type": "modules/typebox/index.js",
+  typebox: "modules/typebox/index1.js",
+  "typebox/type": "modules/typebox/index1.js",
   "typebox/value": "modules/typebox/value.js",
   "typebox/compile": "modules/typebox/compile.js",
 });
