@@ -25,6 +25,8 @@ export { abort, releaseSignal } from "./host/signals.js";
 export { createRequire, commonJsNames, importCommonJs, provide } from "./loader/require.js";
 export { builtinFile, CATALOG } from "./loader/builtins.js";
 export { formatOf, resolveModule } from "./loader/resolve.js";
+export { prologue } from "./loader/prologue.js";
+export { stubModuleSource } from "./modules/stubs.js";
 export {
   FAULT_LIMIT, branchChanged, clashes, closePlace, commandDescriptions, deliver, focusPlace, inputPlace, invalidatePlace, placeOptions, renderPlace,
   terminalInput, themeChanged, toolDescriptions,
