@@ -49,7 +49,7 @@ export class Engine {
     const functions = {};
     for (const [name, work] of Object.entries(this.host.functions())) {
       functions[name] = (...args) => {
-        const result = work(...args);
+        const result = work(...args.map(outside));
         if (result && typeof result.then === "function") {
           const { promise, resolve, reject } = this.border.promise();
           result.then((value) => resolve(this.inside(value)), (error) => reject(this.border.error(String(error?.message ?? error))));

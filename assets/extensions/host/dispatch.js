@@ -78,9 +78,9 @@ const chains = new Map();
 let nextChain = 1;
 
 /** Opens a chain over an event; step it handler by handler, then close it for the outcome. */
-export function openChain(event, payload, ctxData) {
+export function openChain(event, payload, ctxData, filter) {
   const id = nextChain++;
-  const list = handlersOf(event);
+  const list = filter ? handlersOf(event).filter(filter) : handlersOf(event);
   chains.set(id, { event, rule: ruleFor(event), state: undefined, payload: dress(event, payload), ctxData, list, records: [] });
   return { chain: id, handlers: list.map(({ id: handler, extension, index }) => ({ id: handler, path: extension.path, extension: extension.id, index })) };
 }
@@ -130,8 +130,8 @@ export function closeChain(id) {
 }
 
 /** All handlers of an event in order. For an event that nobody hears this costs one look-up. */
-export async function dispatch(event, payload = {}, ctxData = {}) {
-  const { chain, handlers: list } = openChain(event, payload, ctxData);
+export async function dispatch(event, payload = {}, ctxData = {}, filter) {
+  const { chain, handlers: list } = openChain(event, payload, ctxData, filter);
   for (let left = list.length; left > 0; left--) {
     const { stop } = await stepChain(chain);
     if (stop) break;
@@ -139,14 +139,17 @@ export async function dispatch(event, payload = {}, ctxData = {}) {
   return closeChain(chain);
 }
 
+const OLD_NAMES = { new: "session_switch", resume: "session_switch", fork: "session_fork" };
+
 /**
- * A change of session for both generations of extensions: `session_start` with its reason, and before
- * it the event that older ones listen to.
+ * A change of session for both generations of extensions. One that listens to `session_switch` or
+ * `session_fork` was written for them and expects no `session_start` then; all others get
+ * `session_start` with its reason.
  */
 export async function announceSession({ reason, previousSessionFile }, ctxData) {
-  const records = [];
-  if (reason === "new" || reason === "resume") records.push(...(await dispatch("session_switch", { reason, previousSessionFile }, ctxData)).records);
-  if (reason === "fork") records.push(...(await dispatch("session_fork", { previousSessionFile }, ctxData)).records);
-  const start = await dispatch("session_start", { reason, previousSessionFile }, ctxData);
-  return { outcome: undefined, records: [...records, ...start.records] };
+  const old = OLD_NAMES[reason];
+  const listensToOld = ({ extension }) => old !== undefined && extension.handlers.some((handler) => handler.event === old);
+  const first = old ? await dispatch(old, { reason, previousSessionFile }, ctxData) : { records: [] };
+  const start = await dispatch("session_start", { reason, previousSessionFile }, ctxData, (handler) => !listensToOld(handler));
+  return { outcome: undefined, records: [...first.records, ...start.records] };
 }
