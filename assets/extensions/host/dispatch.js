@@ -5,7 +5,7 @@
 // per handler. Errors are values; nothing here throws into the host.
 
 import { host } from "../runtime/bridge.js";
-import { own, plain, structuredClone } from "../runtime/clone.js";
+import { own, plain } from "../runtime/clone.js";
 import { makeContext } from "./context.js";
 import { attempt, handlerById, handlersOf } from "./registry.js";
 import { ruleFor } from "./merge.js";
@@ -123,7 +123,7 @@ export function closeChain(id) {
   } catch (problem) {
     const path = records.at(-1)?.path ?? "<runtime>";
     records.push({ path, ms: 0, error: { message: `the outcome cannot be used: ${problem.message}`, path, event } });
-    const untouched = rule.start(structuredClone(chain.payload));
+    const untouched = rule.start(chain.payload);
     const blocked = event === "tool_call" ? { block: true, reason: `an extension made the call unusable: ${problem.message}` } : {};
     return { outcome: { ...plain(rule.end(untouched)), ...blocked }, records };
   }

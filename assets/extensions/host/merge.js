@@ -117,9 +117,9 @@ export const RULES = {
   },
 
   tool_call: {
-    // The input is what will be executed, so it is shared down the chain and handed back.
-    start: (payload) => ({ payload, input: payload.input, answer: {} }),
-    event: (state) => (state.seen ??= { ...state.payload }),
+    // The input is what will be executed, so one copy is shared down the chain and handed back.
+    start: (payload) => ({ payload, answer: {}, seen: { ...payload, input: structuredClone(payload.input) } }),
+    event: (state) => state.seen,
     take: (state, answer) => {
       if (own(answer, "terminate") !== undefined) state.answer.terminate = Boolean(own(answer, "terminate"));
       if (!own(answer, "block")) return false;
@@ -127,7 +127,7 @@ export const RULES = {
       Object.assign(state.answer, { block: true, reason: text(reason) && reason ? reason : "Tool execution was blocked" });
       return true;
     },
-    end: (state) => ({ ...state.answer, input: state.seen ? state.seen.input : state.input }),
+    end: (state) => ({ ...state.answer, input: state.seen.input }),
     // A handler that throws blocks the call, and later handlers are not asked.
     failed: (state, message) => {
       Object.assign(state.answer, { block: true, reason: message, failed: true });
