@@ -7,7 +7,7 @@ import { ask, describeError } from "../runtime/bridge.js";
 import { plain } from "../runtime/clone.js";
 import { theme } from "./theme.js";
 import { drawComponent } from "./components.js";
-import { makeCommandContext, makeContext } from "./context.js";
+import { contextFor, makeCommandContext } from "./context.js";
 import { attempt, attemptNow, extensions, findCommand, findFirst, findLast, toolTable } from "./registry.js";
 import { signalFor } from "./signals.js";
 
@@ -40,7 +40,7 @@ export async function callTool(name, callId, params, { signal, ctx } = {}, emit)
   };
   const abortSignal = signalFor(signal);
   const answer = await attempt(extension, `tool:${name}`, async () =>
-    toolResult(await tool.execute(callId, params, abortSignal, onUpdate, makeContext(extension, { ...ctx, signal }))));
+    toolResult(await tool.execute(callId, params, abortSignal, onUpdate, contextFor(extension, { ...ctx, signal }))));
   open = false;
   if (!answer.error) return { result: answer.result };
   return { result: { content: [{ type: "text", text: answer.error.message }], details: {}, isError: true }, error: answer.error };

@@ -10,14 +10,54 @@ import { sessionManager, writableSession } from "./session.js";
 import { signalFor } from "./signals.js";
 import { makeUi } from "./ui.js";
 
-export function makeContext(extension, data = {}) {
-  extension.ui ??= makeUi(extension);
-  const mode = data.mode ?? ask("mode") ?? "tui";
-  const ctx = {
-    ui: extension.ui,
-    mode,
-    hasUI: data.hasUI ?? (mode === "tui" || mode === "rpc"),
-    cwd: data.cwd ?? host.cwd(),
+// The calls that need nothing of the single context, made once: a context is made for every handler.
+const CALLS = {
+  isIdle: () => Boolean(ask("run.idle")),
+  abort: () => void ask("run.abort"),
+  hasPendingMessages: () => Boolean(ask("run.pending")),
+  shutdown: () => void ask("run.shutdown"),
+  getContextUsage: () => ask("run.usage") ?? undefined,
+  getSystemPrompt: () => ask("run.systemPrompt") ?? "",
+  getSystemPromptOptions: () => ask("run.systemPromptOptions") ?? {},
+  isProjectTrusted: () => ask("project.trusted") ?? true,
+};
+
+const compactFor = (extension) => (options = {}) => {
+  action("run.compact", { customInstructions: options.customInstructions }).then(
+    (result) => options.onComplete?.(result),
+    (error) => (options.onError ? options.onError(error) : report(extension.id, "compact", error)),
+  ).catch((error) => report(extension.id, "compact", error));
+};
+
+/**
+ * The context of an extension. It only reads, so the one of the last call serves again while what the
+ * host says about the call (signal, mode, folder) is the same.
+ */
+export function contextFor(extension, data = {}) {
+  const last = extension.lastContext;
+  if (last && last.signal === data.signal && last.mode === data.mode && last.hasUI === data.hasUI && last.cwd === data.cwd) return last.ctx;
+  const ctx = makeContext(extension, data);
+  extension.lastContext = { ctx, signal: data.signal, mode: data.mode, hasUI: data.hasUI, cwd: data.cwd };
+  return ctx;
+}
+
+/** Own, enumerable getters, so that copies by spreading work; each is asked when it is read. */
+function makeContext(extension, data) {
+  extension.compact ??= compactFor(extension);
+  const { isIdle, abort, hasPendingMessages, shutdown, getContextUsage, getSystemPrompt, getSystemPromptOptions, isProjectTrusted } = CALLS;
+  return {
+    get ui() {
+      return (extension.ui ??= makeUi(extension));
+    },
+    get mode() {
+      return data.mode ?? ask("mode") ?? "tui";
+    },
+    get hasUI() {
+      return data.hasUI ?? ["tui", "rpc"].includes(data.mode ?? ask("mode") ?? "tui");
+    },
+    get cwd() {
+      return data.cwd ?? host.cwd();
+    },
     sessionManager,
     modelRegistry,
     get model() {
@@ -29,26 +69,13 @@ export function makeContext(extension, data = {}) {
     get signal() {
       return signalFor(data.signal);
     },
-    isIdle: () => Boolean(ask("run.idle")),
-    abort: () => void ask("run.abort"),
-    hasPendingMessages: () => Boolean(ask("run.pending")),
-    shutdown: () => void ask("run.shutdown"),
-    getContextUsage: () => ask("run.usage") ?? undefined,
-    getSystemPrompt: () => ask("run.systemPrompt") ?? "",
-    getSystemPromptOptions: () => ask("run.systemPromptOptions") ?? {},
-    isProjectTrusted: () => ask("project.trusted") ?? true,
-    compact(options = {}) {
-      action("run.compact", { customInstructions: options.customInstructions }).then(
-        (result) => options.onComplete?.(result),
-        (error) => (options.onError ? options.onError(error) : report(extension.id, "compact", error)),
-      ).catch((error) => report(extension.id, "compact", error));
-    },
+    isIdle, abort, hasPendingMessages, shutdown, getContextUsage, getSystemPrompt, getSystemPromptOptions, isProjectTrusted,
+    compact: extension.compact,
   };
-  return ctx;
 }
 
 export function makeCommandContext(extension, data = {}) {
-  const ctx = makeContext(extension, data);
+  const ctx = contextFor(extension, data);
   const { model } = ctx;
   const replaced = async (answer, withSession) => {
     const result = { ...answer, cancelled: Boolean(answer?.cancelled) };

@@ -4,9 +4,9 @@
 // the event's value on this side, so that a long message list crosses the boundary once and not once
 // per handler. Errors are values; nothing here throws into the host.
 
-import { host } from "../runtime/bridge.js";
+import { now } from "../runtime/bridge.js";
 import { own, plain } from "../runtime/clone.js";
-import { makeContext } from "./context.js";
+import { contextFor } from "./context.js";
 import { attempt, handlerById, handlersOf } from "./registry.js";
 import { ruleFor } from "./merge.js";
 import { signalFor } from "./signals.js";
@@ -31,10 +31,10 @@ function dress(event, payload) {
 
 async function run(handler, event, value, ctxData) {
   const { extension } = handler;
-  const started = host.now();
-  const context = ruleFor(event).withoutContext ? undefined : makeContext(extension, ctxData);
+  const started = now();
+  const context = ruleFor(event).withoutContext ? undefined : contextFor(extension, ctxData);
   const { result, error } = await attempt(extension, event, () => handler.run(value, context));
-  return { handler: handler.id, path: extension.path, ms: host.now() - started, result, error };
+  return { handler: handler.id, path: extension.path, ms: now() - started, result, error };
 }
 
 const operations = new Map();

@@ -1,7 +1,7 @@
-// node:fs/promises: the synchronous calls of fs.js, answered a turn later, so that their errors
+// node:fs/promises: the synchronous calls of fs_sync.js, answered a turn later, so that their errors
 // arrive as rejections. The host's file calls are short; none of them waits on a person.
 
-import * as fs from "./fs.js";
+import * as fs from "./fs_sync.js";
 
 const promised = (name) => (...args) => Promise.resolve().then(() => fs[name](...args));
 
@@ -72,6 +72,6 @@ const api = {
   readFile, writeFile, appendFile, mkdir, mkdtemp, readdir, stat, lstat, rm, rmdir, unlink, rename, copyFile, cp, access, realpath, readlink,
   symlink, chmod, utimes, truncate, glob, watch, open,
 };
-Object.defineProperty(api, "constants", { get: () => fs.constants, enumerable: true });
-export const constants = { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1 };
+export const { constants } = fs;
+api.constants = constants;
 export default api;
