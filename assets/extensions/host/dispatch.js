@@ -4,10 +4,10 @@
 // the event's value on this side, so that a long message list crosses the boundary once and not once
 // per handler. Errors are values; nothing here throws into the host.
 
-import { now } from "../runtime/bridge.js";
+import { describeError, isDisabled, now, setOwner } from "../runtime/bridge.js";
 import { own, plain } from "../runtime/clone.js";
 import { contextFor } from "./context.js";
-import { attempt, handlerById, handlersOf } from "./registry.js";
+import { handlerById, handlersOf } from "./registry.js";
 import { ruleFor } from "./merge.js";
 import { signalFor } from "./signals.js";
 
@@ -29,11 +29,26 @@ function dress(event, payload) {
   return value;
 }
 
-async function run(handler, event, value, ctxData) {
+/**
+ * One handler, with everything around it. Every `await` costs the engine a round through its job queue,
+ * so there is one here, and only for a handler that returns a promise.
+ */
+async function run(handler, event, value, ctxData, rule) {
   const { extension } = handler;
   const started = now();
-  const context = ruleFor(event).withoutContext ? undefined : contextFor(extension, ctxData);
-  const { result, error } = await attempt(extension, event, () => handler.run(value, context));
+  let result;
+  let error;
+  if (isDisabled(extension.id)) error = { message: "the extension is switched off", path: extension.path, event };
+  else {
+    setOwner(extension.id);
+    try {
+      result = handler.run(value, rule.withoutContext ? undefined : contextFor(extension, ctxData));
+      if (typeof result?.then === "function") result = await result;
+    } catch (problem) {
+      result = undefined;
+      error = { ...describeError(problem), path: extension.path, event };
+    }
+  }
   return { handler: handler.id, path: extension.path, ms: now() - started, result, error };
 }
 
@@ -63,7 +78,7 @@ export async function callHandler(id, event, value, ctxData) {
   const handler = handlerById(id);
   if (!handler) return { error: { message: "no such handler", path: "<runtime>", event } };
   const seen = dress(event, value);
-  const { result, error, ms, path } = await run(handler, event, seen, ctxData);
+  const { result, error, ms, path } = await run(handler, event, seen, ctxData, ruleFor(event));
   if (error) return { error, ms, path };
   try {
     const record = { result: crossing(event, result), ms, path };
@@ -92,8 +107,13 @@ export async function stepChain(id) {
   if (!handler) return { stop: true };
   const { rule, event } = chain;
   chain.state ??= rule.start(chain.payload);
-  const { result, error, ms, path } = await run(handler, event, rule.event(chain.state), chain.ctxData);
-  const record = { handler: handler.id, path, ms };
+  return settle(chain, await run(handler, event, rule.event(chain.state), chain.ctxData, rule));
+}
+
+/** Folds what a handler answered into the chain. */
+function settle(chain, { handler, path, ms, result, error }) {
+  const { rule, event } = chain;
+  const record = { handler, path, ms };
   let stop = false;
   if (error) {
     record.error = error;
@@ -131,12 +151,14 @@ export function closeChain(id) {
 
 /** All handlers of an event in order. For an event that nobody hears this costs one look-up. */
 export async function dispatch(event, payload = {}, ctxData = {}, filter) {
-  const { chain, handlers: list } = openChain(event, payload, ctxData, filter);
-  for (let left = list.length; left > 0; left--) {
-    const { stop } = await stepChain(chain);
-    if (stop) break;
+  const { chain: id, handlers: list } = openChain(event, payload, ctxData, filter);
+  const chain = chains.get(id);
+  if (list.length > 0) chain.state = chain.rule.start(chain.payload);
+  while (chain.list.length > 0) {
+    const handler = chain.list.shift();
+    settle(chain, await run(handler, event, chain.rule.event(chain.state), ctxData, chain.rule));
   }
-  return closeChain(chain);
+  return closeChain(id);
 }
 
 const OLD_NAMES = { new: "session_switch", resume: "session_switch", fork: "session_fork" };
