@@ -22,7 +22,7 @@ export {
 } from "./host/calls.js";
 export { EVENT_NAMES } from "./host/merge.js";
 export { abort, releaseSignal } from "./host/signals.js";
-export { createRequire, commonJsNames, importCommonJs, provide } from "./loader/require.js";
+export { commonJsNames, createRequire, importCommonJs, missingNames, provide } from "./loader/require.js";
 export { builtinFile, CATALOG } from "./loader/builtins.js";
 export { formatOf, resolveModule } from "./loader/resolve.js";
 export { prologue } from "./loader/prologue.js";

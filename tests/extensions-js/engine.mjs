@@ -97,7 +97,23 @@ export class Engine {
     return module;
   }
 
+  /** Imports of names that a built-in module lacks are led to a module that has them as stubs. */
+  #withStubs(source) {
+    return source.replace(/import\s*\{([^}]*)\}\s*from\s*(["'])([^"']+)\2/g, (whole, list, quote, specifier) => {
+      const file = this.api.builtinFile(specifier);
+      if (!file) return whole;
+      const names = list.split(",").map((item) => item.trim().split(/\s+as\s+/)[0]).filter(Boolean);
+      const missing = [...this.api.missingNames(file, this.inside(names))];
+      if (missing.length === 0) return whole;
+      const id = `${specifier}?${missing.join()}`;
+      this.#texts.set(id, this.api.stubModuleSource(specifier, this.inside(missing)));
+      return whole.replace(specifier, id);
+    });
+  }
+
   async #resolve(specifier, from) {
+    if (specifier.startsWith("levain:")) return this.#make(path.join(ASSETS, specifier.slice(7)));
+    if (this.#texts.has(specifier)) return this.#make(specifier);
     if (from.startsWith(ASSETS)) return this.#make(path.resolve(path.dirname(from), specifier));
     const builtin = this.api.builtinFile(specifier);
     if (builtin) return this.#make(path.join(ASSETS, builtin));
@@ -131,7 +147,7 @@ export class Engine {
     const known = this.#modules.get(file);
     if (known) return known;
     let source = this.#texts.get(file) ?? fs.readFileSync(file, "utf8");
-    if (!file.startsWith(ASSETS)) source = this.api.prologue(source) + transform(source, file);
+    if (!file.startsWith(ASSETS)) source = this.#withStubs(this.api.prologue(source) + transform(source, file));
     const module = new vm.SourceTextModule(source, {
       identifier: file,
       context: this.context,

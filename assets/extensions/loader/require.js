@@ -23,6 +23,9 @@ export const hostFiles = {
   read: (path) => unwrap(host.module("text", path)),
 };
 
+/** Those of the names that a built-in module does not have; see `stubModuleSource`. */
+export const missingNames = (file, names) => names.filter((name) => !(name in (builtins.get(file) ?? {})));
+
 /** What `require` of an ES module's namespace yields: its default with the names, as Node's built-ins look. */
 function asCommonJs(namespace) {
   const main = namespace.default;
