@@ -76,6 +76,9 @@ function showObject(value, depth, above, indent) {
     const label = /^[A-Za-z_$][\w$]*$/.test(key) ? key : quote(key);
     parts.push(`${label}: ${field.get ? (field.set ? "[Getter/Setter]" : "[Getter]") : item(field.value)}`);
   }
+  for (const key of Object.getOwnPropertySymbols(value)) {
+    if (Object.getOwnPropertyDescriptor(value, key).enumerable) parts.push(`[${key.toString()}]: ${item(value[key])}`);
+  }
   if (parts.length === 0) return `${prefix}${open}${close}`;
   const flat = `${prefix}${open} ${parts.join(", ")} ${close}`;
   if (flat.length + indent.length <= 76 && !flat.includes("\n")) return flat;

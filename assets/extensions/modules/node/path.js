@@ -78,8 +78,8 @@ export function parse(path) {
   const root = isAbsolute(path) ? "/" : "";
   const base = basename(path);
   const ext = extname(path);
-  const dir = dirname(path);
-  return { root, dir: dir === "." && !path.startsWith(".") ? root : dir, base, ext, name: ext ? base.slice(0, -ext.length) : base };
+  const dir = path.replace(/\/+$/, "").includes("/") ? dirname(path) : root;
+  return { root, dir, base, ext, name: ext ? base.slice(0, -ext.length) : base };
 }
 
 export function format({ dir, root = "", base, name = "", ext = "" }) {

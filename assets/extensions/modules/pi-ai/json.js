@@ -11,7 +11,8 @@ export function repairJson(text) {
     const letter = text[i];
     if (inside && letter === "\\") {
       const next = text[++i];
-      out += next !== undefined && /["\\/bfnrtu]/.test(next) ? letter + next : `\\\\${next ?? ""}`;
+      if (next === undefined) break;
+      out += /["\\/bfnrtu]/.test(next) ? letter + next : `\\\\${next}`;
     } else if (letter === '"') {
       inside = !inside;
       out += letter;

@@ -46,9 +46,9 @@ export function makeType(modern) {
   Type.Not = (inner, options) => schema("Not", { not: inner }, options);
   Type.Array = (items, options) => schema("Array", { type: "array", items }, options);
   Type.Tuple = (items, options) =>
-    items.length > 0
+    items.length > 0 || modern
       ? schema("Tuple", { type: "array", items: [...items], additionalItems: false, minItems: items.length, ...(modern ? {} : { maxItems: items.length }) }, options)
-      : schema("Tuple", { type: "array", minItems: 0, ...(modern ? {} : { maxItems: 0 }) }, options);
+      : schema("Tuple", { type: "array", minItems: 0, maxItems: 0 }, options);
   Type.Promise = (item, options) => schema("Promise", { type: "Promise", item }, options);
   Type.Iterator = (items, options) => schema("Iterator", { type: "Iterator", items }, options);
   Type.AsyncIterator = (items, options) => schema("AsyncIterator", { type: "AsyncIterator", items }, options);
