@@ -74,22 +74,25 @@ export function truncateToWidth(text, maxWidth, ellipsis = "...", pad = false) {
   return pad ? result + " ".repeat(Math.max(0, maxWidth - kept.width - dots)) : result;
 }
 
-/** Columns `from` up to `from + length`, with the escapes that were in force. */
+/**
+ * Columns `from` up to `from + length`, with the escapes that were in force. Escapes right behind the
+ * last letter belong to it: they may close a link.
+ */
 function take(list, from, length) {
   let column = 0;
   let text = "";
   let width = 0;
   for (const piece of list) {
     if (piece.code) {
-      if (column < from + length || width === 0) text += piece.text;
+      text += piece.text;
       continue;
     }
+    if (column >= from + length) break;
     if (column >= from && column + piece.width <= from + length) {
       text += piece.text;
       width += piece.width;
     }
     column += piece.width;
-    if (column >= from + length) break;
   }
   return { text, width };
 }

@@ -96,12 +96,13 @@ function candidates(data) {
     const list = [sequence];
     // "shift+1" also arrives as "!"; a capital letter also as shift and the small one.
     if (sequence.letter && /^[A-Z]$/.test(sequence.letter)) list.push({ ...sequence, mods: sequence.mods | SHIFT });
-    if (sequence.shifted && sequence.mods & SHIFT) list.push({ ...sequence, key: sequence.shifted.toLowerCase(), mods: sequence.mods & ~SHIFT });
+    if (sequence.shifted && sequence.mods & SHIFT && !/^[A-Za-z]$/.test(sequence.shifted)) list.push({ ...sequence, key: sequence.shifted.toLowerCase(), mods: sequence.mods & ~SHIFT });
     return list;
   }
   if (data.length === 2 && data[0] === "\x1b") {
     const inner = single(data[1]);
-    if (kitty && data[1] === "\r") return [{ key: "enter", mods: SHIFT }, { key: "enter", mods: ALT }];
+    // Where the protocol is on, this is what terminals are told to send for shift+enter.
+    if (kitty && data[1] === "\r") return [{ key: "enter", mods: SHIFT }];
     return inner.map((item) => ({ ...item, mods: item.mods | ALT })).concat(
       data[1] === "b" ? [{ key: "left", mods: ALT }] : data[1] === "f" ? [{ key: "right", mods: ALT }] : data[1] === "p" ? [{ key: "up", mods: ALT }] : data[1] === "n" ? [{ key: "down", mods: ALT }] : [],
     );
@@ -155,7 +156,7 @@ export function matchesKey(data, id) {
 export function parseKey(data) {
   const [first] = candidates(data);
   if (!first) return undefined;
-  if (first.text) return `shift+${first.key}`;
+  if (first.text) return first.text;
   const names = [];
   if (first.mods & SHIFT) names.push("shift");
   if (first.mods & CTRL) names.push("ctrl");

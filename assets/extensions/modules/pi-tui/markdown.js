@@ -4,7 +4,7 @@
 
 import { padLine, applyBackgroundToLine, visibleWidth, wrapTextWithAnsi } from "./ansi.js";
 
-const INLINE = /(`+)([\s\S]*?[^`])\1(?!`)|\*\*([^\s*](?:[\s\S]*?[^\s])?)\*\*|__([^\s_](?:[\s\S]*?[^\s])?)__|\*([^\s*](?:[\s\S]*?[^\s*])?)\*|(?<![\w_])_([^\s_](?:[\s\S]*?[^\s_])?)_(?![\w_])|~~([\s\S]+?)~~|!?\[([^\]]*)\]\(([^)\s]+)(?:\s+"[^"]*")?\)|<(https?:\/\/[^>\s]+)>|\\([\\`*_{}[\]()#+\-.!~|>])/g;
+const INLINE = /(`+)([\s\S]*?[^`])\1(?!`)|\*\*\*([^\s*](?:[\s\S]*?[^\s*])?)\*\*\*|\*\*([^\s*](?:[\s\S]*?[^\s])?)\*\*|__([^\s_](?:[\s\S]*?[^\s])?)__|\*([^\s*](?:[\s\S]*?[^\s*])?)\*|(?<![\w_])_([^\s_](?:[\s\S]*?[^\s_])?)_(?![\w_])|~~([\s\S]+?)~~|!?\[([^\]]*)\]\(([^)\s]+)(?:\s+"[^"]*")?\)|<(https?:\/\/[^>\s]+)>|(https?:\/\/[^\s<>()]*[^\s<>().,;:!?'\"*_])|\\([\\`*_{}[\]()#+\-.!~|>])/g;
 
 export class Markdown {
   #text;
@@ -62,9 +62,11 @@ export class Markdown {
     for (const match of text.matchAll(INLINE)) {
       out += plain(text.slice(at, match.index));
       at = match.index + match[0].length;
-      const [whole, , code, bold1, bold2, italic1, italic2, strike, label, target, address, escaped] = match;
+      const [whole, , code, both, bold1, bold2, italic1, italic2, strike, label, target, quoted, bare, escaped] = match;
+      const address = quoted ?? bare;
       const inside = (part, style) => style(this.#inline(part, plain));
       if (code !== undefined) out += theme.code(code.trim() || code);
+      else if (both) out += inside(both, (part) => theme.italic(theme.bold(part)));
       else if (bold1 ?? bold2) out += inside(bold1 ?? bold2, theme.bold);
       else if (italic1 ?? italic2) out += inside(italic1 ?? italic2, theme.italic);
       else if (strike) out += inside(strike, theme.strikethrough);
@@ -108,7 +110,7 @@ export class Markdown {
         const level = heading[1].length;
         const text = this.#inline(heading[2], (part) => part);
         const title = level <= 2 ? theme.bold(text) : theme.bold(`${heading[1]} ${text}`);
-        out.push(theme.heading(level === 1 ? theme.underline(title) : title));
+        out.push(theme.heading(level === 1 ? theme.bold(theme.underline(text)) : title));
         if (i + 1 < lines.length && lines[i + 1].trim() !== "") out.push("");
         continue;
       }
@@ -132,7 +134,8 @@ export class Markdown {
       const item = /^(\s*)([-*+]|\d+[.)])\s+(.*)$/.exec(line);
       if (item) {
         endParagraph();
-        const indent = " ".repeat(Math.min(item[1].length, 16));
+        // Two or three columns in the source are one level, which is drawn as four.
+        const indent = "    ".repeat(Math.min(Math.ceil(item[1].length / 3), 8));
         const bullet = /\d/.test(item[2]) ? `${item[2].slice(0, -1)}. ` : "- ";
         const task = /^\[([ xX])\]\s+(.*)$/.exec(item[3]);
         const body = task ? `[${task[1]}] ${this.#inline(task[2])}` : this.#inline(item[3]);

@@ -47,7 +47,7 @@ export class SelectList {
     const theme = this.#theme;
     if (this.#shown.length === 0) return [theme.noMatch("  No matching commands")];
     const { start, end } = windowOf(this.#shown.length, this.#selected, this.#visible);
-    const { minPrimaryColumnWidth: least = 1, maxPrimaryColumnWidth: most = 32 } = this.#layout;
+    const { maxPrimaryColumnWidth: most = 32, minPrimaryColumnWidth: least = most } = this.#layout;
     const longest = Math.max(...this.#shown.map((item) => visibleWidth(oneLine(item.label || item.value)))) + 2;
     const column = Math.max(least, Math.min(most, longest));
     const lines = [];
