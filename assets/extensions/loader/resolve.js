@@ -20,7 +20,8 @@ export class ResolveError extends Error {
 }
 
 /** The file behind a path that may lack its extension or name a folder; undefined if there is none. */
-export function resolveFile(files, path) {
+export function resolveFile(files, given) {
+  const path = given.replace(/(.)\/+$/, "$1");
   if (files.kind(path) === "file") return path;
   const dot = /\.[cm]?jsx?$/.exec(path)?.[0];
   for (const extension of TYPESCRIPT_FOR[dot] ?? []) {

@@ -484,6 +484,17 @@ export interface TruncationResult {
   outputLines: number;
   outputBytes: number;
 }
+export interface ReadToolDetails {
+  truncation?: TruncationResult;
+}
+export interface BashToolDetails {
+  truncation?: TruncationResult;
+  fullOutputPath?: string;
+}
+export interface EditToolDetails {
+  diff: string;
+  firstChangedLine?: number;
+}
 export declare const DEFAULT_MAX_LINES: number;
 export declare const DEFAULT_MAX_BYTES: number;
 export declare function truncateHead(content: string, options?: { maxLines?: number; maxBytes?: number }): TruncationResult;
