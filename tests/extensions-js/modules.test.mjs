@@ -17,14 +17,14 @@ test.after(() => engine.stop());
 await engine.extension(`
   import * as path from "node:path"; import * as util from "util"; import * as url from "node:url"; import * as events from "events"; import fs from "node:fs"; import fsp from "fs/promises";
   import * as cp from "node:child_process"; import * as crypto from "crypto"; import * as os from "os"; import * as stream from "stream"; import * as sd from "string_decoder"; import assert from "assert";
-  import * as qs from "querystring"; import * as tp from "timers/promises"; import * as rl from "readline"; import { createRequire } from "node:module"; import * as tui from "@mariozechner/pi-tui"; import * as ca from "@earendil-works/pi-coding-agent";
+  import * as qs from "querystring"; import * as tp from "timers/promises"; import * as rl from "readline"; import * as net from "net"; import { createRequire } from "node:module"; import * as tui from "@mariozechner/pi-tui"; import * as ca from "@earendil-works/pi-coding-agent";
   import * as ai from "@mariozechner/pi-ai"; import { Type } from "@sinclair/typebox"; import { Value } from "@sinclair/typebox/value"; import Type1 from "typebox"; import { Compile } from "typebox/compile"; import "@mariozechner/pi-ai/oauth"; import "@mariozechner/pi-agent-core";
-  globalThis.M = { path, util, url, events, fs, fsp, cp, crypto, os, stream, sd, assert, qs, tp, rl, createRequire, tui, ca, ai, Type, Value, Type1, Compile };
+  globalThis.M = { path, util, url, events, fs, fsp, cp, crypto, os, stream, sd, assert, qs, tp, rl, net, createRequire, tui, ca, ai, Type, Value, Type1, Compile };
   export default () => {};`);
 const inner = (code) => Promise.resolve(engine.run(`(async ({ ${Object.keys(engine.run("M")).join()} }) => (${code}))(M)`)).then(outside);
 
 const node = {};
-for (const [name, from] of Object.entries({ path: "path", util: "util", url: "url", events: "events", fs: "fs", fsp: "fs/promises", cp: "child_process", crypto: "crypto", os: "os", stream: "stream", sd: "string_decoder", assert: "assert", qs: "querystring", tp: "timers/promises", rl: "readline" })) {
+for (const [name, from] of Object.entries({ path: "path", util: "util", url: "url", events: "events", fs: "fs", fsp: "fs/promises", cp: "child_process", crypto: "crypto", os: "os", stream: "stream", sd: "string_decoder", assert: "assert", qs: "querystring", tp: "timers/promises", rl: "readline", net: "net" })) {
   node[name] = createRequire(import.meta.url)(`node:${from}`);
 }
 const AsyncFunction = (async () => {}).constructor;
@@ -49,6 +49,7 @@ same("stream and string_decoder",
   'new Promise((done) => { const out = []; const t = new stream.Transform({ transform(c, _, next) { next(null, String(c).toUpperCase()); } }); t.on("data", (c) => out.push(String(c))); t.on("end", () => done(out.join(""))); t.write("a"); t.end("b"); })',
   'new Promise((done) => { const out = []; stream.pipeline(stream.Readable.from(["x", "y"]), new stream.PassThrough(), new stream.Writable({ write(c, _, next) { out.push(String(c)); next(); } }), (e) => done([e ?? null, out.join("")])); })',
   '(() => { const d = new sd.StringDecoder("utf8"); return [d.write(Buffer.from([0xe2, 0x82])), d.write(Buffer.from([0xac])), d.end()]; })()', '(() => { const d = new sd.StringDecoder("base64"); return [d.write(Buffer.from("ab")), d.write(Buffer.from("cde")), d.end()]; })()');
+same("net", ...["1.2.3.4", "01.2.3.4", "::1", "fe80::1%eth0", "::ffff:1.2.3.4", "1::2::3", "a", "1:2:3:4:5:6:7:8"].map((text) => `net.isIP(${JSON.stringify(text)})`), '(() => { const b = new net.BlockList(); b.addSubnet("10.0.0.0", 8); b.addAddress("::1", "ipv6"); return [b.check("10.2.3.4"), b.check("11.0.0.1"), b.check("::1", "ipv6")]; })()');
 same("crypto", 'crypto.createHash("sha256").update("a").update(Buffer.from("b")).digest("hex")', 'crypto.createHmac("sha1", "k").update("d").digest("base64")', 'crypto.randomBytes(5).length', 'crypto.createHash("md5").update("é").digest("hex")', 'crypto.timingSafeEqual(Buffer.from("a"), Buffer.from("a"))', '(() => { const n = crypto.randomInt(5, 7); return n >= 5 && n < 7; })()');
 same("assert and querystring", '(() => { try { assert.deepStrictEqual({ a: 1 }, { a: 2 }); } catch (e) { return [e.name, e.code]; } })()', '(() => { assert.throws(() => { throw new TypeError("x"); }, TypeError); assert.throws(() => { throw new Error("abc"); }, /abc/); assert.ok(1); return 1; })()', 'assert.rejects(Promise.reject(new Error("q")), { message: "q" }).then(() => 1)', 'qs.parse("a=1&b=2&a=%203").a', 'qs.stringify({ a: [1, 2], b: "x y" })');
 const inFolder = (code) => `(() => { const d = fs.mkdtempSync(path.join(${JSON.stringify(cwd)}, "t-")); return ${code}; })()`;

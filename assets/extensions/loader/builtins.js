@@ -21,7 +21,7 @@ const NODE = {
   crypto: "crypto", dgram: "dgram", dns: "dns", events: "events", fs: "fs", "fs/promises": "fs_promises", http: "http", http2: "http2",
   https: "https", inspector: "inspector", module: "module", net: "net", os: "os", path: "path", "path/posix": "path", "path/win32": "path",
   perf_hooks: "perf_hooks", process: "process", querystring: "querystring", readline: "readline", "readline/promises": "readline_promises",
-  stream: "stream", "stream/promises": "stream_promises", string_decoder: "string_decoder", timers: "timers", "timers/promises": "timers_promises",
+  stream: "stream", "stream/promises": "stream_promises", "stream/consumers": "stream_consumers", "stream/web": "stream_web", diagnostics_channel: "diagnostics_channel", constants: "constants", punycode: "punycode", string_decoder: "string_decoder", timers: "timers", "timers/promises": "timers_promises",
   tls: "tls", tty: "tty", url: "url", util: "util", "util/types": "util_types", v8: "v8", vm: "vm", worker_threads: "worker_threads", zlib: "zlib",
 };
 
