@@ -155,7 +155,7 @@ check("registration: clashes, names, order", [
   'pi.registerCommand("x", { handler() {} }); pi.registerTool({ name: "t", description: "first", parameters: {}, execute() {} }); pi.registerShortcut("Ctrl+X", { handler() {} }); pi.registerFlag("f", { type: "string", default: "one" })',
   'pi.registerCommand("x", { handler() {} }); pi.registerTool({ name: "t", description: "second", parameters: {}, execute() {} }); pi.registerShortcut("ctrl+x", { description: "last", handler() {} }); pi.registerFlag("f", { type: "boolean" })',
 ], async (engine) => {
-  assert.deepEqual(outside(engine.api.commandDescriptions()).map((command) => command.name), ["x", "x:1"]);
+  assert.deepEqual(outside(engine.api.commandDescriptions()).map((command) => command.name), ["x:1", "x:2"]);
   assert.equal(engine.api.toolDescriptions()[0].description, "first");
   assert.equal(engine.api.shortcutDescriptions()[0].description, "last");
   assert.equal(engine.api.flagDescriptions()[0].default, "one");

@@ -65,21 +65,30 @@ export function findLast(kind, name) {
 
 const sourceInfo = ({ path, meta }) => ({ path, source: meta.source ?? path, scope: meta.scope ?? "temporary", origin: meta.origin ?? "top-level", baseDir: meta.baseDir });
 
-/** Commands with the names they answer to: a second `x` is `x:1`, a third `x:2`. */
+/**
+ * Commands with the names they answer to. A name that several extensions registered becomes `x:1`, `x:2`
+ * and so on in load order.
+ */
 export function commandTable() {
+  const count = new Map();
+  for (const extension of live()) for (const name of extension.commands.keys()) count.set(name, (count.get(name) ?? 0) + 1);
+  const seen = new Map();
   const table = [];
-  const used = new Map();
   for (const extension of live()) {
     for (const [name, command] of extension.commands) {
-      const count = used.get(name) ?? 0;
-      used.set(name, count + 1);
-      table.push({ invoke: count === 0 ? name : `${name}:${count}`, name, command, extension, sourceInfo: sourceInfo(extension) });
+      seen.set(name, (seen.get(name) ?? 0) + 1);
+      const invoke = count.get(name) === 1 ? name : `${name}:${seen.get(name)}`;
+      table.push({ invoke, name, command, extension, sourceInfo: sourceInfo(extension) });
     }
   }
   return table;
 }
 
-export const findCommand = (invoke) => commandTable().find((entry) => entry.invoke === invoke);
+/** The plain name of a clash still finds the first, as it did before names were numbered. */
+export function findCommand(invoke) {
+  const table = commandTable();
+  return table.find((entry) => entry.invoke === invoke) ?? table.find((entry) => entry.name === invoke);
+}
 
 /** Tools in load order, the first of each name; later ones are listed as clashes. */
 export function toolTable() {
