@@ -1,5 +1,6 @@
 // node:assert.
 
+import { withStubs } from "../stubs.js";
 import { inspect } from "../../runtime/inspect.js";
 import { deepEqual as sameValue } from "./util.js";
 
@@ -77,4 +78,8 @@ Object.assign(assert, {
   doesNotMatch, fail, throws, doesNotThrow, rejects, doesNotReject, ifError, strict: assert,
 });
 export const strict = assert;
+// Names of the real module that are not implemented.
+export const {
+  CallTracker,
+} = withStubs("node:assert");
 export default assert;

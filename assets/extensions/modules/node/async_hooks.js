@@ -1,6 +1,8 @@
 // node:async_hooks. The engine does not carry a context across `await`; `run` holds for the
 // synchronous part only, which is what most libraries that ask for it survive.
 
+import { withStubs } from "../stubs.js";
+
 export class AsyncLocalStorage {
   #store;
   run(store, work, ...args) {
@@ -35,4 +37,8 @@ export class AsyncResource {
 }
 export const executionAsyncId = () => 0;
 export const createHook = () => ({ enable() {}, disable() {} });
+// Names of the real module that are not implemented.
+export const {
+  asyncWrapProviders, executionAsyncResource, triggerAsyncId,
+} = withStubs("node:async_hooks");
 export default { AsyncLocalStorage, AsyncResource, executionAsyncId, createHook };

@@ -2,6 +2,7 @@
 //
 // The host decides whether a command may run and in which sandbox. `fork` and IPC are not offered.
 
+import { withStubs } from "../stubs.js";
 import { closeChannel, currentOwner, host, openChannel, unwrap } from "../../runtime/bridge.js";
 import { asBuffer, decodeBytes } from "../../runtime/buffer.js";
 import { bytesOf } from "../../runtime/encoding.js";
@@ -222,4 +223,8 @@ export function execFileSync(file, args, options) {
 export function fork() {
   throw unsupported("child_process.fork", "start a command with spawn or pi.exec");
 }
+// Names of the real module that are not implemented.
+export const {
+  _forkChild,
+} = withStubs("node:child_process");
 export default { spawn, exec, execFile, execSync, execFileSync, spawnSync, fork, ChildProcess };

@@ -6,4 +6,8 @@ const absent = absentModule("node:cluster", "an extension has one process");
 export const {
   fork, isMaster, isPrimary,
 } = absent;
+export const {
+  SCHED_NONE, SCHED_RR, Worker, _events, _eventsCount, _maxListeners, disconnect, isWorker, schedulingPolicy, settings, setupMaster,
+  setupPrimary, workers,
+} = absent;
 export default absent;

@@ -1,5 +1,6 @@
 // node:crypto: hashes, HMACs, random values, constant-time comparison. Ciphers and keys are not here.
 
+import { withStubs } from "../stubs.js";
 import { host } from "../../runtime/bridge.js";
 import { asBuffer, decodeBytes, encodeText } from "../../runtime/buffer.js";
 import { crypto as webcrypto, digest, getRandomValues, hashName, randomUUID, subtle } from "../../runtime/crypto.js";
@@ -7,7 +8,7 @@ import { bytesOf } from "../../runtime/encoding.js";
 import { coded, unsupported } from "../../runtime/errors.js";
 import { concat } from "../../runtime/fetch.js";
 
-class Hash {
+export class Hash {
   #name;
   #key;
   #parts = [];
@@ -85,6 +86,14 @@ export const createPublicKey = refused("createPublicKey");
 export const sign = refused("sign");
 export const verify = refused("verify");
 export { webcrypto, subtle, randomUUID, getRandomValues };
+// Names of the real module that are not implemented.
+export const {
+  Certificate, Cipher, Cipheriv, Decipher, Decipheriv, DiffieHellman, DiffieHellmanGroup, ECDH, Hmac, KeyObject, Sign, Verify,
+  X509Certificate, checkPrime, checkPrimeSync, constants, createDiffieHellman, createDiffieHellmanGroup, createECDH, createSecretKey,
+  diffieHellman, generateKey, generateKeyPair, generateKeySync, generatePrime, generatePrimeSync, getCipherInfo, getCiphers, getCurves,
+  getDiffieHellman, getFips, hkdf, hkdfSync, privateDecrypt, privateEncrypt, publicDecrypt, publicEncrypt, randomFill, secureHeapUsed,
+  setEngine, setFips,
+} = withStubs("node:crypto");
 export default {
   createHash, createHmac, hash, getHashes, randomBytes, randomInt, randomFillSync, timingSafeEqual, createCipheriv, createDecipheriv, createSign,
   createVerify, pbkdf2, pbkdf2Sync, scrypt, scryptSync, generateKeyPairSync, createPrivateKey, createPublicKey, sign, verify, webcrypto, subtle,

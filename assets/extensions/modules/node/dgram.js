@@ -6,4 +6,7 @@ const absent = absentModule("node:dgram", "sockets are not offered");
 export const {
   createSocket,
 } = absent;
+export const {
+  Socket, _createSocketHandle,
+} = absent;
 export default absent;

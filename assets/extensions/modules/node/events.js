@@ -3,6 +3,8 @@
 // The listener table is a hidden field made on first use, because classes built with `util.inherits`
 // and `EventEmitter.call(this)` never run a class constructor.
 
+import { withStubs } from "../stubs.js";
+
 const TABLE = Symbol("listeners");
 
 function table(emitter) {
@@ -147,4 +149,8 @@ export const EventEmitterAsyncResource = EventEmitter;
 Object.assign(EventEmitter, {
   EventEmitter, once, on, defaultMaxListeners, errorMonitor, captureRejectionSymbol, listenerCount, getEventListeners, setMaxListeners, addAbortListener,
 });
+// Names of the real module that are not implemented.
+export const {
+  captureRejections, getMaxListeners, init, usingDomains,
+} = withStubs("node:events");
 export default EventEmitter;

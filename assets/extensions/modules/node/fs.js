@@ -1,5 +1,6 @@
 // node:fs: the synchronous calls of fs_sync.js, and their forms with a callback.
 
+import { withStubs } from "../stubs.js";
 import promises from "./fs_promises.js";
 import {
   accessSync, appendFileSync, chmodSync, chownSync, closeSync, constants, copyFileSync, cpSync, createReadStream, createWriteStream,
@@ -52,4 +53,10 @@ const api = {
   readdir, stat, lstat, rm, rmdir, unlink, rename, copyFile, cp, access, realpath, readlink, symlink, chmod, utimes, open: open_, close, exists,
 };
 export { open_ as open };
+// Names of the real module that are not implemented.
+export const {
+  Dir, FileReadStream, FileWriteStream, ReadStream, WriteStream, _toUnixTimestamp, chown, fchmod, fchmodSync, fchown, fchownSync,
+  fdatasync, fstat, fsync, ftruncate, futimes, futimesSync, lchmod, lchmodSync, lchown, lchownSync, link, lutimes, lutimesSync, openAsBlob,
+  opendir, opendirSync, read, readv, readvSync, statfs, statfsSync, truncate, write, writev, writevSync,
+} = withStubs("node:fs");
 export default api;

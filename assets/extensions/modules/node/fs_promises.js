@@ -1,6 +1,7 @@
 // node:fs/promises: the synchronous calls of fs_sync.js, answered a turn later, so that their errors
 // arrive as rejections. The host's file calls are short; none of them waits on a person.
 
+import { withStubs } from "../stubs.js";
 import * as fs from "./fs_sync.js";
 
 const promised = (name) => (...args) => Promise.resolve().then(() => fs[name](...args));
@@ -74,4 +75,8 @@ const api = {
 };
 export const { constants } = fs;
 api.constants = constants;
+// Names of the real module that are not implemented.
+export const {
+  chown, lchmod, lchown, link, lutimes, opendir, statfs,
+} = withStubs("node:fs/promises");
 export default api;

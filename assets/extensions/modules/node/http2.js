@@ -6,4 +6,8 @@ const absent = absentModule("node:http2", "use fetch");
 export const {
   connect, createServer,
 } = absent;
+export const {
+  Http2ServerRequest, Http2ServerResponse, constants, createSecureServer, getDefaultSettings, getPackedSettings, getUnpackedSettings,
+  performServerHandshake, sensitiveHeaders,
+} = absent;
 export default absent;

@@ -6,4 +6,7 @@ const absent = absentModule("node:inspector", "the engine has no inspector");
 export const {
   Session, open, url,
 } = absent;
+export const {
+  Network, close, console, waitForDebugger,
+} = absent;
 export default absent;

@@ -66,4 +66,8 @@ function number(address, kind) {
 }
 
 export const { Server, Socket, SocketAddress, connect, createConnection, createServer } = absent;
+export const {
+  Stream, _createServerHandle, _normalizeArgs, _setSimultaneousAccepts, getDefaultAutoSelectFamily,
+  getDefaultAutoSelectFamilyAttemptTimeout, setDefaultAutoSelectFamily, setDefaultAutoSelectFamilyAttemptTimeout,
+} = absent;
 export default { isIP, isIPv4, isIPv6, BlockList, Server, Socket, SocketAddress, connect, createConnection, createServer };

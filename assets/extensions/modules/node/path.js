@@ -1,5 +1,7 @@
 // node:path, POSIX rules; `win32` offers the same functions under the name, since levain's paths use "/".
 
+import { withStubs } from "../stubs.js";
+
 const text = (value, name = "path") => {
   if (typeof value !== "string") {
     const error = new TypeError(`The "${name}" argument must be of type string. Received ${value === null ? "null" : typeof value}`);
@@ -131,4 +133,8 @@ export const posix = {
 posix.posix = posix;
 posix.win32 = posix;
 export const win32 = posix;
+// Names of the real module that are not implemented.
+export const {
+  _makeLong,
+} = withStubs("node:path");
 export default posix;

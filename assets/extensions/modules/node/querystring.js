@@ -1,5 +1,7 @@
 // node:querystring.
 
+import { withStubs } from "../stubs.js";
+
 export const escape = encodeURIComponent;
 export const unescape = (text) => {
   try {
@@ -25,4 +27,8 @@ export const stringify = (object, between = "&", equals = "=") =>
     .join(between);
 export const decode = parse;
 export const encode = stringify;
+// Names of the real module that are not implemented.
+export const {
+  unescapeBuffer,
+} = withStubs("node:querystring");
 export default { escape, unescape, parse, stringify, decode, encode };

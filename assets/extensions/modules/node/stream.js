@@ -3,6 +3,7 @@
 // Data flows as soon as somebody listens or iterates; there is no back pressure between the two ends
 // beyond `read` being asked for more only when everything so far was taken.
 
+import { withStubs } from "../stubs.js";
 import { EventEmitter } from "./events.js";
 import { asBuffer, decodeBytes } from "../../runtime/buffer.js";
 import { StringDecoder } from "./string_decoder.js";
@@ -324,4 +325,9 @@ export const text = async (stream) => {
 };
 
 Object.assign(Stream, { Stream, Readable, Writable, Duplex, Transform, PassThrough, pipeline, finished, promises });
+// Names of the real module that are not implemented.
+export const {
+  _isArrayBufferView, _isUint8Array, _uint8ArrayToBuffer, addAbortSignal, compose, destroy, duplexPair, getDefaultHighWaterMark,
+  isDestroyed, isDisturbed, isErrored, isReadable, isWritable, setDefaultHighWaterMark,
+} = withStubs("node:stream");
 export default Stream;

@@ -1,5 +1,6 @@
 // node:stream/consumers: a whole stream as one value.
 
+import { withStubs } from "../stubs.js";
 import { text as readText } from "./stream.js";
 import { concat } from "../../runtime/fetch.js";
 import { bytesOf } from "../../runtime/encoding.js";
@@ -13,4 +14,8 @@ export async function buffer(stream) {
   return asBuffer(concat(parts));
 }
 export const arrayBuffer = async (stream) => new Uint8Array(await buffer(stream)).buffer;
+// Names of the real module that are not implemented.
+export const {
+  blob,
+} = withStubs("node:stream/consumers");
 export default { text, json, buffer, arrayBuffer };

@@ -1,5 +1,6 @@
 // node:url: file addresses and paths, and the old `parse` as far as scripts still use it.
 
+import { withStubs } from "../stubs.js";
 import { URL, URLSearchParams, percentDecode } from "../../runtime/url.js";
 import { resolve as resolvePath } from "./path.js";
 
@@ -37,4 +38,8 @@ export const domainToUnicode = (name) => name.toLowerCase();
 export const urlToHttpOptions = (url) => ({ protocol: url.protocol, hostname: url.hostname, port: url.port, path: url.pathname + url.search, href: url.href });
 
 export { URL, URLSearchParams };
+// Names of the real module that are not implemented.
+export const {
+  Url, resolveObject,
+} = withStubs("node:url");
 export default { URL, URLSearchParams, fileURLToPath, pathToFileURL, parse, format, resolve, domainToASCII, domainToUnicode, urlToHttpOptions };

@@ -1,5 +1,6 @@
 // node:util: promisify, format, inspect, types and friends.
 
+import { withStubs } from "../stubs.js";
 import { TextDecoder, TextEncoder } from "../../runtime/encoding.js";
 import { format, inspect } from "../../runtime/inspect.js";
 import { aborted as whenAborted } from "../../runtime/events.js";
@@ -122,6 +123,12 @@ export function parseArgs({ args = [], options = {}, strict = true, allowPositio
 }
 
 export { TextDecoder, TextEncoder, format, inspect };
+// Names of the real module that are not implemented.
+export const {
+  MIMEParams, MIMEType, _errnoException, _exceptionWithHostPort, _extend, getSystemErrorMap, isBoolean, isBuffer, isDate, isError,
+  isFunction, isNull, isNullOrUndefined, isNumber, isObject, isPrimitive, isRegExp, isString, isSymbol, isUndefined, log, parseEnv,
+  transferableAbortController, transferableAbortSignal,
+} = withStubs("node:util");
 export default {
   promisify, callbackify, inherits, deprecate, debuglog, debug, format, formatWithOptions, inspect, types, isArray, isDeepStrictEqual,
   stripVTControlCharacters, toUSVString, styleText, getSystemErrorName, aborted, parseArgs, TextDecoder, TextEncoder,

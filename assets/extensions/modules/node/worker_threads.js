@@ -5,4 +5,8 @@ import { absentModule } from "./absent.js";
 const absent = absentModule("node:worker_threads", "an extension has one thread");
 export const isMainThread = true;
 export const { Worker, parentPort, threadId, workerData } = absent;
+export const {
+  BroadcastChannel, MessageChannel, MessagePort, SHARE_ENV, getEnvironmentData, markAsUntransferable, moveMessagePortToContext,
+  postMessageToThread, receiveMessageOnPort, resourceLimits, setEnvironmentData,
+} = absent;
 export default absent;
