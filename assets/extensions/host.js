@@ -20,6 +20,7 @@ export {
   callCommand, callShortcut, callTool, completeCommand, forgetToolCall, prepareArguments, renderEntry, renderMessage, renderToolCall,
   renderToolResult, transformMarkdown,
 } from "./host/calls.js";
+export { applySuggestion, suggest } from "./host/autocomplete.js";
 export { EVENT_NAMES } from "./host/merge.js";
 export { abort, releaseSignal } from "./host/signals.js";
 export { commonJsNames, createRequire, importCommonJs, missingNames, provide } from "./loader/require.js";

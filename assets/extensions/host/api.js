@@ -131,9 +131,9 @@ export function makeApi(extension) {
 
 /** Runs a program without a shell. Never rejects: what goes wrong is in the result. */
 async function runCommand(extension, command, args, options) {
-  const failed = (message, killed = false) => ({ stdout: "", stderr: message, code: 1, killed });
+  const failed = (message) => ({ stdout: "", stderr: message, code: 1, killed: false });
   if (extension.disabled) return failed("the extension is switched off");
-  if (options.signal?.aborted) return { ...failed("aborted"), code: 0, killed: true };
+  if (options.signal?.aborted) return { stdout: "", stderr: "", code: 0, killed: true };
   const request = { command: String(command), args: args.map(String), cwd: options.cwd, timeout: options.timeout };
   try {
     const result = await action("exec", request, options.signal);

@@ -7,6 +7,10 @@
 
 import { DOMException } from "./errors.js";
 
+// Taken before any extension runs, so that replacing them later changes no decision made here.
+const { hasOwn, keys, getPrototypeOf } = Object;
+const { isArray } = Array;
+
 const refuse = (what) => new DOMException(`${what} could not be cloned.`, "DataCloneError");
 
 export function structuredClone(value, _options) {
@@ -21,13 +25,13 @@ function copy(value, seen) {
   if (typeof value !== "object" || value === null) return value;
   const known = seen.get(value);
   if (known !== undefined) return known;
-  if (Array.isArray(value)) {
+  if (isArray(value)) {
     const list = new Array(value.length);
     seen.set(value, list);
     for (let i = 0; i < value.length; i++) if (i in value) list[i] = copy(value[i], seen);
     return list;
   }
-  const proto = Object.getPrototypeOf(value);
+  const proto = getPrototypeOf(value);
   if (proto === Object.prototype || proto === null) return copyFields(value, {}, seen);
   if (value instanceof Date) return keep(seen, value, new Date(value.getTime()));
   if (value instanceof RegExp) return keep(seen, value, new RegExp(value.source, value.flags));
@@ -75,7 +79,7 @@ const typedArray = (view) => VIEWS.find((Kind) => view instanceof Kind) ?? Uint8
 
 function copyFields(from, to, seen) {
   seen.set(from, to);
-  for (const key of Object.keys(from)) put(to, key, copy(from[key], seen));
+  for (const key of keys(from)) put(to, key, copy(from[key], seen));
   return to;
 }
 
@@ -106,7 +110,7 @@ function flatten(value, depth, above, replace) {
   if (typeof value.toJSON === "function") return flatten(value.toJSON(), depth + 1, above, replace);
   above.add(value);
   let result;
-  if (Array.isArray(value)) {
+  if (isArray(value)) {
     result = [];
     for (let i = 0; i < value.length; i++) result.push(flatten(value[i], depth + 1, above, replace) ?? null);
   } else if (value instanceof Map || value instanceof Set) {
@@ -115,7 +119,7 @@ function flatten(value, depth, above, replace) {
     result = { name: value.name, message: value.message };
   } else {
     result = {};
-    for (const key of Object.keys(value)) {
+    for (const key of keys(value)) {
       if (key === "__proto__") continue;
       const item = flatten(value[key], depth + 1, above, replace);
       if (item !== undefined) result[key] = item;
@@ -127,4 +131,4 @@ function flatten(value, depth, above, replace) {
 
 /** A field of the object itself; what a polluted prototype offers does not count. */
 export const own = (object, key) =>
-  object !== null && typeof object === "object" && Object.hasOwn(object, key) ? object[key] : undefined;
+  object !== null && typeof object === "object" && hasOwn(object, key) ? object[key] : undefined;
