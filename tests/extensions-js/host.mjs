@@ -152,8 +152,11 @@ export class Host {
       ui: async (owner, call, name, args) => {
         this.dialogs.push({ name, args });
         const cancelled = new Promise((resolve) => this.cancels.set(call, () => resolve({ error: { code: "CANCELLED", message: "cancelled" } })));
-        const timed = args.timeout ? new Promise((resolve) => setTimeout(() => resolve({ value: null }), args.timeout).unref()) : new Promise(() => {});
-        return Promise.race([cancelled, timed, Promise.resolve(this.onDialog(name, args)).then((value) => ({ value: value ?? null }))]);
+        let timer;
+        const timed = args.timeout ? new Promise((resolve) => (timer = setTimeout(() => resolve({ value: null }), args.timeout))) : new Promise(() => {});
+        const answer = await Promise.race([cancelled, timed, Promise.resolve(this.onDialog(name, args)).then((value) => ({ value: value ?? null }))]);
+        clearTimeout(timer);
+        return answer;
       },
       cancel: (call) => this.cancels.get(call)?.(),
       httpRead: async (owner, id) => {
