@@ -91,9 +91,20 @@ export class Engine {
 
   /** A module, linked and evaluated. */
   async module(file) {
-    const module = await this.#make(file);
-    if (module.status === "unlinked") await module.link((specifier, from) => this.#resolve(specifier, from.identifier));
-    if (module.status !== "evaluated") await module.evaluate();
+    return this.#ready(await this.#make(file));
+  }
+
+  #linking = Promise.resolve();
+  /** Links one graph at a time, since graphs share modules, and waits for what somebody else evaluates. */
+  async #ready(module) {
+    const linked = this.#linking.then(async () => {
+      if (module.status === "unlinked") await module.link((specifier, from) => this.#resolve(specifier, from.identifier));
+    });
+    this.#linking = linked.catch(() => {});
+    await linked;
+    if (module.status === "linked") await module.evaluate();
+    while (module.status === "evaluating") await sleep(1);
+    if (module.status === "errored") throw module.error;
     return module;
   }
 
@@ -156,12 +167,7 @@ export class Engine {
         meta.filename = file;
         meta.dirname = path.dirname(file);
       },
-      importModuleDynamically: async (specifier) => {
-        const next = await this.#resolve(specifier, file);
-        if (next.status === "unlinked") await next.link((name, from) => this.#resolve(name, from.identifier));
-        if (next.status !== "evaluated") await next.evaluate();
-        return next;
-      },
+      importModuleDynamically: async (specifier) => this.#ready(await this.#resolve(specifier, file)),
     });
     this.#modules.set(file, module);
     return module;

@@ -39,7 +39,7 @@ test("packages: main, module, exports, conditions, patterns, parents", () => {
   };
   assert.equal(resolve(files, "plain"), "/p/node_modules/plain/lib.js");
   assert.equal(resolve(files, "plain/sub/t"), "/p/node_modules/plain/sub/t.js");
-  assert.equal(resolve(files, "two"), "/p/node_modules/two/m.js");
+  assert.equal(resolve(files, "two"), "/p/node_modules/two/c.js");
   assert.equal(resolve(files, "two", undefined, "require"), "/p/node_modules/two/c.js");
   assert.equal(resolve(files, "@s/e"), "/p/node_modules/@s/e/m.mjs");
   assert.equal(resolve(files, "@s/e", undefined, "require"), "/p/node_modules/@s/e/c.cjs");
@@ -53,7 +53,7 @@ test("packages: main, module, exports, conditions, patterns, parents", () => {
 
 test("how a file is to be evaluated", () => {
   const files = tree({ "/p/a.ts": "", "/p/b.js": "export default 1", "/p/c.js": "module.exports = 1", "/p/d.cjs": "", "/p/e.json": "", "/m/package.json": '{"type":"module"}', "/m/f.js": "", "/p/node_modules/x/g.js": "export default 1", "/p/node_modules/x/package.json": "{}" });
-  assert.deepEqual(["/p/a.ts", "/p/b.js", "/p/c.js", "/p/d.cjs", "/p/e.json", "/m/f.js", "/p/node_modules/x/g.js"].map((file) => api.formatOf(files, file)), ["esm", "esm", "cjs", "cjs", "json", "esm", "cjs"]);
+  assert.deepEqual(["/p/a.ts", "/p/b.js", "/p/c.js", "/p/d.cjs", "/p/e.json", "/m/f.js", "/p/node_modules/x/g.js"].map((file) => api.formatOf(files, file)), ["esm", "esm", "cjs", "cjs", "json", "esm", "esm"]);
 });
 
 test("built-in names, with and without a prefix", () => {

@@ -17,8 +17,8 @@ const PACKAGES = {
 };
 
 const NODE = {
-  assert: "assert", "assert/strict": "assert", async_hooks: "async_hooks", buffer: "buffer", child_process: "child_process", cluster: "cluster",
-  crypto: "crypto", dgram: "dgram", dns: "dns", events: "events", fs: "fs", "fs/promises": "fs_promises", http: "http", http2: "http2",
+  assert: "assert", "assert/strict": "assert", async_hooks: "async_hooks", buffer: "buffer", child_process: "child_process", cluster: "cluster", console: "console",
+  crypto: "crypto", dgram: "dgram", dns: "dns", "dns/promises": "dns_promises", domain: "domain", repl: "repl", sys: "util", trace_events: "trace_events", wasi: "wasi", events: "events", fs: "fs", "fs/promises": "fs_promises", http: "http", http2: "http2",
   https: "https", inspector: "inspector", module: "module", net: "net", os: "os", path: "path", "path/posix": "path", "path/win32": "path",
   perf_hooks: "perf_hooks", process: "process", querystring: "querystring", readline: "readline", "readline/promises": "readline_promises",
   stream: "stream", "stream/promises": "stream_promises", "stream/consumers": "stream_consumers", "stream/web": "stream_web", diagnostics_channel: "diagnostics_channel", constants: "constants", punycode: "punycode", string_decoder: "string_decoder", timers: "timers", "timers/promises": "timers_promises",

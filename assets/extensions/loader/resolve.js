@@ -113,8 +113,8 @@ function resolvePackage(files, specifier, from, kind) {
         if (found) return found;
         throw new ResolveError(specifier, from, `the package does not export "${subpath}"`);
       }
-      const module = kind === "import" && subpath === "." && typeof manifest?.module === "string" ? resolveFile(files, join(root, manifest.module)) : undefined;
-      const found = module ?? (subpath === "." ? resolveFolder(files, root) : resolveFile(files, join(root, subpath)));
+      // As in Node, the "module" field of bundlers does not count: what it names has no declared format.
+      const found = subpath === "." ? resolveFolder(files, root) : resolveFile(files, join(root, subpath));
       if (found) return found;
     }
     if (folder === "/" || folder === ".") break;
@@ -148,6 +148,7 @@ export function resolveModule(files, specifier, from, kind = "import") {
   else if (specifier.startsWith("#")) found = resolveImports(files, specifier, from, kind);
   else found = resolvePackage(files, specifier, from, kind);
   if (found) return found;
+  if (specifier.startsWith("node:")) throw new ResolveError(specifier, from, "levain does not offer this Node module");
   const bare = !/^[./#]/.test(specifier) && !specifier.startsWith("file:");
   throw new ResolveError(specifier, from, bare ? "it is neither a module of the host nor in node_modules; run npm install next to the extension" : undefined);
 }
@@ -159,14 +160,16 @@ export function formatOf(files, path) {
   if (/\.(cjs|cts)$/.test(path)) return "cjs";
   for (let folder = dirname(path); ; folder = dirname(folder)) {
     const manifest = readManifest(files, folder);
-    if (manifest) return manifest.type === "module" ? "esm" : path.includes("/node_modules/") ? "cjs" : guess(files, path);
+    if (manifest) return manifest.type === "module" ? "esm" : guess(files, path);
     if (folder === "/" || folder.endsWith("/node_modules")) break;
   }
-  return path.includes("/node_modules/") ? "cjs" : guess(files, path);
+  return guess(files, path);
 }
 
-// A lone .js extension without a manifest is written either way; its own text says which.
+// Without a declared type the text decides, as newer versions of Node do it: the words of an ES module
+// at the start of a line, and none of CommonJS.
 function guess(files, path) {
   const source = files.read(path) ?? "";
-  return /^\s*(import\s*[\w{*"']|export\s+(default|const|let|function|async|class|\{|\*))/m.test(source) ? "esm" : "cjs";
+  const module = /^\s*(import\s*[\w{*"']|export\s+(default|const|let|var|function|async|class|\{|\*)|export\s*\{)/m.test(source);
+  return module && !/\bmodule\.exports\b|^\s*exports\.\w+\s*=|\bObject\.defineProperty\(exports\b/m.test(source) ? "esm" : "cjs";
 }
