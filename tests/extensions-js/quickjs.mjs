@@ -46,6 +46,11 @@ export class QuickJsEngine {
     for (const file of new Set(Object.values(this.catalog))) this.module(`import * as m from "${ASSETS}/${file}"; api.provide("${file}", m);`);
   }
 
+  /** The part of the exports that the stand-in host asks for. */
+  get api() {
+    return { toolDescriptions: () => this.run("api.toolDescriptions()") };
+  }
+
   #encode(value) {
     const { context } = this;
     if (value === undefined) return context.undefined;

@@ -69,6 +69,31 @@ test("every example loads there", { skip: skip || (!(HAS_EXAMPLES && HAS_TYPESCR
     console.log(`# ${units.length - refused.length} of ${units.length}`);
     // Packages of their own may be missing on this machine; nothing else may.
     assert.deepEqual(refused.filter((line) => !/Cannot find module '(ms|@anthropic-ai\/[\w-]+)'/.test(line)), []);
+
+    // All of them together live through one run of a session, and answer as they do elsewhere.
+    const message = { role: "assistant", content: [{ type: "text", text: "done" }], usage: { input: 1, output: 1, cost: { total: 0 } }, stopReason: "stop" };
+    engine.host.onDialog = () => null;
+    engine.host.onCall["ui.available"] = () => false;
+    const all = {
+      session_start: { reason: "startup" }, input: { text: "?quick why", source: "interactive" }, before_agent_start: { prompt: "p", systemPrompt: "s" }, agent_start: {},
+      turn_start: { turnIndex: 0, timestamp: 0 }, context: { messages: [{ role: "user", content: "x" }] }, tool_call: { toolName: "write", toolCallId: "1", input: { path: ".env" } },
+      tool_result: { toolName: "bash", toolCallId: "1", input: {}, content: [], isError: false }, turn_end: { turnIndex: 0, message, toolResults: [] }, agent_end: { messages: [message] },
+      model_select: { model: { id: "m", provider: "p" }, source: "set" }, resources_discover: { cwd: "/", reason: "startup" }, session_shutdown: {},
+    };
+    const outcomes = {};
+    for (const [event, payload] of Object.entries(all)) {
+      const { outcome, records } = await engine.wait(`api.dispatch(${JSON.stringify(event)}, ${JSON.stringify(payload)})`);
+      outcomes[event] = outcome;
+      // file-trigger watches a fixed file that is not there.
+      assert.deepEqual(records.filter((record) => record.error && !/agent-trigger/.test(record.error.message)).map((record) => `${record.path}: ${record.error.message}`), [], event);
+    }
+    assert.match(outcomes.input.text, /why$/);
+    assert.equal(outcomes.tool_call.block, true);
+    assert.equal(outcomes.resources_discover.skillPaths.length, 1);
+    assert.deepEqual(engine.host.reports, []);
+    assert.deepEqual(await engine.wait('api.callTool("hello", "1", { name: "Ada" })').then(({ result }) => result.details), { greeted: "Ada" });
+    await engine.wait('api.callCommand("pirate", "")');
+    assert.match((await engine.wait('api.dispatch("before_agent_start", { prompt: "p", systemPrompt: "s" })')).outcome.systemPrompt, /pirate/i);
   } finally {
     engine.stop();
   }

@@ -68,6 +68,8 @@ function crossing(event, answer) {
 /** Runs the command of a `user_bash` answer; output goes to `emit` piece by piece. */
 export async function callOperations(id, { command, cwd, signal, timeout, env }, emit) {
   const found = operations.get(id);
+  // An answer serves one command.
+  operations.delete(id);
   if (!found || typeof found.exec !== "function") throw new Error("these bash operations are gone");
   const outcome = await found.exec(command, cwd, { onData: emit, signal: signalFor(signal), timeout, env });
   return { exitCode: outcome?.exitCode ?? null };
