@@ -1,6 +1,7 @@
 // Finding modules, CommonJS, and the rules that keep the shipped files fit for the engine.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
@@ -108,6 +109,14 @@ test("the template works", { skip: !HAS_TYPESCRIPT && "no TypeScript transform" 
   }
 });
 
+test("the types compile, and the template with them", (t) => {
+  const compiler = path.join(process.env.LEVAIN_JS_DEV ?? "/nowhere", "node_modules/.bin/tsc");
+  if (!fs.existsSync(compiler)) return t.skip("typescript is not installed");
+  const { status, stdout } = spawnSync(compiler, ["-p", path.join(ASSETS, "types/tsconfig.json")], { encoding: "utf8" });
+  assert.equal(stdout, "");
+  assert.equal(status, 0);
+});
+
 const shipped = fs.readdirSync(ASSETS, { recursive: true }).filter((file) => file.endsWith(".js")).sort();
 
 test("shipped files stay within what the engine offers", () => {
@@ -137,6 +146,17 @@ test("imports form no cycle, which strict linking of re-exports does not bear", 
     done.add(file);
   };
   for (const file of shipped) walk(file, []);
+});
+
+test("HOST.md names every function, call and export", () => {
+  const text = fs.readFileSync(path.join(ASSETS, "HOST.md"), "utf8");
+  const code = shipped.map((file) => fs.readFileSync(path.join(ASSETS, file), "utf8")).join("\n");
+  const missing = new Set();
+  // Families are written as `model.list` or by their last part after a name that shares the first.
+  for (const [, name] of code.matchAll(/\b(?:ask|action|dialog|askPerson|tell|request)\(\s*"([\w.]+)"/g)) if (!text.includes(name)) missing.add(name);
+  for (const [, name] of code.matchAll(/\bhost\.(\w+)\(/g)) if (!new RegExp(`\\b${name}\\(`).test(text)) missing.add(`host.${name}`);
+  for (const name of Object.keys(api)) if (!text.includes(name)) missing.add(`export ${name}`);
+  assert.deepEqual([...missing], []);
 });
 
 test("nothing of the loader's answers belongs to the outside", () => {

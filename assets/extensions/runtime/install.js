@@ -53,6 +53,10 @@ const define = (name, value) =>
 
 for (const [name, value] of Object.entries(ALWAYS)) define(name, value);
 for (const [name, value] of Object.entries(IF_MISSING)) if (globalThis[name] === undefined) define(name, value);
+// An engine's own `performance` may know the time and nothing else.
+for (const [name, value] of Object.entries(performance)) {
+  if (!(name in globalThis.performance)) Object.defineProperty(globalThis.performance, name, { value, writable: true, configurable: true });
+}
 define("global", globalThis);
 define("navigator", Object.freeze({ userAgent: "levain", hardwareConcurrency: 1, language: "en-US" }));
 patchLocaleMethods();
