@@ -108,6 +108,20 @@ check("answers made by a class with inherited fields do not count either", body(
   assert.equal((await engine.outcome("input", { text: "a" })).action, "continue");
 });
 
+check("an answer that throws when it is read blocks a call and costs others nothing", body(`
+  const trap = () => new Proxy({}, { getOwnPropertyDescriptor() { throw new Error("trap"); }, get() { throw new Error("trap"); } });
+  for (const name of ["tool_call", "input", "tool_result", "before_agent_start", "user_bash", "session_before_fork", "resources_discover", "message_end"]) pi.on(name, () => ({ valueOf: 1, ...{}, get action() { throw new Error("trap"); }, get block() { throw new Error("trap"); }, get content() { throw new Error("trap"); }, get message() { throw new Error("trap"); }, get cancel() { throw new Error("trap"); }, get skillPaths() { throw new Error("trap"); } }));
+  pi.on("tool_call", trap);
+`), async (engine) => {
+  const blocked = await engine.outcome("tool_call", { toolName: "x", input: { a: 1 } });
+  assert.deepEqual([blocked.block, blocked.reason], [true, "trap"]);
+  assert.deepEqual(await engine.outcome("input", { text: "a" }), { action: "continue" });
+  for (const name of ["tool_result", "before_agent_start", "user_bash", "session_before_fork", "resources_discover", "message_end"]) {
+    const { records } = await engine.dispatch(name, { content: [], message: { role: "user" }, systemPrompt: "s" });
+    assert.equal(records[0].path, "/ext/0.js", name);
+  }
+});
+
 check("answers that are no data", body(`
   const round = { content: [] }; round.self = round;
   let deep = {}; for (let i = 0; i < 5000; i++) deep = { deep };

@@ -125,7 +125,9 @@ function settle(chain, { handler, path, ms, result, error }) {
     try {
       stop = rule.take(chain.state, result, path);
     } catch (problem) {
-      record.error = { message: problem.message, path, event };
+      // An answer that cannot be read counts as a failure of its handler.
+      record.error = { ...describeError(problem), path, event };
+      if (rule.failed) stop = rule.failed(chain.state, record.error.message);
     }
   }
   if (stop) chain.list = [];
