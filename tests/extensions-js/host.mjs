@@ -31,6 +31,9 @@ function widthOf(text) {
   return width;
 }
 
+/** A child that could not start has no pid, and killing it would signal this whole process group. */
+const stop = (child, signal) => (child?.pid === undefined ? false : child.kill(signal));
+
 const BUILT_IN = ["read", "bash", "edit", "write", "grep", "find", "ls"];
 
 export class Host {
@@ -82,7 +85,7 @@ export class Host {
 
   dispose() {
     for (const timer of this.timers.values()) clearTimeout(timer);
-    for (const child of this.processes.values()) child.kill("SIGKILL");
+    for (const child of this.processes.values()) stop(child, "SIGKILL");
     for (const watcher of this.watchers.values()) watcher.close();
   }
 
@@ -132,7 +135,7 @@ export class Host {
       },
       spawn: (owner, channel, spec) => this.start(channel, spec, deliver),
       spawnWrite: (id, data) => (data === null ? this.processes.get(id)?.stdin?.end() : this.processes.get(id)?.stdin?.write(data)),
-      spawnKill: (id, signal) => this.processes.get(id)?.kill(signal) ?? false,
+      spawnKill: (id, signal) => stop(this.processes.get(id), signal),
       spawnSync: (owner, spec) => {
         if (this.denied("exec", spec.command)) return fail("EACCES", `not allowed: ${spec.command}`);
         const done = spawnSync(spec.command, spec.args, { cwd: spec.cwd ?? this.cwd, env: spec.env ?? this.env, shell: spec.shell, input: spec.input, timeout: spec.timeout, stdio: spec.stdio.map((kind) => (kind === "inherit" ? "ignore" : kind)) });
@@ -247,7 +250,7 @@ export class Host {
       const child = spawn(command, args, { cwd: cwd ?? this.cwd, env: this.env, stdio: ["ignore", "pipe", "pipe"], timeout });
       const parts = { stdout: "", stderr: "" };
       for (const stream of ["stdout", "stderr"]) child[stream].on("data", (data) => (parts[stream] += data));
-      this.cancels.set(call, () => child.kill("SIGKILL"));
+      this.cancels.set(call, () => stop(child, "SIGKILL"));
       child.on("error", () => resolve({ ...parts, code: 1, killed: false }));
       child.on("close", (code, signal) => resolve({ ...parts, code: code ?? 0, killed: signal !== null }));
     });
