@@ -62,6 +62,9 @@ const WALLED: &[(&str, &[&str])] = &[
     ("rusqlite", &["store", "ports::store"]),
     ("reqwest", &["providers", "tools"]),
     ("quick_xml", &["items::markup"]),
+    ("rmcp", &["tools::mcp", "cli::mcp"]),
+    ("landlock", &["tools::sandbox"]),
+    ("seccompiler", &["tools::sandbox"]),
     // What plans, composes, decides and draws does not wait.
     ("tokio", &["engine", "providers", "tools", "extensions", "store", "worker", "session", "terminal", "cli", "app"]),
 ];

@@ -589,3 +589,95 @@ fn a_child_commands_nobody_above_it() {
     assert!(results.iter().all(|result| !result["error"].is_null()), "{results:?}");
     assert!(last.contains("only a person resumes a thread"), "{last}");
 }
+
+#[test]
+fn what_a_tool_of_a_thread_starts_by_the_command_line_is_a_child_of_that_thread() {
+    let tree = Tree::new(&[
+        ("Name it", Reply::Calls(vec![("rye_bash", json!({"command": "echo parent=$RYE_PARENT_THREAD_ID"}))])),
+        ("Go on", Reply::Calls(vec![("rye_bash", json!({"command": "echo never"}))])),
+        ("parent=", Reply::Says("done")),
+        ("Permission denied", Reply::Says("I may not")),
+    ])
+    .directive("lead", "<tool>rye/bash</tool>", "depth=\"1\" spend=\"0.5\"", "Name it.")
+    .directive("leaf", "<tool>rye/*</tool>", "", "Leaf says hello.")
+    .trusted();
+    let lead = tree.run("lead", &[]);
+    let id = lead["thread_id"].as_str().unwrap();
+    let said = &tree.told(id, "tool_call_result")[0]["output"];
+    assert!(said.as_str().unwrap().contains(&format!("parent={id}")), "{said}");
+    let below = |parent: &str| {
+        let arguments = ["run", "--json", "--model", &tree.model, "--directive", "leaf", "hello"];
+        output(tree.home.levain(&arguments).env("RYE_PARENT_THREAD_ID", parent))
+    };
+    let (_, out, err) = below(id);
+    let started: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+    let below_it = started["thread_id"].as_str().unwrap().to_owned();
+    let started = &tree.told(&below_it, "thread_started")[0];
+    assert_eq!((&started["lineage"]["parent"], &started["lineage"]["depth"]), (&json!(id), &json!(1)));
+    assert_eq!((&started["limits"]["depth"], &started["ceilings"][0]["thread"]), (&json!(0), &json!(id)), "{started}");
+    // There is no thread below one that may have none, nor below one that is not there.
+    let (code, _, err) = below(&below_it);
+    assert!(code != 0 && err.contains("depth_exceeded"), "{err}");
+    let (code, _, err) = below("gone-1700000000000");
+    assert!(code != 0 && err.contains("there is no thread gone-1700000000000"), "{err}");
+}
+
+#[test]
+fn the_transcript_of_a_thread_is_read_as_knowledge_of_its_id() {
+    let tree = Tree::new(&[("Dig", Reply::Says("forty-two fossils"))]).directive("dig", "", "", "Dig.").trusted();
+    let dug = tree.run("dig", &[]);
+    let id = dug["thread_id"].as_str().unwrap().to_owned();
+    let item = format!("agent/threads/{id}");
+    let write = |name: &str, head: &str, body: &str| {
+        let text = format!("```xml\n<directive name=\"{name}\"><metadata>{head}</metadata></directive>\n```\n{body}\n");
+        fs::write(tree.home.project().join(format!(".ai/directives/{name}.md")), text).unwrap();
+    };
+    write("cite", &format!("<permissions /><context><before>{item}</before></context>"), "Say how many.");
+    let (code, out, err) = output(&mut tree.home.levain(&["check"]));
+    assert_eq!(code, 0, "{out}{err}");
+    let shown = output(&mut tree.home.levain(&["context", "show", "cite", "--text"])).1;
+    assert!(shown.contains("[assistant]\nforty-two fossils"), "{shown}");
+    write("cite", "<permissions /><context><before>agent/threads/gone-1</before></context>", "Say how many.");
+    let (code, out, err) = output(&mut tree.home.levain(&["context", "show", "cite"]));
+    assert!(code != 0 && (out + &err).contains("there is no thread `gone-1`"), "{err}");
+}
+
+#[test]
+fn a_transcript_is_fetched_only_where_knowledge_of_its_id_is_granted() {
+    for (granted, expected) in [("agent/threads/*", "forty-two fossils"), ("team/*", "Permission denied")] {
+        let home = Home::new();
+        let script = home.path().join("dig.yaml");
+        fs::write(&script, "name: dig\nrate: 0\nreplies:\n  - {steps: [{text: forty-two fossils}]}\n").unwrap();
+        let run = |directive: &str, script: &std::path::Path| -> Value {
+            let model = format!("scripted/{}", script.display());
+            let (_, out, err) =
+                output(&mut home.levain(&["run", "--json", "--model", &model, "--directive", directive, "go"]));
+            serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"))
+        };
+        let dug = run("levain/chat", &script);
+        let item = format!("agent/threads/{}", dug["thread_id"].as_str().unwrap());
+        let call = json!({"tool_call": {"name": "rye_fetch", "input": {"item_type": "knowledge", "item_id": item}}});
+        let replies =
+            [json!({"when": {"after_tool": "rye_fetch"}, "steps": [{"text": "read"}]}), json!({"steps": [call]})];
+        let lines = replies.iter().fold(String::new(), |all, reply| all + &format!("  - {reply}\n"));
+        let script = home.path().join("read.yaml");
+        fs::write(&script, format!("name: read\nrate: 0\nreplies:\n{lines}")).unwrap();
+        let path = home.project().join(".ai/directives/reader.md");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(
+            path,
+            format!(
+                "```xml\n<directive name=\"reader\"><metadata><permissions><fetch><knowledge>{granted}</knowledge></fetch>\
+                 </permissions></metadata></directive>\n```\nRead it.\n"
+            ),
+        )
+        .unwrap();
+        assert_eq!(output(&mut home.levain(&["trust"])).0, 0);
+        let read = run("reader", &script);
+        let id = read["thread_id"].as_str().unwrap();
+        let log = home.project().join(".ai/agent/threads").join(id).join("transcript.jsonl");
+        let text = fs::read_to_string(log).unwrap();
+        let result = text.lines().find(|line| line.contains("\"tool_call_result\"")).unwrap();
+        assert!(result.contains(expected), "{granted}: {result}");
+    }
+}

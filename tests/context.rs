@@ -404,7 +404,7 @@ fn a_directive_runs_without_a_word_and_its_record_shows_every_layer() {
     let mut ids: Vec<String> = layers(&sent).into_iter().map(|(_, id)| id).collect();
     let tools = ids.split_off(10);
     assert!(
-        tools.len() == 19 && tools.iter().all(|id| id.starts_with("rye/") || id.starts_with("levain/")),
+        tools.len() == 20 && tools.iter().all(|id| id.starts_with("rye/") || id.starts_with("levain/")),
         "{tools:?}"
     );
     let expected = [
@@ -571,10 +571,13 @@ fn the_palette_tells_what_it_left_out() {
     };
     let all = reasons(&shown(""));
     assert_eq!(all["rye/bash"], "told");
-    assert!(all["team/deploy"].contains("cannot run Python tools yet, and you have not trusted"), "{all:?}");
+    assert!(all["team/deploy"].contains("you have not trusted this project"), "{all:?}");
     assert!(all["team/bare"].contains("declares no parameters"), "{all:?}");
     assert!(all["team/broken"].contains("is not valid Python"), "{all:?}");
-    assert!(all["rye/web/fetch/fetch"].contains("shadowed") && !all.contains_key("team/part"), "{all:?}");
+    assert!(
+        all["rye/web/fetch/fetch"].contains("you have not trusted this project") && !all.contains_key("team/part"),
+        "{all:?}"
+    );
     let tight = shown("tool_preload:\n  max_tokens: 150\n");
     let left = reasons(&tight);
     assert_eq!(left["rye/bash"], "told", "what is granted by name comes first: {left:?}");
@@ -1111,8 +1114,10 @@ fn s06_a_tool_that_cannot_run_shows_what_it_would_take() {
     assert!(text.contains("Deploys to a target") && text.contains("\"target\""), "{layer}");
     assert!(layer["tokens"]["count"].as_u64().unwrap() > 10 && layer["decision"]["is"] == "skipped", "{layer}");
     let (_, out, _) = output(&mut home.levain(&arguments));
-    let size =
-        format!("(~{})  tool          team/deploy  left out: levain cannot run Python", layer["tokens"]["count"]);
+    let size = format!(
+        "(~{})  tool          team/deploy  left out: you have not trusted this project",
+        layer["tokens"]["count"]
+    );
     assert!(out.contains(&size), "{out}");
     let wire = output(&mut home.levain(&[&arguments[..], &["--wire", "anthropic"]].concat())).1;
     assert!(!wire.contains("Deploys to a target"), "{wire}");

@@ -120,7 +120,9 @@ fn every_event_is_described() {
 fn dependencies() -> BTreeSet<String> {
     let manifest: toml::Table = text("Cargo.toml").parse().unwrap();
     let tables = ["dependencies", "dev-dependencies", "build-dependencies"];
-    let tables = tables.iter().filter_map(|table| manifest.get(*table)?.as_table());
+    let of_systems = manifest.get("target").and_then(toml::Value::as_table).into_iter().flat_map(toml::Table::values);
+    let places = std::iter::once(&manifest).chain(of_systems.filter_map(toml::Value::as_table));
+    let tables = places.flat_map(|place| tables.iter().filter_map(|table| place.get(*table)?.as_table()));
     tables.flat_map(|table| table.keys().cloned()).collect()
 }
 

@@ -18,6 +18,7 @@ use levain::engine::driver::{Audience, Driver, Ended, Handle, ModelRegistry, Pla
 use levain::engine::thread::{Thread, apply};
 use levain::items::{Hooks, Items, Spaces};
 use levain::ports::store::{Attach, Fetch, HandOff, Include, Snapshot};
+use levain::ports::tools::Isolation;
 use levain::ports::{
     CallRequest, Clock, EncodedRequest, Forgetful, Provider, ProviderEvent, ProviderStream, StoreError, ThreadStore,
     ToolListener, ToolOutcome, ToolRunner, tools,
@@ -106,9 +107,10 @@ impl ToolRunner for SlowTools {
         &'a self,
         item: &'a str,
         call: &'a ToolCall,
+        isolation: Isolation,
         listener: &'a dyn ToolListener,
     ) -> tools::Waiting<'a, ToolOutcome> {
-        NoTools.run(item, call, listener)
+        NoTools.run(item, call, isolation, listener)
     }
 }
 
@@ -138,6 +140,10 @@ impl Disk {
 }
 
 impl ThreadStore for Disk {
+    fn keep_result(&mut self, text: &str) -> Result<ContentHash, StoreError> {
+        Ok(ContentHash::of(text.as_bytes()))
+    }
+
     fn append(&mut self, record: &Record) -> Result<(u64, u64), StoreError> {
         self.room()?;
         let mut log = self.log.lock().unwrap();
@@ -1404,13 +1410,14 @@ impl ToolRunner for SideBySide {
     fn tools(&self) -> Vec<KnownTool> {
         let spec = ToolSpec { name: "look".into(), description: String::new(), schema: serde_json::json!({}) };
         let (item, origin) = ("look".to_owned(), Origin::Thread);
-        vec![KnownTool { item, aliases: Vec::new(), origin, absent: None, parallel: true, spec }]
+        vec![KnownTool { item, aliases: Vec::new(), origin, absent: None, parallel: true, confinable: false, spec }]
     }
 
     fn run<'a>(
         &'a self,
         _item: &'a str,
         call: &'a ToolCall,
+        _isolation: Isolation,
         _listener: &'a dyn ToolListener,
     ) -> tools::Waiting<'a, ToolOutcome> {
         Box::pin(async move {
@@ -1454,4 +1461,91 @@ async fn parallel_calls_of_one_answer_run_at_once_and_are_told_in_its_order() {
     let told = asked[1].messages.last().unwrap().to_json();
     let place = |id: &str| told.find(&format!("seen by {id}")).unwrap();
     assert!(place("a") < place("b") && place("b") < place("c"), "{told}");
+}
+
+/// A tool whose results are long, or the same.
+struct LongResults;
+
+impl ToolRunner for LongResults {
+    fn tools(&self) -> Vec<KnownTool> {
+        let spec = ToolSpec { name: "look".into(), description: String::new(), schema: serde_json::json!({}) };
+        let (item, origin) = ("look".to_owned(), Origin::Thread);
+        vec![KnownTool { item, aliases: Vec::new(), origin, absent: None, parallel: false, confinable: false, spec }]
+    }
+
+    fn reader(&self) -> Option<KnownTool> {
+        let item = "rye/agent/threads/internal/result".to_owned();
+        let name = "rye_agent_threads_internal_result".to_owned();
+        let spec = ToolSpec { name, description: String::new(), schema: serde_json::json!({}) };
+        Some(KnownTool {
+            item,
+            aliases: Vec::new(),
+            origin: Origin::Thread,
+            absent: None,
+            parallel: true,
+            confinable: false,
+            spec,
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        item: &'a str,
+        call: &'a ToolCall,
+        _isolation: Isolation,
+        _listener: &'a dyn ToolListener,
+    ) -> tools::Waiting<'a, ToolOutcome> {
+        let lines = |many: u32| (0..many).fold(String::new(), |all, number| all + &format!("line {number}\n"));
+        let output = match (item, call.call_id.0.as_str()) {
+            ("look", "a" | "b") => lines(300),
+            ("look", _) => lines(20_000),
+            _ => format!("read {}", call.input["offset"]),
+        };
+        Box::pin(std::future::ready(ToolOutcome { output, error: None }))
+    }
+}
+
+#[tokio::test]
+async fn a_long_result_is_cut_and_can_be_read_back_and_the_same_is_not_told_twice() {
+    let call = |index, id: &str, tool: &str, input: &str| {
+        let started = ProviderEvent::ToolCallStarted { index, call_id: CallId(id.into()), tool: tool.into() };
+        [Ok(started), Ok(ProviderEvent::ToolInput { index, partial_json: input.into() })]
+    };
+    let calls = |calls: Vec<[Result<ProviderEvent, CallError>; 2]>| -> Play {
+        calls.into_iter().flatten().chain([Ok(ProviderEvent::Finished(StopReason::ToolUse))]).collect()
+    };
+    let looks = ["a", "b", "c", "d"].into_iter().zip(0..).map(|(id, index)| call(index, id, "look", "{}")).collect();
+    let read = call(0, "e", "rye_agent_threads_internal_result", r#"{"result": "x", "offset": 7}"#);
+    let plays = vec![calls(looks), calls(vec![read]), vec![text("done"), end()]];
+    let plan = SlowPlan(Plan::default(), Gate::default());
+    let tools: Arc<dyn ToolRunner> = Arc::new(LongResults);
+    let mut bench =
+        Bench::held_up(Disk::default(), ThreadKind::Interactive, plays, (plan, Gate::default(), tools), None);
+    bench.ask("go").await;
+    for _ in 0..3 {
+        bench.until_answer().await;
+    }
+    let log = bench.disk.log.lock().unwrap();
+    let results: Vec<&String> = log
+        .iter()
+        .filter_map(|event| match event {
+            Event::Tool(ToolEvent::ToolCallResult { output, .. }) => Some(output),
+            _ => None,
+        })
+        .collect();
+    assert!(results[0].ends_with("line 299\n") && results[0].len() > 2_000);
+    assert_eq!(
+        results[1],
+        &format!("The same as the result of your earlier call a: {} bytes, not repeated here.", results[0].len())
+    );
+    assert!(results[2].len() < 66_000 && results[2].ends_with("line 19999\n"), "{}", results[2].len());
+    assert!(results[2].contains("bytes are left out here; read them with rye_agent_threads_internal_result: {"));
+    assert!(results[3].starts_with("The same as the result of your earlier call c"), "{}", results[3]);
+    assert_eq!(results[4], "read 7");
+    let kept = log.iter().filter(|event| matches!(event, Event::Tool(ToolEvent::ResultKept { bytes: 208_890, .. })));
+    assert_eq!(kept.count(), 2);
+    let asked = bench.script.asked.lock().unwrap();
+    let names = |request: usize| asked[request].tools.iter().map(|tool| tool.name.clone()).collect::<Vec<_>>();
+    assert!(!names(0).iter().any(|name| name.ends_with("result")), "{:?}", names(0));
+    assert!(names(1).iter().any(|name| name == "rye_agent_threads_internal_result"), "{:?}", names(1));
 }

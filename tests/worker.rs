@@ -123,6 +123,7 @@ fn hosting(
         rules: None,
         clock: Arc::new(SystemClock),
         planner: Arc::new(Plan::default()),
+        warnings: Vec::new(),
         budgets: None,
         idle,
         orphaned,

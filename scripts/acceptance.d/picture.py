@@ -88,6 +88,31 @@ def main():
         finally:
             terminal.close()
             end_all(folder)
+    tree(levain, pictures / "tree.svg")
+
+
+def tree(levain, file):
+    """A tree of threads at work: one is done, one needs approval, one is at its limit."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        terminal = Terminal([levain, "demo", "tree"], environment(folder), folder, COLUMNS, ROWS)
+
+        def shows(words):
+            terminal.wait(words, lambda: words in terminal.text(), 30)
+
+        try:
+            shows("enter start")
+            terminal.type("\r")
+            shows("needs approval")
+            shows("turns are used")
+            terminal.type("\x14")  # Ctrl+T: the threads
+            shows("? approval")
+            shows("suspended")
+            shows("completed")
+            picture(terminal, file)
+        finally:
+            terminal.close()
+            end_all(folder)
 
 
 main()

@@ -23,7 +23,7 @@ use crate::store::fork::{Forked, Left, Until};
 use crate::store::registry::{Part, ThreadEntry};
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
-use crate::store::{Layout, log, recover, timeline};
+use crate::store::{Layout, log, postmortem, recover, timeline};
 use crate::workbench::counter::Coming;
 use crate::workbench::fork::ForkMade;
 use crate::workbench::message::THREAD;
@@ -142,6 +142,7 @@ impl EffectRunner {
             }
             Effect::LoadThreads => self.load_threads(),
             Effect::LoadTimeline { thread_id } => self.load_timeline(thread_id),
+            Effect::LoadPostmortem { thread_id } => self.load_postmortem(thread_id),
             Effect::LoadBudget { thread_id } => self.load_budget(thread_id),
             Effect::ReadThread { thread_id } => self.read_thread(thread_id),
             Effect::Manage { thread_id, upkeep } => self.manage(thread_id, upkeep),
@@ -464,6 +465,7 @@ impl EffectRunner {
             let failed = |error: ExecutorError| error.to_string();
             let done = match upkeep {
                 Upkeep::Stop => executor.cancel(&thread_id).await.map(|()| "is stopping").map_err(failed),
+                Upkeep::Kill => executor.kill(&thread_id).await.map(|()| "is killed").map_err(failed),
                 Upkeep::Rename(title) => {
                     executor.rename(&thread_id, &title).await.map(|()| "has its new name").map_err(failed)
                 }
@@ -498,6 +500,13 @@ impl EffectRunner {
         let (layout, now) = (self.layout(), SystemClock.now());
         self.answer(move || {
             Message::Timeline(timeline::of(&layout, &thread_id, now, REPLAY).map_err(|error| error.to_string()))
+        });
+    }
+
+    fn load_postmortem(&mut self, thread_id: ThreadId) {
+        let layout = self.layout();
+        self.answer(move || {
+            Message::Postmortem(postmortem::of(&layout, &thread_id, REPLAY.summary).map_err(|error| error.to_string()))
         });
     }
 

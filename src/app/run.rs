@@ -497,6 +497,7 @@ impl App {
             | Effect::LoadThreads
             | Effect::LoadBudget { .. }
             | Effect::LoadTimeline { .. }
+            | Effect::LoadPostmortem { .. }
             | Effect::Fork { .. }
             | Effect::ReadThread { .. }
             | Effect::Manage { .. }

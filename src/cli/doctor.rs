@@ -4,7 +4,7 @@ use super::Common;
 use super::failure::{Failure, code, written};
 use crate::app::{ThemeSource, look_problems};
 use crate::config::{FoundBy, ThemeChoice, Trust};
-use crate::domain::Severity;
+use crate::domain::{SandboxMode, Severity};
 use crate::engine::driver::ModelRegistry;
 use crate::items::signature::SigningKey;
 use crate::providers::is_scripted;
@@ -13,6 +13,7 @@ use crate::session::people::{json_line, out};
 use crate::store::registry::Part;
 use crate::store::threads::Threads;
 use crate::terminal::{Guard, Input, InputEvent, Tty};
+use crate::tools::sandbox::Offered;
 use clap::Args;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -70,6 +71,7 @@ pub(super) fn run(common: &Common, arguments: &DoctorArguments) -> Result<ExitCo
         Ok(setup) => {
             project(&setup, &mut findings);
             settings(&setup, &mut findings);
+            sandbox(&setup, &mut findings);
             models(&setup, &mut findings);
             threads(&setup, &mut findings);
         }
@@ -81,6 +83,26 @@ pub(super) fn run(common: &Common, arguments: &DoctorArguments) -> Result<ExitCo
     }
     let failed = findings.0.iter().any(|finding| finding.health == Health::Error);
     Ok(if failed { ExitCode::from(code::ERROR) } else { ExitCode::SUCCESS })
+}
+
+/// What of the sandbox this system has.
+fn sandbox(setup: &Setup, findings: &mut Findings) {
+    const AREA: &str = "sandbox";
+    let (mode, offered) = (setup.config.sandbox.value, Offered::here());
+    let required = mode == SandboxMode::Require;
+    let remedy = if required {
+        "no command runs until then; set sandbox = \"auto\" to be asked instead"
+    } else {
+        "nothing is taken for confined: what a directive grants in a sandbox asks"
+    };
+    for missing in &offered.missing {
+        let health = if required { Health::Error } else { Health::Warning };
+        findings.add(AREA, health, format!("missing: {missing}"), Some(remedy));
+    }
+    if offered.holds() {
+        findings.ok(AREA, format!("{}: {}", mode.word(), offered.found));
+        offered.remarks.into_iter().for_each(|remark| findings.ok(AREA, remark));
+    }
 }
 
 fn write_finding(output: &mut impl Write, finding: &Finding) -> io::Result<()> {

@@ -13,22 +13,27 @@ mod highlight;
 mod items;
 mod keys;
 mod look;
+mod mcp;
 mod models;
 mod orchestrate;
 mod page;
+mod postmortem;
 mod run;
 mod screen;
 mod sign;
+mod state;
 mod text;
 mod threads;
 mod transcript;
 mod trust;
+mod undo;
 mod upkeep;
 mod worker;
 
 use crate::config::Arguments;
 use crate::domain::{ModelRef, nearest};
 use crate::session::{people, secrets};
+use crate::tools::keeper;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use failure::{Failure, code};
@@ -122,6 +127,8 @@ enum Subcommands {
     Trust(trust::TrustArguments),
     /// See what a model is about to receive or has received, where it comes from, and why something is missing
     Context(Box<context::ContextArguments>),
+    /// Add, test and list MCP servers, whose tools threads can call; be one yourself with `serve`
+    Mcp(mcp::McpArguments),
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
     Worker(worker::WorkerArguments),
@@ -136,6 +143,15 @@ enum Subcommands {
 /// Runs the program.
 #[must_use]
 pub fn main() -> ExitCode {
+    match keeper::answer() {
+        Some(Ok(code)) => return code,
+        Some(Err(why)) => {
+            // It is the command's output for whoever waits for that.
+            let _gone = writeln!(people::err(), "The command was not started: {why}");
+            return ExitCode::from(keeper::NOT_STARTED);
+        }
+        None => {}
+    }
     secrets::begin();
     bear_file_limits();
     people::tell_panics();
@@ -175,6 +191,7 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Theme(arguments)) => look::theme(&common, &arguments),
         Some(Subcommands::Trust(arguments)) => trust::run(&common, &arguments),
         Some(Subcommands::Context(arguments)) => context::run(&common, &arguments),
+        Some(Subcommands::Mcp(arguments)) => mcp::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => Ok(worker::run(&common, &arguments)),
         Some(Subcommands::Highlight) => Ok(highlight::run()),
         Some(Subcommands::Page(arguments)) => Ok(page::run(&arguments)),

@@ -45,10 +45,10 @@ pub(super) struct ThreadsNamed {
 pub(super) struct ThreadNamed {
     /// The thread, or a part of its id that only it has
     #[arg(value_name = "ID")]
-    id: String,
+    pub(super) id: String,
     /// One JSON object
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
 }
 
 #[derive(Debug, Args)]

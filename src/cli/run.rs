@@ -7,13 +7,14 @@ use crate::app::Shutdown;
 use crate::domain::bounds::in_words;
 use crate::domain::event::{CancelScope, Delta, Denial, PromptMode, StopReason};
 use crate::domain::{
-    ApprovalEvent, ControlEvent, Cost, Event, LimitSource, Limits, Lineage, Mentions, ModelRef, Money, RequestEvent,
-    SetLimits, Status, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, ToAttach, Tokens, Waiting,
+    ApprovalEvent, Ceiling, ControlEvent, Cost, Event, LimitSource, Limits, Lineage, Mentions, ModelRef, Money,
+    RequestEvent, SetLimits, Status, ThreadEvent, ThreadId, ThreadKind, ThreadOrigin, ToAttach, Tokens, Waiting,
 };
 use crate::engine::driver::Ended;
 use crate::items::directive::Values;
 use crate::items::{Directive, Items, Kind};
 use crate::ports::{Executor, ThreadSpec};
+use crate::session::parent::limits_below;
 use crate::session::people::{err, is_watched, json_line, out};
 use crate::session::setup::SetupError;
 use crate::session::{DirectivePlanner, Factory, Setup, capability, logging};
@@ -246,6 +247,15 @@ struct Begins {
     prompt: String,
 }
 
+/// The limits of a thread of the command line, where it stands in the tree, and what the threads above it may do.
+fn place(setup: &Setup, limits: SetLimits) -> Result<(SetLimits, Lineage, Vec<Ceiling>), Failure> {
+    let Some(parent) = setup.parent_thread().map_err(Failure::new)? else {
+        return Ok((limits, Lineage::of(ThreadOrigin::CommandLine), Vec::new()));
+    };
+    let limits = limits_below(limits, &parent).map_err(Failure::new)?;
+    Ok((limits, parent.lineage.clone(), parent.permissions.ceilings_of_child(&parent.id)))
+}
+
 async fn hosted(
     factory: Factory,
     arguments: &RunArguments,
@@ -255,15 +265,17 @@ async fn hosted(
     made: &mut Made,
 ) -> Result<Ran, Failure> {
     let Begins { directive, inputs, model, from, prompt } = begins;
+    let limits = arguments.limits(factory.setup.one_shot_limits(), planner.limits);
+    let (limits, lineage, ceilings) = place(&factory.setup, limits)?;
     let spec = ThreadSpec {
         id: None,
         directive: directive.clone(),
         inputs,
         model: model.clone(),
         kind: ThreadKind::OneShot,
-        limits: arguments.limits(factory.setup.one_shot_limits(), planner.limits),
-        lineage: Lineage::of(ThreadOrigin::CommandLine),
-        ceilings: Vec::new(),
+        limits,
+        lineage,
+        ceilings,
     };
     let says = from.is_some() || !prompt.trim().is_empty() || !arguments.image.is_empty();
     let layout = factory.setup.layout.clone();
@@ -279,8 +291,8 @@ async fn hosted(
     let (thread_id, submit) = match from {
         None => (Summary::make(&layout, spec, factory.setup.now())?.thread_id, submit(prompt, named.to_attach())),
         Some((from, until)) => {
-            let ThreadSpec { directive, inputs, model, kind, limits, .. } = spec;
-            let (lineage, ceilings) = (Lineage::fork(&from), Vec::new());
+            let ThreadSpec { directive, inputs, model, kind, limits, ceilings, .. } = spec;
+            let lineage = Lineage::fork(&from);
             let fork = Fork { directive, inputs, model, kind, limits, lineage, ceilings };
             let Forked { id, prompt: again } = fork::make(&layout, &from, until, fork, factory.setup.now())?;
             // The same again goes with the files as they were.
@@ -566,7 +578,8 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
             | RequestEvent::CallCharged { .. },
         )
         | Event::Control(
-            ControlEvent::HookDecided { .. }
+            ControlEvent::HooksCalled { .. }
+            | ControlEvent::HookDecided { .. }
             | ControlEvent::ThreadQueued { .. }
             | ControlEvent::ThreadAdmitted {}
             | ControlEvent::CancelRequested { .. }

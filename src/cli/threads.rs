@@ -6,6 +6,7 @@ use super::orchestrate::{
     self, ApproveArguments, ResumeArguments, SearchArguments, ThreadNamed, ThreadsNamed, TimelineArguments,
     TreeArguments, WaitArguments,
 };
+use super::undo;
 use super::upkeep::{self, ArchiveArguments, RemoveArguments, RenameArguments};
 use super::{Common, runtime};
 use crate::domain::tree;
@@ -71,6 +72,10 @@ enum ThreadsCommand {
     Handoff(ThreadNamed),
     /// Show what threads may spend, have reserved and have spent, with everything below them
     Budget(ThreadsNamed),
+    /// Show why a thread ended, what it was doing then, and what had gone wrong, from its files alone
+    Postmortem(ThreadNamed),
+    /// Show what a thread keeps under names, for its hooks and tools
+    State(ThreadNamed),
     /// List the threads of one conversation, in order
     Chain(ThreadNamed),
     /// Search what was said in a conversation
@@ -83,6 +88,8 @@ enum ThreadsCommand {
     Rm(RemoveArguments),
     /// Give a thread a title
     Rename(RenameArguments),
+    /// Take back what a thread's file tools changed, after showing it
+    Undo(undo::UndoArguments),
     /// Leave threads out of the list; with --undo, list them again
     Archive(ArchiveArguments),
 }
@@ -162,11 +169,14 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
         Some(ThreadsCommand::Resume(resume)) => return orchestrate::resume(&setup, resume),
         Some(ThreadsCommand::Handoff(named)) => return orchestrate::handoff(&setup, named),
         Some(ThreadsCommand::Budget(named)) => return orchestrate::budget(&setup, named),
+        Some(ThreadsCommand::Postmortem(named)) => return super::postmortem::postmortem(&setup, named),
+        Some(ThreadsCommand::State(named)) => return super::state::state(&setup, named),
         Some(ThreadsCommand::Approve(approve)) => return orchestrate::approve(&setup, approve),
         Some(ThreadsCommand::Export) => return orchestrate::export(&setup),
         Some(ThreadsCommand::Chain(named)) => return orchestrate::chain(&setup, named),
         Some(ThreadsCommand::Search(search)) => return orchestrate::search(&setup, search),
         Some(ThreadsCommand::Rm(remove)) => return upkeep::remove(&setup, remove),
+        Some(ThreadsCommand::Undo(undo)) => return undo::run(&setup, undo),
         Some(ThreadsCommand::Rename(rename)) => return upkeep::rename(&setup, rename),
         Some(ThreadsCommand::Archive(archive)) => return upkeep::archive(&setup, archive),
         None => {}

@@ -337,6 +337,9 @@ commands! {
     SearchNext "search.next" "Next match" "Go to the next match below." [hidden];
     SearchPrevious "search.previous" "Previous match" "Go to the next match above." [hidden];
     ThreadsShow "threads.show" "Threads" "List the threads of this project; open one." / "threads";
+    ThreadsAttention "threads.attention" "Threads that need you" "List the threads that wait for you first, then those that failed." / "attention";
+    ThreadsOrder "threads.order" "Order" "Put the list into another order: trees, needs you, cost, quiet the longest." [hidden];
+    ThreadMark "thread.mark" "Mark" "Mark the chosen thread: stop, kill and archive are for all that are marked." [hidden];
     ThreadsPanel "threads.panel" "Show or hide the threads column" "Keep the list of threads beside the transcript on a wide terminal." {Width};
     ThreadNew "thread.new" "New thread" "Leave this thread as it is and start a new one with the next prompt." / "new" {Thread};
     ModelChoose "model.choose" "Choose a model" "Answer with another model from the next request on." / "model";
@@ -361,7 +364,9 @@ commands! {
     ThreadHandoff "thread.handoff" "Hand off" "Let a new thread continue this one, with a summary and the newest messages." / "handoff" {Worker};
     ThreadBudget "thread.budget" "Budget" "Show what the thread may use, has used and has reserved, with everything below it." / "budget" {Thread};
     ThreadTimeline "thread.timeline" "Timeline" "Draw what the threads of this tree did when, and what they waited for." / "timeline" {Thread};
+    ThreadPostmortem "thread.postmortem" "Post-mortem" "Say why the thread ended, what it was doing then, and what had gone wrong." / "postmortem" {Thread};
     ThreadStop "thread.stop" "Stop the thread" "Stop the process of the chosen thread; its messages are kept." [hidden];
+    ThreadKill "thread.kill" "Kill the thread" "End the chosen thread at once, whatever it does; repeat to confirm." [hidden];
     ThreadRename "thread.rename" "Rename" "Rename the chosen thread; /rename NAME renames the one on the screen." / "rename" {Thread};
     ThreadArchive "thread.archive" "Archive" "Hide the thread from the list; its next prompt brings it back." / "archive" {Thread};
     ThreadRemove "thread.remove" "Delete" "Delete the thread and everything in it; repeat to confirm." / "delete" {Thread};

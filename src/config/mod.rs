@@ -17,7 +17,7 @@ pub use authority::{Authorities, Authority};
 pub use paths::{Dirs, FoundBy, Project};
 pub use trust::Trust;
 
-use crate::domain::{Bounds, ModelRef, Policies, USUAL_DIRECTIVE};
+use crate::domain::{Bounds, ModelRef, Policies, SandboxMode, USUAL_DIRECTIVE};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
@@ -138,6 +138,8 @@ pub struct Config {
     pub bundles: Option<Sourced<Vec<PathBuf>>>,
     /// Variables that commands get beside those that are known to be harmless.
     pub tool_environment: Sourced<Vec<String>>,
+    /// Whether commands of models are confined.
+    pub sandbox: Sourced<SandboxMode>,
     /// What missing and bad signatures mean in each space.
     pub signatures: Sourced<Policies>,
     /// How large what models and people send may be. Each number is set by itself.
@@ -165,6 +167,7 @@ impl Default for Config {
             local_servers: Sourced::built_in(true),
             bundles: None,
             tool_environment: Sourced::built_in(Vec::new()),
+            sandbox: Sourced::built_in(SandboxMode::default()),
             signatures: Sourced::built_in(Policies::default()),
             bounds: Bounds::USUAL,
             bounded: BTreeMap::new(),
@@ -207,6 +210,7 @@ impl Config {
             ("local_servers", (self.local_servers.value.to_string(), &self.local_servers.source)),
             ("bundles", bundles.unwrap_or_else(|| unset.clone())),
             ("tool_environment", (self.tool_environment.value.join(","), &self.tool_environment.source)),
+            ("sandbox", (self.sandbox.value.word().to_owned(), &self.sandbox.source)),
             ("signatures", (self.signatures.value.to_string(), &self.signatures.source)),
             ("keymap", keymap.unwrap_or(unset)),
         ];

@@ -2,7 +2,7 @@
 //! messages about them all come from here.
 
 use super::{Config, Dirs, Notifications, Source, Sourced, ThemeChoice};
-use crate::domain::{Policies, Policy, Problem, Severity};
+use crate::domain::{Policies, Policy, Problem, SandboxMode, Severity};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::de::DeValue;
@@ -222,6 +222,23 @@ pub(super) const SETTINGS: &[Setting] = &[
         expects: "names of variables, for example [\"DOCKER_HOST\"]",
         read: |config, given, source| {
             config.tool_environment = Sourced { value: given.names()?, source };
+            Ok(())
+        },
+    },
+    Setting {
+        name: "sandbox",
+        variable: "LEVAIN_SANDBOX",
+        in_project: false,
+        decides: true,
+        expects: "\"auto\", \"off\" or \"require\"",
+        read: |config, given, source| {
+            let value = match given.text()? {
+                "auto" => SandboxMode::Auto,
+                "off" => SandboxMode::Off,
+                "require" => SandboxMode::Require,
+                _ => return Err(Wrong),
+            };
+            config.sandbox = Sourced { value, source };
             Ok(())
         },
     },

@@ -7,6 +7,7 @@ use crate::items::Hook;
 use crate::items::directive::Values;
 use crate::items::hook::{Action, Call, Control, Source};
 use serde_json::{Map, Value};
+use std::time::Duration;
 
 /// A hook of an event, and what became of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +19,21 @@ pub struct HookOutcome {
     pub saw: Vec<Saw>,
     /// What it answers: a word on how to go on. What infrastructure answers is passed over.
     pub answer: Option<Control>,
+    /// What it runs before the thread goes on.
+    pub runs: HookRuns,
+}
+
+/// The calls that a hook makes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HookRuns {
+    /// In order.
+    pub calls: Vec<Call>,
+    /// How long each of them may take, where the hook says so.
+    pub timeout: Option<Duration>,
+    /// Whether the thread goes on where one of them fails.
+    pub optional: bool,
+    /// Whether what they answer is passed over.
+    pub unheard: bool,
 }
 
 /// The answer of all hooks together.
@@ -39,11 +55,15 @@ pub fn decide(hooks: &[Hook], event: &str, fields: &Value, inputs: &Values) -> D
     for hook in hooks.iter().filter(|hook| hook.event == event) {
         let verdict = judge(&hook.condition, fields);
         let (hook_id, holds, saw) = (hook.id.clone(), verdict.holds, verdict.saw);
-        let mut asked = HookOutcome { hook: hook_id, holds, decides: false, saw, answer: None };
+        let unheard = hook.source == Source::Infra;
+        let runs = HookRuns { calls: Vec::new(), timeout: hook.timeout, optional: hook.optional || unheard, unheard };
+        let mut asked = HookOutcome { hook: hook_id, holds, decides: false, saw, answer: None, runs };
         if let (true, Action::Calls(calls)) = (verdict.holds, &hook.action) {
-            let mut controls = calls.iter().map(|call| filled(call, filling)).filter(Call::is_control);
+            let all: Vec<Call> = calls.iter().map(|call| filled(call, filling)).collect();
+            asked.runs.calls = all.iter().filter(|call| call.runs()).cloned().collect();
+            let mut controls = all.into_iter().filter(Call::is_control);
             let word = |call: Call| call.params.get("action").and_then(Value::as_str).and_then(Control::from_word);
-            asked.answer = controls.find_map(word).filter(|_| hook.source != Source::Infra);
+            asked.answer = controls.find_map(word).filter(|_| !unheard);
         }
         if decided.answer.is_none() && asked.answer.is_some() {
             (decided.answer, decided.by) = (asked.answer, Some(hook.id.clone()));

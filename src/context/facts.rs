@@ -1,6 +1,6 @@
 //! What is known when a thread's context is planned: the fields that conditions test and placeholders name.
 
-use crate::domain::{Grant, Limits, ModelRef, ThreadId, ThreadKind};
+use crate::domain::{Grant, Limits, ModelRef, StateStore, ThreadId, ThreadKind};
 use crate::items::directive::Values;
 use serde_json::{Value, json};
 
@@ -18,13 +18,24 @@ pub struct Start {
     pub parent: Option<ThreadId>,
     /// How many threads stand above it.
     pub depth: u32,
+    /// What it keeps under names already, because it goes on with another.
+    pub state: StateStore,
 }
 
 impl Start {
     /// A thread of a person's, not started yet.
     #[must_use]
     pub fn new(model: ModelRef, limits: Limits, kind: ThreadKind) -> Self {
-        Self { thread_id: None, model, limits, kind, previous: None, parent: None, depth: 0 }
+        Self {
+            thread_id: None,
+            model,
+            limits,
+            kind,
+            previous: None,
+            parent: None,
+            depth: 0,
+            state: StateStore::default(),
+        }
     }
 
     /// The event at which the thread's first message is put together.
@@ -51,7 +62,7 @@ impl Facts<'_> {
     /// The fields of the events that bring context along; every such event has them all.
     #[must_use]
     pub(super) fn fields(&self) -> Value {
-        let Start { thread_id, model, limits, kind, previous, parent, depth } = self.start;
+        let Start { thread_id, model, limits, kind, previous, parent, depth, state } = self.start;
         let id = |thread: &Option<ThreadId>| thread.as_ref().map(ToString::to_string);
         let spend = limits.spend.map(crate::domain::Money::dollars);
         let capabilities: Vec<&str> = self.capabilities.iter().map(|grant| grant.capability.as_str()).collect();
@@ -80,6 +91,7 @@ impl Facts<'_> {
             "thread_id": thread_id.as_ref().map_or_else(|| "(not started)".to_owned(), ToString::to_string),
             "parent_thread_id": id(parent),
             "previous_thread_id": id(previous),
+            "state": state.value(),
             "capabilities": capabilities,
             "capabilities_summary": if capabilities.is_empty() {
                 "what needs no permission".to_owned()

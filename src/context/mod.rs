@@ -7,6 +7,7 @@
 mod assemble;
 pub mod chain;
 pub mod condition;
+mod continuation;
 pub mod control;
 pub mod diff;
 mod facts;

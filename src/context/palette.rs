@@ -3,7 +3,7 @@
 //! What a thread may use is decided by its grants alone. This only decides what is worth the tokens: tools that are
 //! granted by name come before those a wildcard reaches, until the budget is spent.
 
-use crate::domain::capability::{RETURN, counting, exactness, is_primary, matches, to_execute, verb};
+use crate::domain::capability::{RESULT, RETURN, counting, exactness, is_primary, matches, to_execute, verb};
 use crate::domain::{
     Absence, Assembly, Channel, ContentHash, Decision, Grant, KnownTool, Layer, LayerKind, Lifetime, Permissions,
     TokenCount, Tokens, ToolRef, ToolSpec, Verdict,
@@ -75,7 +75,9 @@ fn is_listed(permissions: &Permissions, tool: &KnownTool) -> bool {
             let (every, some) = (to_execute(&tool.item), format!("rye.{verb}."));
             grants.iter().any(|grant| grant.capability.starts_with(&some) || matches(&grant.capability, &every))
         }
-        None => tool.item == RETURN || permissions.verdict(&tool.capabilities()) != Verdict::Denied,
+        None => {
+            tool.item == RETURN || tool.item == RESULT || permissions.verdict(&tool.capabilities()) != Verdict::Denied
+        }
     }
 }
 
@@ -96,7 +98,10 @@ fn decided(permissions: &Permissions, known: Vec<KnownTool>, preload: &Preload) 
     let closeness = |candidate: &Candidate| {
         counting(&permissions.grants, &candidate.tool.capabilities()).map(|grant| exactness(&grant.capability))
     };
-    let priced = |candidate: &Candidate| candidate.decision == Decision::Included && !is_primary(&candidate.tool.item);
+    let priced = |candidate: &Candidate| {
+        let free = is_primary(&candidate.tool.item) || candidate.tool.item == RESULT;
+        candidate.decision == Decision::Included && !free
+    };
     let mut order: Vec<usize> = (0..candidates.len()).collect();
     order.sort_by_key(|index| Reverse(candidates.get(*index).and_then(closeness)));
     let mut left = preload.budget;
@@ -178,6 +183,7 @@ mod tests {
             origin: Origin::Thread,
             absent: None,
             parallel: false,
+            confinable: false,
             spec,
         }
     }

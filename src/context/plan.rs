@@ -4,6 +4,7 @@
 
 use super::chain::{self, ChainError, Link};
 use super::condition::judge;
+use super::continuation::{self, CONTINUATION, PLAIN};
 use super::facts::{Facts, Start};
 use super::fill::Filling;
 use super::library::{Hidden, Library, Loaded, Lost};
@@ -32,9 +33,6 @@ pub const STATUS: &str = "`error` if the directive cannot be done; else left out
 
 /// How to summarise what was said, when it no longer fits.
 const COMPACTION: &str = "levain/core/Compaction";
-
-/// What a thread is told that goes on with work of another.
-const CONTINUATION: &str = "levain/core/Continuation";
 
 /// What is to be planned.
 #[derive(Clone, Copy, Debug)]
@@ -238,7 +236,8 @@ pub fn plan(ask: &Ask<'_>, library: &dyn Library) -> Result<Plan, PlanError> {
     .concat();
     planning.tell_useless_suppressions(&system, &opening);
     let compaction = planning.optional(COMPACTION, "older messages cannot be summarised");
-    let continuation = planning.optional(CONTINUATION, "a thread that is handed off gets a plain message to go on");
+    let named = chain.last().and_then(|own| continuation::named(own, ask.start, library, &mut planning.problems));
+    let continuation = named.or_else(|| planning.optional(CONTINUATION, PLAIN));
     let returns = planning.returns();
     let mut problems = ask.hooks.problems.clone();
     problems.extend(permitted.problems.into_iter().chain(planning.problems));
@@ -392,14 +391,14 @@ impl Planning<'_> {
         for (name, text) in [("status", STATUS), ("error_detail", "Why it cannot be done")] {
             properties.entry(name).or_insert_with(|| described("string", text));
         }
-        let required: Vec<&str> =
-            outputs.iter().filter(|output| output.required).map(|output| output.name.as_str()).collect();
+        let required: Vec<&str> = outputs.iter().filter(|one| one.required).map(|one| one.name.as_str()).collect();
         Some(KnownTool {
             item: RETURN.to_owned(),
             aliases: vec!["directive_return".to_owned()],
             origin: leaf.loaded.origin(&leaf.id, Some((first, last)), None),
             absent: None,
             parallel: false,
+            confinable: false,
             spec: ToolSpec {
                 name: "directive_return".to_owned(),
                 description:

@@ -123,6 +123,26 @@ fn absences(plan: &Plan) -> BTreeMap<String, String> {
     skipped.collect()
 }
 
+#[test]
+fn a_directive_names_the_one_whose_body_a_thread_is_told_that_goes_on() {
+    let named = |id: &str| {
+        TestLibrary::default()
+            .directive("team/ship", "", &format!("<continuation_directive>{id}</continuation_directive>"))
+            .directive("team/on", "", "")
+    };
+    let mut library = named("team/on");
+    let body = "```xml\n<directive name=\"on\"></directive>\n```\nGo on with {input:original_directive}: \
+                {input:original_directive_body} Was {input:previous_thread_id}.\n";
+    library.directives.insert("team/on".to_owned(), body.to_owned());
+    let told = planned(&library, "team/ship", "hooks: []\n").unwrap().continuation.unwrap();
+    assert_eq!((&*told.text, told.id.as_str()), ("Go on with team/ship: Body of ship. Was .", "team/on"));
+    // One that is not there costs only itself, and is told of.
+    let plan = planned(&named("team/gone"), "team/ship", "hooks: []\n").unwrap();
+    assert_eq!(plan.continuation.unwrap().id, "levain/core/Continuation");
+    let told = plan.problems.iter().map(ToString::to_string).find(|told| told.contains("continuation_directive"));
+    assert!(told.is_some_and(|told| told.contains("team/gone")), "{:?}", plan.problems);
+}
+
 const IDENTITY: &str = "levain/core/Identity";
 const BEHAVIOR: &str = "levain/core/Behavior";
 const EXECUTE: &str = "levain/core/protocol/execute";

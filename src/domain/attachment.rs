@@ -3,6 +3,7 @@
 //! They are read once, by the worker that takes the prompt, and stand in the log with it. What is changed on disk later
 //! changes nothing of what was said.
 
+use super::id::ThreadId;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -21,6 +22,15 @@ pub const MOST_ATTACHMENTS: usize = 16;
 
 /// What stands before the id of a thread behind `@`.
 pub const THREAD: &str = "thread:";
+
+/// What stands before the id of a thread in the id of its transcript, which is read like a knowledge item.
+pub const TRANSCRIPTS: &str = "agent/threads/";
+
+/// The thread whose transcript the knowledge item `id` is.
+#[must_use]
+pub fn transcript_of(id: &str) -> Option<ThreadId> {
+    id.strip_prefix(TRANSCRIPTS)?.parse().ok()
+}
 
 /// What a text is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

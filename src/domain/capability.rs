@@ -19,6 +19,9 @@ pub struct Grant {
     /// Whether that is so only because the person does not trust the project that grants it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untrusted: bool,
+    /// Whether what it allows runs in a sandbox, and is asked for where there is none.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sandbox: bool,
     /// What gave it, where the directive names something else: an alias, or what implies it, with file and line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub via: Option<String>,
@@ -74,6 +77,9 @@ pub struct Permissions {
     /// Patterns for which a person has answered beforehand. They turn asking into allowing and grant nothing.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<String>,
+    /// Whether commands can be confined where the thread runs.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confines: bool,
     /// What the threads above it may do, the nearest first: it may do nothing that one of them may not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ceilings: Vec<Ceiling>,
@@ -96,6 +102,8 @@ pub struct Judgement<'a> {
     pub grant: Option<&'a Grant>,
     /// The ceiling because of which the verdict is not the thread's own.
     pub ceiling: Option<&'a Ceiling>,
+    /// Whether what is allowed has to run in a sandbox, as the thread's own grant or one above says.
+    pub confined: bool,
 }
 
 impl Permissions {
@@ -107,7 +115,7 @@ impl Permissions {
     #[must_use]
     pub fn below(own: Option<Vec<Grant>>, ceilings: Vec<Ceiling>) -> Self {
         let nearest = || ceilings.first().map(|ceiling| ceiling.grants.clone()).unwrap_or_default();
-        Self { grants: own.unwrap_or_else(nearest), allowed: Vec::new(), ceilings }
+        Self { grants: own.unwrap_or_else(nearest), allowed: Vec::new(), confines: false, ceilings }
     }
 
     /// The ceilings of a child of the thread `id`, which may do this.
@@ -121,14 +129,30 @@ impl Permissions {
     /// need. Of several grants the one that names the item most exactly counts; of two that are alike, the one that
     /// asks. Of the thread's own grants and those of each thread above it, the strictest verdict counts; of two that are
     /// alike, the nearest.
+    ///
+    /// A grant that says sandbox allows what runs in one; where there is none it asks.
     #[must_use]
     pub fn judge(&self, names: &[String]) -> Judgement<'_> {
+        self.judge_in(names, false)
+    }
+
+    /// The same about a call, which a sandbox can hold if it is `confinable`: then a grant that wants one allows it where
+    /// commands can be confined.
+    #[must_use]
+    pub fn judge_in(&self, names: &[String], confinable: bool) -> Judgement<'_> {
+        let confines = self.confines && confinable;
         let answered = self.allowed.iter().any(|pattern| names.iter().any(|name| matches(pattern, name)));
-        self.strictest(|grants| match counting(grants, names) {
+        let judged = self.strictest(|grants| match counting(grants, names) {
             None => (Verdict::Denied, None),
-            Some(grant) if grant.ask && !answered => (Verdict::Ask, Some(grant)),
+            Some(grant) if answered => (Verdict::Allowed, Some(grant)),
+            Some(grant) if grant.untrusted => (Verdict::Ask, Some(grant)),
+            Some(grant) if grant.sandbox => (if confines { Verdict::Allowed } else { Verdict::Ask }, Some(grant)),
+            Some(grant) if grant.ask => (Verdict::Ask, Some(grant)),
             granted @ Some(_) => (Verdict::Allowed, granted),
-        })
+        });
+        let mut all = std::iter::once(&self.grants).chain(self.ceilings.iter().map(|ceiling| &ceiling.grants));
+        let held = confines && all.any(|grants| counting(grants, names).is_some_and(|grant| grant.sandbox));
+        Judgement { confined: held, ..judged }
     }
 
     /// As [`Permissions::judge`] for a capability that only its own name grants: no wildcard implies it, and whoever is
@@ -146,11 +170,11 @@ impl Permissions {
     /// The strictest of what its own grants and those of each thread above it are judged to say.
     fn strictest<'a>(&'a self, judge: impl Fn(&'a [Grant]) -> (Verdict, Option<&'a Grant>)) -> Judgement<'a> {
         let (verdict, grant) = judge(&self.grants);
-        let mut strictest = Judgement { verdict, grant, ceiling: None };
+        let mut strictest = Judgement { verdict, grant, ceiling: None, confined: false };
         for ceiling in &self.ceilings {
             let (verdict, grant) = judge(&ceiling.grants);
             if verdict > strictest.verdict {
-                strictest = Judgement { verdict, grant, ceiling: Some(ceiling) };
+                strictest = Judgement { verdict, grant, ceiling: Some(ceiling), confined: false };
             }
         }
         strictest
@@ -167,12 +191,19 @@ impl Permissions {
 /// files below `.ai`.
 pub const WRITE_ITEMS: &str = "rye.execute.tool.levain.write-items";
 
+/// What a confined command needs that reaches more than its sandbox: other folders, or hosts.
+pub const LEAVE_SANDBOX: &str = "rye.execute.tool.levain.leave-sandbox";
+
 /// The grant that counts for an item that goes by `names`: the one that names it most exactly.
 #[must_use]
 pub fn counting<'a>(grants: &'a [Grant], names: &[String]) -> Option<&'a Grant> {
     let fitting = grants.iter().filter(|grant| names.iter().any(|name| matches(&grant.capability, name)));
-    fitting.max_by_key(|grant| (exactness(&grant.capability), grant.ask))
+    // Of two that are alike: the one that asks whatever there is, then the one that wants a sandbox, then the free one.
+    fitting.max_by_key(|grant| (exactness(&grant.capability), grant.ask && !grant.sandbox, grant.sandbox))
 }
+
+/// The tool that reads back results that were cut.
+pub const RESULT: &str = "rye/agent/threads/internal/result";
 
 /// The tool by which a directive hands back what it promises.
 pub const RETURN: &str = "rye/agent/threads/directive_return";

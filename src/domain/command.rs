@@ -124,6 +124,9 @@ pub struct Approval {
     /// What the call would change, where the arguments do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,
+    /// It runs in a sandbox, with what it asks for beside.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub confined: bool,
     /// Why a person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
@@ -156,6 +159,8 @@ pub struct Successor {
     pub prompts: Vec<QueuedPrompt>,
     /// What a person called it, or said first.
     pub title: Option<String>,
+    /// What the other one keeps under names.
+    pub state: super::StateStore,
 }
 
 impl QueuedPrompt {

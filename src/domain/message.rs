@@ -94,11 +94,18 @@ impl ToolCall {
         }
     }
 
+    /// Whether the arguments of a call of the primary `execute` only ask what would be done.
+    #[must_use]
+    pub fn is_dry_run(input: &Value) -> bool {
+        input.get("dry_run").and_then(Value::as_bool).unwrap_or_default()
+    }
+
     /// A call that runs a tool through the primary `execute` is a call of that tool: it is judged, shown and run as such.
     #[must_use]
     pub fn straight(self) -> Self {
         let word = |name: &str| self.input.get(name).and_then(Value::as_str).map(str::to_owned);
         let executes = matches!(self.tool.as_str(), "rye_execute" | "rye/execute");
+        let executes = executes && !Self::is_dry_run(&self.input);
         let tool = word("item_id").filter(|_| executes && word("item_type").as_deref() == Some("tool"));
         let Some(tool) = tool else { return self };
         let input = Self::parameters(self.input.get("parameters"));

@@ -57,3 +57,27 @@ impl fmt::Display for Policies {
         write!(formatter, "project={},user={},system={}", project.word(), user.word(), system.word())
     }
 }
+
+/// Whether commands of models are confined.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SandboxMode {
+    /// Those whose grant says so, where it can be enforced; elsewhere such a grant asks.
+    #[default]
+    Auto,
+    /// None. A grant that says so asks.
+    Off,
+    /// All. Where it cannot be enforced none runs.
+    Require,
+}
+
+impl SandboxMode {
+    /// The word in settings.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Off => "off",
+            Self::Require => "require",
+        }
+    }
+}

@@ -280,6 +280,7 @@ mod tests {
                 item: None,
                 input: serde_json::json!({}),
                 parallel: true,
+                confined: false,
                 change: None,
                 capability: None,
                 grant: None,

@@ -19,6 +19,8 @@ pub struct KnownTool {
     pub absent: Option<Absence>,
     /// It changes nothing and minds no other call of it or of its kind: such calls of one answer run side by side.
     pub parallel: bool,
+    /// All that it does is done by commands, which a sandbox can hold.
+    pub confinable: bool,
     pub spec: ToolSpec,
 }
 

@@ -1,7 +1,7 @@
 //! Whether a tool call may run: what a thread's permissions mean for the tools there are. Pure.
 
 use super::thread::Thread;
-use crate::domain::capability::{RETURN, flattened, is_internal, to_execute, to_reach, verb};
+use crate::domain::capability::{LEAVE_SANDBOX, RETURN, flattened, is_internal, to_execute, to_reach, verb};
 use crate::domain::event::Denial;
 use crate::domain::{
     ApprovalEvent, ContentHash, Event, Grant, Judgement, KnownTool, Origin, Space, ThreadId, ToolCall, ToolEvent,
@@ -20,6 +20,8 @@ pub struct Meant {
     pub free: bool,
     /// Whether it may run beside others.
     pub parallel: bool,
+    /// Whether a sandbox holds all that it does.
+    pub confinable: bool,
 }
 
 /// What `call` means among the tools there are: it has the name a tool is offered by, its id or another id of its own. A
@@ -36,14 +38,14 @@ pub fn meant(tools: &[KnownTool], call: &ToolCall) -> Meant {
         Some(tool) if verb(&tool.item).is_some() => {
             let needs = to_reach(&tool.item, &call.input).into_iter().map(|one| vec![one]).collect();
             let (item, parallel) = (tool.item.clone(), tool.parallel);
-            Meant { item, needs, guarded: Vec::new(), free: false, parallel }
+            Meant { item, needs, guarded: Vec::new(), free: false, parallel, confinable: false }
         }
         Some(tool) => {
             let (item, needs) = (tool.item.clone(), vec![tool.capabilities()]);
             // A file that somebody put there is a tool like any other.
             let is_built_in = !matches!(&tool.origin, Origin::Item { space, .. } if *space != Space::System);
             let free = item == RETURN || (is_internal(&item) && is_built_in);
-            Meant { item, needs, guarded: Vec::new(), free, parallel: tool.parallel }
+            Meant { item, needs, guarded: Vec::new(), free, parallel: tool.parallel, confinable: tool.confinable }
         }
         None => {
             let needs = vec![vec![to_execute(name)]];
@@ -53,6 +55,7 @@ pub fn meant(tools: &[KnownTool], call: &ToolCall) -> Meant {
                 guarded: Vec::new(),
                 free: name == RETURN || is_internal(name),
                 parallel: false,
+                confinable: false,
             }
         }
     }
@@ -69,13 +72,16 @@ pub fn args_hash(call: &ToolCall) -> ContentHash {
 /// needs, the grant that counts, and the thread above that is in the way.
 #[must_use]
 pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
-    let Meant { item, needs, guarded, free, parallel } = meant;
+    let Meant { item, needs, guarded, free, parallel, confinable } = meant;
     let permissions = &thread.permissions;
-    let judged = needs.into_iter().map(|names| (permissions.judge(&names), names));
-    let by_name = guarded.into_iter().map(|one| (permissions.judge_by_name(&one), vec![one]));
+    let judged: Vec<_> = needs.into_iter().map(|names| (permissions.judge_in(&names, confinable), names)).collect();
+    let confined = judged.iter().any(|(judgement, _)| judgement.confined);
+    // What is not confined leaves no sandbox.
+    let guarded = guarded.into_iter().filter(|one| confined || one != LEAVE_SANDBOX);
+    let by_name = guarded.map(|one| (permissions.judge_by_name(&one), vec![one]));
     // The strictest counts.
-    let strictest = judged.chain(by_name).max_by_key(|(judgement, _)| judgement.verdict);
-    let nothing = Judgement { verdict: Verdict::Denied, grant: None, ceiling: None };
+    let strictest = judged.into_iter().chain(by_name).max_by_key(|(judgement, _)| judgement.verdict);
+    let nothing = Judgement { verdict: Verdict::Denied, grant: None, ceiling: None, confined: false };
     let (judgement, names) = strictest.unwrap_or((nothing, Vec::new()));
     let grant = judgement.grant.map(|grant| grant.capability.clone());
     let above = judgement.ceiling.and_then(|ceiling| ceiling.thread.clone());
@@ -97,6 +103,7 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
             capability: (!free).then_some(capability),
             grant: grant.filter(|_| !free),
             parallel,
+            confined,
             change: None,
         }),
         (Verdict::Ask, true) => Event::Approval(ApprovalEvent::ApprovalRequested {
@@ -108,6 +115,7 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
             grant,
             args_hash: args_hash(call),
             preview: None,
+            confined,
             why,
         }),
         (Verdict::Ask, false) => denied(Denial::Unattended),
@@ -117,8 +125,14 @@ pub fn decide(thread: &Thread, meant: Meant, call: &ToolCall) -> Event {
 
 /// Why a person is asked about what goes by `names`, because of this grant.
 fn why_asked(grant: Option<&Grant>, names: &[String]) -> String {
+    if names.iter().any(|name| name == LEAVE_SANDBOX) {
+        return "it reaches out of its sandbox: see `write_paths` and `ports`".to_owned();
+    }
     match grant {
         Some(Grant { untrusted: true, .. }) => "this project is not trusted".to_owned(),
+        Some(Grant { sandbox: true, .. }) => {
+            "it is granted in a sandbox only, and no sandbox holds it here (see levain doctor)".to_owned()
+        }
         Some(Grant { capability, ask: true, .. }) if names.contains(capability) => {
             "the directive requires approval".to_owned()
         }
@@ -178,6 +192,7 @@ mod tests {
             origin: Origin::Thread,
             absent: None,
             parallel: false,
+            confinable: false,
             spec,
         }
     }

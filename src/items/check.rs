@@ -7,6 +7,7 @@ use super::hook::{Action, Hook};
 use super::id::{ItemId, Kind};
 use super::knowledge::Knowledge;
 use super::tool::Tool;
+use crate::domain::attachment::transcript_of;
 use crate::domain::{Problem, Severity};
 use std::path::Path;
 
@@ -89,8 +90,11 @@ fn mentions(directive: &Directive, items: &Items, id: Option<&ItemId>, file: &Pa
             }
         }
     }
+    // Which threads there are is known when one begins.
+    let is_item = |mention: &&Mention| transcript_of(&mention.id).is_none();
     let written = |mention: &&Mention| BuiltInProvider::from_name(&mention.id).is_none();
-    for mention in directive.context.wanted().chain(directive.context.providers.iter().filter(written)) {
+    for mention in directive.context.wanted().filter(is_item).chain(directive.context.providers.iter().filter(written))
+    {
         if let Err(missing) = items.find(Kind::Knowledge, &mention.id) {
             let form = "optional=\"true\"";
             let asked = directive.context.providers.contains(mention);
@@ -110,7 +114,11 @@ pub fn hooks<'a>(hooks: impl IntoIterator<Item = &'a Hook>, items: &Items, form:
     for hook in hooks.into_iter().filter(|hook| hook.enabled) {
         let Action::Calls(calls) = &hook.action else { continue };
         // What holds a placeholder is known when the hook is asked.
-        for call in calls.iter().filter(|call| call.kind == Kind::Knowledge && !call.id.contains('{')) {
+        for call in calls
+            .iter()
+            .filter(|call| call.kind == Kind::Knowledge && !call.id.contains('{'))
+            .filter(|call| transcript_of(&call.id).is_none())
+        {
             if let Err(missing) = items.find(Kind::Knowledge, &call.id) {
                 problems.push(lost(&missing.to_string(), hook.optional, form, &hook.file, hook.lines.0));
             }

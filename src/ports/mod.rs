@@ -20,4 +20,4 @@ pub use executor::{Executor, ExecutorError, ThreadSpec};
 pub use ledger::{Ledger, LedgerError};
 pub use provider::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 pub use store::{StoreError, ThreadStore};
-pub use tools::{ToolListener, ToolOutcome, ToolRunner};
+pub use tools::{KeptResults, ToolListener, ToolOutcome, ToolRunner};

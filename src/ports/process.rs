@@ -3,6 +3,10 @@
 
 use crate::domain::event::Process;
 use rustix::process::{Pid, Signal};
+use std::time::{Duration, Instant};
+
+/// As long may a keeper take whose worker died.
+const KEEPER: Duration = Duration::from_millis(500);
 
 /// The process `id`, which leads a group of its own.
 #[must_use]
@@ -15,7 +19,13 @@ pub fn identify(id: u32) -> Process {
 fn started(id: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     // The second field is a name in brackets that may hold anything; the start is the twentieth behind it.
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    // One that has ended and that nobody has asked about runs no more.
+    let state = fields.next()?;
+    if matches!(state, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
 }
 
 /// The kernel's name for the time since it came up; empty where it has none. Start times count from then.
@@ -39,8 +49,15 @@ pub fn signal(process: &Process, signal: Signal) {
 /// Ends a group that another process left behind, if its leader is still there and was started when `process` says. A
 /// number that was given to somebody else meanwhile is left alone, and so is a group whose leader is gone: nothing tells
 /// any more whose it is. Where the system does not say when a process was started nothing is ended.
+///
+/// A keeper of a command ends by itself with all that it started, once nobody holds its input: it gets half a second.
 pub fn end_left_behind(process: &Process) {
-    if process.started.is_some() && started(process.group) == process.started {
+    let is_there = || process.started.is_some() && started(process.group) == process.started;
+    let until = Instant::now() + KEEPER;
+    while is_there() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    if is_there() {
         signal(process, Signal::KILL);
     }
 }

@@ -106,6 +106,12 @@ pub trait ThreadStore: Send {
     /// [`StoreError::Io`].
     fn record_request(&mut self, record: &RequestRecord, assembly: &Assembly) -> Result<(), StoreError>;
 
+    /// Keeps the whole of a result that is cut for the model. It is on disk after [`ThreadStore::sync`].
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    fn keep_result(&mut self, text: &str) -> Result<ContentHash, StoreError>;
+
     /// A function that reads the image under `hash`. It is run off the loop.
     fn fetch(&self, hash: &ContentHash) -> Fetch;
 

@@ -43,4 +43,10 @@ pub trait Threads: std::fmt::Debug + Send + Sync {
     /// # Errors
     /// Why not, in a sentence.
     fn operate(&self, operation: Operation) -> Waiting<'_, Result<Value, String>>;
+
+    /// What was said, called and answered in a thread of the project, the newest of it where that is long.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in a sentence.
+    fn transcript(&self, id: ThreadId) -> Waiting<'_, Result<String, String>>;
 }

@@ -1,7 +1,8 @@
 //! Running a tool call.
 
 use crate::domain::event::Process;
-use crate::domain::{CallId, Cost, KnownTool, Parent, Persona, Status, ThreadId, ToolCall};
+use crate::domain::{CallId, ContentHash, Cost, KnownTool, Parent, Persona, StateStore, Status, ThreadId, ToolCall};
+use serde_json::{Map, Value};
 use std::future::{Future, ready};
 use std::pin::Pin;
 
@@ -23,11 +24,23 @@ impl ToolOutcome {
     }
 }
 
+/// What a call's commands may reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Isolation {
+    /// Whatever the person may.
+    Open,
+    /// What a sandbox leaves.
+    Sandbox,
+}
+
 /// Something that has to wait.
 pub type Waiting<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Where nobody keeps a log of children.
 const CHILDLESS: &str = "no threads can be started from here";
+
+/// Where nobody keeps values for a thread.
+const STATELESS: &str = "no state of a thread can be reached from here";
 
 /// Told what a tool does while it runs.
 pub trait ToolListener: Send + Sync {
@@ -62,6 +75,44 @@ pub trait ToolListener: Send + Sync {
 
     /// The thread takes on a persona, or puts its own off. In the log once this is over.
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()>;
+
+    /// A file below the project is about to be changed, and what it holds is kept: see `file_checkpointed`. It may be changed
+    /// where this succeeds: then that is in the log.
+    ///
+    /// # Errors
+    /// Why it may not be changed, in a sentence.
+    fn checkpoint(
+        &self,
+        _path: String,
+        _before: Option<ContentHash>,
+        _after: ContentHash,
+    ) -> Waiting<'_, Result<(), String>> {
+        Box::pin(ready(Ok(())))
+    }
+
+    /// The thread keeps these values under their names; null takes one away. Answers with all that it keeps then, which is
+    /// in the log.
+    ///
+    /// # Errors
+    /// Why nothing changed, in a sentence.
+    fn keeps(&self, _values: Map<String, Value>) -> Waiting<'_, Result<StateStore, String>> {
+        Box::pin(ready(Err(STATELESS.to_owned())))
+    }
+}
+
+/// Keeps texts under their hash, and reads them back.
+pub trait KeptResults: std::fmt::Debug + Send + Sync {
+    /// Keeps these bytes; they are on disk when this returns.
+    ///
+    /// # Errors
+    /// Why they could not be kept, in a sentence.
+    fn keep(&self, bytes: &[u8]) -> Result<ContentHash, String>;
+
+    /// The text whose hash begins with `prefix`; `None` where there is none, or more than one.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in a sentence.
+    fn result(&self, prefix: &str) -> Result<Option<String>, String>;
 }
 
 /// Runs tool calls.
@@ -70,6 +121,11 @@ pub trait ToolRunner: Send + Sync {
     /// one is not decided here.
     fn tools(&self) -> Vec<KnownTool> {
         Vec::new()
+    }
+
+    /// The tool that reads back results that were cut. It is told of in threads that have some, and needs no grant.
+    fn reader(&self) -> Option<KnownTool> {
+        None
     }
 
     /// Capabilities that this call of `item` needs beside the tool's own, each granted by its own name only.
@@ -84,8 +140,13 @@ pub trait ToolRunner: Send + Sync {
     }
 
     /// Runs a call of `item`. Dropping the future stops the tool with everything it started.
-    fn run<'a>(&'a self, item: &'a str, call: &'a ToolCall, listener: &'a dyn ToolListener)
-    -> Waiting<'a, ToolOutcome>;
+    fn run<'a>(
+        &'a self,
+        item: &'a str,
+        call: &'a ToolCall,
+        isolation: Isolation,
+        listener: &'a dyn ToolListener,
+    ) -> Waiting<'a, ToolOutcome>;
 
     /// Runs a command that a person gave, until `stop` is over: then it is ended in order. Dropping the future stops it
     /// with everything it started.

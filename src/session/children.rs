@@ -2,6 +2,7 @@
 
 use super::directive_planner::DirectivePlanner;
 use super::orchestrator::Orchestrator;
+use super::parent::limits_below;
 use super::setup::Setup;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
@@ -55,12 +56,7 @@ impl ThreadsOf {
         let set = SetLimits::by(LimitSource::Defaults, setup.one_shot_limits())
             .overridden(SetLimits::by(LimitSource::Directive, planner.limits))
             .overridden(SetLimits::by(LimitSource::Override, request.limits));
-        let mut limits = set.below(&parent.limits).ok_or("its depth limit is 0 (depth_exceeded)")?;
-        let named = matches!(set.limits_by.spend, Some(LimitSource::Directive | LimitSource::Override));
-        if !named && parent.limits.spend.is_some() {
-            // Nobody named an amount: the ledger gives it a share of what its parent has left.
-            (limits.limits.spend, limits.limits_by.spend) = (None, None);
-        }
+        let limits = limits_below(set, parent)?;
         Ok(ThreadSpec {
             id: None,
             directive: request.directive.clone(),
@@ -228,6 +224,13 @@ impl Threads for ThreadsOf {
         listener: &'a dyn ToolListener,
     ) -> Waiting<'a, Result<ChildStarted, String>> {
         Box::pin(self.start_child(request, listener))
+    }
+
+    fn transcript(&self, id: ThreadId) -> Waiting<'_, Result<String, String>> {
+        Box::pin(async move {
+            let read = move |layout: &Layout| crate::store::attachment::transcript_of(layout, &id);
+            self.orchestrator.off_loop(read).await?
+        })
     }
 
     fn operate(&self, operation: Operation) -> Waiting<'_, Result<Value, String>> {

@@ -9,6 +9,7 @@ use crate::domain::{Grant, Limits, Problem, Severity, ThreadKind};
 use crate::engine::driver::Planner;
 use crate::items::directive::{BadInput, Values};
 use crate::items::{Directive, Hook, Hooks, Items, Kind, NotFound};
+use crate::store::Layout;
 use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -22,6 +23,8 @@ pub struct DirectivePlanner {
     pub problems: Vec<Problem>,
     /// What the directive, or the nearest of those it extends, allows; none where nobody says anything of it.
     pub grants: Option<Vec<Grant>>,
+    /// The riskiest of that, where nobody acknowledged it.
+    pub unacknowledged: Option<String>,
     /// The directives of the project that have a part in that.
     authorities: Authorities,
     /// Whether the project may decide what costs the person money.
@@ -38,6 +41,8 @@ pub struct DirectivePlanner {
     project: PathBuf,
     preload: Preload,
     probe: EnvironmentProbe,
+    /// Where the threads lie whose transcripts may be part of the context.
+    layout: Option<Layout>,
 }
 
 /// Why a directive cannot run.
@@ -74,7 +79,8 @@ impl DirectivePlanner {
         let start = Start::new(setup.model(), Limits::default(), ThreadKind::Interactive);
         let items = setup.items();
         let meaning = setup.meaning(&items);
-        let mut planner = Self::of(items, meaning, setup.project.root.clone(), id, inputs, &start)?;
+        let place = (setup.project.root.clone(), Some(setup.layout.clone()));
+        let mut planner = Self::of(items, meaning, place, id, inputs, &start)?;
         planner.preload = setup.preload();
         planner.probe = EnvironmentProbe::trusting(setup);
         let authority = Trust::authority(&setup.dirs, &setup.project.root, &planner.authorities);
@@ -85,7 +91,7 @@ impl DirectivePlanner {
     fn of(
         items: Items,
         meaning: Meaning,
-        project: PathBuf,
+        (project, layout): (PathBuf, Option<Layout>),
         id: &str,
         inputs: Option<Values>,
         start: &Start,
@@ -107,6 +113,7 @@ impl DirectivePlanner {
             limits,
             problems,
             grants: None,
+            unacknowledged: None,
             authorities: Authorities::new(),
             trusted: true,
             asks: Vec::new(),
@@ -115,6 +122,7 @@ impl DirectivePlanner {
             inputs,
             probe: EnvironmentProbe::new(&project),
             project,
+            layout,
             preload: Preload::default(),
             items,
             meaning,
@@ -122,6 +130,8 @@ impl DirectivePlanner {
         let plan = planner.planned(start)?;
         planner.asks = plan.asks();
         planner.problems.extend(plan.problems);
+        planner.unacknowledged =
+            plan.riskiest.filter(|riskiest| !riskiest.risk.acknowledged).map(|riskiest| riskiest.to_string());
         planner.grants = plan.is_permitted.then_some(plan.capabilities);
         planner.authorities = plan.authorities;
         Ok(planner)
@@ -174,13 +184,17 @@ impl DirectivePlanner {
     pub fn planned(&self, start: &Start) -> Result<Plan, PlannerError> {
         let items = self.items.afresh();
         let hooks = Hooks::read(&items);
-        let library = ItemLibrary::new(&items);
+        let library = ItemLibrary::with_threads(&items, self.layout.as_ref());
         let project = self.project.display().to_string();
         let (directive, inputs, meaning) = (&self.directive, &self.inputs, &self.meaning);
         let ask = Ask { directive, inputs, project: &project, start, hooks: &hooks, meaning };
         let mut plan = plan(&ask, &library)
             .map_err(|why| PlannerError::Plan { directive: self.directive.clone(), why: Box::new(why) })?;
         plan.hooks.retain(|hook| self.is_heard(hook));
+        if !self.trusted {
+            let of_the_project = plan.hooks.iter_mut().filter(|hook| hook.file.starts_with(&self.project));
+            of_the_project.for_each(|hook| hook.action.run_nothing());
+        }
         plan.preload = self.preload.clone();
         Ok(plan)
     }
@@ -219,7 +233,7 @@ mod tests {
 
     fn prepare(folder: &Path, id: &str, inputs: Option<Values>) -> Result<DirectivePlanner, PlannerError> {
         let items = Items::list(&Spaces::new(folder, folder, []));
-        DirectivePlanner::of(items, Meaning::default(), folder.to_owned(), id, inputs, &start())
+        DirectivePlanner::of(items, Meaning::default(), (folder.to_owned(), None), id, inputs, &start())
     }
 
     fn write(folder: &Path, path: &str, text: &str) {
@@ -308,7 +322,8 @@ mod tests {
         );
         write(&project, ".ai/directives/a.md", &text);
         let items = Items::list(&Spaces::new(&project, &user, []));
-        let mut planner = DirectivePlanner::of(items, Meaning::default(), project, "a", None, &start()).unwrap();
+        let mut planner =
+            DirectivePlanner::of(items, Meaning::default(), (project, None), "a", None, &start()).unwrap();
         assert_eq!(Planner::asks(&planner), ["error", "limit", "after_step"]);
         let mine = |planner: &DirectivePlanner| {
             let hooks = planner.planned(&start()).unwrap().hooks;

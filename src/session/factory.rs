@@ -49,8 +49,12 @@ impl Factory {
         let Specification { lineage, ceilings, .. } = begun;
         let permissions = Permissions::below(planner.grants.clone(), ceilings.clone());
         let limits = planner.limits;
+        let warnings = planner.unacknowledged.iter().map(|risk| {
+            format!("the directive grants what is {risk}, and does not acknowledge it; `levain check` says where")
+        });
+        let warnings = warnings.collect();
         let mut hosting = self.setup.hosting(id.clone(), Arc::new(planner))?;
-        (hosting.limits, hosting.secret) = (limits, self.secret.clone());
+        (hosting.limits, hosting.secret, hosting.warnings) = (limits, self.secret.clone(), warnings);
         let slots = match &lineage.parent {
             // A child that is waited for works in the place of its parent.
             Some(parent) if supervisor.get(parent).is_some() => Slots { threads: None, ..self.setup.slots() },

@@ -1,8 +1,11 @@
 //! Items for plans, read from their files.
 
 use crate::context::{Hidden, Library, Loaded, Lost, ProjectFile, Skill};
+use crate::domain::attachment::transcript_of;
 use crate::domain::{Problem, Space};
 use crate::items::{Directive, Found, Item, Items, Kind, Knowledge, Place, Root};
+use crate::store::threads::is_elsewhere;
+use crate::store::{Layout, attachment};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -16,11 +19,37 @@ const MOST_SKILLS: usize = 200;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ItemLibrary<'a> {
     items: &'a Items,
+    /// Where the threads lie whose transcripts are read like items.
+    layout: Option<&'a Layout>,
 }
 
 impl<'a> ItemLibrary<'a> {
     pub(super) fn new(items: &'a Items) -> Self {
-        Self { items }
+        Self { items, layout: None }
+    }
+
+    /// With the transcripts of threads.
+    pub(super) fn with_threads(items: &'a Items, layout: Option<&'a Layout>) -> Self {
+        Self { items, layout }
+    }
+
+    /// The transcript of a thread, as the knowledge item of its id. What is told of it begins with its metadata, so that
+    /// nothing said in it is taken for that.
+    fn transcript(self, id: &str) -> Option<Result<Loaded<Knowledge>, Lost>> {
+        let (layout, thread) = (self.layout?, transcript_of(id)?);
+        let path = format!(".ai/agent/threads/{thread}/transcript.jsonl");
+        let loaded = |text: String| {
+            let entry = format!("```yaml\nname: {thread}\nentry_type: thread_transcript\n```\n\n{text}");
+            let (value, _well_formed) = Knowledge::parse(&entry, Path::new("transcript.md"));
+            let file = layout.project().join(&path).display().to_string();
+            let (space, bundle, signature, shadows) = (Space::Project, None, None, Vec::new());
+            Loaded { value, space, bundle, path: path.clone(), file, signature, shadows }
+        };
+        if is_elsewhere(layout, &thread) {
+            let why = format!("the thread {thread} is from elsewhere; `levain threads fork {thread}` makes it yours");
+            return Some(Err(Lost::Refused(why)));
+        }
+        Some(attachment::transcript_of(layout, &thread).map(loaded).map_err(Lost::Missing))
     }
 
     fn read<T>(self, kind: Kind, id: &str, parse: fn(&str, &Path) -> (T, Vec<Problem>)) -> Result<Loaded<T>, Lost> {
@@ -63,7 +92,10 @@ impl Library for ItemLibrary<'_> {
     }
 
     fn knowledge(&self, id: &str) -> Result<Loaded<Knowledge>, Lost> {
-        self.read(Kind::Knowledge, id, Knowledge::parse)
+        // A file of that id comes first.
+        let is_file = self.items.find(Kind::Knowledge, id).is_ok();
+        let transcript = if is_file { None } else { self.transcript(id) };
+        transcript.unwrap_or_else(|| self.read(Kind::Knowledge, id, Knowledge::parse))
     }
 
     /// `AGENTS.md`, else `CLAUDE.md`: the person's beside their items, then the project's.

@@ -18,10 +18,12 @@ pub mod logging;
 mod model_registry;
 pub mod models;
 mod orchestrator;
+pub mod parent;
 pub mod people;
 pub mod secrets;
 pub mod setup;
 pub mod toolbox;
+pub mod undo;
 
 pub use directive_planner::{DirectivePlanner, PlannerError};
 pub use factory::Factory;

@@ -333,6 +333,7 @@ impl Setup {
             rules: Some(self.cascade.rules().0),
             clock: Arc::new(SystemClock),
             planner,
+            warnings: Vec::new(),
             budgets: None,
             idle: Duration::from_secs(self.config.idle_seconds.value),
             orphaned: Duration::from_secs(self.config.orphan_seconds.value),

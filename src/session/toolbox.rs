@@ -1,17 +1,22 @@
 //! What a thread's tools work with, and what the thread may do with them.
 
 use super::approvals::ApprovalsFile;
+use super::parent::PARENT;
 use super::secrets;
 use super::setup::{Setup, program};
+use crate::config::Trust;
 use crate::domain::capability::{flattened, to_execute};
 use crate::domain::{Absence, KnownTool, Origin, Permissions, Severity, Space, ToolSpec, Verdict};
-use crate::items::{Found, Items, Kind, Tool, capability};
+use crate::items::{Found, Items, Kind, Place, Tool, capability};
 use crate::ports::Beneath;
 use crate::ports::threads::Threads;
 use crate::store::Layout;
+use crate::store::content::KeptTexts;
+use crate::tools::mcp::With;
 use crate::tools::page::Reader;
-use crate::tools::{self, Claim, Environment, Reach, Root, ToolContext, Toolbox};
+use crate::tools::{self, Claim, Environment, Keeper, Reach, Root, Sandbox, ToolContext, Toolbox, Trusts};
 use crate::worker::host::Hosting;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,7 +37,9 @@ impl Setup {
         let permissions = self.answered(permissions, allowed);
         hosting.approvals = Box::new(ApprovalsFile::new(&self.dirs.config, &self.project.root));
         let output = self.layout.thread(&hosting.thread_id).output();
-        hosting.tools = Arc::new(self.toolbox(items, &permissions, Some(output), threads));
+        let context = self.tool_context(items, &permissions, Some(output), threads);
+        let environment = context.environment.with(PARENT, hosting.thread_id.as_str());
+        hosting.tools = Arc::new(Toolbox::new(ToolContext { environment, ..context }));
         hosting.permissions = permissions;
     }
 
@@ -44,7 +51,31 @@ impl Setup {
             tracing::warn!(%problem, "approvals");
         }
         known.extend(allowed);
-        Permissions { allowed: known, ..permissions }
+        Permissions { allowed: known, confines: self.sandbox().holds(), ..permissions }
+    }
+
+    /// With what MCP servers are asked from outside of a thread.
+    #[must_use]
+    pub fn mcp(&self) -> With {
+        With {
+            keeper: Keeper::Process(program().unwrap_or_else(|_| "levain".into())),
+            folder: self.project.root.clone(),
+            environment: self.environment(),
+            confinement: None,
+        }
+    }
+
+    /// How commands of models are confined here.
+    #[must_use]
+    pub fn sandbox(&self) -> Sandbox {
+        let runtime = self.dirs.runtime().ok().map(ToOwned::to_owned);
+        let own = [self.dirs.config.clone(), self.dirs.state.clone(), self.user_space()];
+        Sandbox {
+            mode: self.config.sandbox.value,
+            root: self.project.root.clone(),
+            home: self.dirs.home.clone(),
+            own: own.into_iter().chain(runtime).filter(|folder| !self.project.root.starts_with(folder)).collect(),
+        }
     }
 
     /// What commands of tools and of the context find in their environment.
@@ -63,11 +94,27 @@ impl Setup {
         output: Option<Beneath>,
         threads: Option<Arc<dyn Threads>>,
     ) -> Toolbox {
+        Toolbox::new(self.tool_context(items, permissions, output, threads))
+    }
+
+    fn tool_context(
+        &self,
+        items: &Items,
+        permissions: &Permissions,
+        output: Option<Beneath>,
+        threads: Option<Arc<dyn Threads>>,
+    ) -> ToolContext {
         let private = secrets::var_os(PRIVATE).is_some_and(|value| !value.is_empty());
-        Toolbox::new(ToolContext {
+        ToolContext {
             root: Root::new(&self.project.root).without(&[&self.dirs.config, &self.dirs.state]),
             environment: self.environment(),
+            keeper: Keeper::Process(program().unwrap_or_else(|_| "levain".into())),
+            sandbox: self.sandbox(),
             spill: output,
+            trusts: {
+                let (dirs, root) = (self.dirs.clone(), self.project.root.clone());
+                Trusts::new(move || Trust::of(&dirs, &root).allows())
+            },
             claims: claims(items),
             memory: Layout::memory_of(&self.project.root),
             personas: self.layout.personas(),
@@ -76,8 +123,9 @@ impl Setup {
             reader: Reader::Process(program().unwrap_or_else(|_| "levain".into())),
             items: items.clone(),
             user_space: self.user_space(),
+            kept: Some(Arc::new(KeptTexts::new(self.layout.objects()))),
             threads,
-        })
+        }
     }
 }
 
@@ -103,21 +151,32 @@ fn claims(items: &Items) -> BTreeMap<String, Claim> {
 fn files(items: &Items, permissions: &Permissions, mut trusted: impl FnMut() -> bool) -> Vec<KnownTool> {
     let mut asked = None;
     let mut files = Vec::new();
+    let folder = items.roots().first().and_then(|root| match &root.place {
+        Place::Folder(folder) => Some(folder.clone()),
+        Place::Embedded => None,
+    });
+    let folder = folder.unwrap_or_default();
+    let project = folder.as_path();
     for Found { item, .. } in items.iter().filter(|found| found.item.kind == Kind::Tool) {
         let id = item.id.as_str();
+        let space = items.space(item);
         let built_in = tools::ids().any(|own| own == id);
-        if built_in || permissions.verdict(&[to_execute(id)]) == Verdict::Denied {
+        if (built_in && space == Space::System) || permissions.verdict(&[to_execute(id)]) == Verdict::Denied {
             continue;
         }
-        let space = items.space(item);
+        let mut confinable = false;
         let (absent, told) = match read(items, item) {
             Ok(None) => continue,
-            Err(message) => (Absence::Refused { message }, ToolDescription::default()),
-            Ok(Some((language, told))) => {
-                let strange = space == Space::Project && !*asked.get_or_insert_with(&mut trusted);
-                let also = if strange { ", and you have not trusted this project" } else { "" };
-                (Absence::NotRun { message: format!("levain cannot run {language} tools yet{also}") }, told)
-            }
+            Err(message) => (Some(Absence::Refused { message }), ToolDescription::default()),
+            Ok(Some(told)) => match tools::resolve(items, item, project) {
+                Ok(chain) => {
+                    confinable = chain.is_confinable();
+                    let strange = chain.of_project && !*asked.get_or_insert_with(&mut trusted);
+                    let message = || "you have not trusted this project (levain trust)".to_owned();
+                    (strange.then(|| Absence::NotRun { message: message() }), told)
+                }
+                Err(message) => (Some(Absence::NotRun { message }), told),
+            },
         };
         let (id, path) = (id.to_owned(), item.path.clone());
         let bundle = items.root(item).and_then(|root| root.bundle.clone());
@@ -126,8 +185,9 @@ fn files(items: &Items, permissions: &Permissions, mut trusted: impl FnMut() -> 
             origin: Origin::Item { space, bundle, id: id.clone(), path, lines: None, signature: None, via: None },
             item: id,
             aliases: Vec::new(),
-            absent: Some(absent),
+            absent,
             parallel: false,
+            confinable,
         });
     }
     files
@@ -153,11 +213,11 @@ struct ToolDescription {
     schema: serde_json::Value,
 }
 
-/// The language of a tool that a model could be told of, and what it says; none for a file that is something else.
+/// What a tool that a model could be told of says; none for a file that is something else.
 ///
 /// # Errors
 /// What is wrong with the file.
-fn read(items: &Items, item: &crate::items::Item) -> Result<Option<(&'static str, ToolDescription)>, String> {
+fn read(items: &Items, item: &crate::items::Item) -> Result<Option<ToolDescription>, String> {
     if item.id.as_str().split('/').any(|name| name == "providers") || capability::stem(item).is_some() {
         return Ok(None);
     }
@@ -170,17 +230,27 @@ fn read(items: &Items, item: &crate::items::Item) -> Result<Option<(&'static str
     if !tool.is_declared() || tool.tool_type.as_deref().is_some_and(|kind| PARTS.contains(&kind)) {
         return Ok(None);
     }
-    let Some(schema) = tool.config_schema.or(tool.input_schema).or(tool.parameters) else {
+    let Some(schema) = tool.config_schema.or(tool.input_schema).or(tool.parameters.map(listed)) else {
         return Err("it declares no parameters (CONFIG_SCHEMA), so no model can call it".to_owned());
     };
     let told = ToolDescription { description: tool.description.unwrap_or_default(), schema };
-    let language = match file.extension().and_then(|ending| ending.to_str()) {
-        Some("py") => "Python",
-        Some("js" | "ts" | "mjs" | "cjs") => "JavaScript",
-        Some("sh") => "shell",
-        _ => "YAML",
-    };
-    Ok(Some((language, told)))
+    Ok(Some(told))
+}
+
+/// Parameters as a schema, where a file lists them: name, type, description, whether required.
+fn listed(parameters: Value) -> Value {
+    let Value::Array(all) = parameters else { return parameters };
+    let word = |one: &Value, name: &str| one.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+    let name = |one: &Value| word(one, "name");
+    let properties = all.iter().filter_map(|one| {
+        let kind = word(one, "type").unwrap_or_else(|| "string".to_owned());
+        let about = word(one, "description").unwrap_or_default();
+        Some((name(one)?, json!({ "type": kind, "description": about })))
+    });
+    let properties: serde_json::Map<String, Value> = properties.collect();
+    let is_required = |one: &&Value| one.get("required").and_then(Value::as_bool).unwrap_or_default();
+    let required: Vec<String> = all.iter().filter(is_required).filter_map(name).collect();
+    json!({ "type": "object", "properties": properties, "required": required })
 }
 
 /// What the item of that id is to the built-in tool.

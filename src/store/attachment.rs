@@ -123,7 +123,19 @@ fn transcript(layout: &Layout, id: &str) -> Result<Attachment, String> {
     if !layout.thread(&thread_id).log().exists() {
         return Err(missing());
     }
-    let own = layout.log(&thread_id).map_err(|error| error.to_string())?;
+    let text = transcript_of(layout, &thread_id)?;
+    Ok(Attachment::new(AttachmentKind::Thread, thread_id.to_string(), &text))
+}
+
+/// What was said, called and answered in the thread `id`, the newest of it where that is long.
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn transcript_of(layout: &Layout, id: &ThreadId) -> Result<String, String> {
+    if !layout.thread(id).log().exists() {
+        return Err(format!("there is no thread `{id}`"));
+    }
+    let own = layout.log(id).map_err(|error| error.to_string())?;
     let mut said: Vec<String> = Vec::new();
     for page in log::pages(&own) {
         let page = page.map_err(|error| error.to_string())?;
@@ -139,7 +151,7 @@ fn transcript(layout: &Layout, id: &str) -> Result<Attachment, String> {
     let out = said.len() - kept;
     let mut text = if out > 0 { format!("[{out} earlier entries are left out]\n\n") } else { String::new() };
     text.push_str(&said.get(out..).unwrap_or_default().join("\n"));
-    Ok(Attachment::new(AttachmentKind::Thread, thread_id.to_string(), &text))
+    Ok(text)
 }
 
 /// What an event says that belongs to the conversation.

@@ -3,7 +3,7 @@
 use super::layout::{Folder, failed};
 use crate::domain::ContentHash;
 use crate::domain::image::LARGEST_IMAGE;
-use crate::ports::{Beneath, StoreError, faults};
+use crate::ports::{Beneath, KeptResults, StoreError, faults};
 use std::collections::HashSet;
 use std::fs::File;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -167,6 +167,16 @@ impl ContentStore {
         }
     }
 
+    /// The bytes under `hash`; `None` when there are none, or others than the name says.
+    ///
+    /// # Errors
+    /// [`StoreError::Io`].
+    pub fn bytes(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.path(hash);
+        let bytes = path.read(LARGEST_TEXT).map_err(failed("read", &path))?;
+        Ok(bytes.filter(|bytes| ContentHash::of(bytes) == *hash))
+    }
+
     /// The text under `hash`.
     ///
     /// # Errors
@@ -181,6 +191,46 @@ impl ContentStore {
             return Err(changed());
         }
         String::from_utf8(bytes).map_err(|_bytes| changed())
+    }
+}
+
+/// The fewest letters of a hash by which a text is found: nobody guesses so many.
+const SHORTEST_PREFIX: usize = 16;
+
+/// Texts of a project, read back by the beginning of their hash.
+#[derive(Clone, Debug)]
+pub struct KeptTexts(Beneath);
+
+impl KeptTexts {
+    #[must_use]
+    pub fn new(folder: Beneath) -> Self {
+        Self(folder)
+    }
+}
+
+impl KeptResults for KeptTexts {
+    fn keep(&self, bytes: &[u8]) -> Result<ContentHash, String> {
+        let (hash, mut store) = (ContentHash::of(bytes), ContentStore::new(self.0.clone()));
+        store.keep(&hash, || bytes).and_then(|()| store.sync()).map_err(|error| error.to_string())?;
+        Ok(hash)
+    }
+
+    fn result(&self, prefix: &str) -> Result<Option<String>, String> {
+        let is_prefix =
+            (SHORTEST_PREFIX..=64).contains(&prefix.len()) && prefix.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let Some((front, rest)) = prefix.split_at_checked(2).filter(|_| is_prefix) else { return Ok(None) };
+        let folder = self.0.join(front);
+        let names = match folder.entries() {
+            Ok(names) => names,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error.to_string()),
+        };
+        let mut found = names.into_iter().filter(|name| name.starts_with(rest));
+        let (Some(name), None) = (found.next(), found.next()) else { return Ok(None) };
+        let bytes = folder.join(&name).read(LARGEST_TEXT).map_err(|error| error.to_string())?;
+        let whole = format!("{front}{name}");
+        let bytes = bytes.filter(|bytes| ContentHash::of(bytes).as_str() == whole);
+        Ok(bytes.and_then(|bytes| String::from_utf8(bytes).ok()))
     }
 }
 
@@ -209,5 +259,24 @@ mod tests {
         // Whoever keeps it again finds that it is something else.
         ContentStore::new(Beneath::new(folder.path(), "objects")).keep(&hash, || "hello").unwrap();
         assert_eq!(store.text(&hash).unwrap(), "hello");
+    }
+
+    #[test]
+    fn a_text_is_read_back_by_the_beginning_of_its_hash() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = Beneath::new(folder.path(), "objects");
+        let hash = ContentHash::of(b"hello");
+        ContentStore::new(objects.clone()).keep(&hash, || "hello").unwrap();
+        let kept = KeptTexts::new(objects);
+        let prefix = |letters: usize| hash.as_str().get(..letters).unwrap().to_owned();
+        for letters in [16, 20, 64] {
+            assert_eq!(kept.result(&prefix(letters)), Ok(Some("hello".to_owned())), "{letters}");
+        }
+        for unknown in [prefix(15), "../../../../etc/passwd".to_owned(), "0".repeat(64), String::new()] {
+            assert_eq!(kept.result(&unknown), Ok(None), "{unknown}");
+        }
+        std::fs::write(folder.path().join("objects").join(prefix(2)).join(hash.as_str().get(2..).unwrap()), "other")
+            .unwrap();
+        assert_eq!(kept.result(&prefix(20)), Ok(None));
     }
 }

@@ -14,6 +14,7 @@ use crate::domain::{
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
+use serde_json::Value;
 
 /// Up to where a fork takes over what was said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +97,7 @@ pub fn make(layout: &Layout, from: &ThreadId, until: Until, fork: Fork, now: Tim
                 break 'pages;
             }
             place += 1;
-            if let Some(event) = words(record.event) {
+            if let Some(event) = words(record.event).filter(|event| !is_state(event) || !said.is_elsewhere()) {
                 begun.write(now, event)?;
             }
         }
@@ -124,6 +125,11 @@ pub(super) fn hand_off(
     begun.write(now, Event::Context(successor.inherited))?;
     if let Some(title) = successor.title {
         begun.write(now, Event::Settings(SettingsEvent::TitleSet { title }))?;
+    }
+    if let Value::Object(values) = successor.state.value()
+        && !values.is_empty()
+    {
+        begun.write(now, Event::Settings(SettingsEvent::StateSet { values }))?;
     }
     for (number, queued) in (1..).zip(successor.prompts) {
         let QueuedPrompt { text, mode, images, files, client, .. } = queued;
@@ -226,6 +232,11 @@ impl Prompts {
     }
 }
 
+/// Whether it changes what the thread keeps under names: hooks go by that, so it is not taken from somebody else's log.
+fn is_state(event: &Event) -> bool {
+    matches!(event, Event::Settings(SettingsEvent::StateSet { .. }))
+}
+
 /// What an event says that belongs to the conversation; `None` for one that is about how the thread was run.
 fn words(event: Event) -> Option<Event> {
     match event {
@@ -245,10 +256,12 @@ fn words(event: Event) -> Option<Event> {
                 elapsed_ms: 0,
             }))
         }
-        Event::Context(ContextEvent::ContextInherited { .. })
+        Event::Settings(SettingsEvent::StateSet { .. })
+        | Event::Context(ContextEvent::ContextInherited { .. })
         | Event::Request(RequestEvent::CognitionReasoning { .. })
         | Event::Tool(
-            ToolEvent::ToolCallStart { .. }
+            ToolEvent::ResultKept { .. }
+            | ToolEvent::ToolCallStart { .. }
             | ToolEvent::ToolCallResult { .. }
             | ToolEvent::ShellStarted { .. }
             | ToolEvent::ShellEnded { .. },
@@ -272,7 +285,7 @@ fn words(event: Event) -> Option<Event> {
         )
         | Event::Control(_)
         | Event::Approval(_)
-        | Event::Tool(ToolEvent::ToolProcess { .. })
+        | Event::Tool(ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. })
         | Event::Unknown { .. } => None,
     }
 }
@@ -298,6 +311,7 @@ mod tests {
             Event::Settings(SettingsEvent::PermissionsSet {
                 grants: vec![Grant::new("*", false)],
                 allowed: vec!["*".into()],
+                confines: true,
             }),
             Event::Prompt(PromptEvent::CognitionIn {
                 text: "hello".into(),

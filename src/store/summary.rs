@@ -121,7 +121,7 @@ impl Summary {
     ///
     /// # Errors
     /// Why neither says it: [`StoreError::Elsewhere`], [`StoreError::NoSuchThread`].
-    pub(super) fn believed(layout: &Layout, id: &ThreadId, summarise: Summarise) -> Result<Self, StoreError> {
+    pub fn believed(layout: &Layout, id: &ThreadId, summarise: Summarise) -> Result<Self, StoreError> {
         let refused = match Self::read_own(layout, id) {
             Ok(summary) => return Ok(summary),
             Err(error) => error,

@@ -235,6 +235,12 @@ impl ThreadStore for FileStore {
         Box::new(move || ContentStore::new(objects).image(&hash))
     }
 
+    fn keep_result(&mut self, text: &str) -> Result<ContentHash, StoreError> {
+        let hash = ContentHash::of(text.as_bytes());
+        self.content.keep(&hash, || text)?;
+        Ok(hash)
+    }
+
     fn attach(&self, name: &str) -> Attach {
         let (layout, name) = (self.layout.clone(), name.to_owned());
         Box::new(move || image::take_in(layout.project(), &mut ContentStore::new(layout.objects()), name))

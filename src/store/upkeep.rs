@@ -61,7 +61,8 @@ pub fn file(
         | SettingsEvent::LimitsChanged { .. }
         | SettingsEvent::RulesSet { .. }
         | SettingsEvent::PermissionsSet { .. }
-        | SettingsEvent::PersonaChanged { .. } => {}
+        | SettingsEvent::PersonaChanged { .. }
+        | SettingsEvent::StateSet { .. } => {}
     }
     if (&title, archived) != (&summary.title, summary.archived) {
         store.append(&Record { timestamp: now, thread_id: id.clone(), event: Event::Settings(event) })?;

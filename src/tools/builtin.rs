@@ -1,7 +1,7 @@
 //! The table of built-in tools: id, further ids, what a model is told, parameters.
 
 use super::Claim;
-use crate::domain::capability::flattened;
+use crate::domain::capability::{RESULT, flattened};
 use crate::domain::{Absence, KnownTool, Operation, Origin, Space, ToolSpec};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -32,6 +32,8 @@ pub(super) enum Which {
     MemoryRemove,
     PersonaCreate,
     PersonaSwitch,
+    State,
+    Result,
     ExecuteItem,
     FetchItem,
     SignItem,
@@ -50,6 +52,7 @@ impl Which {
             | Self::Fetch
             | Self::MemorySearch
             | Self::FetchItem
+            | Self::Result
             | Self::ThreadDirective => true,
             Self::Write
             | Self::EditLines
@@ -59,6 +62,7 @@ impl Which {
             | Self::MemoryRemove
             | Self::PersonaCreate
             | Self::PersonaSwitch
+            | Self::State
             | Self::ExecuteItem
             | Self::Orchestrator
             | Self::SignItem => false,
@@ -97,6 +101,7 @@ impl Builtin {
             },
             absent: self.taken_by(claims).map(|file| Absence::Shadowed { by: file.clone() }),
             parallel: self.which.is_parallel(),
+            confinable: self.which == Which::Bash,
             spec: ToolSpec {
                 name: flattened(self.item),
                 description: self.description.to_owned(),
@@ -118,6 +123,17 @@ fn text(description: &str) -> Value {
 fn number(description: &str) -> Value {
     json!({ "type": "integer", "description": description })
 }
+
+/// Reads back results that were cut. Told of in threads that have some.
+pub(super) const READER: Builtin = Builtin {
+    which: Which::Result,
+    item: RESULT,
+    aliases: &[],
+    description: "Reads a page of a result that was cut, by the name that the result says.",
+    schema: || {
+        object(&json!({ "result": text("Its name"), "offset": number("First byte to read (default 0)") }), &["result"])
+    },
+};
 
 pub(super) const BUILTIN: &[Builtin] = &[
     Builtin {
@@ -306,6 +322,18 @@ pub(super) const BUILTIN: &[Builtin] = &[
         schema: || object(&json!({ "name": text("Its name; `none` to be yourself again") }), &["name"]),
     },
     Builtin {
+        which: Which::State,
+        item: "levain/state",
+        aliases: &[],
+        description: "Keeps small values for this thread under names, for its hooks and for later; answers with all of them.",
+        schema: || {
+            object(
+                &json!({ "set": { "type": "object", "description": "Names with their values; null takes one away" } }),
+                &[],
+            )
+        },
+    },
+    Builtin {
         which: Which::ExecuteItem,
         item: "rye/execute",
         aliases: &[],
@@ -319,6 +347,7 @@ pub(super) const BUILTIN: &[Builtin] = &[
                     "parameters": { "type": "object", "description": "What the tool or directive takes" },
                     "thread": { "type": "string", "enum": ["inline", "fork"], "description": "For a directive: follow it yourself (default), or have it run in a thread of its own" },
                     "async": { "type": "boolean", "description": "With fork: do not wait for the thread" },
+                    "dry_run": { "type": "boolean", "description": "Only say what would be done" },
                 }),
                 &["item_type", "item_id"],
             )

@@ -176,9 +176,41 @@ impl Environment {
         Self { variables: kept }
     }
 
+    /// With this variable beside them.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.retain(|(own, _)| own != name);
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
     /// Names and values.
     pub fn variables(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
         self.variables.iter().map(|(name, value)| (name, value))
+    }
+}
+
+impl Environment {
+    /// `text` with each `${NAME}` and `${NAME:-usual}` filled from these variables, and no others.
+    ///
+    /// # Errors
+    /// The variable that is missing, in a sentence.
+    pub fn expanded(&self, text: &str) -> Result<String, String> {
+        let mut made = String::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("${") {
+            made.push_str(before);
+            let (inside, behind) = after.split_once('}').ok_or_else(|| format!("`{text}` has no }}"))?;
+            let (name, usual) = inside.split_once(":-").map_or((inside, None), |(name, usual)| (name, Some(usual)));
+            let value = self.variables().find(|(other, _)| other.to_str() == Some(name)).map(|(_, value)| value);
+            let value = value.and_then(|value| value.to_str()).or(usual);
+            made.push_str(value.ok_or_else(|| {
+                format!("it needs the variable {name}: name it in `tool_environment` of your settings, and set it")
+            })?);
+            rest = behind;
+        }
+        made.push_str(rest);
+        Ok(made)
     }
 }
 

@@ -6,9 +6,6 @@ use super::{Answer, Failed};
 use serde::Deserialize;
 use similar::TextDiff;
 use std::fmt::Write as _;
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::time::Duration;
 
 /// Most lines and bytes of one reading, and letters of one line.
@@ -109,7 +106,8 @@ pub(super) fn write(root: &Root, names: &mut LineNames, arguments: Write) -> Ans
     let mut output = String::new();
     for (file, place) in files.iter().zip(places) {
         let old = place.exists.then(|| root.read(&file.path)).transpose()?.map(|(_, bytes)| bytes);
-        put(&place.path, &file.content).map_err(|error| Failed(format!("`{}` was not written: {error}", file.path)))?;
+        root.put(&place.path, file.content.as_bytes())
+            .map_err(|error| Failed(format!("`{}` was not written: {error}", file.path)))?;
         names.of(&place.path, &file.content);
         let _written = match old {
             None => writeln!(output, "created {} ({} bytes)", file.path, file.content.len()),
@@ -117,6 +115,31 @@ pub(super) fn write(root: &Root, names: &mut LineNames, arguments: Write) -> Ans
         };
     }
     Ok(output.trim_end().to_owned())
+}
+
+/// A file that a call changes.
+pub(super) struct FileChange {
+    /// Relative to the project.
+    pub(super) path: String,
+    /// Nothing where there is no file yet.
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) after: Vec<u8>,
+}
+
+/// What [`write`] would change in files.
+pub(super) fn writes(root: &Root, arguments: Write) -> Result<Vec<FileChange>, Failed> {
+    let change = |file: NewFile| {
+        let place = root.writable(&file.path)?;
+        let before = place.exists.then(|| root.read(&file.path)).transpose()?.map(|(_, bytes)| bytes);
+        Ok(FileChange { path: root.told(&place.path), before, after: file.content.into_bytes() })
+    };
+    new_files(arguments)?.into_iter().map(change).collect()
+}
+
+/// What [`edit_lines`] would change in files.
+pub(super) fn edits(root: &Root, names: &LineNames, arguments: &EditLines) -> Result<Vec<FileChange>, Failed> {
+    let (place, old, new) = planned(root, names, arguments)?;
+    Ok(vec![FileChange { path: root.told(&place.path), before: Some(old.into_bytes()), after: new.into_bytes() }])
 }
 
 /// What [`write`] would change.
@@ -144,7 +167,8 @@ fn new_files(arguments: Write) -> Result<Vec<NewFile>, Failed> {
 /// Replaces lines by their names, all changes or none.
 pub(super) fn edit_lines(root: &Root, names: &mut LineNames, arguments: &EditLines) -> Answer {
     let (place, old, new) = planned(root, names, arguments)?;
-    put(&place.path, &new).map_err(|error| Failed(format!("`{}` was not written: {error}", arguments.path)))?;
+    root.put(&place.path, new.as_bytes())
+        .map_err(|error| Failed(format!("`{}` was not written: {error}", arguments.path)))?;
     let before: Vec<String> = names.of(&place.path, &old).to_vec();
     let after = names.of(&place.path, &new);
     let mut output = difference(&arguments.path, &old, &new);
@@ -238,7 +262,7 @@ fn changed(text: &str, names: &[String], changes: &[Change]) -> Result<String, F
 }
 
 /// The difference as a patch, cut where it gets too long to be read.
-fn difference(path: &str, old: &str, new: &str) -> String {
+pub(super) fn difference(path: &str, old: &str, new: &str) -> String {
     if old == new {
         return format!("{path}: nothing changes\n");
     }
@@ -253,26 +277,12 @@ fn difference(path: &str, old: &str, new: &str) -> String {
     text
 }
 
-/// Writes a file by a temporary one beside it, so that nobody sees half of it. Its mode stays as it was.
-fn put(path: &Path, content: &str) -> std::io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    // As any new file would be made: what the person's mask takes away is taken away.
-    let usual = std::fs::Permissions::from_mode(0o666);
-    let mut file = tempfile::Builder::new().prefix(".new-").permissions(usual).tempfile_in(folder)?;
-    file.write_all(content.as_bytes())?;
-    if let Ok(before) = std::fs::metadata(path) {
-        file.as_file().set_permissions(before.permissions())?;
-    }
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use serde_json::{Value, from_value, json};
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     struct Bench {
         folder: tempfile::TempDir,

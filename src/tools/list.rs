@@ -1,6 +1,6 @@
 //! `ls`, `glob` and `grep`: looking around without changing anything. Links are shown and not followed.
 
-use super::root::{PathError, Root};
+use super::root::{Entry, PathError, Root};
 use super::{Answer, Failed};
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::RegexMatcher;
@@ -43,17 +43,11 @@ pub(super) fn ls(root: &Root, arguments: &Ls) -> Answer {
     let path = root.folder(asked)?;
     let failed = |source| PathError::Io { asked: asked.to_owned(), doing: "listed", source };
     let mut names = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let kind = entry.file_type().map_err(failed)?;
-        names.push(if kind.is_dir() {
-            format!("{name}/")
-        } else if kind.is_symlink() {
-            let target = std::fs::read_link(entry.path()).unwrap_or_default();
-            format!("{name} -> {}", target.display())
-        } else {
-            name
+    for entry in root.entries(&path).map_err(failed)? {
+        names.push(match entry {
+            Entry::Folder(name) => format!("{name}/"),
+            Entry::Link(name, target) => format!("{name} -> {target}"),
+            Entry::File(name) => name,
         });
     }
     names.sort_unstable();
@@ -119,7 +113,8 @@ pub(super) fn grep(root: &Root, arguments: &Grep, stop: &AtomicBool) -> Answer {
             Ok(found.len() <= MATCHES && !stop.load(Ordering::Relaxed))
         });
         // A file that cannot be read has no lines to show.
-        if let Err(error) = searcher.search_path(&expression, entry.path(), sink) {
+        let looked = root.open(entry.path()).and_then(|opened| searcher.search_file(&expression, &opened, sink));
+        if let Err(error) = looked {
             tracing::debug!(%file, %error, "not searched");
         }
     }

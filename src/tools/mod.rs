@@ -6,35 +6,48 @@
 
 mod bash;
 mod builtin;
+mod command;
 pub mod environment;
+mod executor;
 mod fetch;
 mod files;
+pub mod keeper;
 mod lines;
 mod list;
+pub mod mcp;
 mod memory;
 mod output;
 pub mod page;
 mod persona;
 mod primary;
+mod result;
 mod root;
+pub mod sandbox;
 mod shared_file;
+mod state;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod undo;
 
+pub use command::Keeper;
 pub use environment::Environment;
+pub use executor::Trusts;
+pub(crate) use executor::resolve;
 pub use fetch::Reach;
 pub use memory::{Note, notes};
 pub use root::Root;
+pub use sandbox::Sandbox;
+pub use undo::{State, Taken, take_back};
 
-use crate::domain::capability::{WRITE_ITEMS, to_execute};
-use crate::domain::{CallId, KnownTool, ToolCall};
-use crate::items::Items;
+use crate::domain::capability::{LEAVE_SANDBOX, WRITE_ITEMS, to_execute};
+use crate::domain::{CallId, KnownTool, SandboxMode, ThreadId, ToolCall};
+use crate::items::{Items, Kind};
 use crate::ports::threads::Threads;
-use crate::ports::tools::Waiting;
-use crate::ports::{Beneath, ToolListener, ToolOutcome, ToolRunner};
+use crate::ports::tools::{Isolation, Waiting};
+use crate::ports::{Beneath, KeptResults, ToolListener, ToolOutcome, ToolRunner};
 use bash::Bash;
-use builtin::{BUILTIN, Which};
+use builtin::{BUILTIN, READER, Which};
 use lines::LineNames;
 use page::Reader;
 use root::PathError;
@@ -70,15 +83,21 @@ pub enum Claim {
 pub struct ToolContext {
     pub root: Root,
     pub environment: Environment,
+    /// Who starts commands.
+    pub keeper: Keeper,
+    /// What confined commands may reach.
+    pub sandbox: Sandbox,
     /// The folder for output that is too long for an answer.
     pub spill: Option<Beneath>,
+    /// Asks whether the person trusts the project as it is now.
+    pub trusts: Trusts,
     /// Ids of built-in tools that files have too.
     pub claims: BTreeMap<String, Claim>,
     /// The file of the project's memory.
     pub memory: Beneath,
     /// The file of the project's personas.
     pub personas: Beneath,
-    /// Tools that are files: they are told of and cannot be run.
+    /// Tools that are files.
     pub files: Vec<KnownTool>,
     /// Which addresses `fetch` may ask.
     pub reach: Reach,
@@ -88,8 +107,28 @@ pub struct ToolContext {
     pub items: Items,
     /// The folder that holds the person's `.ai`, with their keys.
     pub user_space: PathBuf,
+    /// What was kept of results that were cut.
+    pub kept: Option<Arc<dyn KeptResults>>,
     /// The other threads, where this one may reach any.
     pub threads: Option<Arc<dyn Threads>>,
+}
+
+impl ToolContext {
+    /// Whether a call runs confined.
+    ///
+    /// # Errors
+    /// That it does not run: all have to be confined, and here none is.
+    fn confines(&self, isolation: Isolation) -> Result<bool, Failed> {
+        let is_required = self.sandbox.mode == SandboxMode::Require;
+        if is_required && !self.sandbox.holds() {
+            return Err(Failed(
+                "Not run: the setting `sandbox = \"require\"` has every command confined, and this system cannot confine \
+                 any (`levain doctor` says what is missing)."
+                    .to_owned(),
+            ));
+        }
+        Ok(is_required || isolation == Isolation::Sandbox)
+    }
 }
 
 /// Runs the built-in tools.
@@ -102,12 +141,13 @@ pub struct Toolbox {
 struct Shared {
     context: ToolContext,
     names: Mutex<LineNames>,
+    connections: mcp::Connections,
 }
 
 impl Toolbox {
     #[must_use]
     pub fn new(context: ToolContext) -> Self {
-        Self { shared: Arc::new(Shared { context, names: Mutex::default() }) }
+        Self { shared: Arc::new(Shared { context, names: Mutex::default(), connections: mcp::Connections::default() }) }
     }
 }
 
@@ -130,7 +170,8 @@ pub fn ids() -> impl Iterator<Item = &'static str> {
 /// The built-in tools, then `files`, each with a name of its own. `claims` as in [`ToolContext`].
 #[must_use]
 pub fn known(claims: &BTreeMap<String, Claim>, files: &[KnownTool]) -> Vec<KnownTool> {
-    let built_in = BUILTIN.iter().map(|tool| tool.known(claims));
+    let replaced = |item: &str| files.iter().any(|file| file.item == item);
+    let built_in = BUILTIN.iter().filter(|tool| !replaced(tool.item)).map(|tool| tool.known(claims));
     let mut tools: Vec<KnownTool> = built_in.chain(files.iter().cloned()).collect();
     KnownTool::settle_names(&mut tools);
     tools
@@ -148,9 +189,19 @@ impl ToolRunner for Toolbox {
         known(&self.shared.context.claims, &self.shared.context.files)
     }
 
+    fn reader(&self) -> Option<KnownTool> {
+        Some(READER.known(&BTreeMap::new()))
+    }
+
     fn guarded<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
         Box::pin(async move {
             let writes = |which| matches!(which, Which::Write | Which::EditLines);
+            let asks =
+                |name: &str| call.input.get(name).and_then(|value| value.as_array()).is_some_and(|all| !all.is_empty());
+            if BUILTIN.iter().any(|tool| tool.item == item && tool.which == Which::Bash) {
+                let leaves = asks("write_paths") || asks("ports");
+                return leaves.then(|| LEAVE_SANDBOX.to_owned()).into_iter().collect();
+            }
             if !BUILTIN.iter().any(|tool| tool.item == item && writes(tool.which)) {
                 return Vec::new();
             }
@@ -185,6 +236,8 @@ impl ToolRunner for Toolbox {
                 | Which::MemoryRemove
                 | Which::PersonaCreate
                 | Which::PersonaSwitch
+                | Which::State
+                | Which::Result
                 | Which::ExecuteItem
                 | Which::FetchItem
                 | Which::ThreadDirective
@@ -199,9 +252,10 @@ impl ToolRunner for Toolbox {
         &'a self,
         item: &'a str,
         call: &'a ToolCall,
+        isolation: Isolation,
         listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
-        Box::pin(async move { outcome(self.answer(item, call, listener).await) })
+        Box::pin(async move { outcome(self.answer(item, call, isolation, listener).await) })
     }
 
     fn shell<'a>(
@@ -215,7 +269,7 @@ impl ToolRunner for Toolbox {
             let context = &self.shared.context;
             let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call_id.0)));
             let bash = Bash::of_a_person(command);
-            outcome(bash::bash(&context.root, &context.environment, spill, &bash, stop, listener).await)
+            outcome(bash::bash(context, spill, &bash, false, stop, listener).await)
         })
     }
 }
@@ -232,8 +286,62 @@ fn outcome(answer: Answer) -> ToolOutcome {
 }
 
 impl Toolbox {
-    async fn answer(&self, item: &str, call: &ToolCall, listener: &dyn ToolListener) -> Answer {
-        let Some(tool) = BUILTIN.iter().find(|tool| tool.item == item) else {
+    /// Keeps what the files hold that a call is about to change, and notes it in the log, so that it can be taken back. A call
+    /// that will fail changes nothing, and is left to fail by itself.
+    async fn checkpoint(
+        &self,
+        which: Which,
+        input: serde_json::Value,
+        listener: &dyn ToolListener,
+    ) -> Result<(), Failed> {
+        let Some(kept) = self.shared.context.kept.clone() else { return Ok(()) };
+        let shared = Arc::clone(&self.shared);
+        let keep = off_loop(move |_| {
+            let root = &shared.context.root;
+            let changes = if which == Which::Write {
+                files::writes(root, arguments(input)?)
+            } else {
+                files::edits(root, &shared.names(), &arguments(input)?)
+            };
+            let keep = |bytes: &[u8]| {
+                kept.keep(bytes)
+                    .map_err(|why| Failed(format!("Not written: what it replaces could not be kept: {why}")))
+            };
+            let mut kept = Vec::new();
+            for change in changes.unwrap_or_default() {
+                let before = change.before.as_deref().map(keep).transpose()?;
+                kept.push((change.path, before, keep(&change.after)?));
+            }
+            Ok(kept)
+        });
+        for (path, before, after) in keep.await? {
+            if before.as_ref() != Some(&after) {
+                let noted = listener.checkpoint(path, before, after).await;
+                noted.map_err(|why| Failed(format!("Not written: {why}")))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The thread whose transcript is asked for as a knowledge item, unless a file has its id.
+    async fn transcript_asked(&self, input: &serde_json::Value) -> Result<Option<ThreadId>, Failed> {
+        let Some((id, thread)) = primary::transcript_asked(input) else { return Ok(None) };
+        let shared = Arc::clone(&self.shared);
+        let is_file = off_loop(move |_| Ok(shared.items().find(Kind::Knowledge, &id).is_ok())).await?;
+        Ok((!is_file).then_some(thread))
+    }
+
+    async fn answer(&self, item: &str, call: &ToolCall, isolation: Isolation, listener: &dyn ToolListener) -> Answer {
+        let built_in = BUILTIN.iter().chain([&READER]).find(|tool| tool.item == item);
+        let is_file = self.shared.context.files.iter().any(|file| file.item == item && file.absent.is_none());
+        if is_file {
+            let context = &self.shared.context;
+            let confined = context.confines(isolation)?;
+            let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call.call_id.0)));
+            let from = executor::Call { context, connections: &self.shared.connections, confined, spill };
+            return executor::run(from, item, call.input.clone(), listener).await;
+        }
+        let Some(tool) = built_in else {
             let known = self.tools();
             if let Some(absent) = known.iter().find(|tool| tool.item == item).and_then(|tool| tool.absent.as_ref()) {
                 return Err(Failed(format!("`{item}` was not run: {absent}.")));
@@ -244,8 +352,8 @@ impl Toolbox {
         };
         if let Some(file) = tool.taken_by(&self.shared.context.claims) {
             return Err(Failed(format!(
-                "`{item}` is {file} in this project, which stands in the place of the built-in tool. Tools of projects \
-                 cannot be run yet."
+                "`{item}` was not run: {file} stands in the place of the built-in tool, and it cannot be run or is not \
+                 granted."
             )));
         }
         let (shared, input) = (Arc::clone(&self.shared), call.input.clone());
@@ -254,9 +362,11 @@ impl Toolbox {
                 off_loop(move |_| files::read(&shared.context.root, &mut shared.names(), &arguments(input)?)).await
             }
             Which::Write => {
+                self.checkpoint(tool.which, input.clone(), listener).await?;
                 off_loop(move |_| files::write(&shared.context.root, &mut shared.names(), arguments(input)?)).await
             }
             Which::EditLines => {
+                self.checkpoint(tool.which, input.clone(), listener).await?;
                 off_loop(move |_| files::edit_lines(&shared.context.root, &mut shared.names(), &arguments(input)?))
                     .await
             }
@@ -267,7 +377,8 @@ impl Toolbox {
                 let context = &self.shared.context;
                 let spill = context.spill.as_ref().map(|folder| folder.join(spill_name(&call.call_id.0)));
                 let never = std::future::pending();
-                bash::bash(&context.root, &context.environment, spill, &arguments(input)?, never, listener).await
+                let confined = context.confines(isolation)?;
+                bash::bash(context, spill, &arguments(input)?, confined, never, listener).await
             }
             Which::Fetch => {
                 let ToolContext { reach, reader, .. } = &self.shared.context;
@@ -280,8 +391,23 @@ impl Toolbox {
             Which::PersonaCreate => {
                 off_loop(move |_| persona::create(&shared.context.personas, arguments(input)?)).await
             }
-            Which::FetchItem => off_loop(move |_| primary::fetch(&shared.items(), &arguments(input)?)).await,
+            Which::Result => off_loop(move |_| result::read(shared.context.kept.as_deref(), &arguments(input)?)).await,
+            Which::State => state::state(arguments(input)?, listener).await,
+            Which::FetchItem => {
+                if let Some(thread) = self.transcript_asked(&input).await? {
+                    return threads::transcript(&self.shared.context, thread).await;
+                }
+                off_loop(move |_| primary::fetch(&shared.items(), &arguments(input)?)).await
+            }
             Which::ExecuteItem => {
+                primary::only_here(&input)?;
+                if let Some(thread) = self.transcript_asked(&input).await? {
+                    return threads::transcript(&self.shared.context, thread).await;
+                }
+                if let Some(tool) = primary::dry_run_asked(&input) {
+                    let parameters = ToolCall::parameters(input.get("parameters"));
+                    return executor::dry_run(&self.shared.context, &tool, parameters).await;
+                }
                 if let Some((directive, background)) = primary::thread_asked(&input)? {
                     let inputs = input.get("parameters");
                     return threads::fork(&shared.context, directive, inputs, background, listener).await;
@@ -353,6 +479,7 @@ impl ToolRunner for NoTools {
         &'a self,
         _item: &'a str,
         call: &'a ToolCall,
+        _isolation: Isolation,
         _listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
         let outcome = ToolOutcome::failed(format!("There is no tool `{}` in this thread.", call.tool));

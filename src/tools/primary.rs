@@ -4,7 +4,8 @@
 //! afresh for each call, since a thread outlives many changes of them.
 
 use super::{Answer, Failed};
-use crate::domain::{Space, ToolCall};
+use crate::domain::attachment::transcript_of;
+use crate::domain::{Space, ThreadId, ToolCall};
 use crate::items::directive::interpolate;
 use crate::items::search::{Query, Scope, search};
 use crate::items::signature::{self, SigningKey};
@@ -38,6 +39,9 @@ pub(super) struct Named {
     item_type: Kind,
     item_id: String,
     parameters: Option<Value>,
+    /// Only says what would be done.
+    #[serde(default)]
+    dry_run: bool,
 }
 
 impl From<crate::domain::Problem> for Failed {
@@ -110,6 +114,13 @@ fn find(items: &Items, fetch: &Fetch, query: &str) -> Answer {
     Ok(answer)
 }
 
+/// The id of the knowledge item that is the transcript of a thread, and that thread, if `input` asks for one.
+pub(super) fn transcript_asked(input: &Value) -> Option<(String, ThreadId)> {
+    let word = |name: &str| input.get(name).and_then(Value::as_str);
+    let id = word("item_id").filter(|_| word("item_type").is_none_or(|kind| kind == Kind::Knowledge.word()))?;
+    transcript_of(id).map(|thread| (id.to_owned(), thread))
+}
+
 /// The directive that is to be run in a thread of its own, if `input` asks for one, and whether nobody waits for it.
 pub(super) fn thread_asked(input: &Value) -> Result<Option<(String, bool)>, Failed> {
     let word = |name: &str| input.get(name).and_then(Value::as_str);
@@ -124,9 +135,26 @@ pub(super) fn thread_asked(input: &Value) -> Result<Option<(String, bool)>, Fail
     }
 }
 
+/// That a call is for this machine: there is no other.
+pub(super) fn only_here(input: &Value) -> Result<(), Failed> {
+    match input.get("target").and_then(Value::as_str) {
+        None | Some("" | "local") => Ok(()),
+        Some(other) => {
+            Err(Failed(format!("`target` is `local`, not `{other}`: levain runs items on this machine only.")))
+        }
+    }
+}
+
+/// The tool that is only to be looked at, if `input` asks for that.
+pub(super) fn dry_run_asked(input: &Value) -> Option<String> {
+    let word = |name: &str| input.get(name).and_then(Value::as_str);
+    let id = word("item_id").filter(|_| word("item_type") == Some("tool") && ToolCall::is_dry_run(input));
+    id.map(ToOwned::to_owned)
+}
+
 /// What a knowledge item says, or what a directive wants done.
 pub(super) fn execute(items: &Items, named: Named) -> Answer {
-    let Named { item_type, item_id: id, parameters } = named;
+    let Named { item_type, item_id: id, parameters, dry_run } = named;
     let found = items.find(item_type, &id).map_err(|missing| Failed(format!("{missing}.")))?;
     let (text, file) = (items.read(found.item)?, items.file(found.item));
     match item_type {
@@ -137,6 +165,13 @@ pub(super) fn execute(items: &Items, named: Named) -> Answer {
             let inputs = directive
                 .accept(parameters.into_iter().map(as_text).collect())
                 .map_err(|bad| Failed(bad.iter().map(|bad| format!("{bad}.")).collect::<Vec<_>>().join("\n")))?;
+            if dry_run {
+                let told = serde_json::json!({
+                    "status": "success", "type": "directive", "item_id": id, "dry_run": true,
+                    "data": { "description": directive.description.as_ref().map(|text| &text.value), "inputs": inputs },
+                });
+                return Ok(told.to_string());
+            }
             Ok(format!(
                 "Follow these directions now:\n\n{}",
                 cut(&interpolate(&directive.body, &inputs), &found.item.path)

@@ -1,14 +1,15 @@
 //! Where file tools may go: below the project's root, links followed.
 //!
-//! A path is resolved as the system would resolve it, every link included, and must end below the root; files are then
-//! opened without following a link in the last place. That keeps out `..`, absolute paths and links that lead away,
-//! whoever wrote them. It does not keep out somebody who exchanges folders for links while a call runs: whoever can do
-//! that may write in the project anyway.
+//! A path is resolved as the system would resolve it, every link included, and must end below the root. What it was
+//! resolved to is then opened folder by folder from the root on, following no link at all: that keeps out `..`, absolute paths
+//! and links that lead away, whoever wrote them, and also who exchanges a folder for a link while a call runs.
 
-use rustix::fs::OFlags;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, mkdirat, openat, readlinkat, renameat, statat, unlinkat};
+use rustix::io::Errno;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Component, Path, PathBuf};
 
 /// The largest file that is read whole: sixteen megabytes.
@@ -156,7 +157,7 @@ impl Root {
     pub(super) fn read(&self, asked: &str) -> Result<(PathBuf, Vec<u8>), PathError> {
         let path = self.existing(asked)?;
         let failed = |source| PathError::Io { asked: asked.to_owned(), doing: "read", source };
-        let mut file = open(&path).map_err(failed)?;
+        let mut file = self.open(&path).map_err(failed)?;
         let meta = file.metadata().map_err(failed)?;
         if meta.is_dir() {
             return Err(PathError::Folder(asked.to_owned()));
@@ -173,10 +174,107 @@ impl Root {
     }
 }
 
-/// Opens a file for reading; neither a link in the last place nor a pipe without a writer holds it up.
-fn open(path: &Path) -> io::Result<File> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    OpenOptions::new().read(true).custom_flags(flags).open(path)
+/// How folders on the way are opened: only if they are folders and no links.
+const WAY: OFlags = OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// What lies in a folder: a name, and what it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    Folder(String),
+    /// And where it leads.
+    Link(String, String),
+    File(String),
+}
+
+impl Root {
+    /// The folder at `path`, which was resolved before, opened from the root on. With `make`, folders that are missing are made.
+    fn enter(&self, path: &Path, make: bool) -> io::Result<OwnedFd> {
+        let below =
+            path.strip_prefix(&self.path).map_err(|_outside| io::Error::from(io::ErrorKind::PermissionDenied))?;
+        let mut folder = rustix::fs::open(&self.path, WAY | OFlags::RDONLY, Mode::empty())?;
+        for part in below.components() {
+            let Component::Normal(name) = part else { return Err(io::ErrorKind::PermissionDenied.into()) };
+            if make && let Err(error) = mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+                // Whatever is there has to be a folder, or it is not entered.
+                if error != Errno::EXIST {
+                    return Err(error.into());
+                }
+            }
+            folder = openat(&folder, name, WAY | OFlags::RDONLY, Mode::empty())?;
+        }
+        Ok(folder)
+    }
+
+    /// The folder that holds the file at `path`, and the file's name.
+    fn place_of<'a>(&self, path: &'a Path, make: bool) -> io::Result<(OwnedFd, &'a OsStr)> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        Ok((self.enter(path.parent().unwrap_or(Path::new("")), make)?, name))
+    }
+
+    /// Opens the file at `path`, which was resolved before, for reading; a pipe without a writer does not hold it up.
+    pub(super) fn open(&self, path: &Path) -> io::Result<File> {
+        if path == self.path {
+            return Ok(self.enter(path, false)?.into());
+        }
+        let (folder, name) = self.place_of(path, false)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Ok(openat(&folder, name, flags, Mode::empty())?.into())
+    }
+
+    /// Writes the file at `path`, which was resolved before, by a temporary one beside it, so that nobody sees half of it. Its
+    /// mode stays as it was; folders that are missing are made.
+    pub(super) fn put(&self, path: &Path, content: &[u8]) -> io::Result<()> {
+        let (folder, name) = self.place_of(path, true)?;
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(|error| io::Error::other(error.to_string()))?;
+        let new = format!(".new-{:016x}", u64::from_le_bytes(random));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // As any new file would be made: what the person's mask takes away is taken away.
+        let mut file = File::from(openat(&folder, &new, flags, Mode::from_raw_mode(0o666))?);
+        let mut write = || -> io::Result<()> {
+            file.write_all(content)?;
+            if let Ok(before) = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)
+                && FileType::from_raw_mode(before.st_mode) == FileType::RegularFile
+            {
+                rustix::fs::fchmod(&file, Mode::from_raw_mode(before.st_mode & 0o7777))?;
+            }
+            Ok(renameat(&folder, &new, &folder, name)?)
+        };
+        write().inspect_err(|_| {
+            let _gone = unlinkat(&folder, &new, AtFlags::empty());
+        })
+    }
+
+    /// Removes the file at `path`, which was resolved before.
+    pub(super) fn remove(&self, path: &Path) -> io::Result<()> {
+        let (folder, name) = self.place_of(path, false)?;
+        Ok(unlinkat(&folder, name, AtFlags::empty())?)
+    }
+
+    /// What lies in the folder at `path`, which was resolved before, in no order.
+    pub(super) fn entries(&self, path: &Path) -> io::Result<Vec<Entry>> {
+        let folder = self.enter(path, false)?;
+        let mut entries = Vec::new();
+        for entry in Dir::read_from(&folder)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let told = name.to_string_lossy().into_owned();
+            let kind =
+                statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map(|meta| FileType::from_raw_mode(meta.st_mode));
+            entries.push(match kind {
+                Ok(FileType::Directory) => Entry::Folder(told),
+                Ok(FileType::Symlink) => {
+                    let target = readlinkat(&folder, name, Vec::new()).unwrap_or_default();
+                    Entry::Link(told, target.to_string_lossy().into_owned())
+                }
+                Ok(_) | Err(_) => Entry::File(told),
+            });
+        }
+        Ok(entries)
+    }
 }
 
 /// Whether bytes are no text: a zero byte near their beginning.
@@ -232,6 +330,52 @@ mod tests {
         assert_eq!((root.told(&new.path).as_str(), new.exists), ("new/deep/file.txt", false));
         assert!(matches!(root.existing("gone"), Err(PathError::Missing(_))));
         assert!(matches!(root.read("src"), Err(PathError::Folder(_))));
+    }
+
+    /// Somebody exchanges a folder for a link all the time while files in it are read and written. With
+    /// `LEVAIN_LONG_TESTS` a hundred thousand times.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_becomes_a_link_during_a_call_leads_nowhere() {
+        let (folder, root) = tree();
+        let outside = folder.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("a.rs"), "outside").unwrap();
+        let times = if std::env::var_os("LEVAIN_LONG_TESTS").is_some() { 100_000 } else { 3_000 };
+        let (project, stop) = (root.path().to_owned(), std::sync::atomic::AtomicBool::new(false));
+        symlink(&outside, project.join("trap")).unwrap();
+        let (written, swaps) = std::thread::scope(|scope| {
+            let swapping = scope.spawn(|| {
+                let (src, trap) = (project.join("src"), project.join("trap"));
+                let mut swaps = 0;
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    let here = rustix::fs::CWD;
+                    rustix::fs::renameat_with(here, &src, here, &trap, rustix::fs::RenameFlags::EXCHANGE).unwrap();
+                    swaps += 1;
+                }
+                swaps
+            });
+            let mut written = 0;
+            for _ in 0..times {
+                if let Ok(place) = root.writable("src/a.rs")
+                    && place.exists
+                {
+                    written += u32::from(root.put(&place.path, b"inside").is_ok());
+                }
+                if let Ok((_, bytes)) = root.read("src/a.rs") {
+                    assert_ne!(bytes, b"outside", "a file outside was read");
+                }
+                if let Ok(path) = root.folder("src") {
+                    let listed = root.entries(&path).unwrap_or_default();
+                    assert!(!listed.contains(&Entry::File("secret".into())));
+                }
+            }
+            stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            (written, swapping.join().unwrap())
+        });
+        assert_eq!(fs::read_to_string(outside.join("a.rs")).unwrap(), "outside", "a file outside was written");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+        assert!(written > 0 && swaps > 0, "{written} written, {swaps} swaps");
     }
 
     #[test]

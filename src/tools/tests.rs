@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::domain::event::Process;
-use crate::domain::{CallId, Persona};
+use crate::domain::{CallId, Persona, StateStore};
 use crate::items::{Items, Spaces};
 use crate::ports::Beneath;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::time::Duration;
 
 #[derive(Default)]
@@ -13,6 +13,7 @@ struct Ears {
     said: Mutex<String>,
     process: Mutex<Option<Process>>,
     persona: Mutex<Option<Persona>>,
+    kept: Mutex<StateStore>,
     /// Holds the process back.
     never: bool,
     /// Lets none begin.
@@ -27,6 +28,14 @@ impl ToolListener for Ears {
     fn started(&self, process: Process) -> Waiting<'_, bool> {
         *self.process.lock().unwrap() = Some(process);
         if self.never { Box::pin(std::future::pending()) } else { Box::pin(std::future::ready(!self.refused)) }
+    }
+
+    fn keeps(&self, values: Map<String, Value>) -> Waiting<'_, Result<StateStore, String>> {
+        let next = self.kept.lock().unwrap().with(&values);
+        if let Ok(next) = &next {
+            self.kept.lock().unwrap().clone_from(next);
+        }
+        Box::pin(std::future::ready(next))
     }
 
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()> {
@@ -49,6 +58,9 @@ impl Bench {
         let toolbox = Toolbox::new(ToolContext {
             root: Root::new(folder.path()),
             environment: Environment::allowed(variables, &[], &[]),
+            keeper: Keeper::Absent,
+            sandbox: Sandbox::default(),
+            trusts: Trusts::new(|| true),
             spill: Some(Beneath::new(folder.path(), "spill")),
             claims,
             memory: Beneath::new(folder.path(), "memory.json"),
@@ -58,6 +70,7 @@ impl Bench {
             reader: Reader::Here,
             items: Items::list(&Spaces::new(folder.path(), &folder.path().join("home"), [])),
             user_space: folder.path().join("home"),
+            kept: None,
             threads: None,
         });
         Self { folder, toolbox, ears: Ears::default() }
@@ -65,7 +78,7 @@ impl Bench {
 
     async fn run(&self, item: &str, input: Value) -> ToolOutcome {
         let call = ToolCall { call_id: CallId("call/1".into()), tool: item.into(), input };
-        self.toolbox.run(item, &call, &self.ears).await
+        self.toolbox.run(item, &call, Isolation::Open, &self.ears).await
     }
 
     async fn bash(&self, command: &str) -> ToolOutcome {
@@ -164,9 +177,30 @@ async fn output_is_shown_live_and_long_output_is_kept() {
 async fn a_taken_place_is_told() {
     let bench = Bench::new(&[("rye/bash", ".ai/tools/rye/bash.py")]);
     let outcome = bench.bash("echo hi").await;
-    assert!(outcome.output.contains("cannot be run yet") && outcome.output.contains(".ai/tools/rye/bash.py"));
+    assert!(
+        outcome.output.contains("stands in the place of the built-in tool")
+            && outcome.output.contains(".ai/tools/rye/bash.py")
+    );
     let taken: Vec<_> = bench.toolbox.tools().into_iter().filter(|tool| tool.absent.is_some()).collect();
     assert_eq!(taken.iter().map(|tool| tool.item.as_str()).collect::<Vec<_>>(), ["rye/bash"]);
+}
+
+#[tokio::test]
+async fn values_are_kept_through_the_listener_and_null_takes_them_away() {
+    let bench = Bench::new(&[]);
+    let said = |input: Value| bench.run("levain/state", input);
+    assert_eq!(said(json!({})).await.output, "{}");
+    assert_eq!(said(json!({"set": {"tries": 2}})).await.output, r#"{"tries":2}"#);
+    assert_eq!(said(json!({"set": "{\"tries\": null, \"x\": [1]}"})).await.output, r#"{"x":[1]}"#);
+    for (input, why) in [
+        (json!({"set": {"a b": 1}}), "cannot be a name"),
+        (json!({"set": [1]}), "is an object"),
+        (json!({"put": {}}), "unknown field `put`"),
+    ] {
+        let outcome = said(input).await;
+        assert!(outcome.error.is_some() && outcome.output.contains(why), "{}", outcome.output);
+    }
+    assert_eq!(said(json!({})).await.output, r#"{"x":[1]}"#);
 }
 
 #[tokio::test]
@@ -243,7 +277,7 @@ fn built_in_tools_have_the_parameters_of_their_format() {
         "rye/file-system/grep: include path pattern*",
         "rye/bash: command* timeout working_dir",
         "rye/web/fetch/fetch: format timeout url*",
-        "rye/execute: async item_id* item_type* parameters thread",
+        "rye/execute: async dry_run item_id* item_type* parameters thread",
         "rye/agent/threads/thread_directive: async directive_name* inputs limit_overrides model",
         "rye/agent/threads/orchestrator: max_results operation* query search_type tail_lines thread_id thread_ids timeout",
         "rye/fetch: item_id item_type limit query scope",

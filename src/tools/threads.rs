@@ -1,7 +1,8 @@
 //! Starting directives in threads of their own, and looking after those threads.
 
 use super::{Answer, Failed, ToolContext};
-use crate::domain::{Limits, Money, Operation, Tokens, ToolCall, Values};
+use crate::domain::attachment::TRANSCRIPTS;
+use crate::domain::{Limits, Money, Operation, ThreadId, Tokens, ToolCall, Values};
 use crate::ports::ToolListener;
 use crate::ports::threads::{ChildRequest, ChildStarted};
 use serde::Deserialize;
@@ -101,6 +102,16 @@ async fn start_child(context: &ToolContext, request: ChildRequest, listener: &dy
             // People read the last line.
             if result.success || result.suspended { Ok(text) } else { Err(Failed(text)) }
         }
+    }
+}
+
+/// What was said in a thread, which is read as the knowledge item of its id.
+pub(super) async fn transcript(context: &ToolContext, id: ThreadId) -> Answer {
+    let threads = context.threads.as_ref().ok_or_else(|| Failed("No threads can be reached from here.".to_owned()))?;
+    let told = format!("knowledge `{TRANSCRIPTS}{id}`, the transcript of a thread");
+    match threads.transcript(id).await {
+        Ok(text) => Ok(format!("{told}\n\n{text}")),
+        Err(why) => Err(Failed(format!("{why}."))),
     }
 }
 

@@ -319,6 +319,7 @@ mod tests {
             args_hash: crate::domain::ContentHash::of(b""),
             input,
             preview: preview.map(str::to_owned),
+            confined: false,
             why: None,
         })
     }

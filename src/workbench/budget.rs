@@ -1,4 +1,4 @@
-//! What a thread may use and has used, as a page.
+//! What a thread may use and has used, what its tree did when, and what became of it, as pages.
 
 use super::geometry;
 use super::message::{Effect, Level};
@@ -28,6 +28,26 @@ impl Model {
             return Vec::new();
         };
         vec![Effect::LoadTimeline { thread_id }]
+    }
+
+    /// Asks what became of the chosen thread, else the one on the screen.
+    pub(super) fn ask_postmortem(&mut self) -> Vec<Effect> {
+        let Some(thread_id) = self.meant_thread() else {
+            self.say(Level::Info, "this thread has not begun");
+            return Vec::new();
+        };
+        vec![Effect::LoadPostmortem { thread_id }]
+    }
+
+    /// Shows it.
+    pub(super) fn show_postmortem(&mut self, rows: Result<Vec<(&'static str, String)>, String>) {
+        match rows {
+            Ok(rows) => {
+                let row = |(left, text): (&str, String)| PagerLine::Row { left: left.to_owned(), text };
+                self.lay_over(Pager::new("post-mortem", rows.into_iter().map(row).collect()));
+            }
+            Err(why) => self.say(Level::Error, why),
+        }
     }
 
     /// Shows it, as wide as the page is.

@@ -66,16 +66,16 @@ impl Model {
     }
 
     pub(super) fn thread_entries(&self) -> Vec<Entry> {
-        let entry = |row: &ThreadRow| Entry {
+        let entry = |(row, group): (ThreadRow, Option<&'static str>)| Entry {
             label: if row.title.is_empty() { row.thread_id.to_string() } else { row.title.clone() },
             detail: format!("{} {} {}", row.directive, row.told(), row.thread_id),
             usable: true,
             current: Some(&row.thread_id) == self.view.thread.as_ref(),
-            choice: Choice::Thread(row.clone()),
+            choice: Choice::Thread(row),
             body: None,
-            group: None,
+            group,
         };
-        self.threads.iter().map(entry).collect()
+        self.thread_order.arranged(&self.threads).into_iter().map(entry).collect()
     }
 
     pub(super) fn theme_entries(&self) -> Vec<Entry> {

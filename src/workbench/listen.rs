@@ -512,14 +512,20 @@ fn phase_after(event: &Event) -> Option<Phase> {
         | Event::Prompt(_)
         | Event::Settings(_)
         | Event::Control(
-            ControlEvent::HookDecided { .. }
+            ControlEvent::HooksCalled { .. }
+            | ControlEvent::HookDecided { .. }
             | ControlEvent::ThreadQueued { .. }
             | ControlEvent::ThreadAdmitted {}
             | ControlEvent::CancelRequested { .. },
         )
         | Event::Context(_)
         | Event::Approval(ApprovalEvent::ApprovalGiven { .. } | ApprovalEvent::PermissionDenied { .. })
-        | Event::Tool(ToolEvent::ToolProcess { .. } | ToolEvent::ShellEnded { .. })
+        | Event::Tool(
+            ToolEvent::ToolProcess { .. }
+            | ToolEvent::FileCheckpointed { .. }
+            | ToolEvent::ResultKept { .. }
+            | ToolEvent::ShellEnded { .. },
+        )
         | Event::Request(
             RequestEvent::TokenDelta { .. }
             | RequestEvent::CognitionReasoning { .. }

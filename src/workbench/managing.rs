@@ -5,6 +5,7 @@ use super::message::{Effect, Level, THREAD, ThreadRow, Upkeep};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Picker, PickerKind};
+use super::thread_order::{ThreadOrder, below};
 use crate::domain::ThreadId;
 
 /// A thread is removed by a second word within so many milliseconds of the first.
@@ -31,13 +32,75 @@ impl Model {
         self.chosen_thread().map(|row| row.thread_id.clone()).or_else(|| self.view.thread.clone())
     }
 
-    /// Does something with that thread, or says that there is none.
-    pub(super) fn manage(&mut self, upkeep: Upkeep) -> Vec<Effect> {
-        let Some(thread_id) = self.meant_thread() else {
+    /// The threads a command is about: the marked ones, else the chosen one, else the one on the screen. No longer marked
+    /// then.
+    fn meant_threads(&mut self) -> Vec<ThreadId> {
+        let marked = self.thread_list().map(|picker| std::mem::take(&mut picker.marked)).unwrap_or_default();
+        if marked.is_empty() { self.meant_thread().into_iter().collect() } else { marked }
+    }
+
+    /// Does something with those threads, or says that there are none.
+    pub(super) fn manage(&mut self, upkeep: &Upkeep) -> Vec<Effect> {
+        let threads = self.meant_threads();
+        if threads.is_empty() {
             self.say(Level::Info, "there is no thread yet");
-            return Vec::new();
+        }
+        let manage = |thread_id| Effect::Manage { thread_id, upkeep: upkeep.clone() };
+        threads.into_iter().map(manage).collect()
+    }
+
+    /// Ends the threads at once, the second time it is asked for. The first time says what stops with them.
+    pub(super) fn kill_threads(&mut self) -> Vec<Effect> {
+        let marked = self.thread_list().map(|picker| picker.marked.clone()).unwrap_or_default();
+        let meant = if marked.is_empty() { self.meant_thread().into_iter().collect() } else { marked };
+        if meant.is_empty() {
+            return self.manage(&Upkeep::Kill);
+        }
+        let asked = self.kills.replace((meant.clone(), self.now));
+        if asked.is_some_and(|(asked, at)| asked == meant && self.now.since(at) <= AGAIN_WITHIN) {
+            self.kills = None;
+            return self.manage(&Upkeep::Kill);
+        }
+        let running = below(&self.threads, &meant).into_iter().filter(|row| row.runs).count();
+        let those = match meant.as_slice() {
+            [one] => {
+                let title = self.threads.iter().find(|row| row.thread_id == *one).map(|row| row.title.clone());
+                format!("`{}`", title.filter(|title| !title.is_empty()).unwrap_or_else(|| one.to_string()))
+            }
+            several => format!("{} threads", several.len()),
         };
-        vec![Effect::Manage { thread_id, upkeep }]
+        let below = match running {
+            0 => String::new(),
+            1 => "; 1 thread runs below, and stops if it is waited for".to_owned(),
+            count => format!("; {count} threads run below, and those that are waited for stop"),
+        };
+        let text = format!(
+            "repeat to kill {those}: running calls and commands end at once, reserved money is returned{below}"
+        );
+        self.say(Level::Warning, text);
+        Vec::new()
+    }
+
+    /// Marks the chosen thread, or takes its mark off.
+    pub(super) fn mark_thread(&mut self) {
+        if let Some(picker) = self.thread_list() {
+            picker.mark();
+            self.changed = true;
+        }
+    }
+
+    /// Puts the list of threads into the next order.
+    pub(super) fn reorder_threads(&mut self) {
+        self.thread_order = self.thread_order.next();
+        self.refill(PickerKind::Threads);
+        self.say(Level::Info, self.thread_order.told());
+    }
+
+    /// Lists the threads, those first that go on only once the person does something.
+    pub(super) fn show_attention(&mut self) -> Vec<Effect> {
+        self.thread_order = ThreadOrder::NeedsYou;
+        self.pick(PickerKind::Threads, !self.threads_loaded);
+        vec![Effect::LoadThreads]
     }
 
     /// Begins to write what the chosen thread is called.
@@ -51,12 +114,12 @@ impl Model {
     /// Calls the chosen thread what was written; none where nothing was being written.
     pub(super) fn name_it(&mut self) -> Option<Vec<Effect>> {
         let name = self.thread_list()?.naming.take()?;
-        Some(if name.trim().is_empty() { Vec::new() } else { self.manage(Upkeep::Rename(name)) })
+        Some(if name.trim().is_empty() { Vec::new() } else { self.manage(&Upkeep::Rename(name)) })
     }
 
     /// Removes the thread, the second time it is asked for.
     pub(super) fn remove_thread(&mut self) -> Vec<Effect> {
-        let Some(thread_id) = self.meant_thread() else { return self.manage(Upkeep::Remove) };
+        let Some(thread_id) = self.meant_thread() else { return self.manage(&Upkeep::Remove) };
         let shown = self.view.is_of(&thread_id);
         if shown && self.view.is_working() {
             self.say(Level::Warning, "the thread is working; stop it first");

@@ -99,6 +99,8 @@ pub enum Message {
     Running(Vec<ThreadRow>),
     /// What the threads of a tree did when, or why that is not known.
     Timeline(Result<Vec<TimelineRow>, String>),
+    /// What became of a thread, as rows, or why that is not known.
+    Postmortem(Result<Vec<(&'static str, String)>, String>),
     /// How a thread stands in the budget ledger, or why that is not known.
     Budget {
         thread_id: ThreadId,
@@ -207,6 +209,7 @@ impl Message {
             Self::Alone { .. } => "alone",
             Self::Running(_) => "running",
             Self::Timeline(_) => "timeline",
+            Self::Postmortem(_) => "postmortem",
             Self::Budget { .. } => "budget",
             Self::History(_) => "history",
             Self::Models(_) => "models",
@@ -413,6 +416,8 @@ pub const THREAD: &str = "thread";
 pub enum Upkeep {
     /// End its process in order.
     Stop,
+    /// End it whatever it does.
+    Kill,
     Rename(String),
     Archive,
     /// Remove it and all it said.
@@ -513,6 +518,10 @@ pub enum Effect {
     LoadThreads,
     /// Read what the threads did of the tree that this one is of.
     LoadTimeline {
+        thread_id: ThreadId,
+    },
+    /// Read what became of a thread.
+    LoadPostmortem {
         thread_id: ThreadId,
     },
     /// Ask the ledger of a thread's budget.

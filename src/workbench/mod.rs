@@ -48,6 +48,7 @@ pub mod request_page;
 mod scroll;
 mod search;
 mod submit;
+mod thread_order;
 mod thread_view;
 pub mod transcript;
 mod update;

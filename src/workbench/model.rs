@@ -16,6 +16,7 @@ use super::overlay::Overlay;
 use super::pointer::Pointer;
 use super::request::Compared;
 use super::request_page::RequestPage;
+use super::thread_order::ThreadOrder;
 use super::thread_view::{Phase, Sent, Standing, ThreadView};
 use super::transcript::Transcript;
 use crate::commands::{CommandId, Context, Keymap};
@@ -111,6 +112,10 @@ pub struct Model {
     pub(super) asking: Vec<ThreadId>,
     /// Those of them that were told.
     pub(super) asking_told: Vec<ThreadId>,
+    /// In which order the list of threads stands.
+    pub(super) thread_order: ThreadOrder,
+    /// The threads that the same command again kills, and when that was said.
+    pub(super) kills: Option<(Vec<ThreadId>, Timestamp)>,
     pub(super) models_loaded: bool,
     pub(super) changed: bool,
     /// Number of the newest command.
@@ -187,6 +192,8 @@ impl Model {
             threads_loaded: false,
             asking: Vec::new(),
             asking_told: Vec::new(),
+            thread_order: ThreadOrder::default(),
+            kills: None,
             models_loaded: false,
             changed: true,
             commands: 0,

@@ -90,6 +90,7 @@ impl Model {
             CommandId::ReadFold => return self.fold(layout),
             CommandId::ThreadBudget => return self.ask_budget(),
             CommandId::ThreadTimeline => return self.ask_timeline(),
+            CommandId::ThreadPostmortem => return self.ask_postmortem(),
             CommandId::ThreadParent => return self.open_near(self.view.parent.clone()),
             CommandId::ThreadPrevious => return self.open_near(self.view.previous.clone()),
             CommandId::ThreadNext => return self.open_near(self.view.successor.clone()),
@@ -188,10 +189,14 @@ impl Model {
                 Some(name) => name.clear(),
                 None => picker.filter.clear(),
             }),
-            CommandId::ThreadStop => return self.manage(Upkeep::Stop),
+            CommandId::ThreadStop => return self.manage(&Upkeep::Stop),
+            CommandId::ThreadKill => return self.kill_threads(),
+            CommandId::ThreadMark => self.mark_thread(),
+            CommandId::ThreadsOrder => self.reorder_threads(),
+            CommandId::ThreadsAttention => return self.show_attention(),
             CommandId::ThreadRename if self.chosen_thread().is_some() => self.begin_naming(),
             CommandId::ThreadRename => self.say(Level::Info, "write the name behind it: /rename NAME"),
-            CommandId::ThreadArchive => return self.manage(Upkeep::Archive),
+            CommandId::ThreadArchive => return self.manage(&Upkeep::Archive),
             CommandId::ThreadRemove => return self.remove_thread(),
             CommandId::AppTrust => {
                 self.browser.runs = None;
@@ -496,7 +501,7 @@ impl Model {
             return Ok(self.set_model(model));
         }
         if command == CommandId::ThreadRename && self.obstacle(command).is_none() {
-            return Ok(self.manage(Upkeep::Rename(argument.to_owned())));
+            return Ok(self.manage(&Upkeep::Rename(argument.to_owned())));
         }
         if command == CommandId::ApprovalDeny && self.obstacle(command).is_none() {
             return Ok(self.answer_saying(Approve::Deny, Some(argument.to_owned())));

@@ -2,6 +2,7 @@
 
 use super::message::{DirectiveChoice, ItemRow, ModelChoice, ThreadRow};
 use crate::commands::{CommandId, Context};
+use crate::domain::ThreadId;
 use crate::worker::protocol::QueuedPrompt;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -30,6 +31,8 @@ pub struct Picker {
     pub loading: bool,
     /// The texts of the entries in lower case, once somebody looks for something in them.
     pub(super) texts: Vec<String>,
+    /// The threads that are marked: what is done is done with all of them.
+    pub marked: Vec<ThreadId>,
     /// What the chosen thread is to be called, while that is written.
     pub naming: Option<String>,
 }
@@ -222,6 +225,7 @@ impl Picker {
             chosen: 0,
             loading,
             texts: Vec::new(),
+            marked: Vec::new(),
             naming: None,
         };
         picker.set_entries(entries);
@@ -248,6 +252,23 @@ impl Picker {
     fn choose_current(&mut self) {
         let place = self.shown.iter().position(|index| self.entries[*index].current);
         self.chosen = place.unwrap_or(0);
+    }
+
+    /// Marks the chosen thread, or takes its mark off, and goes on to the next entry.
+    pub(super) fn mark(&mut self) {
+        let Some(Choice::Thread(row)) = self.chosen().map(|entry| &entry.choice) else { return };
+        let id = row.thread_id.clone();
+        match self.marked.iter().position(|marked| *marked == id) {
+            Some(place) => drop(self.marked.remove(place)),
+            None => self.marked.push(id),
+        }
+        self.step(1);
+    }
+
+    /// Whether the entry is marked.
+    #[must_use]
+    pub fn is_marked(&self, entry: &Entry) -> bool {
+        matches!(&entry.choice, Choice::Thread(row) if self.marked.contains(&row.thread_id))
     }
 
     #[must_use]

@@ -375,6 +375,7 @@ fn a_snapshot_of_the_answer_in_flight_replaces_what_is_here() {
         capability: None,
         grant: None,
         parallel: false,
+        confined: false,
         tool: "bash".into(),
         call_id: CallId("c".into()),
         item: None,
@@ -530,6 +531,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
         capability: None,
         grant: None,
         parallel: false,
+        confined: false,
         tool: "t".into(),
         call_id: CallId("c".into()),
         item: None,
@@ -610,17 +612,6 @@ fn a_question_mark_is_help_only_in_an_empty_draft() {
     session.keys("esc").write("why?");
     assert_eq!(session.draft(), "why?");
     assert!(session.model.overlay.is_none());
-}
-
-#[test]
-fn another_threads_messages_are_not_shown() {
-    let mut session = connected();
-    session.keys("alt-n");
-    session.stream(1, "late");
-    session.tell(Message::Connected { thread_id: id() });
-    session.stream(1, "late");
-    assert_eq!(session.story(), [""; 0]);
-    assert_eq!(session.model.view.link, Link::Draft);
 }
 
 #[test]

@@ -68,6 +68,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.show_timeline(rows);
             Vec::new()
         }
+        Message::Postmortem(rows) => {
+            model.show_postmortem(rows);
+            Vec::new()
+        }
         Message::Budget { thread_id, report } => {
             model.show_budget(&thread_id, report);
             Vec::new()

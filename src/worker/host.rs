@@ -45,6 +45,8 @@ pub struct Hosting {
     pub clock: Arc<dyn Clock>,
     /// What surrounds the thread's conversation.
     pub planner: Arc<dyn Planner>,
+    /// What a person should know of a thread that begins, before it does anything.
+    pub warnings: Vec<String>,
     /// Who is asked before something is spent; nobody without.
     pub budgets: Option<Budgets>,
     /// How long an idle interactive thread is kept after the last client said goodbye.
@@ -160,6 +162,11 @@ pub async fn host(hosting: Hosting, summaries: &Summaries) -> Result<Hosted, Hos
 
     processes::end_left_behind(layout, thread_id);
     let mut opening = opening(&opened, layout, hosting.limits);
+    // A run has told them already.
+    if opened.records.is_empty() && opened.summary.kind == ThreadKind::Interactive {
+        let notice = |text| Event::Thread(ThreadEvent::Notice { text });
+        opening.extend(hosting.warnings.iter().cloned().map(notice));
+    }
     let Opened { store, summary, records, .. } = opened;
     let mut thread =
         Thread::new(thread_id.clone(), &summary.directive, summary.kind, summary.model.clone(), summary.limits);
@@ -292,14 +299,17 @@ fn opening(opened: &Opened, layout: &Layout, limits: Limits) -> Vec<Event> {
 /// Says what the thread may do from here on, where that is something else than before. What was allowed in this thread
 /// stays allowed.
 fn permitted(before: &Permissions, now: Permissions) -> Option<Event> {
-    let Permissions { grants, mut allowed, .. } = now;
-    if before.grants == grants && allowed.iter().all(|pattern| before.allowed.contains(pattern)) {
+    let Permissions { grants, mut allowed, confines, .. } = now;
+    if before.grants == grants
+        && before.confines == confines
+        && allowed.iter().all(|pattern| before.allowed.contains(pattern))
+    {
         return None;
     }
     let kept = before.allowed.iter().filter(|pattern| !allowed.contains(pattern)).cloned();
     let kept: Vec<String> = kept.collect();
     allowed.extend(kept);
-    Some(Event::Settings(SettingsEvent::PermissionsSet { grants, allowed }))
+    Some(Event::Settings(SettingsEvent::PermissionsSet { grants, allowed, confines }))
 }
 
 /// Listens at `path`, where a dead worker may have left its socket: the thread's lock is held, so nobody else listens.

@@ -7,7 +7,15 @@ use crate::domain::{KnownTool, Origin, Permissions, ToolSpec};
 
 fn tool(item: &str) -> KnownTool {
     let spec = ToolSpec { name: flattened(item), description: String::new(), schema: serde_json::json!({}) };
-    KnownTool { item: item.into(), aliases: Vec::new(), origin: Origin::Thread, absent: None, parallel: false, spec }
+    KnownTool {
+        item: item.into(),
+        aliases: Vec::new(),
+        origin: Origin::Thread,
+        absent: None,
+        parallel: false,
+        confinable: false,
+        spec,
+    }
 }
 
 #[test]

@@ -24,6 +24,9 @@ pub enum ApprovalEvent {
         args_hash: ContentHash,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preview: Option<String>,
+        /// It will run in a sandbox, with what it asks for beside.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        confined: bool,
         /// Why a person is asked.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         why: Option<String>,

@@ -2,6 +2,7 @@
 
 use super::CancelScope;
 use crate::domain::control::Control;
+use crate::domain::hook_step::{HookCall, HookStep};
 use crate::domain::note::{Note, NoteKind, limit_in_words};
 use crate::domain::status::{Cost, LimitKind};
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,8 @@ use strum::VariantNames;
 #[serde(tag = "event_type", content = "payload", rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 pub enum ControlEvent {
+    /// The hooks of an event make calls before they answer how to go on; these are they, in order.
+    HooksCalled { event: String, hooks: Vec<HookStep> },
     /// The hooks of an event were asked how to go on: `action` is the first answer and `hook` whose it is; without one
     /// the thread does what it does by itself.
     HookDecided {
@@ -54,6 +57,7 @@ impl ControlEvent {
             Self::HookDecided { event, hook: Some(hook), action: Some(action), .. } if *action != Control::Retry => {
                 (NoteKind::Info, format!("the hook {hook} answers {event}: {}", action.word()))
             }
+            Self::HooksCalled { event, hooks } => (NoteKind::Info, called(event, hooks)),
             Self::Limit { code, current, maximum } => (NoteKind::Limit, limit_in_words(*code, *current, *maximum)),
             Self::CancelRequested { scope: CancelScope::Thread | CancelScope::Kill } => {
                 (NoteKind::Stopped, "stopping the thread".to_owned())
@@ -65,4 +69,13 @@ impl ControlEvent {
         };
         Some(Note { kind, text })
     }
+}
+
+/// `after_step: the hook note calls team/notify`
+fn called(event: &str, hooks: &[HookStep]) -> String {
+    let calls = |step: &HookStep| {
+        let tools: Vec<&str> = step.calls.iter().map(HookCall::item).collect();
+        (!tools.is_empty()).then(|| format!("the hook {} calls {}", step.hook, tools.join(", ")))
+    };
+    format!("{event}: {}", hooks.iter().filter_map(calls).collect::<Vec<_>>().join("; "))
 }

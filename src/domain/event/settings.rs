@@ -7,6 +7,7 @@ use crate::domain::persona::Persona;
 use crate::domain::rules::Rules;
 use crate::domain::status::Limits;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use strum::VariantNames;
 
 /// What holds for the thread from here on.
@@ -21,13 +22,21 @@ pub enum SettingsEvent {
     /// What the thread does from here on about failures, limits and a full window.
     RulesSet { rules: Rules },
     /// What the thread may do from here on.
-    PermissionsSet { grants: Vec<Grant>, allowed: Vec<String> },
+    PermissionsSet {
+        grants: Vec<Grant>,
+        allowed: Vec<String>,
+        /// Whether commands can be confined where it runs.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        confines: bool,
+    },
     /// The thread is called so from here on, whatever was said first.
     TitleSet { title: String },
     /// The thread is listed apart from here on, or with the others again.
     Archived { archived: bool },
     /// The thread speaks and works as somebody else from here on, or as itself again.
     PersonaChanged { persona: Option<Persona> },
+    /// The thread keeps these values from here on; one that is null is no longer kept.
+    StateSet { values: Map<String, Value> },
 }
 
 impl SettingsEvent {
@@ -51,6 +60,7 @@ impl SettingsEvent {
                 (NoteKind::Info, format!("persona is now {}", persona.name))
             }
             Self::PersonaChanged { persona: None } => (NoteKind::Info, "persona is now none".to_owned()),
+            Self::StateSet { values } => (NoteKind::Info, format!("state is now {}", told(values))),
             Self::TitleSet { title } => (NoteKind::Info, format!("title is now \"{title}\"")),
             Self::Archived { archived: true } => (NoteKind::Info, "the thread was archived".to_owned()),
             Self::Archived { archived: false } => (NoteKind::Info, "the thread is no longer archived".to_owned()),
@@ -58,4 +68,19 @@ impl SettingsEvent {
         };
         Some(Note { kind, text })
     }
+}
+
+/// `tries = 2, done removed`
+fn told(values: &Map<String, Value>) -> String {
+    const MOST: usize = 60;
+    let one = |(name, value): (&String, &Value)| {
+        if value.is_null() {
+            return format!("{name} removed");
+        }
+        let text = value.to_string();
+        let most = text.floor_char_boundary(MOST);
+        let cut = text.get(..most).unwrap_or_default();
+        format!("{name} = {cut}{}", if cut.len() < text.len() { "…" } else { "" })
+    };
+    values.iter().map(one).collect::<Vec<_>>().join(", ")
 }

@@ -1,7 +1,7 @@
 //! Tools and a person's own commands: what ran, and what came of it.
 
 use super::Process;
-use crate::domain::id::CallId;
+use crate::domain::id::{CallId, ContentHash};
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
@@ -26,12 +26,26 @@ pub enum ToolEvent {
         /// Others may begin before it has ended.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         parallel: bool,
+        /// It runs in a sandbox.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        confined: bool,
         /// What it changes in files, as a unified difference.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         change: Option<String>,
     },
+    /// A call is about to change a file: what the file holds and what it will hold is kept under these hashes. Without
+    /// `before` there is no file yet. `path` is relative to the project.
+    FileCheckpointed {
+        call_id: CallId,
+        path: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<ContentHash>,
+        after: ContentHash,
+    },
     /// A tool's process was made and waits to be let go.
     ToolProcess { call_id: CallId, process: Process },
+    /// The whole of a result that is cut for the model lies in the content store under this hash; the result follows.
+    ResultKept { call_id: CallId, hash: ContentHash, bytes: u64 },
     ToolCallResult {
         call_id: CallId,
         output: String,
@@ -52,6 +66,12 @@ pub enum ToolEvent {
 impl ToolEvent {
     /// See [`super::Event::is_critical`].
     pub(super) fn is_critical(&self) -> bool {
-        matches!(self, Self::ToolCallStart { .. } | Self::ToolProcess { .. } | Self::ShellStarted { .. })
+        matches!(
+            self,
+            Self::ToolCallStart { .. }
+                | Self::FileCheckpointed { .. }
+                | Self::ToolProcess { .. }
+                | Self::ShellStarted { .. }
+        )
     }
 }

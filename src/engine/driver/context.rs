@@ -107,7 +107,7 @@ impl<A: Audience> Driver<A> {
             return self.not_made(request, attempt, no_context(message));
         }
         let snapshot = EnvironmentSnapshot { persona: self.thread.persona.clone(), ..snapshot };
-        let (permissions, known) = (&self.thread.permissions, self.settings.tools.tools());
+        let (permissions, known) = (&self.thread.permissions, self.known_tools());
         let offer = Offer::Granted { plan, permissions, known };
         let built = self.built(&plan.system, &plan.state(&snapshot), offer);
         self.prepare(request, attempt, built).await;
@@ -203,7 +203,11 @@ impl<A: Audience> Driver<A> {
 
 /// What a plan is made for.
 pub(super) fn start_of(thread: &Thread) -> Start {
-    Start { thread_id: Some(thread.id.clone()), ..Start::new(thread.model.clone(), thread.limits, thread.kind) }
+    Start {
+        thread_id: Some(thread.id.clone()),
+        state: thread.kept.clone(),
+        ..Start::new(thread.model.clone(), thread.limits, thread.kind)
+    }
 }
 
 /// Nothing can be sent, because what belongs to it is not there.

@@ -119,6 +119,7 @@ impl<A: Audience> Driver<A> {
             inherited,
             prompts,
             title: self.thread.filing.title.clone(),
+            state: self.thread.kept.clone(),
         })
     }
 

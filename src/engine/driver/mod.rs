@@ -9,6 +9,7 @@ mod budget;
 mod calls;
 mod compaction;
 mod context;
+mod guard;
 mod handoff;
 mod hooks;
 mod inbox;

@@ -37,7 +37,7 @@ impl<A: Audience> Driver<A> {
         let model = thread.model.clone();
         let max_output_tokens = self.settings.models.max_output(&model);
         let window = self.settings.models.window(&model);
-        let known = self.settings.tools.tools();
+        let known = self.known_tools();
         let job = async move {
             let failed = |error: tokio::task::JoinError| format!("could not build the request: {error}");
             let plan = if let Some(plan) = plan {

@@ -9,7 +9,7 @@ use super::inbox::{DriverMessage, Handle, Inbox};
 use super::prepare_error::PrepareError;
 use super::record::{Blocked, Unrecorded};
 use super::steady::Steady;
-use super::tools::{InterruptedOutput, RunningTool, news};
+use super::tools::{InterruptedOutput, RunningTool, Terms, news};
 use super::user_commands::{attached, included};
 use crate::context::{BuiltRequest, Plan, is_told, tree};
 use crate::domain::capability::RETURN;
@@ -21,6 +21,7 @@ use crate::domain::{
     Tokens, ToolSpec, Usage,
 };
 use crate::engine::thread::{Effect, Phase, Thread, apply};
+use crate::ports::tools::Isolation;
 use crate::ports::{Approvals, Clock, EncodedRequest, Provider, ThreadStore, ToolRunner};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::pending;
@@ -380,8 +381,10 @@ impl<A: Audience> Driver<A> {
                     }
                 }
                 Effect::RunTool { call, item, .. } if item == RETURN => self.hand_back(call).await,
-                Effect::RunTool { call, item, preview } => {
-                    self.tools.push(RunningTool::start(self.settings.tools.clone(), call, item, preview));
+                Effect::RunTool { call, item, preview, confined, within_ms } => {
+                    let isolation = if confined { Isolation::Sandbox } else { Isolation::Open };
+                    let tools = self.settings.tools.clone();
+                    self.tools.push(RunningTool::start(tools, call, item, Terms { preview, isolation, within_ms }));
                 }
                 Effect::StopTools => self.stop_tools(),
                 Effect::RunShell { call_id, command } => {
@@ -447,7 +450,7 @@ impl<A: Audience> Driver<A> {
             }
         };
         let BuiltRequest { assembly, specs, tools } = built;
-        let known = self.settings.tools.tools();
+        let known = self.known_tools();
         let needed: HashMap<String, Vec<String>> =
             known.into_iter().map(|tool| (tool.item.clone(), tool.capabilities())).collect();
         let needs = |item: &str| needed.get(item).cloned().unwrap_or_default();
@@ -608,20 +611,8 @@ impl<A: Audience> Driver<A> {
     fn stop_call(&mut self) {
         (self.ready, self.pending_snapshot) = (None, None);
         self.show_and_keep(true);
-        let asked = match self.thread.phase {
-            Phase::Stopping { since, .. } => since,
-            Phase::Idle
-            | Phase::Taking { .. }
-            | Phase::Preparing { .. }
-            | Phase::Queued { .. }
-            | Phase::Calling { .. }
-            | Phase::Retrying { .. }
-            | Phase::Tools { .. }
-            | Phase::Asking(_)
-            | Phase::Compacting { .. }
-            | Phase::Suspended { .. }
-            | Phase::Ended(_) => self.settings.clock.now(),
-        };
+        let stopping = if let Phase::Stopping { since, .. } = self.thread.phase { Some(since) } else { None };
+        let asked = stopping.unwrap_or_else(|| self.settings.clock.now());
         let mut events = Vec::new();
         self.compaction = None;
         if let Some(call) = self.call.take() {

@@ -6,19 +6,21 @@ use super::run::Driver;
 use crate::context::STATUS;
 use crate::domain::event::Process;
 use crate::domain::{
-    ApprovalEvent, CallId, Cost, Event, KnownTool, Parent, Persona, SettingsEvent, Status, ThreadEvent, ThreadId,
-    ToolCall, ToolEvent,
+    ApprovalEvent, CallId, ContentHash, Cost, Event, KnownTool, Parent, Persona, SettingsEvent, StateStore, Status,
+    ThreadEvent, ThreadId, ToolCall, ToolEvent,
 };
 use crate::engine::permission;
 use crate::engine::thread::Effect;
-use crate::ports::tools::Waiting;
+use crate::ports::tools::{Isolation, Waiting};
 use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
 /// As many pieces of output may wait to be shown; what comes faster is not shown live.
 const PIECES: usize = 64;
@@ -46,8 +48,26 @@ pub(super) enum ToolProgress {
     },
     /// Answered once it is in the log.
     Became(Option<Persona>, oneshot::Sender<()>),
+    /// Answered once it is in the log, or with why it is not.
+    Checkpoint {
+        path: String,
+        before: Option<ContentHash>,
+        after: ContentHash,
+        recorded: oneshot::Sender<Result<(), String>>,
+    },
+    /// Answered with all that is kept then, once it is in the log, or with why it is not.
+    Keeps(Map<String, Value>, oneshot::Sender<Result<StateStore, String>>),
     /// The last.
     Ended(ToolOutcome),
+}
+
+/// On which terms a call runs.
+pub(super) struct Terms {
+    /// What somebody saw before they allowed it.
+    pub(super) preview: Option<String>,
+    pub(super) isolation: Isolation,
+    /// It is stopped after so long.
+    pub(super) within_ms: Option<u64>,
 }
 
 /// A tool call under way. Dropping it stops the tool.
@@ -136,6 +156,19 @@ impl ToolListener for Line {
         })
     }
 
+    fn checkpoint(
+        &self,
+        path: String,
+        before: Option<ContentHash>,
+        after: ContentHash,
+    ) -> Waiting<'_, Result<(), String>> {
+        self.ask(move |recorded| ToolProgress::Checkpoint { path, before, after, recorded })
+    }
+
+    fn keeps(&self, values: Map<String, Value>) -> Waiting<'_, Result<StateStore, String>> {
+        self.ask(move |recorded| ToolProgress::Keeps(values, recorded))
+    }
+
     fn becomes(&self, persona: Option<Persona>) -> Waiting<'_, ()> {
         Box::pin(async move {
             let (done, recorded) = oneshot::channel();
@@ -161,7 +194,12 @@ impl RunningTool {
 
     /// Runs `call`, which is `item`. When somebody allowed it after seeing `preview`, it runs only if that still is what
     /// it would do.
-    pub(super) fn start(tools: Arc<dyn ToolRunner>, call: ToolCall, item: String, preview: Option<String>) -> Self {
+    pub(super) fn start(
+        tools: Arc<dyn ToolRunner>,
+        call: ToolCall,
+        item: String,
+        Terms { preview, isolation, within_ms }: Terms,
+    ) -> Self {
         let (sender, news) = mpsc::channel(PIECES);
         let call_id = call.call_id.clone();
         let job = Box::pin(async move {
@@ -170,7 +208,13 @@ impl RunningTool {
                     "Not run: the file changed after this call was approved. Read it again and make a new call.",
                 );
             }
-            tools.run(&item, &call, &Line(sender)).await
+            let line = Line(sender);
+            let work = tools.run(&item, &call, isolation, &line);
+            let Some(within_ms) = within_ms else { return work.await };
+            match timeout(Duration::from_millis(within_ms), work).await {
+                Ok(outcome) => outcome,
+                Err(_elapsed) => ToolOutcome::failed(format!("Stopped: it took longer than {within_ms} ms.")),
+            }
         });
         Self { call_id, job, news, stop: None, process: None, said: String::new() }
     }
@@ -208,7 +252,7 @@ impl<A: Audience> Driver<A> {
     /// to be done. Beside others that run, a call begins only if it is parallel and nobody has to be asked.
     pub(super) async fn authorise(&mut self, call: &ToolCall) {
         let Some(beside) = self.thread.begins_beside(&call.call_id) else { return };
-        let tools = self.settings.tools.tools();
+        let tools = self.known_tools();
         let known = if let Some(plan) = &self.plan { plan.tools(tools) } else { tools };
         let mut meant = permission::meant(&known, call);
         if beside && !meant.parallel {
@@ -286,11 +330,19 @@ impl<A: Audience> Driver<A> {
                 self.emit(Event::Settings(SettingsEvent::PersonaChanged { persona })).await;
                 let _tool_gone = recorded.send(());
             }
+            ToolProgress::Checkpoint { path, before, after, recorded } => {
+                self.emit(Event::Tool(ToolEvent::FileCheckpointed { call_id, path, before, after })).await;
+                let written = self.blocked.as_ref().map_or(Ok(()), |blocked| Err(blocked.refusal()));
+                let _tool_gone = recorded.send(written);
+            }
+            ToolProgress::Keeps(values, recorded) => {
+                let _tool_gone = recorded.send(self.keep(values).await);
+            }
             ToolProgress::Ended(outcome) => {
                 let tool = self.tools.remove(index);
                 self.forget(&tool);
                 drop(tool);
-                let outcome = self.short(outcome);
+                let outcome = self.guarded(&call_id, outcome).await;
                 self.emit(Event::Tool(ToolEvent::ToolCallResult {
                     call_id,
                     output: outcome.output,
@@ -298,6 +350,18 @@ impl<A: Audience> Driver<A> {
                 }))
                 .await;
             }
+        }
+    }
+
+    /// Records what a tool has the thread keep under names, if there is anything and it is within bounds.
+    async fn keep(&mut self, values: Map<String, Value>) -> Result<StateStore, String> {
+        let next = self.thread.kept.with(&values)?;
+        if next != self.thread.kept {
+            self.emit(Event::Settings(SettingsEvent::StateSet { values })).await;
+        }
+        match &self.blocked {
+            Some(blocked) if self.thread.kept != next => Err(blocked.refusal()),
+            Some(_) | None => Ok(next),
         }
     }
 

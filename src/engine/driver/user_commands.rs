@@ -105,8 +105,10 @@ impl<A: Audience> Driver<A> {
                 let begins = self.may_begin(call_id, process).await;
                 let _shell_gone = recorded.send(begins);
             }
-            // Only tools make somebody else of a thread, and start others.
+            // Only tools make somebody else of a thread, change files by themselves, keep values for it and start others.
             ToolProgress::Became(..)
+            | ToolProgress::Checkpoint { .. }
+            | ToolProgress::Keeps(..)
             | ToolProgress::AsksParent(_)
             | ToolProgress::StartsChild { .. }
             | ToolProgress::ChildEnded { .. } => {}

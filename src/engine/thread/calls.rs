@@ -9,7 +9,7 @@ use crate::domain::{ApprovalEvent, Block, CallId, Event, Message, Role, ToolCall
 
 /// What a tool call gets as its result when it was not run.
 const SKIPPED: &str = "Skipped: the user sent a message first.";
-const STOPPED: &str = "Stopped by the user.";
+pub(super) const STOPPED: &str = "Stopped by the user.";
 
 /// An answer asks for these calls.
 pub(super) fn begin(thread: &mut Thread, calls: Vec<ToolCall>) -> Vec<Effect> {
@@ -51,12 +51,15 @@ pub(super) fn unanswered(call_id: &CallId, why: &str) -> Effect {
 
 /// The call waits for a person. Nothing follows until they answer.
 pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<Effect> {
-    let ApprovalEvent::ApprovalRequested { id, call_id, tool, item, capability, args_hash, preview, why, .. } = event
+    let ApprovalEvent::ApprovalRequested {
+        id, call_id, tool, item, capability, args_hash, preview, confined, why, ..
+    } = event
     else {
         return Vec::new();
     };
     thread.approvals = thread.approvals.max(*id);
-    if let Phase::Tools { calls, stopping: None } = &mut thread.phase
+    if !thread.phase.stops_calls()
+        && let Some(calls) = thread.phase.calls_mut()
         && let Some(staged) = queued(calls).filter(|staged| staged.call.call_id == *call_id)
     {
         staged.stage = CallStage::AwaitingApproval(Box::new(Approval {
@@ -68,6 +71,7 @@ pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<
             args_hash: args_hash.clone(),
             input: staged.call.input.clone(),
             preview: preview.clone(),
+            confined: *confined,
             why: why.clone(),
         }));
         return Vec::new();
@@ -77,7 +81,7 @@ pub(super) fn approval_asked(thread: &mut Thread, event: &ApprovalEvent) -> Vec<
 
 /// The first answer counts; it finds the call still waiting.
 pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve, said: Option<&str>) -> Vec<Effect> {
-    let Some(Approval { call_id, tool, item, capability, input, preview, .. }) =
+    let Some(Approval { call_id, tool, item, capability, input, preview, confined, .. }) =
         thread.approval().filter(|asked| asked.id == id).cloned()
     else {
         return Vec::new();
@@ -85,7 +89,7 @@ pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve, sa
     let mut effects = Vec::new();
     match decision {
         Approve::Deny => {
-            if let Phase::Tools { calls, .. } = &mut thread.phase
+            if let Some(calls) = thread.phase.calls_mut()
                 && let Some(staged) = staged(calls, &call_id)
             {
                 staged.stage = CallStage::Queued;
@@ -119,6 +123,7 @@ pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve, sa
         capability: None,
         grant: None,
         parallel: false,
+        confined,
         change: preview,
     })));
     effects
@@ -134,9 +139,16 @@ fn queued(calls: &mut [StagedCall]) -> Option<&mut StagedCall> {
 }
 
 /// The call runs: as it was shown, if it was shown to somebody. The next one may begin beside it.
-pub(super) fn started(thread: &mut Thread, call_id: &CallId, item: Option<&str>, parallel: bool) -> Vec<Effect> {
+pub(super) fn started(
+    thread: &mut Thread,
+    call_id: &CallId,
+    item: Option<&str>,
+    (parallel, confined): (bool, bool),
+) -> Vec<Effect> {
     let steered = !thread.due_prompts(false).is_empty();
-    let Phase::Tools { calls, stopping } = &mut thread.phase else { return Vec::new() };
+    let of_hooks = if let Phase::Hooks(run) = &thread.phase { Some(run.within_ms(call_id)) } else { None };
+    let stopping = thread.phase.stops_calls();
+    let Some(calls) = thread.phase.calls_mut() else { return Vec::new() };
     let Some(staged) = staged(calls, call_id).filter(|staged| !staged.is_done()) else {
         tracing::warn!(thread = %thread.id, ?call_id, "a call that is not pending was started");
         return Vec::new();
@@ -145,8 +157,9 @@ pub(super) fn started(thread: &mut Thread, call_id: &CallId, item: Option<&str>,
     staged.stage = CallStage::Running { parallel };
     let call = staged.call.clone();
     let item = item.unwrap_or(&call.tool).to_owned();
-    let run = Effect::RunTool { call, item, preview };
-    let beside = if parallel && !steered && stopping.is_none() { queued(calls) } else { None };
+    let alone = of_hooks.is_some() || !parallel || steered || stopping;
+    let run = Effect::RunTool { call, item, preview, confined, within_ms: of_hooks.flatten() };
+    let beside = if alone { None } else { queued(calls) };
     [run].into_iter().chain(beside.map(|next| Effect::Authorise(next.call.clone()))).collect()
 }
 

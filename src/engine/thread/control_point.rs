@@ -22,7 +22,7 @@ impl Share {
 
 impl ControlPoint {
     /// The event whose hooks are asked.
-    fn event(&self) -> &'static str {
+    pub(super) fn event(&self) -> &'static str {
         match self {
             Self::Failed { .. } => "error",
             Self::Limit { .. } => "limit",
@@ -82,6 +82,7 @@ impl ControlPoint {
             fields.insert("loop_count".to_owned(), json!(cost.turns));
             fields.insert("model".to_owned(), json!(thread.model.to_string()));
             fields.insert("thread_id".to_owned(), json!(thread.id.to_string()));
+            fields.insert("state".to_owned(), thread.kept.value());
         }
         fields
     }
@@ -126,6 +127,9 @@ pub(super) fn decided(thread: &mut Thread, action: Option<Control>, hook: Option
     let phase = std::mem::replace(&mut thread.phase, Phase::Idle);
     if let Phase::Asking(question) = phase {
         return answer(thread, *question, action, hook);
+    }
+    if let Phase::Hooks(run) = phase {
+        return answer(thread, run.point, action, hook);
     }
     thread.phase = phase;
     tracing::warn!(thread = %thread.id, ?hook, "an answer of hooks that nobody waits for");

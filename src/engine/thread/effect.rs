@@ -20,7 +20,8 @@ pub enum Effect {
     WaitForSlot,
     /// Forget the pause.
     StopWaiting,
-    /// Ask the hooks of this event, whose fields these are, and emit `HookDecided`.
+    /// Ask the hooks of this event, whose fields these are, and emit `HookDecided`; `HooksCalled` where they
+    /// make calls before.
     AskHooks { event: &'static str, fields: serde_json::Value },
     /// Ask for a summary of older messages by this request, and emit `ContextCompacted`.
     MakeRoom { request: u32 },
@@ -30,8 +31,8 @@ pub enum Effect {
     /// run beside them is decided on, and only if nobody has to be asked.
     Authorise(ToolCall),
     /// Run the tool, which is this item, and emit its result. With `preview`, only while the call would still change
-    /// what it said.
-    RunTool { call: ToolCall, item: String, preview: Option<String> },
+    /// what it said; where it is `confined`, in a sandbox; with `within_ms`, it is stopped after so long.
+    RunTool { call: ToolCall, item: String, preview: Option<String>, confined: bool, within_ms: Option<u64> },
     /// Keep for later threads that this capability is allowed.
     Remember(String),
     /// Stop the running tools.

@@ -8,6 +8,7 @@ mod calls;
 mod control_point;
 mod effect;
 mod handoff;
+mod hooks;
 mod nudge;
 mod shell;
 mod state;
@@ -15,7 +16,9 @@ mod transition;
 
 pub use effect::Effect;
 pub use handoff::staying;
-pub use state::{CallStage, CompactionCause, ControlPoint, Filing, Handoff, Phase, Share, Shell, StagedCall, Thread};
+pub use state::{
+    CallStage, CompactionCause, ControlPoint, Filing, Handoff, HookRun, Phase, Share, Shell, StagedCall, Thread,
+};
 pub use transition::apply;
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CallError, CancelScope, PromptMode};
 use crate::domain::{
-    Block, CallId, Cost, Entry, LimitKind, LimitSources, Limits, Lineage, Message, ModelRef, Money, Parent,
-    Permissions, Persona, Piece, Role, Rules, Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, Waiting,
+    Block, CallId, Cost, Entry, HookStep, LimitKind, LimitSources, Limits, Lineage, Message, ModelRef, Money, Parent,
+    Permissions, Persona, Piece, Role, Rules, StateStore, Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall,
+    Usage, Waiting,
 };
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ pub struct Thread {
     pub rules: Arc<Rules>,
     /// Who it speaks and works as.
     pub persona: Option<Persona>,
+    /// What hooks, conditions and tools keep under names.
+    pub kept: StateStore,
     pub cost: Cost,
     pub phase: Phase,
     /// What opens the first message, around the directive: fixed by the first request, so that later ones begin the
@@ -38,6 +41,10 @@ pub struct Thread {
     pub prompts: u64,
     /// Number of the newest approval ever asked for.
     pub approvals: u64,
+    /// So many results were cut for the model, whose whole is kept.
+    pub kept_results: u64,
+    /// Number of calls that hooks ever made.
+    pub hook_calls: u64,
     /// The calls that wait for a child.
     pub(super) waits_for_children: Vec<CallId>,
     /// The person's own command that runs.
@@ -129,6 +136,8 @@ pub enum Phase {
     },
     /// Hooks are asked how to go on.
     Asking(Box<ControlPoint>),
+    /// Hooks make calls before they answer.
+    Hooks(Box<HookRun>),
     /// Older messages give way to a summary, which `request` asks for.
     Compacting {
         request: u32,
@@ -193,6 +202,46 @@ pub enum ControlPoint {
     Returned(Returned),
     /// A one-shot thread has done what it was asked.
     Completion,
+}
+
+/// The calls that hooks make, and what they are asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HookRun {
+    pub point: ControlPoint,
+    /// What each hook does, in order.
+    pub steps: Vec<HookStep>,
+    /// All of their calls, one after the other.
+    pub calls: Vec<StagedCall>,
+}
+
+impl Phase {
+    /// The calls that are made: those of an answer, or of hooks.
+    #[must_use]
+    pub fn calls(&self) -> &[StagedCall] {
+        if let Self::Tools { calls, .. } = self {
+            calls
+        } else if let Self::Hooks(run) = self {
+            &run.calls
+        } else {
+            &[]
+        }
+    }
+
+    /// The same to be changed.
+    pub(super) fn calls_mut(&mut self) -> Option<&mut Vec<StagedCall>> {
+        if let Self::Tools { calls, .. } = self {
+            Some(calls)
+        } else if let Self::Hooks(run) = self {
+            Some(&mut run.calls)
+        } else {
+            None
+        }
+    }
+
+    /// Whether the calls of an answer are being stopped.
+    pub(super) fn stops_calls(&self) -> bool {
+        matches!(self, Self::Tools { stopping: Some(_), .. })
+    }
 }
 
 /// How much of a window is used.
@@ -266,6 +315,7 @@ impl Thread {
             permissions: Permissions::default(),
             rules: Arc::default(),
             persona: None,
+            kept: StateStore::default(),
             cost: Cost::default(),
             phase: Phase::Idle,
             opening: None,
@@ -274,6 +324,8 @@ impl Thread {
             requests: 0,
             prompts: 0,
             approvals: 0,
+            kept_results: 0,
+            hook_calls: 0,
             waits_for_children: Vec::new(),
             shell: None,
             shells: 0,
@@ -301,12 +353,13 @@ impl Thread {
             Phase::Idle | Phase::Ended(_) | Phase::Suspended { .. } if self.shell.is_some() => Status::Running,
             Phase::Idle if self.kind == ThreadKind::OneShot && self.prompts == 0 => Status::Created,
             Phase::Idle | Phase::Retrying { .. } => Status::Waiting,
-            Phase::Tools { .. } if self.approval().is_some() => Status::Waiting,
+            Phase::Tools { .. } | Phase::Hooks(_) if self.approval().is_some() => Status::Waiting,
             Phase::Taking { .. }
             | Phase::Preparing { .. }
             | Phase::Calling { .. }
             | Phase::Tools { .. }
             | Phase::Asking(_)
+            | Phase::Hooks(_)
             | Phase::Compacting { .. }
             | Phase::Stopping { .. } => Status::Running,
             Phase::Queued { .. } => Status::Queued,
@@ -321,13 +374,14 @@ impl Thread {
             Phase::Idle | Phase::Suspended { .. } if self.shell.is_some() => None,
             Phase::Idle | Phase::Suspended { .. } => Some(Waiting::User),
             Phase::Retrying { .. } => Some(Waiting::RateLimit),
-            Phase::Tools { .. } if self.approval().is_some() => Some(Waiting::Approval),
+            Phase::Tools { .. } | Phase::Hooks(_) if self.approval().is_some() => Some(Waiting::Approval),
             Phase::Taking { .. }
             | Phase::Preparing { .. }
             | Phase::Queued { .. }
             | Phase::Calling { .. }
             | Phase::Tools { .. }
             | Phase::Asking(_)
+            | Phase::Hooks(_)
             | Phase::Compacting { .. }
             | Phase::Stopping { .. }
             | Phase::Ended(_) => None,
@@ -404,14 +458,13 @@ impl Thread {
     /// The call that waits for a person.
     #[must_use]
     pub fn approval(&self) -> Option<&Approval> {
-        let Phase::Tools { calls, .. } = &self.phase else { return None };
-        calls.iter().find_map(StagedCall::approval)
+        self.phase.calls().iter().find_map(StagedCall::approval)
     }
 
     /// Whether other calls run while this one is to be decided about; nothing if it was already.
     #[must_use]
     pub fn begins_beside(&self, call_id: &CallId) -> Option<bool> {
-        let Phase::Tools { calls, .. } = &self.phase else { return None };
+        let calls = self.phase.calls();
         let queued = |staged: &StagedCall| staged.call.call_id == *call_id && staged.stage == CallStage::Queued;
         let runs = |staged: &StagedCall| matches!(staged.stage, CallStage::Running { .. });
         calls.iter().any(queued).then(|| calls.iter().any(runs))
@@ -425,7 +478,7 @@ impl Thread {
 
     /// Whether all calls that run wait for children, whose time is counted there.
     fn only_waits_for_children(&self) -> bool {
-        let Phase::Tools { calls, .. } = &self.phase else { return false };
+        let calls = self.phase.calls();
         let runs = |staged: &&StagedCall| matches!(staged.stage, CallStage::Running { .. });
         let mut running = calls.iter().filter(runs).peekable();
         running.peek().is_some() && running.all(|staged| self.waits_for_children.contains(&staged.call.call_id))
@@ -449,6 +502,37 @@ impl Thread {
     #[must_use]
     pub fn turn(&self) -> u32 {
         self.cost.turns + 1
+    }
+
+    /// The attempt that is under way or comes next.
+    pub(super) fn attempt_under_way(&self) -> u32 {
+        match self.phase {
+            Phase::Preparing { attempt, .. }
+            | Phase::Queued { attempt, .. }
+            | Phase::Calling { attempt, .. }
+            | Phase::Retrying { attempt } => attempt,
+            Phase::Idle
+            | Phase::Taking { .. }
+            | Phase::Tools { .. }
+            | Phase::Asking(_)
+            | Phase::Hooks(_)
+            | Phase::Compacting { .. }
+            | Phase::Suspended { .. }
+            | Phase::Stopping { .. }
+            | Phase::Ended(_) => 1,
+        }
+    }
+
+    /// Counts what a call has cost.
+    pub(super) fn charge(&mut self, usage: Usage, spend: Option<Money>) {
+        let cost = &mut self.cost;
+        cost.usage += usage;
+        if let Some(spend) = spend {
+            cost.spend += spend;
+        } else {
+            cost.unpriced |= usage.total() > Tokens(0);
+            cost.unpriced_tokens += usage.total();
+        }
     }
 
     /// What joins the history together with the next prompt.

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 mod calls;
 mod children;
 mod control;
+mod hooks;
 mod returning;
 
 /// A thread driven without a driver: emitted events are applied at once, calls are decided about by the rule, the other
@@ -122,7 +123,15 @@ impl Bench {
 /// A tool whose calls run side by side.
 fn parallel(item: &str) -> KnownTool {
     let spec = ToolSpec { name: item.into(), description: String::new(), schema: serde_json::json!({}) };
-    KnownTool { item: item.into(), aliases: Vec::new(), origin: Origin::Thread, absent: None, parallel: true, spec }
+    KnownTool {
+        item: item.into(),
+        aliases: Vec::new(),
+        origin: Origin::Thread,
+        absent: None,
+        parallel: true,
+        confinable: false,
+        spec,
+    }
 }
 
 fn calls(ids: &[&str]) -> Message {

@@ -4,6 +4,7 @@ use super::calls::{self, Answered};
 use super::control_point::{self, ask};
 use super::effect::{Effect, ignored};
 use super::handoff::{self, make_room};
+use super::hooks;
 use super::nudge::{NUDGE, nudge};
 use super::shell;
 use super::state::{CompactionCause, ControlPoint, Handoff, Phase, ReturnState, Returned, Share, Thread};
@@ -11,9 +12,9 @@ use crate::domain::command::QueuedPrompt;
 use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::title;
 use crate::domain::{
-    ApprovalEvent, ContextEvent, ControlEvent, Cost, Decision, Event, LayerKind, Lifetime, LimitKind, Message, Money,
-    Origin, Permissions, Piece, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadKind,
-    Timestamp, Tokens, ToolCall, ToolEvent, Usage,
+    ApprovalEvent, ContextEvent, ControlEvent, Decision, Event, LayerKind, Lifetime, LimitKind, Message, Money, Origin,
+    Permissions, Piece, PromptEvent, Record, RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadKind, Timestamp,
+    Tokens, ToolCall, ToolEvent, Usage,
 };
 use crate::engine::{permission, retry};
 use std::sync::Arc;
@@ -66,7 +67,7 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
             Vec::new()
         }
         ThreadEvent::ThreadHandoff { new_thread_id, usage, spend, .. } => {
-            charge(thread, *usage, *spend);
+            thread.charge(*usage, *spend);
             thread.successor = Some(new_thread_id.clone());
             thread.queue.clear();
             ask(thread, ControlPoint::Completion)
@@ -102,9 +103,10 @@ fn settings_event(thread: &mut Thread, event: &SettingsEvent) -> Vec<Effect> {
             thread.rules = Arc::new(rules.clone());
             Vec::new()
         }
-        SettingsEvent::PermissionsSet { grants, allowed } => {
+        SettingsEvent::PermissionsSet { grants, allowed, confines } => {
             let ceilings = std::mem::take(&mut thread.permissions.ceilings);
-            thread.permissions = Permissions { grants: grants.clone(), allowed: allowed.clone(), ceilings };
+            let (grants, allowed) = (grants.clone(), allowed.clone());
+            thread.permissions = Permissions { grants, allowed, confines: *confines, ceilings };
             Vec::new()
         }
         SettingsEvent::TitleSet { title } => {
@@ -117,6 +119,10 @@ fn settings_event(thread: &mut Thread, event: &SettingsEvent) -> Vec<Effect> {
         }
         SettingsEvent::PersonaChanged { persona } => {
             thread.persona.clone_from(persona);
+            Vec::new()
+        }
+        SettingsEvent::StateSet { values } => {
+            thread.kept.set(values);
             Vec::new()
         }
     }
@@ -158,12 +164,12 @@ fn context_event(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
         ContextEvent::ContextWindowPressure { usage_ratio, tokens_used, tokens_limit } => {
             thread.pressed = true;
             let share = Share { ratio: *usage_ratio, used: *tokens_used, limit: *tokens_limit };
-            let attempt = attempt_under_way(thread);
+            let attempt = thread.attempt_under_way();
             ask(thread, ControlPoint::Pressure { share, attempt })
         }
         ContextEvent::ContextLimitReached { usage_ratio, tokens_used, tokens_limit } => {
             let share = Share { ratio: *usage_ratio, used: *tokens_used, limit: *tokens_limit };
-            let attempt = attempt_under_way(thread);
+            let attempt = thread.attempt_under_way();
             ask(thread, ControlPoint::Full { share, attempt })
         }
         ContextEvent::CompactRequested {} => {
@@ -212,7 +218,7 @@ fn request_event(thread: &mut Thread, event: &RequestEvent, now: Timestamp) -> V
             }
         }
         RequestEvent::CallCharged { usage, spend, .. } => {
-            charge(thread, *usage, *spend);
+            thread.charge(*usage, *spend);
             Vec::new()
         }
         RequestEvent::TokenDelta { .. } | RequestEvent::CognitionReasoning { .. } => Vec::new(),
@@ -221,11 +227,14 @@ fn request_event(thread: &mut Thread, event: &RequestEvent, now: Timestamp) -> V
 
 fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Effect> {
     match event {
-        ToolEvent::ToolCallStart { call_id, item, parallel, .. } => {
-            calls::started(thread, call_id, item.as_deref(), *parallel)
+        ToolEvent::ToolCallStart { call_id, item, parallel, confined, .. } => {
+            calls::started(thread, call_id, item.as_deref(), (*parallel, *confined))
         }
         ToolEvent::ToolCallResult { call_id, output, error } => {
             thread.waits_for_children.retain(|waiting| waiting != call_id);
+            if matches!(thread.phase, Phase::Hooks(_)) {
+                return hooks::answered(thread, call_id, output, error.is_some());
+            }
             match calls::answered(thread, call_id, output, error.is_some()) {
                 Answered::Waits(effects) => effects,
                 Answered::All { stopping } => step_over(thread, stopping, now),
@@ -233,7 +242,11 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
         }
         ToolEvent::ShellStarted { call_id, command, shared } => shell::started(thread, call_id, command, *shared),
         ToolEvent::ShellEnded { call_id, output, error } => shell::ended(thread, call_id, output, error.as_deref()),
-        ToolEvent::ToolProcess { .. } => Vec::new(),
+        ToolEvent::ResultKept { .. } => {
+            thread.kept_results = thread.kept_results.saturating_add(1);
+            Vec::new()
+        }
+        ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. } => Vec::new(),
     }
 }
 
@@ -252,6 +265,7 @@ fn approval_event(thread: &mut Thread, event: &ApprovalEvent) -> Vec<Effect> {
 
 fn control_event(thread: &mut Thread, event: &ControlEvent, now: Timestamp) -> Vec<Effect> {
     match event {
+        ControlEvent::HooksCalled { hooks, .. } => hooks::called(thread, event, hooks),
         ControlEvent::HookDecided { action, hook, .. } => control_point::decided(thread, *action, hook.as_deref()),
         ControlEvent::Limit { code, current, maximum } => limited(thread, *code, *current, *maximum),
         ControlEvent::ThreadQueued { reason } => queued(thread, reason),
@@ -315,12 +329,13 @@ fn go_on(thread: &mut Thread) -> Vec<Effect> {
     if let Some((phase, _)) = thread.before_room.take() {
         thread.phase = phase;
     }
-    if thread.approval().is_some() && matches!(&thread.phase, Phase::Tools { stopping: None, .. }) {
+    if thread.approval().is_some() && !thread.phase.stops_calls() {
         // The call was not begun, so nothing was interrupted: the person is still asked.
         return Vec::new();
     }
     match std::mem::replace(&mut thread.phase, Phase::Idle) {
         Phase::Tools { calls, .. } => calls::interrupted(thread, calls),
+        Phase::Hooks(run) => hooks::open(&run).map(|call_id| Effect::Emit(Event::interrupted(call_id))).collect(),
         phase @ (Phase::Ended(_) | Phase::Suspended { .. }) => {
             thread.phase = phase;
             Vec::new()
@@ -408,30 +423,12 @@ pub(super) fn prepare_anyway(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
     vec![Effect::Prepare { request, attempt }]
 }
 
-/// The attempt that is under way or comes next.
-fn attempt_under_way(thread: &Thread) -> u32 {
-    match thread.phase {
-        Phase::Preparing { attempt, .. }
-        | Phase::Queued { attempt, .. }
-        | Phase::Calling { attempt, .. }
-        | Phase::Retrying { attempt } => attempt,
-        Phase::Idle
-        | Phase::Taking { .. }
-        | Phase::Tools { .. }
-        | Phase::Asking(_)
-        | Phase::Compacting { .. }
-        | Phase::Suspended { .. }
-        | Phase::Stopping { .. }
-        | Phase::Ended(_) => 1,
-    }
-}
-
 /// Older messages have given way: what was said last stays, whatever its age.
 fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
     let ContextEvent::ContextCompacted { summary, kept, usage, spend, .. } = event else {
         return Vec::new();
     };
-    charge(thread, *usage, *spend);
+    thread.charge(*usage, *spend);
     let from = thread.history.len().saturating_sub(*kept);
     if from > 0 {
         thread.history = handoff::staying(&thread.history, *kept);
@@ -466,6 +463,7 @@ fn compacted(thread: &mut Thread, event: &ContextEvent) -> Vec<Effect> {
         | Phase::Retrying { .. }
         | Phase::Tools { .. }
         | Phase::Asking(_)
+        | Phase::Hooks(_)
         | Phase::Suspended { .. }
         | Phase::Stopping { .. }
         | Phase::Ended(_) => ignored(thread, event),
@@ -494,19 +492,8 @@ fn recorded(thread: &mut Thread, request: u32, attempt: u32, tokens: Tokens, now
     vec![Effect::Send { request }]
 }
 
-fn charge(thread: &mut Thread, usage: Usage, spend: Option<Money>) {
-    let cost: &mut Cost = &mut thread.cost;
-    cost.usage += usage;
-    if let Some(spend) = spend {
-        cost.spend += spend;
-    } else {
-        cost.unpriced |= usage.total() > Tokens(0);
-        cost.unpriced_tokens += usage.total();
-    }
-}
-
 fn settle(thread: &mut Thread, usage: Usage, spend: Option<Money>, stop: &StopReason) {
-    charge(thread, usage, spend);
+    thread.charge(usage, spend);
     if stop.is_whole() || matches!(stop, StopReason::TooLarge { .. }) {
         thread.cost.turns += 1;
         thread.made_room = false;
@@ -595,7 +582,7 @@ pub(super) fn push_partial(thread: &mut Thread, question: ControlPoint) {
 }
 
 fn limited(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> Vec<Effect> {
-    let attempt = attempt_under_way(thread);
+    let attempt = thread.attempt_under_way();
     ask(thread, ControlPoint::Limit { code, current, maximum, attempt })
 }
 
@@ -633,6 +620,10 @@ fn cancel_turn(thread: &mut Thread, scope: CancelScope, now: Timestamp) -> Vec<E
             vec![Effect::StopWaiting, Effect::Emit(Event::Control(ControlEvent::TurnCancelled { after_ms: 0 }))]
         }
         Phase::Tools { calls, .. } => calls::cancel(thread, calls, scope),
+        Phase::Hooks(run) => {
+            let stopped = Effect::Emit(Event::Control(ControlEvent::TurnCancelled { after_ms: 0 }));
+            hooks::cancel(&run).into_iter().chain([stopped]).collect()
+        }
         Phase::Stopping { scope: before, since } => {
             thread.phase = Phase::Stopping { scope: before.max(scope), since };
             Vec::new()
@@ -674,6 +665,7 @@ fn stopped(thread: &mut Thread) -> Vec<Effect> {
         | Phase::Retrying { .. }
         | Phase::Tools { .. }
         | Phase::Asking(_)
+        | Phase::Hooks(_)
         | Phase::Compacting { .. }
         | Phase::Suspended { .. }
         | Phase::Ended(_) => Vec::new(),

@@ -245,7 +245,8 @@ impl Capabilities {
             let asks = direct.clone().any(|other| other.ask && meet(&other.capability, &capability));
             let is_said = direct.any(|other| covers(&other.capability, &capability));
             let via = Some(format!("implied by {}, {}", grant.capability, rule.place()));
-            let value = Grant { via, ask: grant.ask || asks, capability, ..grant.clone() };
+            let (ask, sandbox) = (grant.ask || asks, grant.sandbox && !asks);
+            let value = Grant { capability, ask, sandbox, via, ..grant.clone() };
             let implied = Located { value, lines: *lines };
             let seen = (implied.value.capability.clone(), implied.value.ask);
             if implying.done.contains(&seen) {

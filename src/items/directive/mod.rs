@@ -96,6 +96,17 @@ impl Directive {
         };
         let hooks: Vec<String> = self.hooks.iter().filter(|hook| hook.enabled).map(hook).collect();
         let mut said = format!("{:?}", (self.permissions.declared, grants, extends, hooks));
+        let sandboxed: Vec<&str> = self
+            .permissions
+            .capabilities
+            .iter()
+            .filter(|grant| grant.value.sandbox)
+            .map(|grant| grant.value.capability.as_str())
+            .collect();
+        if !sandboxed.is_empty() {
+            // Writing to a text cannot fail.
+            let _ok = write!(said, "{sandboxed:?}");
+        }
         let known: Vec<&str> = self.permissions.acknowledged.iter().map(|one| one.risk.as_str()).collect();
         if !known.is_empty() {
             // Writing to a text cannot fail.

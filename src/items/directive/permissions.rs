@@ -31,8 +31,8 @@ pub struct Acknowledged {
 impl Permissions {
     pub(super) fn read(&mut self, element: &Element, reading: &mut Reading<'_>) {
         self.declared = true;
-        reading.attributes(element, &["ask"]);
-        let around = asks(element, false, reading);
+        reading.attributes(element, TERMS);
+        let around = terms(element, Terms::default(), reading);
         match element.text.as_str() {
             "" => {}
             "*" => self.grant(format!("{PREFIX}.*"), element, around),
@@ -68,18 +68,21 @@ impl Permissions {
         }
     }
 
-    fn grant(&mut self, capability: String, element: &Element, ask: bool) {
-        self.capabilities.push(Located { value: Grant::new(capability, ask), lines: element.lines });
+    fn grant(&mut self, capability: String, element: &Element, terms: Terms) {
+        // Who knows of no sandbox asks.
+        let ask = terms.ask || terms.sandbox;
+        let value = Grant { sandbox: terms.sandbox, ..Grant::new(capability, ask) };
+        self.capabilities.push(Located { value, lines: element.lines });
     }
 
     /// `<execute>*</execute>`, `<execute>tool.a.b</execute>`, `<execute><tool>a.b</tool></execute>`.
-    fn primary(&mut self, primary: &str, element: &Element, around: bool, reading: &mut Reading<'_>) {
+    fn primary(&mut self, primary: &str, element: &Element, around: Terms, reading: &mut Reading<'_>) {
         let text = element.text.replace('/', ".");
-        reading.attributes(element, &["ask"]);
-        let ask = asks(element, around, reading);
+        reading.attributes(element, TERMS);
+        let inside = terms(element, around, reading);
         if !text.is_empty() {
             if is_pattern(&text) {
-                self.grant(format!("{PREFIX}.{primary}.{text}"), element, ask);
+                self.grant(format!("{PREFIX}.{primary}.{text}"), element, inside);
             } else {
                 not_a_pattern(&element.text, element, reading);
             }
@@ -100,10 +103,10 @@ impl Permissions {
                 );
                 continue;
             }
-            reading.attributes(child, &["ask"]);
+            reading.attributes(child, TERMS);
             let pattern = child.text.replace('/', ".");
             if is_pattern(&pattern) {
-                self.grant(format!("{PREFIX}.{primary}.{kind}.{pattern}"), child, asks(child, ask, reading));
+                self.grant(format!("{PREFIX}.{primary}.{kind}.{pattern}"), child, terms(child, inside, reading));
             } else {
                 not_a_pattern(&child.text, child, reading);
             }
@@ -112,7 +115,7 @@ impl Permissions {
 
     /// `<cap>fs.read</cap>`, an alias of a capability file; and `<cap>rye.execute.tool.a</cap>`, from before there were
     /// elements.
-    fn cap(&mut self, element: &Element, around: bool, reading: &mut Reading<'_>) {
+    fn cap(&mut self, element: &Element, around: Terms, reading: &mut Reading<'_>) {
         if is_alias(&element.text) {
             return self.capability(element, around, reading);
         }
@@ -120,12 +123,12 @@ impl Permissions {
         self.capability(element, around, reading);
     }
 
-    fn capability(&mut self, element: &Element, around: bool, reading: &mut Reading<'_>) {
-        reading.attributes(element, &["ask"]);
+    fn capability(&mut self, element: &Element, around: Terms, reading: &mut Reading<'_>) {
+        reading.attributes(element, TERMS);
         let text = element.text.replace('/', ".");
         if is_alias(&text) {
             // Whether there is one is known where it is expanded.
-            return self.grant(text, element, asks(element, around, reading));
+            return self.grant(text, element, terms(element, around, reading));
         }
         let rest = text.strip_prefix("rye.").unwrap_or(&text);
         let rest = match rest.split_once('.') {
@@ -134,26 +137,41 @@ impl Permissions {
         };
         let capability = format!("{PREFIX}.{rest}");
         if is_capability(&capability) {
-            self.grant(capability, element, asks(element, around, reading));
+            self.grant(capability, element, terms(element, around, reading));
         } else {
             not_a_pattern(&element.text, element, reading);
         }
     }
 }
 
-/// Whether a person is asked before what `element` grants is used: what it says itself, else what holds around it. A
-/// word that is neither true nor false asks, since the author thought of asking.
-fn asks(element: &Element, around: bool, reading: &mut Reading<'_>) -> bool {
-    match element.attribute("ask").map(str::trim) {
+/// The attributes of elements that grant.
+const TERMS: &[&str] = &["ask", "sandbox"];
+
+/// On which terms something is granted.
+#[derive(Clone, Copy, Debug, Default)]
+struct Terms {
+    /// A person is asked before each use.
+    ask: bool,
+    /// It runs in a sandbox; elsewhere a person is asked.
+    sandbox: bool,
+}
+
+/// The terms of what `element` grants: what it says itself, else what holds around it. A word that is neither true nor
+/// false asks, since the author thought of asking.
+fn terms(element: &Element, around: Terms, reading: &mut Reading<'_>) -> Terms {
+    let mut said = |name: &str, around: bool, unread: bool| match element.attribute(name).map(str::trim) {
         None => around,
         Some("true") => true,
         Some("false") => false,
         Some(other) => {
             let shown: String = other.chars().take(40).collect();
-            reading.fatal(element.lines.0, format!("ask=\"{shown}\" is neither true nor false"), "write ask=\"true\"");
-            true
+            let message = format!("{name}=\"{shown}\" is neither true nor false");
+            reading.fatal(element.lines.0, message, format!("write {name}=\"true\""));
+            unread
         }
-    }
+    };
+    let ask = said("ask", around.ask, true);
+    Terms { ask, sandbox: said("sandbox", around.sandbox, false) }
 }
 
 fn not_a_pattern(text: &str, element: &Element, reading: &mut Reading<'_>) {

@@ -37,6 +37,9 @@ pub enum Primary {
 const CONTROL_TOOLS: [&str; 3] =
     ["levain/control", "rye/agent/threads/internal/control", "rye/agent/threads/internal/control_action"];
 
+/// What only the model of a thread hands back.
+const RETURNS: [&str; 2] = ["directive_return", "rye/agent/threads/directive_return"];
+
 impl Call {
     /// Whether this asks for the control tool.
     #[must_use]
@@ -45,7 +48,23 @@ impl Call {
     }
 }
 
+impl Call {
+    /// Whether it runs something before the thread goes on: a tool, or a directive in a thread of its own.
+    #[must_use]
+    pub fn runs(&self) -> bool {
+        let kind = matches!(self.kind, Kind::Tool | Kind::Directive);
+        self.primary == Primary::Execute && kind && !self.is_control() && !RETURNS.contains(&self.id.as_str())
+    }
+}
+
 impl Action {
+    /// Leaves out what would run something.
+    pub fn run_nothing(&mut self) {
+        if let Self::Calls(calls) = self {
+            calls.retain(|call| !call.runs());
+        }
+    }
+
     pub(super) fn read(
         value: Option<&Value>,
         inputs: Option<&Value>,

@@ -17,6 +17,7 @@ use crate::domain::{Problem, Severity, meant, nearest};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Who wrote a hook. In this order hooks of one layer are asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -94,8 +95,10 @@ pub struct Hook {
     pub position: Position,
     /// Whether injected text is put into an element of its own.
     pub wrap: bool,
-    /// Whether a thread may start without the item it names.
+    /// Whether a thread may start without the item it names, and go on where a call of it fails.
     pub optional: bool,
+    /// How long each of its calls may take, where it says so.
+    pub timeout: Option<Duration>,
     /// Whether it is asked at all; one that is not is kept so that people are told.
     pub enabled: bool,
     pub condition: Condition,
@@ -152,13 +155,14 @@ impl Place<'_> {
 }
 
 /// What a hook may say.
-const KNOWN: [&str; 12] = [
+const KNOWN: [&str; 13] = [
     "id",
     "event",
     "layer",
     "position",
     "wrap",
     "optional",
+    "timeout_seconds",
     "condition",
     "action",
     "actions",
@@ -201,6 +205,7 @@ impl Hook {
         let layer = layer(map.get("layer"), place);
         let position = position(map.get("position"), place);
         let (wrap, optional) = (truth(map, "wrap", true, place), truth(map, "optional", false, place));
+        let timeout = timeout(map.get("timeout_seconds"), place);
         let condition = map.get("condition").map_or(Condition::Always, |value| Condition::read(value, place));
         let (event, action, layer) = (event?, action?, layer?);
         let id = text(map, "id").filter(|id| !id.is_empty()).unwrap_or_else(|| format!("{event}@{}", place.lines.0));
@@ -212,6 +217,7 @@ impl Hook {
             position,
             wrap,
             optional,
+            timeout,
             condition,
             action,
             event,
@@ -270,6 +276,19 @@ fn layer(value: Option<&Value>, place: &mut Place<'_>) -> Option<HookLayer> {
         place.fatal(message, format!("write a number from 0 to {HIGHEST_LAYER}; the default is {usual}"));
     }
     layer
+}
+
+/// The longest that a call of a hook may take.
+const LONGEST_CALL: f64 = 3_600.0;
+
+fn timeout(value: Option<&Value>, place: &mut Place<'_>) -> Option<Duration> {
+    let value = value?;
+    let seconds = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+    let held = seconds.filter(|seconds| (0.1..=LONGEST_CALL).contains(seconds)).map(Duration::from_secs_f64);
+    if held.is_none() {
+        place.fatal(format!("timeout_seconds cannot be {value}"), "write a number of seconds from 0.1 to 3600");
+    }
+    held
 }
 
 fn position(value: Option<&Value>, place: &mut Place<'_>) -> Position {
@@ -334,6 +353,11 @@ mod tests {
             (json!({"event": "error", "position": "over", "action": action}), "position cannot be `over`"),
             (json!({"event": "error", "wrap": 3, "action": action}), "wrap cannot be `3`"),
             (json!({"event": "error", "wrp": true, "action": action}), "unknown name `wrp` in a hook"),
+            (json!({"event": "error", "timeout_seconds": 0, "action": action}), "timeout_seconds cannot be 0"),
+            (
+                json!({"event": "error", "timeout_seconds": "soon", "action": action}),
+                "timeout_seconds cannot be \"soon\"",
+            ),
             (json!({"event": "error"}), "the hook has no action"),
             (json!({"event": "error", "action": {"set_extends": "a"}}), "set_extends is for resolve_extends"),
         ] {

@@ -15,12 +15,13 @@ pub(super) fn shell(text: &str) -> Said {
         };
         let Some((name, value)) = comment.split_once([':', '=']) else { continue };
         let (name, value) = (name.trim(), value.trim());
-        let known = ["version", "tool_type", "executor_id", "category", "description", "config_schema", "parameters"];
+        let known =
+            ["version", "tool_type", "executor_id", "category", "description", "config_schema", "parameters", "config"];
         let plain = name.trim_matches('_').replace("tool_description", "description").to_lowercase();
         let Some(name) = known.into_iter().find(|known| *known == plain) else { continue };
         let value = match (name, value) {
             ("executor_id", "null" | "none" | "None" | "") => Value::Null,
-            ("config_schema" | "parameters", json) => match serde_json::from_str(json) {
+            ("config_schema" | "parameters" | "config", json) => match serde_json::from_str(json) {
                 Ok(value) => value,
                 Err(_broken) => {
                     said.partial.push(name.to_owned());

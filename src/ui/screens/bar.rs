@@ -245,6 +245,8 @@ const THREAD_HINTS: &[(CommandId, &str)] = &[
     (CommandId::FilterStart, "filter"),
     (CommandId::ThreadRename, "rename"),
     (CommandId::ThreadStop, "stop"),
+    (CommandId::ThreadMark, "mark"),
+    (CommandId::ThreadsOrder, "order"),
     (CommandId::ThreadArchive, "archive"),
     (CommandId::ThreadRemove, "delete"),
     (CommandId::ThreadNew, "new"),

@@ -97,6 +97,7 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
         }
         let role = if chosen { Role::ListChosen } else { Role::List };
         let mark = match (chosen, entry.current) {
+            _ if picker.is_marked(entry) => "◆",
             (true, _) => "▸",
             (false, true) => "*",
             (false, false) => " ",

@@ -262,7 +262,17 @@ fn check_looks(name: &str, build: impl Fn(u16, u16) -> Session) {
 fn started(tool: &str, call_id: &str, item: Option<&str>, input: serde_json::Value) -> Event {
     let (tool, call_id, item) = (tool.to_owned(), CallId(call_id.to_owned()), item.map(str::to_owned));
     let (capability, grant, parallel, change) = (None, None, false, None);
-    Event::Tool(ToolEvent::ToolCallStart { tool, call_id, item, input, capability, grant, parallel, change })
+    Event::Tool(ToolEvent::ToolCallStart {
+        tool,
+        call_id,
+        item,
+        input,
+        capability,
+        grant,
+        parallel,
+        confined: false,
+        change,
+    })
 }
 
 #[test]
@@ -506,15 +516,6 @@ fn the_help_page() {
 }
 
 #[test]
-fn the_threads() {
-    check("threads", |columns, rows| {
-        let mut session = Session::started(columns, rows);
-        session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j");
-        session
-    });
-}
-
-#[test]
 fn the_models() {
     check("models", |columns, rows| {
         let mut session = Session::new(columns, rows);
@@ -573,6 +574,7 @@ fn waiting_call(columns: u16, rows: u16, item: &str, input: serde_json::Value, p
         args_hash: ContentHash::of(b"x"),
         input,
         preview: preview.map(str::to_owned),
+        confined: false,
         why: None,
     }];
     session.tell(Message::Worker(thread(), FromWorker::State(state)));

@@ -17,6 +17,7 @@ fn asking(session: &mut Session, calls: &[(u64, &str)]) {
         args_hash: ContentHash::of(command.as_bytes()),
         input: serde_json::json!({"command": command}),
         preview: None,
+        confined: false,
         why: None,
     };
     let mut state = session.model.view.state.clone().unwrap();
@@ -197,6 +198,7 @@ fn a_running_tool_shows_what_it_prints() {
         capability: None,
         grant: None,
         parallel: false,
+        confined: false,
         tool: "rye_bash".into(),
         call_id: call_id.clone(),
         item: Some("rye/bash".into()),

@@ -3,7 +3,9 @@
 use super::*;
 use crate::domain::Money;
 use crate::domain::{PromptEvent, ThreadEvent, ToolEvent};
-use crate::workbench::message::ThreadRow;
+use crate::workbench::message::{ThreadRow, Upkeep};
+use crate::workbench::overlay::Overlay;
+use crate::workbench::picker::ListRow;
 
 pub(super) fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
     ThreadRow {
@@ -184,6 +186,7 @@ fn who_comes_back_is_told_what_runs() {
             capability: None,
             grant: None,
             parallel: false,
+            confined: false,
             tool: "rye_bash".into(),
             call_id: CallId(call_id.into()),
             item: Some("rye/bash/bash".into()),
@@ -339,4 +342,107 @@ fn the_screen_follows_a_thread_that_is_handed_off_and_keeps_the_draft() {
     let mut session = connected();
     session.tell(Message::Disconnected { thread_id: id(), expected: true, detail: String::new() });
     assert!(!session.effects().iter().any(|effect| matches!(effect, Effect::Open { .. })));
+}
+
+/// Titles of the listed threads with their headings.
+fn listed(session: &Session) -> Vec<String> {
+    let Some(Overlay::Picker(picker)) = &session.model.overlay else { panic!("no list is open") };
+    let entry = |row: &ListRow| match row {
+        ListRow::Heading(heading) => format!("# {heading}"),
+        ListRow::Entry(place) => picker.entries[picker.shown[*place]].label.clone(),
+    };
+    picker.rows().iter().map(entry).collect()
+}
+
+fn several() -> Vec<ThreadRow> {
+    let costs = |row: ThreadRow, spend, at| ThreadRow { spend: Money(spend), updated_at: Timestamp(at), ..row };
+    let child = |row: ThreadRow| ThreadRow { parent: "chat-2".parse().ok(), level: 1, runs: true, ..row };
+    let mut failed = costs(row("chat-4", None), 9, 4);
+    failed.status = Status::Error;
+    vec![
+        costs(row("chat-2", None), 5, 9),
+        costs(child(row("chat-3", Some(Waiting::Approval))), 7, 7),
+        failed,
+        costs(child(row("chat-5", None)), 1, 5),
+    ]
+}
+
+#[test]
+fn threads_that_need_a_person_come_first_and_the_list_has_other_orders() {
+    let mut session = session();
+    session.tell(Message::Threads(several()));
+    session.write("/attention").keys("enter");
+    assert!(session.effects().contains(&Effect::LoadThreads));
+    let needs =
+        ["# needs you", "about chat-3", "# failed", "about chat-4", "# the others", "about chat-2", "about chat-5"];
+    assert_eq!(listed(&session), needs);
+    session.keys("o");
+    assert_eq!(listed(&session), ["# by cost", "about chat-4", "about chat-3", "about chat-2", "about chat-5"]);
+    session.keys("o");
+    let quiet = [
+        "# running, quiet the longest",
+        "about chat-5",
+        "about chat-3",
+        "# not running",
+        "about chat-2",
+        "about chat-4",
+    ];
+    assert_eq!(listed(&session), quiet);
+    session.keys("o");
+    assert_eq!(listed(&session), ["about chat-2", "about chat-3", "about chat-4", "about chat-5"]);
+    // The order stays while the list is brought up to date.
+    session.keys("o").tell(Message::Threads(several()));
+    assert_eq!(listed(&session)[0], "# needs you");
+}
+
+#[test]
+fn what_is_done_with_marked_threads_is_done_with_all_of_them() {
+    let mut session = session();
+    session.tell(Message::Threads(several()));
+    session.keys("ctrl-t m space");
+    session.effects();
+    session.keys("s");
+    let stopped = |effects: Vec<Effect>, wanted: &Upkeep| {
+        let manage = |effect: Effect| {
+            let Effect::Manage { thread_id, upkeep } = effect else { return None };
+            (upkeep == *wanted).then(|| thread_id.to_string())
+        };
+        effects.into_iter().filter_map(manage).collect::<Vec<_>>()
+    };
+    assert_eq!(stopped(session.effects(), &Upkeep::Stop), ["chat-2", "chat-3"]);
+    // Marks are taken off then, and a mark off again by the same key.
+    session.keys("g m g m s");
+    assert_eq!(stopped(session.effects(), &Upkeep::Stop).len(), 1);
+}
+
+#[test]
+fn a_kill_says_what_stops_and_happens_only_when_it_is_repeated() {
+    let mut session = session();
+    session.tell(Message::Threads(several()));
+    session.keys("ctrl-t g X");
+    let killed =
+        |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Manage { upkeep: Upkeep::Kill, .. }));
+    assert!(!killed(&session.effects()));
+    let told = session.model.notice().unwrap().text.clone();
+    assert!(told.contains("repeat to kill `about chat-2`") && told.contains("2 threads run below"), "{told}");
+    // Another thread is another question.
+    session.keys("j X");
+    assert!(!killed(&session.effects()));
+    session.keys("X");
+    assert!(killed(&session.effects()));
+    session.keys("X");
+    session.model.set_now(Timestamp(session.model.now.0 + 60_000));
+    session.keys("X");
+    assert!(!killed(&session.effects()), "it was asked for a minute ago");
+}
+
+#[test]
+fn another_threads_messages_are_not_shown() {
+    let mut session = connected();
+    session.keys("alt-n");
+    session.stream(1, "late");
+    session.tell(Message::Connected { thread_id: id() });
+    session.stream(1, "late");
+    assert_eq!(session.story(), [""; 0]);
+    assert_eq!(session.model.view.link, Link::Draft);
 }

@@ -28,6 +28,7 @@ fn talked() -> Session {
                 capability: None,
                 grant: None,
                 parallel: false,
+                confined: false,
                 tool: "bash".into(),
                 call_id: CallId("c".into()),
                 input,

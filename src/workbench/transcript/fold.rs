@@ -90,7 +90,8 @@ impl Transcript {
                 | RequestEvent::CallCharged { .. },
             )
             | Event::Control(
-                ControlEvent::HookDecided { .. }
+                ControlEvent::HooksCalled { .. }
+                | ControlEvent::HookDecided { .. }
                 | ControlEvent::ThreadQueued { .. }
                 | ControlEvent::ThreadAdmitted {}
                 | ControlEvent::ThreadSuspended { .. }
@@ -98,7 +99,9 @@ impl Transcript {
                 | ControlEvent::CancelRequested { .. },
             )
             | Event::Approval(_)
-            | Event::Tool(ToolEvent::ToolProcess { .. })
+            | Event::Tool(
+                ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. } | ToolEvent::ResultKept { .. },
+            )
             | Event::Unknown { .. } => {}
         }
         if let Some(Note { kind, text }) = note {
@@ -107,7 +110,7 @@ impl Transcript {
     }
 
     /// Whether a note about the event tells something: what the thread may do at first is what its directive says, and
-    /// the call that made somebody else of it stands there.
+    /// the call that made somebody else of it, or set its state, stands there.
     fn is_news(&mut self, event: &Event) -> bool {
         let first = |permitted: &mut bool| !std::mem::replace(permitted, true);
         let is_directives =
@@ -117,7 +120,9 @@ impl Transcript {
             Event::Thread(ThreadEvent::ChildThreadStarted { .. } | ThreadEvent::ChildThreadEnded { .. })
         );
         // The call that started a thread tells of it, and of its end.
-        !is_directives && !of_a_child && !matches!(event, Event::Settings(SettingsEvent::PersonaChanged { .. }))
+        let of_a_call =
+            matches!(event, Event::Settings(SettingsEvent::PersonaChanged { .. } | SettingsEvent::StateSet { .. }));
+        !is_directives && !of_a_child && !of_a_call
     }
 
     /// What an event says about a call that may not run, or not yet.

@@ -15,6 +15,19 @@ fn bench(kind: ThreadKind, asks: &[&str]) -> Bench {
     bench
 }
 
+#[test]
+fn what_a_thread_keeps_is_what_its_log_makes_of_it_and_hooks_see_it() {
+    let mut bench = bench(OneShot, &["after_complete"]);
+    let set = |values: Value| Event::Settings(SettingsEvent::StateSet { values: values.as_object().unwrap().clone() });
+    bench.feed(set(json!({"tries": 1, "note": "x"})));
+    bench.feed(set(json!({"tries": 2, "note": null})));
+    bench.calling("hi");
+    let effects = bench.answer(Message::assistant("done"), StopReason::EndTurn);
+    let [Effect::AskHooks { event: "after_complete", fields }] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(fields["state"], json!({"tries": 2}));
+    bench.replayed();
+}
+
 impl Bench {
     fn decide(&mut self, action: Option<Control>) -> Vec<Effect> {
         let Phase::Asking(_) = &self.thread.phase else { panic!("nobody is asked in {:?}", self.thread.phase) };

@@ -12,7 +12,8 @@ fn returned(bench: &mut Bench, outputs: &Value) -> Vec<Effect> {
     let blocks = vec![Block::ToolCall(call.clone())];
     let effects = bench.answer(Message { role: Role::Assistant, blocks }, StopReason::ToolUse);
     // What is promised may be handed back without a grant.
-    assert_eq!(effects.last(), Some(&Effect::RunTool { call, item: RETURN.into(), preview: None }));
+    let run = Effect::RunTool { call, item: RETURN.into(), preview: None, confined: false, within_ms: None };
+    assert_eq!(effects.last(), Some(&run));
     let cost = bench.thread.cost;
     let error = outputs["error_detail"].as_str().map(str::to_owned);
     assert_eq!(bench.feed(Event::Thread(ThreadEvent::DirectiveReturn { outputs: outputs.clone(), cost, error })), []);

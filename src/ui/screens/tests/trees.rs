@@ -35,3 +35,47 @@ fn the_timeline_of_a_tree() {
         session
     });
 }
+
+#[test]
+fn what_became_of_a_thread() {
+    check("postmortem", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        let rows = [
+            ("thread", "team/research-1700000000000, team/research with anthropic/claude-haiku-4-5"),
+            ("why", "it has no end: the process 4711 that ran it died"),
+            ("last event", "1 min 12 s after it began"),
+            (
+                "request",
+                "#4 of turn 3, attempt 2, ~12.4k tokens to anthropic/claude-haiku-4-5: no answer is in the log",
+            ),
+            ("running", "rye/bash, without a result"),
+            ("error", "after 58 s: overloaded_error: the model has too much to do"),
+            ("spent", "2 turns, 18.2k tokens, $0.04, 1 min 9 s of work"),
+        ];
+        session.tell(Message::Postmortem(Ok(rows.map(|(about, text)| (about, text.to_owned())).to_vec())));
+        session
+    });
+}
+
+#[test]
+fn threads_that_need_a_person() {
+    check("attention", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        let mut listed = rows_of_threads();
+        let (child, parent) = (listed.remove(1), listed[0].thread_id.clone());
+        let (status, waiting, waits_for) = (Status::Waiting, Some(Waiting::Approval), Some("rye/bash".into()));
+        listed.insert(1, ThreadRow { status, waiting, waits_for, parent: Some(parent), level: 1, ..child });
+        session.tell(Message::Threads(listed)).type_in("/attention");
+        session.keys("enter m");
+        session
+    });
+}
+
+#[test]
+fn the_threads() {
+    check("threads", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j");
+        session
+    });
+}

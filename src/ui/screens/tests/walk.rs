@@ -169,6 +169,7 @@ impl Session {
                 capability: None,
                 grant: None,
                 parallel: false,
+                confined: false,
                 tool: "t".into(),
                 call_id: CallId("x".into()),
                 item: None,

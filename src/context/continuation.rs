@@ -1,0 +1,55 @@
+//! What a thread is told that goes on with the work of another: the body of the directive that is named for it, else an item.
+
+use super::chain::Link;
+use super::facts::Start;
+use super::library::Library;
+use crate::domain::{Decision, LayerKind, Lifetime, Piece, Problem, Severity};
+use crate::items::directive::{Values, interpolate};
+use std::path::Path;
+
+/// The item that is told where no directive is named.
+pub(super) const CONTINUATION: &str = "levain/core/Continuation";
+
+/// What follows where that item may not be used.
+pub(super) const PLAIN: &str = "a thread that is handed off gets a plain message to go on";
+
+/// By this element of its metadata a directive names the one whose body is told.
+const NAMED: &str = "continuation_directive";
+
+/// What the directive that `own` names says, with what is known of the thread filled in; none where it names none, and where
+/// that does not read, which goes into `problems`.
+pub(super) fn named(own: &Link, start: &Start, library: &dyn Library, problems: &mut Vec<Problem>) -> Option<Piece> {
+    let directive = &own.loaded.value;
+    let (_, named) = directive.other.iter().find(|(name, _)| name == NAMED)?;
+    let id = named.value.trim();
+    match library.directive(id) {
+        Ok(loaded) => {
+            let previous = start.thread_id.as_ref().map(ToString::to_string).unwrap_or_default();
+            let values = [
+                ("original_directive", own.id.clone()),
+                ("original_directive_body", directive.body.clone()),
+                ("previous_thread_id", previous),
+                ("continuation_message", String::new()),
+            ];
+            let mut inputs = loaded.value.defaults();
+            inputs.extend(values.map(|(name, value)| (name.to_owned(), value)));
+            let text = interpolate(&loaded.value.body, &Values::from_iter(inputs));
+            let text = text.trim();
+            (!text.is_empty()).then(|| Piece {
+                id: id.to_owned(),
+                kind: LayerKind::DirectiveSystem,
+                origin: loaded.origin(id, None, None),
+                lifetime: Lifetime::PerPrompt,
+                decision: Decision::Included,
+                text: text.into(),
+            })
+        }
+        Err(why) => {
+            let file = Path::new(&own.loaded.file);
+            let message = format!("its {NAMED} is not used: {why}");
+            let remedy = "fix the id; until then a thread that goes on is told the usual message";
+            problems.push(Problem::at(file, named.lines.0, Severity::Warning, message, remedy));
+            None
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! The keeper of a command: a small process of this program that starts it, and ends with it whatever it started.
+//!
+//! It waits for one line on its input, which says how the command is confined; until then nothing runs, so a worker can
+//! first write down that it does. Whatever the command leaves behind becomes the keeper's own child, sessions of their own
+//! and double forks included, since on Linux the keeper takes up orphans. It ends all of them when the command ends, and
+//! when its input closes: a worker that is killed closes it too. SIGTERM is passed on.
+
+use super::sandbox::{self, Confinement};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, kill_process_group, setrlimit, wait};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io::{self, BufRead, Read};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStdin, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+/// The subcommand by which this program is a keeper.
+pub const WORD: &str = "keep";
+
+/// What a keeper answers with that did not start its command.
+pub const NOT_STARTED: u8 = 125;
+
+/// A command that reads its input to the end has as long to end by itself when that is closed.
+const LEAVE: Duration = Duration::from_secs(2);
+
+/// As long is what remains ended again and again: a crowd that forks faster is given up then.
+const CROWD: Duration = Duration::from_secs(10);
+
+/// What the input of a command is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Input {
+    /// There is none.
+    Nothing,
+    /// As many bytes as follow the line.
+    Bytes(u64),
+    /// All that follows the line.
+    Open,
+}
+
+/// The line that lets the command go.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Start {
+    pub(super) input: Input,
+    pub(super) confinement: Option<Confinement>,
+}
+
+/// Answers in the place of the program if it was called as a keeper: before anything else, since a command waits.
+///
+/// # Errors
+/// Why the command was not started; the keeper ends with [`NOT_STARTED`] then.
+#[must_use]
+pub fn answer() -> Option<Result<ExitCode, String>> {
+    let mut words = std::env::args_os().skip(1);
+    (words.next()? == WORD).then(|| keep(words.collect()))
+}
+
+fn keep(command: Vec<OsString>) -> Result<ExitCode, String> {
+    let told = |error: io::Error| error.to_string();
+    let mut line = String::new();
+    if io::stdin().lock().read_line(&mut line).map_err(told)? == 0 {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Start { input, confinement } = serde_json::from_str(&line).map_err(|error| error.to_string())?;
+    let _core = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(|error| told(error.into()))?;
+    let (ended, asked) = (signals(signal_hook::consts::SIGCHLD)?, signals(signal_hook::consts::SIGTERM)?);
+    let confined = confinement.as_ref().map(Confined::prepare).transpose()?;
+    let started = start(command, input, confinement.as_ref(), confined.as_ref());
+    let (pid, pipe) = match started {
+        Ok(started) => started,
+        Err(why) => {
+            confined.iter().for_each(Confined::clear);
+            return Err(why);
+        }
+    };
+    feed(input, pipe);
+    let status = watch(pid, input, &ended, &asked);
+    end_all(pid);
+    confined.iter().for_each(Confined::clear);
+    Ok(leave(status))
+}
+
+/// What is made for a confined command and goes with it.
+struct Confined {
+    temporary: tempfile::TempDir,
+    made: Vec<std::path::PathBuf>,
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "mounts are Linux's"))]
+    mounted: bool,
+}
+
+impl Confined {
+    fn prepare(confinement: &Confinement) -> Result<Self, String> {
+        let temporary = tempfile::Builder::new().prefix("levain-").tempdir();
+        let temporary = temporary.map_err(|error| format!("its temporary folder cannot be made: {error}"))?;
+        let made = sandbox::make(confinement);
+        #[cfg(target_os = "linux")]
+        let mounted = sandbox::mount(confinement, temporary.path());
+        #[cfg(not(target_os = "linux"))]
+        let mounted = false;
+        Ok(Self { temporary, made, mounted })
+    }
+
+    fn clear(&self) {
+        let _gone = std::fs::remove_dir_all(self.temporary.path());
+        sandbox::clear(&self.made);
+    }
+}
+
+/// The reading end of a pipe that gets a byte with each `signal`.
+fn signals(signal: i32) -> Result<UnixStream, String> {
+    let told = |error: io::Error| error.to_string();
+    let (reader, writer) = UnixStream::pair().map_err(told)?;
+    reader.set_nonblocking(true).map_err(told)?;
+    signal_hook::low_level::pipe::register(signal, writer).map_err(told)?;
+    Ok(reader)
+}
+
+/// Starts the command in a group of its own, confined where that is asked for: in a thread of its own, whose limits it
+/// inherits and the keeper does not.
+fn start(
+    mut words: Vec<OsString>,
+    input: Input,
+    confinement: Option<&Confinement>,
+    confined: Option<&Confined>,
+) -> Result<(Pid, Option<ChildStdin>), String> {
+    if words.is_empty() {
+        return Err("no command was named".to_owned());
+    }
+    #[cfg(target_os = "macos")]
+    if let Some((confinement, confined)) = confinement.zip(confined) {
+        let profile = sandbox::profile(confinement, confined.temporary.path());
+        words.splice(0..0, ["sandbox-exec".into(), "-p".into(), profile.into()]);
+    }
+    let program = words.remove(0);
+    let mut command = Command::new(&program);
+    command.args(words).process_group(0);
+    command.stdin(if input == Input::Nothing { Stdio::null() } else { Stdio::piped() });
+    if let Some(confined) = confined {
+        command.env("TMPDIR", confined.temporary.path());
+    }
+    let mut go = || {
+        #[cfg(target_os = "linux")]
+        if let Some((confinement, confined)) = confinement.zip(confined) {
+            let enforced = sandbox::enforce(confinement, confined.temporary.path(), confined.mounted);
+            enforced.map_err(|why| format!("the sandbox cannot be enforced: {why}"))?;
+        }
+        command.spawn().map_err(|error| format!("{}: {error}", program.to_string_lossy()))
+    };
+    let started = std::thread::scope(|scope| scope.spawn(&mut go).join());
+    let mut child = started.map_err(|_panicked| "the keeper failed inside".to_owned())??;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or("it has no process")?;
+    Ok((pid, child.stdin.take()))
+}
+
+/// Passes on what the command reads, beside everything else: it may read slowly, or not at all.
+fn feed(input: Input, pipe: Option<ChildStdin>) {
+    let Some(mut pipe) = pipe else { return };
+    std::thread::spawn(move || {
+        let mut stdin = io::stdin().lock();
+        let _closed = match input {
+            Input::Nothing => Ok(0),
+            Input::Bytes(count) => io::copy(&mut stdin.by_ref().take(count), &mut pipe),
+            Input::Open => io::copy(&mut stdin, &mut pipe),
+        };
+    });
+}
+
+/// Waits until the command has ended, or nobody holds the keeper's input any more.
+fn watch(pid: Pid, input: Input, ended: &UnixStream, asked: &UnixStream) -> Option<WaitStatus> {
+    let stdin = io::stdin();
+    let mut leaves: Option<Instant> = None;
+    loop {
+        let (any, status) = reap(Some(pid));
+        if status.is_some() || !any {
+            return status;
+        }
+        let left = leaves.map(|at| at.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return None;
+        }
+        let at_most = left.and_then(|left| rustix::event::Timespec::try_from(left).ok());
+        let events = if leaves.is_some() { PollFlags::empty() } else { PollFlags::HUP };
+        let mut watched = vec![PollFd::new(ended, PollFlags::IN), PollFd::new(asked, PollFlags::IN)];
+        if leaves.is_none() {
+            watched.push(PollFd::new(&stdin, events));
+        }
+        let _interrupted = poll(&mut watched, at_most.as_ref());
+        let closed = watched.get(2).is_some_and(|stdin| stdin.revents().intersects(PollFlags::HUP | PollFlags::ERR));
+        drain(ended);
+        if drain(asked) {
+            let _gone = kill_process_group(pid, Signal::TERM);
+        }
+        if closed {
+            if input != Input::Open {
+                return reap(Some(pid)).1;
+            }
+            leaves = Some(Instant::now() + LEAVE);
+        }
+    }
+}
+
+/// Whether any byte was there.
+fn drain(mut pipe: &UnixStream) -> bool {
+    let mut buffer = [0; 64];
+    let mut any = false;
+    while matches!(pipe.read(&mut buffer), Ok(1..)) {
+        any = true;
+    }
+    any
+}
+
+/// Takes up all who have ended. Whether anybody is left, and how the one that is `wanted` ended.
+fn reap(wanted: Option<Pid>) -> (bool, Option<WaitStatus>) {
+    let mut found = None;
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) if Some(pid) == wanted => found = Some(status),
+            Ok(Some(_)) | Err(rustix::io::Errno::INTR) => {}
+            Ok(None) => return (true, found),
+            Err(_no_child) => return (false, found),
+        }
+    }
+}
+
+/// Ends everybody below this process, and whoever they start meanwhile.
+fn end_all(command: Pid) {
+    let until = Instant::now() + CROWD;
+    while reap(None).0 && Instant::now() < until {
+        let _gone = kill_process_group(command, Signal::KILL);
+        for pid in below() {
+            let _gone = rustix::process::kill_process(pid, Signal::KILL);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// All processes below this one. Only Linux tells.
+fn below() -> Vec<Pid> {
+    let number = |text: &str| text.parse::<i32>().ok();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let parent = |id: i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The second field is a name in brackets that may hold anything; the parent is the second behind it.
+        number(stat.rsplit_once(')')?.1.split_whitespace().nth(1)?)
+    };
+    let ids = entries.filter_map(|entry| number(entry.file_name().to_str()?));
+    let all: Vec<(i32, i32)> = ids.filter_map(|id| Some((id, parent(id)?))).collect();
+    let mut below = vec![rustix::process::getpid().as_raw_nonzero().get()];
+    let mut next = 0;
+    while let Some(above) = below.get(next).copied() {
+        below.extend(all.iter().filter(|(_, parent)| *parent == above).map(|(id, _)| *id));
+        next += 1;
+    }
+    below.into_iter().skip(1).filter_map(Pid::from_raw).collect()
+}
+
+/// Ends as the command did.
+fn leave(status: Option<WaitStatus>) -> ExitCode {
+    let Some(status) = status else { return ExitCode::from(NOT_STARTED) };
+    if let Some(signal) = status.terminating_signal() {
+        let _ended_by_it = signal_hook::low_level::emulate_default_handler(signal);
+        if let Some(signal) = Signal::from_named_raw(signal) {
+            let _ended_by_it = rustix::process::kill_process(rustix::process::getpid(), signal);
+        }
+        return ExitCode::from(u8::try_from(128 + signal).unwrap_or(NOT_STARTED));
+    }
+    ExitCode::from(status.exit_status().and_then(|code| u8::try_from(code).ok()).unwrap_or(NOT_STARTED))
+}

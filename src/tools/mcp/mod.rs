@@ -1,0 +1,385 @@
+//! MCP servers as a client: their tools are called like tools that are files.
+//!
+//! What a server offers is kept in files (see [`server`]), so a thread begins without asking any server, however many there
+//! are and whatever state they are in. A connection is made with the first call that needs it, is shared by the thread's
+//! calls, and is made again when it was lost. A server that hangs, floods or dies costs only its calls.
+
+mod bounded;
+mod server;
+
+pub use server::{Listed, SERVERS, Server, ServerFile, Transport, file_name, tool_file};
+
+use super::Failed;
+use super::command::{Keeper, Launch, Running, not_started};
+use super::environment::Environment;
+use super::keeper::Input;
+use super::sandbox::Confinement;
+use crate::domain::event::Process;
+use crate::ports::tools::Waiting;
+use crate::ports::{ToolListener, tls};
+use bounded::Bounded;
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::ServiceError;
+use rmcp::handler::client::ClientHandler;
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientConfig, ClientRequest,
+    ContentBlock, Implementation, ProgressNotificationParam, ServerResult,
+};
+use rmcp::service::{NotificationContext, Peer, PeerRequestOptions, RoleClient, RunningService, serve_client};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use serde_json::{Map, Value, json};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::io::AsyncReadExt as _;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+/// How long making a connection may take.
+const CONNECT: Duration = Duration::from_secs(30);
+
+/// Bytes of what a server says beside its answers that are kept: the last.
+const SAID: usize = 4 << 10;
+
+/// Most tools of one server that are looked at.
+const MOST_TOOLS: usize = 2_000;
+
+/// Where a thread's connections live.
+#[derive(Debug, Default)]
+pub(super) struct Connections(Mutex<HashMap<(String, bool), Slot>>);
+
+type Slot = Arc<tokio::sync::Mutex<Option<Arc<Connection>>>>;
+
+/// With what connections are made.
+#[derive(Debug)]
+pub struct With {
+    pub keeper: Keeper,
+    pub folder: PathBuf,
+    pub environment: Environment,
+    /// What a server that is a process may reach.
+    pub confinement: Option<Confinement>,
+}
+
+impl Connections {
+    /// Calls a tool of `server`.
+    ///
+    /// # Errors
+    /// Why there is no result, in words; where a server answered with an error, that.
+    pub(super) async fn call(
+        &self,
+        server: &Server,
+        tool: &str,
+        parameters: &Map<String, Value>,
+        with: &With,
+        listener: &dyn ToolListener,
+    ) -> Result<Value, Failed> {
+        let key = (server.id.clone(), with.confinement.is_some());
+        let slot = Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
+        let connection = {
+            let mut slot = slot.lock().await;
+            let alive =
+                slot.as_ref().filter(|connection| !connection.is_closed() && connection.server == *server).cloned();
+            if let Some(connection) = alive {
+                connection
+            } else {
+                let word = if slot.is_some() { "reconnecting to" } else { "connecting to" };
+                listener.said(format!("{word} {}…\n", server.name()));
+                let made = Arc::new(Connection::make(server, with, listener).await?);
+                *slot = Some(Arc::clone(&made));
+                made
+            }
+        };
+        connection.call(tool, parameters, server.timeout, listener).await
+    }
+}
+
+/// What a server offers, asked now.
+///
+/// # Errors
+/// Why it could not be asked, in words.
+pub async fn discover(server: &Server, with: &With) -> Result<Listed, String> {
+    asked(server, with).await.map_err(|Failed(why)| why)
+}
+
+async fn asked(server: &Server, with: &With) -> Result<Listed, Failed> {
+    let connection = Connection::make(server, with, &Nobody).await?;
+    let peer = connection.service.peer();
+    let ask = async {
+        let info = peer.peer_info();
+        let tools = peer.list_all_tools().await?;
+        let has = |capability: &str| {
+            let all = info.as_ref().map(|info| serde_json::to_value(&info.capabilities).unwrap_or_default());
+            all.is_some_and(|all| all.get(capability).is_some_and(|one| !one.is_null()))
+        };
+        let resources = if has("resources") { peer.list_all_resources().await.unwrap_or_default().len() } else { 0 };
+        let prompts = if has("prompts") { peer.list_all_prompts().await.unwrap_or_default().len() } else { 0 };
+        let told = info.and_then(|info| info.server_info.clone()).map(|told| format!("{} {}", told.name, told.version));
+        Ok::<_, ServiceError>((told, tools, resources, prompts))
+    };
+    let asked = timeout(server.timeout, ask).await;
+    let (told, tools, resources, prompts) = match asked {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(error)) => return Err(connection.failed(&error)),
+        Err(_late) => return Err(connection.late(server.timeout)),
+    };
+    let tools = tools.into_iter().take(MOST_TOOLS).map(|tool| {
+        let schema = Value::Object(tool.input_schema.as_ref().clone());
+        (tool.name.into_owned(), tool.description.map(std::borrow::Cow::into_owned).unwrap_or_default(), schema)
+    });
+    Ok(Listed { told: told.unwrap_or_default(), tools: tools.collect(), resources, prompts })
+}
+
+/// Nobody listens: a command line asks by itself.
+struct Nobody;
+
+impl ToolListener for Nobody {
+    fn said(&self, _text: String) {}
+
+    fn started(&self, _process: Process) -> Waiting<'_, bool> {
+        Box::pin(std::future::ready(true))
+    }
+
+    fn becomes(&self, _persona: Option<crate::domain::Persona>) -> Waiting<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// A connection to a server. Dropping it ends a server that is a process.
+struct Connection {
+    server: Server,
+    service: RunningService<RoleClient, Client>,
+    progress: Progress,
+    said: Arc<Mutex<String>>,
+    _process: Option<Running>,
+}
+
+impl std::fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Connection").field("server", &self.server.id).finish_non_exhaustive()
+    }
+}
+
+/// Who wants to hear of the progress of which request, by its token.
+type Progress = Arc<Mutex<HashMap<String, mpsc::Sender<String>>>>;
+
+/// What a server can ask or tell us.
+struct Client {
+    progress: Progress,
+}
+
+impl ClientHandler for Client {
+    fn get_info(&self) -> ClientConfig {
+        let mut info = ClientConfig::default();
+        info.client_info = Implementation::new("levain", env!("CARGO_PKG_VERSION"));
+        info
+    }
+
+    async fn on_progress(&self, told: ProgressNotificationParam, _context: NotificationContext<RoleClient>) {
+        let token = json!(told.progress_token).to_string();
+        let listener = self.progress.lock().unwrap_or_else(PoisonError::into_inner).get(&token).cloned();
+        let Some(listener) = listener else { return };
+        let of = told.total.map(|total| format!(" of {total}")).unwrap_or_default();
+        let text = told.message.map(|text| format!(": {text}")).unwrap_or_default();
+        // Whoever listens too slowly misses some.
+        let _full = listener.try_send(format!("{}{of}{text}\n", told.progress));
+    }
+}
+
+impl Connection {
+    async fn make(server: &Server, with: &With, listener: &dyn ToolListener) -> Result<Self, Failed> {
+        let progress = Progress::default();
+        let client = Client { progress: Arc::clone(&progress) };
+        let said = Arc::new(Mutex::new(String::new()));
+        let (service, process) = match &server.transport {
+            Transport::Stdio { command, arguments, variables, folder } => {
+                let place = folder.as_ref().map_or_else(|| with.folder.clone(), |folder| with.folder.join(folder));
+                let mut given = Vec::new();
+                for (name, value) in variables {
+                    given.push((name.clone(), expanded(value, &with.environment)?.into()));
+                }
+                let mut words = vec![expanded(command, &with.environment)?.into()];
+                for argument in arguments {
+                    words.push(expanded(argument, &with.environment)?.into());
+                }
+                let launch = Launch {
+                    words,
+                    folder: &place,
+                    environment: &with.environment,
+                    variables: given,
+                    input: None,
+                    confinement: with.confinement.clone(),
+                    longest: server.timeout,
+                    spill: None,
+                    apart: true,
+                };
+                let pipes = (Stdio::piped(), Stdio::piped());
+                let mut running = with.keeper.start(&launch, Input::Open, pipes, listener).await?;
+                let (output, errors) = (running.child.stdout.take(), running.child.stderr.take());
+                let (Some(input), Some(output), Some(errors)) = (running.take_input(), output, errors) else {
+                    return Err(not_started("it has no pipes"));
+                };
+                tokio::spawn(keep_said(errors, Arc::clone(&said)));
+                let connect = timeout(CONNECT, serve_client(client, (Bounded::new(output), input)));
+                match connect.await {
+                    Ok(Ok(service)) => (service, Some(running)),
+                    Ok(Err(error)) => return Err(unreachable(server, &error.to_string(), &said)),
+                    Err(_late) => return Err(unreachable(server, "it did not answer within 30 s", &said)),
+                }
+            }
+            Transport::Http { url, headers } => {
+                tls::prepare();
+                let mut all = HashMap::new();
+                for (name, value) in headers {
+                    let value = expanded(value, &with.environment)?;
+                    let bad = |what: &str| Failed(format!("{}: `{name}` is no {what} of HTTP", server.name()));
+                    let key: HeaderName = name.parse().map_err(|_unread| bad("header"))?;
+                    let value: HeaderValue = value.parse().map_err(|_unread| bad("value of a header"))?;
+                    all.insert(key, value);
+                }
+                let config = StreamableHttpClientTransportConfig::with_uri(expanded(url, &with.environment)?);
+                let transport = StreamableHttpClientTransport::from_config(config.custom_headers(all));
+                match timeout(CONNECT, serve_client(client, transport)).await {
+                    Ok(Ok(service)) => (service, None),
+                    Ok(Err(error)) => return Err(unreachable(server, &error.to_string(), &said)),
+                    Err(_late) => return Err(unreachable(server, "it did not answer within 30 s", &said)),
+                }
+            }
+        };
+        Ok(Self { server: server.clone(), service, progress, said, _process: process })
+    }
+
+    fn is_closed(&self) -> bool {
+        self.service.is_closed() || self.service.peer().is_transport_closed()
+    }
+
+    async fn call(
+        &self,
+        tool: &str,
+        parameters: &Map<String, Value>,
+        longest: Duration,
+        listener: &dyn ToolListener,
+    ) -> Result<Value, Failed> {
+        let peer = self.service.peer();
+        let mut request = CallToolRequestParams::new(tool.to_owned());
+        request.arguments = Some(parameters.clone());
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(request));
+        let sent = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await;
+        let handle = sent.map_err(|error| self.failed(&error))?;
+        let token = json!(handle.progress_token).to_string();
+        let (sender, mut told) = mpsc::channel(16);
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner).insert(token.clone(), sender);
+        let mut stop = StopOnDrop { peer: peer.clone(), id: Some(handle.id.clone()), token, progress: &self.progress };
+        let deadline = tokio::time::sleep(longest);
+        let answer = handle.await_response();
+        tokio::pin!(deadline, answer);
+        let answered = loop {
+            tokio::select! {
+                biased;
+                answered = &mut answer => break answered,
+                Some(text) = told.recv() => listener.said(text),
+                () = &mut deadline => return Err(self.late(longest)),
+            }
+        };
+        stop.id = None;
+        match answered {
+            Ok(ServerResult::CallToolResult(result)) => told_result(tool, &result),
+            Ok(_other) => Err(Failed(format!("{} answered with something that is no result", self.server.name()))),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
+    fn failed(&self, error: &ServiceError) -> Failed {
+        if let ServiceError::McpError(error) = error {
+            return Failed(format!("{}: {}", self.server.name(), error.message));
+        }
+        unreachable(&self.server, &error.to_string(), &self.said)
+    }
+
+    fn late(&self, longest: Duration) -> Failed {
+        Failed(format!(
+            "{} did not answer within {} s; the request was cancelled",
+            self.server.name(),
+            longest.as_secs()
+        ))
+    }
+}
+
+/// Cancels a request that nobody waits for any more.
+struct StopOnDrop<'a> {
+    peer: Peer<RoleClient>,
+    id: Option<rmcp::model::RequestId>,
+    token: String,
+    progress: &'a Progress,
+}
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.token);
+        let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current()) else { return };
+        let peer = self.peer.clone();
+        runtime.spawn(async move {
+            let cancelled = CancelledNotificationParam::new(Some(id), Some("nobody waits for it".to_owned()));
+            let _gone = peer.notify_cancelled(cancelled).await;
+        });
+    }
+}
+
+/// Keeps the last of what a server says on its standard error.
+async fn keep_said(mut errors: tokio::process::ChildStderr, said: Arc<Mutex<String>>) {
+    let mut buffer = vec![0; 4 << 10];
+    while let Ok(count @ 1..) = errors.read(&mut buffer).await {
+        let text = String::from_utf8_lossy(buffer.get(..count).unwrap_or_default()).into_owned();
+        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+        said.push_str(&text);
+        if said.len() > 2 * SAID {
+            let from = said.ceil_char_boundary(said.len() - SAID);
+            said.replace_range(..from, "");
+        }
+    }
+}
+
+fn unreachable(server: &Server, why: &str, said: &Arc<Mutex<String>>) -> Failed {
+    let said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    let last = said.trim_end().lines().next_back().map(str::trim).filter(|line| !line.is_empty());
+    let last = last.map(|line| format!("; it said: {line}")).unwrap_or_default();
+    Failed(format!("{} cannot be reached: {why}{last}", server.name()))
+}
+
+/// A text of a server's file with its `${VARIABLES}`: those alone that commands of tools get, too.
+fn expanded(text: &str, environment: &Environment) -> Result<String, Failed> {
+    environment.expanded(text).map_err(Failed)
+}
+
+/// What a tool answered, as the result of a call.
+fn told_result(tool: &str, result: &CallToolResult) -> Result<Value, Failed> {
+    let is_error = result.is_error.unwrap_or_default();
+    let text_of = |block: &ContentBlock| serde_json::to_value(block).ok();
+    let content: Vec<Value> = result.content.iter().filter_map(text_of).map(without_bytes).collect();
+    let texts: Vec<&str> = content.iter().filter_map(|block| block.get("text").and_then(Value::as_str)).collect();
+    if is_error {
+        let text = texts.join("\n");
+        return Err(Failed(if text.is_empty() { format!("`{tool}` says that it failed") } else { text }));
+    }
+    let parsed = match (&result.structured_content, texts.as_slice()) {
+        (Some(structured), _) => Some(structured.clone()),
+        (None, [one]) if content.len() == 1 => serde_json::from_str::<Value>(one).ok().filter(Value::is_object),
+        (None, _) => None,
+    };
+    Ok(match parsed {
+        Some(Value::Object(fields)) => Value::Object(fields),
+        _ => json!({ "content": content }),
+    })
+}
+
+/// A block without the bytes of images and sounds, which are no text for a model.
+fn without_bytes(mut block: Value) -> Value {
+    if let Some(fields) = block.as_object_mut()
+        && let Some(data) = fields.get("data").and_then(Value::as_str).map(str::len)
+    {
+        fields.insert("data".to_owned(), json!(format!("({data} letters of base64 left out)")));
+    }
+    block
+}

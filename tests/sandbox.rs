@@ -1,0 +1,352 @@
+//! The sandbox on the real kernel: what a confined command is refused, what it may, and who is asked when.
+//!
+//! Where the kernel has no sandbox that holds, these tests look that nothing is taken for confined instead.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use levain::tools::sandbox::Offered;
+use serde_json::{Value, json};
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use terminal::{Home, key, poll};
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// A project whose directive `x` grants bash on these terms, and a model that runs `commands` one after the other.
+struct Project {
+    home: Home,
+    model: String,
+}
+
+impl Project {
+    fn new(permissions: &str, calls: &[Value]) -> Self {
+        let home = Home::new();
+        let steps: Vec<Value> =
+            calls.iter().map(|input| json!({ "tool_call": { "name": "rye_bash", "input": input } })).collect();
+        let script = json!({ "name": "s", "rate": 0, "replies": [
+            { "when": { "after_tool": "rye_bash" }, "steps": [{ "text": "Done." }] }, { "steps": steps },
+        ]});
+        write(&home.path().join("s.yaml"), &script.to_string());
+        let directive = format!(
+            "```xml\n<directive name=\"x\" version=\"1.0.0\"><metadata><description>d</description>\n<permissions>\
+             {permissions}<acknowledge risk=\"elevated\">a test</acknowledge></permissions>\n</metadata></directive>\n```\n\
+             Do it.\n"
+        );
+        write(&home.project().join(".ai/directives/x.md"), &directive);
+        let project = Self { model: format!("scripted/{}", home.path().join("s.yaml").display()), home };
+        let trust = project.home.levain(&["trust"]).stdin(Stdio::null()).output().unwrap();
+        assert!(trust.status.success(), "{}", String::from_utf8_lossy(&trust.stderr));
+        project
+    }
+
+    fn command(&self) -> Command {
+        self.home.levain(&["run", "--json", "--model", &self.model, "--directive", "x", "go"])
+    }
+
+    /// What each call came to, in order, and how the run ended.
+    fn run(&self) -> (Vec<Outcome>, i32) {
+        let Output { status, stderr, .. } = self.command().stdin(Stdio::null()).output().unwrap();
+        let outcomes = self.outcomes();
+        assert!(!outcomes.is_empty(), "{}", String::from_utf8_lossy(&stderr));
+        (outcomes, status.code().unwrap_or(-1))
+    }
+
+    fn events(&self) -> Vec<Value> {
+        let threads = self.home.project().join(".ai/agent/threads");
+        let logs = fs::read_dir(threads).into_iter().flatten().flatten();
+        let text: String =
+            logs.filter_map(|entry| fs::read_to_string(entry.path().join("transcript.jsonl")).ok()).collect();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    fn outcomes(&self) -> Vec<Outcome> {
+        let results = self.events().into_iter().filter(|event| event["event_type"] == "tool_call_result");
+        let outcome = |event: Value| Outcome {
+            output: event["payload"]["output"].as_str().unwrap_or_default().to_owned(),
+            failed: event["payload"].get("error").is_some(),
+        };
+        results.map(outcome).collect()
+    }
+}
+
+#[derive(Debug)]
+struct Outcome {
+    output: String,
+    failed: bool,
+}
+
+const SANDBOXED: &str = "<execute sandbox=\"true\"><tool>rye/bash</tool></execute>";
+
+fn commands(all: &[String]) -> Vec<Value> {
+    all.iter().map(|command| json!({ "command": command })).collect()
+}
+
+/// Where there is no sandbox that holds, a call that is granted in one only is not run without a word.
+fn without_a_sandbox() -> bool {
+    if Offered::here().holds() {
+        return false;
+    }
+    let (outcomes, code) = Project::new(SANDBOXED, &[json!({ "command": "touch ran" })]).run();
+    assert!(outcomes[0].failed && outcomes[0].output.contains("Approval needed"), "{outcomes:?}");
+    assert_eq!(code, 4);
+    true
+}
+
+/// Each tries to get out in its own way and prints `out` or leaves a trace where it did.
+#[test]
+fn every_way_out_is_refused() {
+    if without_a_sandbox() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let socket_folder = tempfile::tempdir().unwrap();
+    let socket = socket_folder.path().join("s");
+    let _control = UnixListener::bind(&socket).unwrap();
+    let python = |code: &str| format!("python3 -c '{code}'");
+    let connect = format!("import socket; socket.create_connection((\"127.0.0.1\", {port}), 2); print(\"out\")");
+    let fast_open = format!(
+        "import socket; s = socket.socket(); s.sendto(b\"x\", 0x20000000, (\"127.0.0.1\", {port})); print(\"out\")"
+    );
+    let unix =
+        format!("import socket; socket.socket(socket.AF_UNIX).connect(\"{}\"); print(\"out\")", socket.display());
+    let ways: Vec<(&str, String)> = vec![
+        ("a file beside the project", "echo x > ../outside && echo out".into()),
+        ("through ..", "echo x > src/../../outside && echo out".into()),
+        ("through a link to a folder", "echo x > link/outside && echo out".into()),
+        ("through a link to a file", "echo x > secret-link && echo out".into()),
+        ("through a link made inside", "ln -s .. up && echo x > up/outside && echo out".into()),
+        ("an absolute path", format!("echo x > {}/outside && echo out", "HOME")),
+        ("moving a file out", "touch moved && mv moved ../outside && echo out".into()),
+        ("a hard link to a secret", "ln ../home/.ssh/id_test hard && cat hard && echo out".into()),
+        ("reading a secret", "cat ../home/.ssh/id_test && echo out".into()),
+        ("reading the credentials", "cat ../config/levain/credentials.toml && echo out".into()),
+        ("reading the key of logs", "cat ../state/levain/log.key && echo out".into()),
+        ("another thread's folder", "ls .ai/agent/threads && echo x > .ai/agent/threads/x && echo out".into()),
+        ("writing items", "mkdir -p .ai/tools && echo x > .ai/tools/evil.sh && echo out".into()),
+        ("putting the items aside", "mv .ai .ai2 && mkdir .ai && echo out".into()),
+        ("a hook of git", "echo x > .git/hooks/pre-commit && echo out".into()),
+        ("the settings of git", "git config core.hooksPath /tmp; grep hooksPath .git/config && echo out".into()),
+        ("putting the repository aside", "mv .git .git2 && mkdir -p .git/hooks && echo out".into()),
+        ("another process's root", "ls /proc/1/root/ && echo out".into()),
+        ("the keeper's root", "ls /proc/$PPID/root/ && echo out".into()),
+        ("the worker's environment", "cat /proc/$PPID/environ && echo out".into()),
+        ("a signal to the keeper", "kill -9 $PPID && echo out".into()),
+        ("a signal to everybody else", "kill -9 1 && echo out".into()),
+        (
+            "tracing the keeper",
+            python(
+                "import ctypes, os, sys; r = ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0); print(\"out\" if r == 0 else \"no\")",
+            ),
+        ),
+        ("TCP", python(&connect)),
+        ("TCP by fast open", python(&fast_open)),
+        ("UDP", python("import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM); print(\"out\")")),
+        ("a name's address", "getent ahostsv4 localhost.example.org && echo out".into()),
+        ("a socket that is a file", python(&unix)),
+        (
+            "an abstract socket",
+            python("import socket; socket.socket(socket.AF_UNIX).bind(\"\\0levain-test\"); print(\"out\")"),
+        ),
+        ("rings", python("import ctypes; print(\"out\" if ctypes.CDLL(None).syscall(425, 4, 0) >= 0 else \"no\")")),
+        (
+            "a program in memory",
+            python(
+                "import os; f = os.memfd_create(\"x\"); os.write(f, open(\"/bin/sh\", \"rb\").read()); os.execv(f\"/proc/self/fd/{f}\", [\"sh\", \"-c\", \"echo x > ../outside && echo out\"])",
+            ),
+        ),
+        (
+            "a session of its own",
+            "setsid sh -c 'sleep 0.1; echo x > ../outside' && echo x > ../outside && echo out".into(),
+        ),
+        ("mounting", "mount -t tmpfs none src && echo out".into()),
+        ("taking a mount away", "umount .ai && echo out".into()),
+        (
+            "a namespace in which it is root",
+            "unshare -rm sh -c 'umount .git/hooks; echo x > .git/hooks/a && echo out'".into(),
+        ),
+    ];
+    let scripts: Vec<String> = ways.iter().map(|(_, script)| script.clone()).collect();
+    let project = Project::new(SANDBOXED, &commands(&scripts));
+    let (home, folder) = (&project.home, project.home.project());
+    for path in ["src/a.txt", ".git/hooks/sample", ".git/config"] {
+        write(&folder.join(path), "as it was\n");
+    }
+    write(&home.path().join("home/.ssh/id_test"), "the-secret-key");
+    write(&home.config().join("credentials.toml"), "# the-secret-key\n");
+    fs::set_permissions(home.config().join("credentials.toml"), std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .unwrap();
+    symlink(home.path(), folder.join("link")).unwrap();
+    symlink("../home/.ssh/id_test", folder.join("secret-link")).unwrap();
+    let (outcomes, code) = project.run();
+    assert_eq!((outcomes.len(), code), (ways.len(), 0));
+    for ((name, _), Outcome { output, .. }) in ways.iter().zip(&outcomes) {
+        let is_out = output.lines().any(|line| line.trim() == "out");
+        assert!(!is_out && !output.contains("the-secret-key"), "{name}: {output}");
+    }
+    assert!(!home.path().join("outside").exists(), "somebody wrote beside the project");
+    assert_eq!(fs::read_to_string(home.path().join("home/.ssh/id_test")).unwrap(), "the-secret-key");
+    assert_eq!(fs::read_to_string(folder.join(".git/config")).unwrap(), "as it was\n");
+    assert_eq!(fs::read_dir(folder.join(".git/hooks")).unwrap().count(), 1);
+    assert!(!folder.join(".ai/tools").exists() && !folder.join(".ai2").exists() && !folder.join(".git2").exists());
+    let kept = outcomes[0].output.as_str();
+    assert!(kept.contains("The sandbox seems to have refused this") && kept.contains("write_paths"), "{kept}");
+    home.wait_until_quiet();
+}
+
+#[test]
+fn what_is_inside_works_without_a_question() {
+    if without_a_sandbox() {
+        return;
+    }
+    let scripts = [
+        "echo new > src/new.txt && cat src/new.txt",
+        "echo x > $TMPDIR/x && cat $TMPDIR/x && echo $TMPDIR",
+        "cat /etc/passwd > /dev/null && echo read",
+        "python3 -c 'print(6 * 7)'",
+        "sh -c 'sleep 60 & echo started'",
+        "rm src/new.txt && ls src",
+    ];
+    let project = Project::new(SANDBOXED, &commands(&scripts.map(str::to_owned)));
+    write(&project.home.project().join("src/a.txt"), "a");
+    let (outcomes, code) = project.run();
+    assert_eq!(code, 0, "{outcomes:?}");
+    assert!(outcomes.iter().all(|outcome| !outcome.failed), "{outcomes:?}");
+    let texts: Vec<&str> = outcomes.iter().map(|outcome| outcome.output.trim()).collect();
+    assert_eq!((texts[0], texts[3], texts[4], texts[5]), ("new", "42", "started", "a.txt"));
+    let temporary = texts[1].lines().last().unwrap();
+    assert!(!Path::new(temporary).exists(), "{temporary} is left");
+    let confined = |event: &Value| event["event_type"] == "tool_call_start" && event["payload"]["confined"] == true;
+    assert_eq!(project.events().iter().filter(|event| confined(event)).count(), scripts.len());
+    project.home.wait_until_quiet();
+}
+
+#[test]
+fn reaching_out_of_the_sandbox_asks_and_names_the_place() {
+    if without_a_sandbox() {
+        return;
+    }
+    let elsewhere = tempfile::tempdir().unwrap();
+    let script = format!("echo x > {}/made && echo wrote", elsewhere.path().display());
+    let call = json!({ "command": script, "write_paths": [elsewhere.path()] });
+    let project = Project::new(SANDBOXED, &[call]);
+    // Nobody can be asked: it does not run.
+    let (outcomes, code) = project.run();
+    assert!(outcomes[0].failed && outcomes[0].output.contains("levain.leave-sandbox"), "{outcomes:?}");
+    assert_eq!(code, 4);
+    assert!(!elsewhere.path().join("made").exists());
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model, "x"]).start();
+    terminal.wait_for("x ");
+    terminal.send_keys("go");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("it reaches out of its sandbox");
+    terminal.wait_for(&elsewhere.path().display().to_string());
+    terminal.wait_for("allow once");
+    terminal.send_keys("y");
+    poll("the file is written", || elsewhere.path().join("made").exists());
+    terminal.wait_for("Done.");
+    terminal.leave();
+    project.home.wait_until_quiet();
+}
+
+#[test]
+fn a_port_that_was_allowed_is_reached_and_no_other() {
+    if without_a_sandbox() {
+        return;
+    }
+    let (one, other) = (TcpListener::bind("127.0.0.1:0").unwrap(), TcpListener::bind("127.0.0.1:0").unwrap());
+    let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
+    let script = |port: u16| {
+        format!(
+            "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", {port}), 2); print(\"connected\")'"
+        )
+    };
+    let calls = [
+        json!({ "command": script(port(&one)), "ports": [port(&one)] }),
+        json!({ "command": script(port(&other)), "ports": [port(&one)] }),
+    ];
+    let granted = format!("{SANDBOXED}<execute><tool>levain/leave-sandbox</tool></execute>");
+    let (outcomes, _) = Project::new(&granted, &calls).run();
+    assert_eq!((outcomes[0].output.trim(), outcomes[0].failed), ("connected", false), "{outcomes:?}");
+    assert!(outcomes[1].failed && !outcomes[1].output.contains("connected\n"), "{outcomes:?}");
+}
+
+#[test]
+fn with_off_and_with_a_grant_that_names_no_sandbox_nothing_changes() {
+    let command = [json!({ "command": "echo x > ../outside && echo wrote" })];
+    let project = Project::new("<execute><tool>rye/bash</tool></execute>", &command);
+    let (outcomes, _) = project.run();
+    assert_eq!(outcomes[0].output.trim(), "wrote");
+    let project = Project::new(SANDBOXED, &command);
+    let Output { status, .. } = project.command().env("LEVAIN_SANDBOX", "off").stdin(Stdio::null()).output().unwrap();
+    assert_eq!(status.code(), Some(4), "a grant in a sandbox asks where none is used");
+    assert!(!project.home.path().join("outside").exists());
+}
+
+#[test]
+fn required_everything_is_confined_or_nothing_runs() {
+    let command = [json!({ "command": "echo x > ../outside && echo wrote" })];
+    let project = Project::new("<execute><tool>rye/bash</tool></execute>", &command);
+    let _code = project.command().env("LEVAIN_SANDBOX", "require").stdin(Stdio::null()).output().unwrap();
+    let outcomes = project.outcomes();
+    assert!(outcomes[0].failed && !project.home.path().join("outside").exists(), "{outcomes:?}");
+    if !Offered::here().holds() {
+        assert!(outcomes[0].output.contains("cannot confine"), "{outcomes:?}");
+    }
+}
+
+#[test]
+fn other_tools_are_not_taken_for_confined() {
+    let home = Home::new();
+    let call =
+        json!({ "tool_call": { "name": "rye_file_system_write", "input": { "path": "a.txt", "content": "a" } } });
+    let script = json!({ "name": "s", "rate": 0, "replies": [
+        { "when": { "after_tool": "rye_file_system_write" }, "steps": [{ "text": "Done." }] }, { "steps": [call] },
+    ]});
+    write(&home.path().join("s.yaml"), &script.to_string());
+    write(
+        &home.project().join(".ai/directives/x.md"),
+        "```xml\n<directive name=\"x\" version=\"1.0.0\"><metadata><description>d</description><permissions>\
+         <execute sandbox=\"true\"><tool>rye/file-system/*</tool></execute></permissions></metadata></directive>\n```\nDo.\n",
+    );
+    assert!(home.levain(&["trust"]).stdin(Stdio::null()).status().unwrap().success());
+    let model = format!("scripted/{}", home.path().join("s.yaml").display());
+    let status =
+        home.levain(&["run", "--model", &model, "--directive", "x", "go"]).stdin(Stdio::null()).output().unwrap();
+    assert_eq!(status.status.code(), Some(4));
+    assert!(!home.project().join("a.txt").exists());
+}
+
+/// Sessions of their own and double forks end with their command, confined or not.
+#[test]
+fn nothing_that_a_command_starts_outlives_it() {
+    let daemons = "for i in 1 2 3 4 5 6 7 8 9 10; do setsid sleep 4711 & (setsid sh -c 'sleep 4711 & sleep 4711' & ) ; done; \
+                   echo started";
+    let all: Vec<Value> = (0..20).map(|_| json!({ "command": daemons })).collect();
+    let project = Project::new("<execute><tool>rye/bash</tool></execute>", &all);
+    let (outcomes, code) = project.run();
+    assert_eq!((outcomes.len(), code), (20, 0), "{outcomes:?}");
+    project.home.wait_until_quiet();
+}
+
+/// A worker that is killed takes its commands with it, those in sessions of their own too.
+#[test]
+fn a_killed_worker_leaves_no_command() {
+    let script = json!({ "command": "setsid sleep 4712 & (setsid sleep 4712 &) ; touch begun; sleep 4712" });
+    let project = Project::new("<execute><tool>rye/bash</tool></execute>", &[script]);
+    let mut run = project.command().stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    poll("the command runs", || project.home.project().join("begun").exists());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    project.home.wait_until_quiet();
+}
