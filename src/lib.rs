@@ -10,6 +10,7 @@ pub mod config;
 pub mod context;
 pub mod domain;
 pub mod engine;
+pub mod extensions;
 pub mod items;
 pub mod ports;
 pub mod providers;

@@ -65,6 +65,8 @@ const WALLED: &[(&str, &[&str])] = &[
     ("rmcp", &["tools::mcp", "cli::mcp"]),
     ("landlock", &["tools::sandbox"]),
     ("seccompiler", &["tools::sandbox"]),
+    ("rquickjs", &["extensions"]),
+    ("oxc", &["extensions::strip"]),
     // What plans, composes, decides and draws does not wait.
     ("tokio", &["engine", "providers", "tools", "extensions", "store", "worker", "session", "terminal", "cli", "app"]),
 ];

@@ -128,6 +128,14 @@ fn s06_no_subcommand_lets_a_project_steer_the_terminal() {
     let directive = format!("evil{}", EVIL.replace('/', ""));
     let unknown = format!("zzz{EVIL}");
     let evil_input = format!("{EVIL}={EVIL}");
+    let extension = home.path().join("evil.js");
+    let evil = Value::from(EVIL);
+    let code = format!(
+        "export default (pi) => {{ console.log({evil}); pi.registerCommand({evil}, {{ handler: async () => {{}} }});\n\
+         pi.on('input', () => ({{ text: {evil} }})); pi.on('input', () => {{ throw new Error({evil}); }}); }};\n"
+    );
+    fs::write(&extension, code).unwrap();
+    let extension = extension.to_str().unwrap();
     let commands: &[(&[&str], bool)] = &[
         (&["run", "--model", &model, "--directive", "levain/chat", &prompt], true),
         (&["run", "--model", &model, "--json", "--directive", "levain/chat", &prompt], false),
@@ -179,6 +187,11 @@ fn s06_no_subcommand_lets_a_project_steer_the_terminal() {
         (&["threads", EVIL], true),
         (&["--project", EVIL, "threads"], true),
         (&["completions", EVIL], true),
+        (&["extensions", extension], true),
+        (&["extensions", extension, "--json"], false),
+        (&["extensions", "emit", "input", extension], true),
+        (&["extensions", EVIL], true),
+        (&["extensions", "new", EVIL], true),
     ];
     let mut plain = Vec::new();
     let refused: &[(&[&str], bool)] = &[

@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod context;
 mod doctor;
+mod extensions;
 mod failure;
 mod find;
 mod highlight;
@@ -129,6 +130,8 @@ enum Subcommands {
     Context(Box<context::ContextArguments>),
     /// Add, test and list MCP servers, whose tools threads can call; be one yourself with `serve`
     Mcp(mcp::McpArguments),
+    /// Load extensions and list what they register, offer them an event, or begin one; threads do not run them yet
+    Extensions(extensions::ExtensionsArguments),
     /// Run a thread for screens to connect to (started by levain itself)
     #[command(hide = true)]
     Worker(worker::WorkerArguments),
@@ -192,6 +195,7 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Trust(arguments)) => trust::run(&common, &arguments),
         Some(Subcommands::Context(arguments)) => context::run(&common, &arguments),
         Some(Subcommands::Mcp(arguments)) => mcp::run(&common, &arguments),
+        Some(Subcommands::Extensions(arguments)) => extensions::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => Ok(worker::run(&common, &arguments)),
         Some(Subcommands::Highlight) => Ok(highlight::run()),
         Some(Subcommands::Page(arguments)) => Ok(page::run(&arguments)),

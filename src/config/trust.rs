@@ -1,7 +1,7 @@
 //! Whether a person trusts a project to run things: once, and by the content of what can run.
 //!
 //! What can run is every file below a few folders of the project's `.ai`: tools, settings (hooks among them, and keys
-//! that are believed), context, extensions, parsers; knowledge whose metadata holds a command, and the project's own
+//! that are believed), context, extensions (those in `.pi` too), parsers; knowledge whose metadata holds a command, and the project's own
 //! files that such a command names. The record lies among the person's own files, one for each project. When any of
 //! those files changes, the project is not trusted any more until the person looked again.
 
@@ -19,6 +19,9 @@ use std::path::{Component, Path, PathBuf};
 
 /// Folders below `.ai` whose files can run, or decide what runs.
 pub const FOLDERS: [&str; 5] = ["tools", "config", "context", "extensions", "parsers"];
+
+/// Extensions that were written for pi, beside `.ai`.
+const OF_PI: &str = "../.pi/extensions";
 
 /// The project's own settings, below `config`; they are made of plain words and can run nothing.
 const PLAIN: &str = "config/levain.toml";
@@ -120,14 +123,17 @@ impl Trust {
     #[must_use]
     pub fn warning_after(&self, root: &Path, changed: &BTreeSet<PathBuf>) -> Option<String> {
         let inside = root.join(".ai");
-        let below = |folder: &str| changed.iter().any(|path| path.starts_with(inside.join(folder)));
+        let below = |folder: &str| {
+            let folder = folder.strip_prefix("../").map_or_else(|| inside.join(folder), |beside| root.join(beside));
+            changed.iter().any(|path| path.starts_with(&folder))
+        };
         let knowledge = match self {
             Self::Nothing | Self::Trusted(_) => return None,
             Self::Unknown(runnable) => runnable.commands.keys().any(|file| changed.contains(&root.join(file))),
             // A command that is gone is a change too, and is listed no more.
             Self::Changed(..) | Self::Unreadable { .. } => below(Kind::Knowledge.folder()),
         };
-        (knowledge || FOLDERS.into_iter().any(below)).then(|| self.warning()).flatten()
+        (knowledge || FOLDERS.into_iter().chain([OF_PI]).any(below)).then(|| self.warning()).flatten()
     }
 
     /// What to tell the person: why nothing of the project runs, and what to do. `None` when it may.
@@ -223,7 +229,7 @@ impl Runnable {
         let inside = root.join(".ai");
         let (states, commands) = (BTreeMap::new(), BTreeMap::new());
         let mut look = Look { inside, files: Vec::new(), said: String::new(), bytes: 0, states, commands };
-        for folder in FOLDERS {
+        for folder in FOLDERS.into_iter().chain([OF_PI]) {
             look.folder(folder)?;
         }
         look.commands(root)?;
@@ -246,8 +252,16 @@ struct Look {
 }
 
 impl Look {
+    /// Where a path below `.ai` leads; beside it also where there is no `.ai`.
+    fn at(&self, below: &str) -> PathBuf {
+        match (below.strip_prefix("../"), self.inside.parent()) {
+            (Some(beside), Some(root)) => root.join(beside),
+            (Some(_), None) | (None, _) => self.inside.join(below),
+        }
+    }
+
     fn folder(&mut self, below: &str) -> io::Result<()> {
-        let path = self.inside.join(below);
+        let path = self.at(below);
         let meta = match fs::symlink_metadata(&path) {
             Ok(meta) => meta,
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
@@ -300,7 +314,7 @@ impl Look {
     }
 
     fn entries(&mut self, below: &str) -> io::Result<()> {
-        let path = self.inside.join(below);
+        let path = self.at(below);
         let entries: io::Result<Vec<_>> = fs::read_dir(&path).and_then(Iterator::collect);
         let mut entries = entries.map_err(|error| told(&path, &error))?;
         entries.sort_by_key(fs::DirEntry::file_name);
@@ -394,6 +408,24 @@ mod tests {
         let (dirs, root) = (Dirs::below(folder.path()), folder.path().join("project"));
         fs::create_dir_all(root.join(".ai/tools/team")).unwrap();
         (folder, dirs, root)
+    }
+
+    #[test]
+    fn extensions_of_pi_can_run_too() {
+        let (_folder, dirs, root) = project();
+        fs::remove_dir_all(root.join(".ai")).unwrap();
+        fs::create_dir_all(root.join(".pi/extensions/a")).unwrap();
+        assert_eq!(Trust::of(&dirs, &root), Trust::Nothing);
+        let file = root.join(".pi/extensions/a/index.ts");
+        fs::write(&file, "export default () => {}").unwrap();
+        let trust = Trust::of(&dirs, &root);
+        assert!(trust.warning_after(&root, &BTreeSet::from([file.clone()])).is_some());
+        let Trust::Unknown(runnable) = trust else { panic!("trusted unasked") };
+        assert_eq!(runnable.files, ["../.pi/extensions/a/index.ts"]);
+        Trust::grant(&dirs, &root, &runnable, &Authorities::new()).unwrap();
+        assert!(Trust::of(&dirs, &root).allows());
+        fs::write(&file, "export default () => { for (;;); }").unwrap();
+        assert!(!Trust::of(&dirs, &root).allows());
     }
 
     #[test]

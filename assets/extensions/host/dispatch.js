@@ -1,0 +1,181 @@
+// Events to handlers: one call at a time for a host that merges itself, or a whole chain at once.
+//
+// Each call gives a record: which handler, how long, what it answered or how it failed. A chain keeps
+// the event's value on this side, so that a long message list crosses the boundary once and not once
+// per handler. Errors are values; nothing here throws into the host.
+
+import { describeError, isDisabled, now, setOwner } from "../runtime/bridge.js";
+import { own, plain } from "../runtime/clone.js";
+import { contextFor } from "./context.js";
+import { handlerById, handlersOf } from "./registry.js";
+import { ruleFor } from "./merge.js";
+import { signalFor } from "./signals.js";
+
+/** `{id, path, extension, index}` of every handler of an event, in the order they are to be asked. */
+export const handlers = (event) =>
+  handlersOf(event).map(({ id, extension, index }) => ({ id, path: extension.path, extension: extension.id, index }));
+
+// Events whose own object the handler may change in place, and the field that is handed back.
+const IN_PLACE = { tool_call: "input", context: "messages", before_provider_request: "payload", before_provider_headers: "headers" };
+
+/** Signals arrive as numbers; handlers get the object. Sets that crossed as lists become sets again. */
+function dress(event, payload) {
+  const value = { type: event, ...payload };
+  if (typeof value.signal === "number") value.signal = signalFor(value.signal);
+  const files = value.preparation?.fileOps;
+  if (files) {
+    value.preparation = { ...value.preparation, fileOps: Object.fromEntries(Object.entries(files).map(([name, list]) => [name, Array.isArray(list) ? new Set(list) : list])) };
+  }
+  return value;
+}
+
+/**
+ * One handler, with everything around it. Every `await` costs the engine a round through its job queue,
+ * so there is one here, and only for a handler that returns a promise.
+ */
+async function run(handler, event, value, ctxData, rule) {
+  const { extension } = handler;
+  const started = now();
+  let result;
+  let error;
+  if (isDisabled(extension.id)) error = { message: "the extension is switched off", path: extension.path, event };
+  else {
+    setOwner(extension.id);
+    try {
+      result = handler.run(value, rule.withoutContext ? undefined : contextFor(extension, ctxData));
+      if (typeof result?.then === "function") result = await result;
+    } catch (problem) {
+      result = undefined;
+      error = { ...describeError(problem), path: extension.path, event };
+    }
+  }
+  return { handler: handler.id, path: extension.path, ms: now() - started, result, error };
+}
+
+const operations = new Map();
+let nextOperation = 1;
+
+/** An answer as plain data. Functions of `operations` stay here and are called by number. */
+function crossing(event, answer) {
+  if (event === "user_bash" && own(answer, "operations")) {
+    const id = nextOperation++;
+    operations.set(id, answer.operations);
+    return { operations: id };
+  }
+  return plain(answer);
+}
+
+/** Runs the command of a `user_bash` answer; output goes to `emit` piece by piece. */
+export async function callOperations(id, { command, cwd, signal, timeout, env }, emit) {
+  const found = operations.get(id);
+  // An answer serves one command.
+  operations.delete(id);
+  if (!found || typeof found.exec !== "function") throw new Error("these bash operations are gone");
+  const outcome = await found.exec(command, cwd, { onData: emit, signal: signalFor(signal), timeout, env });
+  return { exitCode: outcome?.exitCode ?? null };
+}
+
+/** One handler. The answer, and for events that are changed in place, the value as it is now. */
+export async function callHandler(id, event, value, ctxData) {
+  const handler = handlerById(id);
+  if (!handler) return { error: { message: "no such handler", path: "<runtime>", event } };
+  const seen = dress(event, value);
+  const { result, error, ms, path } = await run(handler, event, seen, ctxData, ruleFor(event));
+  if (error) return { error, ms, path };
+  try {
+    const record = { result: crossing(event, result), ms, path };
+    if (Object.hasOwn(IN_PLACE, event)) record.value = plain(seen[IN_PLACE[event]]);
+    return record;
+  } catch (problem) {
+    return { error: { message: `its answer cannot be used: ${problem.message}`, path, event }, ms, path };
+  }
+}
+
+const chains = new Map();
+let nextChain = 1;
+
+/** Opens a chain over an event; step it handler by handler, then close it for the outcome. */
+export function openChain(event, payload, ctxData, filter) {
+  const id = nextChain++;
+  const list = filter ? handlersOf(event).filter(filter) : handlersOf(event);
+  chains.set(id, { event, rule: ruleFor(event), state: undefined, payload: dress(event, payload), ctxData, list, records: [] });
+  return { chain: id, handlers: list.map(({ id: handler, extension, index }) => ({ id: handler, path: extension.path, extension: extension.id, index })) };
+}
+
+/** Asks the next handler. `stop` is true when the answer ends the chain, or nobody is left. */
+export async function stepChain(id) {
+  const chain = chains.get(id);
+  const handler = chain?.list.shift();
+  if (!handler) return { stop: true };
+  const { rule, event } = chain;
+  chain.state ??= rule.start(chain.payload);
+  return settle(chain, await run(handler, event, rule.event(chain.state), chain.ctxData, rule));
+}
+
+/** Folds what a handler answered into the chain. */
+function settle(chain, { handler, path, ms, result, error }) {
+  const { rule, event } = chain;
+  const record = { handler, path, ms };
+  let stop = false;
+  if (error) {
+    record.error = error;
+    if (rule.failed) stop = rule.failed(chain.state, error.message);
+  } else {
+    record.answered = result !== undefined;
+    try {
+      stop = rule.take(chain.state, result, path);
+    } catch (problem) {
+      // An answer that cannot be read counts as a failure of its handler.
+      record.error = { ...describeError(problem), path, event };
+      if (rule.failed) stop = rule.failed(chain.state, record.error.message);
+    }
+  }
+  if (stop) chain.list = [];
+  chain.records.push(record);
+  return { stop: stop || chain.list.length === 0, record };
+}
+
+/** The merged outcome so far, also when some handlers were never asked. */
+export function closeChain(id) {
+  const chain = chains.get(id);
+  if (!chain) return { outcome: undefined, records: [] };
+  chains.delete(id);
+  const { event, rule, records } = chain;
+  try {
+    const outcome = rule.end(chain.state ?? rule.start(chain.payload));
+    return { outcome: event === "user_bash" ? crossing(event, outcome) : plain(outcome), records };
+  } catch (problem) {
+    const path = records.at(-1)?.path ?? "<runtime>";
+    records.push({ path, ms: 0, error: { message: `the outcome cannot be used: ${problem.message}`, path, event } });
+    const untouched = rule.start(chain.payload);
+    const blocked = event === "tool_call" ? { block: true, reason: `an extension made the call unusable: ${problem.message}` } : {};
+    return { outcome: { ...plain(rule.end(untouched)), ...blocked }, records };
+  }
+}
+
+/** All handlers of an event in order. For an event that nobody hears this costs one look-up. */
+export async function dispatch(event, payload = {}, ctxData = {}, filter) {
+  const { chain: id, handlers: list } = openChain(event, payload, ctxData, filter);
+  const chain = chains.get(id);
+  if (list.length > 0) chain.state = chain.rule.start(chain.payload);
+  while (chain.list.length > 0) {
+    const handler = chain.list.shift();
+    settle(chain, await run(handler, event, chain.rule.event(chain.state), ctxData, chain.rule));
+  }
+  return closeChain(id);
+}
+
+const OLD_NAMES = { new: "session_switch", resume: "session_switch", fork: "session_fork" };
+
+/**
+ * A change of session for both generations of extensions. One that listens to `session_switch` or
+ * `session_fork` was written for them and expects no `session_start` then; all others get
+ * `session_start` with its reason.
+ */
+export async function announceSession({ reason, previousSessionFile }, ctxData) {
+  const old = OLD_NAMES[reason];
+  const listensToOld = ({ extension }) => old !== undefined && extension.handlers.some((handler) => handler.event === old);
+  const first = old ? await dispatch(old, { reason, previousSessionFile }, ctxData) : { records: [] };
+  const start = await dispatch("session_start", { reason, previousSessionFile }, ctxData, (handler) => !listensToOld(handler));
+  return { outcome: undefined, records: [...first.records, ...start.records] };
+}

@@ -1,0 +1,23 @@
+// ctx.modelRegistry: models and keys as the host has them. Keys are fetched on request and never kept.
+
+import { action, ask } from "../runtime/bridge.js";
+import { plain } from "../runtime/clone.js";
+
+export const modelRegistry = Object.freeze({
+  getAll: () => ask("model.list") ?? [],
+  getAvailable: () => ask("model.available") ?? [],
+  find: (provider, id) => ask("model.find", { provider, id }) ?? undefined,
+  hasConfiguredAuth: (model) => Boolean(ask("model.hasKey", { provider: model?.provider })),
+  isUsingOAuth: (model) => Boolean(ask("model.usesLogin", { provider: model?.provider })),
+  getApiKey: (model) => action("model.key", { provider: model?.provider, model: model?.id }).then((key) => key ?? undefined),
+  getApiKeyForProvider: (provider) => action("model.key", { provider }).then((key) => key ?? undefined),
+  getApiKeyAndHeaders: async (model) => {
+    const key = await action("model.key", { provider: model?.provider, model: model?.id });
+    return key === undefined || key === null ? { ok: false, error: `no API key for ${model?.provider}` } : { ok: true, apiKey: key, headers: model?.headers };
+  },
+  getProviderAuthStatus: (provider) => ({ configured: Boolean(ask("model.hasKey", { provider })) }),
+  getError: () => undefined,
+  refresh: () => {},
+  registerProvider: (name, config) => ask("registered", { kind: "provider", name, config: plain(config) }),
+  authStorage: { getApiKey: (provider) => action("model.key", { provider }).then((key) => key ?? undefined), hasAuth: (provider) => Boolean(ask("model.hasKey", { provider })) },
+});

@@ -1,0 +1,101 @@
+// node:crypto: hashes, HMACs, random values, constant-time comparison. Ciphers and keys are not here.
+
+import { withStubs } from "../stubs.js";
+import { host } from "../../runtime/bridge.js";
+import { asBuffer, decodeBytes, encodeText } from "../../runtime/buffer.js";
+import { crypto as webcrypto, digest, getRandomValues, hashName, randomUUID, subtle } from "../../runtime/crypto.js";
+import { bytesOf } from "../../runtime/encoding.js";
+import { coded, unsupported } from "../../runtime/errors.js";
+import { concat } from "../../runtime/fetch.js";
+
+export class Hash {
+  #name;
+  #key;
+  #parts = [];
+  #done = false;
+  constructor(name, key) {
+    this.#name = hashName(name);
+    this.#key = key === undefined ? null : bytesOf(key);
+    // Asked now, so that an unknown name fails where Node fails.
+    digest(this.#name, new Uint8Array(0), this.#key);
+  }
+  update(data, encoding) {
+    if (this.#done) throw coded(Error, "ERR_CRYPTO_HASH_FINALIZED", "Digest already called");
+    this.#parts.push(typeof data === "string" ? encodeText(data, encoding) : bytesOf(data).slice());
+    return this;
+  }
+  digest(encoding) {
+    if (this.#done) throw coded(Error, "ERR_CRYPTO_HASH_FINALIZED", "Digest already called");
+    this.#done = true;
+    const bytes = digest(this.#name, concat(this.#parts), this.#key);
+    return encoding && encoding !== "buffer" ? decodeBytes(bytes, encoding) : asBuffer(bytes);
+  }
+  copy() {
+    const other = new Hash(this.#name, this.#key ?? undefined);
+    other.#parts = [...this.#parts];
+    return other;
+  }
+}
+
+export const createHash = (name) => new Hash(name);
+export const createHmac = (name, key) => new Hash(name, key);
+export const hash = (name, data, encoding = "hex") => new Hash(name).update(data).digest(encoding);
+export const getHashes = () => ["md5", "sha1", "sha256", "sha384", "sha512"];
+export function randomBytes(size, done) {
+  const bytes = asBuffer(host.random(size));
+  if (!done) return bytes;
+  globalThis.setTimeout(() => done(null, bytes), 0);
+}
+export function randomInt(low, high, done) {
+  if (high === undefined || typeof high === "function") [low, high, done] = [0, low, high];
+  const range = high - low;
+  const limit = 2 ** 48 - (2 ** 48 % range);
+  let value;
+  do value = asBuffer(host.random(6)).readUIntBE(0, 6);
+  while (value >= limit);
+  const result = low + (value % range);
+  if (done) globalThis.setTimeout(() => done(null, result), 0);
+  return result;
+}
+export function randomFillSync(view) {
+  bytesOf(view).set(host.random(view.byteLength));
+  return view;
+}
+export function timingSafeEqual(a, b) {
+  const [left, right] = [bytesOf(a), bytesOf(b)];
+  if (left.length !== right.length) throw coded(RangeError, "ERR_CRYPTO_TIMING_SAFE_EQUAL_LENGTH", "Input buffers must have the same byte length");
+  let difference = 0;
+  for (let i = 0; i < left.length; i++) difference |= left[i] ^ right[i];
+  return difference === 0;
+}
+
+const refused = (name) => () => {
+  throw unsupported(`crypto.${name}`);
+};
+export const createCipheriv = refused("createCipheriv");
+export const createDecipheriv = refused("createDecipheriv");
+export const createSign = refused("createSign");
+export const createVerify = refused("createVerify");
+export const pbkdf2Sync = refused("pbkdf2Sync");
+export const pbkdf2 = refused("pbkdf2");
+export const scryptSync = refused("scryptSync");
+export const scrypt = refused("scrypt");
+export const generateKeyPairSync = refused("generateKeyPairSync");
+export const createPrivateKey = refused("createPrivateKey");
+export const createPublicKey = refused("createPublicKey");
+export const sign = refused("sign");
+export const verify = refused("verify");
+export { webcrypto, subtle, randomUUID, getRandomValues };
+// Names of the real module that are not implemented.
+export const {
+  Certificate, Cipher, Cipheriv, Decipher, Decipheriv, DiffieHellman, DiffieHellmanGroup, ECDH, Hmac, KeyObject, Sign, Verify,
+  X509Certificate, checkPrime, checkPrimeSync, constants, createDiffieHellman, createDiffieHellmanGroup, createECDH, createSecretKey,
+  diffieHellman, generateKey, generateKeyPair, generateKeySync, generatePrime, generatePrimeSync, getCipherInfo, getCiphers, getCurves,
+  getDiffieHellman, getFips, hkdf, hkdfSync, privateDecrypt, privateEncrypt, publicDecrypt, publicEncrypt, randomFill, secureHeapUsed,
+  setEngine, setFips,
+} = withStubs("node:crypto");
+export default {
+  createHash, createHmac, hash, getHashes, randomBytes, randomInt, randomFillSync, timingSafeEqual, createCipheriv, createDecipheriv, createSign,
+  createVerify, pbkdf2, pbkdf2Sync, scrypt, scryptSync, generateKeyPairSync, createPrivateKey, createPublicKey, sign, verify, webcrypto, subtle,
+  randomUUID, getRandomValues,
+};

@@ -1,0 +1,57 @@
+// The pi-coding-agent module: every name that the published package exports.
+
+import { withStubs } from "../stubs.js";
+
+export { createEventBus } from "../../host/bus.js";
+export { Theme } from "../../host/theme.js";
+export {
+  createLocalBashOperations, getShellConfig,
+} from "./bash.js";
+export {
+  AssistantMessageComponent, BorderedLoader, BranchSummaryMessageComponent, CompactionSummaryMessageComponent, CustomEditor,
+  CustomMessageComponent, DynamicBorder, UserMessageComponent, truncateToVisualLines,
+} from "./components.js";
+export {
+  parseFrontmatter, stripFrontmatter,
+} from "./frontmatter.js";
+export {
+  createSyntheticSourceInfo, defineTool, isBashToolResult, isEditToolResult, isFindToolResult, isGrepToolResult, isLsToolResult,
+  isReadToolResult, isToolCallEventType, isWriteToolResult, wrapRegisteredTool, wrapRegisteredTools,
+} from "./guards.js";
+export {
+  appKey, appKeyHint, editorKey, keyHint, keyText, rawKeyHint,
+} from "./keys.js";
+export {
+  DEFAULT_COMPACTION_SETTINGS, calculateContextTokens, convertToLlm, estimateTokens, getLastAssistantUsage, serializeConversation,
+  shouldCompact,
+} from "./messages.js";
+export {
+  VERSION, copyToClipboard, formatSkillsForPrompt, getAgentDir, loadSkillsFromDir, parseSkillBlock,
+} from "./resources.js";
+export {
+  CURRENT_SESSION_VERSION, SessionManager, buildSessionContext, getLatestCompactionEntry, migrateSessionEntries, parseSessionEntries,
+} from "./session.js";
+export {
+  getLanguageFromPath, getMarkdownTheme, getSelectListTheme, getSettingsListTheme, highlightCode, initTheme, renderDiff,
+} from "./themes.js";
+export {
+  bashTool, codingTools, createBashTool, createBashToolDefinition, createCodingTools, createEditTool, createEditToolDefinition,
+  createFindTool, createFindToolDefinition, createGrepTool, createGrepToolDefinition, createLsTool, createLsToolDefinition,
+  createReadOnlyTools, createReadTool, createReadToolDefinition, createWriteTool, createWriteToolDefinition, editTool, findTool, grepTool,
+  lsTool, readOnlyTools, readTool, withFileMutationQueue, writeTool,
+} from "./tools.js";
+export {
+  DEFAULT_MAX_BYTES, DEFAULT_MAX_LINES, formatSize, truncateHead, truncateLine, truncateTail,
+} from "./truncate.js";
+
+export const {
+  AgentSession, AgentSessionRuntime, ArminComponent, AuthStorage, BashExecutionComponent, DefaultPackageManager, DefaultResourceLoader,
+  ExtensionEditorComponent, ExtensionInputComponent, ExtensionRunner, ExtensionSelectorComponent, FileAuthStorageBackend, FooterComponent,
+  InMemoryAuthStorageBackend, InteractiveMode, LoginDialogComponent, ModelRegistry, ModelSelectorComponent, OAuthSelectorComponent,
+  RpcClient, SessionSelectorComponent, SettingsManager, SettingsSelectorComponent, ShowImagesSelectorComponent,
+  SkillInvocationMessageComponent, ThemeSelectorComponent, ThinkingSelectorComponent, ToolExecutionComponent, TreeSelectorComponent,
+  UserMessageSelectorComponent, collectEntriesForBranchSummary, compact, createAgentSession, createAgentSessionFromServices,
+  createAgentSessionRuntime, createAgentSessionServices, createExtensionRuntime, discoverAndLoadExtensions, findCutPoint,
+  findTurnStartIndex, generateBranchSummary, generateSummary, loadProjectContextFiles, loadSkills, main, prepareBranchEntries,
+  runPrintMode, runRpcMode,
+} = withStubs("pi-coding-agent");

@@ -1,0 +1,168 @@
+// SessionManager, small: sessions in memory, and reading the entries of a session file.
+//
+// The running session belongs to the host and is read through ctx.sessionManager; what is made here is
+// the extension's own and is written nowhere.
+
+import { readFileSync } from "../node/fs.js";
+import { treeOf } from "../../host/session.js";
+import { randomUUID } from "../../runtime/crypto.js";
+
+export const CURRENT_SESSION_VERSION = 3;
+
+export function parseSessionEntries(content) {
+  const entries = [];
+  for (const line of content.split("\n")) {
+    if (line.trim() === "") continue;
+    try {
+      entries.push(JSON.parse(line));
+    } catch {
+      // A line cut off by a crash costs itself only.
+    }
+  }
+  return entries;
+}
+export const migrateSessionEntries = () => {};
+export const getLatestCompactionEntry = (entries) => entries.findLast((entry) => entry.type === "compaction") ?? null;
+
+/** Messages on the way from the root to a leaf, with what a compaction replaced left out. */
+export function buildSessionContext(entries, leafId, byId = new Map(entries.map((entry) => [entry.id, entry]))) {
+  if (leafId === null) return { messages: [], thinkingLevel: "off", model: null };
+  const path = [];
+  for (let entry = byId.get(leafId ?? entries.at(-1)?.id); entry; entry = byId.get(entry.parentId)) path.unshift(entry);
+  let thinkingLevel = "off";
+  let model = null;
+  for (const entry of path) {
+    if (entry.type === "thinking_level_change") thinkingLevel = entry.thinkingLevel;
+    else if (entry.type === "model_change") model = { provider: entry.provider, modelId: entry.modelId };
+    else if (entry.type === "message" && entry.message.role === "assistant") model = { provider: entry.message.provider, modelId: entry.message.model };
+  }
+  const cut = path.findLastIndex((entry) => entry.type === "compaction");
+  const kept = cut < 0 ? path : [path[cut], ...path.slice(Math.max(0, path.findIndex((entry) => entry.id === path[cut].firstKeptEntryId)), cut), ...path.slice(cut + 1)];
+  return { messages: kept.map(messageOf).filter(Boolean), thinkingLevel, model };
+}
+
+function messageOf(entry) {
+  const timestamp = new Date(entry.timestamp ?? 0).getTime();
+  switch (entry.type) {
+    case "message": return entry.message;
+    case "custom_message": return { role: "custom", customType: entry.customType, content: entry.content, display: entry.display, details: entry.details, timestamp };
+    case "compaction": return { role: "compactionSummary", summary: entry.summary, tokensBefore: entry.tokensBefore, timestamp };
+    case "branch_summary": return entry.summary ? { role: "branchSummary", summary: entry.summary, fromId: entry.fromId, timestamp } : undefined;
+    default: return undefined;
+  }
+}
+
+export class SessionManager {
+  #entries = [];
+  #leaf = null;
+  #header;
+  #file;
+  constructor(cwd, entries = [], file) {
+    const [first, ...rest] = entries[0]?.type === "session" ? entries : [{ type: "session", version: CURRENT_SESSION_VERSION, id: randomUUID(), timestamp: new Date().toISOString(), cwd }, ...entries];
+    this.#header = first;
+    this.#entries = rest;
+    this.#leaf = rest.at(-1)?.id ?? null;
+    this.#file = file;
+  }
+  static inMemory(cwd = globalThis.process.cwd()) {
+    return new SessionManager(cwd);
+  }
+  static create(cwd) {
+    return new SessionManager(cwd);
+  }
+  static open(path) {
+    return new SessionManager(globalThis.process.cwd(), parseSessionEntries(readFileSync(path, "utf8")), path);
+  }
+  static async list() {
+    return [];
+  }
+  static async listAll() {
+    return [];
+  }
+  getCwd() {
+    return this.#header.cwd;
+  }
+  getSessionDir() {
+    return this.#file ? this.#file.slice(0, this.#file.lastIndexOf("/")) : "";
+  }
+  getSessionId() {
+    return this.#header.id;
+  }
+  getSessionFile() {
+    return this.#file;
+  }
+  isPersisted() {
+    return false;
+  }
+  getHeader() {
+    return this.#header;
+  }
+  getEntries() {
+    return [...this.#entries];
+  }
+  getEntry(id) {
+    return this.#entries.find((entry) => entry.id === id);
+  }
+  getLeafId() {
+    return this.#leaf;
+  }
+  getLeafEntry() {
+    return this.getEntry(this.#leaf);
+  }
+  getBranch(fromId = this.#leaf) {
+    const path = [];
+    for (let entry = this.getEntry(fromId); entry; entry = this.getEntry(entry.parentId)) path.unshift(entry);
+    return path;
+  }
+  getTree() {
+    return treeOf(this.#entries);
+  }
+  getChildren(id) {
+    return this.#entries.filter((entry) => entry.parentId === id);
+  }
+  getLabel(id) {
+    return this.#entries.findLast((entry) => entry.type === "label" && entry.targetId === id)?.label;
+  }
+  getSessionName() {
+    return this.#entries.findLast((entry) => entry.type === "session_info")?.name;
+  }
+  buildSessionContext() {
+    return buildSessionContext(this.#entries, this.#leaf);
+  }
+  branch(id) {
+    this.#leaf = id;
+  }
+  resetLeaf() {
+    this.#leaf = null;
+  }
+  #append(fields) {
+    const id = randomUUID().slice(0, 8);
+    this.#entries.push({ id, parentId: this.#leaf, timestamp: new Date().toISOString(), ...fields });
+    this.#leaf = id;
+    return id;
+  }
+  appendMessage(message) {
+    return this.#append({ type: "message", message });
+  }
+  appendCustomEntry(customType, data) {
+    return this.#append({ type: "custom", customType, data });
+  }
+  appendCustomMessageEntry(customType, content, display, details) {
+    return this.#append({ type: "custom_message", customType, content, display, details });
+  }
+  appendModelChange(provider, modelId) {
+    return this.#append({ type: "model_change", provider, modelId });
+  }
+  appendThinkingLevelChange(thinkingLevel) {
+    return this.#append({ type: "thinking_level_change", thinkingLevel });
+  }
+  appendSessionInfo(name) {
+    return this.#append({ type: "session_info", name });
+  }
+  appendLabelChange(targetId, label) {
+    return this.#append({ type: "label", targetId, label });
+  }
+  appendCompaction(summary, firstKeptEntryId, tokensBefore, details) {
+    return this.#append({ type: "compaction", summary, firstKeptEntryId, tokensBefore, details });
+  }
+}

@@ -1,0 +1,68 @@
+// Puts the globals that the engine lacks in place. Loaded once, before any extension.
+//
+// What the engine has of its own is kept (queueMicrotask, atob, performance …), except that Intl and
+// the locale methods are always ours, since an engine without locale data has half of them.
+
+import { charge, currentOwner, host } from "./bridge.js";
+import { Buffer } from "./buffer.js";
+import { structuredClone } from "./clone.js";
+import { console } from "./console.js";
+import { crypto } from "./crypto.js";
+import { TextDecoder, TextEncoder, atob, btoa } from "./encoding.js";
+import { DOMException } from "./errors.js";
+import { AbortController, AbortSignal, CustomEvent, Event, EventTarget } from "./events.js";
+import { Blob, File, FormData, Headers, Request, Response, fetch } from "./fetch.js";
+import { Intl, patchLocaleMethods } from "./intl.js";
+import { process } from "./process.js";
+import { ReadableStream, TransformStream, WritableStream } from "./streams.js";
+import { clearImmediate, clearInterval, clearTimeout, setImmediate, setInterval, setTimeout } from "./timers.js";
+import { URL, URLSearchParams } from "./url.js";
+
+const origin = host.now();
+const marks = new Map();
+
+const performance = {
+  timeOrigin: Date.now(),
+  now: () => host.now() - origin,
+  mark: (name) => void marks.set(name, host.now()),
+  measure: (name, from) => ({ name, duration: host.now() - (marks.get(from) ?? origin) }),
+  clearMarks: () => marks.clear(),
+};
+
+function queueMicrotask(callback) {
+  const owner = currentOwner();
+  Promise.resolve().then(() => {
+    try {
+      callback();
+    } catch (error) {
+      charge(owner, "microtask", error);
+    }
+  });
+}
+
+const ALWAYS = {
+  AbortController, AbortSignal, Blob, Buffer, CustomEvent, Event, EventTarget, File, FormData, Headers, Intl,
+  ReadableStream, Request, Response, TextDecoder, TextEncoder, TransformStream, URL, URLSearchParams, WritableStream,
+  clearImmediate, clearInterval, clearTimeout, console, crypto, fetch, process, queueMicrotask, setImmediate,
+  setInterval, setTimeout, structuredClone,
+};
+const IF_MISSING = { DOMException, atob, btoa, performance };
+
+const define = (name, value) =>
+  Object.defineProperty(globalThis, name, { value, writable: true, configurable: true, enumerable: false });
+
+for (const [name, value] of Object.entries(ALWAYS)) define(name, value);
+for (const [name, value] of Object.entries(IF_MISSING)) if (globalThis[name] === undefined) define(name, value);
+// An engine's own `performance` may know the time and nothing else.
+for (const [name, value] of Object.entries(performance)) {
+  if (!(name in globalThis.performance)) Object.defineProperty(globalThis.performance, name, { value, writable: true, configurable: true });
+}
+define("global", globalThis);
+define("navigator", Object.freeze({ userAgent: "levain", hardwareConcurrency: 1, language: "en-US" }));
+patchLocaleMethods();
+
+// A new field on Object.prototype would appear in every object of every extension and in what they
+// answer. Overriding what is there stays possible; adding is refused, with an error the author sees.
+Object.preventExtensions(Object.prototype);
+
+export { performance };

@@ -1,0 +1,262 @@
+// As much of Intl as extensions use to print numbers and dates, in English.
+//
+// The engine has no locale data. Segmenter asks the host for grapheme clusters and words; the rest
+// writes the en-US form whatever locale is named. Dates use the engine's local time, or UTC.
+
+import { host } from "./bridge.js";
+
+const group = (digits) => digits.replace(/\B(?=(\d{3})+$)/g, ",");
+
+const UNITS = [["T", 1e12], ["B", 1e9], ["M", 1e6], ["K", 1e3]];
+const CURRENCY = { USD: "$", EUR: "€", GBP: "£", JPY: "¥" };
+
+function rounded(value, least, most) {
+  let text = value.toFixed(Math.min(most, 20));
+  if (text.includes(".")) {
+    const [whole, part] = text.split(".");
+    let fraction = part;
+    while (fraction.length > least && fraction.endsWith("0")) fraction = fraction.slice(0, -1);
+    text = fraction ? `${whole}.${fraction}` : whole;
+  }
+  return text;
+}
+
+export function formatNumber(value, options = {}) {
+  if (typeof value === "bigint") return group(value.toString());
+  const number = Number(value);
+  if (Number.isNaN(number)) return "NaN";
+  const style = options.style ?? "decimal";
+  const money = style === "currency";
+  const percent = style === "percent";
+  let size = Math.abs(percent ? number * 100 : number);
+  let unit = "";
+  if (options.notation === "compact") {
+    const found = UNITS.find(([, limit]) => size >= limit);
+    if (found) {
+      unit = found[0];
+      size /= found[1];
+    }
+  }
+  const compact = options.notation === "compact";
+  const least = options.minimumFractionDigits ?? (money ? 2 : 0);
+  const usual = money ? 2 : percent ? 0 : compact ? (size < 100 ? 1 : 0) : 3;
+  const most = options.maximumFractionDigits ?? Math.max(least, usual);
+  let text;
+  if (size === Infinity) text = "∞";
+  else if (options.maximumSignificantDigits) text = String(Number(size.toPrecision(options.maximumSignificantDigits)));
+  else text = rounded(size, least, most);
+  const [whole, part] = text.split(".");
+  const padded = options.minimumIntegerDigits ? whole.padStart(options.minimumIntegerDigits, "0") : whole;
+  text = (options.useGrouping === false ? padded : group(padded)) + (part ? `.${part}` : "") + unit;
+  if (money) text = (CURRENCY[options.currency] ?? `${options.currency} `) + text;
+  if (percent) text += "%";
+  const negative = number < 0 || Object.is(number, -0);
+  return `${negative ? "-" : options.signDisplay === "always" ? "+" : ""}${text}`;
+}
+
+const MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+const two = (value) => String(value).padStart(2, "0");
+const DATE_KEYS = ["weekday", "year", "month", "day"];
+const TIME_KEYS = ["hour", "minute", "second", "fractionalSecondDigits"];
+const NUMERIC_DATE = { year: "numeric", month: "numeric", day: "numeric" };
+const NUMERIC_TIME = { hour: "numeric", minute: "2-digit", second: "2-digit" };
+const DATE_STYLES = {
+  full: { weekday: "long", year: "numeric", month: "long", day: "numeric" },
+  long: { year: "numeric", month: "long", day: "numeric" },
+  medium: { year: "numeric", month: "short", day: "numeric" },
+  short: { year: "2-digit", month: "numeric", day: "numeric" },
+};
+
+function fields(options, wanted) {
+  const { dateStyle, timeStyle } = options;
+  if (dateStyle || timeStyle) {
+    return {
+      ...options,
+      ...(dateStyle ? DATE_STYLES[dateStyle] : {}),
+      ...(timeStyle ? (timeStyle === "short" ? { hour: "numeric", minute: "2-digit" } : NUMERIC_TIME) : {}),
+    };
+  }
+  const asked = [...DATE_KEYS, ...TIME_KEYS].some((key) => options[key] !== undefined);
+  if (asked) return options;
+  return { ...options, ...(wanted !== "time" ? NUMERIC_DATE : {}), ...(wanted !== "date" ? NUMERIC_TIME : {}) };
+}
+
+export function formatDate(date, options = {}, wanted = "both") {
+  if (Number.isNaN(date.getTime())) return "Invalid Date";
+  const utc = options.timeZone === "UTC";
+  const get = (name) => date[`get${utc ? "UTC" : ""}${name}`]();
+  const want = fields(options, wanted);
+  const parts = [];
+  const year = want.year === "2-digit" ? two(get("FullYear") % 100) : want.year ? String(get("FullYear")) : "";
+  const day = want.day ? (want.day === "2-digit" ? two(get("Date")) : String(get("Date"))) : "";
+  const weekday = want.weekday ? (want.weekday === "long" ? DAYS[get("Day")] : DAYS[get("Day")].slice(0, want.weekday === "narrow" ? 1 : 3)) : "";
+  if (want.month === "long" || want.month === "short") {
+    const month = want.month === "long" ? MONTHS[get("Month")] : MONTHS[get("Month")].slice(0, 3);
+    parts.push([weekday, [month, day].filter(Boolean).join(" "), year].filter(Boolean).join(", "));
+  } else {
+    const month = want.month ? (want.month === "2-digit" ? two(get("Month") + 1) : String(get("Month") + 1)) : "";
+    const slashes = [month, day, year].filter(Boolean).join("/");
+    parts.push([weekday, slashes].filter(Boolean).join(", "));
+  }
+  if (want.hour || want.minute || want.second) {
+    const half = want.hour12 ?? (want.hourCycle ? want.hourCycle.startsWith("h1") : true);
+    const hours = get("Hours");
+    const shown = half ? hours % 12 || 12 : hours;
+    const clock = [];
+    if (want.hour) clock.push(want.hour === "2-digit" || !half ? two(shown) : String(shown));
+    if (want.minute) clock.push(want.hour || want.minute === "2-digit" ? two(get("Minutes")) : String(get("Minutes")));
+    if (want.second) clock.push(two(get("Seconds")));
+    parts.push(clock.join(":") + (want.hour && half ? (hours < 12 ? " AM" : " PM") : ""));
+  }
+  return parts.filter(Boolean).join(", ");
+}
+
+const locales = { supportedLocalesOf: (list) => [].concat(list ?? []) };
+
+class NumberFormat {
+  #options;
+  constructor(_locale, options = {}) {
+    this.#options = options ?? {};
+    this.format = (value) => formatNumber(value, this.#options);
+  }
+  formatToParts(value) {
+    return [{ type: "literal", value: this.format(value) }];
+  }
+  resolvedOptions() {
+    return { locale: "en-US", ...this.#options };
+  }
+}
+
+class DateTimeFormat {
+  #options;
+  constructor(_locale, options = {}) {
+    this.#options = options ?? {};
+    this.format = (date) => formatDate(date === undefined ? new Date() : new Date(date), this.#options, "date");
+  }
+  formatToParts(date) {
+    return [{ type: "literal", value: this.format(date) }];
+  }
+  resolvedOptions() {
+    return { locale: "en-US", calendar: "gregory", numberingSystem: "latn", timeZone: host.info().timeZone ?? "UTC", ...this.#options };
+  }
+}
+
+class Segmenter {
+  #granularity;
+  constructor(_locale, options = {}) {
+    this.#granularity = options?.granularity ?? "grapheme";
+  }
+  segment(input) {
+    const text = String(input);
+    const kind = this.#granularity;
+    const pieces = () => {
+      let index = 0;
+      return host.segment(text, kind).map((segment) => {
+        const item = { segment, index, input: text };
+        if (kind === "word") item.isWordLike = /[\p{L}\p{N}]/u.test(segment);
+        index += segment.length;
+        return item;
+      });
+    };
+    return {
+      [Symbol.iterator]: () => pieces()[Symbol.iterator](),
+      containing: (at = 0) => pieces().find((piece) => at >= piece.index && at < piece.index + piece.segment.length),
+    };
+  }
+  resolvedOptions() {
+    return { locale: "en-US", granularity: this.#granularity };
+  }
+}
+
+class Collator {
+  #options;
+  constructor(_locale, options = {}) {
+    this.#options = options ?? {};
+    this.compare = (a, b) => compareText(String(a), String(b), this.#options);
+  }
+  resolvedOptions() {
+    return { locale: "en-US", ...this.#options };
+  }
+}
+
+export function compareText(a, b, options = {}) {
+  const fold = (text) => (options.sensitivity === "base" || options.sensitivity === "accent" ? text.toLowerCase() : text);
+  if (options.numeric) {
+    const split = (text) => fold(text).match(/\d+|\D+/g) ?? [];
+    const [left, right] = [split(a), split(b)];
+    for (let i = 0; i < Math.min(left.length, right.length); i++) {
+      const both = /^\d/.test(left[i]) && /^\d/.test(right[i]);
+      const order = both ? Number(left[i]) - Number(right[i]) : left[i] < right[i] ? -1 : left[i] > right[i] ? 1 : 0;
+      if (order) return Math.sign(order);
+    }
+    return Math.sign(left.length - right.length);
+  }
+  const [low, other] = [fold(a).toLowerCase(), fold(b).toLowerCase()];
+  if (low !== other) return low < other ? -1 : 1;
+  // Same letters: small ones first, as locale-aware sorting has it.
+  return fold(a) === fold(b) ? 0 : fold(a) > fold(b) ? -1 : 1;
+}
+
+class PluralRules {
+  #ordinal;
+  constructor(_locale, options = {}) {
+    this.#ordinal = options?.type === "ordinal";
+  }
+  select(value) {
+    if (!this.#ordinal) return Math.abs(value) === 1 ? "one" : "other";
+    const [ten, hundred] = [value % 10, value % 100];
+    if (ten === 1 && hundred !== 11) return "one";
+    if (ten === 2 && hundred !== 12) return "two";
+    return ten === 3 && hundred !== 13 ? "few" : "other";
+  }
+}
+
+class ListFormat {
+  #word;
+  constructor(_locale, options = {}) {
+    this.#word = options?.type === "disjunction" ? "or" : "and";
+  }
+  format(items) {
+    const list = [...items];
+    if (list.length < 2) return list[0] ?? "";
+    if (list.length === 2) return `${list[0]} ${this.#word} ${list[1]}`;
+    return `${list.slice(0, -1).join(", ")}, ${this.#word} ${list.at(-1)}`;
+  }
+}
+
+class RelativeTimeFormat {
+  format(value, unit) {
+    const name = String(unit).replace(/s$/, "");
+    const size = Math.abs(value);
+    const text = `${formatNumber(size)} ${name}${size === 1 ? "" : "s"}`;
+    return value < 0 || Object.is(value, -0) ? `${text} ago` : `in ${text}`;
+  }
+}
+
+export const Intl = { NumberFormat, DateTimeFormat, Segmenter, Collator, PluralRules, ListFormat, RelativeTimeFormat };
+for (const Kind of Object.values(Intl)) Object.assign(Kind, locales);
+Intl.getCanonicalLocales = (list) => [].concat(list ?? []);
+
+/** Gives numbers, dates and strings their locale methods in the form above. */
+export function patchLocaleMethods() {
+  const set = (proto, name, value) => Object.defineProperty(proto, name, { value, writable: true, configurable: true });
+  set(Number.prototype, "toLocaleString", function toLocaleString(_locale, options) {
+    return formatNumber(Number(this), options ?? {});
+  });
+  set(BigInt.prototype, "toLocaleString", function toLocaleString() {
+    return formatNumber(BigInt(this));
+  });
+  set(Date.prototype, "toLocaleString", function toLocaleString(_locale, options) {
+    return formatDate(this, options ?? {}, "both");
+  });
+  set(Date.prototype, "toLocaleDateString", function toLocaleDateString(_locale, options) {
+    return formatDate(this, options ?? {}, "date");
+  });
+  set(Date.prototype, "toLocaleTimeString", function toLocaleTimeString(_locale, options) {
+    return formatDate(this, options ?? {}, "time");
+  });
+  set(String.prototype, "localeCompare", function localeCompare(other, _locale, options) {
+    return compareText(String(this), String(other), options ?? {});
+  });
+}

@@ -1,0 +1,440 @@
+//! `levain extensions`: load extensions and tell what they register, offer them an event, begin one.
+//!
+//! What is given by its path is loaded because the person named it; what is found in a project, only where they trust it.
+//! No thread runs extensions yet.
+
+use super::Common;
+use super::failure::{Failure, code, written};
+use crate::extensions::{
+    Answer, Emitted, Engine, EngineError, Limits, Line, Loaded, Policy, Problem, Registered, Said, Settings, found_in,
+    template, types, unit,
+};
+use crate::session::people::{json_line, out};
+use crate::session::{Setup, secrets};
+use crate::tools::Environment;
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use serde_json::Value;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Where a project keeps extensions, the one of pi behind our own.
+const FOLDERS: [&str; 2] = [".ai/extensions", ".pi/extensions"];
+/// Where a person keeps theirs, below the home folder or `$USER_SPACE`.
+const OWN_FOLDERS: [&str; 2] = [".ai/extensions", ".pi/agent/extensions"];
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(super) struct ExtensionsArguments {
+    #[command(subcommand)]
+    command: Option<ExtensionsCommand>,
+    #[command(flatten)]
+    list: ListArguments,
+}
+
+#[derive(Debug, Args)]
+struct ListArguments {
+    /// Files, or folders of extensions; without any, those of the project and your own
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum ExtensionsCommand {
+    /// Offer one event to each handler by itself, and show what it makes of it
+    Emit(EmitArguments),
+    /// Write the types of the interface, for an editor
+    Types {
+        /// The folder, instead of .ai/extensions/types
+        #[arg(value_name = "DIR")]
+        folder: Option<PathBuf>,
+    },
+    /// Begin an extension: a small working one, in .ai/extensions
+    New {
+        /// What to call it: letters, digits, - and _
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+struct EmitArguments {
+    /// The event, such as `tool_call`
+    #[arg(value_name = "EVENT")]
+    event: String,
+    /// What comes with it, as a JSON object
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    with: String,
+    #[command(flatten)]
+    list: ListArguments,
+}
+
+/// A file, or a folder that was to be one.
+struct Wanted {
+    path: PathBuf,
+    may_run: Result<(), Refused>,
+}
+
+enum Refused {
+    NotTrusted,
+    NothingThere,
+}
+
+/// `--json`, a line for each file.
+#[derive(Serialize)]
+struct FileLine<'a> {
+    schema: &'static str,
+    path: &'a Path,
+    /// `loaded`, `failed` or `untrusted`.
+    status: &'static str,
+    took_ms: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registered: Option<&'a Registered>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a Problem>,
+    output: &'a [Line],
+    reports: &'a [Problem],
+}
+
+/// `--json`, a line for each handler.
+#[derive(Serialize)]
+struct AnswerLine<'a> {
+    schema: &'static str,
+    event: &'a str,
+    no_effect: bool,
+    #[serde(flatten)]
+    answer: &'a Answer,
+}
+
+/// `--json`, the last line of `emit`.
+#[derive(Serialize)]
+struct EmittedLine<'a> {
+    schema: &'static str,
+    event: &'a str,
+    handlers: usize,
+    asked: &'a [Said],
+    output: &'a [Line],
+    reports: &'a [Problem],
+}
+
+pub(super) fn run(common: &Common, arguments: &ExtensionsArguments) -> Result<ExitCode, Failure> {
+    let setup = Setup::gather(common.project.as_deref(), common.arguments(None))?;
+    match &arguments.command {
+        None => list(&setup, &arguments.list),
+        Some(ExtensionsCommand::Emit(arguments)) => emit(&setup, arguments),
+        Some(ExtensionsCommand::Types { folder }) => {
+            let folder = folder.clone().unwrap_or_else(|| setup.project.root.join(".ai/extensions/types"));
+            write_all(&folder, types(), Existing::Replaced)
+        }
+        Some(ExtensionsCommand::New { name }) => begin(&setup, name),
+    }
+}
+
+fn list(setup: &Setup, arguments: &ListArguments) -> Result<ExitCode, Failure> {
+    let wanted = wanted(setup, &arguments.paths)?;
+    let mut output = out();
+    if wanted.is_empty() && !arguments.json {
+        let places = [FOLDERS.join(", "), OWN_FOLDERS.map(|folder| format!("~/{folder}")).join(", ")].join(", ");
+        written(writeln!(output, "There are no extensions in {places}."))?;
+    }
+    let mut all_loaded = true;
+    let mut engine = None;
+    for wanted in wanted {
+        let loaded = match wanted.may_run {
+            Ok(()) => {
+                let engine = match &engine {
+                    Some(engine) => engine,
+                    None => engine.insert(start(setup)?),
+                };
+                Some(engine.load(&wanted.path)?)
+            }
+            Err(Refused::NotTrusted) => None,
+            Err(Refused::NothingThere) => Some(nothing_there(&wanted.path)),
+        };
+        all_loaded &= loaded.as_ref().is_none_or(|loaded| loaded.result.is_ok());
+        written(tell_file(&mut output, &wanted.path, loaded.as_ref(), arguments.json))?;
+    }
+    Ok(if all_loaded { ExitCode::SUCCESS } else { ExitCode::from(code::ERROR) })
+}
+
+fn emit(setup: &Setup, arguments: &EmitArguments) -> Result<ExitCode, Failure> {
+    let payload: Value = serde_json::from_str(&arguments.with).map_err(|error| {
+        Failure::usage(format!("--with is no JSON: {error}")).hint("such as --with '{\"text\":\"hello\"}'")
+    })?;
+    if !payload.is_object() {
+        return Err(Failure::usage("--with is to be a JSON object: the fields of the event"));
+    }
+    let engine = start(setup)?;
+    let mut output = out();
+    let mut all_loaded = true;
+    for wanted in wanted(setup, &arguments.list.paths)? {
+        let loaded = match wanted.may_run {
+            Ok(()) => Some(engine.load(&wanted.path)?),
+            Err(Refused::NotTrusted) => None,
+            Err(Refused::NothingThere) => Some(nothing_there(&wanted.path)),
+        };
+        if loaded.as_ref().is_none_or(|loaded| loaded.result.is_err()) {
+            all_loaded &= loaded.is_none();
+            written(tell_file(&mut output, &wanted.path, loaded.as_ref(), arguments.list.json))?;
+        }
+    }
+    let emitted = engine.emit(&arguments.event, payload)?;
+    written(tell_answers(&mut output, &arguments.event, &emitted, arguments.list.json))?;
+    Ok(if all_loaded { ExitCode::SUCCESS } else { ExitCode::from(code::ERROR) })
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+fn start(setup: &Setup) -> Result<Engine, Failure> {
+    let environment = Environment::allowed(secrets::all(), &[], &setup.key_variables);
+    let text = |value: &std::ffi::OsStr| value.to_str().map(str::to_owned);
+    let environment: Vec<(String, String)> =
+        environment.variables().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
+    let home = environment.iter().find(|(name, _)| name == "HOME").map(|(_, value)| PathBuf::from(value));
+    let policy = Policy { hidden: vec![setup.dirs.config.clone(), setup.dirs.state.clone()] };
+    Ok(Engine::start(Settings {
+        cwd: setup.project.root.clone(),
+        home: home.unwrap_or_else(|| setup.project.root.clone()),
+        environment,
+        limits: Limits::default(),
+        policy,
+    })?)
+}
+
+/// What is to be loaded, in order, each file once.
+fn wanted(setup: &Setup, paths: &[PathBuf]) -> Result<Vec<Wanted>, Failure> {
+    let mut wanted: Vec<Wanted> = Vec::new();
+    let mut add = |path: PathBuf, may_run| {
+        if !wanted.iter().any(|other| other.path == path) {
+            wanted.push(Wanted { path, may_run });
+        }
+    };
+    for path in paths {
+        let absolute = std::path::absolute(path)
+            .map_err(|error| Failure::usage(format!("{} is no path: {error}", path.display())))?;
+        let path: PathBuf = absolute.components().collect();
+        if path.is_file() {
+            add(path, Ok(()));
+            continue;
+        }
+        let mut found = unit(&path);
+        if found.is_empty() {
+            found = found_in(&path);
+        }
+        if found.is_empty() {
+            add(path, Err(Refused::NothingThere));
+            continue;
+        }
+        for file in found {
+            add(file, Ok(()));
+        }
+    }
+    if !paths.is_empty() {
+        return Ok(wanted);
+    }
+    let trusted = setup.trust().allows();
+    for folder in FOLDERS {
+        for file in found_in(&setup.project.root.join(folder)) {
+            add(file, if trusted { Ok(()) } else { Err(Refused::NotTrusted) });
+        }
+    }
+    let own = setup.user_space();
+    let own = own.parent().unwrap_or(&own);
+    for folder in OWN_FOLDERS {
+        for file in found_in(&own.join(folder)) {
+            add(file, Ok(()));
+        }
+    }
+    Ok(wanted)
+}
+
+fn nothing_there(path: &Path) -> Loaded {
+    let message =
+        "there is no extension here: neither a file, nor a folder with an index.ts or a package.json that names one";
+    let file = Some(path.to_string_lossy().into_owned());
+    let problem = Problem { message: message.to_owned(), file, ..Problem::default() };
+    Loaded { path: path.to_owned(), took: 0.0, result: Err(problem), lines: Vec::new(), reports: Vec::new() }
+}
+
+// ------------------------------------------------------------------------------------------------- telling
+
+fn tell_file(output: &mut impl Write, path: &Path, loaded: Option<&Loaded>, json: bool) -> io::Result<()> {
+    let (status, took_ms) = match loaded {
+        None => ("untrusted", 0.0),
+        Some(loaded) => (if loaded.result.is_ok() { "loaded" } else { "failed" }, loaded.took),
+    };
+    let (lines, reports): (&[Line], &[Problem]) = loaded.map_or((&[], &[]), |loaded| (&loaded.lines, &loaded.reports));
+    let result = loaded.map(|loaded| loaded.result.as_ref());
+    if json {
+        let (registered, error) = match result {
+            None => (None, None),
+            Some(Ok(registered)) => (Some(registered), None),
+            Some(Err(error)) => (None, Some(error)),
+        };
+        let schema = "levain.extension/1";
+        let line = FileLine { schema, path, status, took_ms, registered, error, output: lines, reports };
+        return json_line(output, &line);
+    }
+    match result {
+        None => {
+            writeln!(output, "{}  not trusted, so not loaded", path.display())?;
+            writeln!(output, "  review what can run (levain trust --show), then: levain trust")?;
+        }
+        Some(Ok(registered)) => {
+            writeln!(output, "{}  loaded in {took_ms:.1} ms", path.display())?;
+            tell_registered(output, registered)?;
+        }
+        Some(Err(problem)) => {
+            writeln!(output, "{}  not loaded", path.display())?;
+            tell_problem(output, problem)?;
+        }
+    }
+    tell_rest(output, lines, reports)
+}
+
+fn tell_registered(output: &mut impl Write, registered: &Registered) -> io::Result<()> {
+    let events = registered.events.iter();
+    let events: Vec<String> =
+        events.map(|(name, count)| if *count == 1 { name.clone() } else { format!("{name} ({count})") }).collect();
+    let rows = [
+        ("handles", &events),
+        ("tools", &registered.tools),
+        ("commands", &registered.commands),
+        ("shortcuts", &registered.shortcuts),
+        ("flags", &registered.flags),
+        ("providers", &registered.providers),
+        ("renderers", &registered.renderers),
+    ];
+    for (name, values) in rows.iter().filter(|(_, values)| !values.is_empty()) {
+        writeln!(output, "  {name:<10}{}", values.join(", "))?;
+    }
+    if rows.iter().all(|(_, values)| values.is_empty()) {
+        writeln!(output, "  registers nothing")?;
+    }
+    Ok(())
+}
+
+fn tell_problem(output: &mut impl Write, problem: &Problem) -> io::Result<()> {
+    let place = match (&problem.file, problem.line, problem.column) {
+        (Some(file), Some(line), Some(column)) => format!("{file}:{line}:{column}: "),
+        (Some(file), _, _) => format!("{file}: "),
+        (None, _, _) => String::new(),
+    };
+    let message = problem.message.replace('\n', "\n    ");
+    writeln!(output, "  {place}{message}")?;
+    for row in problem.stack.iter().flat_map(|stack| stack.lines()) {
+        writeln!(output, "  {row}")?;
+    }
+    Ok(())
+}
+
+fn tell_rest(output: &mut impl Write, lines: &[Line], reports: &[Problem]) -> io::Result<()> {
+    for report in reports {
+        writeln!(output, "  beside what was asked:")?;
+        tell_problem(output, report)?;
+    }
+    for Line { level, text } in lines {
+        writeln!(output, "  {level}: {}", text.trim_end())?;
+    }
+    Ok(())
+}
+
+fn tell_answers(output: &mut impl Write, event: &str, emitted: &Emitted, json: bool) -> io::Result<()> {
+    let Emitted { answers, said, lines, reports } = emitted;
+    if json {
+        for answer in answers {
+            let (schema, no_effect) = ("levain.extension_answer/1", answer.has_no_effect());
+            json_line(output, &AnswerLine { schema, event, no_effect, answer })?;
+        }
+        let schema = "levain.extension_event/1";
+        let handlers = answers.len();
+        return json_line(output, &EmittedLine { schema, event, handlers, asked: said, output: lines, reports });
+    }
+    if answers.is_empty() {
+        writeln!(output, "Nobody handles {event}.")?;
+    }
+    for answer in answers {
+        writeln!(output, "{}  handler {}  {:.2} ms", answer.path.display(), answer.index + 1, answer.took)?;
+        if answer.has_no_effect() {
+            writeln!(output, "  no effect")?;
+        }
+        if let Some(result) = &answer.result {
+            writeln!(output, "  answered  {result}")?;
+        }
+        if let Some(value) = &answer.value {
+            writeln!(output, "  changed   {value}")?;
+        }
+        if let Some(error) = &answer.error {
+            tell_problem(output, error)?;
+        }
+    }
+    for Said { name, arguments } in said {
+        writeln!(output, "  asked for {name} {arguments}")?;
+    }
+    tell_rest(output, lines, reports)
+}
+
+// ------------------------------------------------------------------------------------------------- writing
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Existing {
+    Replaced,
+    Kept,
+}
+
+fn begin(setup: &Setup, name: &str) -> Result<ExitCode, Failure> {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '-' || letter == '_';
+    if name.is_empty() || !name.chars().all(fits) {
+        return Err(Failure::usage(format!("`{name}` is no name for an extension: letters, digits, - and _")));
+    }
+    let folder = setup.project.root.join(".ai/extensions").join(name);
+    write_all(&folder, template(), Existing::Kept)
+}
+
+fn write_all<'a>(
+    folder: &Path,
+    files: impl Iterator<Item = (&'a str, &'a [u8])>,
+    existing: Existing,
+) -> Result<ExitCode, Failure> {
+    let failed = |path: &Path, error: &io::Error| Failure::new(format!("could not write {}: {error}", path.display()));
+    if existing == Existing::Kept && folder.exists() {
+        return Err(Failure::new(format!("{} is there already", folder.display())));
+    }
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    let mut output = out();
+    for (name, bytes) in files {
+        let path = folder.join(name);
+        let write = || -> io::Result<()> {
+            let mut file = tempfile::NamedTempFile::new_in(folder)?;
+            file.write_all(bytes)?;
+            file.persist(&path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        write().map_err(|error| failed(&path, &error))?;
+        written(writeln!(output, "{}", path.display()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_names_its_place() {
+        let place = (Some("/x.ts".to_owned()), Some(3), Some(7));
+        let problem = Problem { message: "no".into(), file: place.0, line: place.1, column: place.2, stack: None };
+        let mut text = Vec::new();
+        tell_problem(&mut text, &problem).unwrap();
+        assert_eq!(String::from_utf8(text).unwrap(), "  /x.ts:3:7: no\n");
+    }
+}

@@ -1,0 +1,326 @@
+//! What the JavaScript side asks of the program: the functions of `HOST.md`.
+//!
+//! In this part nobody converses: there is no session, no screen and no person. What an extension would have told them is
+//! kept as [`Said`] for whoever called it. Processes, the network and changes of files are refused in words.
+
+use super::files::{self, fine, refused};
+use super::plain::Plain;
+use super::settings::Settings;
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use md5::Md5;
+use rquickjs::function::Rest;
+use rquickjs::{Ctx, Function, Object, Result, Value};
+use serde::Serialize;
+use sha1::Sha1;
+use sha2::{Digest, Sha256, Sha384, Sha512};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+/// What is kept for whoever asks, at most: lines, reports and wishes each.
+const KEPT: usize = 1_000;
+/// A longer text is cut.
+const LONGEST: usize = 4_000;
+/// Bytes of what comes with a wish; more is left out.
+const LARGEST: usize = 64 << 10;
+/// A timer fires no later than this.
+const FARTHEST: f64 = 2_147_483_647.0;
+/// Random bytes of one call.
+const MOST_RANDOM: f64 = 65_536.0;
+
+/// A line that an extension wrote: `console`, or `process.stdout`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// `debug`, `info`, `warn`, `error` or `output`.
+    pub level: String,
+    pub text: String,
+}
+
+/// What an extension asked for that a session would do: a notice, a status, a message, another model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Said {
+    pub name: String,
+    pub arguments: serde_json::Value,
+}
+
+/// The program's side of one engine.
+#[derive(Debug)]
+pub(super) struct Host {
+    settings: Rc<Settings>,
+    started: Instant,
+    /// When, and on which channel.
+    pub(super) timers: BTreeSet<(Instant, u64)>,
+    pub(super) lines: Vec<Line>,
+    pub(super) reports: Vec<Plain>,
+    pub(super) said: Vec<Said>,
+}
+
+/// The functions that answer at once, and those that promise.
+const AT_ONCE: [&str; 25] = [
+    "info",
+    "log",
+    "report",
+    "now",
+    "timerStart",
+    "timerStop",
+    "random",
+    "hash",
+    "segment",
+    "width",
+    "env",
+    "cwd",
+    "fs",
+    "watch",
+    "unwatch",
+    "spawn",
+    "spawnWrite",
+    "spawnKill",
+    "spawnSync",
+    "signal",
+    "stdout",
+    "module",
+    "call",
+    "cancel",
+    "httpClose",
+];
+const PROMISED: [&str; 3] = ["action", "ui", "httpRead"];
+
+/// Puts the functions where the JavaScript side looks for them.
+pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Rc<RefCell<Host>>) -> Result<()> {
+    let functions = Object::new(ctx.clone())?;
+    for name in AT_ONCE {
+        let host = Rc::clone(host);
+        let answer = move |arguments: Rest<Plain>| host.borrow_mut().answer(name, &arguments.0);
+        functions.set(name, Function::new(ctx.clone(), answer)?)?;
+    }
+    for name in PROMISED {
+        let host = Rc::clone(host);
+        let promise = move |ctx: Ctx<'js>, arguments: Rest<Plain>| -> Result<Value<'js>> {
+            let answer = host.borrow_mut().promised(name, &arguments.0);
+            let (promise, resolve, _) = ctx.promise()?;
+            resolve.call::<_, ()>((answer,))?;
+            Ok(promise.into_value())
+        };
+        functions.set(name, Function::new(ctx.clone(), promise)?)?;
+    }
+    functions.set("compile", Function::new(ctx.clone(), compile)?)?;
+    ctx.globals().set("__levainHost", functions)
+}
+
+/// A function with these parameters, under the name of its file.
+#[expect(clippy::needless_pass_by_value, reason = "this is how the engine gives arguments")]
+fn compile(ctx: Ctx<'_>, source: String, path: String, names: Vec<String>) -> Result<Function<'_>> {
+    let mut options = rquickjs::context::EvalOptions::default();
+    options.strict = false;
+    options.filename = Some(path);
+    ctx.eval_with_options(format!("(function ({}) {{{source}\n}})", names.join(", ")), options)
+}
+
+impl Host {
+    pub(super) fn new(settings: Rc<Settings>) -> Self {
+        let (started, timers) = (Instant::now(), BTreeSet::new());
+        Self { settings, started, timers, lines: Vec::new(), reports: Vec::new(), said: Vec::new() }
+    }
+
+    fn answer(&mut self, name: &str, arguments: &[Plain]) -> Plain {
+        let at = |index: usize| arguments.get(index).unwrap_or(&Plain::Nothing);
+        let text = |index: usize| at(index).text().unwrap_or_default();
+        match name {
+            "info" => self.info(),
+            "log" => self.line(text(1), text(2)),
+            "stdout" => self.line("output", text(2)),
+            "report" => {
+                if self.reports.len() < KEPT {
+                    self.reports.push(at(0).clone());
+                }
+                Plain::Nothing
+            }
+            "now" => Plain::Number(self.started.elapsed().as_secs_f64() * 1000.0),
+            "timerStart" => self.start_timer(at(0), at(1)),
+            "timerStop" => {
+                let channel = channel(at(0));
+                self.timers.retain(|(_, other)| Some(*other) != channel);
+                Plain::Nothing
+            }
+            "random" => random(at(0)),
+            "hash" => hash(text(0), at(1), at(2)),
+            "segment" => segment(text(0), text(1)),
+            "width" => Plain::Number(f64::from(u32::try_from(text(0).width()).unwrap_or(u32::MAX))),
+            "env" => {
+                let variables = self.settings.environment.iter();
+                Plain::Map(variables.map(|(name, value)| (name.clone(), Plain::Text(value.clone()))).collect())
+            }
+            "cwd" => Plain::Text(self.settings.cwd.to_string_lossy().into_owned()),
+            "fs" => files::operate(&self.settings.policy, &self.settings.cwd, text(1), at(2)),
+            "module" => files::module(&self.settings.policy, text(0), text(1)),
+            "watch" => refused("ENOSYS", "watching files is not offered here"),
+            "spawn" | "spawnSync" => {
+                let command = at(arguments.len().saturating_sub(1)).get("command").and_then(Plain::text);
+                no_process(command.unwrap_or_default())
+            }
+            "signal" => refused("EPERM", "kill EPERM: an extension may only signal what it started"),
+            "spawnKill" => Plain::Bool(false),
+            "call" => self.call(text(1), at(2)),
+            // Nothing is watched, started, read or waited for, so nothing has to be ended.
+            _ => Plain::Nothing,
+        }
+    }
+
+    fn promised(&mut self, name: &str, arguments: &[Plain]) -> Plain {
+        let at = |index: usize| arguments.get(index).unwrap_or(&Plain::Nothing);
+        if name == "httpRead" {
+            return fine(Plain::Nothing);
+        }
+        let (asked, with) = (at(2).text().unwrap_or_default(), at(3));
+        self.say(asked, with);
+        match asked {
+            "exec" => no_process(with.get("command").and_then(Plain::text).unwrap_or_default()),
+            "http.open" => refused("EACCES", "extensions may not use the network here"),
+            "llm.stream" | "tool.run" => {
+                refused("EACCES", "there is no thread here whose models and tools could be used")
+            }
+            // Null is no answer, which every caller copes with.
+            _ => fine(Plain::Nothing),
+        }
+    }
+
+    /// What is asked or told at once. Questions about a session get no answer, as there is none.
+    fn call(&mut self, name: &str, arguments: &Plain) -> Plain {
+        let value = match name {
+            "mode" => Plain::Text("print".to_owned()),
+            "ui.available" | "project.trusted" => Plain::Bool(false),
+            "run.idle" => Plain::Bool(true),
+            "session.info" => {
+                let cwd = self.settings.cwd.to_string_lossy().into_owned();
+                Plain::map([("cwd", Plain::Text(cwd))])
+            }
+            "session.entries" | "session.branch" | "tools.all" | "tools.active" | "commands.others" => {
+                Plain::List(Vec::new())
+            }
+            _ => {
+                let tells = ["ui.notify", "ui.setStatus", "ui.setWidget", "ui.setTitle", "ui.setEditorText"];
+                if tells.contains(&name) || name.contains(".set") || name == "session.append" {
+                    self.say(name, arguments);
+                }
+                Plain::Nothing
+            }
+        };
+        fine(value)
+    }
+
+    fn say(&mut self, name: &str, arguments: &Plain) {
+        if self.said.len() >= KEPT {
+            return;
+        }
+        let mut arguments = serde_json::Value::from(arguments.clone());
+        if arguments.to_string().len() > LARGEST {
+            arguments = "too large to be kept".into();
+        }
+        self.said.push(Said { name: name.to_owned(), arguments });
+    }
+
+    fn line(&mut self, level: &str, text: &str) -> Plain {
+        if self.lines.len() < KEPT {
+            let text = text.chars().take(LONGEST).collect();
+            self.lines.push(Line { level: level.to_owned(), text });
+        }
+        Plain::Nothing
+    }
+
+    fn start_timer(&mut self, number: &Plain, wait: &Plain) -> Plain {
+        let wait = wait.number().filter(|wait| wait.is_finite()).unwrap_or_default().clamp(0.0, FARTHEST);
+        if let Some(channel) = channel(number) {
+            self.timers.insert((Instant::now() + Duration::from_secs_f64(wait / 1000.0), channel));
+        }
+        Plain::Nothing
+    }
+
+    /// Facts that do not change.
+    fn info(&self) -> Plain {
+        let platform = if std::env::consts::OS == "macos" { "darwin" } else { std::env::consts::OS };
+        let arch = match std::env::consts::ARCH {
+            "x86_64" => "x64",
+            "aarch64" => "arm64",
+            other => other,
+        };
+        let path = |path: &std::path::Path| Plain::Text(path.to_string_lossy().into_owned());
+        let variable = |name: &str| self.settings.environment.iter().find(|(other, _)| other == name);
+        let temporary = variable("TMPDIR").map_or("/tmp", |(_, value)| value);
+        Plain::map([
+            ("platform", Plain::Text(platform.to_owned())),
+            ("arch", Plain::Text(arch.to_owned())),
+            ("pid", Plain::Number(f64::from(std::process::id()))),
+            ("homedir", path(&self.settings.home)),
+            ("agentDir", path(&self.settings.home.join(".pi/agent"))),
+            ("tmpdir", Plain::Text(temporary.to_owned())),
+            ("version", Plain::Text(env!("CARGO_PKG_VERSION").to_owned())),
+            ("program", Plain::Text("levain".to_owned())),
+        ])
+    }
+}
+
+/// The number of a channel.
+fn channel(value: &Plain) -> Option<u64> {
+    let number = value.number().filter(|number| *number >= 0.0 && *number < 9_007_199_254_740_992.0)?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and in bounds")]
+    Some(number as u64)
+}
+
+fn no_process(command: &str) -> Plain {
+    refused("EACCES", &format!("spawn {command} EACCES: extensions may not start processes here"))
+}
+
+fn random(size: &Plain) -> Plain {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped")]
+    let size = size.number().unwrap_or_default().clamp(0.0, MOST_RANDOM) as usize;
+    let mut bytes = vec![0; size];
+    if getrandom::fill(&mut bytes).is_err() {
+        // Without random bytes none are given, which the JavaScript side finds too short.
+        bytes.clear();
+    }
+    Plain::Bytes(bytes)
+}
+
+fn hash(name: &str, data: &Plain, key: &Plain) -> Plain {
+    let bytes = |value: &Plain| match value {
+        Plain::Bytes(bytes) => bytes.clone(),
+        Plain::Text(text) => text.clone().into_bytes(),
+        Plain::Nothing | Plain::Bool(_) | Plain::Number(_) | Plain::List(_) | Plain::Map(_) => Vec::new(),
+    };
+    let (data, key) = (bytes(data), (*key != Plain::Nothing).then(|| bytes(key)));
+    macro_rules! digest {
+        ($kind:ty) => {
+            match key {
+                None => Some(<$kind>::digest(&data).to_vec()),
+                Some(key) => Hmac::<$kind>::new_from_slice(&key).ok().map(|mut code| {
+                    code.update(&data);
+                    code.finalize().into_bytes().to_vec()
+                }),
+            }
+        };
+    }
+    let made = match name {
+        "md5" => digest!(Md5),
+        "sha1" => digest!(Sha1),
+        "sha256" => digest!(Sha256),
+        "sha384" => digest!(Sha384),
+        "sha512" => digest!(Sha512),
+        _ => None,
+    };
+    made.map_or_else(
+        || refused("ERR_CRYPTO_INVALID_DIGEST", &format!("Invalid digest: {name}")),
+        |made| fine(Plain::Bytes(made)),
+    )
+}
+
+fn segment(text: &str, granularity: &str) -> Plain {
+    let pieces: Vec<&str> = match granularity {
+        "word" => text.split_word_bounds().collect(),
+        "sentence" => text.split_sentence_bounds().collect(),
+        _ => text.graphemes(true).collect(),
+    };
+    Plain::List(pieces.into_iter().map(|piece| Plain::Text(piece.to_owned())).collect())
+}

@@ -1,0 +1,27 @@
+//! The JavaScript host: extensions in an engine of their own, on an OS thread of its own, behind messages.
+//!
+//! `assets/extensions` holds the JavaScript side and `HOST.md`, the contract of both. This folder is the embedder: it finds,
+//! reads and transforms files ([`strip()`], `modules`), answers what the JavaScript asks for (`host`, `files`), and keeps
+//! memory and time in bounds (`realm`). What may be done is a [`Policy`], given as a value; nothing here reads the
+//! environment or settings. No engine starts before [`Engine::start`].
+
+mod assets;
+mod discover;
+mod engine;
+mod files;
+mod host;
+mod modules;
+mod place;
+mod plain;
+mod realm;
+mod settings;
+mod strip;
+
+pub use assets::{template, types};
+pub use discover::{found_in, unit};
+pub use engine::{Answer, Emitted, Engine, Loaded, Registered};
+pub use host::{Line, Said};
+pub use place::Problem;
+pub use realm::EngineError;
+pub use settings::{Limits, Policy, Settings};
+pub use strip::{Stripped, SyntaxProblem, strip};

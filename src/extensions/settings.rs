@@ -1,0 +1,41 @@
+//! What an engine is started with: where it is, what it may use, and what its extensions may reach.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Everything an engine needs to know of the world, as values.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The working folder of the session.
+    pub cwd: PathBuf,
+    /// The person's home folder.
+    pub home: PathBuf,
+    /// Variables that `process.env` shows. Only what is known to be harmless belongs here.
+    pub environment: Vec<(String, String)>,
+    pub limits: Limits,
+    pub policy: Policy,
+}
+
+/// What an engine may use.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Bytes of memory for all extensions together.
+    pub memory: usize,
+    /// How long JavaScript may run without a pause.
+    pub slice: Duration,
+    /// How long a call may take, its waits included.
+    pub call: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory: 256 << 20, slice: Duration::from_secs(5), call: Duration::from_secs(30) }
+    }
+}
+
+/// What extensions may reach. Whatever is not named here is refused: writing files, starting processes, the network.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    /// Files and folders that are not read, such as the person's keys.
+    pub hidden: Vec<PathBuf>,
+}

@@ -1,0 +1,480 @@
+//! The extension host: what loads, what is told of what does not, and that nothing an extension does stops the others.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use levain::extensions::{Emitted, Engine, Limits, Loaded, Policy, Problem, Registered, Settings, found_in, unit};
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+use tempfile::TempDir;
+use terminal::Home;
+
+/// A folder with files in it, and an engine that knows it.
+struct Bench {
+    folder: TempDir,
+    engine: Engine,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self::with(Limits { slice: Duration::from_secs(20), ..Limits::default() })
+    }
+
+    fn with(limits: Limits) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let hidden = vec![folder.path().join("secret")];
+        let settings = Settings {
+            cwd: folder.path().to_owned(),
+            home: folder.path().to_owned(),
+            environment: vec![("LANG".to_owned(), "C".to_owned())],
+            limits,
+            policy: Policy { hidden },
+        };
+        Self { engine: Engine::start(settings).unwrap(), folder }
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn load(&self, name: &str, text: &str) -> Loaded {
+        self.engine.load(&self.write(name, text)).unwrap()
+    }
+
+    /// What a file registers that has to load.
+    fn registered(&self, name: &str, text: &str) -> Registered {
+        self.load(name, text).result.unwrap_or_else(|problem| panic!("{name}: {problem:?}"))
+    }
+
+    fn problem(&self, name: &str, text: &str) -> Problem {
+        self.load(name, text).result.expect_err(name)
+    }
+
+    fn emit(&self, event: &str, payload: Value) -> Emitted {
+        self.engine.emit(event, payload).unwrap()
+    }
+
+    /// That the engine still serves who comes.
+    #[track_caller]
+    fn assert_works(&self) {
+        let name = format!("sound-{}.js", fs::read_dir(self.folder.path()).unwrap().count());
+        self.registered(&name, "export default (pi) => { pi.on('input', () => ({ action: 'handled' })); };");
+        let emitted = self.emit("input", json!({"text": "x"}));
+        let answered = emitted.answers.iter().any(|answer| answer.result == Some(json!({"action": "handled"})));
+        assert!(answered, "{emitted:?}");
+    }
+}
+
+const TYPED: &str = r#"
+import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
+import { Type } from "@sinclair/typebox";
+import * as path from "node:path";
+import { half } from "./lib/half.js";
+
+enum Size { Small = 1 }
+class Counter { constructor(private readonly step: number) {} next(at: number): number { return at + this.step; } }
+
+export default function (pi: ExtensionAPI): void {
+  const counter = new Counter(half(Size.Small * 2));
+  pi.on("tool_call", async (event: { input: { command: string } }) => {
+    if (event.input.command.includes("rm")) return { block: true, reason: `no ${counter.next(1)}` };
+  });
+  pi.on("input", () => undefined);
+  pi.registerTool({ name: "count", label: "Count", description: "counts", parameters: Type.Object({ a: Type.String() }),
+    async execute() { return { content: [{ type: "text", text: path.join("a", "b") }] }; } });
+  pi.registerCommand("greet", { description: "greets", handler: async () => {} });
+}
+"#;
+
+#[test]
+fn a_typescript_extension_registers_and_answers() {
+    let bench = Bench::new();
+    bench.write("lib/half.ts", "export const half = (value: number): number => value / 2;\n");
+    let registered = bench.registered("typed.ts", TYPED);
+    assert_eq!((registered.tools, registered.commands), (vec!["count".to_owned()], vec!["greet".to_owned()]));
+    assert_eq!(registered.events.get("tool_call"), Some(&1));
+    let emitted = bench.emit("tool_call", json!({"toolName": "bash", "input": {"command": "rm -r x"}}));
+    assert_eq!(emitted.answers[0].result, Some(json!({"block": true, "reason": "no 2"})), "{emitted:?}");
+    let emitted = bench.emit("tool_call", json!({"toolName": "bash", "input": {"command": "ls"}}));
+    assert!(emitted.answers[0].has_no_effect(), "{emitted:?}");
+    assert!(bench.emit("input", json!({"text": "x"})).answers[0].has_no_effect());
+}
+
+#[test]
+fn a_change_in_place_is_seen() {
+    let bench = Bench::new();
+    bench.registered("a.js", "export default (pi) => { pi.on('tool_call', (event) => { event.input.b = 2; }); };");
+    let emitted = bench.emit("tool_call", json!({"input": {"a": 1}}));
+    assert_eq!(emitted.answers[0].value, Some(json!({"a": 1, "b": 2})), "{emitted:?}");
+}
+
+#[test]
+fn folders_packages_and_their_modules_are_found() {
+    let bench = Bench::new();
+    let root = bench.folder.path().join("x");
+    let plain = "export default (pi) => { pi.registerCommand('plain', { handler: async () => {} }); };";
+    bench.write("x/b.js", plain);
+    bench.write("x/.hidden.js", "");
+    bench.write("x/node_modules/y/index.js", "");
+    bench.write("x/types/a.d.ts", "");
+    bench.write("x/a/index.ts", "import ms from 'ms'; import { two } from 'esm';\nimport data from './data.json';\nexport default (pi) => { pi.registerCommand(`${ms(1)}${two}${data.n}`, { handler: async () => {} }); };");
+    bench.write("x/a/data.json", "{\"n\": 3}");
+    bench.write("x/a/node_modules/ms/package.json", "{\"name\":\"ms\",\"main\":\"./main\"}");
+    bench.write("x/a/node_modules/ms/main.js", "const { join } = require('node:path'); const other = require('./other'); module.exports = (n) => join('m', other.word + n);");
+    bench.write("x/a/node_modules/ms/other.js", "exports.word = 'w';");
+    bench.write(
+        "x/a/node_modules/esm/package.json",
+        "{\"name\":\"esm\",\"type\":\"module\",\"exports\":{\".\":\"./e.js\"}}",
+    );
+    bench.write("x/a/node_modules/esm/e.js", "export const two = 2;");
+    bench.write("x/c/package.json", "{\"pi\":{\"extensions\":[\"./src/main.ts\"]}}");
+    bench.write("x/c/src/main.ts", plain);
+    let found = found_in(&root);
+    let names: Vec<_> = found.iter().map(|path| path.strip_prefix(&root).unwrap().to_str().unwrap()).collect();
+    assert_eq!(names, ["a/index.ts", "b.js", "c/src/main.ts"]);
+    assert_eq!(unit(&root.join("c")), [root.join("c/src/main.ts")]);
+    let commands: Vec<_> = found.iter().map(|path| bench.engine.load(path).unwrap().result.unwrap().commands).collect();
+    assert_eq!(commands, [vec!["m/w123".to_owned()], vec!["plain".to_owned()], vec!["plain".to_owned()]]);
+}
+
+#[test]
+fn a_mistake_is_told_with_its_place() {
+    let bench = Bench::new();
+    let problem = bench.problem("broken.ts", "export default () => {};\nconst x: number = ;\n");
+    assert_eq!((problem.line, problem.column), (Some(2), Some(19)), "{problem:?}");
+    assert!(problem.file.unwrap().ends_with("broken.ts"));
+    // The place is that of the person's file, though a comment and types before it are gone.
+    let text = "// a comment\ninterface A {\n  b: string;\n}\ntype C = A;\n\nfunction fail(a: C): never {\n  throw new Error(`no ${a.b}`);\n}\n\nexport default () => {\n  fail({ b: 'x' });\n};\n";
+    let problem = bench.problem("throws.ts", text);
+    assert_eq!((problem.message.as_str(), problem.line), ("no x", Some(8)), "{problem:?}");
+    assert!(problem.stack.unwrap().contains("throws.ts:12:"));
+    let problem = bench.problem("nothing.ts", "export const a = 1;");
+    assert!(problem.message.contains("not a function"), "{problem:?}");
+    let problem = bench.problem("missing.ts", "import x from 'nowhere';\nexport default x;");
+    assert!(problem.message.contains("Cannot find module 'nowhere'"), "{problem:?}");
+    let problem = bench.problem("deep/a.ts", "import './b.ts';\nexport default () => {};");
+    assert!(problem.message.contains("Cannot find"), "{problem:?}");
+    let inner = bench.write("deep/b.ts", "let a = {;\n");
+    let problem = bench.problem("deep/c.ts", "import './b.ts';\nexport default () => {};");
+    assert_eq!(problem.file.as_deref(), inner.to_str());
+    bench.assert_works();
+}
+
+#[test]
+fn a_name_that_is_not_there_throws_when_it_is_used() {
+    let bench = Bench::new();
+    let text = "import { join, fromTheFuture } from 'node:path';\nexport default (pi) => { pi.on('input', () => fromTheFuture(join('a'))); };";
+    bench.registered("future.ts", text);
+    let emitted = bench.emit("input", json!({"text": "x"}));
+    let error = emitted.answers[0].error.as_ref().unwrap();
+    assert!(error.message.contains("fromTheFuture"), "{error:?}");
+}
+
+#[test]
+fn an_extension_that_throws_at_load_leaves_nothing_and_stops_nobody() {
+    let bench = Bench::new();
+    let text = "export default (pi) => { pi.on('input', () => 1); throw new Error('at load'); };";
+    assert_eq!(bench.problem("a.js", text).message, "at load");
+    assert_eq!(bench.emit("input", json!({})).answers, []);
+    bench.problem("b.js", "throw 'a word';\nexport default () => {};");
+    bench.problem("c.js", "await Promise.reject(new Error('later'));\nexport default () => {};");
+    bench.assert_works();
+}
+
+#[test]
+fn an_endless_loop_is_interrupted() {
+    let bench =
+        Bench::with(Limits { slice: Duration::from_secs(2), call: Duration::from_secs(4), ..Limits::default() });
+    bench.registered("first.js", "export default (pi) => { pi.on('context', () => undefined); };");
+    for (name, text) in [
+        ("loop.js", "for (;;);\nexport default () => {};"),
+        ("factory.js", "export default () => { for (;;) { try { for (;;); } catch {} } };"),
+        ("jobs.js", "export default () => { const again = () => Promise.resolve().then(again); again(); };"),
+    ] {
+        let problem = bench.problem(name, text);
+        assert!(problem.message.contains("interrupted"), "{name}: {problem:?}");
+    }
+    assert_eq!(bench.emit("context", json!({"messages": []})).answers.len(), 1, "the others are there");
+    bench.registered("handler.js", "export default (pi) => { pi.on('input', () => { for (;;); }); };");
+    let emitted = bench.emit("input", json!({"text": "x"}));
+    assert!(emitted.answers[0].error.as_ref().unwrap().message.contains("interrupted"), "{emitted:?}");
+    bench.registered("never.js", "export default (pi) => { pi.on('turn_end', () => new Promise(() => {})); };");
+    let emitted = bench.emit("turn_end", json!({}));
+    assert!(emitted.answers[0].error.as_ref().unwrap().message.contains("did not answer"), "{emitted:?}");
+    bench.assert_works();
+}
+
+#[test]
+fn memory_has_a_bound() {
+    let bench = Bench::new();
+    for (name, text) in [
+        ("buffer.js", "export default () => { new Uint8Array(2 * 1024 * 1024 * 1024).fill(1); };"),
+        ("text.js", "export default () => { 'x'.repeat(2 ** 29).repeat(4); };"),
+        ("list.js", "export default () => { const list = []; for (;;) list.push(new Array(1000).fill(0)); };"),
+    ] {
+        bench.problem(name, text);
+    }
+    bench.problem("stack.js", "const f = () => f() + 1;\nexport default () => f();");
+    bench.assert_works();
+}
+
+#[test]
+fn what_nobody_waits_for_is_reported() {
+    let bench = Bench::new();
+    let text = "export default (pi) => {\n  Promise.reject(new Error('lost'));\n  const late = Promise.reject(new Error('caught'));\n  late.catch(() => {});\n};";
+    let loaded = bench.load("lost.ts", text);
+    assert!(loaded.result.is_ok(), "{loaded:?}");
+    let [report] = loaded.reports.as_slice() else { panic!("{loaded:?}") };
+    assert!(report.message.contains("lost") && report.line == Some(2), "{report:?}");
+    bench.assert_works();
+}
+
+#[test]
+fn a_handler_that_throws_stops_no_other() {
+    let bench = Bench::new();
+    bench.registered(
+        "a.ts",
+        "export default (pi: any) => {\n  pi.on('input', () => {\n    throw new TypeError('thrown');\n  });\n};",
+    );
+    bench.registered("b.js", "export default (pi) => { pi.on('input', async (event) => ({ action: 'transform', text: event.text + '!' })); };");
+    let emitted = bench.emit("input", json!({"text": "x"}));
+    let error = emitted.answers[0].error.as_ref().unwrap();
+    assert_eq!((error.message.as_str(), error.line), ("thrown", Some(3)));
+    assert_eq!(emitted.answers[1].result, Some(json!({"action": "transform", "text": "x!"})));
+}
+
+#[test]
+fn pollution_of_prototypes_reaches_nobody() {
+    let bench = Bench::new();
+    bench.load("evil.js", "export default (pi) => { try { Object.prototype.block = true; } catch {} try { Object.prototype.value = 1; } catch {} globalThis.fetch = 1; };");
+    bench.registered("good.js", "export default (pi) => { pi.on('tool_call', () => ({})); };");
+    let emitted = bench.emit("tool_call", json!({"input": {}, "__proto__": {"block": true}}));
+    assert_eq!(emitted.answers[0].result, Some(json!({})), "{emitted:?}");
+    bench.assert_works();
+}
+
+#[test]
+fn rights_are_few() {
+    let bench = Bench::new();
+    bench.write("secret/key", "hush");
+    bench.write("open.txt", "read me");
+    std::os::unix::fs::symlink("secret/key", bench.folder.path().join("link")).unwrap();
+    let text = r"
+import fs from 'node:fs';
+import { spawnSync } from 'node:child_process';
+const said = (work) => { try { return String(work()); } catch (error) { return error.code ?? error.message; } };
+export default (pi) => {
+  pi.on('input', async () => ({
+    open: said(() => fs.readFileSync('open.txt', 'utf8')),
+    secret: said(() => fs.readFileSync('secret/key', 'utf8')),
+    link: said(() => fs.readFileSync('link', 'utf8')),
+    own: said(() => fs.readFileSync('/proc/self/environ', 'utf8')),
+    gone: said(() => fs.readFileSync('gone', 'utf8')),
+    write: said(() => fs.writeFileSync('made', 'x')),
+    spawn: said(() => { const done = spawnSync('true'); if (done.error) throw done.error; return done.status; }),
+    exec: await pi.exec('true', []).then((done) => `${done.code} ${done.stderr}`, (error) => error.message),
+    fetch: await fetch('http://127.0.0.1:1/').then(() => 'fetched', () => 'refused'),
+    names: Object.keys(process.env),
+    host: typeof globalThis.__levainHost,
+  }));
+};";
+    bench.registered("rights.js", text);
+    let emitted = bench.emit("input", json!({"text": "x"}));
+    let result = emitted.answers[0].result.as_ref().unwrap_or_else(|| panic!("{emitted:?}"));
+    assert_eq!(result["open"], "read me");
+    for (name, code) in [
+        ("secret", "EACCES"),
+        ("link", "EACCES"),
+        ("own", "EACCES"),
+        ("gone", "ENOENT"),
+        ("write", "EACCES"),
+        ("spawn", "EACCES"),
+    ] {
+        assert_eq!(result[name], code, "{result}");
+    }
+    assert!(result["exec"].as_str().unwrap().contains("may not start processes"), "{result}");
+    assert_eq!((&result["fetch"], &result["host"]), (&json!("refused"), &json!("undefined")), "{result}");
+    assert_eq!(result["names"], json!(["LANG"]));
+    assert!(!bench.folder.path().join("made").exists());
+}
+
+#[test]
+fn timers_bytes_and_digests_work() {
+    let bench = Bench::new();
+    let text = r"
+import { createHash, randomUUID } from 'node:crypto';
+export default (pi) => {
+  pi.on('input', async () => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const hex = (name) => createHash(name).update('abc').digest('hex').slice(0, 8);
+    return { md5: hex('md5'), sha1: hex('sha1'), sha256: hex('sha256'), sha512: hex('sha512'), uuid: randomUUID().length };
+  });
+};";
+    bench.registered("a.js", text);
+    let emitted = bench.emit("input", json!({"text": "x"}));
+    let expected =
+        json!({"md5": "90015098", "sha1": "a9993e36", "sha256": "ba7816bf", "sha512": "ddaf35a1", "uuid": 36});
+    assert_eq!(emitted.answers[0].result, Some(expected), "{emitted:?}");
+}
+
+#[test]
+fn fifty_extensions_load() {
+    let bench = Bench::new();
+    for number in 0..50 {
+        let text =
+            format!("export default (pi: any): void => {{ pi.on('input', (event: any) => ({{ n: {number} }})); }};");
+        bench.registered(&format!("e{number}.ts"), &text);
+    }
+    assert_eq!(bench.emit("input", json!({"text": "x"})).answers.len(), 50);
+}
+
+#[test]
+fn the_internals_are_out_of_reach() {
+    let bench = Bench::new();
+    for name in ["levain:host/registry.js", "levain:host.js", "cjs:/etc/hostname", "node:nothing"] {
+        bench.problem("a.js", &format!("import * as inner from '{name}';\nexport default () => {{}};"));
+    }
+}
+
+// ---------------------------------------------------------------------------------------------- the command
+
+fn lines(home: &Home, arguments: &[&str]) -> (Option<i32>, Vec<Value>) {
+    let output = home.levain(arguments).stdin(Stdio::null()).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    (output.status.code(), text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+}
+
+fn text(home: &Home, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = home.levain(arguments).stdin(Stdio::null()).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr))
+}
+
+fn put(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn a_project_has_to_be_trusted_and_a_broken_file_is_told() {
+    let home = Home::new();
+    let file = home.project().join(".pi/extensions/a.ts");
+    put(&file, "export default (pi: any) => { pi.on('input', () => undefined); };\n");
+    put(
+        &home.home().join(".pi/agent/extensions/own.js"),
+        "export default (pi) => { pi.registerCommand('own', { handler: async () => {} }); };\n",
+    );
+    let (code, found) = lines(&home, &["extensions", "--json"]);
+    assert_eq!(
+        (code, found[0]["status"].as_str(), found[1]["status"].as_str()),
+        (Some(0), Some("untrusted"), Some("loaded")),
+        "{found:?}"
+    );
+    assert_eq!(found[1]["registered"]["commands"], json!(["own"]));
+    assert!(text(&home, &["extensions"]).1.contains("not trusted"));
+    let (code, said) = text(&home, &["trust"]);
+    assert_eq!(code, Some(0), "{said}");
+    let (code, found) = lines(&home, &["extensions", "--json"]);
+    assert_eq!(
+        (code, found[0]["status"].as_str(), &found[0]["registered"]["events"]),
+        (Some(0), Some("loaded"), &json!({"input": 1}))
+    );
+    let broken = home.path().join("broken.ts");
+    fs::write(&broken, "export default () => {\n  const = 1;\n};\n").unwrap();
+    let (code, found) = lines(&home, &["extensions", "--json", broken.to_str().unwrap(), file.to_str().unwrap()]);
+    assert_eq!((code, &found[0]["status"], &found[0]["error"]["line"]), (Some(1), &json!("failed"), &json!(2)));
+    assert_eq!((&found[0]["schema"], &found[1]["status"]), (&json!("levain.extension/1"), &json!("loaded")));
+    let (code, said) = text(&home, &["extensions", broken.to_str().unwrap()]);
+    assert!(code == Some(1) && said.contains("broken.ts:2:9: SyntaxError"), "{said}");
+    assert_eq!(text(&home, &["extensions", "/nowhere/at/all.ts"]).0, Some(1));
+}
+
+#[test]
+fn an_event_is_offered_from_the_command_line() {
+    let home = Home::new();
+    let file = home.path().join("a.ts");
+    put(
+        &file,
+        "export default (pi: any) => {\n  pi.on('input', (event: any, ctx: any) => { ctx.ui.notify('seen'); return { action: 'transform', text: event.text.toUpperCase() }; });\n  pi.on('input', () => {});\n};\n",
+    );
+    let arguments = ["extensions", "emit", "input", "--with", "{\"text\":\"hi\"}", file.to_str().unwrap()];
+    let (code, said) = text(&home, &arguments);
+    assert!(code == Some(0) && said.contains("\"text\":\"HI\"") && said.contains("no effect"), "{said}");
+    assert!(said.contains("asked for ui.notify"), "{said}");
+    let (_, found) = lines(&home, &[&arguments[..], &["--json"]].concat());
+    assert_eq!(found[0]["result"]["text"], "HI");
+    assert_eq!((&found[1]["no_effect"], &found[2]["handlers"]), (&json!(true), &json!(2)), "{found:?}");
+    assert_eq!(text(&home, &["extensions", "emit", "input", "--with", "nonsense"]).0, Some(2));
+}
+
+#[test]
+fn a_new_extension_works_and_types_are_written() {
+    let home = Home::new();
+    assert_eq!(text(&home, &["extensions", "new", "mine"]).0, Some(0));
+    let file = home.project().join(".ai/extensions/mine/index.ts");
+    let (code, found) = lines(&home, &["extensions", "--json", file.to_str().unwrap()]);
+    assert_eq!((code, &found[0]["registered"]["tools"]), (Some(0), &json!(["count_words"])), "{found:?}");
+    assert_eq!(text(&home, &["extensions", "new", "mine"]).0, Some(1), "what is there stays");
+    assert_eq!(text(&home, &["extensions", "new", "../out"]).0, Some(2));
+    assert_eq!(text(&home, &["extensions", "types"]).0, Some(0));
+    assert!(home.project().join(".ai/extensions/types/pi-coding-agent.d.ts").is_file());
+    let (_, found) = lines(&home, &["extensions", "--json"]);
+    assert_eq!(found.len(), 1, "types are no extensions: {found:?}");
+}
+
+// ---------------------------------------------------------------------------------------------- pi's examples
+
+/// Loads every example of pi, found below `LEVAIN_PI_EXAMPLES` (`examples/extensions` of an installed
+/// `@mariozechner/pi-coding-agent@0.58.3`), and prints a table. Those that need a package nobody installed may be refused.
+#[test]
+fn the_examples_of_pi_load() {
+    let Some(folder) = std::env::var_os("LEVAIN_PI_EXAMPLES").map(PathBuf::from) else { return };
+    let bench = Bench::new();
+    let mut found: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    let files = found.into_iter().filter_map(|path| {
+        let index = path.join("index.ts");
+        if index.is_file() {
+            Some(index)
+        } else {
+            path.extension().is_some_and(|ending| ending == "ts").then_some(path)
+        }
+    });
+    let (mut loaded, mut all) = (0, 0);
+    let mut refused = Vec::new();
+    for file in files {
+        let name = file.strip_prefix(&folder).unwrap().display().to_string();
+        all += 1;
+        let Loaded { took, result, reports, .. } = bench.engine.load(&file).unwrap();
+        match result {
+            Ok(Registered { events, tools, commands, flags, shortcuts, providers, renderers }) => {
+                loaded += 1;
+                println!(
+                    "{name:<36} {took:7.1} ms  {} events, {} tools, {} commands, {} flags, {} shortcuts, {} providers, {} renderers",
+                    events.len(),
+                    tools.len(),
+                    commands.len(),
+                    flags.len(),
+                    shortcuts.len(),
+                    providers.len(),
+                    renderers.len()
+                );
+            }
+            Err(problem) => {
+                println!("{name:<36} REFUSED  {}", problem.message.lines().next().unwrap_or_default());
+                refused.push(problem.message);
+            }
+        }
+        assert_eq!(reports, [], "{name}");
+    }
+    println!("{loaded} of {all} loaded");
+    assert_eq!(all, 66);
+    assert!(refused.iter().all(|why| why.contains("Cannot find module") && why.contains("npm install")), "{refused:?}");
+}
