@@ -273,7 +273,7 @@ fn t08_a_resize_while_streaming_ends_in_one_true_picture() {
     fresh.wait_for("the end");
     let body = |text: &str| -> Vec<String> {
         let rows = text.lines().filter(|row| row.contains("words") || row.contains("the end"));
-        rows.map(|row| row.trim_end_matches('▌').trim_end().to_owned()).collect()
+        rows.map(|row| row.trim_end().trim_end_matches('▌').trim_end().to_owned()).collect()
     };
     assert_eq!(body(&settled), body(&fresh.screen_text()));
     fresh.leave();
