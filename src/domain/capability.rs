@@ -273,6 +273,21 @@ mod tests {
     }
 
     #[test]
+    fn a_sandbox_asks_nobody_but_where_the_project_is_not_trusted_or_nothing_holds_the_call() {
+        let bash = [to_execute("rye/bash")];
+        let judged = |untrusted: bool, confines: bool, confinable: bool| {
+            let grant = Grant { sandbox: true, untrusted, ..Grant::new(bash[0].clone(), true) };
+            let permissions = Permissions { grants: vec![grant], confines, ..Permissions::default() };
+            let judgement = permissions.judge_in(&bash, confinable);
+            (judgement.verdict, judgement.confined)
+        };
+        assert_eq!(judged(false, true, true), (Verdict::Allowed, true));
+        assert_eq!(judged(true, true, true), (Verdict::Ask, true));
+        assert_eq!(judged(false, false, true), (Verdict::Ask, false));
+        assert_eq!(judged(false, true, false), (Verdict::Ask, false));
+    }
+
+    #[test]
     fn what_nothing_grants_is_denied() {
         let bash = [to_execute("rye/bash"), to_execute("rye/bash/bash")];
         assert_eq!(bash[0], "rye.execute.tool.rye.bash");

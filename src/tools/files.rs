@@ -1,7 +1,7 @@
 //! `read`, `write` and `edit_lines`.
 
 use super::lines::{LineNames, lines_of};
-use super::root::{Place, Root, is_binary};
+use super::root::{PathError, Place, Root, is_binary};
 use super::{Answer, Failed};
 use serde::Deserialize;
 use similar::TextDiff;
@@ -126,14 +126,14 @@ pub(super) struct FileChange {
     pub(super) after: Vec<u8>,
 }
 
-/// What [`write`] would change in files.
+/// What [`write`] would change in files, up to the first that it could not write.
 pub(super) fn writes(root: &Root, arguments: Write) -> Result<Vec<FileChange>, Failed> {
     let change = |file: NewFile| {
         let place = root.writable(&file.path)?;
         let before = place.exists.then(|| root.read(&file.path)).transpose()?.map(|(_, bytes)| bytes);
-        Ok(FileChange { path: root.told(&place.path), before, after: file.content.into_bytes() })
+        Ok::<_, PathError>(FileChange { path: root.told(&place.path), before, after: file.content.into_bytes() })
     };
-    new_files(arguments)?.into_iter().map(change).collect()
+    Ok(new_files(arguments)?.into_iter().map(change).map_while(Result::ok).collect())
 }
 
 /// What [`edit_lines`] would change in files.

@@ -173,6 +173,14 @@ fn add(setup: &Setup, arguments: &AddArguments) -> Result<ExitCode, Failure> {
     if let Some(seconds) = timeout {
         config.insert("timeout".into(), json!(seconds));
     }
+    let of_project = server_path(&base(setup, true), name);
+    if !here && of_project.exists() {
+        let failure = Failure::new(format!(
+            "the project has a server `{name}`, which stands in the place of yours: {}",
+            of_project.display()
+        ));
+        return Err(failure.hint("choose another name"));
+    }
     let path = keep_server(&base(setup, *here), name, config)?;
     let line = refresh(setup, name)?;
     tell(&line, *json)?;
@@ -357,10 +365,10 @@ fn tokens(description: &str, schema: &Value) -> Tokens {
 }
 
 /// A server with its file and what it offers.
-type Asked = (Server, PathBuf, Listed);
+type Discovered = (Server, PathBuf, Listed);
 
 /// Asks a server what it offers.
-fn ask(setup: &Setup, name: &str) -> Result<(ServerLine, Option<Asked>), Failure> {
+fn ask(setup: &Setup, name: &str) -> Result<(ServerLine, Option<Discovered>), Failure> {
     let items = setup.items();
     let mut line = line(&items, name)?;
     let (server, found) = match Server::find(&items, &format!("{SERVERS}{name}")) {

@@ -161,11 +161,12 @@ fn files(confinement: &Confinement, own: &Path, mounted: bool) -> Result<Ruleset
         .scope(Scope::from_all(ABI_NEEDED))?
         .create()?;
     let nothing: &[PathBuf] = &[];
-    let (hidden, guarded) =
-        if mounted { (nothing, nothing) } else { (confinement.hidden.as_slice(), confinement.guarded.as_slice()) };
+    // Who may write below a folder reads below it, so what is hidden is left out there, too.
+    let kept = [confinement.guarded.as_slice(), confinement.hidden.as_slice()].concat();
+    let (hidden, kept) = if mounted { (nothing, nothing) } else { (confinement.hidden.as_slice(), kept.as_slice()) };
     rules = grant(rules, Path::new("/"), read, hidden)?;
     for folder in &confinement.write {
-        rules = grant(rules, folder, all, guarded)?;
+        rules = grant(rules, folder, all, kept)?;
     }
     rules = grant(rules, own, all, nothing)?;
     for device in DEVICES {
