@@ -654,6 +654,7 @@ fn state_of(summary: Summary, models: &Models) -> State {
         context: summary.context,
         queue: Vec::new(),
         approvals: Vec::new(),
+        handling: None,
     }
 }
 

@@ -54,6 +54,7 @@ impl Factory {
         });
         let warnings = warnings.collect();
         let mut hosting = self.setup.hosting(id.clone(), Arc::new(planner))?;
+        hosting.handlers = self.setup.handlers(items);
         (hosting.limits, hosting.secret, hosting.warnings) = (limits, self.secret.clone(), warnings);
         let slots = match &lineage.parent {
             // A child that is waited for works in the place of its parent.

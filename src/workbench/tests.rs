@@ -136,6 +136,7 @@ impl Session {
                 window: None,
                 queue,
                 approvals: Vec::new(),
+                handling: None,
             }),
         ))
     }
