@@ -3,7 +3,7 @@
 use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
 use super::previewer::{NewThread, Previewer};
-use super::{export, listing, pages, requests, trusting};
+use super::{export, listing, pages, pipeline, requests, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
 use crate::domain::tree::order;
@@ -143,6 +143,14 @@ impl EffectRunner {
             Effect::LoadThreads => self.load_threads(),
             Effect::LoadTimeline { thread_id } => self.load_timeline(thread_id),
             Effect::LoadPostmortem { thread_id } => self.load_postmortem(thread_id),
+            Effect::LoadPaused { hash } => {
+                let layout = self.layout();
+                self.answer(move || Message::Paused(pipeline::paused(&layout, &hash)));
+            }
+            Effect::LoadPipeline { thread_id, paused } => {
+                let layout = self.layout();
+                self.answer(move || Message::Pipeline(pipeline::told(&layout, &thread_id, paused.as_ref())));
+            }
             Effect::LoadBudget { thread_id } => self.load_budget(thread_id),
             Effect::ReadThread { thread_id } => self.read_thread(thread_id),
             Effect::Manage { thread_id, upkeep } => self.manage(thread_id, upkeep),
@@ -186,6 +194,7 @@ impl EffectRunner {
             Effect::Colour(code) => self.colourist.ask(code),
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
             Effect::LoadItems => self.list(|setup| Message::Items(listing::items(setup))),
+            Effect::LoadPrompts => self.list(|setup| Message::Prompts(listing::prompts(setup))),
             Effect::LoadFiles => self.list(|setup| Message::Files(listing::files(&setup.project.root))),
             Effect::LoadTrust => self.list(|setup| Message::Runs(Box::new(trusting::runs(setup)))),
             Effect::TrustProject { hash } => {
@@ -203,6 +212,7 @@ impl EffectRunner {
             effect @ (Effect::Copy(_)
             | Effect::OpenFile(_)
             | Effect::Edit(_)
+            | Effect::EditValue(_)
             | Effect::ShowText(_)
             | Effect::ToggleMouse
             | Effect::Attention(_)

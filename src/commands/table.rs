@@ -365,6 +365,9 @@ commands! {
     ThreadBudget "thread.budget" "Budget" "Show what the thread may use, has used and has reserved, with everything below it." / "budget" {Thread};
     ThreadTimeline "thread.timeline" "Timeline" "Draw what the threads of this tree did when, and what they waited for." / "timeline" {Thread};
     ThreadPostmortem "thread.postmortem" "Post-mortem" "Say why the thread ended, what it was doing then, and what had gone wrong." / "postmortem" {Thread};
+    PipelineShow "pipeline.show" "Pipeline" "Show what handlers did with prompts and requests, and the value at a breakpoint." / "pipeline" {Thread};
+    PipelineBreak "pipeline.break" "Breakpoint" "Pause before handlers: /break STAGE or /break STAGE:HANDLER; /break removes all." / "break" {Worker};
+    PipelineGo "pipeline.go" "Continue from a breakpoint" "Continue; /go edit changes the value first, /go skip leaves the handler out, /go abort gives up." / "go" {Worker};
     ThreadStop "thread.stop" "Stop the thread" "Stop the process of the chosen thread; its messages are kept." [hidden];
     ThreadKill "thread.kill" "Kill the thread" "End the chosen thread at once, whatever it does; repeat to confirm." [hidden];
     ThreadRename "thread.rename" "Rename" "Rename the chosen thread; /rename NAME renames the one on the screen." / "rename" {Thread};

@@ -39,6 +39,7 @@ mod others;
 pub mod overlay;
 mod perform;
 pub mod picker;
+pub mod pipeline;
 pub mod pointer;
 mod queue;
 mod reading;
@@ -57,6 +58,7 @@ mod update;
 mod tests;
 
 pub use crate::worker::protocol;
+pub use completion::PromptRow;
 pub use context_browser::{ContextBrowser, Preview};
 pub use layout::{Position, TranscriptLayout};
 pub use message::{
