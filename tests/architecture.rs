@@ -409,7 +409,7 @@ const KNOWN_CIRCLES: &[(usize, &[&str])] = &[
     (2, &["src/config/authority.rs", "src/config/trust.rs"]),
     (2, &["src/context/plan.rs", "src/context/provider.rs"]),
     (
-        14,
+        11,
         &[
             "src/engine/driver/calls.rs",
             "src/engine/driver/compaction.rs",
@@ -417,10 +417,9 @@ const KNOWN_CIRCLES: &[(usize, &[&str])] = &[
             "src/engine/driver/record.rs",
             "src/engine/driver/run.rs",
             "src/engine/driver/tools.rs",
-            "src/engine/driver/user_commands.rs",
         ],
     ),
-    (2, &["src/engine/thread/control_point.rs", "src/engine/thread/transition.rs"]),
+    (2, &["src/engine/thread/control_point.rs", "src/engine/thread/turn.rs"]),
     (
         12,
         &[

@@ -257,6 +257,21 @@ fn body(home: &Home, arguments: &[&str], variables: &[(&str, String)]) -> Vec<u8
     bytes
 }
 
+/// Handlers at every stage, texts and programs.
+const HANDLERS: &str = r#"handlers:
+- {id: a, stage: input, append: " (a)"}
+- id: b
+  stage: before_agent_start
+  prepend: "Be b.\n\n"
+- {id: c, stage: before_agent_start, message: "C é says."}
+- id: d
+  stage: context
+  command: [sh, -c, "sed 's/says/said/g'"]
+- {id: e, stage: context, message: "E."}
+- {id: f, stage: before_provider_request, set: {metadata: {by: f}}}
+- {id: g, stage: tool_result, append: " (g)"}
+"#;
+
 fn threads_of(form: &Form, count: usize) {
     let (home, server) = (Home::new(), Recorder::start());
     let variables = (form.variables)(&format!("http://{}", server.address));
@@ -281,6 +296,9 @@ fn threads_of(form: &Form, count: usize) {
             numbers.words(40)
         );
         fs::write(directives.join("x.md"), text).unwrap();
+        let handlers = if numbers.next(2) == 0 { HANDLERS } else { "" };
+        fs::create_dir_all(home.project().join(".ai/config/agent")).unwrap();
+        fs::write(home.project().join(".ai/config/agent/pipeline.yaml"), handlers).unwrap();
         assert!(home.levain(&["trust"]).stdin(Stdio::null()).output().unwrap().status.success());
         let asks = if numbers.next(2) == 0 && !grants.is_empty() { " please read" } else { "" };
         let prompt = format!("{}{asks}", numbers.words(30));
@@ -467,6 +485,8 @@ fn project_of_conversations(home: &Home) {
         "```xml\n<directive name=\"x\" version=\"1.0.0\"><metadata><description>d</description>{grants}</metadata></directive>\n```\nGo.\n"
     );
     fs::write(directives.join("x.md"), text).unwrap();
+    fs::create_dir_all(home.project().join(".ai/config/agent")).unwrap();
+    fs::write(home.project().join(".ai/config/agent/pipeline.yaml"), HANDLERS).unwrap();
     assert!(home.levain(&["trust"]).stdin(Stdio::null()).output().unwrap().status.success());
 }
 

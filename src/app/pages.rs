@@ -102,7 +102,10 @@ fn wire(setup: &Setup, whole: &AssembledRequest, form: Option<WireForm>) -> Resu
     let call = requests::call(setup, &Side::from(&whole.assembly), &whole.model, whole.max_output_tokens)
         .map_err(|error| error.to_string())?;
     let own = whole.sent.as_ref().map_or_else(|| setup.models.form(&whole.model), |sent| sent.form);
-    let body = requests::wire_body(setup, &call, &whole.model, whole.sent.as_ref(), form)?;
+    let mut body = requests::wire_body(setup, &call, &whole.model, whole.sent.as_ref(), form)?;
+    if let Some(payload) = whole.payload.as_ref().filter(|_| body.form == own) {
+        body.bytes = payload.clone().into_bytes();
+    }
     let text = String::from_utf8_lossy(&body.bytes).into_owned();
     let shown = pretty(&text).map_err(|error| format!("the body is no JSON: {error}"))?;
     let shown = without_images(shown, &call.images);

@@ -4,7 +4,7 @@ use crate::domain::{ContentHash, ThreadId};
 use crate::session::pipeline::{self, Passage, Subject};
 use crate::store::Layout;
 use crate::store::content::ContentStore;
-use crate::workbench::pipeline::PipelineLine;
+use crate::workbench::PipelineLine;
 
 /// As many prompts, requests and calls are told of, the newest.
 const MOST: usize = 60;

@@ -53,6 +53,7 @@ pub(super) fn whole(setup: &Setup, thread: &ThreadId, number: u32) -> Result<Ass
         model: record.model,
         max_output_tokens: record.max_output_tokens,
         sent: record.sent,
+        payload: None,
         assembly: Assembly {
             system,
             messages: messages.into_iter().map(Entry::new).collect(),
@@ -64,10 +65,12 @@ pub(super) fn whole(setup: &Setup, thread: &ThreadId, number: u32) -> Result<Ass
 
 /// What the screen shows of a request that a worker told of.
 pub(super) fn previewed(setup: &Setup, thread_id: ThreadId, preview: Preview) -> RequestShown {
-    let Preview { model, max_output_tokens, assembly, frozen, .. } = preview;
+    let Preview { model, max_output_tokens, assembly, frozen, handled, payload, .. } = preview;
+    let payload = payload.map(|payload| payload.to_string());
     let numbers = request::numbers(&setup.layout, &thread_id).unwrap_or_default();
-    let name = "what Enter would send".to_owned();
-    let whole = AssembledRequest { name, thread_id, model, max_output_tokens, sent: None, assembly };
+    let name = handled
+        .map_or_else(|| "what Enter would send".to_owned(), |by| format!("nothing would be sent: {by} handles it"));
+    let whole = AssembledRequest { name, thread_id, model, max_output_tokens, sent: None, payload, assembly };
     let (thread_id, spend) = (whole.thread_id.clone(), cost_of(setup, &whole));
     let mut shown = shown(setup, whole);
     shown.size.extend(spend.map(|spend| format!(" · ~{spend}")));

@@ -23,6 +23,7 @@ mod request;
 mod route;
 #[cfg(test)]
 mod tests;
+pub mod what_if;
 pub mod words;
 
 pub use assemble::{Parts, assemble};

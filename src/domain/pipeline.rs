@@ -18,7 +18,7 @@ pub enum StepOutcome {
     Unchanged,
     /// The value is another one after it.
     Changed,
-    /// The prompt is done with: no model is asked.
+    /// The prompt is done with: no model is called.
     Handled,
     /// What was about to be done is not done.
     Blocked {

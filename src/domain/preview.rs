@@ -37,7 +37,7 @@ pub struct Preview {
     pub attached: u64,
     /// What has to be said to send this very request; none where there is nothing to send.
     pub frozen: Option<FrozenRequest>,
-    /// The handler that would take the draft: no model would be asked.
+    /// The handler that would take the draft: no model would be called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handled: Option<String>,
     /// The request in its provider's form, where handlers changed it.

@@ -44,7 +44,7 @@ pub enum Action {
     Knowledge(String),
     /// Adds a message.
     Message(String),
-    /// Takes the prompt: no model is asked.
+    /// Takes the prompt: no model is called.
     Handled,
     /// Has a call not made, or older messages stay, for this reason.
     Block(String),

@@ -1,6 +1,6 @@
 //! What can complete the word being written: commands behind `/`, files and threads behind `@`.
 
-use super::message::ThreadRow;
+use super::message::{PromptRow, ThreadRow};
 use super::model::Model;
 use super::picker::best;
 use crate::commands::{CommandId, Need, TABLE};
@@ -35,15 +35,6 @@ pub enum Completed {
         thread_id: ThreadId,
         title: String,
     },
-}
-
-/// A skill or template that a prompt can name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PromptRow {
-    /// As it stands in the draft, with its `/`.
-    pub word: String,
-    /// What may be written behind it, and what it is for.
-    pub about: String,
 }
 
 impl Completed {

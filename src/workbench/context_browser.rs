@@ -1,8 +1,7 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
-use super::completion::PromptRow;
 use super::counter::{Basis, Coming};
-use super::message::{DirectiveChoice, Effect, ItemRow, Level, ProjectRuns, RequestShown, Source};
+use super::message::{DirectiveChoice, Effect, ItemRow, Level, ProjectRuns, PromptRow, RequestShown, Source};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Entry, PickerKind};

@@ -1,10 +1,8 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
 use super::code::{Code, CodeId, Colouring};
-use super::completion::PromptRow;
 use super::counter::{Basis, Coming};
 use super::fork::{ForkMade, Forking};
-use super::pipeline::PipelineLine;
 use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::timeline::TimelineRow;
@@ -635,4 +633,24 @@ pub enum Effect {
         files: Vec<ToAttach>,
         inputs: Values,
     },
+}
+
+/// A skill or template that a prompt can name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptRow {
+    /// As it stands in the draft, with its `/`.
+    pub word: String,
+    /// What may be written behind it, and what it is for.
+    pub about: String,
+}
+
+/// A line of the page about a thread's pipeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PipelineLine {
+    /// A prompt, request or call.
+    Of(String),
+    /// A handler, and what it did.
+    Step { handler: String, text: String },
+    /// A line of what it changed, or said.
+    Detail(String),
 }

@@ -39,7 +39,7 @@ mod others;
 pub mod overlay;
 mod perform;
 pub mod picker;
-pub mod pipeline;
+mod pipeline;
 pub mod pointer;
 mod queue;
 mod reading;
@@ -58,12 +58,11 @@ mod update;
 mod tests;
 
 pub use crate::worker::protocol;
-pub use completion::PromptRow;
 pub use context_browser::{ContextBrowser, Preview};
 pub use layout::{Position, TranscriptLayout};
 pub use message::{
-    Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, News, ProjectRuns,
-    RequestShown, Source, ThreadRow, Upkeep,
+    Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, News, PipelineLine,
+    ProjectRuns, PromptRow, RequestShown, Source, ThreadRow, Upkeep,
 };
 pub use model::{Model, NoticeLine, Options};
 pub use request::AssembledRequest;

@@ -1,6 +1,6 @@
 //! The pipeline on the screen: what handlers did with the newest prompts, breakpoints before them, and going on from one.
 
-use super::message::{Effect, Level};
+use super::message::{Effect, Level, PipelineLine};
 use super::model::Model;
 use super::overlay::{Pager, PagerLine};
 use super::thread_view::Sent;
@@ -8,17 +8,6 @@ use crate::domain::command::{Breakpoint, Handling, Resume};
 use crate::domain::{Stage, nearest};
 use crate::worker::protocol::Command;
 use serde_json::Value;
-
-/// A line of the page.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PipelineLine {
-    /// A prompt, request or call.
-    Of(String),
-    /// A handler, and what it did.
-    Step { handler: String, text: String },
-    /// A line of what it changed, or said.
-    Detail(String),
-}
 
 /// Lines of a value that are shown at a breakpoint.
 const SHOWN: usize = 200;

@@ -14,6 +14,8 @@ pub struct AssembledRequest {
     pub max_output_tokens: u64,
     /// What went over the wire, where it was sent.
     pub sent: Option<SentBody>,
+    /// What handlers would make of the body of one that was not sent.
+    pub payload: Option<String>,
     /// With a layer for each tool.
     pub assembly: Assembly,
 }

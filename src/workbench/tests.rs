@@ -79,6 +79,8 @@ impl Session {
         // What a draft comes to is reckoned beside everything else.
         let (basis, effects): (Vec<_>, Vec<_>) =
             effects.into_iter().partition(|effect| matches!(effect, Effect::LoadBasis(_)));
+        // So is the list of skills and templates, with each `/`.
+        let effects: Vec<_> = effects.into_iter().filter(|effect| *effect != Effect::LoadPrompts).collect();
         self.reckoned.extend(basis);
         self.effects.extend(effects);
         self

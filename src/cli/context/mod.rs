@@ -7,6 +7,7 @@ mod lint;
 mod show;
 mod subject;
 mod test;
+mod what_if;
 
 use super::failure::Failure;
 use super::{Common, run};
@@ -21,7 +22,7 @@ pub(super) struct ContextArguments {
 
 #[derive(Debug, Subcommand)]
 enum ContextCommands {
-    /// Show what a directive's first request would hold, or what a thread's request held; no model is asked
+    /// Show what a directive's first request would hold, or what a thread's request held; no model is called
     Show(show::ShowArguments),
     /// Compare two requests: THREAD#NUMBER, THREAD (its newest), or a directive as it would be now
     Diff(compare::DiffArguments),
@@ -31,6 +32,10 @@ enum ContextCommands {
     Lint(lint::LintArguments),
     /// Compare the requests of the project's cases with how they were; exits with 1 when one changed
     Test(test::TestArguments),
+    /// Show a request that was sent with layers left out or changed, or another model; send it with --send
+    WhatIf(what_if::WhatIfArguments),
+    /// Find the layer that makes a check of the answer come out otherwise, by leaving out halves
+    Bisect(what_if::BisectArguments),
     /// Show what the hooks of a directive would do
     Hooks(hooks::HooksArguments),
 }
@@ -42,6 +47,8 @@ pub(super) fn run(common: &Common, arguments: &ContextArguments) -> Result<ExitC
         ContextCommands::Explain(arguments) => explain::run(common, arguments),
         ContextCommands::Lint(arguments) => lint::run(common, arguments),
         ContextCommands::Test(arguments) => test::run(common, arguments),
+        ContextCommands::WhatIf(arguments) => what_if::what_if(common, arguments),
+        ContextCommands::Bisect(arguments) => what_if::bisect(common, arguments),
         ContextCommands::Hooks(arguments) => hooks::run(common, arguments),
     }
 }

@@ -1,7 +1,7 @@
 //! `levain context show`.
 
 use super::Draft;
-use super::subject::{Commands, planned, side, stored};
+use super::subject::{Commands, Planned, planned, side, stored};
 use crate::app::requests;
 use crate::cli::check::ProblemLine;
 use crate::cli::failure::{Failure, written};
@@ -23,6 +23,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 #[derive(Debug, Args)]
 pub(super) struct ShowArguments {
@@ -132,7 +133,7 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         let risk = riskiest(&setup, capabilities);
         let mut shown = ContextShown { request: Some(name), capabilities, capability_tree, risk, ..shown };
         let most = stored.record.max_output_tokens;
-        return print(&setup, arguments, &mut shown, &side, (most, stored.record.sent.as_ref()));
+        return print(&setup, arguments, &mut shown, &side, (most, stored.record.sent.as_ref()), None);
     }
     let directive = setup.directive().to_owned();
     let planned = planned(&setup, &directive, &arguments.draft, Commands::Asked)?;
@@ -147,7 +148,8 @@ pub(super) fn run(common: &Common, arguments: &ShowArguments) -> Result<ExitCode
         problems: planned.problems.iter().cloned().map(ProblemLine::from).collect(),
         ..shown(&setup, &side, &planned.model)
     };
-    print(&setup, arguments, &mut shown, &side, (setup.models.max_output(&planned.model), None))?;
+    let most = setup.models.max_output(&planned.model);
+    print(&setup, arguments, &mut shown, &side, (most, None), Some(&planned))?;
     for problem in &planned.problems {
         let _closed = writeln!(err(), "{}: {problem}", problem.severity.word());
     }
@@ -208,6 +210,7 @@ fn print(
     shown: &mut ContextShown<'_>,
     side: &Side,
     (most, sent): (u64, Option<&SentBody>),
+    planned: Option<&Planned>,
 ) -> Result<ExitCode, Failure> {
     if arguments.count {
         let call = requests::call(setup, side, shown.model, most)?;
@@ -217,7 +220,11 @@ fn print(
     let mut output = io::BufWriter::new(out());
     if let Some(wire) = arguments.wire {
         let call = requests::call(setup, side, shown.model, most)?;
-        let body = requests::wire_body(setup, &call, shown.model, sent, wire.form()).map_err(Failure::new)?;
+        let mut body = requests::wire_body(setup, &call, shown.model, sent, wire.form()).map_err(Failure::new)?;
+        if let Some(planned) = planned.filter(|_| body.form == setup.models.form(shown.model)) {
+            let payload = planned.previewed.payload(Arc::clone(&planned.handlers), true, &body.bytes);
+            body.bytes = runtime()?.block_on(payload).map_or(body.bytes, String::into_bytes);
+        }
         if body.is_sent == Some(false) {
             let note = "this is not what was sent: this version of levain writes the request otherwise";
             // Without a standard error there is nobody to tell.

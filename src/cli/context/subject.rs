@@ -4,12 +4,13 @@ use super::Draft;
 use crate::cli::failure::Failure;
 use crate::cli::{find, runtime};
 use crate::context::diff::Side;
-use crate::context::{BuiltRequest, Plan, Start, State};
+use crate::context::{Plan, Start, State};
 use crate::domain::{Assembly, Limits, ModelRef, Permissions, Problem, Severity, ThreadId, ThreadKind};
 use crate::engine::driver::{Planner, Previewed, Subject, previewed};
 use crate::engine::thread::Thread;
 use crate::items::directive::Values;
 use crate::items::{Items, Kind};
+use crate::ports::Handlers;
 use crate::session::{Chosen, DirectivePlanner, Setup, toolbox};
 use crate::store::request;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub(super) struct Planned {
     pub(super) problems: Vec<Problem>,
     pub(super) assembly: Assembly,
     pub(super) model: ModelRef,
+    pub(super) previewed: Previewed,
+    pub(super) handlers: Arc<dyn Handlers>,
 }
 
 /// Whether commands of context providers are asked.
@@ -52,9 +55,10 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
     let (state, text) = (plan.state(&snapshot), draft.prompt.clone());
     let (images, files) = (Vec::new(), Vec::new());
     let subject = Subject { thread, plan: Arc::clone(&plan), state, known, text, images, files };
-    let previewed = previewed(setup.handlers(&items), commands == Commands::Asked, subject);
-    let Previewed { built: BuiltRequest { assembly, .. }, .. } =
-        runtime()?.block_on(previewed).map_err(Failure::new)?;
+    let handlers = setup.handlers(&items);
+    let previewed = previewed(Arc::clone(&handlers), commands == Commands::Asked, subject);
+    let previewed = runtime()?.block_on(previewed).map_err(Failure::new)?;
+    let assembly = previewed.built.assembly.clone();
     let mut problems = planner.problems;
     problems.extend(doubt);
     problems.extend(chosen.notice.map(|message| Problem {
@@ -70,7 +74,7 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
         }
     }
     let plan = Arc::unwrap_or_clone(plan);
-    Ok(Planned { plan, problems, assembly, model: start.model })
+    Ok(Planned { plan, problems, assembly, model: start.model, previewed, handlers })
 }
 
 /// The model that a thread of `directive` would use. The context can be looked at where that cannot be had, too, and

@@ -50,7 +50,7 @@ pub enum PromptEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         system: Option<Vec<Piece>>,
     },
-    /// A handler took the prompt: no model is asked.
+    /// A handler took the prompt: no model is called.
     PromptHandled {
         prompt: u64,
         /// What the person wrote.
@@ -88,7 +88,7 @@ impl PromptEvent {
         match self {
             Self::PromptPrepared { steps, .. } => pipeline_in_words(steps),
             Self::PromptHandled { by, .. } => {
-                Some(Note { kind: NoteKind::Info, text: format!("handled by {by}: no model was asked") })
+                Some(Note { kind: NoteKind::Info, text: format!("handled by {by}: no model was called") })
             }
             Self::PromptQueued { .. }
             | Self::PromptWithdrawn { .. }

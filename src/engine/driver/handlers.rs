@@ -12,7 +12,8 @@ use crate::domain::command::{Breakpoint, Handling, QueuedPrompt, Resume};
 use crate::domain::event::CancelScope;
 use crate::domain::pipeline::{KEPT, LISTS};
 use crate::domain::{
-    CallId, ContentHash, Event, Piece, PromptEvent, SentBody, Stage, Step, ThreadKind, ToolCall, ToolEvent, ToolRef,
+    CallId, ContentHash, Event, Piece, PromptEvent, SentBody, Stage, Step, ThreadEvent, ThreadKind, ToolCall,
+    ToolEvent, ToolRef,
 };
 use crate::engine::thread::Effect;
 use crate::pipeline::{Chain, Compact};
@@ -202,6 +203,7 @@ impl<A: Audience> Driver<A> {
                     return self.give_up_turn();
                 }
                 let steps = self.kept_steps(passed.asked);
+                self.tell_failures(&steps);
                 self.pipeline.steps = steps;
                 self.pipeline.edits = edits.map(|edits| *edits);
                 self.prepare_from(request, attempt, &plan, &state).await;
@@ -281,6 +283,7 @@ impl<A: Audience> Driver<A> {
         let room = reserved.then(|| usize::try_from(ready.assembly.tokens().0 / 2).unwrap_or(usize::MAX));
         let payload = payload_of(&mut passed, &before, &constitution, room);
         let steps = self.kept_steps(passed.asked);
+        self.tell_failures(&steps);
         self.pipeline.steps.extend(steps);
         ready.encoded = Some(match payload {
             Some(payload) => {
@@ -293,6 +296,15 @@ impl<A: Audience> Driver<A> {
             None => (sent, encoded),
         });
         self.record_request(request, ready, tools, endpoint).await;
+    }
+
+    /// Tells people of handlers of requests that failed, each failure once.
+    fn tell_failures(&mut self, steps: &[Step]) {
+        for step in steps.iter().filter(|step| step.outcome.is_failure()) {
+            let Some(text) = step.in_words().filter(|text| self.pipeline.told.insert(text.clone())) else { continue };
+            let text = format!("pipeline: {text}");
+            self.todo.push_back(Effect::Emit(Event::Thread(ThreadEvent::Notice { text })));
+        }
     }
 
     /// Somebody gave up at a breakpoint: as if they had stopped the turn.

@@ -12,7 +12,7 @@ use crate::domain::command::{Breakpoint, Handling, QueuedPrompt, Resume};
 use crate::domain::{CallId, HistoryEdits, Piece, Step, ToolRef};
 use crate::pipeline::{Chain, Compact};
 use crate::ports::ToolOutcome;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -62,6 +62,8 @@ pub(super) struct Pipeline {
     pub(super) compact: Option<Compact>,
     /// The thread works since the last `agent_start`.
     pub(super) runs: bool,
+    /// Failures of which people know.
+    pub(super) told: HashSet<String>,
 }
 
 /// What a job has to say.

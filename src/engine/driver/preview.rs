@@ -12,7 +12,7 @@ use crate::domain::{
 };
 use crate::engine::thread::Thread;
 use crate::pipeline::Chain;
-use crate::ports::{CallRequest, Handlers, Provider};
+use crate::ports::{CallRequest, Handlers};
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -48,6 +48,19 @@ pub struct Previewed {
 pub async fn previewed(handlers: Arc<dyn Handlers>, runs: bool, subject: Subject) -> Result<Previewed, String> {
     let facts = facts(&subject.thread);
     preview_by(&Asking { handlers, facts, preview: true, runs, watch: None }, subject).await
+}
+
+impl Previewed {
+    /// What handlers make of the request in its provider's form, `body`; none where they leave it as it is.
+    pub async fn payload(&self, handlers: Arc<dyn Handlers>, runs: bool, body: &[u8]) -> Option<String> {
+        let facts = facts(&self.subject.thread);
+        let asking = Asking { handlers, facts, preview: true, runs, watch: None };
+        if !asking.has(Stage::BeforeProviderRequest) {
+            return None;
+        }
+        let made = payload_of_preview(&asking, body, &self.built.assembly, &mut Vec::new()).await;
+        made.map(|payload| payload.to_string())
+    }
 }
 
 async fn preview_by(asking: &Asking, mut subject: Subject) -> Result<Previewed, String> {
@@ -140,7 +153,8 @@ impl<A: Audience> Driver<A> {
                         max_output_tokens,
                         attempt: 1,
                     };
-                    payload_of_preview(&asking, provider.as_ref(), call, &assembly, &mut asked).await
+                    let encoded = provider.encode(call).map_err(|error| error.message)?;
+                    payload_of_preview(&asking, &encoded.body, &assembly, &mut asked).await
                 }
                 None => None,
             };
@@ -176,13 +190,11 @@ impl<A: Audience> Driver<A> {
 /// What handlers would make of the request in its provider's form.
 async fn payload_of_preview(
     asking: &Asking,
-    provider: &dyn Provider,
-    call: CallRequest,
+    body: &[u8],
     assembly: &Assembly,
     asked: &mut Vec<Asked>,
 ) -> Option<Value> {
-    let encoded = provider.encode(call).ok()?;
-    let before: Value = serde_json::from_slice(&encoded.body).ok()?;
+    let before: Value = serde_json::from_slice(body).ok()?;
     let mut passed = asking.through(Chain::BeforeProviderRequest { payload: before.clone() }).await;
     let payload = payload_of(&mut passed, &before, &constitution(assembly), None);
     asked.extend(passed.asked);

@@ -3,7 +3,7 @@
 use super::effect::Effect;
 use super::handoff::make_room;
 use super::state::{CompactionCause, ControlPoint, Handoff, Phase, ReturnState, Returned, Share, Thread};
-use super::transition::{prepare_anyway, push_partial, start_turn, take_prompts};
+use super::turn::{prepare_anyway, start_turn, take_prompts};
 use crate::domain::{Control, ControlEvent, Event, LimitKind, Money, RequestEvent, ThreadEvent, ThreadKind};
 use crate::engine::retry;
 use serde_json::{Value, json};
@@ -267,4 +267,11 @@ fn suspend(thread: &mut Thread, question: ControlPoint) -> Vec<Effect> {
     push_partial(thread, question);
     thread.phase = Phase::Idle;
     vec![Effect::Emit(Event::Control(ControlEvent::ThreadSuspended { cost: thread.cost, reason, limit }))]
+}
+
+/// Only when nothing more will be tried does the model see its own unfinished words again.
+fn push_partial(thread: &mut Thread, question: ControlPoint) {
+    if let ControlPoint::Failed { partial: Some(partial), .. } = question {
+        thread.push(partial);
+    }
 }

@@ -13,6 +13,7 @@ mod nudge;
 mod shell;
 mod state;
 mod transition;
+mod turn;
 
 pub use effect::Effect;
 pub use handoff::staying;

@@ -262,51 +262,6 @@ fn tool_calls_run_in_order_and_their_results_go_back_together() {
 }
 
 #[test]
-fn steering_skips_the_remaining_tools_where_that_is_set() {
-    let mut bench = Bench::new(ThreadKind::Interactive);
-    bench.steering(Steering::SkipRemaining);
-    bench.calling("go");
-    bench.answer(calls(&["a", "b", "c"]), StopReason::ToolUse);
-    bench.prompt("stop that", PromptMode::Steer);
-    let effects = bench.feed(result("a"));
-    bench.send(&effects);
-    let results = &bench.thread.history[bench.thread.history.len() - 2];
-    let errors: Vec<_> =
-        results.message.blocks.iter().map(|block| matches!(block, Block::ToolResult { error: true, .. })).collect();
-    assert_eq!(errors, [false, true, true]);
-    assert_eq!(bench.said().last().unwrap().1, "stop that");
-}
-
-#[test]
-fn a_batch_of_calls_ends_before_what_steers_is_taken() {
-    let mut bench = Bench::new(ThreadKind::Interactive);
-    bench.calling("go");
-    bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
-    bench.prompt("rather this", PromptMode::Steer);
-    let effects = bench.feed(result("a"));
-    assert!(matches!(effects.as_slice(), [Effect::RunTool { call, .. }] if call.call_id.0 == "b"), "{effects:?}");
-    let effects = bench.feed(result("b"));
-    bench.send(&effects);
-    assert_eq!(bench.said().last().unwrap().1, "rather this");
-}
-
-#[test]
-fn follow_ups_are_taken_one_at_a_time_or_all() {
-    for (follow_up, expected) in [(FollowUp::OneAtATime, vec!["first"]), (FollowUp::All, vec!["first", "second"])] {
-        let mut bench = Bench::new(ThreadKind::Interactive);
-        let rules = Rules { follow_up, ..Rules::default() };
-        bench.feed(Event::Settings(SettingsEvent::RulesSet { rules }));
-        bench.calling("go");
-        bench.prompt("first", PromptMode::FollowUp);
-        bench.prompt("second", PromptMode::FollowUp);
-        let effects = bench.answer(Message::assistant("done"), StopReason::EndTurn);
-        bench.send(&effects);
-        let said: Vec<_> = bench.said().into_iter().skip(2).map(|(_, text)| text).collect();
-        assert_eq!(said, expected);
-    }
-}
-
-#[test]
 fn cancelling_a_call_keeps_what_had_arrived() {
     let mut bench = Bench::new(ThreadKind::Interactive);
     bench.calling("go");

@@ -5,11 +5,12 @@ use super::control_point::{self, ask};
 use super::effect::{Effect, ignored};
 use super::handoff::{self, make_room};
 use super::hooks;
-use super::nudge::{NUDGE, nudge};
+use super::nudge::NUDGE;
 use super::shell;
 use super::state::{
     CompactionCause, ControlPoint, Handoff, Phase, PreparedPrompt, ReturnState, Returned, Share, Thread,
 };
+use super::turn::{joined, prepare, prompted, rest, start_turn, take_prompts, taken};
 use crate::domain::command::QueuedPrompt;
 use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::title;
@@ -315,21 +316,6 @@ fn keep_time(thread: &mut Thread, now: Timestamp) {
     }
 }
 
-/// What was sent goes on where the thread waits. At a limit it also allows as much again: the person was told so.
-fn prompted(thread: &mut Thread) -> Vec<Effect> {
-    if !thread.can_take() {
-        return Vec::new();
-    }
-    let raised = if let Phase::Suspended { limit: Some(code) } = thread.phase {
-        Some(Effect::Emit(Event::Settings(SettingsEvent::LimitsChanged {
-            limits: thread.limits.raised(code, &thread.cost),
-        })))
-    } else {
-        None
-    };
-    raised.into_iter().chain(take_prompts(thread, true)).collect()
-}
-
 /// A new process has the thread: whatever the last one was doing is over.
 fn taken_over(thread: &mut Thread) -> Vec<Effect> {
     thread.prepared = None;
@@ -363,91 +349,6 @@ fn go_on(thread: &mut Thread) -> Vec<Effect> {
         | Phase::Compacting { .. }
         | Phase::Stopping { .. } => Vec::new(),
     }
-}
-
-/// Takes due prompts from the queue; without any, waits.
-pub(super) fn take_prompts(thread: &mut Thread, may_follow_up: bool) -> Vec<Effect> {
-    let due = thread.due_prompts(may_follow_up);
-    if due.is_empty() {
-        return rest(thread);
-    }
-    let prompts: Vec<u64> = due.iter().map(|queued| queued.prompt).collect();
-    let first = prompts.first().map(|prompt| Effect::TakePrompt { prompt: *prompt });
-    thread.phase = Phase::Taking { prompts, answers: !may_follow_up };
-    first.into_iter().collect()
-}
-
-/// Nothing to do: an interactive thread waits, a one-shot thread that was asked something is done.
-fn rest(thread: &mut Thread) -> Vec<Effect> {
-    thread.phase = Phase::Idle;
-    match thread.kind {
-        ThreadKind::Interactive => Vec::new(),
-        ThreadKind::OneShot => nudge(thread).unwrap_or_else(|| ask(thread, ControlPoint::Completion)),
-    }
-}
-
-fn joined(thread: &mut Thread, said: Message, prompt: Option<u64>) -> Vec<Effect> {
-    for note in std::mem::take(&mut thread.notes) {
-        thread.push(note);
-    }
-    thread.push(said);
-    let prepared = thread.prepared.take();
-    // What handlers made of the system text for an earlier prompt is over with it; a reminder belongs to that prompt.
-    if prompt.is_some() || prepared.is_some() {
-        // A conversation that was taken over has no numbers.
-        let prepared = prepared.filter(|prepared| prepared.prompt == prompt.unwrap_or_default());
-        let (messages, system) = prepared.map_or_else(Default::default, |made| (made.messages, made.system));
-        thread.system_edit = system.map(Arc::new);
-        messages.into_iter().for_each(|message| thread.push(Message::custom(message)));
-    }
-    thread.handing = ReturnState::Nothing;
-    if let Phase::Retrying { .. } = thread.phase {
-        // The log does not tell that a retry was due: that what steers was taken does.
-        thread.phase = Phase::Preparing { request: thread.requests + 1, attempt: 1 };
-    }
-    match prompt {
-        Some(prompt) => taken(thread, prompt, true),
-        None if matches!(thread.phase, Phase::Taking { .. }) => prepare(thread, 1),
-        None => Vec::new(),
-    }
-}
-
-/// A prompt that was being taken joined the history, or was handled or withdrawn: the next one comes, or the request.
-fn taken(thread: &mut Thread, prompt: u64, joins: bool) -> Vec<Effect> {
-    let Phase::Taking { prompts, answers } = &mut thread.phase else { return Vec::new() };
-    let worked_on = prompts.first() == Some(&prompt);
-    prompts.retain(|taken| *taken != prompt);
-    *answers |= joins;
-    let (next, answers) = (prompts.first().copied(), *answers);
-    match next {
-        Some(prompt) if worked_on => vec![Effect::TakePrompt { prompt }],
-        Some(_) => Vec::new(),
-        None if answers => prepare(thread, 1),
-        None => take_prompts(thread, true),
-    }
-}
-
-/// Begins a turn: what steers goes first, then the limits are checked.
-pub(super) fn start_turn(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
-    if thread.due_prompts(false).is_empty() { prepare(thread, attempt) } else { take_prompts(thread, false) }
-}
-
-fn prepare(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
-    if let Some((code, current, maximum)) = thread.limits.reached(&thread.cost) {
-        return vec![Effect::Emit(Event::Control(ControlEvent::Limit { code, current, maximum }))];
-    }
-    // The second where the summary is asked for again.
-    if matches!(thread.handoff, Handoff::Due | Handoff::Asked) {
-        return make_room(thread, CompactionCause::ForRequest { attempt }, Handoff::Asked);
-    }
-    prepare_anyway(thread, attempt)
-}
-
-/// The next request, whatever the limits say.
-pub(super) fn prepare_anyway(thread: &mut Thread, attempt: u32) -> Vec<Effect> {
-    let request = thread.requests + 1;
-    thread.phase = Phase::Preparing { request, attempt };
-    vec![Effect::Prepare { request, attempt }]
 }
 
 /// Older messages have given way: what was said last stays, whatever its age.
@@ -599,13 +500,6 @@ fn failed(thread: &mut Thread, attempt: u32, error: &CallError, partial: Option<
         }))];
     }
     ask(thread, ControlPoint::Failed { attempt, error: error.clone(), partial: partial.cloned() })
-}
-
-/// Only when nothing more will be tried does the model see its own unfinished words again.
-pub(super) fn push_partial(thread: &mut Thread, question: ControlPoint) {
-    if let ControlPoint::Failed { partial: Some(partial), .. } = question {
-        thread.push(partial);
-    }
 }
 
 fn limited(thread: &mut Thread, code: LimitKind, current: u64, maximum: u64) -> Vec<Effect> {

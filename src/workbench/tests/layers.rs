@@ -242,6 +242,7 @@ fn whole(name: &str) -> Arc<AssembledRequest> {
         thread_id: id(),
         model: ModelRef::new("a", "one"),
         max_output_tokens: 1,
+        payload: None,
         sent: None,
         assembly: Assembly { system: String::new(), messages: Vec::new(), layers: Vec::new(), texts: Vec::new() },
     })

@@ -141,6 +141,7 @@ fn the_context_of_a_request() {
         thread_id: ThreadId::new("plan", 1_772_758_800_000),
         model: ModelRef::new("scripted", "demo"),
         max_output_tokens: 1,
+        payload: None,
         sent: None,
         assembly: Assembly { system: String::new(), messages: Vec::new(), layers: Vec::new(), texts: Vec::new() },
     };

@@ -1,0 +1,452 @@
+//! The pipeline in the whole program: handlers in files, programs that answer, and what becomes of those that do not.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use terminal::Home;
+
+fn output(command: &mut Command) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (status.code().unwrap_or(-1), text(stdout), text(stderr))
+}
+
+/// A project with handlers, and a script that answers.
+struct Project {
+    home: Home,
+    model: String,
+}
+
+impl Project {
+    fn new(handlers: &str) -> Self {
+        Self::with(handlers, &[json!({"steps": [{"text": "Done."}]})])
+    }
+
+    fn with(handlers: &str, replies: &[Value]) -> Self {
+        let home = Home::new();
+        let script = home.path().join("pipeline.yaml");
+        let replies = replies.iter().fold(String::new(), |all, reply| all + &format!("  - {reply}\n"));
+        fs::write(&script, format!("name: pipeline\nrate: 0\nreplies:\n{replies}")).unwrap();
+        let project = Self { model: format!("scripted/{}", script.display()), home };
+        let directive = "```xml\n<directive name=\"work\"><metadata><permissions><execute><tool>rye/bash</tool></execute>\
+                         </permissions></metadata></directive>\n```\nWork.\n";
+        project.write(".ai/directives/work.md", directive);
+        project.write(".ai/config/agent/pipeline.yaml", handlers);
+        project
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.home.project().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn trusted(self) -> Self {
+        let (code, _, err) = self.levain(&["trust"]);
+        assert_eq!(code, 0, "{err}");
+        self
+    }
+
+    fn levain(&self, arguments: &[&str]) -> (i32, String, String) {
+        output(&mut self.home.levain(arguments))
+    }
+
+    /// Runs the directive with a prompt; the thread's id.
+    fn run(&self, prompt: &str) -> String {
+        let (code, out, err) = self.levain(&["run", "--json", "--model", &self.model, "--directive", "work", prompt]);
+        assert_eq!(code, 0, "{out}{err}");
+        let line: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+        line["thread_id"].as_str().unwrap().to_owned()
+    }
+
+    fn events(&self, id: &str) -> Vec<(String, Value)> {
+        let log = self.home.project().join(format!(".ai/agent/threads/{id}/transcript.jsonl"));
+        let line = |line: &str| {
+            let record: Value = serde_json::from_str(line).unwrap();
+            (record["event_type"].as_str().unwrap().to_owned(), record["payload"].clone())
+        };
+        fs::read_to_string(log).unwrap().lines().map(line).collect()
+    }
+
+    fn event(&self, id: &str, name: &str) -> Value {
+        let events = self.events(id);
+        events.into_iter().find(|(event, _)| event == name).unwrap_or_else(|| panic!("no {name}")).1
+    }
+
+    /// What the handlers of the first request did.
+    fn of_request(&self, id: &str) -> Vec<Value> {
+        let path = self.home.project().join(format!(".ai/agent/threads/{id}/requests/1.json"));
+        let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        record["pipeline"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Every message of the first request, as `levain context show` tells it.
+    fn told(&self, id: &str) -> String {
+        let (_, out, err) = self.levain(&["context", "show", "--thread", id, "--text"]);
+        assert!(!out.is_empty(), "{err}");
+        out
+    }
+}
+
+/// A handler whose program is this shell script.
+fn shell(stage: &str, script: &str, more: &str) -> String {
+    let script = script.replace('"', "\\\"");
+    format!("handlers:\n- id: h\n  stage: {stage}\n  {more}\n  command: [sh, -c, \"{script}\"]\n")
+}
+
+#[test]
+fn a_program_changes_what_was_typed_and_both_are_kept() {
+    let script = r#"cat > /dev/null; echo note >&2; printf '{"action":"transform","text":"the other"}'"#;
+    let project = Project::new(&shell("input", script, "")).trusted();
+    let id = project.run("this");
+    let prepared = project.event(&id, "prompt_prepared");
+    assert_eq!((&prepared["typed"], &prepared["steps"][0]["outcome"]), (&json!("this"), &json!("changed")));
+    assert_eq!(prepared["steps"][0]["said"], "note\n");
+    assert_eq!(project.event(&id, "cognition_in")["text"], "the other");
+    assert_eq!(project.event(&id, "prompt_queued")["text"], "this");
+}
+
+#[test]
+fn a_program_gets_the_event_with_the_thread_on_its_input() {
+    let project = Project::new(&shell("input", "cat > got.json", "")).trusted();
+    let id = project.run("hello");
+    let got: Value =
+        serde_json::from_str(&fs::read_to_string(project.home.project().join("got.json")).unwrap()).unwrap();
+    assert_eq!((&got["type"], &got["text"], &got["source"]), (&json!("input"), &json!("hello"), &json!("interactive")));
+    assert_eq!((&got["thread"]["thread_id"], &got["preview"]), (&json!(id), &json!(false)));
+    assert_eq!(project.event(&id, "prompt_prepared")["steps"][0]["outcome"], "unchanged", "no answer is no opinion");
+}
+
+/// Programs that do not do their part: a word of it, and the thread goes on with what it had.
+#[test]
+fn programs_that_fail_leave_a_message_and_a_working_thread() {
+    for (script, more, outcome, detail) in [
+        ("sleep 60", "timeout_seconds: 0.3", "timed_out", ""),
+        ("yes", "timeout_seconds: 0.5", "timed_out", ""),
+        ("head -c 6000000 /dev/zero", "", "failed", "more than 4 MB"),
+        ("echo nonsense", "", "failed", "did not answer with JSON"),
+        ("echo '[1]'", "", "failed", "where an object is expected"),
+        ("echo '{\"action\":\"transfrom\"}'", "", "failed", "`transfrom` is no action"),
+        ("echo sorry >&2; exit 3", "", "failed", "exit code 3"),
+        ("kill -9 $$", "", "failed", "signal 9"),
+        ("exec /no/such/program", "", "failed", "exit code 127"),
+        ("sleep 0.5; echo '{\"action\":\"handled\"}'", "timeout_seconds: 0.1", "timed_out", ""),
+    ] {
+        let project = Project::new(&shell("input", script, more)).trusted();
+        let id = project.run("hello");
+        let step = project.event(&id, "prompt_prepared")["steps"][0].clone();
+        assert_eq!(step["outcome"], outcome, "{script}: {step}");
+        assert!(step["error"].as_str().unwrap_or_default().contains(detail), "{script}: {step}");
+        assert_eq!(project.event(&id, "cognition_in")["text"], "hello", "{script}");
+        assert!(project.events(&id).iter().any(|(name, _)| name == "thread_completed"), "{script}");
+    }
+}
+
+#[test]
+fn whatever_a_program_leaves_behind_ends_with_it() {
+    let script = "setsid sleep 987 & (setsid sleep 987 &) ; echo '{\"action\":\"continue\"}'";
+    let project = Project::new(&shell("input", script, "")).trusted();
+    project.run("hello");
+    let left = || {
+        let named = |entry: fs::DirEntry| {
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let folder = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
+            line.starts_with(b"sleep\x00987") && folder.starts_with(project.home.path())
+        };
+        fs::read_dir("/proc").unwrap().flatten().filter(|entry| entry.path().is_dir()).any(named)
+    };
+    terminal::poll("they are gone", || !left());
+}
+
+#[test]
+fn a_projects_programs_wait_for_trust_and_its_texts_do_not() {
+    let handlers = format!("{}- id: tidy\n  stage: input\n  append: \"!\"\n", shell("input", "touch ran", ""));
+    let project = Project::new(&handlers);
+    let id = project.run("hello");
+    let steps = project.event(&id, "prompt_prepared")["steps"].clone();
+    assert_eq!((&steps[0]["outcome"], &steps[1]["outcome"]), (&json!("refused"), &json!("changed")));
+    assert!(!project.home.project().join("ran").exists());
+    assert_eq!(project.event(&id, "cognition_in")["text"], "hello!");
+    let project = project.trusted();
+    project.run("hello");
+    assert!(project.home.project().join("ran").exists());
+    // What its command names is trusted with it.
+    project.write("scripts/h.sh", "touch again");
+    project.write(".ai/config/agent/pipeline.yaml", &shell("input", "sh scripts/h.sh", ""));
+    let project = project.trusted();
+    project.write("scripts/h.sh", "touch other");
+    let id = project.run("hello");
+    assert_eq!(project.event(&id, "prompt_prepared")["steps"][0]["outcome"], "refused");
+    assert!(!project.home.project().join("other").exists());
+}
+
+fn calls_bash(command: &str) -> Vec<Value> {
+    vec![
+        json!({"when": {"after_tool": "rye_bash"}, "steps": [{"text": "Done."}]}),
+        json!({"steps": [{"tool_call": {"name": "rye_bash", "input": {"command": command}}}]}),
+    ]
+}
+
+#[test]
+fn a_guard_blocks_changes_and_fails_closed() {
+    for (handlers, runs, says) in [
+        ("handlers:\n- id: h\n  stage: tool_call\n  when: {path: input.command, op: contains, value: touch}\n  block: not today\n"
+            .to_owned(), false, "not today"),
+        (shell("tool_call", "exit 1", ""), false, "exit code 1"),
+        (shell("tool_call", "sleep 60", "timeout_seconds: 0.2"), false, "did not answer"),
+        (shell("tool_call", "echo nonsense", ""), false, "JSON"),
+        (shell("tool_call", "cat > /dev/null", ""), true, ""),
+        ("handlers:\n- id: h\n  stage: tool_call\n  set: {command: touch other}\n".to_owned(), true, ""),
+    ] {
+        let project = Project::with(&handlers, &calls_bash("touch made")).trusted();
+        let id = project.run("go");
+        let folder = project.home.project();
+        let made = folder.join("made").exists() || folder.join("other").exists();
+        assert_eq!(made, runs, "{handlers}");
+        let result = project.event(&id, "tool_call_result");
+        assert!(result["output"].as_str().unwrap().contains(says), "{handlers}: {result}");
+        assert_eq!(folder.join("other").exists(), handlers.contains("touch other"), "{handlers}");
+    }
+}
+
+#[test]
+fn a_guard_that_may_not_run_blocks() {
+    let project = Project::with(&shell("tool_call", "true", ""), &calls_bash("touch made"));
+    let (_, out, err) = project.levain(&[
+        "run",
+        "--json",
+        "--model",
+        &project.model,
+        "--directive",
+        "work",
+        "--allow",
+        "rye/bash",
+        "go",
+    ]);
+    assert!(!project.home.project().join("made").exists(), "{out}{err}");
+}
+
+#[test]
+fn results_are_changed_failed_ones_too() {
+    let handlers = "handlers:\n- id: hide\n  stage: tool_result\n  replace: {find: secret, with: ---}\n";
+    for command in ["echo my secret", "echo my secret; exit 1"] {
+        let project = Project::with(handlers, &calls_bash(command)).trusted();
+        let id = project.run("go");
+        let result = project.event(&id, "tool_call_result");
+        let output = result["output"].as_str().unwrap();
+        assert!(output.contains("my ---") && !output.contains("secret"), "{result}");
+        assert_eq!(project.event(&id, "result_prepared")["steps"][0]["outcome"], "changed");
+    }
+}
+
+#[test]
+fn the_conversation_is_changed_for_a_request_and_stays_in_the_log() {
+    let handlers = "handlers:\n- id: redact\n  stage: context\n  replace: {find: \"4711\", with: XXXX}\n\
+                    - id: rule\n  stage: context\n  message: Mind the rule.\n";
+    let project = Project::new(handlers);
+    let id = project.run("My number is 4711.");
+    let told = project.told(&id);
+    assert!(told.contains("My number is XXXX.") && told.contains("Mind the rule."), "{told}");
+    assert!(told.contains("handler rule (context)"), "{told}");
+    assert!(told.contains("removed by the handler"), "{told}");
+    assert_eq!(project.event(&id, "cognition_in")["text"], "My number is 4711.");
+    let outcomes: Vec<_> = project.of_request(&id).iter().map(|step| step["outcome"].clone()).collect();
+    assert_eq!(outcomes, ["changed", "changed"]);
+}
+
+#[test]
+fn the_payload_is_changed_within_what_was_paid_for_and_kept() {
+    for (set, outcome) in
+        [("{temperature: 0.25}", "changed"), ("{model: dear}", "failed"), ("{max_tokens: 999999999}", "failed")]
+    {
+        let handlers = format!("handlers:\n- id: h\n  stage: before_provider_request\n  set: {set}\n");
+        let project = Project::new(&handlers);
+        let id = project.run("hello");
+        let steps = project.of_request(&id);
+        assert_eq!(steps[0]["outcome"], outcome, "{set}: {steps:?}");
+        let (code, wire, err) = project.levain(&["context", "show", "--thread", &id, "--wire"]);
+        assert_eq!(code, 0, "{err}");
+        assert_eq!(wire.contains("0.25"), outcome == "changed", "{set}: {wire}");
+    }
+}
+
+#[test]
+fn a_prompt_that_is_handled_asks_no_model() {
+    let project = Project::new("handlers:\n- id: h\n  stage: input\n  handled: true\n");
+    let (_, out, err) =
+        project.levain(&["run", "--json", "--model", &project.model, "--directive", "work", "anything"]);
+    let line: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap_or_else(|_| panic!("{out}{err}"));
+    let events = project.events(line["thread_id"].as_str().unwrap());
+    assert!(events.iter().any(|(name, payload)| name == "prompt_handled" && payload["by"] == "h"), "{events:?}");
+    assert!(!events.iter().any(|(name, _)| name == "request_recorded"));
+}
+
+#[test]
+fn what_would_be_sent_is_shown_with_handlers_at_every_stage() {
+    let handlers = "handlers:\n- id: a\n  stage: input\n  append: \" (a)\"\n- id: b\n  stage: before_agent_start\n  \
+                    append: \"\\n\\nBe b.\"\n- id: c\n  stage: before_agent_start\n  message: C says.\n- id: d\n  stage: context\n  \
+                    replace: {find: says, with: said}\n";
+    let project = Project::new(handlers);
+    let shown = |arguments: &[&str]| -> Vec<(Value, Value, Value)> {
+        let (code, out, err) = project.levain(arguments);
+        assert_eq!(code, 0, "{err}");
+        let shown: Value = serde_json::from_str(&out).unwrap();
+        let layers = shown["layers"].as_array().unwrap().iter().filter(|layer| layer["kind"] != "context_state");
+        layers.map(|layer| (layer["id"].clone(), layer["decision"].clone(), layer["hash"].clone())).collect()
+    };
+    let before = shown(&["context", "show", "work", "--prompt", "hello", "--json", "--model", &project.model]);
+    let id = project.run("hello");
+    let after = shown(&["context", "show", "--thread", &id, "--json"]);
+    assert!(before.len() > 5, "{before:?}");
+    assert_eq!(before, after);
+    assert!(project.told(&id).contains("hello (a)"));
+}
+
+#[test]
+fn a_handler_is_asked_again_with_what_it_got() {
+    let project = Project::new(&shell("input", "sh h.sh", ""));
+    project.write("h.sh", "cat > /dev/null; echo '{\"action\":\"transform\",\"text\":\"one\"}'");
+    let project = project.trusted();
+    let id = project.run("hello");
+    project.write("h.sh", "cat > /dev/null; echo '{\"action\":\"transform\",\"text\":\"two\"}'");
+    let project = project.trusted();
+    let (code, out, err) = project.levain(&["pipeline", "run", "input", "--handler", "h", "--thread", &id]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("-text: hello") && out.contains("+text: two"), "{out}");
+    let (_, out, _) = project.levain(&["pipeline", "--thread", &id, "--diff"]);
+    assert!(out.contains("-text: hello") && out.contains("+text: one"), "{out}");
+    let (_, out, _) = project.levain(&["pipeline", "--thread", &id, "--stats", "--json"]);
+    let counts: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
+    assert_eq!((&counts["counts"]["asked"], &counts["counts"]["changed"]), (&json!(1), &json!(1)));
+}
+
+#[test]
+fn a_mistake_in_the_file_stops_the_start_with_its_line() {
+    let project = Project::new("handlers:\n- stage: input\n  append: x\n- stage: tool_call\n  blok: true\n");
+    let (code, _, err) = project.levain(&["run", "--model", &project.model, "--directive", "work", "hello"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("pipeline.yaml:4") && err.contains("did you mean `block`"), "{err}");
+    let (code, out, _) = project.levain(&["check"]);
+    assert_eq!(code, 1);
+    assert!(out.contains("pipeline.yaml:4"), "{out}");
+}
+
+/// What the page tells people to write works as it says.
+#[test]
+fn the_examples_of_the_documents_work() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pipeline.md")).unwrap();
+    let mut seen = 0;
+    let mut parts = page.split("```").skip(1).step_by(2);
+    let mut files: Vec<(String, String)> = Vec::new();
+    for block in &mut parts {
+        let (head, text) = block.split_once('\n').unwrap();
+        let mut words = head.split_whitespace();
+        let (_language, name) = (words.next(), words.next());
+        if let Some(path) = name {
+            files.push((path.to_owned(), text.to_owned()));
+        }
+    }
+    let handlers: Vec<_> = files.iter().filter(|(path, _)| path.ends_with("pipeline.yaml")).collect();
+    let all = handlers.iter().fold("handlers:\n".to_owned(), |all, (_, text)| {
+        seen += 1;
+        all + text.strip_prefix("handlers:\n").unwrap()
+    });
+    assert!(seen >= 5, "{seen} examples");
+    let project = Project::with(&all, &calls_bash("curl example.org"));
+    for (path, text) in files.iter().filter(|(path, _)| !path.ends_with("pipeline.yaml")) {
+        project.write(path, text);
+    }
+    let project = project.trusted();
+    let id = project.run("/fix 12");
+    let asked: Vec<(String, String)> = project
+        .events(&id)
+        .iter()
+        .flat_map(|(_, payload)| payload["steps"].as_array().cloned().unwrap_or_default())
+        .chain(project.of_request(&id))
+        .map(|step| (step["stage"].as_str().unwrap().to_owned(), step["outcome"].as_str().unwrap().to_owned()))
+        .collect();
+    for stage in ["input", "template", "before_agent_start", "context", "before_provider_request", "tool_call"] {
+        assert!(asked.iter().any(|(of, _)| of == stage), "{stage}: {asked:?}");
+    }
+    assert!(!asked.iter().any(|(_, outcome)| outcome == "failed" || outcome == "refused"), "{asked:?}");
+}
+
+/// A project whose directive has 24 layers in its system text, one of which changes the answer.
+fn project_of_24_layers() -> (Project, String) {
+    let project = Project::with(
+        "",
+        &[
+            json!({"when": {"anywhere": "speak of cheese"}, "steps": [{"text": "Cheese is best."}]}),
+            json!({"steps": [{"text": "Bread is best."}]}),
+        ],
+    );
+    let mut context = String::new();
+    for number in 1..=24 {
+        let text = if number == 17 { "Always speak of cheese." } else { "Be exact." };
+        let item = format!("```yaml\nname: rule{number}\n```\n\nRule {number}. {text}\n");
+        project.write(&format!(".ai/knowledge/team/rule{number}.md"), &item);
+        context += &format!("<before>team/rule{number}</before>");
+    }
+    let directive = format!(
+        "```xml\n<directive name=\"work\"><metadata><context>{context}</context></metadata></directive>\n```\nWork.\n"
+    );
+    project.write(".ai/directives/work.md", &directive);
+    let project = project.trusted();
+    let id = project.run("What is best?");
+    (project, id)
+}
+
+#[test]
+fn halving_finds_the_one_layer_of_24_that_changes_the_answer() {
+    let (project, id) = project_of_24_layers();
+    let request = format!("{id}#1");
+    let model = ["--model", &project.model];
+    let asked = [&["context", "bisect", &request, "--check", "grep -q Cheese"][..], &model].concat();
+    let (code, _, err) = project.levain(&asked);
+    assert_eq!(code, 2, "nothing is sent without a yes: {err}");
+    assert!(err.contains("requests to") && err.contains("nothing was sent"), "{err}");
+    let (code, out, err) = project.levain(&[&asked[..], &["--yes", "--json"]].concat());
+    assert_eq!(code, 0, "{err}");
+    let found: Value = serde_json::from_str(&out).unwrap();
+    let ids: Vec<_> = found["layers"].as_array().unwrap().iter().map(|layer| layer["id"].clone()).collect();
+    assert_eq!(ids, ["team/rule17"], "{found}");
+    assert!(found["requests"].as_u64().unwrap() <= 14, "{found}");
+    let never = [&["context", "bisect", &request, "--yes", "--check", "grep -q Wine"][..], &model].concat();
+    let (code, _, err) = project.levain(&never);
+    assert_eq!(code, 1);
+    assert!(err.contains("no layer of these makes the difference"), "{err}");
+}
+
+#[test]
+fn a_request_is_shown_and_sent_as_it_would_be_without_a_layer() {
+    let (project, id) = project_of_24_layers();
+    let request = format!("{id}#1");
+    let what_if = |more: &[&str]| {
+        let arguments = [&["context", "what-if", &request, "--model", &project.model][..], more].concat();
+        project.levain(&arguments)
+    };
+    let (code, out, err) = what_if(&["--without", "team/rule17"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("1 removed") && out.contains("team/rule17"), "{out}");
+    let answer = |out: &str| serde_json::from_str::<Value>(out).unwrap()["answer"].clone();
+    assert_eq!(answer(&what_if(&["--send", "--json"]).1), "Cheese is best.");
+    assert_eq!(answer(&what_if(&["--send", "--json", "--without", "team/rule17"]).1), "Bread is best.");
+    project.write("other.md", "Rule 3. Always speak of cheese.");
+    let file = project.home.project().join("other.md");
+    let with = format!("team/rule3={}", file.display());
+    assert_eq!(
+        answer(&what_if(&["--send", "--json", "--without", "team/rule17", "--with", &with]).1),
+        "Cheese is best."
+    );
+    let (code, _, err) = what_if(&["--without", "team/rul17"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("no layer `team/rul17`"), "{err}");
+    let before = fs::read_dir(project.home.project().join(".ai/agent/threads")).unwrap().count();
+    assert_eq!(before, 1, "it is part of no thread");
+}
