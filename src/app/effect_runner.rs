@@ -2,14 +2,13 @@
 
 use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
+use super::peeking::{self, Looking};
 use super::previewer::{NewThread, Previewer};
 use super::{export, listing, pages, requests, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
 use crate::domain::tree::order;
-use crate::domain::{
-    Attachment, Draft, Event, PromptEvent, Record, RequestEvent, State, Status, ThreadId, Tokens, Waiting,
-};
+use crate::domain::{Attachment, Draft, Event, Record, State, Status, ThreadId, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::Ledger;
 use crate::ports::executor::{Executor, ExecutorError};
@@ -26,7 +25,6 @@ use crate::store::threads::{Threads, is_elsewhere};
 use crate::store::{Layout, log, postmortem, recover, timeline};
 use crate::workbench::counter::Coming;
 use crate::workbench::fork::ForkMade;
-use crate::workbench::message::THREAD;
 use crate::workbench::{Effect, Level, Message, ThreadRow, Upkeep};
 use crate::worker::detached::Detached;
 use crate::worker::host::REPLAY;
@@ -53,6 +51,8 @@ pub(super) struct EffectRunner {
     models: Models,
     messages: mpsc::Sender<Message>,
     connection: Option<Connection>,
+    /// The thread that is looked into from the list.
+    looking: Option<Looking>,
     previewer: Previewer,
     colourist: Colourist,
     /// What the screen wants to know; given up when the program ends, with the processes that were asked.
@@ -87,6 +87,7 @@ impl EffectRunner {
             models,
             messages,
             connection: None,
+            looking: None,
             previewer,
             colourist,
             reads: JoinSet::new(),
@@ -144,7 +145,8 @@ impl EffectRunner {
             Effect::LoadTimeline { thread_id } => self.load_timeline(thread_id),
             Effect::LoadPostmortem { thread_id } => self.load_postmortem(thread_id),
             Effect::LoadBudget { thread_id } => self.load_budget(thread_id),
-            Effect::ReadThread { thread_id } => self.read_thread(thread_id),
+            Effect::Peek { thread_id, number } => self.peek(thread_id, number),
+            Effect::StopPeek => self.looking = None,
             Effect::Manage { thread_id, upkeep } => self.manage(thread_id, upkeep),
             Effect::LookForRunning => self.look_for_running(),
             Effect::LoadHistory => self.load_history(),
@@ -261,6 +263,7 @@ impl EffectRunner {
     /// written.
     pub(super) async fn finish(mut self) {
         self.reads.shutdown().await;
+        self.looking = None;
         let leaves = async {
             if let Some(connection) = self.connection.take() {
                 connection.leave().await;
@@ -451,7 +454,7 @@ impl EffectRunner {
         self.answer(move || match read(&thread_id) {
             Ok(page) => {
                 let older = (page.start > 0).then_some(page.start);
-                Message::Older { thread_id, records: page.into_records().collect(), older }
+                Message::Older { thread_id, before, records: page.into_records().collect(), older }
             }
             Err(error) => failed(&error),
         });
@@ -488,12 +491,13 @@ impl EffectRunner {
         self.look_at_threads(|threads| threads.list(Part::Open, MOST_THREADS), Message::Threads);
     }
 
-    fn read_thread(&mut self, thread_id: ThreadId) {
-        let layout = self.layout();
-        self.answer(move || {
-            let text = last_words(&layout, &thread_id).map_err(|error| error.to_string());
-            Message::ItemText { kind: THREAD, id: thread_id.to_string(), text }
-        });
+    /// Looks into a thread, and no longer into the one before.
+    fn peek(&mut self, thread_id: ThreadId, number: u64) {
+        let (looking, follows) = peeking::follow(self.launcher.clone(), thread_id, number, self.messages.clone());
+        self.looking = Some(looking);
+        // Whoever is followed is told when nobody looks any more, also at the end.
+        self.writes.spawn(follows);
+        while self.writes.try_join_next().is_some() {}
     }
 
     fn load_timeline(&mut self, thread_id: ThreadId) {
@@ -578,23 +582,6 @@ impl EffectRunner {
 fn left(prompt: Option<Left>) -> (Option<String>, Vec<Attachment>) {
     let (text, files) = prompt.map(|left| (left.text, left.files)).unzip();
     (text, files.unwrap_or_default())
-}
-
-/// The last prompt and the last answer of a thread, each cut to a few lines.
-fn last_words(layout: &Layout, id: &ThreadId) -> Result<String, StoreError> {
-    const LINES: usize = 30;
-    let (mut asked, mut answered) = (String::new(), String::new());
-    for record in log::read_backward(&layout.log(id)?, None, PAGE)?.into_records() {
-        if let Event::Prompt(PromptEvent::CognitionIn { text, .. }) = record.event {
-            (asked, answered) = (text, String::new());
-        } else if let Event::Request(RequestEvent::CognitionOut { text, .. }) = record.event
-            && !text.trim().is_empty()
-        {
-            answered = text;
-        }
-    }
-    let cut = |text: &str| text.lines().take(LINES).collect::<Vec<_>>().join("\n");
-    Ok(format!("› {}\n\n{}", cut(&asked), cut(&answered)))
 }
 
 /// The end of a thread's log, and how the thread stands.

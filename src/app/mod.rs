@@ -14,6 +14,7 @@ pub mod listing;
 mod model_choices;
 mod pacer;
 mod pages;
+mod peeking;
 pub mod plain;
 mod previewer;
 pub mod recording;

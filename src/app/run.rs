@@ -499,7 +499,8 @@ impl App {
             | Effect::LoadTimeline { .. }
             | Effect::LoadPostmortem { .. }
             | Effect::Fork { .. }
-            | Effect::ReadThread { .. }
+            | Effect::Peek { .. }
+            | Effect::StopPeek
             | Effect::Manage { .. }
             | Effect::LoadTrust
             | Effect::TrustProject { .. }

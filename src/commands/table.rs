@@ -340,6 +340,7 @@ commands! {
     ThreadsAttention "threads.attention" "Threads that need you" "List the threads that wait for you first, then those that failed." / "attention";
     ThreadsOrder "threads.order" "Order" "Put the list into another order: trees, needs you, cost, quiet the longest." [hidden];
     ThreadMark "thread.mark" "Mark" "Mark the chosen thread: stop, kill and archive are for all that are marked." [hidden];
+    ThreadPeek "thread.peek" "Look into the thread" "Show the chosen thread in the place of the list, live; again for the list." [hidden];
     ThreadsPanel "threads.panel" "Show or hide the threads column" "Keep the list of threads beside the transcript on a wide terminal." {Width};
     ThreadNew "thread.new" "New thread" "Leave this thread as it is and start a new one with the next prompt." / "new" {Thread};
     ModelChoose "model.choose" "Choose a model" "Answer with another model from the next request on." / "model";

@@ -1,7 +1,6 @@
 //! What is done with threads as a whole, from their list: stopping, naming, putting away, removing.
 
-use super::context_browser::Preview;
-use super::message::{Effect, Level, THREAD, ThreadRow, Upkeep};
+use super::message::{Effect, Level, ThreadRow, Upkeep};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Picker, PickerKind};
@@ -140,17 +139,5 @@ impl Model {
             self.overlay = list;
         }
         vec![Effect::Manage { thread_id, upkeep: Upkeep::Remove }]
-    }
-
-    /// Asks for the last words of the chosen thread, once.
-    pub(super) fn want_last_words(&mut self) -> Option<Effect> {
-        let thread_id = self.chosen_thread()?.thread_id.clone();
-        let id = thread_id.to_string();
-        let known = self.browser.preview.as_ref().is_some_and(|preview| preview.kind == THREAD && preview.id == id);
-        if known {
-            return None;
-        }
-        self.browser.preview = Some(Preview { kind: THREAD, id, text: None, top: 0 });
-        Some(Effect::ReadThread { thread_id })
     }
 }

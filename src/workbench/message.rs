@@ -69,11 +69,17 @@ pub enum Message {
     },
     /// A thread begins with the words of another (answer to [`Effect::Fork`]).
     ForkMade(Box<ForkMade>),
-    /// An older page of the log (answer to [`Effect::LoadOlder`]).
+    /// The page of the log that ends at `before` (answer to [`Effect::LoadOlder`]).
     Older {
         thread_id: ThreadId,
+        before: u64,
         records: Vec<Record>,
         older: Option<u64>,
+    },
+    /// Of the thread that is looked into (answers to the [`Effect::Peek`] of this number).
+    Peeked {
+        number: u64,
+        news: PeekNews,
     },
     /// A worker runs the thread and listens.
     Connected {
@@ -201,6 +207,7 @@ impl Message {
             Self::Forked { .. } => "forked",
             Self::ForkMade(_) => "fork made",
             Self::Older { .. } => "older",
+            Self::Peeked { .. } => "peeked",
             Self::Connected { .. } => "connected",
             Self::Worker(..) => "worker",
             Self::Disconnected { .. } => "disconnected",
@@ -240,6 +247,19 @@ impl Message {
             Self::Coloured { .. } => "coloured",
         }
     }
+}
+
+/// What is told of a thread that is looked into.
+#[derive(Debug)]
+pub enum PeekNews {
+    /// The end of its log; `older` is the offset before which more lies.
+    Opened { newest: Vec<Record>, older: Option<u64> },
+    /// Why its log cannot be read.
+    Failed(String),
+    /// From its worker.
+    Worker(FromWorker),
+    /// Nobody runs it, or nobody any more.
+    Alone,
 }
 
 /// A form in which a thread is written out.
@@ -401,15 +421,31 @@ impl ThreadRow {
         if self.elsewhere { "elsewhere" } else { self.status.told(self.waiting) }
     }
 
+    /// What it is, what it has used of what it may, what it waits for and who started it, a line each.
+    #[must_use]
+    pub fn about(&self) -> Vec<String> {
+        let waits = self.status.waits_for(self.waiting, self.waits_for.as_deref());
+        let turns = if self.limits.turns.unwrap_or(self.turns) == 1 { "turn" } else { "turns" };
+        let most = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
+        let amounts = format!(
+            "{}{} {turns} · {} tokens · {}{}",
+            self.turns,
+            most(self.limits.turns.map(|turns| turns.to_string())),
+            self.tokens,
+            self.spend,
+            most(self.limits.spend.map(|spend| spend.to_string()))
+        );
+        let parent = self.parent.as_ref().map(|parent| format!("started by {parent}"));
+        let model = Some(format!("{} · {}", self.directive, self.model));
+        [model, Some(amounts), waits, parent].into_iter().flatten().collect()
+    }
+
     /// Whether it waits for the person's word on a call.
     #[must_use]
     pub fn asks(&self) -> bool {
         self.status == Status::Waiting && self.waiting == Some(Waiting::Approval)
     }
 }
-
-/// The kind of preview that shows a thread.
-pub const THREAD: &str = "thread";
 
 /// What can be done with a thread as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -528,10 +564,14 @@ pub enum Effect {
     LoadBudget {
         thread_id: ThreadId,
     },
-    /// Read the last words of a thread (answered as the text of an item of the kind [`THREAD`]).
-    ReadThread {
+    /// Look into a thread: read the end of its log and follow its worker, if one runs. Whatever was looked into before is
+    /// followed no more.
+    Peek {
         thread_id: ThreadId,
+        number: u64,
     },
+    /// Look into no thread any more.
+    StopPeek,
     /// Do something with a thread as a whole.
     Manage {
         thread_id: ThreadId,

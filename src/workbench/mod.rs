@@ -37,6 +37,7 @@ mod model;
 mod obstacle;
 mod others;
 pub mod overlay;
+pub mod peek;
 mod perform;
 pub mod picker;
 pub mod pointer;
@@ -60,8 +61,8 @@ pub use crate::worker::protocol;
 pub use context_browser::{ContextBrowser, Preview};
 pub use layout::{Position, TranscriptLayout};
 pub use message::{
-    Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, News, ProjectRuns,
-    RequestShown, Source, ThreadRow, Upkeep,
+    Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, News, PeekNews,
+    ProjectRuns, RequestShown, Source, ThreadRow, Upkeep,
 };
 pub use model::{Model, NoticeLine, Options};
 pub use request::AssembledRequest;

@@ -13,6 +13,7 @@ use super::history::History;
 use super::layout::Position;
 use super::message::{DirectiveChoice, Effect, Level, ModelChoice, ThreadRow};
 use super::overlay::Overlay;
+use super::peek::Peek;
 use super::pointer::Pointer;
 use super::request::Compared;
 use super::request_page::RequestPage;
@@ -77,6 +78,8 @@ pub struct Model {
     pub view: ThreadView,
     /// What stands beside the conversation.
     pub beside: Beside,
+    /// The thread that is looked into from the list.
+    pub peek: Peek,
     /// The colours of code in it.
     pub colours: Colours,
     pub details: bool,
@@ -154,6 +157,7 @@ impl Model {
             browser: ContextBrowser::default(),
             removes: None,
             beside: Beside::default(),
+            peek: Peek::new(),
             begun: None,
             awaited: None,
             left_form: None,

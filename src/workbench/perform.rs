@@ -175,6 +175,7 @@ impl Model {
             CommandId::ListAccept => return self.accept(layout),
             CommandId::ListClose => self.step_out(),
             CommandId::FilterStart => {
+                self.peek.whole = false;
                 self.edit_pager(|pager| pager.filtering = true);
                 self.edit_filter(|picker| picker.filtering = true);
             }
@@ -192,6 +193,7 @@ impl Model {
             CommandId::ThreadStop => return self.manage(&Upkeep::Stop),
             CommandId::ThreadKill => return self.kill_threads(),
             CommandId::ThreadMark => self.mark_thread(),
+            CommandId::ThreadPeek => self.peek.whole = !self.peek.whole,
             CommandId::ThreadsOrder => self.reorder_threads(),
             CommandId::ThreadsAttention => return self.show_attention(),
             CommandId::ThreadRename if self.chosen_thread().is_some() => self.begin_naming(),
@@ -227,8 +229,8 @@ impl Model {
                 return vec![Effect::LoadItems];
             }
             CommandId::ItemsOpen => return self.open_item(),
-            CommandId::PreviewUp => self.scroll_preview(-3),
-            CommandId::PreviewDown => self.scroll_preview(3),
+            CommandId::PreviewUp => self.scroll_preview(layout, -3),
+            CommandId::PreviewDown => self.scroll_preview(layout, 3),
             CommandId::QueueShow => self.pick(PickerKind::Queue, false),
             CommandId::QueueUp => return self.move_queued(-1),
             CommandId::QueueDown => return self.move_queued(1),
@@ -358,6 +360,7 @@ impl Model {
     }
 
     pub(super) fn pick(&mut self, kind: PickerKind, loading: bool) {
+        self.peek.whole = false;
         let entries = self.entries(kind);
         self.overlay = Some(Overlay::Picker(Picker::new(kind, entries, loading)));
     }
@@ -382,6 +385,9 @@ impl Model {
 
     /// Takes the filter off a list whose letters are keys, else closes what is open.
     fn step_out(&mut self) {
+        if std::mem::take(&mut self.peek.whole) && self.chosen_thread().is_some() {
+            return;
+        }
         let unfiltered = match &mut self.overlay {
             Some(Overlay::Picker(picker)) => picker.unfilter(),
             Some(Overlay::Pager(pager)) => pager.unfilter(),

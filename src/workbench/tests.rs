@@ -9,6 +9,7 @@ mod line;
 mod lines;
 mod obstacle;
 mod others;
+mod peek;
 mod pointer;
 mod reading;
 mod resume;
@@ -519,7 +520,8 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
     let status = Status::Completed;
     session.tell(Message::Threads(vec![ThreadRow { thread_id: id(), status, ..others::row("chat-1", None) }]));
     session.keys("enter");
-    let effects = [Effect::LoadThreads, Effect::ReadThread { thread_id: id() }, Effect::Open { thread_id: id() }];
+    let peek = Effect::Peek { thread_id: id(), number: 1 };
+    let effects = [Effect::LoadThreads, peek, Effect::Open { thread_id: id() }, Effect::StopPeek];
     assert_eq!(session.effects(), effects);
     let newest: Vec<_> = (0..40).map(|index| said(&format!("new {index}"))).collect();
     session.tell(Message::Opened { thread_id: id(), newest, older: Some(500), state: None, elsewhere: false });
@@ -538,7 +540,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
         input: serde_json::json!("x"),
         change: None,
     }));
-    session.tell(Message::Older { thread_id: id(), records: vec![said("old"), start], older: None });
+    session.tell(Message::Older { thread_id: id(), before: 500, records: vec![said("old"), start], older: None });
     assert_eq!(session.model.view.position, held);
     assert_eq!(session.story()[..3], ["prompt old".to_owned(), "tool t x Running".into(), "prompt new 0".into()]);
 }

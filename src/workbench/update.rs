@@ -39,7 +39,11 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             Vec::new()
         }
         Message::ForkMade(made) => model.fork_made(*made),
-        Message::Older { thread_id, records, older } => model.older_page(&thread_id, records, older),
+        Message::Older { thread_id, before, records, older } => model.older_page(&thread_id, before, records, older),
+        Message::Peeked { number, news } => {
+            model.peeked(number, news);
+            Vec::new()
+        }
         Message::Connected { thread_id } => model.connected(&thread_id),
         Message::Worker(thread_id, message) => model.heard(&thread_id, message),
         Message::Disconnected { thread_id, expected, detail } => model.disconnected(&thread_id, expected, &detail),
@@ -168,6 +172,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
     };
     model.browser.awaits |= effects.iter().any(asks);
     effects.extend(model.follow_beside());
+    effects.extend(model.follow_peek());
     effects.extend(model.settle(layout));
     model.settle_approval();
     effects.extend(model.call_attention());
@@ -300,7 +305,7 @@ impl Model {
         let width = geometry::sheet_width(self);
         self.with_sheet(|sheet, height| sheet.go_on(width, height));
         debug_assert!(self.view.link == Link::Draft || self.view.link == Link::Starting || self.view.thread.is_some());
-        let older = self.settle_view(layout);
+        let older = self.settle_views(layout);
         older.into_iter().chain(self.want_colours(layout)).collect()
     }
 }

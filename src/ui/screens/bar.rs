@@ -15,6 +15,9 @@ use crate::workbench::{Link, Model, Phase};
 /// What Enter does to a block from which no thread was started.
 const FOLD: &str = "fold";
 
+/// What leads from a list of threads into one of them.
+const PEEK: &str = "look into";
+
 /// Where one is: directive, thread, project.
 pub(super) fn title(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     if area.height == 0 {
@@ -242,6 +245,7 @@ fn completion_hints(model: &Model) -> &'static [(CommandId, &'static str)] {
 /// The keys that matter in the list of threads.
 const THREAD_HINTS: &[(CommandId, &str)] = &[
     (CommandId::ListAccept, "open"),
+    (CommandId::ThreadPeek, PEEK),
     (CommandId::FilterStart, "filter"),
     (CommandId::ThreadRename, "rename"),
     (CommandId::ThreadStop, "stop"),

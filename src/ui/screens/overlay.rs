@@ -1,7 +1,8 @@
 //! What lies over the transcript: lists, pages and forms.
 
-use super::{form, items, panel, sheet};
+use super::{form, items, panel, peek, sheet};
 use crate::ui::cells::Canvas;
+use crate::ui::painter::Painter;
 use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
 use crate::workbench::geometry::{self, Area};
@@ -11,14 +12,14 @@ use crate::workbench::picker::{Choice, Entry, ListRow, Picker, PickerKind};
 use crate::workbench::{Model, RequestShown};
 
 /// Draws it; tells where the cursor stands, if text is edited in it.
-pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
+pub(super) fn draw(model: &Model, painter: &mut Painter, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
     let area = geometry::overlay(model);
     if area.width == 0 || area.height == 0 {
         return None;
     }
     canvas.fill(area, Role::List);
     match model.overlay.as_ref()? {
-        Overlay::Picker(picker) => picker_rows(model, picker, area, canvas),
+        Overlay::Picker(picker) => picker_rows(model, picker, area, painter, canvas),
         Overlay::Pager(pager) => {
             page(pager, area, canvas);
             None
@@ -28,7 +29,13 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)>
     }
 }
 
-fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
+fn picker_rows(
+    model: &Model,
+    picker: &Picker,
+    area: Area,
+    painter: &mut Painter,
+    canvas: &mut Canvas<'_>,
+) -> Option<(u16, u16)> {
     let title = if let Some(request) = model.browser.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
         // What others are compared with comes first where not all fits, and what tells least comes last.
         let marked = model.browser.marked.as_ref().map(|marked| format!(" · marked: {}", marked.name));
@@ -41,8 +48,12 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
     };
     let mut inner = canvas.frame(area, &title, Role::BorderFocused);
     if picker.kind.has_preview() {
-        let (list, preview) = geometry::items_parts(inner);
-        items::preview(model, preview, preview.x > list.x, canvas);
+        let (list, preview) = geometry::list_parts(model, picker, inner);
+        let beside = preview.x > list.x;
+        match picker.kind {
+            PickerKind::Threads => peek::draw(model, preview, beside, painter, canvas),
+            _ => items::preview(model, preview, beside, canvas),
+        }
         inner = list;
     }
     let right = inner.x + inner.width;

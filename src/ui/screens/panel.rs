@@ -75,23 +75,6 @@ fn indent(row: &ThreadRow, most: usize) -> String {
     }
 }
 
-/// The chosen thread: what it is, what it waits for.
-pub(super) fn about(row: &ThreadRow) -> Vec<String> {
-    let waits = row.status.waits_for(row.waiting, row.waits_for.as_deref());
-    let turns = if row.limits.turns.unwrap_or(row.turns) == 1 { "turn" } else { "turns" };
-    let most = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
-    let amounts = format!(
-        "{}{} {turns} · {} tokens · {}{}",
-        row.turns,
-        most(row.limits.turns.map(|turns| turns.to_string())),
-        row.tokens,
-        row.spend,
-        most(row.limits.spend.map(|spend| spend.to_string()))
-    );
-    let parent = row.parent.as_ref().map(|parent| format!("started by {parent}"));
-    [Some(format!("{} · {}", row.directive, row.model)), Some(amounts), waits, parent].into_iter().flatten().collect()
-}
-
 /// One row of the list of threads.
 pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
     if area.width >= TABLE {

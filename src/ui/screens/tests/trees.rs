@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::timeline::{Timeline, TimelineRow};
 use crate::domain::{ControlEvent, ThreadEvent, Timestamp};
+use crate::workbench::PeekNews;
 
 fn row(name: &str, level: usize, changes: &[(u64, Event)]) -> TimelineRow {
     let mut timeline = Timeline::default();
@@ -67,6 +68,42 @@ fn threads_that_need_a_person() {
         listed.insert(1, ThreadRow { status, waiting, waits_for, parent: Some(parent), level: 1, ..child });
         session.tell(Message::Threads(listed)).type_in("/attention");
         session.keys("enter m");
+        session
+    });
+}
+
+/// The chosen thread of the list writes an answer.
+fn looked_into(columns: u16, rows: u16) -> Session {
+    let mut session = Session::started(columns, rows);
+    session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j");
+    let record = |event| Record { timestamp: Timestamp(NOW), thread_id: thread(), event };
+    let prompt = PromptEvent::CognitionIn {
+        text: "why is the build slow on the small machines, and what would it take".into(),
+        role: "user".into(),
+        prompt: None,
+        images: Vec::new(),
+        files: Vec::new(),
+    };
+    let newest = vec![record(Event::Prompt(prompt))];
+    // The first was asked for when the list was opened.
+    session.tell(Message::Peeked { number: 1, news: PeekNews::Opened { newest: Vec::new(), older: None } });
+    session.tell(Message::Peeked { number: 2, news: PeekNews::Opened { newest, older: None } });
+    let delta = Delta::Text { text: ANSWER.into() };
+    session.tell(Message::Peeked { number: 2, news: PeekNews::Worker(FromWorker::Delta { request: 1, delta }) });
+    session
+}
+
+#[test]
+fn a_thread_that_is_looked_into() {
+    check("peek", looked_into);
+    check("peek_whole", |columns, rows| {
+        let mut session = looked_into(columns, rows);
+        session.keys("p");
+        session
+    });
+    check("peek_held", |columns, rows| {
+        let mut session = looked_into(columns, rows);
+        session.keys("K K");
         session
     });
 }
