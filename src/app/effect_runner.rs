@@ -664,6 +664,8 @@ fn row((entry, level): (ThreadEntry, usize)) -> ThreadRow {
         turns: entry.cost.turns,
         tokens: entry.cost.usage.total(),
         spend: entry.cost.spend,
+        outputs: entry.outputs,
+        risk: entry.risk,
         updated_at: entry.updated_at,
         runs: entry.pid.is_some(),
         elsewhere: entry.elsewhere,

@@ -10,7 +10,7 @@ use super::undo;
 use super::upkeep::{self, ArchiveArguments, RemoveArguments, RenameArguments};
 use super::{Common, runtime};
 use crate::domain::tree;
-use crate::domain::{Cost, Lineage, ModelRef, Operation, Status, ThreadId, ThreadKind, Timestamp, Waiting};
+use crate::domain::{Cost, Lineage, ModelRef, Operation, Outputs, Status, ThreadId, ThreadKind, Timestamp, Waiting};
 use crate::session::people::{err, json_line, out};
 use crate::session::{self, Setup};
 use crate::store::registry::{Part, ThreadEntry};
@@ -149,6 +149,11 @@ struct ThreadLine<'a> {
     created_at: Timestamp,
     updated_at: Timestamp,
     cost: Cost,
+    /// Tokens of its newest answers, the oldest of them first.
+    outputs: Outputs,
+    /// What is risky of what its directive grants and does not acknowledge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    risk: Option<&'a str>,
     pid: Option<u32>,
     /// Whether somebody else wrote its log: then all of this is what its files say of themselves.
     elsewhere: bool,
@@ -275,6 +280,8 @@ fn line(entry: &ThreadEntry) -> ThreadLine<'_> {
         created_at: entry.created_at,
         updated_at: entry.updated_at,
         cost: entry.cost,
+        outputs: entry.outputs,
+        risk: entry.risk.as_deref(),
         pid: entry.pid,
         elsewhere: entry.elsewhere,
         lineage: &entry.lineage,

@@ -152,6 +152,10 @@ pub enum Need {
     Queue,
     /// A thread that another one started.
     Parent,
+    /// A thread that the same one started later.
+    SiblingAfter,
+    /// A thread that the same one started earlier.
+    SiblingBefore,
     /// A thread that it continues.
     Previous,
     /// A thread that continues it.
@@ -360,6 +364,8 @@ commands! {
     FilterBackspace "filter.backspace" "Delete back" "Delete the last letter of the filter." [hidden];
     FilterClear "filter.clear" "Clear" "Empty the filter." [hidden];
     ThreadParent "thread.parent" "Go to the parent" "Open the thread that started this one." / "parent" {Parent};
+    ThreadSiblingNext "thread.sibling_next" "Go to the next sibling" "Open the thread that the same parent started after this one." / "sibling" {SiblingAfter};
+    ThreadSiblingPrevious "thread.sibling_previous" "Go to the sibling before" "Open the thread that the same parent started before this one." / "sibling-before" {SiblingBefore};
     ThreadPrevious "thread.previous" "Go to the previous thread" "Open the thread that this one continues." / "previous" {Previous};
     ThreadNext "thread.next" "Go to the next thread" "Open the thread that continues this one." / "next" {Next};
     ThreadHandoff "thread.handoff" "Hand off" "Let a new thread continue this one, with a summary and the newest messages." / "handoff" {Worker};

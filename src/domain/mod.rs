@@ -22,6 +22,7 @@ pub mod lineage;
 pub mod mention;
 pub mod message;
 pub mod note;
+pub mod outputs;
 pub mod pattern;
 pub mod persona;
 pub mod policy;
@@ -63,6 +64,7 @@ pub use lineage::{LimitSource, LimitSources, Lineage, Parent, SetLimits, ThreadO
 pub use mention::Mentions;
 pub use message::{Block, Entry, Message, Role, ToolCall, ToolSpec};
 pub use note::{Note, NoteKind};
+pub use outputs::Outputs;
 pub use persona::Persona;
 pub use policy::{Policies, Policy, SandboxMode};
 pub use preview::{Draft, Preview};

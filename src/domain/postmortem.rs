@@ -125,6 +125,7 @@ impl Postmortem {
             | ThreadEvent::ThreadHandoff { .. }
             | ThreadEvent::LogRepaired { .. }
             | ThreadEvent::ClockJumped { .. }
+            | ThreadEvent::RiskNoted { .. }
             | ThreadEvent::Notice { .. } => {}
         }
     }

@@ -43,7 +43,7 @@ const PANEL_WIDTH: u16 = 34;
 const BESIDE_POSSIBLE: u16 = 140;
 const BESIDE_AND_PANEL: u16 = 180;
 
-/// From this width on the list of threads has half of it, as a table, and the thread that is looked into the other.
+/// From this width on the list of threads has three fifths of it, as a table, and the thread that is looked into the rest.
 const THREADS_AND_PEEK: u16 = 150;
 
 /// Most lines of the draft that are shown at once.
@@ -322,7 +322,7 @@ pub fn threads_parts(model: &Model, inner: Area) -> (Area, Area) {
         return (Area { height: 1, ..inner }, Area { y, height: inner.height - 2, ..inner });
     }
     if inner.width >= THREADS_AND_PEEK {
-        let list = Area { width: inner.width * 11 / 20, ..inner };
+        let list = Area { width: inner.width * 3 / 5, ..inner };
         let x = inner.x + list.width + 1;
         return (list, Area { x, width: inner.x + inner.width - x, ..inner });
     }
@@ -346,7 +346,7 @@ pub fn peek_head(height: u16, lines: usize) -> u16 {
     match height {
         0..4 => 0,
         4..14 => 1,
-        _ => u16::try_from(lines).unwrap_or(u16::MAX).min(4) + 2,
+        _ => u16::try_from(lines).unwrap_or(u16::MAX).min(5) + 2,
     }
 }
 

@@ -57,6 +57,7 @@ impl Model {
         // Without a worker the log ends where it ends, so nobody else will send what was typed ahead.
         let mut effects = self.revive_held();
         effects.extend(self.begin_fork());
+        effects.extend(self.want_kin());
         effects
     }
 
@@ -496,6 +497,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
             | ThreadEvent::LogRepaired { .. }
             | ThreadEvent::DirectiveReturn { .. }
             | ThreadEvent::ThreadHandoff { .. }
+            | ThreadEvent::RiskNoted { .. }
             | ThreadEvent::Notice { .. },
         )
         | Event::Prompt(_)

@@ -7,8 +7,8 @@ use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
-    BudgetReport, FrozenRequest, Input, Limits, ModelRef, NoteKind, Problem, Record, Status, ThreadId, ToAttach,
-    Tokens, Values, Waiting,
+    BudgetReport, FrozenRequest, Input, Limits, ModelRef, NoteKind, Outputs, Problem, Record, Status, ThreadId,
+    ToAttach, Tokens, Values, Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -401,6 +401,10 @@ pub struct ThreadRow {
     pub turns: u32,
     pub tokens: Tokens,
     pub spend: crate::domain::Money,
+    /// How much it wrote lately.
+    pub outputs: Outputs,
+    /// What is risky of what its directive grants and does not acknowledge.
+    pub risk: Option<String>,
     /// Milliseconds since the epoch.
     pub updated_at: crate::domain::Timestamp,
     /// Whether a process runs it now.
@@ -437,7 +441,8 @@ impl ThreadRow {
         );
         let parent = self.parent.as_ref().map(|parent| format!("started by {parent}"));
         let model = Some(format!("{} · {}", self.directive, self.model));
-        [model, Some(amounts), waits, parent].into_iter().flatten().collect()
+        let risk = self.risk.as_ref().map(|risk| format!("! grants what is {risk}, not acknowledged"));
+        [model, Some(amounts), waits, risk, parent].into_iter().flatten().collect()
     }
 
     /// Whether it waits for the person's word on a call.

@@ -3,9 +3,7 @@
 //! One at a time. Whoever moves on to another leaves it, and what still comes of it is known by its number. A thread that
 //! is asked for is waited for, so however fast a list is gone through, one log is read at a time.
 
-use super::geometry;
 use super::message::{Effect, PeekNews};
-use super::model::Model;
 use super::thread_view::{Link, ThreadView};
 use super::transcript::Transcript;
 use crate::domain::event::StopReason;
@@ -22,11 +20,11 @@ pub struct Peek {
     /// Why its log cannot be read.
     pub failed: Option<String>,
     /// Of what was asked for last.
-    number: u64,
+    pub(super) number: u64,
     /// It has not come yet.
-    awaits: bool,
+    pub(super) awaits: bool,
     /// How old the row of the thread was then.
-    asked_at: Timestamp,
+    pub(super) asked_at: Timestamp,
 }
 
 impl Peek {
@@ -47,13 +45,13 @@ impl Peek {
         self.view.is_of(thread_id) && self.view.link != Link::Opening
     }
 
-    fn turn_to(&mut self, thread: Option<ThreadId>) {
+    pub(super) fn turn_to(&mut self, thread: Option<ThreadId>) {
         self.view = self.view.successor(thread);
         (self.failed, self.awaits) = (None, false);
     }
 
     /// Asks for a thread; one that is shown already stays until its log was read again.
-    fn ask(&mut self, thread_id: ThreadId, asked_at: Timestamp) -> Effect {
+    pub(super) fn ask(&mut self, thread_id: ThreadId, asked_at: Timestamp) -> Effect {
         if !self.view.is_of(&thread_id) {
             self.turn_to(Some(thread_id.clone()));
         }
@@ -63,7 +61,7 @@ impl Peek {
     }
 
     /// Takes in what is told; whether what is seen changes.
-    fn hear(&mut self, news: PeekNews) -> bool {
+    pub(super) fn hear(&mut self, news: PeekNews) -> bool {
         match news {
             PeekNews::Opened { newest, older } => {
                 self.turn_to(self.view.thread.clone());
@@ -115,31 +113,6 @@ impl Peek {
             | FromWorker::State(_)
             | FromWorker::Lagged { .. }
             | FromWorker::Bye { .. } => false,
-        }
-    }
-}
-
-impl Model {
-    /// Looks into the chosen thread where there is room for it, and into none elsewhere.
-    pub(super) fn follow_peek(&mut self) -> Option<Effect> {
-        let row = self.chosen_thread().filter(|_| geometry::peek(self).is_some());
-        let Some((thread_id, updated_at)) = row.map(|row| (row.thread_id.clone(), row.updated_at)) else {
-            self.peek.view.thread.as_ref()?;
-            self.peek.turn_to(None);
-            return Some(Effect::StopPeek);
-        };
-        // One that nobody ran may be run by now, or have been.
-        let outdated = self.peek.view.alone && self.peek.asked_at != updated_at;
-        if self.peek.awaits || (self.peek.view.is_of(&thread_id) && !outdated) {
-            return None;
-        }
-        self.changed = true;
-        Some(self.peek.ask(thread_id, updated_at))
-    }
-
-    pub(super) fn peeked(&mut self, number: u64, news: PeekNews) {
-        if number == self.peek.number && self.peek.view.thread.is_some() {
-            self.changed |= self.peek.hear(news);
         }
     }
 }

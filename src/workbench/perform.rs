@@ -92,6 +92,7 @@ impl Model {
             CommandId::ThreadTimeline => return self.ask_timeline(),
             CommandId::ThreadPostmortem => return self.ask_postmortem(),
             CommandId::ThreadParent => return self.open_near(self.view.parent.clone()),
+            CommandId::ThreadSiblingNext | CommandId::ThreadSiblingPrevious => return self.open_sibling(command),
             CommandId::ThreadPrevious => return self.open_near(self.view.previous.clone()),
             CommandId::ThreadNext => return self.open_near(self.view.successor.clone()),
             CommandId::ThreadHandoff => return self.tell_thread(Command::HandOff),

@@ -4,6 +4,7 @@ mod bounds;
 mod code;
 mod commands;
 mod counter;
+mod kin;
 mod layers;
 mod line;
 mod lines;

@@ -1,6 +1,6 @@
 //! Threads as rows: in the column at the left, and in the list over the transcript.
 
-use crate::domain::{Status, Timestamp, USUAL_DIRECTIVE, Waiting};
+use crate::domain::{Outputs, Status, Timestamp, USUAL_DIRECTIVE, Waiting};
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
@@ -30,7 +30,7 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
         let below = indent(row, 3);
         canvas.put(area.x, y, edge, if current { "›" } else { " " }, Role::PromptMark);
         canvas.put(area.x + 1, y, edge, mark, role);
-        canvas.put_short(area.x + 3, y, edge, &format!("{below}{}", name_of(row)), title);
+        canvas.put_short(area.x + 3, y, edge, &format!("{below}{}", row.name()), title);
         let whole = format!("{} · {}", row.told(), summary(row, model.now));
         let room = usize::from(edge.saturating_sub(area.x + 3)).saturating_sub(columns(&below));
         let detail = if columns(&whole) <= room {
@@ -46,7 +46,10 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
 /// A row is a table's from so many columns on.
 const TABLE: u16 = 76;
 
-/// One row of the list of threads as a table: status, age, model, turns, tokens, spend, title.
+/// A table shows how much was written lately from so many columns on.
+const WITH_BARS: u16 = 88;
+
+/// One row of the list of threads as a table: status, age, model, turns, tokens, spend, how much it wrote, title.
 fn table_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
     let right = area.x + area.width;
     let ink = |role| if chosen { Role::ListChosen } else { role };
@@ -64,7 +67,22 @@ fn table_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: 
         canvas.put_short(x + wide - columns, area.y, x + wide, &text, ink(Role::ListDetail));
         x += wide + 1;
     }
-    canvas.put_short(x + 1, area.y, right, &format!("{}{}", indent(row, 8), name_of(row)), ink(Role::List));
+    if area.width >= WITH_BARS {
+        let most = u16::try_from(Outputs::MOST).unwrap_or(0);
+        canvas.put(x + 1, area.y, x + 1 + most, &row.outputs.bars(), ink(Role::StatusInfo));
+        x += most + 1;
+    }
+    let x = canvas.put(x + 1, area.y, right, &indent(row, 8), ink(Role::List));
+    let x = risk(row, x, area, chosen, canvas);
+    canvas.put_short(x, area.y, right, row.name(), ink(Role::List));
+}
+
+/// A sign before the name of a thread whose directive grants what is risky and does not acknowledge it; where the name
+/// begins then.
+fn risk(row: &ThreadRow, x: u16, area: Area, chosen: bool, canvas: &mut Canvas<'_>) -> u16 {
+    let role = if chosen { Role::ListChosen } else { Role::StatusWarning };
+    let sign = if row.risk.is_some() { "! " } else { "" };
+    canvas.put(x, area.y, area.x + area.width, sign, role)
 }
 
 /// What stands before the name of a thread that another one started: two columns for each level, so many levels at most.
@@ -93,24 +111,22 @@ pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool
     // What most threads run is not worth a word.
     let runs =
         row.directive.rsplit('/').next().filter(|_| row.directive != USUAL_DIRECTIVE).map(|name| format!("{name} · "));
-    let name = format!("{}{}", indent(row, 4), name_of(row));
+    let x = canvas.put(x, area.y, right, &indent(row, 4), role);
+    let x = risk(row, x, area, chosen, canvas);
+    let name = row.name();
     let all = summary(row, now);
     let told = [format!("{}{all}", runs.unwrap_or_default()), all, age(now.since(row.updated_at))];
     let place = |told: &String| right.saturating_sub(u16::try_from(columns(told)).unwrap_or(0) + 1);
     // As much as leaves room for the name.
     match told.iter().find(|told| area.width > 30 && place(told) > x + 12) {
         Some(told) => {
-            canvas.put_short(x, area.y, place(told).saturating_sub(1), &name, role);
+            canvas.put_short(x, area.y, place(told).saturating_sub(1), name, role);
             canvas.put(place(told), area.y, right, told, detail);
         }
         None => {
-            canvas.put_short(x, area.y, right.saturating_sub(1), &name, role);
+            canvas.put_short(x, area.y, right.saturating_sub(1), name, role);
         }
     }
-}
-
-fn name_of(row: &ThreadRow) -> &str {
-    if row.title.is_empty() { row.thread_id.as_str() } else { &row.title }
 }
 
 fn summary(row: &ThreadRow, now: Timestamp) -> String {

@@ -189,6 +189,8 @@ fn rows_of_threads() -> Vec<ThreadRow> {
         title: title.into(),
         model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
         waits_for: None,
+        outputs: (0..turns).map(|turn| turn * 97 % 400 + 20).collect::<Vec<_>>().into(),
+        risk: (turns == 1).then(|| "elevated: rye.execute.tool.rye.bash".to_owned()),
         turns,
         tokens: Tokens(1_200),
         spend: Money(i64::from(turns) * 12_000),

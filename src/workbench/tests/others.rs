@@ -16,6 +16,8 @@ pub(super) fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
         title: format!("about {id}"),
         model: ModelRef::new("a", "one"),
         waits_for: None,
+        outputs: crate::domain::Outputs::default(),
+        risk: None,
         turns: 1,
         tokens: Tokens(1_200),
         spend: Money::ZERO,

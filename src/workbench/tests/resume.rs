@@ -47,6 +47,8 @@ fn row(number: u64, title: &str) -> ThreadRow {
         title: title.into(),
         model: ModelRef::new("a", "one"),
         waits_for: None,
+        outputs: crate::domain::Outputs::default(),
+        risk: None,
         turns: 1,
         tokens: Tokens(1_200),
         spend: Money(0),

@@ -73,6 +73,7 @@ impl Transcript {
                 | ThreadEvent::ThreadError { .. }
                 | ThreadEvent::ThreadHandoff { .. }
                 | ThreadEvent::ThreadContinued { .. }
+                | ThreadEvent::RiskNoted { .. }
                 | ThreadEvent::Notice { .. },
             )
             | Event::Prompt(

@@ -72,6 +72,32 @@ fn threads_that_need_a_person() {
     });
 }
 
+#[test]
+fn a_thread_below_others() {
+    check("child", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        let mut listed = rows_of_threads();
+        let ids: Vec<ThreadId> = listed.iter().map(|row| row.thread_id.clone()).collect();
+        // The thread on the screen is below the fourth, which has no title, below the third, below the second.
+        for (below, above) in [(0, 3), (3, 2), (2, 1)] {
+            listed[below].parent = Some(ids[above].clone());
+        }
+        session.event(Event::Thread(ThreadEvent::ThreadStarted {
+            directive: "levain/chat".into(),
+            kind: ThreadKind::OneShot,
+            model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
+            limits: Limits::default(),
+            limits_by: crate::domain::LimitSources::default(),
+            project: "/shop".into(),
+            inputs: crate::domain::Values::new(),
+            lineage: crate::domain::Lineage { parent: Some(ids[3].clone()), ..crate::domain::Lineage::default() },
+            ceilings: Vec::new(),
+        }));
+        session.tell(Message::Threads(listed));
+        session
+    });
+}
+
 /// The chosen thread of the list writes an answer.
 fn looked_into(columns: u16, rows: u16) -> Session {
     let mut session = Session::started(columns, rows);
