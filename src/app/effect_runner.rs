@@ -8,7 +8,7 @@ use super::{export, listing, pages, requests, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
 use crate::domain::tree::order;
-use crate::domain::{Attachment, Draft, Event, Record, State, Status, ThreadId, Tokens, Waiting};
+use crate::domain::{Attachment, Draft, Event, Record, State, StateStore, Status, ThreadId, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::Ledger;
 use crate::ports::executor::{Executor, ExecutorError};
@@ -22,7 +22,7 @@ use crate::store::fork::{Forked, Left, Until};
 use crate::store::registry::{Part, ThreadEntry};
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
-use crate::store::{Layout, log, postmortem, recover, timeline};
+use crate::store::{Layout, kept, log, postmortem, recover, timeline};
 use crate::workbench::counter::Coming;
 use crate::workbench::fork::ForkMade;
 use crate::workbench::{Effect, Level, Message, ThreadRow, Upkeep};
@@ -144,6 +144,7 @@ impl EffectRunner {
             Effect::LoadThreads => self.load_threads(),
             Effect::LoadTimeline { thread_id } => self.load_timeline(thread_id),
             Effect::LoadPostmortem { thread_id } => self.load_postmortem(thread_id),
+            Effect::LoadState { thread_id } => self.load_state(thread_id),
             Effect::LoadBudget { thread_id } => self.load_budget(thread_id),
             Effect::Peek { thread_id, number } => self.peek(thread_id, number),
             Effect::StopPeek => self.looking = None,
@@ -511,6 +512,15 @@ impl EffectRunner {
         let layout = self.layout();
         self.answer(move || {
             Message::Postmortem(postmortem::of(&layout, &thread_id, REPLAY.summary).map_err(|error| error.to_string()))
+        });
+    }
+
+    fn load_state(&mut self, thread_id: ThreadId) {
+        let layout = self.layout();
+        self.answer(move || {
+            let words =
+                |state: StateStore| state.iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();
+            Message::State(kept::of(&layout, &thread_id).map(words).map_err(|error| error.to_string()))
         });
     }
 

@@ -496,6 +496,7 @@ impl App {
             | Effect::LoadOlder { .. }
             | Effect::LoadThreads
             | Effect::LoadBudget { .. }
+            | Effect::LoadState { .. }
             | Effect::LoadTimeline { .. }
             | Effect::LoadPostmortem { .. }
             | Effect::Fork { .. }

@@ -342,6 +342,7 @@ commands! {
     SearchPrevious "search.previous" "Previous match" "Go to the next match above." [hidden];
     ThreadsShow "threads.show" "Threads" "List the threads of this project; open one." / "threads";
     ThreadsAttention "threads.attention" "Threads that need you" "List the threads that wait for you first, then those that failed." / "attention";
+    ThreadMarkTree "thread.mark_tree" "Mark the tree" "Mark the chosen thread and all below it, or take these marks off." [hidden];
     ThreadsOrder "threads.order" "Order" "Put the list into another order: trees, needs you, cost, quiet the longest." [hidden];
     ThreadMark "thread.mark" "Mark" "Mark the chosen thread: stop, kill and archive are for all that are marked." [hidden];
     ThreadPeek "thread.peek" "Look into the thread" "Show the chosen thread in the place of the list, live; again for the list." [hidden];
@@ -370,9 +371,11 @@ commands! {
     ThreadNext "thread.next" "Go to the next thread" "Open the thread that continues this one." / "next" {Next};
     ThreadHandoff "thread.handoff" "Hand off" "Let a new thread continue this one, with a summary and the newest messages." / "handoff" {Worker};
     ThreadBudget "thread.budget" "Budget" "Show what the thread may use, has used and has reserved, with everything below it." / "budget" {Thread};
+    ThreadState "thread.state" "State" "Show the values that the thread keeps under names, for its hooks and tools." / "state" {Thread};
     ThreadTimeline "thread.timeline" "Timeline" "Draw what the threads of this tree did when, and what they waited for." / "timeline" {Thread};
     ThreadPostmortem "thread.postmortem" "Post-mortem" "Say why the thread ended, what it was doing then, and what had gone wrong." / "postmortem" {Thread};
     ThreadStop "thread.stop" "Stop the thread" "Stop the process of the chosen thread; its messages are kept." [hidden];
+    ThreadStopTree "thread.stop_tree" "Stop the tree" "Stop the chosen thread and every thread below it that runs." / "stop-tree" {Thread};
     ThreadKill "thread.kill" "Kill the thread" "End the chosen thread at once, whatever it does; repeat to confirm." [hidden];
     ThreadRename "thread.rename" "Rename" "Rename the chosen thread; /rename NAME renames the one on the screen." / "rename" {Thread};
     ThreadArchive "thread.archive" "Archive" "Hide the thread from the list; its next prompt brings it back." / "archive" {Thread};

@@ -6,8 +6,8 @@
 use super::database::{self, failed};
 use crate::domain::tree::InTree;
 use crate::domain::{
-    Cost, Limits, Lineage, ModelRef, Money, Outputs, Status, ThreadId, ThreadKind, ThreadOrigin, Timestamp, Tokens,
-    Usage, Waiting,
+    Cost, Limits, Lineage, ModelRef, Money, Outputs, Stand, Status, ThreadId, ThreadKind, ThreadOrigin, Timestamp,
+    Tokens, Usage, Waiting,
 };
 use crate::ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
@@ -59,6 +59,16 @@ impl InTree for ThreadEntry {
 
     fn lineage(&self) -> &Lineage {
         &self.lineage
+    }
+}
+
+impl ThreadEntry {
+    /// How it stands, as far as an order asks.
+    #[must_use]
+    pub fn stand(&self) -> Stand {
+        let Self { status, waiting, pid, updated_at, cost, .. } = self;
+        let (runs, spend) = (pid.is_some(), cost.spend);
+        Stand { status: *status, waiting: *waiting, runs, updated_at: *updated_at, spend }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::message::{ModelChoice, ThreadRow};
 use super::model::Model;
 use super::picker::{AUTO, Choice, Entry};
+use super::thread_order;
 use crate::commands::{CommandId, Context, Group, TABLE};
 
 impl Model {
@@ -75,7 +76,7 @@ impl Model {
             body: None,
             group,
         };
-        self.thread_order.arranged(&self.threads).into_iter().map(entry).collect()
+        thread_order::arranged(self.thread_order, &self.threads).into_iter().map(entry).collect()
     }
 
     pub(super) fn theme_entries(&self) -> Vec<Entry> {

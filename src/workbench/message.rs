@@ -107,6 +107,8 @@ pub enum Message {
     Timeline(Result<Vec<TimelineRow>, String>),
     /// What became of a thread, as rows, or why that is not known.
     Postmortem(Result<Vec<(&'static str, String)>, String>),
+    /// What a thread keeps under names, or why that is not known.
+    State(Result<Vec<(String, String)>, String>),
     /// How a thread stands in the budget ledger, or why that is not known.
     Budget {
         thread_id: ThreadId,
@@ -217,6 +219,7 @@ impl Message {
             Self::Running(_) => "running",
             Self::Timeline(_) => "timeline",
             Self::Postmortem(_) => "postmortem",
+            Self::State(_) => "state",
             Self::Budget { .. } => "budget",
             Self::History(_) => "history",
             Self::Models(_) => "models",
@@ -563,6 +566,10 @@ pub enum Effect {
     },
     /// Read what became of a thread.
     LoadPostmortem {
+        thread_id: ThreadId,
+    },
+    /// Read what a thread keeps under names.
+    LoadState {
         thread_id: ThreadId,
     },
     /// Ask the ledger of a thread's budget.

@@ -54,6 +54,7 @@ mod submit;
 mod thread_order;
 mod thread_view;
 pub mod transcript;
+mod turning;
 mod update;
 
 #[cfg(test)]

@@ -17,12 +17,11 @@ use super::peek::Peek;
 use super::pointer::Pointer;
 use super::request::Compared;
 use super::request_page::RequestPage;
-use super::thread_order::ThreadOrder;
 use super::thread_view::{Phase, Sent, Standing, ThreadView};
 use super::transcript::Transcript;
 use crate::commands::{CommandId, Context, Keymap};
 use crate::domain::event::PromptMode;
-use crate::domain::{ModelRef, ThreadId, Timestamp, Values, input};
+use crate::domain::{ModelRef, ThreadId, ThreadOrder, Timestamp, Values, input};
 use std::collections::VecDeque;
 
 /// What the workbench starts from.

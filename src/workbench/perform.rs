@@ -11,8 +11,8 @@ use super::overlay::{Overlay, Pager};
 use super::picker::{AUTO, Choice, Entry, Picker, PickerKind};
 use super::thread_view::{Link, Phase, Sent};
 use crate::commands::CommandId;
+use crate::domain::ModelRef;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
-use crate::domain::{ModelRef, ThreadId};
 use crate::worker::protocol::Command;
 
 impl Model {
@@ -89,6 +89,7 @@ impl Model {
             CommandId::ReadEnter => return self.open_or_fold(layout),
             CommandId::ReadFold => return self.fold(layout),
             CommandId::ThreadBudget => return self.ask_budget(),
+            CommandId::ThreadState => return self.ask_state(),
             CommandId::ThreadTimeline => return self.ask_timeline(),
             CommandId::ThreadPostmortem => return self.ask_postmortem(),
             CommandId::ThreadParent => return self.open_near(self.view.parent.clone()),
@@ -192,7 +193,9 @@ impl Model {
                 None => picker.filter.clear(),
             }),
             CommandId::ThreadStop => return self.manage(&Upkeep::Stop),
+            CommandId::ThreadStopTree => return self.stop_trees(),
             CommandId::ThreadKill => return self.kill_threads(),
+            CommandId::ThreadMarkTree => self.mark_tree(),
             CommandId::ThreadMark => self.mark_thread(),
             CommandId::ThreadPeek => self.peek.whole = !self.peek.whole,
             CommandId::ThreadsOrder => self.reorder_threads(),
@@ -589,47 +592,6 @@ impl Model {
                 Vec::new()
             }
         }
-    }
-
-    pub(super) fn open_thread(&mut self, thread_id: ThreadId) -> Vec<Effect> {
-        if self.view.is_of(&thread_id) {
-            return self.read_again();
-        }
-        let left = self.view.thread.clone();
-        // Before what was not handed over comes back into the draft.
-        self.back_from_history();
-        self.turn_to(Some(thread_id.clone()));
-        self.exchange_draft(left, Some(&thread_id));
-        self.inputs.clear();
-        self.draft = None;
-        self.by_name = false;
-        vec![Effect::Open { thread_id }]
-    }
-
-    /// Goes on in the thread that continues the one on screen; the draft goes along.
-    pub(super) fn follow_handoff(&mut self, next: ThreadId) -> Vec<Effect> {
-        self.back_from_history();
-        self.turn_to(Some(next.clone()));
-        self.say(Level::Info, format!("this conversation continues in {next}; /previous opens the thread before"));
-        vec![Effect::Open { thread_id: next }, Effect::LoadThreads]
-    }
-
-    /// Leaves the thread on screen for a new one; the draft stays.
-    pub(super) fn new_thread(&mut self) {
-        self.turn_to(None);
-    }
-
-    /// Shows another thread, or a new one, in a view of its own.
-    fn turn_to(&mut self, thread: Option<ThreadId>) {
-        self.overlay = None;
-        let next = self.view.successor(thread);
-        let left = std::mem::replace(&mut self.view, next);
-        // What was handed over is on its way; what was not comes back.
-        for waits in left.waits.iter().rev().filter(|waits| waits.held) {
-            self.composer.put_back(&waits.text);
-        }
-        self.complete();
-        self.changed = true;
     }
 
     fn copy_answer(&mut self) -> Vec<Effect> {

@@ -76,6 +76,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.show_postmortem(rows);
             Vec::new()
         }
+        Message::State(values) => {
+            model.show_state(values);
+            Vec::new()
+        }
         Message::Budget { thread_id, report } => {
             model.show_budget(&thread_id, report);
             Vec::new()

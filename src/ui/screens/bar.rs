@@ -285,6 +285,7 @@ const THREAD_HINTS: &[(CommandId, &str)] = &[
     (CommandId::ThreadStop, "stop"),
     (CommandId::ThreadMark, "mark"),
     (CommandId::ThreadsOrder, "order"),
+    (CommandId::ThreadStopTree, "stop tree"),
     (CommandId::ThreadArchive, "archive"),
     (CommandId::ThreadRemove, "delete"),
     (CommandId::ThreadNew, "new"),

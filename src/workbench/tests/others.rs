@@ -418,6 +418,27 @@ fn what_is_done_with_marked_threads_is_done_with_all_of_them() {
 }
 
 #[test]
+fn a_tree_is_marked_and_stopped_as_one() {
+    let mut session = session();
+    session.tell(Message::Threads(several()));
+    let managed = |session: &mut Session, wanted: &Upkeep| {
+        let manage = |effect: Effect| {
+            let Effect::Manage { thread_id, upkeep } = effect else { return None };
+            (upkeep == *wanted).then(|| thread_id.to_string())
+        };
+        session.effects().into_iter().filter_map(manage).collect::<Vec<_>>()
+    };
+    // chat-3 and chat-5 run below chat-2.
+    session.keys("ctrl-t g S");
+    assert_eq!(managed(&mut session, &Upkeep::Stop), ["chat-2", "chat-3", "chat-5"]);
+    session.keys("M X X");
+    assert_eq!(managed(&mut session, &Upkeep::Kill), ["chat-2", "chat-3", "chat-5"]);
+    // A second time it takes the marks off.
+    session.keys("M M s");
+    assert_eq!(managed(&mut session, &Upkeep::Stop), ["chat-2"]);
+}
+
+#[test]
 fn a_kill_says_what_stops_and_happens_only_when_it_is_repeated() {
     let mut session = session();
     session.tell(Message::Threads(several()));
