@@ -4,10 +4,9 @@ use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
 use super::peeking::{self, Looking};
 use super::previewer::{NewThread, Previewer};
-use super::{export, listing, pages, requests, trusting};
+use super::{export, listing, pages, requests, thread_rows, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
-use crate::domain::tree::order;
 use crate::domain::{Attachment, Draft, Event, Record, State, StateStore, Status, ThreadId, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::Ledger;
@@ -19,13 +18,12 @@ use crate::session::fork;
 use crate::session::setup::Setup;
 use crate::store::KeptLedger;
 use crate::store::fork::{Forked, Left, Until};
-use crate::store::registry::{Part, ThreadEntry};
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
 use crate::store::{Layout, kept, log, postmortem, recover, timeline};
 use crate::workbench::counter::Coming;
 use crate::workbench::fork::ForkMade;
-use crate::workbench::{Effect, Level, Message, ThreadRow, Upkeep};
+use crate::workbench::{Effect, Level, Message, Upkeep};
 use crate::worker::detached::Detached;
 use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
@@ -38,8 +36,6 @@ use tokio::task::JoinSet;
 
 /// How much of a log is read for the first page on screen.
 const PAGE: u64 = 256 * 1024;
-/// As many threads as a list shows; older ones are found by their id.
-const MOST_THREADS: usize = 10_000;
 /// As many earlier prompts as are offered again.
 const MOST_PROMPTS: usize = 500;
 
@@ -489,7 +485,7 @@ impl EffectRunner {
     }
 
     fn load_threads(&mut self) {
-        self.look_at_threads(|threads| threads.list(Part::Open, MOST_THREADS), Message::Threads);
+        self.look_at_threads(thread_rows::listed, Message::Threads);
     }
 
     /// Looks into a thread, and no longer into the one before.
@@ -533,19 +529,19 @@ impl EffectRunner {
     }
 
     fn look_for_running(&mut self) {
-        self.look_at_threads(Threads::running, Message::Running);
+        self.look_at_threads(thread_rows::running, Message::Running);
     }
 
     /// Reads rows of the registry, after threads whose process is gone were ended.
-    fn look_at_threads(
+    fn look_at_threads<T: 'static>(
         &mut self,
-        read: impl FnOnce(&Threads) -> Result<Vec<ThreadEntry>, StoreError> + Send + 'static,
-        message: impl FnOnce(Vec<ThreadRow>) -> Message + Send + 'static,
+        read: impl FnOnce(&Threads) -> Result<Vec<T>, StoreError> + Send + 'static,
+        message: impl FnOnce(Vec<T>) -> Message + Send + 'static,
     ) {
         let layout = self.layout();
         self.answer(move || {
             match Threads::look(&layout, SystemClock.now(), REPLAY).and_then(|threads| read(&threads)) {
-                Ok(rows) => message(order(rows).into_iter().map(row).collect()),
+                Ok(rows) => message(rows),
                 Err(error) => failed(&error),
             }
         });
@@ -659,28 +655,5 @@ fn doubts(setup: &Setup, directive: &str) -> Vec<Message> {
     match DirectivePlanner::prepare(setup, directive, None) {
         Ok(planner) => planner.problems.iter().map(|it| notice(Level::Warning, it.to_string())).collect(),
         Err(error) => vec![notice(Level::Error, error.to_string())],
-    }
-}
-
-fn row((entry, level): (ThreadEntry, usize)) -> ThreadRow {
-    ThreadRow {
-        waiting: entry.waiting,
-        thread_id: entry.thread_id,
-        directive: entry.directive,
-        status: entry.status,
-        title: entry.title,
-        model: entry.model,
-        waits_for: entry.waits_for,
-        turns: entry.cost.turns,
-        tokens: entry.cost.usage.total(),
-        spend: entry.cost.spend,
-        outputs: entry.outputs,
-        risk: entry.risk,
-        updated_at: entry.updated_at,
-        runs: entry.pid.is_some(),
-        elsewhere: entry.elsewhere,
-        parent: entry.lineage.parent,
-        level,
-        limits: entry.limits,
     }
 }

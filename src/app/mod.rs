@@ -23,6 +23,7 @@ pub mod requests;
 mod run;
 mod shutdown;
 mod theme;
+mod thread_rows;
 mod trusting;
 
 pub use plain::run_plain;

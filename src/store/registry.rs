@@ -57,8 +57,8 @@ impl InTree for ThreadEntry {
         &self.thread_id
     }
 
-    fn lineage(&self) -> &Lineage {
-        &self.lineage
+    fn parent(&self) -> Option<&ThreadId> {
+        self.lineage.parent.as_ref()
     }
 }
 
@@ -147,16 +147,30 @@ impl Registry {
     /// # Errors
     /// [`StoreError::Database`].
     pub fn list(&self, part: Part, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
+        self.list_as(part, most, Some)
+    }
+
+    /// The same, of each what `take` makes of it: so a long list is never held as whole rows.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn list_as<T>(
+        &self,
+        part: Part,
+        most: usize,
+        mut take: impl FnMut(ThreadEntry) -> Option<T>,
+    ) -> Result<Vec<T>, StoreError> {
         let which = match part {
             Part::Open => "WHERE archived = 0",
             Part::Archived => "WHERE archived = 1",
             Part::All => "",
         };
         let sql = format!("SELECT {COLUMNS} FROM threads {which} ORDER BY updated_at DESC, thread_id DESC LIMIT ?1");
-        let read = || -> rusqlite::Result<Vec<ThreadEntry>> {
+        let mut read = || -> rusqlite::Result<Vec<T>> {
             let mut statement = self.connection.prepare_cached(&sql)?;
             let most = i64::try_from(most).unwrap_or(i64::MAX);
-            statement.query_map([most], entry)?.filter_map(Result::transpose).collect()
+            let rows = statement.query_map([most], entry)?.filter_map(Result::transpose);
+            rows.filter_map(|row| row.map(&mut take).transpose()).collect()
         };
         read().map_err(failed("list the threads", &self.path))
     }

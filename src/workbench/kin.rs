@@ -6,13 +6,14 @@ use super::model::Model;
 use super::thread_view::Link;
 use crate::commands::CommandId;
 use crate::domain::ThreadId;
+use std::sync::Arc;
 
 /// More threads above another are not looked for: a list from elsewhere may name a thread as its own ancestor.
 const DEEPEST: usize = 64;
 
 impl Model {
     fn listed(&self, id: &ThreadId) -> Option<&ThreadRow> {
-        self.threads.iter().find(|row| row.thread_id == *id)
+        self.threads.iter().map(Arc::as_ref).find(|row| row.thread_id == *id)
     }
 
     /// Whether the list of threads tells something about the one on the screen that nothing else does.

@@ -4,7 +4,8 @@ use super::message::{Effect, Level, ThreadRow, Upkeep};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Picker, PickerKind};
-use super::thread_order::{self, below};
+use super::thread_order;
+use crate::domain::tree::below;
 use crate::domain::{ThreadId, ThreadOrder};
 
 /// A thread is removed by a second word within so many milliseconds of the first.

@@ -94,7 +94,7 @@ pub enum Message {
         detail: String,
     },
     /// All threads of the project, newest first.
-    Threads(Vec<ThreadRow>),
+    Threads(Vec<Arc<ThreadRow>>),
     /// Nobody runs the thread that was opened.
     Alone {
         thread_id: ThreadId,
@@ -193,6 +193,12 @@ pub enum Message {
 }
 
 impl Message {
+    /// [`Self::Threads`] of these rows.
+    #[must_use]
+    pub fn threads(rows: Vec<ThreadRow>) -> Self {
+        Self::Threads(rows.into_iter().map(Arc::new).collect())
+    }
+
     /// The message's name, for logs.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -392,13 +398,13 @@ impl From<Level> for NoteKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadRow {
     pub thread_id: ThreadId,
-    pub directive: String,
+    pub directive: Arc<str>,
     pub status: Status,
     /// What for, while it waits.
     pub waiting: Option<Waiting>,
     /// First words of the first prompt.
     pub title: String,
-    pub model: ModelRef,
+    pub model: Arc<ModelRef>,
     /// What exactly, as far as its row says: an item, a limit.
     pub waits_for: Option<String>,
     pub turns: u32,

@@ -23,6 +23,7 @@ use crate::commands::{CommandId, Context, Keymap};
 use crate::domain::event::PromptMode;
 use crate::domain::{ModelRef, ThreadId, ThreadOrder, Timestamp, Values, input};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What the workbench starts from.
 #[derive(Clone, Debug)]
@@ -90,7 +91,7 @@ pub struct Model {
     pub(super) calling: Option<String>,
     /// How the thread stood after the message before.
     pub(super) standing: Standing,
-    pub threads: Vec<ThreadRow>,
+    pub threads: Vec<Arc<ThreadRow>>,
     pub models: Vec<ModelChoice>,
     /// Whether the threads column is wanted; none leaves it to the width.
     pub panel: Option<bool>,

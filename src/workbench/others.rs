@@ -38,9 +38,9 @@ impl Model {
     }
 
     /// Reads the shown thread again and follows it when somebody else runs it: another window, or a run.
-    pub(super) fn rejoin(&mut self, rows: &[ThreadRow]) -> Vec<Effect> {
+    pub(super) fn rejoin<'a>(&mut self, mut rows: impl Iterator<Item = &'a ThreadRow>) -> Vec<Effect> {
         let apart = self.view.link == Link::Resting && self.view.alone;
-        let row = rows.iter().find(|row| row.runs && self.shows(row)).filter(|_| apart);
+        let row = rows.find(|row| row.runs && self.shows(row)).filter(|_| apart);
         // Where nobody answered at that time, it is not tried twice.
         match row.filter(|row| self.view.rejoined.replace(row.updated_at) != Some(row.updated_at)) {
             Some(_) => self.read_again(),

@@ -451,15 +451,17 @@ impl Model {
                 self.overlay = Some(Overlay::Picker(picker));
                 return self.run(layout, command);
             }
-            Choice::Model(ModelChoice { model: Some(model), .. }) if self.browser.fork_model => {
-                return self.fork(Forking::Again, Some(model));
-            }
-            Choice::Model(ModelChoice { model: Some(model), .. }) => return self.set_model(model),
-            Choice::Model(ModelChoice { label, model: None, note }) => {
-                self.overlay = Some(Overlay::Picker(picker));
-                self.say(Level::Warning, format!("{label} cannot be used now: {note}"));
-            }
-            Choice::Thread(row) => return self.open_thread(row.thread_id),
+            Choice::Model(choice) => match *choice {
+                ModelChoice { model: Some(model), .. } if self.browser.fork_model => {
+                    return self.fork(Forking::Again, Some(model));
+                }
+                ModelChoice { model: Some(model), .. } => return self.set_model(model),
+                ModelChoice { label, model: None, note } => {
+                    self.overlay = Some(Overlay::Picker(picker));
+                    self.say(Level::Warning, format!("{label} cannot be used now: {note}"));
+                }
+            },
+            Choice::Thread(row) => return self.open_thread(row.thread_id.clone()),
             Choice::Theme(theme) => self.theme = theme,
             Choice::Directive(directive) => return self.begin(*directive),
             Choice::Layer(_) if picker.filtering => {

@@ -519,7 +519,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
         }))
     };
     let status = Status::Completed;
-    session.tell(Message::Threads(vec![ThreadRow { thread_id: id(), status, ..others::row("chat-1", None) }]));
+    session.tell(Message::threads(vec![ThreadRow { thread_id: id(), status, ..others::row("chat-1", None) }]));
     session.keys("enter");
     let peek = Effect::Peek { thread_id: id(), number: 1 };
     let effects = [Effect::LoadThreads, peek, Effect::Open { thread_id: id() }, Effect::StopPeek];

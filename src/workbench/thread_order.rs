@@ -1,7 +1,11 @@
 //! In which order the list of threads stands.
 
 use super::message::ThreadRow;
+use super::model::Model;
+use crate::domain::tree::InTree;
 use crate::domain::{Stand, ThreadId, ThreadOrder};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The order behind this one.
 #[must_use]
@@ -25,14 +29,41 @@ pub(super) fn told(order: ThreadOrder) -> &'static str {
     }
 }
 
-/// The rows in this order, each with the heading that it stands below. Only in a tree does one stand below another.
+/// The rows in this order, each with the heading that it stands below.
 #[must_use]
-pub(super) fn arranged(order: ThreadOrder, rows: &[ThreadRow]) -> Vec<(ThreadRow, Option<&'static str>)> {
-    let level = |row: &ThreadRow| if order == ThreadOrder::Tree { row.level } else { 0 };
-    let row = |row: &ThreadRow| (ThreadRow { level: level(row), ..row.clone() }, order.heading(&row.stand()));
-    let mut rows: Vec<_> = rows.iter().map(row).collect();
+pub(super) fn arranged(order: ThreadOrder, rows: &[Arc<ThreadRow>]) -> Vec<(Arc<ThreadRow>, Option<&'static str>)> {
+    let mut rows: Vec<_> = rows.iter().map(|row| (Arc::clone(row), order.heading(&row.stand()))).collect();
     rows.sort_by_key(|(row, _)| order.rank(&row.stand()));
     rows
+}
+
+impl InTree for ThreadRow {
+    fn id(&self) -> &ThreadId {
+        &self.thread_id
+    }
+
+    fn parent(&self) -> Option<&ThreadId> {
+        self.parent.as_ref()
+    }
+}
+
+impl Model {
+    /// So many threads the row stands below in the list: only in a tree does one stand below another.
+    #[must_use]
+    pub fn level_of(&self, row: &ThreadRow) -> usize {
+        if self.thread_order == ThreadOrder::Tree { row.level } else { 0 }
+    }
+
+    /// Takes over what there is now. What has not changed is not held twice while a list shows it.
+    pub(super) fn take_threads(&mut self, rows: Vec<Arc<ThreadRow>>) {
+        let known: HashMap<&ThreadId, &Arc<ThreadRow>> = self.threads.iter().map(|row| (&row.thread_id, row)).collect();
+        let keep = |row: Arc<ThreadRow>| match known.get(&row.thread_id) {
+            Some(before) if **before == row => Arc::clone(before),
+            _ => row,
+        };
+        self.threads = rows.into_iter().map(keep).collect();
+        self.threads_loaded = true;
+    }
 }
 
 impl ThreadRow {
@@ -41,29 +72,5 @@ impl ThreadRow {
     pub fn stand(&self) -> Stand {
         let Self { status, waiting, runs, updated_at, spend, .. } = *self;
         Stand { status, waiting, runs, updated_at, spend }
-    }
-}
-
-/// Every listed thread below one of `above`, at any depth.
-#[must_use]
-pub(super) fn below<'a>(rows: &'a [ThreadRow], above: &[ThreadId]) -> Vec<&'a ThreadRow> {
-    let mut found: Vec<&ThreadRow> = Vec::new();
-    loop {
-        let more: Vec<&ThreadRow> = rows
-            .iter()
-            .filter(|row| {
-                !above.contains(&row.thread_id) && !found.iter().any(|known| known.thread_id == row.thread_id)
-            })
-            .filter(|row| {
-                let parent = row.parent.as_ref();
-                parent.is_some_and(|parent| {
-                    above.contains(parent) || found.iter().any(|known| known.thread_id == *parent)
-                })
-            })
-            .collect();
-        if more.is_empty() {
-            return found;
-        }
-        found.extend(more);
     }
 }

@@ -9,6 +9,7 @@ use super::thread_view::{Link, Phase};
 use super::{dropped, geometry};
 use crate::commands::Key;
 use crate::domain::mention::mention;
+use std::sync::Arc;
 
 /// Applies one message and returns the work it calls for. Waits for nothing and reads no clock: the same model and
 /// message always give the same result.
@@ -54,13 +55,12 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         Message::ThreadsChanged => model.look_at_threads(),
         Message::Running(rows) => {
             model.told_asking(rows.iter().filter(|row| row.asks()));
-            model.rejoin(&rows)
+            model.rejoin(rows.iter())
         }
         Message::Threads(rows) => {
-            model.told_asking(rows.iter().filter(|row| row.asks()));
-            let effects = model.rejoin(&rows);
-            model.threads = rows;
-            model.threads_loaded = true;
+            model.told_asking(rows.iter().map(Arc::as_ref).filter(|row| row.asks()));
+            let effects = model.rejoin(rows.iter().map(Arc::as_ref));
+            model.take_threads(rows);
             model.refill(PickerKind::Threads);
             if model.mentions() {
                 model.complete();

@@ -75,8 +75,8 @@ pub(super) fn directive(
 pub(super) fn queued(entry: &Entry, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
     let right = area.x + area.width;
     let detail = if chosen { Role::ListChosen } else { Role::ListDetail };
-    let x = if area.width > 40 { canvas.put_short(area.x, area.y, right, &entry.detail, detail) + 2 } else { area.x };
-    canvas.put_short(x, area.y, right, &entry.label, if chosen { Role::ListChosen } else { Role::List });
+    let x = if area.width > 40 { canvas.put_short(area.x, area.y, right, &entry.detail(), detail) + 2 } else { area.x };
+    canvas.put_short(x, area.y, right, entry.label(), if chosen { Role::ListChosen } else { Role::List });
 }
 
 /// A line parts what is shown of the chosen entry from the list.

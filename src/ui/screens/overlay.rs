@@ -89,7 +89,9 @@ fn picker_rows(
         layer_rows(request, picker, list, canvas);
         return cursor;
     }
-    let widest = picker.entries.iter().map(|entry| columns(&entry.label)).max().unwrap_or(0);
+    // Only directives stand in columns by it.
+    let widest = picker.entries.iter().filter(|entry| matches!(entry.choice, Choice::Directive(_)));
+    let widest = widest.map(|entry| columns(entry.label())).max().unwrap_or(0);
     let widest = u16::try_from(widest).unwrap_or(u16::MAX);
     let all = picker.rows();
     for (y, row) in (first..).zip(all.iter().skip(picker.top(&all, rows)).take(rows)) {
@@ -116,7 +118,7 @@ fn picker_rows(
         canvas.put(line.x, y, right, mark, role);
         let line = Area { x: line.x + 2, width: line.width.saturating_sub(3), ..line };
         match &entry.choice {
-            Choice::Thread(row) => panel::list_row(row, model.now, line, chosen, canvas),
+            Choice::Thread(row) => panel::list_row(row, model.level_of(row), model.now, line, chosen, canvas),
             Choice::Item(item) => items::row(item, line, chosen, canvas),
             Choice::Directive(directive) => items::directive(entry, directive, widest, line, chosen, canvas),
             Choice::Queued(_) => items::queued(entry, line, chosen, canvas),
@@ -177,13 +179,13 @@ fn entry_row(entry: &Entry, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
         (false, true) => (Role::List, Role::ListDetail),
         (false, false) => (Role::ListUnusable, Role::ListUnusable),
     };
-    let wide = u16::try_from(columns(&entry.detail)).unwrap_or(u16::MAX);
+    let wide = u16::try_from(columns(&entry.detail())).unwrap_or(u16::MAX);
     let current = if entry.current { " (in use)" } else { "" };
-    let x = canvas.put_short(area.x, area.y, right, &format!("{}{current}", entry.label), role);
+    let x = canvas.put_short(area.x, area.y, right, &format!("{}{current}", entry.label()), role);
     if x.saturating_add(2).saturating_add(wide) <= right {
-        canvas.put(right - wide, area.y, right, &entry.detail, detail);
+        canvas.put(right - wide, area.y, right, &entry.detail(), detail);
     } else if x + 4 < right {
-        canvas.put_short(x + 2, area.y, right, &entry.detail, detail);
+        canvas.put_short(x + 2, area.y, right, &entry.detail(), detail);
     }
 }
 

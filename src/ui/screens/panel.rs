@@ -27,7 +27,7 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
         let current = model.view.thread.as_ref() == Some(&row.thread_id);
         let (mark, role) = status_mark(row);
         let title = if current { Role::Title } else { Role::Text };
-        let below = indent(row, 3);
+        let below = indent(row.level, 3);
         canvas.put(area.x, y, edge, if current { "›" } else { " " }, Role::PromptMark);
         canvas.put(area.x + 1, y, edge, mark, role);
         canvas.put_short(area.x + 3, y, edge, &format!("{below}{}", row.name()), title);
@@ -50,7 +50,7 @@ const TABLE: u16 = 76;
 const WITH_BARS: u16 = 88;
 
 /// One row of the list of threads as a table: status, age, model, turns, tokens, spend, how much it wrote, title.
-fn table_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+fn table_row(row: &ThreadRow, level: usize, now: Timestamp, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
     let right = area.x + area.width;
     let ink = |role| if chosen { Role::ListChosen } else { role };
     let (mark, status) = status_mark(row);
@@ -72,7 +72,7 @@ fn table_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: 
         canvas.put(x + 1, area.y, x + 1 + most, &row.outputs.bars(), ink(Role::StatusInfo));
         x += most + 1;
     }
-    let x = canvas.put(x + 1, area.y, right, &indent(row, 8), ink(Role::List));
+    let x = canvas.put(x + 1, area.y, right, &indent(level, 8), ink(Role::List));
     let x = risk(row, x, area, chosen, canvas);
     canvas.put_short(x, area.y, right, row.name(), ink(Role::List));
 }
@@ -86,17 +86,24 @@ fn risk(row: &ThreadRow, x: u16, area: Area, chosen: bool, canvas: &mut Canvas<'
 }
 
 /// What stands before the name of a thread that another one started: two columns for each level, so many levels at most.
-fn indent(row: &ThreadRow, most: usize) -> String {
-    match row.level.min(most) {
+fn indent(level: usize, most: usize) -> String {
+    match level.min(most) {
         0 => String::new(),
         levels => format!("{}└ ", "  ".repeat(levels - 1)),
     }
 }
 
-/// One row of the list of threads.
-pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+/// One row of the list of threads, which stands below so many others.
+pub(super) fn list_row(
+    row: &ThreadRow,
+    level: usize,
+    now: Timestamp,
+    area: Area,
+    chosen: bool,
+    canvas: &mut Canvas<'_>,
+) {
     if area.width >= TABLE {
-        return table_row(row, now, area, chosen, canvas);
+        return table_row(row, level, now, area, chosen, canvas);
     }
     let right = area.x + area.width;
     let (mark, status_role) = status_mark(row);
@@ -109,9 +116,13 @@ pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool
     let x = canvas.put_short(x + 1, area.y, right, row.told(), status_role);
     let x = x.max(area.x + 12);
     // What most threads run is not worth a word.
-    let runs =
-        row.directive.rsplit('/').next().filter(|_| row.directive != USUAL_DIRECTIVE).map(|name| format!("{name} · "));
-    let x = canvas.put(x, area.y, right, &indent(row, 4), role);
+    let runs = row
+        .directive
+        .rsplit('/')
+        .next()
+        .filter(|_| *row.directive != *USUAL_DIRECTIVE)
+        .map(|name| format!("{name} · "));
+    let x = canvas.put(x, area.y, right, &indent(level, 4), role);
     let x = risk(row, x, area, chosen, canvas);
     let name = row.name();
     let all = summary(row, now);

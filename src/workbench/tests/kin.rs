@@ -47,7 +47,7 @@ fn shows(session: &mut Session, id: &str, parent: Option<&str>) {
 /// A child is opened from the list.
 fn child(id: &str, parent: &str) -> Session {
     let mut session = session();
-    session.tell(Message::Threads(tree()));
+    session.tell(Message::threads(tree()));
     session.keys("ctrl-t /").write(id).keys("enter");
     shows(&mut session, id, Some(parent));
     session.effects();
@@ -60,7 +60,7 @@ fn the_way_to_a_thread_leads_over_those_that_started_it() {
     assert_eq!(session.model.ancestors(), ["about plan-1", "about part-3"]);
     assert_eq!(session.model.own_name(), Some("about deep-5"));
     let mut session = session;
-    session.tell(Message::Threads(vec![below("deep-5", Some("part-3")), below("part-3", Some("deep-5"))]));
+    session.tell(Message::threads(vec![below("deep-5", Some("part-3")), below("part-3", Some("deep-5"))]));
     assert!(session.model.ancestors().len() <= 64, "threads that name each other have an end");
 }
 
@@ -97,7 +97,7 @@ fn the_threads_around_a_child_are_asked_for_where_nobody_listed_them() {
     shows(&mut session, "part-2", Some("plan-1"));
     assert!(session.effects().contains(&Effect::LoadThreads));
     assert_eq!(session.model.ancestors(), ["plan-1"]);
-    session.tell(Message::Threads(tree()));
+    session.tell(Message::threads(tree()));
     assert_eq!(session.model.ancestors(), ["about plan-1"]);
     // They are brought up to date while it is on the screen.
     session.effects();

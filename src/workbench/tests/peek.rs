@@ -17,7 +17,7 @@ fn opened(texts: &[&str]) -> PeekNews {
 /// A list of two threads, the first of which is chosen.
 fn listed() -> Session {
     let mut session = session();
-    session.tell(Message::Threads(vec![row("chat-2", None), row("chat-3", None)]));
+    session.tell(Message::threads(vec![row("chat-2", None), row("chat-3", None)]));
     session.keys("ctrl-t");
     session
 }
@@ -78,9 +78,9 @@ fn a_thread_that_nobody_ran_is_read_again_once_its_row_changes() {
     session.tell(Message::Peeked { number: 1, news: PeekNews::Alone });
     session.effects();
     let rows = |at| vec![ThreadRow { updated_at: Timestamp(at), ..row("chat-2", None) }, row("chat-3", None)];
-    session.tell(Message::Threads(rows(1)));
+    session.tell(Message::threads(rows(1)));
     assert_eq!(looks(&mut session), []);
-    session.tell(Message::Threads(rows(2)));
+    session.tell(Message::threads(rows(2)));
     assert_eq!(looks(&mut session), [Some(("chat-2".into(), 2))]);
     // It stays on the screen meanwhile.
     assert_eq!(told(&session), ["hello"]);

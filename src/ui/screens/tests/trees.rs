@@ -66,7 +66,7 @@ fn threads_that_need_a_person() {
         let (child, parent) = (listed.remove(1), listed[0].thread_id.clone());
         let (status, waiting, waits_for) = (Status::Waiting, Some(Waiting::Approval), Some("rye/bash".into()));
         listed.insert(1, ThreadRow { status, waiting, waits_for, parent: Some(parent), level: 1, ..child });
-        session.tell(Message::Threads(listed)).type_in("/attention");
+        session.tell(Message::threads(listed)).type_in("/attention");
         session.keys("enter m");
         session
     });
@@ -93,7 +93,7 @@ fn a_thread_below_others() {
             lineage: crate::domain::Lineage { parent: Some(ids[3].clone()), ..crate::domain::Lineage::default() },
             ceilings: Vec::new(),
         }));
-        session.tell(Message::Threads(listed));
+        session.tell(Message::threads(listed));
         session
     });
 }
@@ -101,7 +101,7 @@ fn a_thread_below_others() {
 /// The chosen thread of the list writes an answer.
 fn looked_into(columns: u16, rows: u16) -> Session {
     let mut session = Session::started(columns, rows);
-    session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j");
+    session.tell(Message::threads(rows_of_threads())).keys("ctrl-t j");
     let record = |event| Record { timestamp: Timestamp(NOW), thread_id: thread(), event };
     let prompt = PromptEvent::CognitionIn {
         text: "why is the build slow on the small machines, and what would it take".into(),
@@ -138,7 +138,7 @@ fn a_thread_that_is_looked_into() {
 fn the_threads() {
     check("threads", |columns, rows| {
         let mut session = Session::started(columns, rows);
-        session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j");
+        session.tell(Message::threads(rows_of_threads())).keys("ctrl-t j");
         session
     });
 }

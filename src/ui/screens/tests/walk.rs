@@ -227,7 +227,7 @@ impl Session {
                 let records = vec![said("older"), said("still older")];
                 Message::Older { thread_id, before: 7, records, older: None }
             }
-            10 => Message::Threads(rows_of_threads()),
+            10 => Message::threads(rows_of_threads()),
             11 => Message::Notice { level: Level::Error, text: "it failed".into() },
             12 => Message::Second,
             13 => Message::Edited("from\nthe editor\n".into()),
