@@ -66,7 +66,7 @@ fn history() -> Vec<Entry> {
 }
 
 fn assembled(plan: &Plan, history: &[Entry]) -> levain::domain::Assembly {
-    assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &[], history, inherited: 0 })
+    assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &[], history, inherited: 0, edits: None })
 }
 
 /// Target: 2 ms.

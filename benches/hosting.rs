@@ -44,6 +44,7 @@ impl ThreadFactory for Bare {
         _supervisor: &Supervisor,
     ) -> Result<Hosting, String> {
         Ok(Hosting {
+            handlers: Arc::new(levain::ports::NoHandlers),
             layout: self.layout.clone(),
             thread_id: id.clone(),
             runtime: self.runtime.clone(),

@@ -12,6 +12,7 @@ pub mod domain;
 pub mod engine;
 pub mod extensions;
 pub mod items;
+pub mod pipeline;
 pub mod ports;
 pub mod providers;
 pub mod session;

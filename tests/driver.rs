@@ -374,6 +374,7 @@ impl Bench {
         script.plays.lock().unwrap().extend(plays);
         let (sender, heard) = mpsc::unbounded_channel();
         let settings = Settings {
+            handlers: Arc::new(levain::ports::NoHandlers),
             store: Box::new(disk.clone()),
             models: Box::new(script.clone()),
             tools,
@@ -1008,8 +1009,14 @@ fn held_with(said: &[Message], words: &str) -> FrozenRequest {
     let opening = vec![piece("env", LayerKind::HookBefore, "You are here.")];
     let state = vec![piece("time", LayerKind::ContextState, "Now: noon")];
     let history: Vec<Entry> = said.iter().cloned().map(Entry::new).collect();
-    let assembly =
-        assemble(&Parts { system: &system, opening: &opening, state: &state, history: &history, inherited: 0 });
+    let assembly = assemble(&Parts {
+        system: &system,
+        opening: &opening,
+        state: &state,
+        history: &history,
+        inherited: 0,
+        edits: None,
+    });
     let model = ModelRef::new("script", "x");
     let hash = FrozenRequest::name(&model, 100, &assembly);
     FrozenRequest {
@@ -1020,6 +1027,12 @@ fn held_with(said: &[Message], words: &str) -> FrozenRequest {
         max_output_tokens: 100,
         system,
         opening,
+        text: None,
+        messages: Vec::new(),
+        system_edit: None,
+        history: None,
+        payload: None,
+        steps: Vec::new(),
         state,
         tools: Vec::new(),
         hash,

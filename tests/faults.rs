@@ -112,6 +112,7 @@ fn thread(folder: &Path, model: ModelRef) -> Layout {
 async fn hosted(folder: &Path, layout: &Layout, script: &Script) -> Hosted {
     for _ in 0..3 {
         let hosting = Hosting {
+            handlers: Arc::new(levain::ports::NoHandlers),
             layout: layout.clone(),
             thread_id: id(),
             runtime: folder.to_owned(),

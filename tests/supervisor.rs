@@ -106,6 +106,7 @@ impl ThreadFactory for Bare {
         let models: Box<dyn ModelRegistry> =
             if faulty { Box::new(Faulty) } else { Box::new(Models::new(providers, Catalog::embedded())) };
         Ok(Hosting {
+            handlers: Arc::new(levain::ports::NoHandlers),
             layout: self.layout.clone(),
             thread_id: id.clone(),
             runtime: self.runtime.clone(),

@@ -109,6 +109,7 @@ fn hosting(
     let nothing = |_: &str| None;
     let providers = Providers::new(Settings::from_env(nothing, Keys::from_env(nothing)));
     Hosting {
+        handlers: Arc::new(levain::ports::NoHandlers),
         layout: layout.clone(),
         thread_id: summary.thread_id.clone(),
         runtime: folder.path().to_owned(),

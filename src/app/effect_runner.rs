@@ -647,6 +647,7 @@ fn state_of(summary: Summary, models: &Models) -> State {
         context: summary.context,
         queue: Vec::new(),
         approvals: Vec::new(),
+        handling: None,
     }
 }
 

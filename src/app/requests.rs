@@ -240,6 +240,12 @@ fn source(items: &Items, origin: &Origin) -> Option<Source> {
     let (space, path, line) = match origin {
         Origin::Item { space, path, lines, .. } => (space, path, lines.map(|(first, _)| first)),
         Origin::File { space, path } => (space, path, None),
+        // The file as people are told of it.
+        Origin::Handler { place, .. } => {
+            let place = place.as_ref()?;
+            let file = PathBuf::from(&place.file);
+            return file.is_file().then_some(Source { file, line: place.line });
+        }
         Origin::Provider { .. } | Origin::User | Origin::Thread | Origin::OtherThread { .. } => return None,
     };
     let mut folders = items.roots().iter().filter(|root| root.space == *space).filter_map(|root| match &root.place {

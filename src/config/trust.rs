@@ -8,6 +8,7 @@
 use super::Dirs;
 use super::authority::Authorities;
 use crate::domain::{ContentHash, Space};
+use crate::items::handler::{Action, Handlers};
 use crate::items::{Items, Kind, Knowledge, Spaces};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -233,6 +234,7 @@ impl Runnable {
             look.folder(folder)?;
         }
         look.commands(root)?;
+        look.handlers(root)?;
         let hash = ContentHash::of(look.said.as_bytes()).as_str().to_owned();
         let Look { files, states, commands, .. } = look;
         Ok((!files.is_empty()).then_some(Self { files, hash, states, commands }))
@@ -286,14 +288,31 @@ impl Look {
             let words = command.as_array().into_iter().flatten().filter_map(Value::as_str);
             let words: Vec<String> = words.map(str::to_owned).collect();
             self.entry(item.path.strip_prefix(".ai/").unwrap_or(&item.path), &root.join(&item.path))?;
-            // A file may also stand inside of a word: `sh -c "sh scripts/x.sh"`.
-            let parts = words.iter().flat_map(|word| {
-                word.split(|letter: char| letter.is_whitespace() || ";&|()<>'\"`$={}".contains(letter))
-            });
-            for word in words.iter().map(String::as_str).chain(parts).filter(|word| !word.is_empty()) {
-                self.named(root, word)?;
-            }
+            self.words(root, &words)?;
             self.commands.insert(item.path.clone(), words);
+        }
+        Ok(())
+    }
+
+    /// What the commands of the pipeline's handlers name.
+    fn handlers(&mut self, root: &Path) -> io::Result<()> {
+        let items = Items::list_kinds(&Spaces::new(root, root, []), &[]);
+        for handler in Handlers::read(&items).handlers {
+            if let Action::Command(words) = handler.action {
+                self.words(root, &words)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The files of the project that a command names.
+    fn words(&mut self, root: &Path, words: &[String]) -> io::Result<()> {
+        // A file may also stand inside of a word: `sh -c "sh scripts/x.sh"`.
+        let parts = words
+            .iter()
+            .flat_map(|word| word.split(|letter: char| letter.is_whitespace() || ";&|()<>'\"`$={}".contains(letter)));
+        for word in words.iter().map(String::as_str).chain(parts).filter(|word| !word.is_empty()) {
+            self.named(root, word)?;
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! From a plan and a history to an [`Assembly`].
 
 use crate::domain::{
-    Assembly, Attachment, AttachmentKind, Block, Channel, ContentHash, Decision, Entry, Layer, LayerKind, Lifetime,
-    Message, Origin, Piece, Space, TokenCount, Tokens,
+    Absence, Assembly, Attachment, AttachmentKind, Block, Channel, ContentHash, Decision, Entry, HistoryEdits, Layer,
+    LayerKind, Lifetime, Message, Origin, Piece, Space, Stage, TokenCount, Tokens,
 };
 use std::sync::Arc;
 
@@ -19,6 +19,8 @@ pub struct Parts<'a> {
     pub history: &'a [Entry],
     /// So many of the oldest messages come before the opening: they were said in a thread that this one goes on with.
     pub inherited: usize,
+    /// What handlers made of the history for this request alone.
+    pub edits: Option<&'a HistoryEdits>,
 }
 
 /// What stands above the state.
@@ -29,6 +31,7 @@ const STATE: &str = "Current context:";
 #[must_use]
 pub fn assemble(parts: &Parts<'_>) -> Assembly {
     let count = parts.system.len() + parts.opening.len() + parts.state.len() + 3;
+    let history = parts.edits.map_or(parts.history, |edits| &edits.history);
     let mut making = Making {
         assembly: Assembly {
             system: String::new(),
@@ -36,26 +39,34 @@ pub fn assemble(parts: &Parts<'_>) -> Assembly {
             layers: Vec::with_capacity(count),
             texts: Vec::with_capacity(count),
         },
+        edits: parts.edits,
     };
     making.assembly.system = making.joined(parts.system, Channel::System, String::new());
-    let (inherited, history) = parts.history.split_at(parts.inherited.min(parts.history.len()));
-    making.history("inherited", inherited);
+    let (inherited, history) = history.split_at(parts.inherited.min(history.len()));
+    making.history("inherited", inherited, 0);
     making.message(parts.opening, String::new());
     let prompt = history.iter().rposition(|entry| entry.message.is_prompt()).unwrap_or(history.len());
-    making.history("history", history.get(..prompt).unwrap_or_default());
+    making.history("history", history.get(..prompt).unwrap_or_default(), inherited.len());
     making.message(parts.state, STATE.to_owned());
     if let Some((entry, after)) = history.get(prompt..).and_then(<[Entry]>::split_first) {
-        making.said(entry, prompt == 0 && inherited.is_empty());
-        making.history("turn", after);
+        making.said(entry, prompt == 0 && inherited.is_empty(), inherited.len() + prompt);
+        making.history("turn", after, inherited.len() + prompt + 1);
     }
+    making.gone();
     making.assembly
 }
 
-struct Making {
+struct Making<'a> {
     assembly: Assembly,
+    edits: Option<&'a HistoryEdits>,
 }
 
-impl Making {
+impl Making<'_> {
+    /// Who made the message at a place of the history, if it is not the thread's own.
+    fn maker(&self, place: usize) -> Option<&Origin> {
+        self.edits.filter(|edits| edits.made.contains(&place)).map(|edits| &edits.by)
+    }
+
     fn add(&mut self, layer: Layer, text: Arc<str>) {
         self.assembly.layers.push(layer);
         self.assembly.texts.push(text);
@@ -84,7 +95,7 @@ impl Making {
         }
     }
 
-    fn said(&mut self, entry: &Entry, first: bool) {
+    fn said(&mut self, entry: &Entry, first: bool, place: usize) {
         let index = self.assembly.messages.len();
         self.assembly.messages.push(entry.clone());
         let attached = self.attached(index, entry);
@@ -98,7 +109,7 @@ impl Making {
             id: "user".to_owned(),
             kind: LayerKind::User,
             channel: Channel::Message { index },
-            origin: Origin::User,
+            origin: self.maker(place).cloned().unwrap_or(Origin::User),
             tokens: TokenCount { count: Tokens(entry.tokens.0.saturating_sub(attached.0)), exact: false },
             lifetime: Lifetime::PerPrompt,
             decision: Decision::Included,
@@ -141,11 +152,94 @@ impl Making {
         all
     }
 
-    /// Messages as they were sent before, as one layer; what went along with them is behind it.
-    fn history(&mut self, id: &str, entries: &[Entry]) {
-        if entries.is_empty() {
-            return;
+    /// Messages as they were sent before, as one layer; what went along with them is behind it. What handlers added or made
+    /// of them stands apart. The first of `entries` is at `place` in the history.
+    fn history(&mut self, id: &str, entries: &[Entry], place: usize) {
+        let is_own =
+            |index: usize, entry: &Entry| entry.message.as_custom().is_none() && self.maker(place + index).is_none();
+        let own: Vec<bool> = entries.iter().enumerate().map(|(index, entry)| is_own(index, entry)).collect();
+        let (mut index, mut runs) = (0, 0_u32);
+        while let Some(entry) = entries.get(index) {
+            if own.get(index) == Some(&false) {
+                self.made(entry, place + index);
+                index += 1;
+                continue;
+            }
+            let count = own.iter().skip(index).take_while(|own| **own).count();
+            runs += 1;
+            let id = if runs == 1 { id.to_owned() } else { format!("{id}#{runs}") };
+            self.run(id, entries.get(index..index + count).unwrap_or_default());
+            index += count;
         }
+    }
+
+    /// A message that a handler added to the thread, or made for this request.
+    fn made(&mut self, entry: &Entry, place: usize) {
+        let index = self.assembly.messages.len();
+        self.assembly.messages.push(entry.clone());
+        let tokens = TokenCount { count: entry.tokens, exact: false };
+        let (kind, decision) = (LayerKind::ExtensionMessage, Decision::Included);
+        let (origin, lifetime) = match self.maker(place) {
+            Some(by) => (by.clone(), Lifetime::PerCall),
+            None => (Origin::Thread, Lifetime::PerPrompt),
+        };
+        let layer = if let Some(custom) = entry.message.as_custom() {
+            let by = Origin::Handler { stage: Stage::BeforeAgentStart, handler: custom.by.clone(), place: None };
+            Layer {
+                id: custom.custom_type.clone(),
+                kind,
+                channel: Channel::Message { index },
+                origin: if origin == Origin::Thread { by } else { origin },
+                tokens,
+                lifetime,
+                decision,
+                hash: ContentHash::of(custom.text.as_bytes()),
+                range: 0..custom.text.len(),
+            }
+        } else {
+            let hash = entry.hash.as_str();
+            Layer {
+                id: format!("message {}", index + 1),
+                kind,
+                channel: Channel::Messages { first: index, count: 1 },
+                origin,
+                tokens,
+                lifetime,
+                decision,
+                hash: ContentHash::of(format!("{hash}\n").as_bytes()),
+                range: 0..hash.len() + 1,
+            }
+        };
+        let text = match entry.message.as_custom() {
+            Some(custom) => Arc::from(custom.text.as_str()),
+            None => Arc::from(format!("{}\n", entry.hash.as_str())),
+        };
+        self.add(layer, text);
+    }
+
+    /// What handlers left out of this request.
+    fn gone(&mut self) {
+        let Some(edits) = self.edits else { return };
+        let Origin::Handler { stage, handler, .. } = &edits.by else { return };
+        let absence = Absence::Removed { stage: *stage, by: handler.clone() };
+        for (number, entry) in (1_u32..).zip(&edits.gone) {
+            let text: Arc<str> = Arc::from(entry.message.told());
+            let layer = Layer {
+                id: format!("left out {number}"),
+                kind: LayerKind::History,
+                channel: Channel::Messages { first: 0, count: 0 },
+                origin: Origin::Thread,
+                tokens: TokenCount { count: entry.tokens, exact: false },
+                lifetime: Lifetime::PerCall,
+                decision: Decision::Skipped { absence: absence.clone() },
+                hash: ContentHash::of(text.as_bytes()),
+                range: 0..0,
+            };
+            self.add(layer, text);
+        }
+    }
+
+    fn run(&mut self, id: String, entries: &[Entry]) {
         let first = self.assembly.messages.len();
         self.assembly.messages.extend_from_slice(entries);
         let mut hashes = String::with_capacity(entries.len() * 65);
@@ -158,7 +252,7 @@ impl Making {
         let attached: Tokens =
             entries.iter().enumerate().map(|(number, entry)| self.attached(first + number, entry)).sum();
         let layer = Layer {
-            id: id.to_owned(),
+            id,
             kind: LayerKind::History,
             channel: Channel::Messages { first, count: entries.len() },
             origin: Origin::Thread,
@@ -176,7 +270,7 @@ impl Making {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Absence, CallId, Role};
+    use crate::domain::{CallId, Role};
 
     fn piece(kind: LayerKind, id: &str, text: &str) -> Piece {
         let decision = if text.is_empty() { Decision::Skipped { absence: Absence::Empty } } else { Decision::Included };
@@ -204,8 +298,13 @@ mod tests {
         let opening = [piece(LayerKind::HookBefore, "env", "Here."), piece(LayerKind::Prompt, "chat", "Do it.")];
         let state = [piece(LayerKind::ContextState, "time", "Now: noon")];
         let history = [Entry::new(Message::user("hi"))];
-        let assembly =
-            assemble(&Parts { system: &system, opening: &opening, state: &state, history: &history, inherited: 0 });
+        let assembly = assemble(&Parts {
+            system: &system,
+            opening: &opening,
+            state: &state,
+            history: &history,
+            ..Parts::default()
+        });
         assert_eq!(assembly.system, "Be honest.\n\nBe brief.");
         let texts: Vec<_> = assembly.layers.iter().map(|layer| slice(&assembly, layer)).collect();
         assert_eq!(texts, ["Be honest.", "", "Be brief.", "Here.", "Do it.", "Now: noon", "hi"]);

@@ -162,7 +162,8 @@ fn absences(plan: &Plan, findings: &mut Vec<Finding>) {
             | Absence::NothingToSay
             | Absence::NotRun { .. }
             | Absence::OverBudget { .. }
-            | Absence::SwitchedOff { .. } => {}
+            | Absence::SwitchedOff { .. }
+            | Absence::Removed { .. } => {}
         }
     }
 }

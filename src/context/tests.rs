@@ -228,8 +228,14 @@ fn message_order_with_all_layers() {
     assert_eq!(named_before.len(), 7);
     assert_eq!(named_after, ["project/deploy/completion-checklist", "last"]);
     let history = [Entry::new(Message::user("now"))];
-    let assembly =
-        assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &[], history: &history, inherited: 0 });
+    let assembly = assemble(&Parts {
+        system: &plan.system,
+        opening: &plan.opening,
+        state: &[],
+        history: &history,
+        inherited: 0,
+        edits: None,
+    });
     assert!(assembly.system.starts_with("You work inside levain"));
     let first = assembly.messages[0].message.text();
     assert!(first.starts_with("<Environment id=\"levain/core/Environment\" type=\"knowledge\">\n"), "{first}");
@@ -448,8 +454,14 @@ fn absence_is_told_for_every_reason_at_once() {
     for ((id, said), (expected_id, beginning)) in told.iter().zip(expected) {
         assert!(*id == expected_id && said.starts_with(beginning), "{id}: {said}");
     }
-    let assembly =
-        assemble(&Parts { system: &plan.system, opening: &plan.opening, state: &[], history: &[], inherited: 0 });
+    let assembly = assemble(&Parts {
+        system: &plan.system,
+        opening: &plan.opening,
+        state: &[],
+        history: &[],
+        inherited: 0,
+        edits: None,
+    });
     let json = serde_json::to_string(&assembly.layers).unwrap();
     for reason in ["condition", "suppressed", "duplicate", "shadowed", "missing", "refused", "empty", "not_run"] {
         assert!(json.contains(&format!("\"is\":\"skipped\",\"reason\":\"{reason}\"")), "{reason}: {json}");

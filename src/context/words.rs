@@ -10,6 +10,7 @@ pub fn part_of(channel: Channel) -> String {
     match channel {
         Channel::System => "system".to_owned(),
         Channel::Message { index } => format!("message {}", index + 1),
+        Channel::Messages { count: 0, .. } => "messages".to_owned(),
         Channel::Messages { first, count } => format!("messages {} to {}", first + 1, first + count),
         Channel::Tools => "tools".to_owned(),
     }
@@ -45,7 +46,8 @@ pub fn kind(kind: LayerKind) -> &'static str {
 /// What was said, called and answered in the messages that a layer stands for, as people read it; `None` for one that has
 /// a text of its own.
 pub fn conversation<'a>(layer: &Layer, messages: impl Iterator<Item = &'a Message>) -> Option<String> {
-    let Channel::Messages { first, count } = layer.channel else { return None };
+    // What is not sent has a text of its own.
+    let Channel::Messages { first, count: count @ 1.. } = layer.channel else { return None };
     let told: Vec<String> = messages.skip(first).take(count).map(said).collect();
     Some(told.join("\n\n"))
 }
@@ -64,7 +66,8 @@ fn said(message: &Message) -> String {
         Block::ToolResult { output, error: false, .. } => format!("[result]\n{output}"),
         Block::ToolResult { output, error: true, .. } => format!("[failed]\n{output}"),
         Block::Image { media_type, .. } => format!("[image, {media_type}]"),
-        // Its text is a layer of its own.
+        // Their texts are layers of their own.
+        Block::Custom(custom) => format!("[{} of {}]", custom.custom_type, custom.by),
         Block::Attached(attached) => format!("[{}]", attached.in_words()),
     };
     let blocks: Vec<String> = message.blocks.iter().map(block).collect();
@@ -89,6 +92,7 @@ pub fn origin(origin: &Origin) -> String {
         Origin::User => "you".to_owned(),
         Origin::Thread => "this thread".to_owned(),
         Origin::OtherThread { id } => format!("thread {id}"),
+        Origin::Handler { stage, handler, .. } => format!("handler {handler} ({stage})"),
     }
 }
 

@@ -6,6 +6,7 @@
 use super::amount::Tokens;
 use super::id::ContentHash;
 use super::message::Entry;
+use super::stage::{HandlerPlace, Stage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;
@@ -121,6 +122,13 @@ pub enum Origin {
     Thread,
     /// What was said in another thread.
     OtherThread { id: String },
+    /// What a handler of the pipeline made or changed.
+    Handler {
+        stage: Stage,
+        handler: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        place: Option<HandlerPlace>,
+    },
 }
 
 /// Through whom an item came to be a layer.
@@ -211,6 +219,8 @@ pub enum Absence {
     },
     /// No tools are offered at all; `by` is where that is written.
     SwitchedOff { by: String },
+    /// A handler of the pipeline left it out, or put something else in its place.
+    Removed { stage: Stage, by: String },
 }
 
 impl fmt::Display for Absence {
@@ -238,6 +248,7 @@ impl fmt::Display for Absence {
                 needs.0, left.0, budget.0
             ),
             Self::SwitchedOff { by } => write!(formatter, "tools are switched off by {by}"),
+            Self::Removed { stage, by } => write!(formatter, "removed by the handler {by} ({stage})"),
         }
     }
 }

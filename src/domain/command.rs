@@ -1,11 +1,13 @@
 //! What can be asked of a thread, and how it stands: the two ends of every conversation with one.
 
-use super::event::{Approve, CancelScope, PromptEvent, PromptMode};
+use super::event::{Approve, CancelScope, PromptEvent, PromptMode, Timestamp};
+use super::stage::Stage;
 use super::{
     Attachment, CallId, ContentHash, Cost, FrozenRequest, Image, Limits, ModelRef, Status, ThreadKind, ToAttach,
     Tokens, Waiting,
 };
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The longest id that a client gives to a prompt, in bytes.
 pub const LONGEST_CLIENT_ID: usize = 64;
@@ -83,6 +85,63 @@ pub enum Command {
     },
     /// Take what is queued now: it waits since the person stopped the thread.
     Release,
+    /// Stand still before handlers that one of these means, from here on; for nothing of the kind with none.
+    SetBreakpoints {
+        breakpoints: Vec<Breakpoint>,
+    },
+    /// Go on from the breakpoint at which it stands.
+    Resume {
+        how: Resume,
+    },
+}
+
+/// Where the pipeline stands still, so that somebody can look at a value before a handler gets it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Breakpoint {
+    pub stage: Stage,
+    /// Before this handler; before each of the stage without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handler: Option<String>,
+    /// Only where the value, as JSON, contains this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contains: Option<String>,
+}
+
+impl Breakpoint {
+    /// Whether it means this handler with this value.
+    #[must_use]
+    pub fn is_at(&self, stage: Stage, handler: &str, event: &Value) -> bool {
+        let named = self.handler.as_deref().is_none_or(|named| named == handler);
+        let holds = || self.contains.as_ref().is_none_or(|text| event.to_string().contains(text.as_str()));
+        self.stage == stage && named && holds()
+    }
+}
+
+/// How it goes on from a breakpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum Resume {
+    /// With the handler, which gets `value` in the place of what it would have got.
+    Continue {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        value: Option<Value>,
+    },
+    /// Without this handler.
+    Skip,
+    /// Not at all: what was on its way stays where it was.
+    Abort,
+}
+
+/// What handlers of a thread do now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handling {
+    pub stage: Stage,
+    pub handler: String,
+    /// Since when.
+    pub since: Timestamp,
+    /// It stands still at a breakpoint; the value is in the content store under this hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<ContentHash>,
 }
 
 /// How the thread stands, for status lines and lists.
@@ -104,6 +163,9 @@ pub struct State {
     /// Calls that wait for a person, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<Approval>,
+    /// The handler of the pipeline that is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handling: Option<Handling>,
 }
 
 /// A call that waits until a person allows or denies it.
@@ -176,14 +238,18 @@ impl QueuedPrompt {
     pub fn follow(queue: &mut Vec<Self>, event: &PromptEvent) {
         match event {
             PromptEvent::PromptQueued { .. } => queue.extend(Self::of(event)),
-            PromptEvent::PromptWithdrawn { prompt } | PromptEvent::CognitionIn { prompt: Some(prompt), .. } => {
+            PromptEvent::PromptWithdrawn { prompt }
+            | PromptEvent::PromptHandled { prompt, .. }
+            | PromptEvent::CognitionIn { prompt: Some(prompt), .. } => {
                 queue.retain(|queued| queued.prompt != *prompt);
             }
             PromptEvent::QueueArranged { prompts } => {
                 let place = |queued: &Self| prompts.iter().position(|prompt| *prompt == queued.prompt);
                 queue.sort_by_key(|queued| place(queued).unwrap_or(usize::MAX));
             }
-            PromptEvent::QueueReleased {} | PromptEvent::CognitionIn { prompt: None, .. } => {}
+            PromptEvent::QueueReleased {}
+            | PromptEvent::PromptPrepared { .. }
+            | PromptEvent::CognitionIn { prompt: None, .. } => {}
         }
     }
 

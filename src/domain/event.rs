@@ -196,7 +196,9 @@ impl Event {
             Self::Request(event) => event.note(),
             Self::Approval(event) => event.note(),
             Self::Control(event) => event.note(),
-            Self::Prompt(_) | Self::Tool(_) | Self::Unknown { .. } => None,
+            Self::Prompt(event) => event.note(),
+            Self::Tool(event) => event.note(),
+            Self::Unknown { .. } => None,
         }
     }
 }

@@ -1,12 +1,16 @@
 //! A request that was put together for a person to look at, and that is sent as they saw it.
 
+use super::assembly::Origin;
 use super::assembly::{Assembly, Channel, Decision, Layer, Piece};
 use super::attachment::Attachment;
+use super::custom_message::CustomMessage;
 use super::id::{ContentHash, ModelRef, ThreadId};
 use super::image::Image;
-use super::message::{Role, ToolSpec};
+use super::message::{Entry, Role, ToolSpec};
+use super::pipeline::Step;
 use super::request::ToolRef;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Everything of a request that is not yet in the thread's log. Whoever sends it puts it together with what was said,
 /// and finds by [`FrozenRequest::hash`] whether that is still the request that was looked at.
@@ -27,9 +31,40 @@ pub struct FrozenRequest {
     pub opening: Vec<Piece>,
     /// What held when it was looked at.
     pub state: Vec<Piece>,
+    /// What handlers made of the prompt's text, where that is something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The messages that they added behind it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<CustomMessage>,
+    /// Every candidate for the system text as they made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_edit: Option<Vec<Piece>>,
+    /// The conversation as they made it for this request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<Box<HistoryEdits>>,
+    /// The request in its provider's form as they made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Value>,
+    /// What they did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<Step>,
     pub tools: Vec<FrozenTool>,
     /// Names the whole request.
     pub hash: ContentHash,
+}
+
+/// How a history differs from the thread's own, for one request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HistoryEdits {
+    /// The whole history, as it is sent.
+    pub history: Vec<Entry>,
+    /// Places in it whose messages are somebody else's than the thread's.
+    pub made: Vec<usize>,
+    /// Messages of the thread that are not sent.
+    pub gone: Vec<Entry>,
+    /// Who made it so: the last handler that changed something.
+    pub by: Origin,
 }
 
 /// A tool of a held request, or a candidate that was left out.

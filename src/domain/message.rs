@@ -2,6 +2,7 @@
 
 use super::amount::Tokens;
 use super::attachment::Attachment;
+use super::custom_message::CustomMessage;
 use super::id::{CallId, ContentHash};
 use super::image::{IMAGE_TOKENS, Image};
 use serde::{Deserialize, Serialize};
@@ -55,15 +56,18 @@ pub enum Block {
     },
     /// A text that the prompt names behind `@`, as it was when that was sent.
     Attached(Attachment),
+    /// What a handler of the pipeline added.
+    Custom(CustomMessage),
 }
 
 impl Block {
-    /// What the model reads of a text or an attachment; nothing of the others.
+    /// What the model reads of a text, an attachment or an added message; nothing of the others.
     #[must_use]
     pub fn told(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Text { text } => Some(text.into()),
             Self::Attached(attachment) => Some(attachment.told().into()),
+            Self::Custom(custom) => Some(custom.text.as_str().into()),
             Self::Thinking { .. }
             | Self::RedactedThinking { .. }
             | Self::ToolCall(_)
@@ -141,6 +145,18 @@ impl Message {
         Self { role: Role::User, blocks }
     }
 
+    /// What a handler of the pipeline adds.
+    #[must_use]
+    pub fn custom(custom: CustomMessage) -> Self {
+        Self { role: Role::User, blocks: vec![Block::Custom(custom)] }
+    }
+
+    /// What a handler of the pipeline added, if this is that.
+    #[must_use]
+    pub fn as_custom(&self) -> Option<&CustomMessage> {
+        if let [Block::Custom(custom)] = self.blocks.as_slice() { Some(custom) } else { None }
+    }
+
     /// An assistant message of one text.
     #[must_use]
     pub fn assistant(text: impl Into<String>) -> Self {
@@ -157,6 +173,7 @@ impl Message {
             Block::ToolCall(call) => call.call_id.0.len() + call.tool.len() + call.input.to_string().len(),
             Block::ToolResult { call_id, output, .. } => call_id.0.len() + output.len(),
             Block::Attached(attachment) => attachment.told().len(),
+            Block::Custom(custom) => custom.text.len(),
             Block::Image { .. } => 0,
         };
         let images = self.blocks.iter().filter(|block| matches!(block, Block::Image { .. })).count();

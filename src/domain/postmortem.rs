@@ -91,7 +91,11 @@ impl Postmortem {
             // Somebody goes on with it.
             Event::Prompt(_) => self.end = None,
             Event::Tool(
-                ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. } | ToolEvent::ResultKept { .. },
+                ToolEvent::ToolProcess { .. }
+                | ToolEvent::FileCheckpointed { .. }
+                | ToolEvent::ResultKept { .. }
+                | ToolEvent::CallPrepared { .. }
+                | ToolEvent::ResultPrepared { .. },
             )
             | Event::Approval(_)
             | Event::Control(_)

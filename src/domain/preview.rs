@@ -6,6 +6,7 @@ use super::attachment::ToAttach;
 use super::frozen_request::FrozenRequest;
 use super::id::ModelRef;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What a person has written and not sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,4 +37,10 @@ pub struct Preview {
     pub attached: u64,
     /// What has to be said to send this very request; none where there is nothing to send.
     pub frozen: Option<FrozenRequest>,
+    /// The handler that would take the draft: no model would be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handled: Option<String>,
+    /// The request in its provider's form, where handlers changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Value>,
 }

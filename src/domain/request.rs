@@ -4,6 +4,7 @@ use super::assembly::Layer;
 use super::event::Timestamp;
 use super::id::{ContentHash, ModelRef, ThreadId};
 use super::message::Role;
+use super::pipeline::Step;
 use super::wire_form::WireForm;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,9 @@ pub struct RequestRecord {
     #[serde(default)]
     pub tools: Vec<ToolRef>,
     pub layers: Vec<Layer>,
+    /// What the handlers of this request did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pipeline: Vec<Step>,
 }
 
 /// What went over the wire.
@@ -42,6 +46,9 @@ pub struct SentBody {
     pub hash: ContentHash,
     /// In bytes.
     pub length: u64,
+    /// Where handlers changed it, it is kept: under this hash in the content store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<ContentHash>,
 }
 
 impl RequestRecord {

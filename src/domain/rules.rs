@@ -25,6 +25,36 @@ pub struct Rules {
     /// The events at which hooks are asked, because there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<String>,
+    /// When what steers is taken.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub steering: Steering,
+    /// How many of the messages that follow up are taken at once.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub follow_up: FollowUp,
+}
+
+fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// When a message that steers reaches the model, where an answer asks for several calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Steering {
+    /// Once all of them have been made.
+    #[default]
+    AfterBatch,
+    /// Once those that run have ended; the others are not made.
+    SkipRemaining,
+}
+
+/// How many of the messages that follow up are taken when the thread would wait.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FollowUp {
+    #[default]
+    OneAtATime,
+    All,
 }
 
 /// How often a call is tried, and after what pauses.

@@ -58,6 +58,7 @@ fn one(entry: &Entry, longest: usize) -> String {
     let piece = longest.min(LONGEST_PIECE);
     let role = match entry.message.role {
         Role::User if entry.message.is_prompt() => "Person",
+        Role::User if entry.message.as_custom().is_some() => "Context",
         Role::User => "Results",
         Role::Assistant => "Assistant",
     };
@@ -70,6 +71,7 @@ fn one(entry: &Entry, longest: usize) -> String {
                 write!(text, "\n{}{}", if *error { "failed: " } else { "" }, short(output, piece))
             }
             Block::Image { media_type, .. } => write!(text, "\n(an image, {media_type})"),
+            Block::Custom(custom) => write!(text, "\n{}", short(&custom.text, longest)),
             Block::Attached(attached) => {
                 write!(text, "\n({})\n{}", attached.in_words(), short(&attached.text, longest))
             }

@@ -59,7 +59,7 @@ impl EncodedRequest {
     /// What the record of the request says of it.
     #[must_use]
     pub fn sent(&self) -> SentBody {
-        SentBody { form: self.form, hash: ContentHash::of(&self.body), length: self.body.len() as u64 }
+        SentBody { form: self.form, hash: ContentHash::of(&self.body), length: self.body.len() as u64, body: None }
     }
 }
 

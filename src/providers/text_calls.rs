@@ -111,7 +111,8 @@ fn told(message: &Arc<Message>) -> Arc<Message> {
         | Block::Thinking { .. }
         | Block::RedactedThinking { .. }
         | Block::Image { .. }
-        | Block::Attached(_)) => other.clone(),
+        | Block::Attached(_)
+        | Block::Custom(_)) => other.clone(),
     });
     Arc::new(Message { role: message.role, blocks: blocks.collect() })
 }

@@ -78,6 +78,8 @@ fn part<'a>(block: &'a Block, role: Role, request: &'a CallRequest) -> Option<Pa
         Block::Text { text } if text.trim().is_empty() => None,
         Block::Text { text } => Some(Part::Text(text.into())),
         Block::Attached(attached) => Some(Part::Text(attached.told().into())),
+        Block::Custom(custom) if custom.text.trim().is_empty() => None,
+        Block::Custom(custom) => Some(Part::Text(custom.text.as_str().into())),
         Block::Thinking { text, signature: Some(signature) } => {
             let (maker, signature) = made(signature);
             Some(Part::Thinking { text, maker, signature })

@@ -130,6 +130,7 @@ impl Case {
             state: &state,
             history: &history,
             inherited: 0,
+            edits: None,
         });
         let permissions = Permissions { grants: plan.capabilities.clone(), ..Permissions::default() };
         // Whether the person at hand trusts the project is nothing to a case.

@@ -78,6 +78,9 @@ impl DirectivePlanner {
         }
         let start = Start::new(setup.model(), Limits::default(), ThreadKind::Interactive);
         let items = setup.items();
+        if let Some(problem) = Setup::refused_handlers(&items) {
+            return Err(PlannerError::Settings(problem));
+        }
         let meaning = setup.meaning(&items);
         let place = (setup.project.root.clone(), Some(setup.layout.clone()));
         let mut planner = Self::of(items, meaning, place, id, inputs, &start)?;

@@ -51,6 +51,7 @@ impl Factory {
         let limits = planner.limits;
         let risk = planner.unacknowledged.clone();
         let mut hosting = self.setup.hosting(id.clone(), Arc::new(planner))?;
+        hosting.handlers = self.setup.handlers(items);
         (hosting.limits, hosting.secret, hosting.risk) = (limits, self.secret.clone(), risk);
         let slots = match &lineage.parent {
             // A child that is waited for works in the place of its parent.

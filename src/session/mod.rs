@@ -13,6 +13,7 @@ mod environment;
 mod factory;
 mod forking;
 mod gauge;
+mod handlers;
 mod item_library;
 pub mod logging;
 mod model_registry;

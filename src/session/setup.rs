@@ -13,7 +13,7 @@ use crate::items::capability::{self, ProjectFiles};
 use crate::items::directive::ModelWish;
 use crate::items::signature::TrustStore;
 use crate::items::{Capabilities, Cascade, Directive, Item, Items, Kind, Place, Spaces};
-use crate::ports::{Clock, Forgetful, SystemClock};
+use crate::ports::{Clock, Forgetful, NoHandlers, SystemClock};
 use crate::providers::{
     Catalog, Keys, Preference, ProviderFile, Providers, Proxies, ResolveError, Settings, is_scripted,
 };
@@ -335,6 +335,7 @@ impl Setup {
             planner,
             risk: None,
             budgets: None,
+            handlers: Arc::new(NoHandlers),
             idle: Duration::from_secs(self.config.idle_seconds.value),
             orphaned: Duration::from_secs(self.config.orphan_seconds.value),
             unanswered: Duration::from_secs(self.config.unanswered_seconds.value),

@@ -256,6 +256,11 @@ fn words(event: Event) -> Option<Event> {
                 elapsed_ms: 0,
             }))
         }
+        // Of no prompt that has a number here; what handlers made of the system text was for that prompt.
+        Event::Prompt(PromptEvent::PromptPrepared { messages, .. }) => (!messages.is_empty()).then(|| {
+            let (typed, steps, system) = (None, Vec::new(), None);
+            Event::Prompt(PromptEvent::PromptPrepared { prompt: 0, typed, steps, messages, system })
+        }),
         Event::Settings(SettingsEvent::StateSet { .. })
         | Event::Context(ContextEvent::ContextInherited { .. })
         | Event::Request(RequestEvent::CognitionReasoning { .. })
@@ -269,6 +274,7 @@ fn words(event: Event) -> Option<Event> {
         Event::Thread(_)
         | Event::Prompt(
             PromptEvent::PromptQueued { .. }
+            | PromptEvent::PromptHandled { .. }
             | PromptEvent::PromptWithdrawn { .. }
             | PromptEvent::QueueArranged { .. }
             | PromptEvent::QueueReleased {},
@@ -285,7 +291,12 @@ fn words(event: Event) -> Option<Event> {
         )
         | Event::Control(_)
         | Event::Approval(_)
-        | Event::Tool(ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. })
+        | Event::Tool(
+            ToolEvent::ToolProcess { .. }
+            | ToolEvent::FileCheckpointed { .. }
+            | ToolEvent::CallPrepared { .. }
+            | ToolEvent::ResultPrepared { .. },
+        )
         | Event::Unknown { .. } => None,
     }
 }

@@ -120,7 +120,11 @@ fn is_use(record: &Record) -> bool {
         Event::Tool(_) | Event::Settings(SettingsEvent::TitleSet { .. }) => true,
         Event::Thread(_)
         | Event::Prompt(
-            PromptEvent::PromptWithdrawn { .. } | PromptEvent::QueueArranged { .. } | PromptEvent::QueueReleased {},
+            PromptEvent::PromptWithdrawn { .. }
+            | PromptEvent::PromptPrepared { .. }
+            | PromptEvent::PromptHandled { .. }
+            | PromptEvent::QueueArranged { .. }
+            | PromptEvent::QueueReleased {},
         )
         | Event::Settings(_)
         | Event::Context(_)

@@ -20,6 +20,7 @@ mod output;
 pub mod page;
 mod persona;
 mod primary;
+pub mod program;
 mod result;
 mod root;
 pub mod sandbox;

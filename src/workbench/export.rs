@@ -156,6 +156,7 @@ mod tests {
         let mut transcript = Transcript::default();
         transcript.push(Kind::Prompt(Prompt {
             text: "ship *it*".into(),
+            sent: None,
             role: "user".into(),
             pending: false,
             number: None,

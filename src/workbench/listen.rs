@@ -515,6 +515,8 @@ fn phase_after(event: &Event) -> Option<Phase> {
             ToolEvent::ToolProcess { .. }
             | ToolEvent::FileCheckpointed { .. }
             | ToolEvent::ResultKept { .. }
+            | ToolEvent::CallPrepared { .. }
+            | ToolEvent::ResultPrepared { .. }
             | ToolEvent::ShellEnded { .. },
         )
         | Event::Request(

@@ -84,6 +84,7 @@ impl Model {
         } else {
             let prompt = Prompt {
                 text: text.clone(),
+                sent: None,
                 role: "user".to_owned(),
                 pending: true,
                 number: None,

@@ -138,6 +138,7 @@ impl Session {
                 window: None,
                 queue,
                 approvals: Vec::new(),
+                handling: None,
             }),
         ))
     }

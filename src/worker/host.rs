@@ -14,7 +14,7 @@ use crate::domain::{
 use crate::engine::answer::Answer;
 use crate::engine::driver::{Budgets, Driver, Ended, Handle, ModelRegistry, Planner, Settings};
 use crate::engine::thread::{Thread, apply};
-use crate::ports::{Approvals, Clock, StoreError, ToolRunner};
+use crate::ports::{Approvals, Clock, Handlers, StoreError, ToolRunner};
 use crate::store::recover::{self, Replay};
 use crate::store::summary::{Summarise, Summary};
 use crate::store::thread::Opened;
@@ -50,6 +50,8 @@ pub struct Hosting {
     pub risk: Option<String>,
     /// Who is asked before something is spent; nobody without.
     pub budgets: Option<Budgets>,
+    /// Who is asked at the stages of the pipeline.
+    pub handlers: Arc<dyn Handlers>,
     /// How long an idle interactive thread is kept after the last client said goodbye.
     pub idle: Duration,
     /// The same after the last client vanished without a word.
@@ -197,6 +199,7 @@ pub async fn host(hosting: Hosting, summaries: &Summaries) -> Result<Hosted, Hos
         audience: hub.clone(),
         planner: hosting.planner,
         budgets: hosting.budgets,
+        handlers: hosting.handlers,
     };
     let kind = thread.kind;
     let (driver, handle) = Driver::new(thread, settings);

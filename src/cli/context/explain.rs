@@ -94,6 +94,7 @@ fn is_named(layer: &Layer, name: &str) -> bool {
         }
         Origin::File { path, .. } => path == name,
         Origin::Provider { name: provider } => provider == name,
+        Origin::Handler { handler, .. } => handler == name,
         Origin::User | Origin::Thread | Origin::OtherThread { .. } => false,
     };
     layer.id == name || origin

@@ -4,14 +4,15 @@ use super::Draft;
 use crate::cli::failure::Failure;
 use crate::cli::{find, runtime};
 use crate::context::diff::Side;
-use crate::context::{Plan, Start, State};
-use crate::domain::{Assembly, Limits, Message, ModelRef, Permissions, Problem, Severity, ThreadId, ThreadKind};
-use crate::engine::driver::{Planner, previewed};
+use crate::context::{BuiltRequest, Plan, Start, State};
+use crate::domain::{Assembly, Limits, ModelRef, Permissions, Problem, Severity, ThreadId, ThreadKind};
+use crate::engine::driver::{Planner, Previewed, Subject, previewed};
 use crate::engine::thread::Thread;
 use crate::items::directive::Values;
 use crate::items::{Items, Kind};
 use crate::session::{Chosen, DirectivePlanner, Setup, toolbox};
 use crate::store::request;
+use std::sync::Arc;
 
 /// A directive's first request, before anybody sends it.
 pub(super) struct Planned {
@@ -47,7 +48,13 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
     let mut thread = Thread::new(id, directive, start.kind, start.model.clone(), start.limits);
     thread.permissions = setup.answered(Permissions::below(planner.grants.clone(), Vec::new()), Vec::new());
     let known = toolbox::known(&items, &thread.permissions, || setup.trust().allows());
-    let assembly = previewed(&thread, &plan, &plan.state(&snapshot), known, Message::user(&*draft.prompt));
+    let plan = Arc::new(plan);
+    let (state, text) = (plan.state(&snapshot), draft.prompt.clone());
+    let (images, files) = (Vec::new(), Vec::new());
+    let subject = Subject { thread, plan: Arc::clone(&plan), state, known, text, images, files };
+    let previewed = previewed(setup.handlers(&items), commands == Commands::Asked, subject);
+    let Previewed { built: BuiltRequest { assembly, .. }, .. } =
+        runtime()?.block_on(previewed).map_err(Failure::new)?;
     let mut problems = planner.problems;
     problems.extend(doubt);
     problems.extend(chosen.notice.map(|message| Problem {
@@ -62,6 +69,7 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
             problems.push(problem.clone());
         }
     }
+    let plan = Arc::unwrap_or_clone(plan);
     Ok(Planned { plan, problems, assembly, model: start.model })
 }
 

@@ -1,8 +1,12 @@
 //! What people and parents say to the thread.
 
 use super::PromptMode;
+use crate::domain::assembly::Piece;
 use crate::domain::attachment::Attachment;
+use crate::domain::custom_message::CustomMessage;
 use crate::domain::image::Image;
+use crate::domain::note::{Note, NoteKind};
+use crate::domain::pipeline::Step;
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
@@ -31,6 +35,30 @@ pub enum PromptEvent {
     QueueArranged { prompts: Vec<u64> },
     /// What waits after the person stopped the thread is taken now.
     QueueReleased {},
+    /// A prompt is through its handlers and joins the history next: with these messages behind it, and with another system
+    /// text until the next prompt, where they made one.
+    PromptPrepared {
+        prompt: u64,
+        /// What the person wrote, where something else is sent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        typed: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steps: Vec<Step>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        messages: Vec<CustomMessage>,
+        /// Every candidate for the system text.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        system: Option<Vec<Piece>>,
+    },
+    /// A handler took the prompt: no model is asked.
+    PromptHandled {
+        prompt: u64,
+        /// What the person wrote.
+        text: String,
+        by: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steps: Vec<Step>,
+    },
     /// A message joined the history: what the user (or a parent) said. `prompt` is the queue entry it came from.
     CognitionIn {
         text: String,
@@ -45,7 +73,31 @@ pub enum PromptEvent {
     },
 }
 
+/// What handlers did, in a line; none where nobody did anything.
+pub(super) fn pipeline_in_words(steps: &[Step]) -> Option<Note> {
+    let told = steps.iter().filter_map(|step| step.in_words());
+    let told: Vec<String> = told.collect();
+    let failed = steps.iter().any(|step| step.outcome.is_failure());
+    let kind = if failed { NoteKind::Warning } else { NoteKind::Context };
+    (!told.is_empty()).then(|| Note { kind, text: format!("pipeline: {}", told.join("; ")) })
+}
+
 impl PromptEvent {
+    /// See [`super::Event::note`].
+    pub(super) fn note(&self) -> Option<Note> {
+        match self {
+            Self::PromptPrepared { steps, .. } => pipeline_in_words(steps),
+            Self::PromptHandled { by, .. } => {
+                Some(Note { kind: NoteKind::Info, text: format!("handled by {by}: no model was asked") })
+            }
+            Self::PromptQueued { .. }
+            | Self::PromptWithdrawn { .. }
+            | Self::QueueArranged { .. }
+            | Self::QueueReleased {}
+            | Self::CognitionIn { .. } => None,
+        }
+    }
+
     /// See [`super::Event::is_critical`].
     pub(super) fn is_critical(&self) -> bool {
         matches!(

@@ -1,7 +1,10 @@
 //! Tools and a person's own commands: what ran, and what came of it.
 
 use super::Process;
+use super::prompt::pipeline_in_words;
 use crate::domain::id::{CallId, ContentHash};
+use crate::domain::note::Note;
+use crate::domain::pipeline::Step;
 use serde::{Deserialize, Serialize};
 use strum::VariantNames;
 
@@ -33,6 +36,19 @@ pub enum ToolEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         change: Option<String>,
     },
+    /// A call is through its handlers. It is judged and run with `input` where they made another one, and not at all where
+    /// one of them blocked it.
+    CallPrepared {
+        call_id: CallId,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        steps: Vec<Step>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<serde_json::Value>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        blocked: Option<String>,
+    },
+    /// The result of a call is through its handlers; it follows.
+    ResultPrepared { call_id: CallId, steps: Vec<Step> },
     /// A call is about to change a file: what the file holds and what it will hold is kept under these hashes. Without
     /// `before` there is no file yet. `path` is relative to the project.
     FileCheckpointed {
@@ -64,6 +80,22 @@ pub enum ToolEvent {
 }
 
 impl ToolEvent {
+    /// See [`super::Event::note`].
+    pub(super) fn note(&self) -> Option<Note> {
+        match self {
+            // Why a call was blocked is its result.
+            Self::CallPrepared { blocked: Some(_), .. } => None,
+            Self::CallPrepared { steps, .. } | Self::ResultPrepared { steps, .. } => pipeline_in_words(steps),
+            Self::ToolCallStart { .. }
+            | Self::FileCheckpointed { .. }
+            | Self::ToolProcess { .. }
+            | Self::ResultKept { .. }
+            | Self::ToolCallResult { .. }
+            | Self::ShellStarted { .. }
+            | Self::ShellEnded { .. } => None,
+        }
+    }
+
     /// See [`super::Event::is_critical`].
     pub(super) fn is_critical(&self) -> bool {
         matches!(

@@ -7,7 +7,8 @@
 
 use super::Audience;
 use super::account::{Budgets, Unfunded, budget_error};
-use super::run::{Driver, Ready};
+use super::ready::Ready;
+use super::run::Driver;
 use crate::domain::event::ErrorCategory;
 use crate::domain::{
     Allowance, Budget, BudgetReport, CallCost, ControlEvent, Event, LimitKind, LimitSource, Limits, Money, Refusal,

@@ -2,7 +2,8 @@
 
 use super::Audience;
 use super::prepare_error::PrepareError;
-use super::run::{Driver, Ready};
+use super::ready::{Purpose, Ready};
+use super::run::Driver;
 use crate::domain::event::{CallError, Delta};
 use crate::domain::{Bounds, ContentHash, MessageRef, ModelRef, RequestRecord, ToolRef};
 use crate::engine::answer::Answer;
@@ -25,15 +26,6 @@ const KEEP_EVERY: Duration = Duration::from_millis(150);
 const LONGEST: Duration = Duration::from_hours(6);
 /// Pieces taken in before others get a turn.
 const BATCH: usize = 512;
-
-/// What a call is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// A turn of the thread.
-    Answer,
-    /// A summary of older messages: shown to nobody while it arrives.
-    Summary,
-}
 
 /// A call to a model under way.
 pub(super) struct Call {
@@ -201,6 +193,7 @@ impl<A: Audience> Driver<A> {
                 .collect(),
             tools,
             layers: recorded.layers.clone(),
+            pipeline: std::mem::take(&mut self.pipeline.steps),
         };
         let kept = self.settings.store.record_request(&record, recorded);
         kept.inspect_err(|error| self.block(error)).is_ok()

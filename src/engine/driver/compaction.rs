@@ -3,9 +3,11 @@
 
 use super::Audience;
 use super::account::Unfunded;
-use super::calls::{Call, Purpose};
+use super::calls::Call;
 use super::prepare_error::PrepareError;
-use super::run::{Driver, Ready};
+use super::ready::Purpose;
+use super::ready::Ready;
+use super::run::Driver;
 use crate::context::{BuiltRequest, Offer, Parts, RequestBuilder};
 use crate::domain::event::{CallError, StopReason};
 use crate::domain::{
@@ -14,6 +16,7 @@ use crate::domain::{
 use crate::engine::compaction::{cut, retell};
 use crate::engine::retry;
 use crate::engine::thread::{CompactionCause, Effect, Handoff, Phase};
+use crate::pipeline::{Compact, to_json};
 use std::sync::Arc;
 
 /// The longest summary, in tokens.
@@ -94,10 +97,31 @@ impl<A: Audience> Driver<A> {
         let before = history.iter().map(|entry| entry.tokens).sum();
         let Some(from) = cut(history, keep) else {
             self.compaction = Some(Compaction { from: 0, summarised: 0, before });
-            self.room_made(None, "there are no older messages to compact");
+            self.room_made(Summary::None("there are no older messages to compact"));
             return;
         };
         self.compaction = Some(Compaction { from, summarised: 0, before });
+        let compact = |driver: &Self| Compact {
+            messages: to_json(driver.thread.history.get(..from).unwrap_or_default()),
+            tokens_before: before.0,
+            previous_summary: summary(driver.thread.opening.as_deref().map_or(&[], Vec::as_slice))
+                .map(|text| text.to_string()),
+            ..Compact::default()
+        };
+        if self.before_compaction(request, compact) {
+            return;
+        }
+        match self.pipeline.compact.take() {
+            Some(Compact { cancelled: Some(by), .. }) => {
+                self.compaction.iter_mut().for_each(|compaction| compaction.from = 0);
+                return self.room_made(Summary::None(&format!("the handler {by} cancelled it")));
+            }
+            Some(Compact { summary: Some((text, _)), .. }) => {
+                self.compaction.iter_mut().for_each(|compaction| compaction.summarised = compaction.from);
+                return self.room_made(Summary::Handlers(&text));
+            }
+            Some(_) | None => {}
+        }
         match self.ask_for_summary(request).await {
             Ok(()) | Err(SummaryError::Stopped) => {}
             Err(SummaryError::Because(reason)) => self.trim(&reason),
@@ -169,9 +193,9 @@ impl<A: Audience> Driver<A> {
             self.charge(call);
         } else if cut {
             let text = format!("{text}\n\n(The summary was cut off here: it grew too long.)");
-            self.room_made(Some((call, &text)), "");
+            self.room_made(Summary::Models(call, &text));
         } else {
-            self.room_made(Some((call, text)), "");
+            self.room_made(Summary::Models(call, text));
         }
     }
 
@@ -204,22 +228,27 @@ impl<A: Audience> Driver<A> {
             compaction.summarised = 0;
             compaction.from = if asked { 0 } else { compaction.from };
         }
-        self.room_made(None, reason);
+        self.room_made(Summary::None(reason));
     }
 
     /// Puts what became of it at the head of what is to be done.
-    fn room_made(&mut self, answer: Option<(&Call, &str)>, reason: &str) {
+    fn room_made(&mut self, summary: Summary<'_>) {
         let Some(Compaction { from, summarised, before }) = self.compaction.take() else { return };
         let kept = self.thread.history.len() - from;
         let dropped = from - summarised;
-        let summary = match answer {
-            Some((_, text)) => {
+        let (answer, reason) = match summary {
+            Summary::Models(call, _) => (Some(call), None),
+            Summary::Handlers(_) => (None, None),
+            Summary::None(reason) => (None, Some(reason)),
+        };
+        let summary = match summary {
+            Summary::Models(_, text) | Summary::Handlers(text) => {
                 format!("What was said before, summarised to make room ({from} messages):\n\n{text}")
             }
-            None => format!("({from} earlier messages were left out to make room.)"),
+            Summary::None(_) => format!("({from} earlier messages were left out to make room.)"),
         };
         let after = self.thread.history.iter().skip(from).map(|entry| entry.tokens).sum::<Tokens>();
-        let usage = answer.map_or_else(Usage::default, |(call, _)| call.answer.usage());
+        let usage = answer.map_or_else(Usage::default, |call| call.answer.usage());
         let event = ContextEvent::ContextCompacted {
             tokens_before: before,
             tokens_after: after + if from > 0 { Tokens::estimate(&summary) } else { Tokens(0) },
@@ -227,10 +256,10 @@ impl<A: Audience> Driver<A> {
             kept,
             summarised,
             dropped,
-            request: answer.map(|(call, _)| call.request),
+            request: answer.map(|call| call.request),
             usage,
-            spend: answer.and_then(|(call, _)| self.settings.models.spend(&call.model, &usage)),
-            reason: answer.is_none().then(|| reason.to_owned()),
+            spend: answer.and_then(|call| self.settings.models.spend(&call.model, &usage)),
+            reason: reason.map(str::to_owned),
         };
         // Where nothing can stay behind, another thread would have as little room.
         let hands_off = self.thread.handoff == Handoff::Asked || self.thread.handoff == Handoff::Full && from > 0;
@@ -240,6 +269,17 @@ impl<A: Audience> Driver<A> {
             Effect::Emit(Event::Context(event))
         });
     }
+}
+
+/// What there is of older messages when they give way.
+#[derive(Clone, Copy)]
+enum Summary<'a> {
+    /// What a model answered to this call.
+    Models(&'a Call, &'a str),
+    /// What a handler of the pipeline made of them.
+    Handlers(&'a str),
+    /// Nothing, for this reason.
+    None(&'a str),
 }
 
 /// Why nobody is asked for a summary.

@@ -2,11 +2,13 @@
 
 use super::Audience;
 use super::prepare_error::PrepareError;
+use super::ready::Ready;
 use super::run::Driver;
 use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, Start, State};
 use crate::domain::event::{CallError, ErrorCategory};
-use crate::domain::{ContextEvent, Event, FrozenRequest, Message, Piece, RequestEvent};
+use crate::domain::{ContextEvent, Event, FrozenRequest, Message, Piece, RequestEvent, SentBody};
 use crate::engine::thread::{Effect, Phase, Thread};
+use crate::ports::EncodedRequest;
 use std::future::{Future, pending, ready};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -102,14 +104,23 @@ impl<A: Audience> Driver<A> {
         }
     }
 
-    async fn prepare_with(&mut self, request: u32, attempt: u32, plan: &Plan, snapshot: EnvironmentSnapshot) {
+    async fn prepare_with(&mut self, request: u32, attempt: u32, plan: &Arc<Plan>, snapshot: EnvironmentSnapshot) {
         if let Some(message) = plan.state.iter().find_map(|state| state.failure(&snapshot)) {
             return self.not_made(request, attempt, no_context(message));
         }
         let snapshot = EnvironmentSnapshot { persona: self.thread.persona.clone(), ..snapshot };
+        let state = plan.state(&snapshot);
+        (self.pipeline.edits, self.pipeline.steps) = (None, Vec::new());
+        if !self.edit_context(request, attempt, plan, &state) {
+            self.prepare_from(request, attempt, plan, &state).await;
+        }
+    }
+
+    /// Goes on with the request once its handlers have seen the conversation.
+    pub(super) async fn prepare_from(&mut self, request: u32, attempt: u32, plan: &Plan, state: &[Piece]) {
         let (permissions, known) = (&self.thread.permissions, self.known_tools());
         let offer = Offer::Granted { plan, permissions, known };
-        let built = self.built(&plan.system, &plan.state(&snapshot), offer);
+        let built = self.built(&plan.system, state, offer);
         self.prepare(request, attempt, built).await;
     }
 
@@ -132,12 +143,32 @@ impl<A: Audience> Driver<A> {
     fn built(&self, system: &[Piece], state: &[Piece], tools: Offer<'_>) -> BuiltRequest {
         let opening = self.thread.opening.as_deref().map_or(&[][..], Vec::as_slice);
         let (history, inherited) = (&self.thread.history[..], self.thread.inherited);
-        RequestBuilder { parts: Parts { system, opening, state, history, inherited }, tools }.build()
+        // What handlers made for the newest prompt takes the place of what was planned.
+        let system = self.thread.system_edit.as_deref().map_or(system, Vec::as_slice);
+        let edits = self.seen().map_or(self.pipeline.edits.as_ref(), |seen| seen.history.as_deref());
+        RequestBuilder { parts: Parts { system, opening, state, history, inherited, edits }, tools }.build()
     }
 
     /// The request that a person has looked at, if it is the coming one.
     pub(super) fn seen(&self) -> Option<&FrozenRequest> {
         self.seen.as_ref().map(|(held, _)| &**held)
+    }
+
+    /// The same where the prompt that joins next is the one it was looked at with.
+    pub(super) fn seen_next(&self) -> Option<&FrozenRequest> {
+        let (held, said) = self.seen.as_ref()?;
+        let joins = self.thread.history.len() + self.thread.notes().len() + 1 + held.messages.len();
+        (*said == joins).then_some(&**held)
+    }
+
+    /// Puts what handlers made of the request in its provider's form into its place, where it was looked at.
+    pub(super) fn seen_payload(&mut self, ready: &mut Ready) {
+        let Some(payload) = self.seen().and_then(|held| held.payload.as_ref()).map(ToString::to_string) else { return };
+        if let Some((_, encoded)) = ready.encoded.take() {
+            let encoded = EncodedRequest { body: payload.clone().into_bytes(), ..encoded };
+            let kept = self.settings.store.keep_result(&payload).inspect_err(|error| self.complain(error)).ok();
+            ready.encoded = Some((SentBody { body: kept, ..encoded.sent() }, encoded));
+        }
     }
 
     /// Whether sending `text` now would send what was looked at, byte for byte.
@@ -166,9 +197,11 @@ impl<A: Audience> Driver<A> {
         }
         let most = self.settings.models.max_output(&thread.model);
         let opening = thread.opening.as_deref().unwrap_or(&held.opening);
-        let history = thread.history_with(Message::said(text, &held.images, &held.files));
-        let inherited = thread.inherited;
-        let parts = Parts { system: &held.system, opening, state: &held.state, history: &history, inherited };
+        let said = Message::said(held.text.as_deref().unwrap_or(text), &held.images, &held.files);
+        let history = thread.history_said(said, &held.messages);
+        let (inherited, edits) = (thread.inherited, held.history.as_deref());
+        let system = held.system_edit.as_ref().unwrap_or(&held.system);
+        let parts = Parts { system, opening, state: &held.state, history: &history, inherited, edits };
         let assembly = RequestBuilder { parts, tools: Offer::Frozen(held) }.build().assembly;
         let same = held.thread_id == thread.id && held.hash == FrozenRequest::name(&thread.model, most, &assembly);
         if !same || self.fixed.as_ref().is_some_and(|system| *system != assembly.system) {

@@ -2,28 +2,90 @@
 
 use super::Audience;
 use super::context::start_of;
+use super::prepare::{PromptMade, constitution, edit_history, facts, payload_of, prepare_prompt};
 use super::run::Driver;
+use super::stage::{Asked, Asking};
 use super::user_commands::{attached, included};
-use crate::context::{EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, State};
-use crate::domain::{Assembly, Draft, FrozenRequest, KnownTool, Message, Piece, Preview};
+use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, State};
+use crate::domain::{
+    Assembly, Attachment, Draft, FrozenRequest, HistoryEdits, Image, KnownTool, Message, Piece, Preview, Stage,
+};
 use crate::engine::thread::Thread;
+use crate::pipeline::Chain;
+use crate::ports::{CallRequest, Handlers, Provider};
+use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 
-/// The request that saying `said` in `thread` would make, while `state` holds.
-#[must_use]
-pub fn previewed(thread: &Thread, plan: &Plan, state: &[Piece], known: Vec<KnownTool>, said: Message) -> Assembly {
+/// A thread as it stands, and what would be said in it.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    pub thread: Thread,
+    pub plan: Arc<Plan>,
+    /// What holds now.
+    pub state: Vec<Piece>,
+    pub known: Vec<KnownTool>,
+    pub text: String,
+    pub images: Vec<Image>,
+    pub files: Vec<Attachment>,
+}
+
+/// The request that it would make, and what handlers made of it on the way.
+#[derive(Debug)]
+pub struct Previewed {
+    pub built: BuiltRequest,
+    subject: Subject,
+    prepared: PromptMade,
+    edits: Option<HistoryEdits>,
+    asked: Vec<Asked>,
+}
+
+/// The request that saying something in a thread would make, through the handlers of its prompt and conversation, which are
+/// told that it is a preview. Those that run something are asked where `runs`.
+///
+/// # Errors
+/// The sentence a person should read.
+pub async fn previewed(handlers: Arc<dyn Handlers>, runs: bool, subject: Subject) -> Result<Previewed, String> {
+    let facts = facts(&subject.thread);
+    preview_by(&Asking { handlers, facts, preview: true, runs, watch: None }, subject).await
+}
+
+async fn preview_by(asking: &Asking, mut subject: Subject) -> Result<Previewed, String> {
+    let images = std::mem::take(&mut subject.images);
+    let Subject { thread, plan, text, .. } = &subject;
+    let sends = !text.trim().is_empty() || thread.prompts == 0;
+    let mut prepared = if sends {
+        prepare_prompt(asking, text.clone(), images, Some(&plan.system)).await
+    } else {
+        PromptMade { text: text.clone(), images, ..PromptMade::default() }
+    };
     // A directive can begin without a word of the person's; what goes on needs one.
-    let history = if said.text().trim().is_empty() && !thread.history.is_empty() {
+    let history = if prepared.text.trim().is_empty() && !thread.history.is_empty() {
         thread.history.clone()
     } else {
-        thread.history_with(said)
+        let said = Message::said(&prepared.text, &prepared.images, &subject.files);
+        thread.history_said(said, &prepared.messages)
     };
-    let opening = thread.opening.as_deref().unwrap_or(&plan.opening);
-    let inherited = thread.inherited;
-    let parts = Parts { system: &plan.system, opening, state, history: &history, inherited };
-    let tools = Offer::Granted { plan, permissions: &thread.permissions, known };
-    RequestBuilder { parts, tools }.build().assembly
+    let mut asked = std::mem::take(&mut prepared.asked);
+    let edits = if asking.has(Stage::Context) {
+        let (edits, passed) = edit_history(asking, &history).await;
+        asked.extend(passed.asked);
+        edits
+    } else {
+        None
+    };
+    let build = move || {
+        let Subject { thread, plan, state, known, .. } = &subject;
+        let opening = thread.opening.as_deref().unwrap_or(&plan.opening);
+        let (inherited, edits_of) = (thread.inherited, edits.as_ref());
+        let system = prepared.system.as_deref().unwrap_or(&plan.system);
+        let parts = Parts { system, opening, state, history: &history, inherited, edits: edits_of };
+        let tools = Offer::Granted { plan, permissions: &thread.permissions, known: known.clone() };
+        let built = RequestBuilder { parts, tools }.build();
+        Previewed { built, subject, prepared, edits, asked }
+    };
+    let failed = |error: tokio::task::JoinError| format!("could not build the request: {error}");
+    tokio::task::spawn_blocking(build).await.map_err(failed)
 }
 
 impl<A: Audience> Driver<A> {
@@ -38,6 +100,9 @@ impl<A: Audience> Driver<A> {
         let max_output_tokens = self.settings.models.max_output(&model);
         let window = self.settings.models.window(&model);
         let known = self.known_tools();
+        let asking = Asking { preview: true, runs: runs_commands, ..self.asking() };
+        asking.handlers.refresh();
+        let provider = self.settings.models.provider(&model).ok();
         let job = async move {
             let failed = |error: tokio::task::JoinError| format!("could not build the request: {error}");
             let plan = if let Some(plan) = plan {
@@ -54,28 +119,50 @@ impl<A: Audience> Driver<A> {
             }
             let images = attached(attach).await?;
             let files = included(include).await?;
-            let build = move || {
-                let attached = files.iter().map(|file| file.told().len() as u64).sum();
-                let sends = !text.trim().is_empty() || thread.prompts == 0;
-                let state = plan.state(&EnvironmentSnapshot { persona: thread.persona.clone(), ..snapshot });
-                // Without words nothing is sent: only the size of what goes along is wanted.
-                let files = if text.trim().is_empty() { Vec::new() } else { files };
-                let assembly = previewed(&thread, &plan, &state, known, Message::said(&text, &images, &files));
-                let frozen = sends.then(|| FrozenRequest {
-                    thread_id: thread.id.clone(),
-                    images,
-                    files,
-                    model: model.clone(),
-                    max_output_tokens,
-                    hash: FrozenRequest::name(&model, max_output_tokens, &assembly),
-                    tools: FrozenRequest::tools_of(&assembly),
-                    state,
-                    system: plan.system.clone(),
-                    opening: plan.opening.clone(),
-                });
-                Preview { model, max_output_tokens, window, assembly, attached, frozen }
+            let attached = files.iter().map(|file| file.told().len() as u64).sum();
+            let sends = !text.trim().is_empty() || thread.prompts == 0;
+            // Without words nothing is sent: only the size of what goes along is wanted.
+            let files = if text.trim().is_empty() { Vec::new() } else { files };
+            let state = plan.state(&EnvironmentSnapshot { persona: thread.persona.clone(), ..snapshot });
+            let subject = Subject { thread, plan, state, known, text, images, files };
+            let Previewed { built, subject, prepared, edits, mut asked } = preview_by(&asking, subject).await?;
+            let PromptMade { text: now, images, handled, messages, system, .. } = prepared;
+            let Subject { thread, plan, state, text, files, .. } = subject;
+            let BuiltRequest { assembly, specs, .. } = built;
+            let payload = match provider.filter(|_| asking.has(Stage::BeforeProviderRequest)) {
+                Some(provider) => {
+                    let call = CallRequest {
+                        model: model.model.clone(),
+                        tools: specs,
+                        images: Arc::default(),
+                        system: assembly.system.clone(),
+                        messages: assembly.messages.iter().map(|entry| Arc::clone(&entry.message)).collect(),
+                        max_output_tokens,
+                        attempt: 1,
+                    };
+                    payload_of_preview(&asking, provider.as_ref(), call, &assembly, &mut asked).await
+                }
+                None => None,
             };
-            tokio::task::spawn_blocking(build).await.map_err(failed)
+            let frozen = (sends && handled.is_none()).then(|| FrozenRequest {
+                thread_id: thread.id.clone(),
+                images,
+                files,
+                model: model.clone(),
+                max_output_tokens,
+                hash: FrozenRequest::name(&model, max_output_tokens, &assembly),
+                tools: FrozenRequest::tools_of(&assembly),
+                state,
+                system: plan.system.clone(),
+                opening: plan.opening.clone(),
+                text: (now != text).then_some(now),
+                messages,
+                system_edit: system,
+                history: edits.map(Box::new),
+                payload: payload.clone(),
+                steps: asked.into_iter().map(|asked| asked.step).collect(),
+            });
+            Ok(Preview { model, max_output_tokens, window, assembly, attached, frozen, handled, payload })
         };
         self.previews.spawn(async move {
             tokio::select! {
@@ -84,4 +171,20 @@ impl<A: Audience> Driver<A> {
             }
         });
     }
+}
+
+/// What handlers would make of the request in its provider's form.
+async fn payload_of_preview(
+    asking: &Asking,
+    provider: &dyn Provider,
+    call: CallRequest,
+    assembly: &Assembly,
+    asked: &mut Vec<Asked>,
+) -> Option<Value> {
+    let encoded = provider.encode(call).ok()?;
+    let before: Value = serde_json::from_slice(&encoded.body).ok()?;
+    let mut passed = asking.through(Chain::BeforeProviderRequest { payload: before.clone() }).await;
+    let payload = payload_of(&mut passed, &before, &constitution(assembly), None);
+    asked.extend(passed.asked);
+    payload
 }

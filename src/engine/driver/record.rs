@@ -211,6 +211,7 @@ impl<A: Audience> Driver<A> {
     pub(super) fn tell_state(&self) {
         let window = self.settings.models.window(&self.thread.model);
         let mut state = self.thread.state(window);
+        state.handling = self.pipeline.handling();
         if self.blocked.is_some() {
             (state.status, state.waiting) = (Status::Waiting, Some(Waiting::Storage));
         }

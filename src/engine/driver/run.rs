@@ -2,27 +2,26 @@
 
 use super::Audience;
 use super::account::{Account, Budgets};
-use super::calls::{Call, Progress, Purpose};
+use super::calls::{Call, Progress};
 use super::compaction::Compaction;
 use super::context::{PendingSnapshot, Planner, found};
 use super::inbox::{DriverMessage, Handle, Inbox};
+use super::pipeline::{Pipeline, heard};
 use super::prepare_error::PrepareError;
+use super::ready::{Purpose, Ready};
 use super::record::{Blocked, Unrecorded};
 use super::steady::Steady;
 use super::tools::{InterruptedOutput, RunningTool, Terms, news};
-use super::user_commands::{attached, included};
 use crate::context::{BuiltRequest, Plan, is_told, tree};
 use crate::domain::capability::RETURN;
-use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
-use crate::domain::title;
+use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
-    ApprovalEvent, Assembly, Bounds, Command, ContentHash, ContextEvent, ControlEvent, Event, FrozenRequest, ModelRef,
-    Money, PromptEvent, Record, RequestEvent, SentBody, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind,
-    Tokens, ToolSpec, Usage,
+    Bounds, ContentHash, ContextEvent, ControlEvent, Event, FrozenRequest, ModelRef, Money, Record, RequestEvent,
+    SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind, Tokens, ToolRef, Usage,
 };
 use crate::engine::thread::{Effect, Phase, Thread, apply};
 use crate::ports::tools::Isolation;
-use crate::ports::{Approvals, Clock, EncodedRequest, Provider, ThreadStore, ToolRunner};
+use crate::ports::{Approvals, Clock, Handlers, Provider, ThreadStore, ToolRunner};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::pending;
 use std::sync::Arc;
@@ -58,18 +57,6 @@ pub trait ModelRegistry: Send + Sync {
     }
 }
 
-/// A recorded request that is about to be sent.
-pub(super) struct Ready {
-    pub(super) assembly: Assembly,
-    pub(super) tools: Vec<ToolSpec>,
-    pub(super) model: ModelRef,
-    pub(super) attempt: u32,
-    pub(super) max_output_tokens: u64,
-    pub(super) purpose: Purpose,
-    /// What goes over the wire, and what its record says of that; made before it is recorded.
-    pub(super) encoded: Option<(SentBody, EncodedRequest)>,
-}
-
 /// What a driver is made of.
 pub struct Settings<A> {
     pub store: Box<dyn ThreadStore>,
@@ -82,6 +69,8 @@ pub struct Settings<A> {
     pub planner: Arc<dyn Planner>,
     /// Who is asked before something is spent; nobody without.
     pub budgets: Option<Budgets>,
+    /// Who is asked at the stages of the pipeline.
+    pub handlers: Arc<dyn Handlers>,
 }
 
 /// Why a driver returned.
@@ -134,6 +123,7 @@ pub struct Driver<A> {
     /// People know that something beside the log could not be saved.
     pub(super) complained: bool,
     pub(super) steady: Steady,
+    pub(super) pipeline: Pipeline,
 }
 
 impl<A: Audience> Driver<A> {
@@ -165,6 +155,7 @@ impl<A: Audience> Driver<A> {
             tried: None,
             complained: false,
             steady: Steady::default(),
+            pipeline: Pipeline::default(),
         };
         (driver, Handle { sender })
     }
@@ -178,6 +169,7 @@ impl<A: Audience> Driver<A> {
         self.tell_state();
         loop {
             if let Some(ended) = self.ended.take() {
+                self.last_words().await;
                 self.release().await;
                 if self.thread.is_unused() || self.thread.is_unsaid() && ended != Ended::Thread(Status::Completed) {
                     self.settings.store.discard();
@@ -219,102 +211,15 @@ impl<A: Audience> Driver<A> {
                         self.emit(Event::Request(RequestEvent::RetryDue { attempt })).await;
                     }
                 }
+                (index, news) = heard(&mut self.pipeline) => self.pipeline_told(index, news).await,
                 (call_id, news) = news(&mut self.tools) => self.tool_told(call_id, news).await,
                 (call_id, news) = news(self.shell.as_mut_slice()) => self.shell_told(call_id, news).await,
             }
         }
     }
 
-    async fn command(&mut self, command: Command) -> Result<(), String> {
-        match command {
-            Command::Submit { text, mode, images, files, client } => {
-                // A directive that begins needs no words of a person's.
-                if text.trim().is_empty() && self.thread.prompts > 0 {
-                    return Err("there is nothing to send".into());
-                }
-                self.may_take(&text)?;
-                Self::may_be_called(client.as_deref())?;
-                let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
-                let images = self.wait_for(attached(attach)).await?;
-                let files = self.wait_for(included(self.includes(files))).await?;
-                self.may_take_all(&text, &files)?;
-                let prompt = self.thread.prompts + 1;
-                let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
-                self.accept(Event::Prompt(queued)).await?;
-            }
-            Command::Shell { command, shared } => {
-                self.may_take(&command)?;
-                self.begin_shell(command, shared).await?;
-            }
-            Command::SubmitHeld { text, held, client } => {
-                self.may_take_all(&text, &held.files)?;
-                Self::may_be_called(client.as_deref())?;
-                self.may_send(&text, &held)?;
-                let (images, files) = (held.images.clone(), held.files.clone());
-                self.seen = Some((held, self.thread.history.len() + self.thread.notes().len() + 1));
-                let (prompt, mode) = (self.thread.prompts + 1, PromptMode::FollowUp);
-                let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
-                self.accept(Event::Prompt(queued)).await?;
-            }
-            Command::Withdraw { prompt } => {
-                if !self.thread.queue.iter().any(|queued| queued.prompt == prompt) {
-                    return Err("that message has been sent already".into());
-                }
-                self.accept(Event::Prompt(PromptEvent::PromptWithdrawn { prompt })).await?;
-            }
-            Command::Cancel { scope } if self.blocked.is_some() => {
-                self.hang_up();
-                self.todo.push_back(Effect::Emit(Event::Control(ControlEvent::CancelRequested { scope })));
-            }
-            // The one thing that is answered before it is on disk: should this process die now, all of it stops anyway.
-            Command::Cancel { scope } => self.inbox.stop = Some(scope),
-            Command::Approve { id, args_hash, decision, said } => {
-                let Some(asked) = self.thread.approval().filter(|asked| asked.id == id) else {
-                    return Err("that call no longer needs approval: it was answered or stopped".into());
-                };
-                if asked.args_hash != args_hash {
-                    return Err("nothing was allowed: the call's arguments are not the ones you saw".into());
-                }
-                said.as_deref().map_or(Ok(()), |said| self.may_take(said))?;
-                self.accept(Event::Approval(ApprovalEvent::ApprovalGiven { id, decision, said })).await?;
-            }
-            Command::SetModel { model } => {
-                let _usable = self.settings.models.provider(&model)?;
-                self.accept(Event::Settings(SettingsEvent::ModelChanged { model })).await?;
-            }
-            Command::Compact => self.ask_for_compaction().await?,
-            Command::HandOff => self.ask_for_handoff().await?,
-            Command::SetLimits { limits } => {
-                self.accept(Event::Settings(SettingsEvent::LimitsChanged { limits })).await?;
-            }
-            Command::Rename { title } => {
-                let title = title::given(&title)?;
-                self.accept(Event::Settings(SettingsEvent::TitleSet { title })).await?;
-                self.save();
-            }
-            Command::Archive { archived } => {
-                self.accept(Event::Settings(SettingsEvent::Archived { archived })).await?;
-                self.save();
-            }
-            Command::Shutdown => self.leave(EndReason::Asked).await,
-            Command::Release => {
-                if self.thread.queue.is_empty() {
-                    return Err("nothing is queued".into());
-                }
-                self.accept(Event::Prompt(PromptEvent::QueueReleased {})).await?;
-            }
-            Command::Arrange { prompts } => {
-                if !self.thread.queue.iter().any(|queued| prompts.contains(&queued.prompt)) {
-                    return Err("those messages have been sent already".into());
-                }
-                self.accept(Event::Prompt(PromptEvent::QueueArranged { prompts })).await?;
-            }
-        }
-        Ok(())
-    }
-
     /// Ends in order: running work is cancelled and its partial answer kept.
-    async fn leave(&mut self, reason: EndReason) {
+    pub(super) async fn leave(&mut self, reason: EndReason) {
         // Where a person is asked about a call nothing runs: the question stands when the thread is opened again.
         if self.thread.is_working() && self.thread.approval().is_none() && self.ended.is_none() {
             self.emit(Event::Control(ControlEvent::CancelRequested { scope: CancelScope::Turn })).await;
@@ -333,7 +238,7 @@ impl<A: Audience> Driver<A> {
     }
 
     /// Stops what runs, though it cannot be recorded now: that follows.
-    fn hang_up(&mut self) {
+    pub(super) fn hang_up(&mut self) {
         self.call.iter_mut().for_each(Call::hang_up);
         self.stop_tools();
         self.shell.iter_mut().for_each(RunningTool::stop);
@@ -362,6 +267,7 @@ impl<A: Audience> Driver<A> {
                         self.todo.push_front(Effect::Emit(*event));
                     }
                 }
+                Effect::TakePrompt { prompt } => self.take_prompt(prompt).await,
                 Effect::Prepare { request, attempt } => self.begin(request, attempt).await,
                 Effect::AskHooks { event, fields } => self.ask_hooks(event, fields).await,
                 Effect::MakeRoom { request } => self.make_room(request).await,
@@ -372,7 +278,10 @@ impl<A: Audience> Driver<A> {
                     self.retry = Some((attempt, Instant::now() + Duration::from_millis(delay_ms)));
                 }
                 Effect::WaitForSlot => self.wait_for_slot(),
-                Effect::StopWaiting => (self.retry, self.account.ask_at) = (None, None),
+                Effect::StopWaiting => {
+                    (self.retry, self.account.ask_at) = (None, None);
+                    self.pipeline.stop();
+                }
                 Effect::Authorise(call) => self.authorise(&call).await,
                 Effect::Remember(capability) => {
                     if let Err(message) = self.settings.approvals.keep(&capability) {
@@ -424,7 +333,11 @@ impl<A: Audience> Driver<A> {
 
     /// What a recorded event means for the thread.
     pub(super) fn applied(&mut self, record: &Record) {
+        let rested = self.thread.is_resting();
         let effects = apply(&mut self.thread, record);
+        if self.is_observed() {
+            self.observe(&record.event, rested);
+        }
         if ends_what_was_seen(&record.event) {
             self.seen = None;
         }
@@ -475,7 +388,16 @@ impl<A: Audience> Driver<A> {
             Err(PrepareError::Stopped) => return,
             Err(PrepareError::Failed(error)) => return self.not_made(request, attempt, error),
         }
-        if !self.keep_request(request, &ready, provider.endpoint(), tools) {
+        self.seen_payload(&mut ready);
+        if let Some((ready, tools, endpoint)) = self.edit_payload(request, ready, tools, provider.endpoint()) {
+            self.record_request(request, ready, tools, endpoint).await;
+        }
+    }
+
+    /// Records a request that is whole, and with that has it sent.
+    pub(super) async fn record_request(&mut self, request: u32, ready: Ready, tools: Vec<ToolRef>, endpoint: String) {
+        let (model, attempt) = (ready.model.clone(), ready.attempt);
+        if !self.keep_request(request, &ready, endpoint, tools) {
             self.todo.push_front(Effect::Prepare { request, attempt });
             return;
         }
@@ -610,6 +532,7 @@ impl<A: Audience> Driver<A> {
     /// Closes the connection, then records what had arrived.
     fn stop_call(&mut self) {
         (self.ready, self.pending_snapshot) = (None, None);
+        self.pipeline.stop();
         self.show_and_keep(true);
         let stopping = if let Phase::Stopping { since, .. } = self.thread.phase { Some(since) } else { None };
         let asked = stopping.unwrap_or_else(|| self.settings.clock.now());

@@ -252,6 +252,9 @@ impl<A: Audience> Driver<A> {
     /// to be done. Beside others that run, a call begins only if it is parallel and nobody has to be asked.
     pub(super) async fn authorise(&mut self, call: &ToolCall) {
         let Some(beside) = self.thread.begins_beside(&call.call_id) else { return };
+        if self.guard_call(call) {
+            return;
+        }
         let tools = self.known_tools();
         let known = if let Some(plan) = &self.plan { plan.tools(tools) } else { tools };
         let mut meant = permission::meant(&known, call);
@@ -288,6 +291,7 @@ impl<A: Audience> Driver<A> {
         for tool in std::mem::take(&mut self.tools) {
             self.end_tool(tool);
         }
+        self.pipeline.stop();
     }
 
     /// Ends it, and keeps what it has printed for its result.
@@ -342,15 +346,17 @@ impl<A: Audience> Driver<A> {
                 let tool = self.tools.remove(index);
                 self.forget(&tool);
                 drop(tool);
-                let outcome = self.guarded(&call_id, outcome).await;
-                self.emit(Event::Tool(ToolEvent::ToolCallResult {
-                    call_id,
-                    output: outcome.output,
-                    error: outcome.error,
-                }))
-                .await;
+                if let Some(outcome) = self.edit_result(&call_id, outcome) {
+                    self.tool_result(call_id, outcome).await;
+                }
             }
         }
+    }
+
+    /// Records the result of a call.
+    pub(super) async fn tool_result(&mut self, call_id: CallId, outcome: ToolOutcome) {
+        let ToolOutcome { output, error } = self.guarded(&call_id, outcome).await;
+        self.emit(Event::Tool(ToolEvent::ToolCallResult { call_id, output, error })).await;
     }
 
     /// Records what a tool has the thread keep under names, if there is anything and it is within bounds.

@@ -5,7 +5,8 @@ use super::state::{CallStage, Phase, StagedCall, Thread};
 use crate::domain::capability::literal;
 use crate::domain::command::Approval;
 use crate::domain::event::{Approve, CancelScope, Denial};
-use crate::domain::{ApprovalEvent, Block, CallId, Event, Message, Role, ToolCall, ToolEvent};
+use crate::domain::{ApprovalEvent, Block, CallId, Event, Message, Role, Steering, ToolCall, ToolEvent};
+use serde_json::Value;
 
 /// What a tool call gets as its result when it was not run.
 const SKIPPED: &str = "Skipped: the user sent a message first.";
@@ -14,7 +15,7 @@ pub(super) const STOPPED: &str = "Stopped by the user.";
 /// An answer asks for these calls.
 pub(super) fn begin(thread: &mut Thread, calls: Vec<ToolCall>) -> Vec<Effect> {
     let first = calls.first().cloned().map(Effect::Authorise);
-    let calls = calls.into_iter().map(|call| StagedCall { call, stage: CallStage::Queued }).collect();
+    let calls = calls.into_iter().map(StagedCall::new).collect();
     thread.phase = Phase::Tools { calls, stopping: None };
     first.into_iter().collect()
 }
@@ -129,6 +130,32 @@ pub(super) fn approval_given(thread: &mut Thread, id: u64, decision: Approve, sa
     effects
 }
 
+/// Whether somebody sent a message for which the calls that have not begun are not made.
+fn skips(thread: &Thread) -> bool {
+    thread.rules.steering == Steering::SkipRemaining && !thread.due_prompts(false).is_empty()
+}
+
+/// The call is through its handlers, which may have made another input or blocked it.
+pub(super) fn prepared(
+    thread: &mut Thread,
+    call_id: &CallId,
+    input: Option<&Value>,
+    blocked: Option<&str>,
+) -> Vec<Effect> {
+    let Some(calls) = thread.phase.calls_mut() else { return Vec::new() };
+    let Some(staged) = staged(calls, call_id).filter(|staged| staged.stage == CallStage::Queued) else {
+        return Vec::new();
+    };
+    staged.prepared = true;
+    if let Some(input) = input {
+        staged.call.input.clone_from(input);
+    }
+    match blocked {
+        Some(reason) => vec![unanswered(call_id, reason)],
+        None => vec![Effect::Authorise(staged.call.clone())],
+    }
+}
+
 fn staged<'a>(calls: &'a mut [StagedCall], call_id: &CallId) -> Option<&'a mut StagedCall> {
     calls.iter_mut().find(|staged| staged.call.call_id == *call_id)
 }
@@ -145,7 +172,7 @@ pub(super) fn started(
     item: Option<&str>,
     (parallel, confined): (bool, bool),
 ) -> Vec<Effect> {
-    let steered = !thread.due_prompts(false).is_empty();
+    let skips = skips(thread);
     let of_hooks = if let Phase::Hooks(run) = &thread.phase { Some(run.within_ms(call_id)) } else { None };
     let stopping = thread.phase.stops_calls();
     let Some(calls) = thread.phase.calls_mut() else { return Vec::new() };
@@ -157,7 +184,7 @@ pub(super) fn started(
     staged.stage = CallStage::Running { parallel };
     let call = staged.call.clone();
     let item = item.unwrap_or(&call.tool).to_owned();
-    let alone = of_hooks.is_some() || !parallel || steered || stopping;
+    let alone = of_hooks.is_some() || !parallel || skips || stopping;
     let run = Effect::RunTool { call, item, preview, confined, within_ms: of_hooks.flatten() };
     let beside = if alone { None } else { queued(calls) };
     [run].into_iter().chain(beside.map(|next| Effect::Authorise(next.call.clone()))).collect()
@@ -173,7 +200,7 @@ pub(super) enum Answered {
 
 pub(super) fn answered(thread: &mut Thread, call_id: &CallId, output: &str, error: bool) -> Answered {
     let nothing = || Answered::Waits(Vec::new());
-    let steered = !thread.due_prompts(false).is_empty();
+    let skips = skips(thread);
     let Phase::Tools { calls, stopping } = &mut thread.phase else { return nothing() };
     let Some(answered) = staged(calls, call_id).filter(|staged| !staged.is_done()) else { return nothing() };
     let output = output.to_owned();
@@ -183,7 +210,7 @@ pub(super) fn answered(thread: &mut Thread, call_id: &CallId, output: &str, erro
             // A cancel answers every call by itself.
             _ if stopping.is_some() => Vec::new(),
             // The rest is answered one by one: each result comes back here.
-            Some(next) if steered => vec![unanswered(&next.call.call_id, SKIPPED)],
+            Some(next) if skips => vec![unanswered(&next.call.call_id, SKIPPED)],
             Some(next) => vec![Effect::Authorise(next.call.clone())],
             None => Vec::new(),
         });

@@ -8,6 +8,8 @@ use crate::domain::{CallId, ContextEvent, Event, Status, ToolCall};
 pub enum Effect {
     /// Put this event into the log and apply it.
     Emit(Event),
+    /// Take this prompt through its handlers, and emit `CognitionIn` or `PromptHandled`.
+    TakePrompt { prompt: u64 },
     /// Assemble and record the request, then emit `RequestRecorded`.
     Prepare { request: u32, attempt: u32 },
     /// Send the request that was recorded.

@@ -24,7 +24,7 @@ pub(super) fn called(thread: &mut Thread, event: &ControlEvent, steps: &[HookSte
         thread.phase = phase;
         return ignored(thread, event);
     };
-    let calls = made().map(|made| StagedCall { call: made.call.clone(), stage: CallStage::Queued }).collect();
+    let calls = made().map(|made| StagedCall::new(made.call.clone())).collect();
     let run = HookRun { point: *point, steps: steps.to_vec(), calls };
     let first = run.next();
     thread.phase = Phase::Hooks(Box::new(run));

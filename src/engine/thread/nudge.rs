@@ -22,7 +22,7 @@ pub(super) fn nudge(thread: &mut Thread) -> Option<Vec<Effect>> {
          call it with `status` set to `error`, and say why in `error_detail`.",
         outputs.join(", ")
     );
-    thread.phase = Phase::Taking { left: 1 };
+    thread.phase = Phase::Taking { prompts: Vec::new(), answers: true };
     let (role, images, files) = (NUDGE.to_owned(), Vec::new(), Vec::new());
     Some(vec![Effect::Emit(Event::Prompt(PromptEvent::CognitionIn { text, role, prompt: None, images, files }))])
 }

@@ -3,9 +3,9 @@
 use crate::domain::command::{Approval, QueuedPrompt, State};
 use crate::domain::event::{CallError, CancelScope, PromptMode};
 use crate::domain::{
-    Block, CallId, Cost, Entry, HookStep, LimitKind, LimitSources, Limits, Lineage, Message, ModelRef, Money, Parent,
-    Permissions, Persona, Piece, Role, Rules, StateStore, Status, ThreadId, ThreadKind, Timestamp, Tokens, ToolCall,
-    Usage, Waiting,
+    Block, CallId, Cost, CustomMessage, Entry, FollowUp, HookStep, LimitKind, LimitSources, Limits, Lineage, Message,
+    ModelRef, Money, Parent, Permissions, Persona, Piece, Role, Rules, StateStore, Status, ThreadId, ThreadKind,
+    Timestamp, Tokens, ToolCall, Usage, Waiting,
 };
 use std::sync::Arc;
 
@@ -53,6 +53,10 @@ pub struct Thread {
     pub shells: u64,
     /// What such commands printed, for the model to read before the next prompt.
     pub(super) notes: Vec<Message>,
+    /// Candidates for the system text as handlers made them for the newest prompt; the plan's where they made none.
+    pub system_edit: Option<Arc<Vec<Piece>>>,
+    /// What handlers made for the prompt that joins next: messages behind it, and the system text.
+    pub(super) prepared: Option<PreparedPrompt>,
     /// System text of the newest request, as its hash; a change is an event.
     pub system: Option<String>,
     pub(super) handing: ReturnState,
@@ -81,6 +85,14 @@ pub struct Thread {
     pub(super) worked_until: Option<Timestamp>,
 }
 
+/// What handlers made for a prompt that has not joined the history.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PreparedPrompt {
+    pub(super) prompt: u64,
+    pub(super) messages: Vec<CustomMessage>,
+    pub(super) system: Option<Vec<Piece>>,
+}
+
 /// How the thread is listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filing {
@@ -103,9 +115,12 @@ pub struct Shell {
 pub enum Phase {
     /// Waits for a prompt.
     Idle,
-    /// Prompts have been taken from the queue; `left` of them are still to join the history.
+    /// Prompts are taken from the queue, one after the other: each goes through its handlers before it joins the history.
     Taking {
-        left: usize,
+        /// Those that are still to join, the first being worked on. None for a message that comes from no queue.
+        prompts: Vec<u64>,
+        /// Whether a request comes next: one has joined, or the turn goes on anyway.
+        answers: bool,
     },
     /// The request is being put together and recorded.
     Preparing {
@@ -160,6 +175,8 @@ pub enum Phase {
 pub struct StagedCall {
     pub call: ToolCall,
     pub stage: CallStage,
+    /// It is through its handlers.
+    pub prepared: bool,
 }
 
 /// How far a tool call has got.
@@ -176,6 +193,12 @@ pub enum CallStage {
 }
 
 impl StagedCall {
+    /// A call about which nothing is decided.
+    #[must_use]
+    pub fn new(call: ToolCall) -> Self {
+        Self { call, stage: CallStage::Queued, prepared: false }
+    }
+
     pub(super) fn is_done(&self) -> bool {
         matches!(self.stage, CallStage::Done(_))
     }
@@ -330,6 +353,8 @@ impl Thread {
             shell: None,
             shells: 0,
             notes: Vec::new(),
+            system_edit: None,
+            prepared: None,
             system: None,
             handing: ReturnState::Nothing,
             nudges: 0,
@@ -434,6 +459,12 @@ impl Thread {
     #[must_use]
     pub fn is_working(&self) -> bool {
         self.shell.is_some() || !self.rests()
+    }
+
+    /// Whether it waits for somebody, or has ended.
+    #[must_use]
+    pub fn is_resting(&self) -> bool {
+        self.rests()
     }
 
     /// Whether the loop itself has nothing to do.
@@ -548,6 +579,14 @@ impl Thread {
         self.history.iter().cloned().chain(added).collect()
     }
 
+    /// The same, with what handlers added behind it.
+    #[must_use]
+    pub fn history_said(&self, said: Message, added: &[CustomMessage]) -> Vec<Entry> {
+        let mut history = self.history_with(said);
+        history.extend(added.iter().cloned().map(|custom| Entry::new(Message::custom(custom))));
+        history
+    }
+
     /// Whether nobody ever said or ran anything in it.
     #[must_use]
     pub fn is_unused(&self) -> bool {
@@ -595,6 +634,7 @@ impl Thread {
             window,
             queue: self.queue.iter().map(QueuedPrompt::without_texts).collect(),
             approvals: self.approval().cloned().into_iter().collect(),
+            handling: None,
         }
     }
 
@@ -620,9 +660,17 @@ impl Thread {
         }
     }
 
-    /// How many prompts the next request takes: all that steer, else one that follows up.
+    /// The prompts that the next request takes: all that steer, else one that follows up, or all of those.
     pub(super) fn due_prompts(&self, may_follow_up: bool) -> Vec<QueuedPrompt> {
         let steering: Vec<_> = self.queue.iter().filter(|queued| queued.mode == PromptMode::Steer).cloned().collect();
-        if steering.is_empty() && may_follow_up { self.queue.iter().take(1).cloned().collect() } else { steering }
+        if steering.is_empty() && may_follow_up {
+            let most = match self.rules.follow_up {
+                FollowUp::OneAtATime => 1,
+                FollowUp::All => usize::MAX,
+            };
+            self.queue.iter().take(most).cloned().collect()
+        } else {
+            steering
+        }
     }
 }

@@ -4,9 +4,9 @@ use super::{Effect, Filing, Phase, Thread, apply};
 use crate::domain::capability::to_execute;
 use crate::domain::event::{Approve, CallError, CancelScope, EndReason, ErrorCategory, PromptMode, StopReason};
 use crate::domain::{
-    ApprovalEvent, Block, CallId, ControlEvent, Cost, Event, Grant, KnownTool, Limits, Message, ModelRef, Money,
-    Origin, PromptEvent, Record, RequestEvent, Role, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind,
-    Timestamp, Tokens, ToolCall, ToolEvent, ToolSpec, Usage, Waiting,
+    ApprovalEvent, Block, CallId, ControlEvent, Cost, Event, FollowUp, Grant, KnownTool, Limits, Message, ModelRef,
+    Money, Origin, PromptEvent, Record, RequestEvent, Role, Rules, SettingsEvent, Status, Steering, ThreadEvent,
+    ThreadId, ThreadKind, Timestamp, Tokens, ToolCall, ToolEvent, ToolSpec, Usage, Waiting,
 };
 use crate::engine::permission;
 use std::collections::VecDeque;
@@ -15,6 +15,7 @@ mod calls;
 mod children;
 mod control;
 mod hooks;
+mod pipeline;
 mod returning;
 
 /// A thread driven without a driver: emitted events are applied at once, calls are decided about by the rule, the other
@@ -41,6 +42,8 @@ impl Bench {
         while let Some(effect) = todo.pop_front() {
             let event = if let Effect::Emit(event) = effect {
                 event
+            } else if let Effect::TakePrompt { prompt } = effect {
+                self.joins(prompt)
             } else if let Effect::Authorise(call) = &effect {
                 let meant = permission::meant(&[parallel("look"), parallel("peek")], call);
                 match (self.thread.begins_beside(&call.call_id), permission::decide(&self.thread, meant.clone(), call))
@@ -61,6 +64,24 @@ impl Bench {
             self.log.push(record);
         }
         rest
+    }
+
+    /// How a prompt joins that meets no handlers.
+    fn joins(&self, prompt: u64) -> Event {
+        let queued = self.thread.queue.iter().find(|queued| queued.prompt == prompt).unwrap().clone();
+        Event::Prompt(PromptEvent::CognitionIn {
+            text: queued.text,
+            role: "user".into(),
+            prompt: Some(prompt),
+            images: queued.images,
+            files: queued.files,
+        })
+    }
+
+    /// From here on with other rules.
+    fn steering(&mut self, steering: Steering) {
+        let rules = Rules { steering, ..Rules::clone(&self.thread.rules) };
+        self.feed(Event::Settings(SettingsEvent::RulesSet { rules }));
     }
 
     fn prompt(&mut self, text: &str, mode: PromptMode) -> Vec<Effect> {
@@ -241,8 +262,9 @@ fn tool_calls_run_in_order_and_their_results_go_back_together() {
 }
 
 #[test]
-fn steering_skips_the_remaining_tools() {
+fn steering_skips_the_remaining_tools_where_that_is_set() {
     let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.steering(Steering::SkipRemaining);
     bench.calling("go");
     bench.answer(calls(&["a", "b", "c"]), StopReason::ToolUse);
     bench.prompt("stop that", PromptMode::Steer);
@@ -253,6 +275,35 @@ fn steering_skips_the_remaining_tools() {
         results.message.blocks.iter().map(|block| matches!(block, Block::ToolResult { error: true, .. })).collect();
     assert_eq!(errors, [false, true, true]);
     assert_eq!(bench.said().last().unwrap().1, "stop that");
+}
+
+#[test]
+fn a_batch_of_calls_ends_before_what_steers_is_taken() {
+    let mut bench = Bench::new(ThreadKind::Interactive);
+    bench.calling("go");
+    bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
+    bench.prompt("rather this", PromptMode::Steer);
+    let effects = bench.feed(result("a"));
+    assert!(matches!(effects.as_slice(), [Effect::RunTool { call, .. }] if call.call_id.0 == "b"), "{effects:?}");
+    let effects = bench.feed(result("b"));
+    bench.send(&effects);
+    assert_eq!(bench.said().last().unwrap().1, "rather this");
+}
+
+#[test]
+fn follow_ups_are_taken_one_at_a_time_or_all() {
+    for (follow_up, expected) in [(FollowUp::OneAtATime, vec!["first"]), (FollowUp::All, vec!["first", "second"])] {
+        let mut bench = Bench::new(ThreadKind::Interactive);
+        let rules = Rules { follow_up, ..Rules::default() };
+        bench.feed(Event::Settings(SettingsEvent::RulesSet { rules }));
+        bench.calling("go");
+        bench.prompt("first", PromptMode::FollowUp);
+        bench.prompt("second", PromptMode::FollowUp);
+        let effects = bench.answer(Message::assistant("done"), StopReason::EndTurn);
+        bench.send(&effects);
+        let said: Vec<_> = bench.said().into_iter().skip(2).map(|(_, text)| text).collect();
+        assert_eq!(said, expected);
+    }
 }
 
 #[test]
@@ -448,7 +499,8 @@ fn a_log_replays_to_the_same_thread() {
     bench.calling("one");
     bench.prompt("steer", PromptMode::Steer);
     bench.answer(calls(&["a", "b"]), StopReason::ToolUse);
-    let effects = bench.feed(result("a"));
+    bench.feed(result("a"));
+    let effects = bench.feed(result("b"));
     bench.send(&effects);
     bench.fail(ErrorCategory::RateLimited, 1);
     let mut again = Bench::new(ThreadKind::Interactive).thread;

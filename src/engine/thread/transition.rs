@@ -7,7 +7,9 @@ use super::handoff::{self, make_room};
 use super::hooks;
 use super::nudge::{NUDGE, nudge};
 use super::shell;
-use super::state::{CompactionCause, ControlPoint, Handoff, Phase, ReturnState, Returned, Share, Thread};
+use super::state::{
+    CompactionCause, ControlPoint, Handoff, Phase, PreparedPrompt, ReturnState, Returned, Share, Thread,
+};
 use crate::domain::command::QueuedPrompt;
 use crate::domain::event::{CallError, CancelScope, ErrorCategory, StopReason};
 use crate::domain::title;
@@ -142,12 +144,17 @@ fn prompt_event(thread: &mut Thread, event: &PromptEvent) -> Vec<Effect> {
             prompted(thread)
         }
         PromptEvent::QueueReleased {} if thread.can_take() => take_prompts(thread, true),
-        PromptEvent::QueueReleased {} | PromptEvent::PromptWithdrawn { .. } | PromptEvent::QueueArranged { .. } => {
+        PromptEvent::PromptWithdrawn { prompt } => taken(thread, *prompt, false),
+        PromptEvent::QueueReleased {} | PromptEvent::QueueArranged { .. } => Vec::new(),
+        PromptEvent::PromptPrepared { prompt, messages, system, .. } => {
+            let (messages, system) = (messages.clone(), system.clone());
+            thread.prepared = Some(PreparedPrompt { prompt: *prompt, messages, system });
             Vec::new()
         }
-        PromptEvent::CognitionIn { text, role, images, files, .. } => {
+        PromptEvent::PromptHandled { prompt, .. } => taken(thread, *prompt, false),
+        PromptEvent::CognitionIn { text, role, images, files, prompt } => {
             thread.nudges = if role == NUDGE { thread.nudges + 1 } else { 0 };
-            joined(thread, Message::said(text, images, files))
+            joined(thread, Message::said(text, images, files), *prompt)
         }
     }
 }
@@ -247,7 +254,12 @@ fn tool_event(thread: &mut Thread, event: &ToolEvent, now: Timestamp) -> Vec<Eff
             thread.kept_results = thread.kept_results.saturating_add(1);
             Vec::new()
         }
-        ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. } => Vec::new(),
+        ToolEvent::CallPrepared { call_id, input, blocked, .. } => {
+            calls::prepared(thread, call_id, input.as_ref(), blocked.as_deref())
+        }
+        ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. } | ToolEvent::ResultPrepared { .. } => {
+            Vec::new()
+        }
     }
 }
 
@@ -321,6 +333,7 @@ fn prompted(thread: &mut Thread) -> Vec<Effect> {
 
 /// A new process has the thread: whatever the last one was doing is over.
 fn taken_over(thread: &mut Thread) -> Vec<Effect> {
+    thread.prepared = None;
     let mut effects = shell::interrupted(thread);
     effects.extend(go_on(thread));
     effects
@@ -359,19 +372,10 @@ pub(super) fn take_prompts(thread: &mut Thread, may_follow_up: bool) -> Vec<Effe
     if due.is_empty() {
         return rest(thread);
     }
-    thread.phase = Phase::Taking { left: due.len() };
-    due.into_iter()
-        .map(|queued| {
-            let QueuedPrompt { prompt, text, images, files, .. } = queued;
-            Effect::Emit(Event::Prompt(PromptEvent::CognitionIn {
-                text,
-                role: "user".into(),
-                prompt: Some(prompt),
-                images,
-                files,
-            }))
-        })
-        .collect()
+    let prompts: Vec<u64> = due.iter().map(|queued| queued.prompt).collect();
+    let first = prompts.first().map(|prompt| Effect::TakePrompt { prompt: *prompt });
+    thread.phase = Phase::Taking { prompts, answers: !may_follow_up };
+    first.into_iter().collect()
 }
 
 /// Nothing to do: an interactive thread waits, a one-shot thread that was asked something is done.
@@ -383,22 +387,45 @@ fn rest(thread: &mut Thread) -> Vec<Effect> {
     }
 }
 
-fn joined(thread: &mut Thread, said: Message) -> Vec<Effect> {
+fn joined(thread: &mut Thread, said: Message, prompt: Option<u64>) -> Vec<Effect> {
     for note in std::mem::take(&mut thread.notes) {
         thread.push(note);
     }
     thread.push(said);
+    let prepared = thread.prepared.take();
+    // What handlers made of the system text for an earlier prompt is over with it; a reminder belongs to that prompt.
+    if prompt.is_some() || prepared.is_some() {
+        // A conversation that was taken over has no numbers.
+        let prepared = prepared.filter(|prepared| prepared.prompt == prompt.unwrap_or_default());
+        let (messages, system) = prepared.map_or_else(Default::default, |made| (made.messages, made.system));
+        thread.system_edit = system.map(Arc::new);
+        messages.into_iter().for_each(|message| thread.push(Message::custom(message)));
+    }
     thread.handing = ReturnState::Nothing;
     if let Phase::Retrying { .. } = thread.phase {
         // The log does not tell that a retry was due: that what steers was taken does.
         thread.phase = Phase::Preparing { request: thread.requests + 1, attempt: 1 };
     }
-    let Phase::Taking { left } = thread.phase else { return Vec::new() };
-    if left > 1 {
-        thread.phase = Phase::Taking { left: left - 1 };
-        return Vec::new();
+    match prompt {
+        Some(prompt) => taken(thread, prompt, true),
+        None if matches!(thread.phase, Phase::Taking { .. }) => prepare(thread, 1),
+        None => Vec::new(),
     }
-    prepare(thread, 1)
+}
+
+/// A prompt that was being taken joined the history, or was handled or withdrawn: the next one comes, or the request.
+fn taken(thread: &mut Thread, prompt: u64, joins: bool) -> Vec<Effect> {
+    let Phase::Taking { prompts, answers } = &mut thread.phase else { return Vec::new() };
+    let worked_on = prompts.first() == Some(&prompt);
+    prompts.retain(|taken| *taken != prompt);
+    *answers |= joins;
+    let (next, answers) = (prompts.first().copied(), *answers);
+    match next {
+        Some(prompt) if worked_on => vec![Effect::TakePrompt { prompt }],
+        Some(_) => Vec::new(),
+        None if answers => prepare(thread, 1),
+        None => take_prompts(thread, true),
+    }
 }
 
 /// Begins a turn: what steers goes first, then the limits are checked.

@@ -3,7 +3,9 @@
 
 use super::{Cascade, Node};
 use crate::domain::event::ErrorCategory;
-use crate::domain::{ErrorPattern, Pause, Problem, Retry, Rules, Severity, Tokens, WindowRules, nearest};
+use crate::domain::{
+    ErrorPattern, FollowUp, Pause, Problem, Retry, Rules, Severity, Steering, Tokens, WindowRules, nearest,
+};
 use serde_json::Value;
 
 impl Cascade {
@@ -18,6 +20,14 @@ impl Cascade {
             window: Some(reading.window()),
             outputs: Vec::new(),
             asks: Vec::new(),
+            steering: reading.choice(
+                "coordination.queue.steering",
+                [("after_batch", Steering::AfterBatch), ("skip_remaining", Steering::SkipRemaining)],
+            ),
+            follow_up: reading.choice(
+                "coordination.queue.follow_up",
+                [("one_at_a_time", FollowUp::OneAtATime), ("all", FollowUp::All)],
+            ),
         };
         (rules, reading.problems)
     }
@@ -33,6 +43,20 @@ impl Reading<'_> {
         if let Some(origin) = self.cascade.origin(node) {
             self.problems.push(Problem::at(origin.file, origin.line, severity, message, remedy));
         }
+    }
+
+    /// The value that the word at `key` means; the first where there is none, or another word.
+    fn choice<T: Copy>(&mut self, key: &str, known: [(&str, T); 2]) -> T {
+        let [(usual, value), (other, _)] = known;
+        let Some(node) = self.cascade.get(key) else { return value };
+        let said = node.value();
+        if let Some((_, value)) = known.iter().find(|(word, _)| said.as_str() == Some(word)) {
+            return *value;
+        }
+        let short = key.split_once('.').map_or(key, |(_, short)| short);
+        let message = format!("`{short}` is {said}; levain uses {usual}");
+        self.tell(node, Severity::Warning, message, format!("write {usual} or {other}"));
+        value
     }
 
     /// The number at `key` between `least` and `most`.

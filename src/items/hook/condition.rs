@@ -68,7 +68,7 @@ impl Op {
 }
 
 impl Condition {
-    pub(super) fn read(value: &Value, place: &mut Place<'_>) -> Self {
+    pub(in crate::items) fn read(value: &Value, place: &mut Place<'_>) -> Self {
         let condition = Self::nested(value, 0);
         if let Some(message) = condition.broken() {
             let remedy = "write path, op and value, or any, all or not with conditions";

@@ -172,13 +172,13 @@ fn read_file(
 }
 
 /// The line of a key that begins its line.
-fn line_of(text: &str, key: &str) -> u32 {
+pub(in crate::items) fn line_of(text: &str, key: &str) -> u32 {
     let is_key = |line: &&str| line.strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with(':'));
     (1..).zip(text.lines()).find(|(_, line)| is_key(line)).map_or(1, |(number, _)| number)
 }
 
 /// The line of each entry of a block list: those that begin with `-` as deep as its first one.
-fn entry_lines(text: &str, key: &str) -> Vec<u32> {
+pub(in crate::items) fn entry_lines(text: &str, key: &str) -> Vec<u32> {
     let first = line_of(text, key);
     let mut depth = None;
     let mut lines = Vec::new();

@@ -201,6 +201,7 @@ fn prompt(request: &CallRequest) -> Tokens {
         Block::ToolResult { output, .. } => Tokens::estimate(output),
         Block::ToolCall(call) => Tokens::estimate(&call.tool) + Tokens::estimate(&call.input.to_string()),
         Block::Attached(attached) => Tokens::estimate(&attached.text),
+        Block::Custom(custom) => Tokens::estimate(&custom.text),
         Block::RedactedThinking { .. } | Block::Image { .. } => Tokens(0),
     });
     let tools = request.tools.iter().filter_map(|tool| serde_json::to_string(tool).ok());

@@ -155,7 +155,8 @@ fn whole(request: &CallRequest) -> String {
         | Block::RedactedThinking { .. }
         | Block::ToolCall(_)
         | Block::Image { .. }
-        | Block::Attached(_) => None,
+        | Block::Attached(_)
+        | Block::Custom(_) => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -96,6 +96,7 @@ impl Session {
                 window: Some(Tokens(200_000)),
                 queue,
                 approvals: Vec::new(),
+                handling: None,
             }),
         ))
     }

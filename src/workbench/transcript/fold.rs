@@ -1,10 +1,12 @@
 //! Log records become blocks.
 
-use super::{Answer, Block, BlockId, Kind, Prompt, Summary, Thinking, Tool, ToolState, Transcript, plain_lines};
+use super::{
+    Answer, Block, BlockId, Kind, Prepared, Prompt, Summary, Thinking, Tool, ToolState, Transcript, plain_lines,
+};
 use crate::domain::event::StopReason;
 use crate::domain::{
-    ApprovalEvent, Attachment, CallId, ControlEvent, Event, Message, Note, PromptEvent, Record, RequestEvent,
-    SettingsEvent, ThreadEvent, ThreadResult, ToolCall, ToolEvent,
+    ApprovalEvent, Attachment, CallId, ControlEvent, CustomMessage, Event, Message, Note, PromptEvent, Record,
+    RequestEvent, SettingsEvent, ThreadEvent, ThreadResult, ToolCall, ToolEvent,
 };
 use crate::workbench::approval::short;
 use serde_json::Value;
@@ -12,13 +14,25 @@ use serde_json::Value;
 impl Transcript {
     /// Applies one event of the log.
     pub fn apply(&mut self, record: Record) {
-        let note = record.event.note().filter(|_| self.is_news(&record.event));
+        let mut note = record.event.note().filter(|_| self.is_news(&record.event));
         self.permit(&record.event);
         match record.event {
             Event::Prompt(PromptEvent::CognitionIn { text, role, prompt, images, files }) => {
                 let files = files.iter().map(Attachment::without_text).collect();
-                self.said(Prompt { text, role, pending: false, number: prompt, images, files });
+                let Prepared { typed, messages, note: told } = self.prepared.take().unwrap_or_default();
+                let (text, sent) = typed.map_or_else(|| (text.clone(), None), |typed| (typed, Some(text.clone())));
+                self.said(Prompt { text, sent, role, pending: false, number: prompt, images, files });
+                for CustomMessage { custom_type: role, text, .. } in messages.into_iter().filter(|one| one.display) {
+                    let (images, files) = (Vec::new(), Vec::new());
+                    let said = Prompt { text, sent: None, role, pending: false, number: None, images, files };
+                    self.push(Kind::Prompt(said));
+                }
+                note = told;
             }
+            Event::Prompt(PromptEvent::PromptPrepared { typed, messages, .. }) => {
+                self.prepared = Some(Prepared { typed, messages, note: note.take() });
+            }
+            Event::Prompt(PromptEvent::PromptHandled { prompt, text, .. }) => self.settle_pending(prompt, text),
             Event::Request(RequestEvent::CognitionReasoning { text }) => self.thought(plain_lines(text)),
             Event::Request(RequestEvent::CognitionOut {
                 text,
@@ -101,7 +115,11 @@ impl Transcript {
             )
             | Event::Approval(_)
             | Event::Tool(
-                ToolEvent::ToolProcess { .. } | ToolEvent::FileCheckpointed { .. } | ToolEvent::ResultKept { .. },
+                ToolEvent::ToolProcess { .. }
+                | ToolEvent::FileCheckpointed { .. }
+                | ToolEvent::ResultKept { .. }
+                | ToolEvent::CallPrepared { .. }
+                | ToolEvent::ResultPrepared { .. },
             )
             | Event::Unknown { .. } => {}
         }
@@ -145,6 +163,22 @@ impl Transcript {
         }
     }
 
+    /// The pending prompt of that number reaches no model: it stays where it is, as what was said.
+    fn settle_pending(&mut self, number: u64, text: String) {
+        let of_number =
+            |block: &&mut Block| matches!(&block.kind, Kind::Prompt(prompt) if prompt.number == Some(number));
+        if let Some(block) = self.blocks.iter_mut().rev().find(of_number)
+            && let Kind::Prompt(prompt) = &mut block.kind
+        {
+            prompt.pending = false;
+            block.revision += 1;
+        } else {
+            let (role, images, files) = ("user".to_owned(), Vec::new(), Vec::new());
+            let number = Some(number);
+            self.push(Kind::Prompt(Prompt { text, sent: None, role, pending: false, number, images, files }));
+        }
+    }
+
     /// The pending prompt of that number becomes the said one: in its place when nothing was said after it, else at the
     /// end, where the log has it.
     fn said(&mut self, said: Prompt) {
@@ -157,7 +191,8 @@ impl Transcript {
                 && let Some(Block { kind: Kind::Prompt(prompt), revision, .. }) = self.block_mut(id)
             {
                 prompt.pending = false;
-                (prompt.role, prompt.images, prompt.files) = (said.role, said.images, said.files);
+                (prompt.role, prompt.images, prompt.files, prompt.sent) =
+                    (said.role, said.images, said.files, said.sent);
                 *revision += 1;
                 return;
             }

@@ -8,7 +8,9 @@ mod fold;
 mod live;
 
 use crate::domain::event::{Denial, StopReason};
-use crate::domain::{Attachment, CallId, Image, ModelRef, Money, NoteKind, Record, ThreadId, Tokens};
+use crate::domain::{
+    Attachment, CallId, CustomMessage, Image, ModelRef, Money, Note, NoteKind, Record, ThreadId, Tokens,
+};
 use std::collections::VecDeque;
 
 /// Name of a block. Later blocks have higher ids; older pages get negative ones.
@@ -32,7 +34,9 @@ impl Block {
     pub fn folds(&self) -> bool {
         match &self.kind {
             Kind::Tool(_) | Kind::Thinking(_) => true,
-            Kind::Prompt(prompt) => prompt.text.len() > 2_000 || prompt.text.lines().nth(24).is_some(),
+            Kind::Prompt(prompt) => {
+                prompt.sent.is_some() || prompt.text.len() > 2_000 || prompt.text.lines().nth(24).is_some()
+            }
             Kind::Answer(_) | Kind::Marker(_) => false,
         }
     }
@@ -40,7 +44,7 @@ impl Block {
     /// About how much text it holds.
     fn bytes(&self) -> usize {
         64 + match &self.kind {
-            Kind::Prompt(prompt) => prompt.text.len(),
+            Kind::Prompt(prompt) => prompt.text.len() + prompt.sent.as_ref().map_or(0, String::len),
             Kind::Answer(answer) => answer.text.len(),
             Kind::Thinking(thinking) => thinking.text.len(),
             Kind::Tool(tool) => tool.input.len() + tool.output.len(),
@@ -75,7 +79,10 @@ pub enum Kind {
 /// What somebody said to the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
+    /// As it was written.
     pub text: String,
+    /// What handlers, skills and templates made of it, where that is something else.
+    pub sent: Option<String>,
     /// `user`, or another role of the log.
     pub role: String,
     /// Not confirmed by the worker yet.
@@ -189,10 +196,20 @@ pub struct Transcript {
     permitted: bool,
     /// Whether foldable blocks are born open.
     open: bool,
+    /// What handlers made for the prompt that joins next.
+    prepared: Option<Prepared>,
     /// No block has had a lower id than this.
     lowest: i64,
     /// Where requests begin: in the log, and the id of the block that came next.
     turns: VecDeque<(u64, BlockId)>,
+}
+
+/// What is told of a prompt's handlers, behind the prompt.
+#[derive(Clone, Debug, Default)]
+struct Prepared {
+    typed: Option<String>,
+    messages: Vec<CustomMessage>,
+    note: Option<Note>,
 }
 
 /// So many bytes of text are held; what is older is let go, and read again when somebody looks for it.

@@ -108,6 +108,7 @@ fn a_cancel_answers_all_that_run_and_all_that_wait() {
 fn steering_lets_those_that_run_end_and_skips_the_rest() {
     let (mut bench, effects) = with(&[("look", "a"), ("look", "b"), ("ls", "c"), ("look", "d")]);
     assert_eq!(begun(&effects), ["a", "b"]);
+    bench.steering(Steering::SkipRemaining);
     bench.prompt("rather this", PromptMode::Steer);
     assert_eq!(bench.feed(result("a")), []);
     let effects = bench.feed(result("b"));

@@ -1,0 +1,177 @@
+//! The stages of the pipeline, and what their handlers can do.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr};
+
+/// A stage of the pipeline, in the order in which a prompt meets them. Their names are those of the events that
+/// extensions of pi listen to.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    EnumIter,
+    EnumString,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Stage {
+    SessionStart,
+    /// What a person typed, before anything is made of it.
+    Input,
+    /// `/skill:NAME` becomes the skill's text.
+    Skill,
+    /// `/NAME` becomes the template's text.
+    Template,
+    /// Once for each prompt: messages and system text beside it.
+    BeforeAgentStart,
+    AgentStart,
+    TurnStart,
+    /// Before each call: the messages of the conversation.
+    Context,
+    /// Before each call: the request in its provider's form.
+    BeforeProviderRequest,
+    MessageEnd,
+    /// Before a tool runs.
+    ToolCall,
+    ToolExecutionStart,
+    /// After it has run.
+    ToolResult,
+    ToolExecutionEnd,
+    TurnEnd,
+    AgentEnd,
+    /// Before older messages give way to a summary.
+    SessionBeforeCompact,
+    SessionCompact,
+    ModelSelect,
+    SessionShutdown,
+}
+
+/// What handlers of a stage can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merge {
+    /// Each gets what the one before it made.
+    Chain,
+    /// The first that objects ends it.
+    FirstBlocks,
+    /// The answer of the last one counts as a whole; the first that cancels ends it.
+    LastWins,
+    /// Nobody minds what it answers.
+    Observe,
+    /// Not for handlers: a fixed step of the program.
+    Fixed,
+}
+
+/// What happens where a handler fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnError {
+    /// The stage goes on with the value it had.
+    Continue,
+    /// What it guards is not done.
+    Block,
+}
+
+impl Stage {
+    /// Every stage, in order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::iter()
+    }
+
+    /// Its name in files and events.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+
+    /// The stage of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        name.parse().ok()
+    }
+
+    /// How the answers of its handlers become one.
+    #[must_use]
+    pub fn merge(self) -> Merge {
+        match self {
+            Self::Input | Self::BeforeAgentStart | Self::Context | Self::BeforeProviderRequest | Self::ToolResult => {
+                Merge::Chain
+            }
+            Self::ToolCall => Merge::FirstBlocks,
+            Self::SessionBeforeCompact => Merge::LastWins,
+            Self::Skill | Self::Template => Merge::Fixed,
+            Self::SessionStart
+            | Self::AgentStart
+            | Self::TurnStart
+            | Self::MessageEnd
+            | Self::ToolExecutionStart
+            | Self::ToolExecutionEnd
+            | Self::TurnEnd
+            | Self::AgentEnd
+            | Self::SessionCompact
+            | Self::ModelSelect
+            | Self::SessionShutdown => Merge::Observe,
+        }
+    }
+
+    /// What a failure of a handler means there.
+    #[must_use]
+    pub fn on_error(self) -> OnError {
+        if self == Self::ToolCall { OnError::Block } else { OnError::Continue }
+    }
+
+    /// Whether handlers can be written for it.
+    #[must_use]
+    pub fn takes_handlers(self) -> bool {
+        self.merge() != Merge::Fixed
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// Where a handler is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HandlerPlace {
+    /// The file, as told to people.
+    pub file: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+impl fmt::Display for HandlerPlace {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.file)?;
+        self.line.map_or(Ok(()), |line| write!(formatter, ":{line}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_files_are_those_of_the_enum() {
+        for stage in Stage::all() {
+            assert_eq!(serde_json::to_value(stage).unwrap(), stage.name());
+            assert_eq!(Stage::from_name(stage.name()), Some(stage));
+        }
+        assert_eq!(Stage::from_name("imput"), None);
+    }
+
+    #[test]
+    fn only_the_guard_of_tools_fails_closed() {
+        let closed: Vec<Stage> = Stage::all().filter(|stage| stage.on_error() == OnError::Block).collect();
+        assert_eq!(closed, [Stage::ToolCall]);
+    }
+}

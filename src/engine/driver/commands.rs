@@ -1,0 +1,108 @@
+//! What is asked of a thread, and whether it may be.
+
+use super::Audience;
+use super::run::Driver;
+use super::user_commands::{attached, included};
+use crate::domain::event::{EndReason, PromptMode};
+use crate::domain::title;
+use crate::domain::{ApprovalEvent, Command, ControlEvent, Event, PromptEvent, SettingsEvent};
+use crate::engine::thread::Effect;
+
+impl<A: Audience> Driver<A> {
+    /// Does what is asked, as far as it is recorded.
+    ///
+    /// # Errors
+    /// The sentence for whoever asked, where it may not be.
+    pub(super) async fn command(&mut self, command: Command) -> Result<(), String> {
+        match command {
+            Command::Submit { text, mode, images, files, client } => {
+                // A directive that begins needs no words of a person's.
+                if text.trim().is_empty() && self.thread.prompts > 0 {
+                    return Err("there is nothing to send".into());
+                }
+                self.may_take(&text)?;
+                Self::may_be_called(client.as_deref())?;
+                let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
+                let images = self.wait_for(attached(attach)).await?;
+                let files = self.wait_for(included(self.includes(files))).await?;
+                self.may_take_all(&text, &files)?;
+                let prompt = self.thread.prompts + 1;
+                let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
+                self.accept(Event::Prompt(queued)).await?;
+            }
+            Command::Shell { command, shared } => {
+                self.may_take(&command)?;
+                self.begin_shell(command, shared).await?;
+            }
+            Command::SubmitHeld { text, held, client } => {
+                self.may_take_all(&text, &held.files)?;
+                Self::may_be_called(client.as_deref())?;
+                self.may_send(&text, &held)?;
+                let (images, files) = (held.images.clone(), held.files.clone());
+                let said = self.thread.history.len() + self.thread.notes().len() + 1 + held.messages.len();
+                self.seen = Some((held, said));
+                let (prompt, mode) = (self.thread.prompts + 1, PromptMode::FollowUp);
+                let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
+                self.accept(Event::Prompt(queued)).await?;
+            }
+            Command::Withdraw { prompt } => {
+                if !self.thread.queue.iter().any(|queued| queued.prompt == prompt) {
+                    return Err("that message has been sent already".into());
+                }
+                self.accept(Event::Prompt(PromptEvent::PromptWithdrawn { prompt })).await?;
+            }
+            Command::Cancel { scope } if self.blocked.is_some() => {
+                self.hang_up();
+                self.todo.push_back(Effect::Emit(Event::Control(ControlEvent::CancelRequested { scope })));
+            }
+            // Who waits for a handler wants to go on without it.
+            Command::Cancel { scope } if self.skip_handler(scope) => {}
+            // The one thing that is answered before it is on disk: should this process die now, all of it stops anyway.
+            Command::Cancel { scope } => self.inbox.stop = Some(scope),
+            Command::Approve { id, args_hash, decision, said } => {
+                let Some(asked) = self.thread.approval().filter(|asked| asked.id == id) else {
+                    return Err("that call no longer needs approval: it was answered or stopped".into());
+                };
+                if asked.args_hash != args_hash {
+                    return Err("nothing was allowed: the call's arguments are not the ones you saw".into());
+                }
+                said.as_deref().map_or(Ok(()), |said| self.may_take(said))?;
+                self.accept(Event::Approval(ApprovalEvent::ApprovalGiven { id, decision, said })).await?;
+            }
+            Command::SetModel { model } => {
+                let _usable = self.settings.models.provider(&model)?;
+                self.accept(Event::Settings(SettingsEvent::ModelChanged { model })).await?;
+            }
+            Command::Compact => self.ask_for_compaction().await?,
+            Command::HandOff => self.ask_for_handoff().await?,
+            Command::SetLimits { limits } => {
+                self.accept(Event::Settings(SettingsEvent::LimitsChanged { limits })).await?;
+            }
+            Command::Rename { title } => {
+                let title = title::given(&title)?;
+                self.accept(Event::Settings(SettingsEvent::TitleSet { title })).await?;
+                self.save();
+            }
+            Command::Archive { archived } => {
+                self.accept(Event::Settings(SettingsEvent::Archived { archived })).await?;
+                self.save();
+            }
+            Command::Shutdown => self.leave(EndReason::Asked).await,
+            Command::SetBreakpoints { breakpoints } => self.set_breakpoints(breakpoints),
+            Command::Resume { how } => self.resume(how)?,
+            Command::Release => {
+                if self.thread.queue.is_empty() {
+                    return Err("nothing is queued".into());
+                }
+                self.accept(Event::Prompt(PromptEvent::QueueReleased {})).await?;
+            }
+            Command::Arrange { prompts } => {
+                if !self.thread.queue.iter().any(|queued| prompts.contains(&queued.prompt)) {
+                    return Err("those messages have been sent already".into());
+                }
+                self.accept(Event::Prompt(PromptEvent::QueueArranged { prompts })).await?;
+            }
+        }
+        Ok(())
+    }
+}

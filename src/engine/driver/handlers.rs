@@ -1,0 +1,371 @@
+//! Asking handlers beside the loop, and what follows from what they make.
+
+use super::Audience;
+use super::pipeline::{Goal, Made, News, PipelineJob};
+use super::prepare::{PromptMade, constitution, edit_history, facts, payload_of, prepare_prompt};
+use super::prepare_error::PrepareError;
+use super::ready::Ready;
+use super::run::Driver;
+use super::stage::{Asked, Asking, Passed, StageProgress, Watch};
+use crate::context::Plan;
+use crate::domain::command::{Breakpoint, Handling, QueuedPrompt, Resume};
+use crate::domain::event::CancelScope;
+use crate::domain::pipeline::{KEPT, LISTS};
+use crate::domain::{
+    CallId, ContentHash, Event, Piece, PromptEvent, SentBody, Stage, Step, ThreadKind, ToolCall, ToolEvent, ToolRef,
+};
+use crate::engine::thread::Effect;
+use crate::pipeline::{Chain, Compact};
+use crate::ports::{EncodedRequest, ToolOutcome};
+use serde_json::{Map, Value, json};
+use std::future::Future;
+use std::sync::{Arc, PoisonError};
+use tokio::sync::{Notify, mpsc};
+
+/// What is told of a job that is not looked at.
+const PROGRESS: usize = 16;
+
+impl<A: Audience> Driver<A> {
+    /// Who is asked in this thread.
+    pub(super) fn asking(&self) -> Asking {
+        let facts = facts(&self.thread);
+        Asking { handlers: Arc::clone(&self.settings.handlers), facts, preview: false, runs: true, watch: None }
+    }
+
+    pub(super) fn has(&self, stage: Stage) -> bool {
+        !self.settings.handlers.at(stage).is_empty()
+    }
+
+    pub(super) fn start<F: Future<Output = Made> + Send + 'static>(
+        &mut self,
+        goal: Goal,
+        job: impl FnOnce(Asking) -> F,
+    ) {
+        let (sender, progress) = mpsc::channel(PROGRESS);
+        let skip = Arc::new(Notify::new());
+        let breakpoints = Arc::clone(&self.pipeline.breakpoints);
+        let watch = Some(Watch { progress: sender, skip: Arc::clone(&skip), breakpoints });
+        let job = Box::pin(job(Asking { watch, ..self.asking() }));
+        self.pipeline.jobs.push(PipelineJob { goal, job, progress, skip, handling: None, paused: None });
+    }
+
+    /// Takes a queued prompt through its handlers; one that meets none joins at once.
+    pub(super) async fn take_prompt(&mut self, prompt: u64) {
+        let Some(queued) = self.thread.queue.iter().find(|queued| queued.prompt == prompt).cloned() else { return };
+        if let Some(held) = self.seen_next() {
+            let typed = held.text.as_ref().map(|_| queued.text.clone());
+            let text = held.text.clone().unwrap_or_else(|| queued.text.clone());
+            let (steps, messages, system) = (held.steps.clone(), held.messages.clone(), held.system_edit.clone());
+            if !(steps.is_empty() && messages.is_empty() && system.is_none() && typed.is_none()) {
+                let prepared = PromptEvent::PromptPrepared { prompt, typed, steps, messages, system };
+                self.todo.push_front(joins(queued, text));
+                self.todo.push_front(Effect::Emit(Event::Prompt(prepared)));
+                return;
+            }
+            self.todo.push_front(joins(queued, text));
+            return;
+        }
+        self.settings.handlers.refresh();
+        let begins = self.has(Stage::BeforeAgentStart);
+        if !begins && !self.has(Stage::Input) && !queued.text.starts_with('/') {
+            let text = queued.text.clone();
+            self.todo.push_front(joins(queued, text));
+            return;
+        }
+        let plan = if begins {
+            match self.planned().await {
+                Ok(plan) => Some(plan),
+                Err(PrepareError::Stopped) => return,
+                // The request says what is wrong.
+                Err(PrepareError::Failed(_)) => None,
+            }
+        } else {
+            None
+        };
+        let (text, images) = (queued.text.clone(), queued.images.clone());
+        self.start(Goal::Prompt(Box::new(queued)), |asking| async move {
+            let system = plan.as_ref().map(|plan| plan.system.as_slice());
+            Made::Prompt(Box::new(prepare_prompt(&asking, text, images, system).await))
+        });
+    }
+
+    /// Takes the history of the coming request through its handlers; false where there are none.
+    pub(super) fn edit_context(&mut self, request: u32, attempt: u32, plan: &Arc<Plan>, state: &[Piece]) -> bool {
+        if !self.has(Stage::Context) {
+            return false;
+        }
+        let (plan, state, history) = (Arc::clone(plan), state.to_vec(), self.thread.history.clone());
+        self.start(Goal::Context { request, attempt, plan, state }, |asking| async move {
+            let (edits, passed) = edit_history(&asking, &history).await;
+            Made::Context(edits.map(Box::new), passed)
+        });
+        true
+    }
+
+    /// Takes the request in its provider's form through its handlers; gives it back where there are none.
+    pub(super) fn edit_payload(
+        &mut self,
+        request: u32,
+        ready: Ready,
+        tools: Vec<ToolRef>,
+        endpoint: String,
+    ) -> Option<(Ready, Vec<ToolRef>, String)> {
+        // A request that was looked at is sent as it was seen.
+        let asks = self.seen().is_none() && self.has(Stage::BeforeProviderRequest);
+        let body = ready.encoded.as_ref().filter(|_| asks);
+        let payload = body.and_then(|(_, encoded)| serde_json::from_slice::<Value>(&encoded.body).ok());
+        let Some(payload) = payload else { return Some((ready, tools, endpoint)) };
+        let ready = Box::new(ready);
+        self.start(Goal::Payload { request, ready, tools, endpoint }, |asking| async move {
+            Made::Stage(asking.through(Chain::BeforeProviderRequest { payload }).await)
+        });
+        None
+    }
+
+    /// Takes a call through its guards; false where there are none, or it is through.
+    pub(super) fn guard_call(&mut self, call: &ToolCall) -> bool {
+        let prepared =
+            self.thread.phase.calls().iter().any(|staged| staged.call.call_id == call.call_id && staged.prepared);
+        if prepared || !self.has(Stage::ToolCall) {
+            return false;
+        }
+        if !self.pipeline.works_on(&call.call_id) {
+            let call = call.clone();
+            self.start(Goal::Call(call.call_id.clone()), |asking| async move {
+                Made::Stage(asking.through(Chain::ToolCall { call, blocked: None }).await)
+            });
+        }
+        true
+    }
+
+    /// Takes the result of a call through its handlers; gives it back where there are none.
+    pub(super) fn edit_result(&mut self, call_id: &CallId, outcome: ToolOutcome) -> Option<ToolOutcome> {
+        let staged = self.thread.phase.calls().iter().find(|staged| staged.call.call_id == *call_id);
+        let call = staged.map(|staged| staged.call.clone()).filter(|_| self.has(Stage::ToolResult));
+        let Some(call) = call else { return Some(outcome) };
+        let (text, error) = (outcome.output.clone(), outcome.error.is_some());
+        self.start(Goal::Result { call_id: call_id.clone(), outcome }, |asking| async move {
+            Made::Stage(asking.through(Chain::ToolResult { call, text, details: Value::Null, error }).await)
+        });
+        None
+    }
+
+    /// Asks whether older messages may give way, and who summarises them; false where nobody is asked.
+    pub(super) fn before_compaction(&mut self, request: u32, compact: impl FnOnce(&Self) -> Compact) -> bool {
+        if self.pipeline.compact.is_some() || !self.has(Stage::SessionBeforeCompact) {
+            return false;
+        }
+        let compact = compact(self);
+        self.start(Goal::Compact { request }, |asking| async move {
+            Made::Stage(asking.through(Chain::Compact(compact)).await)
+        });
+        true
+    }
+
+    /// What a job has to say.
+    pub(super) async fn pipeline_told(&mut self, index: usize, news: News) {
+        match news {
+            News::Progress(progress) => self.progressed_to(index, progress),
+            News::Done(made) => {
+                if index >= self.pipeline.jobs.len() {
+                    return;
+                }
+                let PipelineJob { goal, .. } = self.pipeline.jobs.remove(index);
+                self.made(goal, made).await;
+                self.carry_out().await;
+            }
+        }
+    }
+
+    fn progressed_to(&mut self, index: usize, progress: StageProgress) {
+        let since = self.settings.clock.now();
+        let (handling, paused) = match progress {
+            StageProgress::Asks { stage, handler } => (Handling { stage, handler, since, paused: None }, None),
+            StageProgress::Paused { stage, handler, chain, resume } => {
+                let value = serde_json::to_string_pretty(&chain.event()).unwrap_or_default();
+                let hash = self.settings.store.keep_result(&value);
+                let hash = hash.inspect_err(|error| self.complain(error)).ok();
+                (Handling { stage, handler, since, paused: hash }, Some((chain, resume)))
+            }
+        };
+        if let Some(job) = self.pipeline.jobs.get_mut(index) {
+            (job.handling, job.paused) = (Some(handling), paused);
+        }
+        self.tell_state();
+    }
+
+    async fn made(&mut self, goal: Goal, made: Made) {
+        match (goal, made) {
+            (Goal::Prompt(queued), Made::Prompt(made)) => self.prompt_made(*queued, *made).await,
+            (Goal::Context { request, attempt, plan, state }, Made::Context(edits, passed)) => {
+                if passed.aborted {
+                    return self.give_up_turn();
+                }
+                let steps = self.kept_steps(passed.asked);
+                self.pipeline.steps = steps;
+                self.pipeline.edits = edits.map(|edits| *edits);
+                self.prepare_from(request, attempt, &plan, &state).await;
+            }
+            (Goal::Payload { request, ready, tools, endpoint }, Made::Stage(passed)) => {
+                if passed.aborted {
+                    return self.give_up_turn();
+                }
+                self.payload_made(request, *ready, (tools, endpoint), passed).await;
+            }
+            (Goal::Call(call_id), Made::Stage(passed)) => {
+                if passed.aborted {
+                    return self.give_up_turn();
+                }
+                let changed = passed.changed_by().is_some();
+                let steps = self.kept_steps(passed.asked);
+                let Chain::ToolCall { call, blocked } = passed.chain else { return };
+                let input = changed.then_some(call.input);
+                let event = ToolEvent::CallPrepared { call_id, steps, input, blocked };
+                self.todo.push_back(Effect::Emit(Event::Tool(event)));
+            }
+            (Goal::Result { call_id, outcome }, Made::Stage(passed)) => {
+                let steps = self.kept_steps(passed.asked);
+                let Chain::ToolResult { text, error, .. } = passed.chain else { return };
+                let outcome = match (error, outcome.error) {
+                    (false, _) => ToolOutcome { output: text, error: None },
+                    (true, Some(_)) | (true, None) => ToolOutcome { error: Some(text.clone()), output: text },
+                };
+                self.emit(Event::Tool(ToolEvent::ResultPrepared { call_id: call_id.clone(), steps })).await;
+                self.tool_result(call_id, outcome).await;
+            }
+            (Goal::Compact { request }, Made::Stage(passed)) => {
+                let Chain::Compact(compact) = passed.chain else { return };
+                self.pipeline.compact = Some(compact);
+                self.todo.push_front(Effect::MakeRoom { request });
+            }
+            (Goal::Observe, _) => self.tell_next(),
+            _ => {}
+        }
+    }
+
+    async fn prompt_made(&mut self, queued: QueuedPrompt, made: PromptMade) {
+        let prompt = queued.prompt;
+        if made.aborted {
+            return self.give_up_turn();
+        }
+        // It was taken back meanwhile.
+        if !self.thread.queue.iter().any(|known| known.prompt == prompt) {
+            return;
+        }
+        let steps = self.kept_steps(made.asked);
+        if let Some(by) = made.handled {
+            let handled = PromptEvent::PromptHandled { prompt, text: queued.text, by, steps };
+            return self.todo.push_back(Effect::Emit(Event::Prompt(handled)));
+        }
+        let PromptMade { text, images, messages, system, .. } = made;
+        if !steps.is_empty() {
+            let typed = (text != queued.text).then(|| queued.text.clone());
+            let prepared = PromptEvent::PromptPrepared { prompt, typed, steps, messages, system };
+            self.todo.push_back(Effect::Emit(Event::Prompt(prepared)));
+        }
+        self.todo.push_back(joins(QueuedPrompt { images, ..queued }, text));
+    }
+
+    async fn payload_made(
+        &mut self,
+        request: u32,
+        mut ready: Ready,
+        (tools, endpoint): (Vec<ToolRef>, String),
+        mut passed: Passed,
+    ) {
+        let Some((sent, encoded)) = ready.encoded.take() else { return };
+        let before: Value = serde_json::from_slice(&encoded.body).unwrap_or_default();
+        let constitution = constitution(&ready.assembly);
+        let reserved = self.account.reserved == Some(request);
+        // What is reserved has an eighth to spare; a token has four bytes.
+        let room = reserved.then(|| usize::try_from(ready.assembly.tokens().0 / 2).unwrap_or(usize::MAX));
+        let payload = payload_of(&mut passed, &before, &constitution, room);
+        let steps = self.kept_steps(passed.asked);
+        self.pipeline.steps.extend(steps);
+        ready.encoded = Some(match payload {
+            Some(payload) => {
+                let text = payload.to_string();
+                let body = text.clone().into_bytes();
+                let encoded = EncodedRequest { body, ..encoded };
+                let kept = self.settings.store.keep_result(&text).inspect_err(|error| self.complain(error)).ok();
+                (SentBody { body: kept, ..encoded.sent() }, encoded)
+            }
+            None => (sent, encoded),
+        });
+        self.record_request(request, ready, tools, endpoint).await;
+    }
+
+    /// Somebody gave up at a breakpoint: as if they had stopped the turn.
+    fn give_up_turn(&mut self) {
+        self.inbox.stop = self.inbox.stop.max(Some(CancelScope::Turn));
+    }
+
+    /// Steps as they are recorded: what handlers got and made is in the content store.
+    pub(super) fn kept_steps(&mut self, asked: Vec<Asked>) -> Vec<Step> {
+        asked
+            .into_iter()
+            .map(|Asked { step, before, after }| {
+                let before = before.and_then(|value| self.keep_value(value));
+                let after = after.and_then(|value| self.keep_value(value));
+                Step { before, after, ..step }
+            })
+            .collect()
+    }
+
+    /// Keeps a value, long lists in it piece by piece: those of two requests differ in few of them.
+    fn keep_value(&mut self, mut value: Value) -> Option<ContentHash> {
+        for map in [value.as_object_mut()].into_iter().flatten() {
+            self.keep_lists(map);
+            if let Some(Value::Object(inner)) = map.get_mut("payload") {
+                self.keep_lists(inner);
+            }
+        }
+        let kept = self.settings.store.keep_result(&value.to_string());
+        kept.inspect_err(|error| self.complain(error)).ok()
+    }
+
+    fn keep_lists(&mut self, map: &mut Map<String, Value>) {
+        for name in LISTS {
+            let Some(Value::Array(list)) = map.get_mut(name) else { continue };
+            let hashes: Option<Vec<Value>> = std::mem::take(list)
+                .into_iter()
+                .map(|one| Some(Value::from(self.settings.store.keep_result(&one.to_string()).ok()?.as_str())))
+                .collect();
+            map.insert(name.to_owned(), json!({ KEPT: hashes }));
+        }
+    }
+
+    /// Skips the handler that is waited for; false where nobody is, or a person cannot.
+    pub(super) fn skip_handler(&self, scope: CancelScope) -> bool {
+        scope == CancelScope::Turn && self.thread.kind == ThreadKind::Interactive && self.pipeline.skip()
+    }
+
+    pub(super) fn set_breakpoints(&mut self, breakpoints: Vec<Breakpoint>) {
+        *self.pipeline.breakpoints.lock().unwrap_or_else(PoisonError::into_inner) = breakpoints;
+    }
+
+    /// Goes on from a breakpoint.
+    ///
+    /// # Errors
+    /// The sentence for the person, where nothing stands still or the value cannot be taken.
+    pub(super) fn resume(&mut self, how: Resume) -> Result<(), String> {
+        let Some(job) = self.pipeline.jobs.iter_mut().find(|job| job.paused.is_some()) else {
+            return Err("nothing is paused at a breakpoint".to_owned());
+        };
+        if let (Resume::Continue { value: Some(value) }, Some((chain, _))) = (&how, &job.paused) {
+            chain.clone().replace(value)?;
+        }
+        job.handling = None;
+        if let Some((_, resume)) = job.paused.take() {
+            let _gone = resume.send(how);
+        }
+        Ok(())
+    }
+}
+
+/// The event by which a prompt joins the conversation.
+fn joins(queued: QueuedPrompt, text: String) -> Effect {
+    let QueuedPrompt { prompt, images, files, .. } = queued;
+    let (role, prompt) = ("user".to_owned(), Some(prompt));
+    Effect::Emit(Event::Prompt(PromptEvent::CognitionIn { text, role, prompt, images, files }))
+}

@@ -1,0 +1,130 @@
+//! Prompts, requests, calls and results on their way through their handlers, beside the loop.
+//!
+//! A job takes one value through a stage (a prompt through three) and is waited for like a tool: others are heard
+//! meanwhile, a prompt that is sent then is queued. What a job has made becomes an event, so a log replays without
+//! handlers.
+
+use super::prepare::PromptMade;
+use super::ready::Ready;
+use super::stage::{Passed, StageProgress};
+use crate::context::Plan;
+use crate::domain::command::{Breakpoint, Handling, QueuedPrompt, Resume};
+use crate::domain::{CallId, HistoryEdits, Piece, Step, ToolRef};
+use crate::pipeline::{Chain, Compact};
+use crate::ports::ToolOutcome;
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+use tokio::sync::{Notify, mpsc, oneshot};
+
+/// What a job is for.
+pub(super) enum Goal {
+    Prompt(Box<QueuedPrompt>),
+    Context { request: u32, attempt: u32, plan: Arc<Plan>, state: Vec<Piece> },
+    Payload { request: u32, ready: Box<Ready>, tools: Vec<ToolRef>, endpoint: String },
+    Call(CallId),
+    Result { call_id: CallId, outcome: ToolOutcome },
+    Compact { request: u32 },
+    Observe,
+}
+
+/// What a job has made.
+pub(super) enum Made {
+    Prompt(Box<PromptMade>),
+    Context(Option<Box<HistoryEdits>>, Passed),
+    Stage(Passed),
+}
+
+/// A value under way. Dropping it ends the handler that is asked.
+pub(super) struct PipelineJob {
+    pub(super) goal: Goal,
+    pub(super) job: Pin<Box<dyn Future<Output = Made> + Send>>,
+    pub(super) progress: mpsc::Receiver<StageProgress>,
+    pub(super) skip: Arc<Notify>,
+    pub(super) handling: Option<Handling>,
+    pub(super) paused: Option<(Chain, oneshot::Sender<Resume>)>,
+}
+
+/// Everything of a thread that is on its way through handlers.
+#[derive(Default)]
+pub(super) struct Pipeline {
+    pub(super) jobs: Vec<PipelineJob>,
+    pub(super) breakpoints: Arc<Mutex<Vec<Breakpoint>>>,
+    /// What is still to be told to those who watch.
+    pub(super) observed: VecDeque<Chain>,
+    /// What the handlers of the coming request did.
+    pub(super) steps: Vec<Step>,
+    /// What they made of its history.
+    pub(super) edits: Option<HistoryEdits>,
+    /// A handler gave a summary, or wants none.
+    pub(super) compact: Option<Compact>,
+    /// The thread works since the last `agent_start`.
+    pub(super) runs: bool,
+}
+
+/// What a job has to say.
+pub(super) enum News {
+    Progress(StageProgress),
+    Done(Made),
+}
+
+/// The next news of any job; nothing where there is none. Losing this future loses nothing.
+pub(super) async fn heard(pipeline: &mut Pipeline) -> (usize, News) {
+    poll_fn(|context| {
+        for (index, job) in pipeline.jobs.iter_mut().enumerate() {
+            if let Poll::Ready(Some(progress)) = job.progress.poll_recv(context) {
+                return Poll::Ready((index, News::Progress(progress)));
+            }
+            if let Poll::Ready(made) = job.job.as_mut().poll(context) {
+                return Poll::Ready((index, News::Done(made)));
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+impl Pipeline {
+    /// Who is waited for.
+    pub(super) fn handling(&self) -> Option<Handling> {
+        self.jobs.iter().find_map(|job| job.handling.clone())
+    }
+
+    pub(super) fn works_on(&self, call_id: &CallId) -> bool {
+        self.jobs
+            .iter()
+            .any(|job| matches!(&job.goal, Goal::Call(id) | Goal::Result { call_id: id, .. } if id == call_id))
+    }
+
+    /// Lets go of everything but what only watches.
+    pub(super) fn stop(&mut self) {
+        self.jobs.retain(|job| matches!(job.goal, Goal::Observe));
+        (self.edits, self.compact) = (None, None);
+        self.steps.clear();
+    }
+
+    /// Skips the handler that is waited for, if it can be; false where nobody is waited for.
+    pub(super) fn skip(&self) -> bool {
+        let skips = |job: &&PipelineJob| {
+            let waits = job.handling.is_some() && job.paused.is_none();
+            waits
+                && matches!(
+                    job.goal,
+                    Goal::Prompt(_)
+                        | Goal::Context { .. }
+                        | Goal::Payload { .. }
+                        | Goal::Result { .. }
+                        | Goal::Compact { .. }
+                )
+        };
+        match self.jobs.iter().find(skips) {
+            Some(job) => {
+                job.skip.notify_waiters();
+                true
+            }
+            None => false,
+        }
+    }
+}

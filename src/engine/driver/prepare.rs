@@ -1,0 +1,206 @@
+//! What handlers make of a prompt, a conversation and a request, whether it is sent or only looked at.
+
+use super::stage::{Asked, Asking, Passed};
+use crate::domain::{
+    Assembly, CustomMessage, Entry, HistoryEdits, Image, LayerKind, Origin, Piece, Stage, Step, StepOutcome,
+};
+use crate::engine::thread::Thread;
+use crate::pipeline::{Chain, checked, differs, edited, to_json, told};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// What became of a prompt.
+#[derive(Debug, Default)]
+pub(super) struct PromptMade {
+    pub(super) text: String,
+    pub(super) images: Vec<Image>,
+    /// The handler that took it.
+    pub(super) handled: Option<String>,
+    pub(super) messages: Vec<CustomMessage>,
+    /// Every candidate for the system text, where handlers changed it.
+    pub(super) system: Option<Vec<Piece>>,
+    pub(super) asked: Vec<Asked>,
+    /// Somebody gave it up.
+    pub(super) aborted: bool,
+}
+
+/// Takes a prompt through its stages.
+pub(super) async fn prepare_prompt(
+    asking: &Asking,
+    text: String,
+    images: Vec<Image>,
+    system: Option<&[Piece]>,
+) -> PromptMade {
+    let mut made = PromptMade { text, images, ..PromptMade::default() };
+    // A directive that begins says nothing of a person's.
+    let said = !made.text.trim().is_empty() || !made.images.is_empty();
+    if said && asking.has(Stage::Input) {
+        let (text, images) = (std::mem::take(&mut made.text), std::mem::take(&mut made.images));
+        let passed = asking.through(Chain::Input { text, images, source: "interactive", handled: false }).await;
+        made.aborted = passed.aborted;
+        let handler = passed.asked.last().map(|asked| asked.step.handler.clone());
+        made.asked.extend(passed.asked);
+        if let Chain::Input { text, images, handled, .. } = passed.chain {
+            (made.text, made.images) = (text, images);
+            made.handled = handler.filter(|_| handled);
+        }
+        if made.handled.is_some() || made.aborted {
+            return made;
+        }
+    }
+    if made.text.starts_with('/') {
+        expand(asking, &mut made).await;
+    }
+    if let Some(system) = system.filter(|_| asking.has(Stage::BeforeAgentStart)) {
+        begin(asking, &mut made, system).await;
+    }
+    made
+}
+
+/// Puts the text of the skill or template in the place of its name.
+async fn expand(asking: &Asking, made: &mut PromptMade) {
+    let (handlers, text) = (Arc::clone(&asking.handlers), made.text.clone());
+    let expanded = tokio::task::spawn_blocking(move || handlers.expand(&text)).await;
+    let step = |stage, handler: String, place, outcome| Step {
+        stage,
+        handler,
+        place,
+        outcome,
+        took_ms: 0,
+        before: None,
+        after: None,
+        saw: Vec::new(),
+        said: String::new(),
+        edited: false,
+    };
+    match expanded.unwrap_or_else(|failed| Err(failed.to_string())) {
+        Ok(None) => {}
+        Ok(Some(expansion)) => {
+            let before = Some(json!({"text": made.text}));
+            let after = Some(json!({"text": expansion.text}));
+            let step = step(expansion.stage, expansion.name, Some(expansion.place), StepOutcome::Changed);
+            made.asked.push(Asked { step, before, after });
+            made.text = expansion.text;
+        }
+        Err(error) => {
+            let name = made.text.split_whitespace().next().unwrap_or_default().to_owned();
+            let step = step(Stage::Skill, name, None, StepOutcome::Failed { error });
+            made.asked.push(Asked { step, before: None, after: None });
+        }
+    }
+}
+
+/// Asks who adds messages and system text. The constitution is in nobody's reach.
+async fn begin(asking: &Asking, made: &mut PromptMade, system: &[Piece]) {
+    let (constitution, own): (Vec<Piece>, Vec<Piece>) =
+        system.iter().cloned().partition(|piece| piece.kind == LayerKind::Constitution);
+    let base = joined(&own);
+    let chain = Chain::BeforeAgentStart {
+        prompt: made.text.clone(),
+        images: made.images.clone(),
+        base: base.clone(),
+        system: None,
+        messages: Vec::new(),
+    };
+    let passed = asking.through(chain).await;
+    made.aborted = passed.aborted;
+    let mut pieces = own;
+    for asked in &passed.asked {
+        let text = |value: &Option<Value>| {
+            value.as_ref().and_then(|event| event.get("systemPrompt")).and_then(Value::as_str).map(str::to_owned)
+        };
+        if let (Some(before), Some(after)) = (text(&asked.before), text(&asked.after))
+            && before != after
+        {
+            pieces = edited(&pieces, &after, (&asked.step.handler, asked.step.place.as_ref()));
+        }
+    }
+    made.asked.extend(passed.asked);
+    if let Chain::BeforeAgentStart { system, messages, .. } = passed.chain {
+        made.messages = messages;
+        // What a person wrote at a breakpoint, and no handler changed after.
+        if let Some(now) =
+            system.as_ref().filter(|now| joined(&pieces) != **now && made.asked.iter().any(|asked| asked.step.edited))
+        {
+            pieces = edited(&pieces, now, ("you", None));
+        }
+        made.system = system.map(|_| constitution.into_iter().chain(pieces).collect());
+    }
+}
+
+/// The text of pieces as a request has it.
+fn joined(pieces: &[Piece]) -> String {
+    let included = pieces.iter().filter(|piece| piece.is_included());
+    included.map(|piece| &*piece.text).collect::<Vec<_>>().join("\n\n")
+}
+
+/// What handlers make of a history for one request.
+pub(super) async fn edit_history(asking: &Asking, history: &[Entry]) -> (Option<HistoryEdits>, Passed) {
+    let messages = to_json(history);
+    let passed = asking.through(Chain::Context { messages }).await;
+    let by = passed.changed_by().map(|step| Origin::Handler {
+        stage: Stage::Context,
+        handler: step.handler.clone(),
+        place: step.place.clone(),
+    });
+    let edits = match (&passed.chain, by) {
+        (Chain::Context { messages }, Some(by)) => {
+            let told = told(history, messages);
+            let (made, gone) = differs(history, &told);
+            let history = told.into_iter().map(|told| told.entry).collect();
+            Some(HistoryEdits { history, made, gone, by })
+        }
+        _ => None,
+    };
+    (edits, passed)
+}
+
+/// What handlers make of a request in its provider's form; nothing where that may not be sent, which the last step says.
+pub(super) fn payload_of(
+    passed: &mut Passed,
+    before: &Value,
+    constitution: &str,
+    room: Option<usize>,
+) -> Option<Value> {
+    let Chain::BeforeProviderRequest { payload } = &passed.chain else { return None };
+    passed.changed_by()?;
+    let grown = payload.to_string().len().saturating_sub(before.to_string().len());
+    let fits = checked(before, payload, constitution).and_then(|()| match room {
+        Some(room) if grown > room => {
+            Err(format!("the request grew by {grown} bytes, of which {room} were reserved in the budget"))
+        }
+        Some(_) | None => Ok(()),
+    });
+    match fits {
+        Ok(()) => Some(payload.clone()),
+        Err(error) => {
+            if let Some(asked) = passed.asked.iter_mut().rev().find(|asked| asked.step.outcome == StepOutcome::Changed)
+            {
+                asked.step.outcome = StepOutcome::Failed { error };
+            }
+            None
+        }
+    }
+}
+
+/// What conditions of handlers know of a thread.
+pub(super) fn facts(thread: &Thread) -> Value {
+    let cost = &thread.cost;
+    json!({
+        "thread_id": thread.id.as_str(),
+        "directive": thread.directive,
+        "model": thread.model.to_string(),
+        "kind": thread.kind,
+        "depth": thread.lineage.depth,
+        "turn": thread.turn(),
+        "cost": {"turns": cost.turns, "tokens": cost.usage.total().0, "spend": cost.spend.dollars()},
+        "state": thread.kept.value(),
+    })
+}
+
+/// The constitution of a request.
+pub(super) fn constitution(assembly: &Assembly) -> String {
+    let layers = assembly.layers.iter().zip(&assembly.texts);
+    let own = layers.filter(|(layer, _)| layer.kind == LayerKind::Constitution);
+    own.map(|(_, text)| &**text).find(|text| !text.is_empty()).unwrap_or_default().to_owned()
+}

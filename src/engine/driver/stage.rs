@@ -1,0 +1,223 @@
+//! One stage of the pipeline: its handlers, one after the other, each with its deadline.
+//!
+//! What this waits for is waited for off the loop. A person can skip the handler that is waited for, and stop before one at
+//! a breakpoint.
+
+use crate::domain::command::{Breakpoint, Resume};
+use crate::domain::{Saw, Stage, Step, StepOutcome};
+use crate::pipeline::{Chain, Merged};
+use crate::ports::{Handler, HandlerCall, HandlerReply, Handlers};
+use serde_json::Value;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::timeout;
+
+/// What somebody who watches is told while handlers are asked.
+#[derive(Debug)]
+pub(super) enum StageProgress {
+    /// This one is waited for.
+    Asks { stage: Stage, handler: String },
+    /// It stands still before one, with this value, until somebody says how to go on.
+    Paused { stage: Stage, handler: String, chain: Chain, resume: oneshot::Sender<Resume> },
+}
+
+/// How a stage that runs for real is watched and steered.
+#[derive(Clone, Debug)]
+pub(super) struct Watch {
+    pub(super) progress: mpsc::Sender<StageProgress>,
+    pub(super) skip: Arc<Notify>,
+    pub(super) breakpoints: Arc<Mutex<Vec<Breakpoint>>>,
+}
+
+/// Who is asked, and on which terms.
+#[derive(Clone)]
+pub(super) struct Asking {
+    pub(super) handlers: Arc<dyn Handlers>,
+    /// What is known of the thread.
+    pub(super) facts: Value,
+    /// Somebody only looks.
+    pub(super) preview: bool,
+    /// Whether handlers that run something are asked.
+    pub(super) runs: bool,
+    pub(super) watch: Option<Watch>,
+}
+
+/// A handler that was asked, with what it got and made.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) step: Step,
+    pub(super) before: Option<Value>,
+    pub(super) after: Option<Value>,
+}
+
+/// A stage that is over.
+#[derive(Debug)]
+pub(super) struct Passed {
+    pub(super) chain: Chain,
+    pub(super) asked: Vec<Asked>,
+    /// Somebody gave it up at a breakpoint.
+    pub(super) aborted: bool,
+}
+
+impl Passed {
+    /// The last handler that changed the value.
+    pub(super) fn changed_by(&self) -> Option<&Step> {
+        let steps = self.asked.iter().map(|asked| &asked.step);
+        steps.rev().find(|step| step.outcome == StepOutcome::Changed || step.edited)
+    }
+}
+
+impl Asking {
+    /// Whether anybody is asked at a stage.
+    pub(super) fn has(&self, stage: Stage) -> bool {
+        !self.handlers.at(stage).is_empty()
+    }
+
+    /// Takes a value through the handlers of its stage.
+    pub(super) async fn through(&self, mut chain: Chain) -> Passed {
+        let stage = chain.stage();
+        let mut asked = Vec::new();
+        for handler in self.handlers.at(stage) {
+            if handler.runs && !self.runs {
+                continue;
+            }
+            let mut edited = false;
+            match self.pause(&handler, &chain).await {
+                None | Some(Resume::Continue { value: None }) => {}
+                Some(Resume::Continue { value: Some(value) }) => {
+                    // Whoever wrote it was told whether it can be taken.
+                    edited = chain.replace(&value).is_ok();
+                }
+                Some(Resume::Skip) => {
+                    asked.push(Asked::new(&handler, StepOutcome::Skipped));
+                    continue;
+                }
+                Some(Resume::Abort) => return Passed { chain, asked, aborted: true },
+            }
+            let (one, goes_on) = self.ask(&handler, &mut chain, edited).await;
+            asked.push(one);
+            if !goes_on {
+                break;
+            }
+        }
+        Passed { chain, asked, aborted: false }
+    }
+
+    /// Stands still before a handler where somebody wants that.
+    async fn pause(&self, handler: &Handler, chain: &Chain) -> Option<Resume> {
+        let watch = self.watch.as_ref()?;
+        let event = chain.event();
+        let stops = {
+            let breakpoints = watch.breakpoints.lock().unwrap_or_else(PoisonError::into_inner);
+            breakpoints.iter().any(|breakpoint| breakpoint.is_at(handler.stage, &handler.id, &event))
+        };
+        if !stops {
+            return None;
+        }
+        let (resume, resumed) = oneshot::channel();
+        let (stage, handler) = (handler.stage, handler.id.clone());
+        watch.progress.send(StageProgress::Paused { stage, handler, chain: chain.clone(), resume }).await.ok()?;
+        resumed.await.ok()
+    }
+
+    async fn ask(&self, handler: &Handler, chain: &mut Chain, edited: bool) -> (Asked, bool) {
+        if let Some(watch) = &self.watch {
+            let (stage, handler) = (handler.stage, handler.id.clone());
+            let _nobody_keeps_up = watch.progress.try_send(StageProgress::Asks { stage, handler });
+        }
+        let event = chain.event();
+        let call = HandlerCall { event: event.clone(), facts: self.facts.clone(), preview: self.preview };
+        let begun = Instant::now();
+        let never = Arc::new(Notify::new());
+        let skip = self.watch.as_ref().map_or(&never, |watch| &watch.skip);
+        // The guard of a tool is not passed over: who does not want to wait for it stops the turn.
+        let skippable = handler.stage != Stage::ToolCall;
+        let reply = tokio::select! {
+            biased;
+            () = skip.notified(), if skippable => Err(StepOutcome::Skipped),
+            reply = timeout(handler.deadline, self.handlers.ask(handler, &call)) => match reply {
+                Ok(Ok(reply)) => Ok(reply),
+                Ok(Err(error)) => Err(StepOutcome::Failed { error }),
+                Err(_elapsed) => Err(StepOutcome::TimedOut),
+            },
+        };
+        let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let mut goes_on = true;
+        let (mut saw, mut said): (Vec<Saw>, String) = (Vec::new(), String::new());
+        let outcome = match reply {
+            Ok(HandlerReply::NotAsked { saw: tests }) => {
+                saw = tests;
+                StepOutcome::NotAsked
+            }
+            Ok(HandlerReply::Refused { reason }) => {
+                goes_on = chain.failed(&reason).goes_on();
+                StepOutcome::Refused { reason }
+            }
+            Ok(HandlerReply::Answer { value, saw: tests, said: printed }) => {
+                (saw, said) = (tests, printed);
+                match chain.merge(&value, &handler.id) {
+                    Ok(Merged::Unchanged) => StepOutcome::Unchanged,
+                    Ok(Merged::Changed) => StepOutcome::Changed,
+                    Ok(Merged::Handled) => {
+                        goes_on = false;
+                        StepOutcome::Handled
+                    }
+                    Ok(Merged::Blocked) => {
+                        goes_on = false;
+                        StepOutcome::Blocked { reason: blocked(chain) }
+                    }
+                    Err(error) => {
+                        goes_on = chain.failed(&error).goes_on();
+                        StepOutcome::Failed { error }
+                    }
+                }
+            }
+            Err(outcome) => {
+                let why = match &outcome {
+                    StepOutcome::Failed { error } => error.clone(),
+                    _ => format!("the handler {} did not answer within {} s", handler.id, handler.deadline.as_secs()),
+                };
+                if outcome != StepOutcome::Skipped {
+                    goes_on = chain.failed(&why).goes_on();
+                }
+                outcome
+            }
+        };
+        let was_asked = outcome != StepOutcome::NotAsked;
+        let after = (outcome == StepOutcome::Changed).then(|| chain.event());
+        let step = Step { took_ms, saw, said, edited, ..Asked::new(handler, outcome).step };
+        (Asked { step, before: was_asked.then_some(event), after }, goes_on)
+    }
+}
+
+impl Asked {
+    fn new(handler: &Handler, outcome: StepOutcome) -> Self {
+        let step = Step {
+            stage: handler.stage,
+            handler: handler.id.clone(),
+            place: handler.place.clone(),
+            outcome,
+            took_ms: 0,
+            before: None,
+            after: None,
+            saw: Vec::new(),
+            said: String::new(),
+            edited: false,
+        };
+        Self { step, before: None, after: None }
+    }
+}
+
+fn blocked(chain: &Chain) -> String {
+    match chain {
+        Chain::ToolCall { blocked, .. } => blocked.clone().unwrap_or_default(),
+        Chain::Compact(_) => "cancelled".to_owned(),
+        Chain::Input { .. }
+        | Chain::BeforeAgentStart { .. }
+        | Chain::Context { .. }
+        | Chain::BeforeProviderRequest { .. }
+        | Chain::ToolResult { .. }
+        | Chain::Observe { .. } => String::new(),
+    }
+}

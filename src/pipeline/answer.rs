@@ -1,0 +1,53 @@
+//! Reading what handlers answer.
+
+use crate::domain::CustomMessage;
+use serde_json::{Map, Value};
+
+/// What an answer did to the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merged {
+    Unchanged,
+    Changed,
+    /// Nobody after it is asked: the prompt is handled.
+    Handled,
+    /// Nobody after it is asked: what was about to be done is not done.
+    Blocked,
+}
+
+impl Merged {
+    /// Whether the handlers behind this one are asked.
+    #[must_use]
+    pub fn goes_on(self) -> bool {
+        matches!(self, Self::Unchanged | Self::Changed)
+    }
+}
+
+/// A message as a handler writes it.
+pub(super) fn custom(map: &Map<String, Value>, by: &str) -> Result<CustomMessage, String> {
+    let custom_type = map.get("customType").and_then(Value::as_str).unwrap_or(by).to_owned();
+    let text = content(map.get("content").ok_or("its message has no content")?)?;
+    let display = map.get("display").and_then(Value::as_bool).unwrap_or(true);
+    let details = map.get("details").cloned().unwrap_or_default();
+    Ok(CustomMessage { custom_type, text, display, details, by: by.to_owned() })
+}
+
+/// The text of a content: a text, or a list of blocks.
+pub(super) fn content(value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) => Ok(text.clone()),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().map(|block| match block.get("type").and_then(Value::as_str) {
+                Some("text") => Ok(block.get("text").and_then(Value::as_str).unwrap_or_default()),
+                Some(other) => Err(format!("a block of the type `{other}` cannot be added: write text")),
+                None => Err("a block of its content has no type".to_owned()),
+            });
+            Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n"))
+        }
+        other => Err(format!("content is {}, where a text or a list is expected", shown(other))),
+    }
+}
+
+/// A value in an error, cut.
+pub(super) fn shown(value: &Value) -> String {
+    value.to_string().chars().take(60).collect()
+}

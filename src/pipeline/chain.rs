@@ -1,0 +1,302 @@
+//! The value of a stage on its way through its handlers.
+
+use super::answer::{Merged, content, custom, shown};
+use super::compact::Compact;
+use super::messages;
+use crate::domain::{CustomMessage, Image, Stage, ToolCall};
+use serde_json::{Map, Value, json};
+
+/// See the module.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Chain {
+    Input {
+        text: String,
+        images: Vec<Image>,
+        /// Who sent it: `interactive`, `rpc` or `extension`.
+        source: &'static str,
+        handled: bool,
+    },
+    BeforeAgentStart {
+        prompt: String,
+        images: Vec<Image>,
+        /// The system text without the constitution, as the plan has it.
+        base: String,
+        /// The same as handlers made it.
+        system: Option<String>,
+        messages: Vec<CustomMessage>,
+    },
+    Context {
+        messages: Vec<Value>,
+    },
+    BeforeProviderRequest {
+        payload: Value,
+    },
+    ToolCall {
+        call: ToolCall,
+        blocked: Option<String>,
+    },
+    ToolResult {
+        call: ToolCall,
+        text: String,
+        details: Value,
+        error: bool,
+    },
+    Compact(Compact),
+    /// What happened, for those who want to know.
+    Observe {
+        stage: Stage,
+        event: Map<String, Value>,
+    },
+}
+
+/// What a call that a handler blocked without a word is answered with.
+const BLOCKED: &str = "Tool execution was blocked";
+
+impl Chain {
+    #[must_use]
+    pub fn stage(&self) -> Stage {
+        match self {
+            Self::Input { .. } => Stage::Input,
+            Self::BeforeAgentStart { .. } => Stage::BeforeAgentStart,
+            Self::Context { .. } => Stage::Context,
+            Self::BeforeProviderRequest { .. } => Stage::BeforeProviderRequest,
+            Self::ToolCall { .. } => Stage::ToolCall,
+            Self::ToolResult { .. } => Stage::ToolResult,
+            Self::Compact(_) => Stage::SessionBeforeCompact,
+            Self::Observe { stage, .. } => *stage,
+        }
+    }
+
+    /// What the next handler gets.
+    #[must_use]
+    pub fn event(&self) -> Value {
+        let mut event = match self {
+            Self::Input { text, images, source, .. } => {
+                json!({"text": text, "images": pictures(images), "source": source})
+            }
+            Self::BeforeAgentStart { prompt, images, base, system, .. } => {
+                let system = system.as_ref().unwrap_or(base);
+                json!({"prompt": prompt, "images": pictures(images), "systemPrompt": system})
+            }
+            Self::Context { messages } => json!({"messages": messages}),
+            Self::BeforeProviderRequest { payload } => json!({"payload": payload}),
+            Self::ToolCall { call, .. } => {
+                json!({"toolCallId": call.call_id.0, "toolName": call.tool, "input": call.input})
+            }
+            Self::ToolResult { call, text, details, error } => json!({
+                "toolCallId": call.call_id.0,
+                "toolName": call.tool,
+                "input": call.input,
+                "content": [{"type": "text", "text": text}],
+                "details": details,
+                "isError": error,
+            }),
+            Self::Compact(compact) => compact.event(),
+            Self::Observe { event, .. } => Value::Object(event.clone()),
+        };
+        if let Value::Object(map) = &mut event {
+            map.insert("type".to_owned(), self.stage().name().into());
+        }
+        event
+    }
+
+    /// Takes what a handler answered; null is no opinion.
+    ///
+    /// # Errors
+    /// Why the answer does not fit the stage. The value is as it was then.
+    pub fn merge(&mut self, answer: &Value, by: &str) -> Result<Merged, String> {
+        if answer.is_null() {
+            return Ok(Merged::Unchanged);
+        }
+        if let Self::BeforeProviderRequest { payload } = self {
+            // Whatever it is, it is the payload.
+            let changed = payload != answer;
+            payload.clone_from(answer);
+            return Ok(if changed { Merged::Changed } else { Merged::Unchanged });
+        }
+        let Value::Object(map) = answer else {
+            return Err(format!("it answered {}, where an object is expected", shown(answer)));
+        };
+        match self {
+            Self::Input { text, images, handled, .. } => input(map, (text, images), handled),
+            Self::BeforeAgentStart { base, system, messages, .. } => started(map, by, (base, system), messages),
+            Self::Context { messages } => match map.get("messages") {
+                None | Some(Value::Null) => Ok(Merged::Unchanged),
+                Some(Value::Array(list)) => {
+                    messages::check(list)?;
+                    let changed = messages != list;
+                    messages.clone_from(list);
+                    Ok(if changed { Merged::Changed } else { Merged::Unchanged })
+                }
+                Some(other) => Err(format!("messages is {}, where a list is expected", shown(other))),
+            },
+            Self::ToolCall { call, blocked } => called(map, call, blocked),
+            Self::ToolResult { text, details, error, .. } => result(map, text, details, error),
+            Self::Compact(compact) => compact.merge(map, by),
+            Self::BeforeProviderRequest { .. } | Self::Observe { .. } => Ok(Merged::Unchanged),
+        }
+    }
+
+    /// A handler failed. What it guards is not done; else the value stays.
+    pub fn failed(&mut self, why: &str) -> Merged {
+        if let Self::ToolCall { blocked, .. } = self {
+            *blocked = Some(why.to_owned());
+            return Merged::Blocked;
+        }
+        Merged::Unchanged
+    }
+
+    /// Puts a value in the place of the present one, as a person wrote it at a breakpoint: the event as a handler gets it.
+    ///
+    /// # Errors
+    /// Why it cannot be taken.
+    pub fn replace(&mut self, event: &Value) -> Result<(), String> {
+        let Value::Object(map) = event else { return Err("the value must be a JSON object".to_owned()) };
+        let text = |name: &str| {
+            map.get(name).and_then(Value::as_str).map(str::to_owned).ok_or_else(|| format!("`{name}` must be a text"))
+        };
+        match self {
+            Self::Input { text: said, .. } => *said = text("text")?,
+            Self::BeforeAgentStart { base, system, .. } => {
+                let now = text("systemPrompt")?;
+                *system = (now != *base).then_some(now);
+            }
+            Self::Context { messages } => {
+                let Some(Value::Array(list)) = map.get("messages") else {
+                    return Err("`messages` must be a list".to_owned());
+                };
+                messages::check(list)?;
+                messages.clone_from(list);
+            }
+            Self::BeforeProviderRequest { payload } => {
+                map.get("payload").ok_or("`payload` is missing")?.clone_into(payload);
+            }
+            Self::ToolCall { call, .. } => {
+                let input = map.get("input").filter(|input| input.is_object()).ok_or("`input` must be an object")?;
+                input.clone_into(&mut call.input);
+            }
+            Self::ToolResult { text: said, details, error, .. } => {
+                result(map, said, details, error)?;
+            }
+            Self::Compact(_) => return Err("this stage takes no edited value".to_owned()),
+            Self::Observe { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+fn pictures(images: &[Image]) -> Value {
+    let one = |image: &Image| json!({"type": "image", "mimeType": image.media_type, "hash": image.hash.as_str()});
+    images.iter().map(one).collect()
+}
+
+fn input(
+    map: &Map<String, Value>,
+    value: (&mut String, &mut Vec<Image>),
+    handled: &mut bool,
+) -> Result<Merged, String> {
+    let (text, images) = value;
+    match map.get("action").and_then(Value::as_str) {
+        Some("continue") => Ok(Merged::Unchanged),
+        Some("handled") => {
+            *handled = true;
+            Ok(Merged::Handled)
+        }
+        Some("transform") => {
+            let Some(now) = map.get("text").and_then(Value::as_str) else {
+                return Err("it answered `transform` without a text".to_owned());
+            };
+            let mut changed = *text != now;
+            now.clone_into(text);
+            if let Some(Value::Array(list)) = map.get("images") {
+                // Images stay or go; a new one would have to be in the content store.
+                let named = |image: &Image| {
+                    list.iter().any(|one| one.get("hash").and_then(Value::as_str) == Some(image.hash.as_str()))
+                };
+                let before = images.len();
+                images.retain(named);
+                changed |= images.len() != before;
+            }
+            Ok(if changed { Merged::Changed } else { Merged::Unchanged })
+        }
+        Some(other) => Err(format!("`{other}` is no action: expected continue, transform or handled")),
+        None => Err("it answered without an action: expected continue, transform or handled".to_owned()),
+    }
+}
+
+fn started(
+    map: &Map<String, Value>,
+    by: &str,
+    (base, system): (&str, &mut Option<String>),
+    messages: &mut Vec<CustomMessage>,
+) -> Result<Merged, String> {
+    let message = match map.get("message") {
+        None | Some(Value::Null) => None,
+        Some(Value::Object(message)) => Some(custom(message, by)?),
+        Some(other) => return Err(format!("message is {}, where an object is expected", shown(other))),
+    };
+    let now = match map.get("systemPrompt") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(now)) => Some(now),
+        Some(other) => return Err(format!("systemPrompt is {}, where a text is expected", shown(other))),
+    };
+    let mut changed = message.is_some();
+    messages.extend(message);
+    // Without words the base stands: nobody empties the system text by a slip.
+    if let Some(now) = now.filter(|now| !now.trim().is_empty()) {
+        changed |= system.as_deref().unwrap_or(base) != now;
+        *system = (now != base).then(|| now.clone());
+    }
+    Ok(if changed { Merged::Changed } else { Merged::Unchanged })
+}
+
+fn called(map: &Map<String, Value>, call: &mut ToolCall, blocked: &mut Option<String>) -> Result<Merged, String> {
+    match map.get("block") {
+        Some(Value::Bool(true)) => {
+            let reason = map.get("reason").and_then(Value::as_str).filter(|reason| !reason.is_empty());
+            *blocked = Some(reason.unwrap_or(BLOCKED).to_owned());
+            return Ok(Merged::Blocked);
+        }
+        None | Some(Value::Null | Value::Bool(false)) => {}
+        Some(other) => return Err(format!("block is {}, where true or false is expected", shown(other))),
+    }
+    match map.get("input") {
+        None | Some(Value::Null) => Ok(Merged::Unchanged),
+        Some(input @ Value::Object(_)) => {
+            let changed = call.input != *input;
+            call.input.clone_from(input);
+            Ok(if changed { Merged::Changed } else { Merged::Unchanged })
+        }
+        Some(other) => Err(format!("input is {}, where an object is expected", shown(other))),
+    }
+}
+
+fn result(
+    map: &Map<String, Value>,
+    text: &mut String,
+    details: &mut Value,
+    error: &mut bool,
+) -> Result<Merged, String> {
+    let mut changed = false;
+    if let Some(now) = map.get("content").filter(|now| !now.is_null()) {
+        let now = content(now)?;
+        changed |= *text != now;
+        *text = now;
+    }
+    if let Some(now) = map.get("details") {
+        changed |= details != now;
+        details.clone_from(now);
+    }
+    match map.get("isError") {
+        None | Some(Value::Null) => {}
+        Some(Value::Bool(now)) => {
+            changed |= error != now;
+            *error = *now;
+        }
+        Some(other) => return Err(format!("isError is {}, where true or false is expected", shown(other))),
+    }
+    Ok(if changed { Merged::Changed } else { Merged::Unchanged })
+}
+
+#[cfg(test)]
+mod tests;

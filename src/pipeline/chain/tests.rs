@@ -1,0 +1,217 @@
+//! The merge rule of every stage, row by row.
+
+use super::*;
+use crate::domain::{CallId, Stage};
+
+fn input(text: &str) -> Chain {
+    Chain::Input { text: text.into(), images: Vec::new(), source: "interactive", handled: false }
+}
+
+fn begins(base: &str) -> Chain {
+    Chain::BeforeAgentStart {
+        prompt: "do it".into(),
+        images: Vec::new(),
+        base: base.into(),
+        system: None,
+        messages: Vec::new(),
+    }
+}
+
+fn call() -> ToolCall {
+    ToolCall { call_id: CallId("c".into()), tool: "rye_bash".into(), input: json!({"command": "ls"}) }
+}
+
+fn result(text: &str, error: bool) -> Chain {
+    Chain::ToolResult { call: call(), text: text.into(), details: Value::Null, error }
+}
+
+/// Asks one after the other as the driver does, until one ends it.
+fn through(mut chain: Chain, answers: &[Value]) -> (Chain, Vec<Result<Merged, String>>) {
+    let mut merged = Vec::new();
+    for answer in answers {
+        let one = chain.merge(answer, "h");
+        let ends = one.as_ref().is_ok_and(|one| !one.goes_on());
+        merged.push(one);
+        if ends {
+            break;
+        }
+    }
+    (chain, merged)
+}
+
+#[test]
+fn inputs_chain_and_handled_ends_it() {
+    let (chain, merged) = through(
+        input("a"),
+        &[
+            Value::Null,
+            json!({"action": "continue"}),
+            json!({"action": "transform", "text": "b"}),
+            json!({"action": "handled"}),
+            json!({"action": "transform", "text": "never"}),
+        ],
+    );
+    assert_eq!(merged, [Ok(Merged::Unchanged), Ok(Merged::Unchanged), Ok(Merged::Changed), Ok(Merged::Handled)]);
+    assert!(matches!(chain, Chain::Input { text, handled: true, .. } if text == "b"));
+}
+
+#[test]
+fn the_next_handler_of_input_sees_what_the_one_before_made() {
+    let (chain, _) = through(input("a"), &[json!({"action": "transform", "text": "b"})]);
+    let event = chain.event();
+    assert_eq!(
+        (&event["type"], &event["text"], &event["source"]),
+        (&"input".into(), &"b".into(), &"interactive".into())
+    );
+}
+
+#[test]
+fn an_answer_that_does_not_fit_changes_nothing() {
+    for (chain, answer) in [
+        (input("a"), json!({"action": "transfrom"})),
+        (input("a"), json!({"text": "b"})),
+        (input("a"), json!({"action": "transform"})),
+        (input("a"), json!("b")),
+        (begins("base"), json!({"systemPrompt": 3})),
+        (begins("base"), json!({"message": "x"})),
+        (begins("base"), json!({"message": {"customType": "x"}})),
+        (begins("base"), json!({"message": {"content": [{"type": "video"}]}})),
+        (Chain::Context { messages: vec![json!({"role": "user", "content": "x"})] }, json!({"messages": "x"})),
+        (Chain::Context { messages: Vec::new() }, json!({"messages": [3]})),
+        (Chain::ToolCall { call: call(), blocked: None }, json!({"block": "yes"})),
+        (Chain::ToolCall { call: call(), blocked: None }, json!({"input": "rm"})),
+        (result("x", false), json!({"isError": "no"})),
+        (result("x", false), json!({"content": 3})),
+        (Chain::Compact(Compact::default()), json!({"compaction": {"summary": " "}})),
+    ] {
+        let before = chain.clone();
+        let (after, merged) = through(chain, &[answer.clone()]);
+        assert!(merged[0].is_err(), "{answer}");
+        assert_eq!(after, before, "{answer}");
+    }
+}
+
+#[test]
+fn system_prompts_chain_from_the_base_and_messages_accumulate() {
+    let message = |text: &str| json!({"message": {"customType": "t", "content": text, "display": false}});
+    let (chain, _) = through(
+        begins("base"),
+        &[
+            json!({"systemPrompt": "base\none", "message": {"content": [{"type": "text", "text": "m1"}]}}),
+            message("m2"),
+            json!({"systemPrompt": "base\none\ntwo"}),
+        ],
+    );
+    let event = chain.event();
+    assert_eq!(event["systemPrompt"], "base\none\ntwo");
+    let Chain::BeforeAgentStart { system, messages, .. } = chain else { panic!() };
+    assert_eq!(system.as_deref(), Some("base\none\ntwo"));
+    let told: Vec<_> = messages.iter().map(|m| (m.custom_type.as_str(), m.text.as_str(), m.display)).collect();
+    assert_eq!(told, [("h", "m1", true), ("t", "m2", false)]);
+}
+
+#[test]
+fn an_empty_system_prompt_is_the_base() {
+    let (chain, merged) = through(begins("base"), &[json!({"systemPrompt": ""})]);
+    assert_eq!(merged, [Ok(Merged::Unchanged)]);
+    assert!(matches!(chain, Chain::BeforeAgentStart { system: None, .. }));
+    let (chain, _) = through(begins("base"), &[json!({"systemPrompt": "x"}), json!({"systemPrompt": "base"})]);
+    assert!(matches!(chain, Chain::BeforeAgentStart { system: None, .. }), "back to the base is the base");
+}
+
+#[test]
+fn contexts_chain_as_lists() {
+    let one = json!({"role": "user", "content": [{"type": "text", "text": "x"}]});
+    let (chain, merged) = through(
+        Chain::Context { messages: vec![one.clone(), one.clone()] },
+        &[json!({}), json!({"messages": [one.clone(), one.clone()]}), json!({"messages": [one]})],
+    );
+    assert_eq!(merged, [Ok(Merged::Unchanged), Ok(Merged::Unchanged), Ok(Merged::Changed)]);
+    assert!(matches!(chain, Chain::Context { messages } if messages.len() == 1));
+}
+
+#[test]
+fn any_payload_replaces_the_one_before() {
+    let (chain, merged) = through(Chain::BeforeProviderRequest { payload: json!({"a": 1}) }, &[json!({"a": 2})]);
+    assert_eq!(merged, [Ok(Merged::Changed)]);
+    assert_eq!(chain.event()["payload"], json!({"a": 2}));
+}
+
+#[test]
+fn the_first_block_of_a_call_wins_and_stops() {
+    let (chain, merged) = through(
+        Chain::ToolCall { call: call(), blocked: None },
+        &[json!({"input": {"command": "ls -l"}}), json!({"block": true}), json!({"block": true, "reason": "later"})],
+    );
+    assert_eq!(merged, [Ok(Merged::Changed), Ok(Merged::Blocked)]);
+    let Chain::ToolCall { call, blocked } = chain else { panic!() };
+    assert_eq!((call.input, blocked.as_deref()), (json!({"command": "ls -l"}), Some("Tool execution was blocked")));
+}
+
+#[test]
+fn the_guard_of_tools_fails_closed_and_nothing_else_does() {
+    let mut guard = Chain::ToolCall { call: call(), blocked: None };
+    assert_eq!(guard.failed("it broke"), Merged::Blocked);
+    assert!(matches!(&guard, Chain::ToolCall { blocked: Some(why), .. } if why == "it broke"));
+    for mut chain in [
+        input("a"),
+        begins("b"),
+        Chain::Context { messages: Vec::new() },
+        Chain::BeforeProviderRequest { payload: json!({}) },
+        result("x", false),
+        Chain::Compact(Compact::default()),
+    ] {
+        let before = chain.clone();
+        assert_eq!((chain.failed("x"), &chain), (Merged::Unchanged, &before));
+    }
+}
+
+#[test]
+fn each_field_of_a_result_overrides_and_is_seen_by_the_next() {
+    let (chain, _) = through(
+        result("failed", true),
+        &[
+            json!({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}),
+            json!({"isError": false}),
+        ],
+    );
+    let event = chain.event();
+    assert_eq!((&event["content"][0]["text"], &event["isError"]), (&"a\nb".into(), &false.into()));
+    assert_eq!(event["input"], json!({"command": "ls"}));
+}
+
+#[test]
+fn the_last_answer_before_a_summary_counts_as_a_whole_and_a_cancel_ends_it() {
+    let summary = |text: &str| json!({"compaction": {"summary": text, "firstKeptEntryId": "1", "tokensBefore": 3}});
+    let (chain, _) = through(Chain::Compact(Compact::default()), &[summary("one"), summary("two")]);
+    assert!(matches!(&chain, Chain::Compact(Compact { summary: Some((text, _)), .. }) if text == "two"));
+    let (chain, _) = through(Chain::Compact(Compact::default()), &[summary("one"), json!({})]);
+    assert!(matches!(&chain, Chain::Compact(Compact { summary: None, .. })), "fields are not merged across handlers");
+    let (chain, merged) = through(Chain::Compact(Compact::default()), &[json!({"cancel": true}), summary("late")]);
+    assert_eq!(merged, [Ok(Merged::Blocked)]);
+    assert!(matches!(&chain, Chain::Compact(Compact { cancelled: Some(by), summary: None, .. }) if by == "h"));
+}
+
+#[test]
+fn a_person_puts_another_value_in_place() {
+    let mut chain = input("a");
+    assert_eq!(chain.replace(&json!({"text": "b"})), Ok(()));
+    assert_eq!(chain.event()["text"], "b");
+    assert!(chain.replace(&json!({"txt": "b"})).is_err() && chain.replace(&json!(3)).is_err());
+    let mut chain = Chain::ToolCall { call: call(), blocked: None };
+    assert_eq!(chain.replace(&json!({"input": {"command": "pwd"}})), Ok(()));
+    assert_eq!(chain.event()["input"], json!({"command": "pwd"}));
+}
+
+#[test]
+fn every_event_names_its_stage() {
+    for (chain, stage) in [
+        (input("a"), Stage::Input),
+        (begins("b"), Stage::BeforeAgentStart),
+        (Chain::Context { messages: Vec::new() }, Stage::Context),
+        (Chain::ToolCall { call: call(), blocked: None }, Stage::ToolCall),
+        (Chain::Observe { stage: Stage::AgentEnd, event: Map::new() }, Stage::AgentEnd),
+    ] {
+        assert_eq!(chain.event()["type"], stage.name());
+    }
+}

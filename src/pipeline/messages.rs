@@ -1,0 +1,357 @@
+//! The messages of a conversation as handlers get them, and back.
+//!
+//! A handler sees the roles of pi (`user`, `assistant`, `toolResult`, `custom`), one message for each result. What comes
+//! back as it went out is the same message of the thread; everything else is the handler's.
+
+use super::answer::{content, custom};
+use crate::domain::{Block, CallId, ContentHash, Entry, Message, Role, ToolCall};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap};
+
+/// A message of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    pub entry: Entry,
+    /// It is not as the thread has it.
+    pub changed: bool,
+}
+
+/// A conversation as handlers get it: for each of `entries` one message, or several where it has the results of several
+/// calls.
+#[must_use]
+pub fn to_json(entries: &[Entry]) -> Vec<Value> {
+    let names = tools(entries);
+    entries.iter().flat_map(|entry| group(&entry.message, &names)).collect()
+}
+
+/// The tool of every call.
+fn tools(entries: &[Entry]) -> HashMap<&CallId, &str> {
+    entries.iter().flat_map(|entry| entry.message.calls()).map(|call| (&call.call_id, call.tool.as_str())).collect()
+}
+
+fn group(message: &Message, names: &HashMap<&CallId, &str>) -> Vec<Value> {
+    if let Some(custom) = message.as_custom() {
+        return vec![json!({
+            "role": "custom",
+            "customType": custom.custom_type,
+            "content": custom.text,
+            "display": custom.display,
+            "details": custom.details,
+        })];
+    }
+    if message.role == Role::Assistant {
+        let blocks: Vec<Value> = message.blocks.iter().filter_map(block).collect();
+        return vec![json!({"role": "assistant", "content": blocks})];
+    }
+    let mut group = Vec::new();
+    let mut said = Vec::new();
+    for one in &message.blocks {
+        if let Block::ToolResult { call_id, output, error } = one {
+            group.push(json!({
+                "role": "toolResult",
+                "toolCallId": call_id.0,
+                "toolName": names.get(call_id).copied().unwrap_or_default(),
+                "content": [{"type": "text", "text": output}],
+                "isError": error,
+            }));
+        } else {
+            said.extend(block(one));
+        }
+    }
+    if !said.is_empty() || group.is_empty() {
+        group.push(json!({"role": "user", "content": said}));
+    }
+    group
+}
+
+fn block(block: &Block) -> Option<Value> {
+    Some(match block {
+        Block::Text { text } => json!({"type": "text", "text": text}),
+        Block::Attached(attached) => json!({"type": "text", "text": attached.told()}),
+        Block::Custom(custom) => json!({"type": "text", "text": custom.text}),
+        Block::Thinking { text, signature } => {
+            json!({"type": "thinking", "thinking": text, "thinkingSignature": signature})
+        }
+        Block::RedactedThinking { data } => {
+            json!({"type": "thinking", "thinking": "", "redacted": true, "thinkingSignature": data})
+        }
+        Block::ToolCall(call) => {
+            json!({"type": "toolCall", "id": call.call_id.0, "name": call.tool, "arguments": call.input})
+        }
+        Block::Image { media_type, hash } => json!({"type": "image", "mimeType": media_type, "hash": hash.as_str()}),
+        Block::ToolResult { .. } => return None,
+    })
+}
+
+/// The images of a conversation, by their hashes as handlers have them.
+type Images<'a> = HashMap<&'a str, &'a ContentHash>;
+
+fn image(block: &Block) -> Option<(&str, &ContentHash)> {
+    if let Block::Image { hash, .. } = block { Some((hash.as_str(), hash)) } else { None }
+}
+
+/// Whether every message of an answer can be read.
+pub(super) fn check(list: &[Value]) -> Result<(), String> {
+    for (number, value) in (1..).zip(list) {
+        one(value, &Images::new()).map_err(|why| format!("message {number}: {why}"))?;
+    }
+    Ok(())
+}
+
+/// The messages of a request, as handlers made `list` of `entries`.
+#[must_use]
+pub fn told(entries: &[Entry], list: &[Value]) -> Vec<Told> {
+    let names = tools(entries);
+    let groups: Vec<Vec<Value>> = entries.iter().map(|entry| group(&entry.message, &names)).collect();
+    let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+    for (place, group) in groups.iter().enumerate().rev() {
+        places.entry(group.first().map(Value::to_string).unwrap_or_default()).or_default().push(place);
+    }
+    let images: Images<'_> = entries.iter().flat_map(|entry| &entry.message.blocks).filter_map(image).collect();
+    let read_one = |value: &Value| one(value, &images).ok().flatten();
+    let mut all = Vec::with_capacity(list.len());
+    let mut at = 0;
+    while let Some(rest) = list.get(at..).filter(|rest| !rest.is_empty()) {
+        let whole = |place: usize| groups.get(place).is_some_and(|group| rest.starts_with(group));
+        let found = rest.first().and_then(|first| places.get_mut(&first.to_string())).and_then(|known| {
+            let last = known.last().copied().filter(|place| whole(*place))?;
+            known.pop();
+            Some(last)
+        });
+        if let Some(place) = found {
+            all.extend(entries.get(place).map(|entry| Told { entry: entry.clone(), changed: false }));
+            at += groups.get(place).map_or(1, Vec::len);
+            continue;
+        }
+        let results = rest.iter().take_while(|value| role(value) == "toolResult").count();
+        let taken = results.max(1);
+        let blocks: Vec<Block> = rest.iter().take(taken).filter_map(read_one).flat_map(|(_, blocks)| blocks).collect();
+        let role = rest.first().and_then(read_one).map_or(Role::User, |(role, _)| role);
+        if !blocks.is_empty() {
+            all.push(Told { entry: Entry::new(Message { role, blocks }), changed: true });
+        }
+        at += taken;
+    }
+    all
+}
+
+/// The messages of a list that no thread has.
+#[cfg(test)]
+fn from_json(list: &[Value]) -> Vec<Entry> {
+    told(&[], list).into_iter().map(|told| told.entry).collect()
+}
+
+fn role(value: &Value) -> &str {
+    value.get("role").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A message that a handler wrote; none for a role that no model is told of.
+fn one(value: &Value, images: &Images<'_>) -> Result<Option<(Role, Vec<Block>)>, String> {
+    let map = value.as_object().ok_or("it is no object")?;
+    let text = |name: &str| map.get(name).and_then(Value::as_str).unwrap_or_default();
+    let user = |text: String| Ok(Some((Role::User, vec![Block::Text { text }])));
+    let said = || map.get("content").ok_or_else(|| "it has no content".to_owned());
+    match role(value) {
+        "user" => match said()? {
+            Value::String(text) => user(text.clone()),
+            Value::Array(blocks) => {
+                Ok(Some((Role::User, blocks.iter().map(|block| read(block, images)).collect::<Result<_, _>>()?)))
+            }
+            _ => Err("its content is neither text nor a list".to_owned()),
+        },
+        "assistant" => match said()? {
+            Value::String(text) => Ok(Some((Role::Assistant, vec![Block::Text { text: text.clone() }]))),
+            Value::Array(blocks) => {
+                Ok(Some((Role::Assistant, blocks.iter().map(|block| read(block, images)).collect::<Result<_, _>>()?)))
+            }
+            _ => Err("its content is neither text nor a list".to_owned()),
+        },
+        "toolResult" => {
+            let call_id = CallId(text("toolCallId").to_owned());
+            let error = map.get("isError").and_then(Value::as_bool).unwrap_or_default();
+            Ok(Some((Role::User, vec![Block::ToolResult { call_id, output: content(said()?)?, error }])))
+        }
+        "custom" => Ok(Some((Role::User, vec![Block::Custom(custom(map, "handler")?)]))),
+        "bashExecution" if map.get("excludeFromContext").and_then(Value::as_bool) == Some(true) => Ok(None),
+        "bashExecution" => user(ran(map)),
+        "branchSummary" => user(format!(
+            "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{}</summary>",
+            text("summary")
+        )),
+        "compactionSummary" => user(format!(
+            "The conversation before this point was compacted into this summary:\n\n<summary>\n{}\n</summary>",
+            text("summary")
+        )),
+        "" => Err("it has no role".to_owned()),
+        _ => Ok(None),
+    }
+}
+
+/// What the model reads of a command of the person's own.
+fn ran(map: &Map<String, Value>) -> String {
+    let text = |name: &str| map.get(name).and_then(Value::as_str).unwrap_or_default();
+    let is = |name: &str| map.get(name).and_then(Value::as_bool).unwrap_or_default();
+    let output = text("output");
+    let mut told = format!("Ran `{}`\n", text("command"));
+    told.push_str(&if output.is_empty() { "(no output)".to_owned() } else { format!("```\n{output}\n```") });
+    if is("cancelled") {
+        told.push_str("\n\n(command cancelled)");
+    } else if let Some(code) = map.get("exitCode").and_then(Value::as_i64).filter(|code| *code != 0) {
+        told.push_str(&format!("\n\nCommand exited with code {code}"));
+    }
+    if is("truncated") && !text("fullOutputPath").is_empty() {
+        told.push_str(&format!("\n\n[Output truncated. Full output: {}]", text("fullOutputPath")));
+    }
+    told
+}
+
+fn read(value: &Value, images: &Images<'_>) -> Result<Block, String> {
+    let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let signature = value.get("thinkingSignature").and_then(Value::as_str).map(str::to_owned);
+    match value.get("type").and_then(Value::as_str) {
+        Some("text") => Ok(Block::Text { text: text("text") }),
+        Some("thinking") if value.get("redacted").and_then(Value::as_bool) == Some(true) => {
+            Ok(Block::RedactedThinking { data: signature.unwrap_or_default() })
+        }
+        Some("thinking") => Ok(Block::Thinking { text: text("thinking"), signature }),
+        Some("toolCall") => Ok(Block::ToolCall(ToolCall {
+            call_id: CallId(text("id")),
+            tool: text("name"),
+            input: value.get("arguments").cloned().unwrap_or_else(|| json!({})),
+        })),
+        // A hash may name anything that the project keeps: only images of this conversation are sent.
+        Some("image") => match images.get(text("hash").as_str()) {
+            Some(hash) => Ok(Block::Image { media_type: text("mimeType"), hash: (*hash).clone() }),
+            None => Ok(Block::Text { text: format!("[an image ({}) that is not in this thread]", text("mimeType")) }),
+        },
+        Some(other) => Err(format!("`{other}` is no type of a block")),
+        None => Err("a block of its content has no type".to_owned()),
+    }
+}
+
+/// Where `told` differs from `entries`: the places of messages that are a handler's, and the messages that are gone.
+#[must_use]
+pub fn differs(entries: &[Entry], told: &[Told]) -> (Vec<usize>, Vec<Entry>) {
+    let mut left: BTreeMap<&ContentHash, usize> = BTreeMap::new();
+    for told in told.iter().filter(|told| !told.changed) {
+        *left.entry(&told.entry.hash).or_default() += 1;
+    }
+    let changed = told.iter().enumerate().filter(|(_, told)| told.changed).map(|(place, _)| place).collect();
+    let gone = entries.iter().filter(|entry| match left.get_mut(&entry.hash) {
+        Some(count @ 1..) => {
+            *count -= 1;
+            false
+        }
+        Some(_) | None => true,
+    });
+    (changed, gone.cloned().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::CustomMessage;
+    use proptest::prelude::*;
+
+    fn entry(role: Role, blocks: Vec<Block>) -> Entry {
+        Entry::new(Message { role, blocks })
+    }
+
+    fn text(text: &str) -> Block {
+        Block::Text { text: text.to_owned() }
+    }
+
+    fn call(id: &str) -> Block {
+        Block::ToolCall(ToolCall { call_id: CallId(id.into()), tool: "ls".into(), input: json!({"path": id}) })
+    }
+
+    fn result(id: &str, output: &str) -> Block {
+        Block::ToolResult { call_id: CallId(id.into()), output: output.into(), error: false }
+    }
+
+    fn conversation() -> Vec<Entry> {
+        let custom = CustomMessage {
+            custom_type: "note".into(),
+            text: "mind this".into(),
+            display: false,
+            details: json!({"a": 1}),
+            by: "h".into(),
+        };
+        vec![
+            entry(Role::User, vec![text("hi")]),
+            Entry::new(Message::custom(custom)),
+            entry(Role::Assistant, vec![text("looking"), call("1"), call("2")]),
+            entry(Role::User, vec![result("1", "one"), result("2", "two")]),
+            entry(Role::Assistant, vec![text("done")]),
+        ]
+    }
+
+    #[test]
+    fn roles_are_those_of_pi_and_results_stand_alone() {
+        let list = to_json(&conversation());
+        let roles: Vec<_> = list.iter().map(role).collect();
+        assert_eq!(roles, ["user", "custom", "assistant", "toolResult", "toolResult", "assistant"]);
+        assert_eq!(list[3]["toolName"], "ls");
+        assert_eq!(list[2]["content"][1]["arguments"], json!({"path": "1"}));
+    }
+
+    #[test]
+    fn what_comes_back_unchanged_is_the_threads_own() {
+        let entries = conversation();
+        let told = told(&entries, &to_json(&entries));
+        assert!(told.iter().all(|told| !told.changed));
+        assert_eq!(told.into_iter().map(|told| told.entry).collect::<Vec<_>>(), entries);
+    }
+
+    #[test]
+    fn one_changed_result_changes_its_message_and_no_other() {
+        let entries = conversation();
+        let mut list = to_json(&entries);
+        list[4]["content"][0]["text"] = "cut".into();
+        let told = told(&entries, &list);
+        assert_eq!(told.iter().map(|told| told.changed).collect::<Vec<_>>(), [false, false, false, true, false]);
+        assert_eq!(told[3].entry.message.blocks, [result("1", "one"), result("2", "cut")]);
+        let (changed, gone) = differs(&entries, &told);
+        assert_eq!((changed, gone), (vec![3], vec![entries[3].clone()]));
+    }
+
+    #[test]
+    fn a_hash_names_no_image_of_another_place() {
+        let list = [json!({"role": "user", "content": [{"type": "image", "mimeType": "image/png", "hash": "ab"}]})];
+        let entries = from_json(&list);
+        assert!(matches!(&entries[0].message.blocks[0], Block::Text { text } if text.contains("not in this thread")));
+    }
+
+    #[test]
+    fn kinds_that_become_user_messages() {
+        let list = [
+            json!({"role": "bashExecution", "command": "ls", "output": "a", "exitCode": 2}),
+            json!({"role": "bashExecution", "command": "ls", "output": "", "excludeFromContext": true}),
+            json!({"role": "compactionSummary", "summary": "S"}),
+            json!({"role": "branchSummary", "summary": "B"}),
+            json!({"role": "moon", "phase": 3}),
+        ];
+        assert_eq!(check(&list), Ok(()));
+        let texts: Vec<_> = from_json(&list).iter().map(|entry| entry.message.text()).collect();
+        assert_eq!(texts.len(), 3);
+        assert_eq!(texts[0], "Ran `ls`\n```\na\n```\n\nCommand exited with code 2");
+        assert!(texts[1].ends_with("<summary>\nS\n</summary>") && texts[2].ends_with("<summary>\nB</summary>"));
+        assert!(check(&[json!({"role": "user", "content": 3})]).is_err());
+        assert!(check(&[json!("x")]).is_err());
+    }
+
+    proptest! {
+        /// Whatever is left out and moved: what was not touched stays the thread's, and nothing is lost or doubled.
+        #[test]
+        fn any_order_keeps_messages(order in Just((0..5_usize).collect::<Vec<_>>()).prop_shuffle(), keep in 0..6_usize) {
+            let entries = conversation();
+            let names = tools(&entries);
+            let kept: Vec<_> = order.into_iter().take(keep).collect();
+            let list: Vec<Value> = kept.iter().flat_map(|place| group(&entries[*place].message, &names)).collect();
+            let told = told(&entries, &list);
+            prop_assert!(told.iter().all(|told| !told.changed));
+            let back: Vec<_> = told.iter().map(|told| &told.entry).collect();
+            prop_assert_eq!(back, kept.iter().map(|place| &entries[*place]).collect::<Vec<_>>());
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Who is asked at the stages of the pipeline: handlers written as files, extensions in JavaScript, those of a test.
+
+use super::tools::Waiting;
+use crate::domain::{HandlerPlace, Saw, Stage};
+use serde_json::Value;
+use std::time::Duration;
+
+/// How long a handler may take where it does not say.
+pub const DEADLINE: Duration = Duration::from_secs(10);
+
+/// A handler of one stage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Handler {
+    /// What people call it.
+    pub id: String,
+    pub stage: Stage,
+    pub place: Option<HandlerPlace>,
+    pub deadline: Duration,
+    /// Whether asking it runs something beside the program: then it is not asked for an estimate.
+    pub runs: bool,
+}
+
+/// What a handler is asked.
+#[derive(Clone, Debug)]
+pub struct HandlerCall {
+    /// The event of the stage.
+    pub event: Value,
+    /// What is known of the thread, for conditions.
+    pub facts: Value,
+    /// Somebody only looks at what would be sent: nothing may be left behind.
+    pub preview: bool,
+}
+
+/// What a handler answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HandlerReply {
+    /// Its condition does not hold.
+    NotAsked { saw: Vec<Saw> },
+    /// It may not run here, for this reason.
+    Refused { reason: String },
+    /// What it says; null is no opinion.
+    Answer {
+        value: Value,
+        saw: Vec<Saw>,
+        /// What it printed beside that.
+        said: String,
+    },
+}
+
+/// What became of `/skill:NAME` or `/NAME`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expansion {
+    pub stage: Stage,
+    /// The skill or template.
+    pub name: String,
+    pub place: HandlerPlace,
+    /// What the prompt is now.
+    pub text: String,
+}
+
+/// Everybody who is asked in a thread.
+pub trait Handlers: Send + Sync {
+    /// Those of one stage, in the order in which they are asked. Fast: it is asked on the loop.
+    fn at(&self, stage: Stage) -> Vec<Handler>;
+
+    /// A prompt begins: what was saved since the last one counts from here on. Reads no more than whether something was.
+    fn refresh(&self) {}
+
+    /// Asks one of them. Losing the future ends it, with all that it started.
+    ///
+    /// # Errors
+    /// What went wrong, in words.
+    fn ask<'a>(&'a self, handler: &'a Handler, call: &'a HandlerCall) -> Waiting<'a, Result<HandlerReply, String>>;
+
+    /// The text of the skill or template that `text` names; none where it names none. Reads files, so it is called off the
+    /// loop, and only with a text that begins with `/`.
+    ///
+    /// # Errors
+    /// Why the one it names cannot be read. The text is used as it is then.
+    fn expand(&self, _text: &str) -> Result<Option<Expansion>, String> {
+        Ok(None)
+    }
+}
+
+/// There are none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoHandlers;
+
+impl Handlers for NoHandlers {
+    fn at(&self, _stage: Stage) -> Vec<Handler> {
+        Vec::new()
+    }
+
+    fn ask<'a>(&'a self, _handler: &'a Handler, _call: &'a HandlerCall) -> Waiting<'a, Result<HandlerReply, String>> {
+        Box::pin(std::future::ready(Err("there is no such handler".to_owned())))
+    }
+}

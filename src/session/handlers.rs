@@ -1,0 +1,260 @@
+//! The handlers of a thread that are written as files, and the skills and templates of its prompts.
+
+use super::setup::{Setup, program};
+use crate::config::{Dirs, Trust};
+use crate::context::condition::judge;
+use crate::domain::{HandlerPlace, Problem, SandboxMode, Space, Stage};
+use crate::items::handler::{Action, Edit, FILE, Handler as Written};
+use crate::items::prompt_file::PromptFiles;
+use crate::items::{self, Items, Kind, Knowledge};
+use crate::ports::handlers::{DEADLINE, Expansion, Handler, HandlerCall, HandlerReply, Handlers};
+use crate::ports::tools::Waiting;
+use crate::tools::program::Program;
+use crate::tools::{Environment, Keeper, Sandbox};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
+
+/// See the module.
+struct FileHandlers {
+    items: Items,
+    dirs: Dirs,
+    root: PathBuf,
+    /// The folder that holds the person's own `.ai`.
+    home: PathBuf,
+    environment: Environment,
+    sandbox: Sandbox,
+    /// What is written, and how the files were then.
+    read: RwLock<(Arc<Vec<Written>>, Vec<Stamp>)>,
+    files: Vec<PathBuf>,
+}
+
+/// How a file was: its size and when it was changed.
+type Stamp = Option<(u64, Option<SystemTime>)>;
+
+impl Setup {
+    /// Who is asked at the stages of the pipeline of a thread.
+    #[must_use]
+    pub fn handlers(&self, items: &Items) -> Arc<dyn Handlers> {
+        Arc::new(FileHandlers::new(self, items))
+    }
+
+    /// What is wrong with the handlers, where no thread may start for it.
+    #[must_use]
+    pub fn refused_handlers(items: &Items) -> Option<Problem> {
+        Problem::refusal(&items::Handlers::read(items).problems).cloned()
+    }
+}
+
+impl FileHandlers {
+    fn new(setup: &Setup, items: &Items) -> Self {
+        let roots = items.roots().iter().filter(|root| root.space != Space::System);
+        let files: Vec<PathBuf> = roots.map(|root| root.file(FILE)).collect();
+        let stamps = files.iter().map(|file| stamp(file)).collect();
+        let read = items::Handlers::read(items);
+        Self {
+            items: items.clone(),
+            dirs: setup.dirs.clone(),
+            root: setup.project.root.clone(),
+            home: setup.user_space().parent().map_or_else(|| setup.dirs.home.clone(), Path::to_owned),
+            environment: setup.environment(),
+            sandbox: setup.sandbox(),
+            read: RwLock::new((Arc::new(read.handlers), stamps)),
+            files,
+        }
+    }
+
+    fn written(&self) -> Arc<Vec<Written>> {
+        Arc::clone(&self.read.read().unwrap_or_else(PoisonError::into_inner).0)
+    }
+
+    /// Whether it may run a program: one of the project only where the person trusts that.
+    async fn may_run(&self, space: Space) -> bool {
+        if space != Space::Project {
+            return true;
+        }
+        let (dirs, root) = (self.dirs.clone(), self.root.clone());
+        tokio::task::spawn_blocking(move || Trust::of(&dirs, &root).allows()).await.unwrap_or(false)
+    }
+
+    async fn answer(&self, written: &Written, call: &HandlerCall) -> Result<(Value, String), String> {
+        let event = &call.event;
+        let value = match &written.action {
+            Action::Handled => json!({"action": "handled"}),
+            Action::Block(reason) if written.stage == Stage::SessionBeforeCompact => {
+                return Ok((json!({"cancel": true, "reason": reason}), String::new()));
+            }
+            Action::Block(reason) => json!({"block": true, "reason": reason}),
+            Action::Edit(edits) => edit(written.stage, event, edits),
+            Action::Message(text) => add(written, event, text, &written.id),
+            Action::Knowledge(id) => {
+                let (items, wanted) = (self.items.clone(), id.clone());
+                let text = tokio::task::spawn_blocking(move || knowledge(&items, &wanted)).await;
+                add(written, event, &text.map_err(|failed| failed.to_string())??, id)
+            }
+            Action::Set(fields) => set(written.stage, event, fields),
+            Action::KeepLast(count) => {
+                let all = event.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
+                json!({"messages": newest(all, *count)})
+            }
+            Action::Command(words) => {
+                let confined = self.sandbox.mode == SandboxMode::Require;
+                let asked = Program {
+                    words: words.clone(),
+                    folder: self.root.clone(),
+                    environment: self.environment.clone(),
+                    keeper: Keeper::Process(program().map_err(|error| error.to_string())?),
+                    confinement: confined.then(|| self.sandbox.confinement(&[], &[])),
+                };
+                let mut question = event.clone();
+                if let Value::Object(map) = &mut question {
+                    map.insert("preview".to_owned(), call.preview.into());
+                    map.insert("thread".to_owned(), call.facts.clone());
+                    map.insert("cwd".to_owned(), self.root.display().to_string().into());
+                }
+                return asked.ask(&question).await;
+            }
+        };
+        Ok((value, String::new()))
+    }
+}
+
+fn stamp(file: &Path) -> Stamp {
+    file.metadata().ok().map(|meta| (meta.len(), meta.modified().ok()))
+}
+
+/// The text of an item, as a request would have it.
+fn knowledge(items: &Items, id: &str) -> Result<String, String> {
+    let found = items.find(Kind::Knowledge, id).map_err(|missing| missing.to_string())?;
+    let text = items.read(found.item).map_err(|problem| problem.to_string())?;
+    Ok(Knowledge::parse(&text, &items.file(found.item)).0.body.trim().to_owned())
+}
+
+/// The newest messages, from one of the person's on: results are not parted from their calls.
+fn newest(all: Vec<Value>, count: usize) -> Vec<Value> {
+    let from = all.len().saturating_sub(count);
+    let role = |value: &Value| value.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let begins = (0..=from).rev().find(|place| all.get(*place).is_none_or(|one| role(one) != "toolResult"));
+    all.into_iter().skip(begins.unwrap_or_default()).collect()
+}
+
+/// What an edit makes of the text of a stage.
+fn edit(stage: Stage, event: &Value, edits: &[Edit]) -> Value {
+    let changed = |text: &str| edits.iter().fold(text.to_owned(), |text, edit| edit.apply(&text));
+    let field = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
+    match stage {
+        Stage::Input => json!({"action": "transform", "text": changed(field("text"))}),
+        Stage::BeforeAgentStart => json!({"systemPrompt": changed(field("systemPrompt"))}),
+        Stage::Context => {
+            let mut messages = event.get("messages").cloned().unwrap_or_default();
+            for message in messages.as_array_mut().into_iter().flatten() {
+                texts(message.get_mut("content"), &changed);
+            }
+            json!({"messages": messages})
+        }
+        Stage::ToolResult => {
+            let mut content = event.get("content").cloned().unwrap_or_default();
+            texts(Some(&mut content), &changed);
+            json!({"content": content})
+        }
+        _ => Value::Null,
+    }
+}
+
+/// Changes every text of a content. What a model thought is its maker's, and calls are not texts.
+fn texts(content: Option<&mut Value>, changed: &impl Fn(&str) -> String) {
+    match content {
+        Some(Value::String(text)) => *text = changed(text),
+        Some(Value::Array(blocks)) => {
+            for block in blocks.iter_mut().filter(|block| block.get("type").and_then(Value::as_str) == Some("text")) {
+                if let Some(Value::String(text)) = block.get_mut("text") {
+                    *text = changed(text);
+                }
+            }
+        }
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {}
+    }
+}
+
+/// A message that is added.
+fn add(written: &Written, event: &Value, text: &str, kind: &str) -> Value {
+    if written.stage == Stage::Context {
+        let mut all = event.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
+        all.push(json!({"role": "custom", "customType": kind, "content": text, "display": false}));
+        return json!({"messages": all});
+    }
+    json!({"message": {"customType": kind, "content": text, "display": false}})
+}
+
+/// Fields that are put into arguments or a request.
+fn set(stage: Stage, event: &Value, fields: &Map<String, Value>) -> Value {
+    let name = if stage == Stage::ToolCall { "input" } else { "payload" };
+    let mut value = event.get(name).cloned().unwrap_or_default();
+    if let Value::Object(map) = &mut value {
+        map.extend(fields.clone());
+    }
+    if stage == Stage::ToolCall { json!({"input": value}) } else { value }
+}
+
+impl Handlers for FileHandlers {
+    fn at(&self, stage: Stage) -> Vec<Handler> {
+        let written = self.written();
+        let of_stage = written.iter().filter(|one| one.stage == stage);
+        of_stage
+            .map(|one| Handler {
+                id: one.id.clone(),
+                stage,
+                place: Some(HandlerPlace { file: one.file.display().to_string(), line: Some(one.line) }),
+                deadline: one.timeout.unwrap_or(DEADLINE),
+                runs: matches!(one.action, Action::Command(_)),
+            })
+            .collect()
+    }
+
+    fn refresh(&self) {
+        let now: Vec<Stamp> = self.files.iter().map(|file| stamp(file)).collect();
+        if self.read.read().unwrap_or_else(PoisonError::into_inner).1 == now {
+            return;
+        }
+        let read = items::Handlers::read(&self.items);
+        let mut known = self.read.write().unwrap_or_else(PoisonError::into_inner);
+        known.1 = now;
+        match Problem::refusal(&read.problems) {
+            // Half of a change never counts: what was read before stays.
+            Some(problem) => tracing::warn!(%problem, "handlers"),
+            None => known.0 = Arc::new(read.handlers),
+        }
+    }
+
+    fn ask<'a>(&'a self, handler: &'a Handler, call: &'a HandlerCall) -> Waiting<'a, Result<HandlerReply, String>> {
+        Box::pin(async move {
+            let all = self.written();
+            let is_it = |one: &&Written| one.id == handler.id && one.stage == handler.stage;
+            let Some(written) = all.iter().find(is_it) else { return Err("it is no longer written there".to_owned()) };
+            let mut fields = call.event.clone();
+            if let Value::Object(map) = &mut fields {
+                map.insert("thread".to_owned(), call.facts.clone());
+                map.insert("preview".to_owned(), call.preview.into());
+            }
+            let verdict = judge(&written.condition, &fields);
+            if !verdict.holds {
+                return Ok(HandlerReply::NotAsked { saw: verdict.saw });
+            }
+            if matches!(written.action, Action::Command(_)) && !self.may_run(written.space).await {
+                let reason = "you have not trusted this project (levain trust)".to_owned();
+                return Ok(HandlerReply::Refused { reason });
+            }
+            let (value, said) = self.answer(written, call).await?;
+            Ok(HandlerReply::Answer { value, saw: verdict.saw, said })
+        })
+    }
+
+    fn expand(&self, text: &str) -> Result<Option<Expansion>, String> {
+        let found = PromptFiles::find(&self.root, &self.home);
+        let Some((file, is_skill, text)) = found.expand(text)? else { return Ok(None) };
+        let stage = if is_skill { Stage::Skill } else { Stage::Template };
+        let place = HandlerPlace { file: file.file.display().to_string(), line: None };
+        Ok(Some(Expansion { stage, name: file.name.clone(), place, text }))
+    }
+}

@@ -1,0 +1,89 @@
+//! A program that is asked something beside a thread's tools, such as a handler of the pipeline: JSON in, JSON out.
+
+use super::Environment;
+use super::command::{Ended, Keeper, Launch, ending};
+use super::sandbox::Confinement;
+use crate::domain::Persona;
+use crate::domain::event::Process;
+use crate::ports::ToolListener;
+use crate::ports::tools::Waiting;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// So long a program may take where nobody who waits gives up sooner.
+const LONGEST: Duration = Duration::from_hours(1);
+
+/// The longest answer, in bytes.
+const LONGEST_ANSWER: usize = 4 << 20;
+
+/// What is kept of what it says beside its answer, in bytes.
+const SAID: usize = 2 << 10;
+
+/// A program, and where it runs.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    pub folder: PathBuf,
+    pub environment: Environment,
+    pub keeper: Keeper,
+    pub confinement: Option<Confinement>,
+}
+
+/// Nobody hears what it prints meanwhile, and its process is in no log: its keeper ends it.
+struct Alone;
+
+impl ToolListener for Alone {
+    fn said(&self, _text: String) {}
+
+    fn started(&self, _process: Process) -> Waiting<'_, bool> {
+        Box::pin(std::future::ready(true))
+    }
+
+    fn becomes(&self, _persona: Option<Persona>) -> Waiting<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+impl Program {
+    /// Gives it `question` on its input and reads its answer, with what it said on its error output. An empty answer is
+    /// null. Losing the future ends the program with all that it started.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub async fn ask(&self, question: &Value) -> Result<(Value, String), String> {
+        let program = self.words.first().cloned().unwrap_or_default();
+        let launch = Launch {
+            words: self.words.iter().map(Into::into).collect(),
+            folder: &self.folder,
+            environment: &self.environment,
+            variables: Vec::new(),
+            input: Some(question.to_string().into_bytes()),
+            confinement: self.confinement.clone(),
+            longest: LONGEST,
+            spill: None,
+            apart: true,
+        };
+        let finished = self.keeper.run(launch, std::future::pending(), &Alone).await.map_err(|failed| failed.0)?;
+        let said = finished.output.finish(|_spilled| String::new());
+        let said = said.get(said.ceil_char_boundary(said.len().saturating_sub(SAID))..).unwrap_or_default().to_owned();
+        if let Some(how) = ending(&finished.ended, LONGEST) {
+            let why = said.lines().last().unwrap_or_default().trim();
+            let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+            return Err(format!("`{program}` failed ({how}){why}"));
+        }
+        debug_assert!(matches!(finished.ended, Ended::Itself(_)));
+        let answer = finished.result;
+        if answer.len() > LONGEST_ANSWER {
+            return Err(format!("`{program}` answered more than {} MB", LONGEST_ANSWER >> 20));
+        }
+        if answer.iter().all(u8::is_ascii_whitespace) {
+            return Ok((Value::Null, said));
+        }
+        match serde_json::from_slice(&answer) {
+            Ok(value) => Ok((value, said)),
+            Err(error) => Err(format!("`{program}` did not answer with JSON: {error}")),
+        }
+    }
+}
