@@ -263,3 +263,28 @@ fn the_names_of_tiers_that_the_texts_and_the_programs_have_mean_the_same_models(
     assert_eq!((model("high"), model("max")), (model("orchestrator"), model("reasoning")));
     assert_ne!(model("fast"), model("general"));
 }
+
+#[test]
+fn a_thread_is_started_by_either_name_of_the_parameter() {
+    let (project, server) = (Project::new(&[]), ModelServer::start());
+    let lead = "```xml\n<directive name=\"lead\"><metadata><permissions><execute><tool>rye/agent/threads/*</tool></execute>\
+                </permissions></metadata></directive>\n```\nLead the work.\n";
+    fs::write(project.home.project().join(".ai/directives/lead.md"), lead).unwrap();
+    assert_eq!(project.levain(&["trust"]).0, 0);
+    let mut command = project.home.levain(&["run", "--json", "--model", "anthropic/test", "--directive", "lead"]);
+    command.env("ANTHROPIC_BASE_URL", server.base()).env("ANTHROPIC_API_KEY", KEY).stdin(Stdio::null());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    for name in ["directive_name", "directive_id"] {
+        server.call().tool("rye_agent_threads_thread_directive", &json!({name: "work", "inputs": {"topic": name}}));
+        let call = server.call();
+        assert!(call.body.to_string().contains(&format!("Work on {name}.")), "{}", call.body);
+        call.answer("done");
+    }
+    server.call().answer("all is done");
+    let Output { stdout, stderr, .. } = child.wait_with_output().unwrap();
+    let done: Value =
+        serde_json::from_slice(&stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&stderr)));
+    assert_eq!((&done["status"], &done["result"]), (&json!("completed"), &json!("all is done")), "{done}");
+    assert_eq!(project.count(&id(&done), &["child_thread_started"]), 2);
+    project.home.wait_until_quiet();
+}
