@@ -4,7 +4,7 @@ use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
 use super::peeking::{self, Looking};
 use super::previewer::{NewThread, Previewer};
-use super::{export, listing, pages, requests, thread_rows, trusting};
+use super::{export, listing, pages, pipeline, requests, thread_rows, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
 use crate::domain::{Attachment, Draft, Event, Record, State, StateStore, Status, ThreadId, Tokens, Waiting};
@@ -141,6 +141,14 @@ impl EffectRunner {
             Effect::LoadTimeline { thread_id } => self.load_timeline(thread_id),
             Effect::LoadPostmortem { thread_id } => self.load_postmortem(thread_id),
             Effect::LoadState { thread_id } => self.load_state(thread_id),
+            Effect::LoadPaused { hash } => {
+                let layout = self.layout();
+                self.answer(move || Message::Paused(pipeline::paused(&layout, &hash)));
+            }
+            Effect::LoadPipeline { thread_id, paused } => {
+                let layout = self.layout();
+                self.answer(move || Message::Pipeline(pipeline::told(&layout, &thread_id, paused.as_ref())));
+            }
             Effect::LoadBudget { thread_id } => self.load_budget(thread_id),
             Effect::Peek { thread_id, number } => self.peek(thread_id, number),
             Effect::StopPeek => self.looking = None,
@@ -185,6 +193,7 @@ impl EffectRunner {
             Effect::Colour(code) => self.colourist.ask(code),
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
             Effect::LoadItems => self.list(|setup| Message::Items(listing::items(setup))),
+            Effect::LoadPrompts => self.list(|setup| Message::Prompts(listing::prompts(setup))),
             Effect::LoadFiles => self.list(|setup| Message::Files(listing::files(&setup.project.root))),
             Effect::LoadTrust => self.list(|setup| Message::Runs(Box::new(trusting::runs(setup)))),
             Effect::TrustProject { hash } => {
@@ -202,6 +211,7 @@ impl EffectRunner {
             effect @ (Effect::Copy(_)
             | Effect::OpenFile(_)
             | Effect::Edit(_)
+            | Effect::EditValue(_)
             | Effect::ShowText(_)
             | Effect::ToggleMouse
             | Effect::Attention(_)

@@ -3,7 +3,7 @@
 use crate::domain::{Problem, ToolSpec};
 use crate::items::{Directive, Found, Item, Items, Kind, Place, check};
 use crate::session::{Setup, built_in};
-use crate::workbench::{DirectiveChoice, ItemRow};
+use crate::workbench::{DirectiveChoice, ItemRow, PromptRow};
 use ignore::WalkBuilder;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -15,6 +15,18 @@ const LONGEST: Duration = Duration::from_secs(3);
 
 /// As much of a text is shown in a preview, in bytes.
 const PREVIEW: usize = 64 * 1024;
+
+/// Skills and templates that a prompt can name.
+pub(super) fn prompts(setup: &Setup) -> Vec<PromptRow> {
+    let found = setup.prompt_files();
+    let templates = found.templates.iter().map(|one| {
+        let hint = one.hint.as_ref().map(|hint| format!("{hint} · ")).unwrap_or_default();
+        PromptRow { word: format!("/{}", one.name), about: format!("{hint}{}", one.description) }
+    });
+    let skills = found.skills.iter();
+    let skills = skills.map(|one| PromptRow { word: format!("/skill:{}", one.name), about: one.description.clone() });
+    templates.chain(skills).collect()
+}
 
 /// Every directive that can be named, nearest space first.
 pub(super) fn directives(setup: &Setup) -> Vec<DirectiveChoice> {

@@ -15,6 +15,7 @@ mod model_choices;
 mod pacer;
 mod pages;
 mod peeking;
+mod pipeline;
 pub mod plain;
 mod previewer;
 pub mod recording;

@@ -240,7 +240,8 @@ fn saved_items(items: &Items, files: &BTreeSet<PathBuf>) -> Vec<Problem> {
     let saved = all.filter(|item| files.contains(&items.file(item)));
     let mut problems: Vec<Problem> = saved.flat_map(|item| check::item(items, item)).collect();
     let of_these = |problem: &Problem| problem.file.as_ref().is_some_and(|file| files.contains(file));
-    problems.extend(Hooks::read(items).problems.into_iter().filter(of_these));
+    let of_handlers = crate::items::Handlers::read(items).problems;
+    problems.extend(Hooks::read(items).problems.into_iter().chain(of_handlers).filter(of_these));
     problems
 }
 

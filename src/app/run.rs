@@ -448,12 +448,18 @@ impl App {
                 self.take_back(guard, screen, input, tty)?;
                 self.update(Message::Resumed);
             }
-            Effect::Edit(text) => {
+            effect @ (Effect::Edit(_) | Effect::EditValue(_)) => {
+                let (text, is_value) = match effect {
+                    Effect::EditValue(text) => (text, true),
+                    Effect::Edit(text) => (text, false),
+                    _ => return Ok(()),
+                };
                 drop(input.take());
                 guard.pause();
                 let edited = edit(&text).await;
                 self.take_back(guard, screen, input, tty)?;
                 self.update(match edited {
+                    Ok(text) if is_value => Message::ValueEdited(text),
                     Ok(text) => Message::Edited(text),
                     Err(error) => Message::Notice { level: Level::Error, text: error },
                 });
@@ -484,6 +490,7 @@ impl App {
             | Effect::LoadItems
             | Effect::ReadItem { .. }
             | Effect::LoadFiles
+            | Effect::LoadPrompts
             | Effect::Export { .. }
             | Effect::Open { .. }
             | Effect::LoadRequest { .. }
@@ -499,6 +506,8 @@ impl App {
             | Effect::LoadState { .. }
             | Effect::LoadTimeline { .. }
             | Effect::LoadPostmortem { .. }
+            | Effect::LoadPaused { .. }
+            | Effect::LoadPipeline { .. }
             | Effect::Fork { .. }
             | Effect::Peek { .. }
             | Effect::StopPeek

@@ -96,6 +96,7 @@ fn project_of(path: &Path) -> Option<PathBuf> {
 fn problems(setup: &Setup, path: Option<&Path>) -> (Vec<Problem>, usize) {
     let items = setup.items();
     let hooks = Hooks::read(&items);
+    let handlers = crate::items::Handlers::read(&items).problems;
     let concerns = |file: &Path| path.is_none_or(|path| file.starts_with(path));
     let mistakes = look_problems(setup);
     let mut problems: Vec<Problem> = setup
@@ -105,6 +106,7 @@ fn problems(setup: &Setup, path: Option<&Path>) -> (Vec<Problem>, usize) {
         .chain(&setup.doubts(&items))
         .chain(items.problems())
         .chain(&hooks.problems)
+        .chain(&handlers)
         .chain(&check::hooks(&hooks.hooks, &items, "optional: true"))
         .filter(|problem| path.is_none() || problem.file.as_deref().is_some_and(concerns))
         .cloned()

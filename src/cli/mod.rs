@@ -18,6 +18,7 @@ mod mcp;
 mod models;
 mod orchestrate;
 mod page;
+mod pipeline;
 mod postmortem;
 mod run;
 mod screen;
@@ -128,6 +129,8 @@ enum Subcommands {
     Trust(trust::TrustArguments),
     /// See what a model is about to receive or has received, where it comes from, and why something is missing
     Context(Box<context::ContextArguments>),
+    /// See what handlers did with prompts and requests, run one again, pause before one
+    Pipeline(pipeline::PipelineArguments),
     /// Add, test and list MCP servers, whose tools threads can call; be one yourself with `serve`
     Mcp(mcp::McpArguments),
     /// Load extensions and list what they register, offer them an event, or begin one; threads do not run them yet
@@ -194,6 +197,7 @@ pub fn main() -> ExitCode {
         Some(Subcommands::Theme(arguments)) => look::theme(&common, &arguments),
         Some(Subcommands::Trust(arguments)) => trust::run(&common, &arguments),
         Some(Subcommands::Context(arguments)) => context::run(&common, &arguments),
+        Some(Subcommands::Pipeline(arguments)) => pipeline::run(&common, &arguments),
         Some(Subcommands::Mcp(arguments)) => mcp::run(&common, &arguments),
         Some(Subcommands::Extensions(arguments)) => extensions::run(&common, &arguments),
         Some(Subcommands::Worker(arguments)) => Ok(worker::run(&common, &arguments)),

@@ -237,6 +237,13 @@ fn words(before: &str, after: &str) -> Vec<Word> {
     words
 }
 
+/// Two texts as a unified difference, without a head.
+#[must_use]
+pub fn unified(before: &str, after: &str) -> String {
+    let diff = TextDiff::configure().timeout(std::time::Duration::from_secs(1)).diff_lines(before, after);
+    diff.unified_diff().context_radius(2).to_string()
+}
+
 /// A message as a text: texts as they are, everything else as JSON.
 fn flat(message: &Message) -> String {
     let mut all = String::new();

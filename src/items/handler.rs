@@ -3,9 +3,9 @@
 //! Each names a stage, a condition and one thing that it does. A mistake holds up every thread, as one in a hook does: who
 //! wrote a handler counts on it.
 
-use super::Items;
 use super::hook::{Condition, Place, Source, entry_lines, line_of};
 use super::knowledge::{json, mapping};
+use super::{Items, Kind};
 use crate::domain::{Problem, Severity, Space, Stage, meant, nearest};
 use regex::Regex;
 use serde_json::{Map, Value};
@@ -123,6 +123,14 @@ impl Handlers {
                 None => {}
                 Some(Ok(text)) => all.file(&text, &root.file(FILE), root.space, source),
                 Some(Err(problem)) => all.problems.push(Problem { severity: Severity::Fatal, ..problem }),
+            }
+        }
+        for one in &all.handlers {
+            if let Action::Knowledge(id) = &one.action
+                && let Err(missing) = items.find(Kind::Knowledge, id)
+            {
+                let (message, remedy) = (missing.to_string(), "write the item, or remove the handler");
+                all.problems.push(Problem::at(&one.file, one.line, Severity::Fatal, message, remedy));
             }
         }
         all

@@ -3,7 +3,7 @@
 use super::answer::{Merged, content, custom, shown};
 use super::compact::Compact;
 use super::messages;
-use crate::domain::{CustomMessage, Image, Stage, ToolCall};
+use crate::domain::{CallId, CustomMessage, Image, Stage, ToolCall};
 use serde_json::{Map, Value, json};
 
 /// See the module.
@@ -65,6 +65,41 @@ impl Chain {
             Self::Compact(_) => Stage::SessionBeforeCompact,
             Self::Observe { stage, .. } => *stage,
         }
+    }
+
+    /// A chain whose next handler would get `event`, as one was recorded.
+    ///
+    /// # Errors
+    /// Why it is no event of the stage.
+    pub fn of(stage: Stage, event: &Value) -> Result<Self, String> {
+        let text = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let call = || ToolCall {
+            call_id: CallId(text("toolCallId")),
+            tool: text("toolName"),
+            input: event.get("input").cloned().unwrap_or_default(),
+        };
+        let mut chain = match stage {
+            Stage::Input => {
+                Self::Input { text: String::new(), images: Vec::new(), source: "interactive", handled: false }
+            }
+            Stage::BeforeAgentStart => {
+                let (prompt, base) = (text("prompt"), text("systemPrompt"));
+                Self::BeforeAgentStart { prompt, images: Vec::new(), base, system: None, messages: Vec::new() }
+            }
+            Stage::Context => Self::Context { messages: Vec::new() },
+            Stage::BeforeProviderRequest => Self::BeforeProviderRequest { payload: Value::Null },
+            Stage::ToolCall => Self::ToolCall { call: call(), blocked: None },
+            Stage::ToolResult => {
+                Self::ToolResult { call: call(), text: String::new(), details: Value::Null, error: false }
+            }
+            Stage::SessionBeforeCompact => return Ok(Self::Compact(Compact::default())),
+            _ => {
+                let event = event.as_object().cloned().unwrap_or_default();
+                return Ok(Self::Observe { stage, event });
+            }
+        };
+        chain.replace(event)?;
+        Ok(chain)
     }
 
     /// What the next handler gets.

@@ -40,6 +40,13 @@ impl Setup {
         Arc::new(FileHandlers::new(self, items))
     }
 
+    /// The skills and templates that a prompt can name.
+    #[must_use]
+    pub fn prompt_files(&self) -> PromptFiles {
+        let home = self.user_space().parent().map_or_else(|| self.dirs.home.clone(), Path::to_owned);
+        PromptFiles::find(&self.project.root, &home)
+    }
+
     /// What is wrong with the handlers, where no thread may start for it.
     #[must_use]
     pub fn refused_handlers(items: &Items) -> Option<Problem> {

@@ -21,6 +21,7 @@ pub mod models;
 mod orchestrator;
 pub mod parent;
 pub mod people;
+pub mod pipeline;
 pub mod secrets;
 pub mod setup;
 pub mod toolbox;

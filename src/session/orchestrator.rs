@@ -342,6 +342,14 @@ impl Orchestrator {
         }))
     }
 
+    /// Asks something of the process that runs a thread.
+    ///
+    /// # Errors
+    /// Why it is not done, in a sentence; also where no process runs it.
+    pub async fn ask(&self, id: &ThreadId, command: Command) -> Result<(), String> {
+        self.executor.begin(id, command).await.map(drop).map_err(|error| error.to_string())
+    }
+
     /// Lets a thread that is suspended at a limit go on under `limits`, where they say nothing with as much again of the one
     /// that was reached; without limits it is ended as cancelled.
     ///

@@ -11,6 +11,8 @@ use crate::domain::mention::mention;
 /// As many files and threads as are offered for one word.
 const MOST_FILES: usize = 50;
 const MOST_THREADS: usize = 10;
+/// The same of skills and templates.
+const MOST_PROMPTS: usize = 50;
 
 /// What completes the word at the cursor.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,8 @@ pub struct Completion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Completed {
     Command(CommandId),
+    /// A skill or template, which the worker puts in the place of its name.
+    Prompt(PromptRow),
     /// A file of the project, by its path from the root.
     File(String),
     Thread {
@@ -33,12 +37,22 @@ pub enum Completed {
     },
 }
 
+/// A skill or template that a prompt can name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptRow {
+    /// As it stands in the draft, with its `/`.
+    pub word: String,
+    /// What may be written behind it, and what it is for.
+    pub about: String,
+}
+
 impl Completed {
     /// The word as it stands in the draft.
     #[must_use]
     pub fn word(&self) -> String {
         match self {
             Self::Command(command) => format!("/{}", command.row().slash.unwrap_or_default()),
+            Self::Prompt(row) => row.word.clone(),
             Self::File(path) => mention(path),
             Self::Thread { thread_id, .. } => format!("@{THREAD}{thread_id}"),
         }
@@ -49,6 +63,7 @@ impl Completed {
     pub fn detail(&self) -> &str {
         match self {
             Self::Command(command) => command.row().help,
+            Self::Prompt(row) => &row.about,
             Self::File(_) => "",
             Self::Thread { title, .. } => title,
         }
@@ -78,6 +93,17 @@ impl Model {
             return Some(line.to_owned());
         }
         self.composer.word_before_cursor().filter(|word| word.starts_with('@')).map(str::to_owned)
+    }
+
+    /// Whether a word behind `/` is being written, so that skills and templates should be listed.
+    pub(super) fn names_prompt(&self) -> bool {
+        self.composer.first_letter() == Some('/')
+    }
+
+    /// Whether a draft begins with the name of a skill or template, as far as those are known.
+    pub(super) fn is_prompt_name(&self, text: &str) -> bool {
+        let word = text.split(char::is_whitespace).next().unwrap_or_default();
+        word.starts_with("/skill:") || self.browser.prompts.iter().any(|row| row.word == word)
     }
 
     /// Whether names behind `@` are being looked for, so that files should be listed.
@@ -135,7 +161,15 @@ impl Model {
         let commands: Vec<_> = runs.filter_map(|row| row.slash.map(|slash| (slash, row.id))).collect();
         let mut places = best(word, commands.iter().map(|(slash, _)| slash));
         places.sort_by_key(|place| (commands[*place].0 != word, !commands[*place].0.starts_with(word)));
-        places.into_iter().map(|place| Completed::Command(commands[place].1)).collect()
+        let commands = places.into_iter().map(|place| Completed::Command(commands[place].1));
+        let prompts = &self.browser.prompts;
+        let whole = |row: &&PromptRow| row.word.strip_prefix('/') == Some(word);
+        if prompts.iter().any(|row| whole(&row)) {
+            return Vec::new();
+        }
+        let found = best(word, prompts.iter().map(|row| row.word.trim_start_matches('/')));
+        let found = found.into_iter().take(MOST_PROMPTS).map(|place| Completed::Prompt(prompts[place].clone()));
+        commands.chain(found).collect()
     }
 
     /// Whether the chosen entry begins with the word.

@@ -1,5 +1,6 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
+use super::completion::PromptRow;
 use super::counter::{Basis, Coming};
 use super::layout::TranscriptLayout;
 use super::message::{DirectiveChoice, Effect, ItemRow, Level, ProjectRuns, RequestShown, Source};
@@ -44,6 +45,9 @@ pub struct ContextBrowser {
     pub(super) items_loaded: bool,
     /// The files were asked for since an `@` was last begun.
     pub(super) files_asked: bool,
+    /// Skills and templates, and whether they were asked for since a `/` was written.
+    pub(super) prompts: Vec<PromptRow>,
+    pub(super) prompts_asked: bool,
 }
 
 /// Which request the person wants to see.
@@ -170,6 +174,14 @@ impl Model {
         Vec::new()
     }
 
+    pub(super) fn prompts_listed(&mut self, prompts: Vec<PromptRow>) {
+        self.browser.prompts = prompts;
+        if self.names_prompt() {
+            self.complete();
+            self.changed = true;
+        }
+    }
+
     pub(super) fn files_listed(&mut self, files: Vec<String>) {
         self.browser.files = files;
         if self.mentions() {
@@ -211,6 +223,13 @@ impl Model {
                 self.browser.preview = Some(Preview { kind, id: id.clone(), text: None, top: 0 });
                 effects.push(Effect::ReadItem { kind, id });
             }
+        }
+        if self.names_prompt() {
+            if !std::mem::replace(&mut self.browser.prompts_asked, true) {
+                effects.push(Effect::LoadPrompts);
+            }
+        } else {
+            self.browser.prompts_asked = false;
         }
         if self.mentions() {
             if !std::mem::replace(&mut self.browser.files_asked, true) {

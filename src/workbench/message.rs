@@ -1,14 +1,16 @@
 //! What the workbench is told and what it asks for: the two closed lists between it and the program around it.
 
 use super::code::{Code, CodeId, Colouring};
+use super::completion::PromptRow;
 use super::counter::{Basis, Coming};
 use super::fork::{ForkMade, Forking};
+use super::pipeline::PipelineLine;
 use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
-    BudgetReport, FrozenRequest, Input, Limits, ModelRef, NoteKind, Outputs, Problem, Record, Status, ThreadId,
-    ToAttach, Tokens, Values, Waiting,
+    BudgetReport, ContentHash, FrozenRequest, Input, Limits, ModelRef, NoteKind, Outputs, Problem, Record, Status,
+    ThreadId, ToAttach, Tokens, Values, Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -133,6 +135,12 @@ pub enum Message {
     Interrupt,
     /// `$EDITOR` came back with this text.
     Edited(String),
+    /// The value at a breakpoint, to be edited.
+    Paused(Result<String, String>),
+    /// `$EDITOR` came back with this value.
+    ValueEdited(String),
+    /// What handlers did, and the value at a breakpoint.
+    Pipeline(Result<(Vec<PipelineLine>, Option<String>), String>),
     /// What these notices told of was mended.
     Mended(Vec<String>),
     /// Something failed or is worth saying; shown for a while and kept in the notices list.
@@ -181,6 +189,8 @@ pub enum Message {
     },
     /// Files of the project, by their paths from its root.
     Files(Vec<String>),
+    /// Skills and templates that a prompt can name.
+    Prompts(Vec<PromptRow>),
     /// What of the project can run (answer to [`Effect::LoadTrust`]).
     Runs(Box<ProjectRuns>),
     /// Something that people write was saved: settings, items, themes.
@@ -226,6 +236,9 @@ impl Message {
             Self::Timeline(_) => "timeline",
             Self::Postmortem(_) => "postmortem",
             Self::State(_) => "state",
+            Self::Paused(_) => "paused",
+            Self::ValueEdited(_) => "value edited",
+            Self::Pipeline(_) => "pipeline",
             Self::Budget { .. } => "budget",
             Self::History(_) => "history",
             Self::Models(_) => "models",
@@ -251,6 +264,7 @@ impl Message {
             Self::Beside { .. } => "beside",
             Self::ItemText { .. } => "item_text",
             Self::Files(_) => "files",
+            Self::Prompts(_) => "prompts",
             Self::Runs(_) => "runs",
             Self::Saved => "saved",
             Self::Coloured { .. } => "coloured",
@@ -605,6 +619,17 @@ pub enum Effect {
     Copy(String),
     /// Open the text in `$EDITOR`; it comes back as the draft.
     Edit(String),
+    /// The same of a value at a breakpoint; it comes back as that.
+    EditValue(String),
+    /// Read the value at a breakpoint, to edit it.
+    LoadPaused {
+        hash: ContentHash,
+    },
+    /// Read what handlers did in a thread, and the value at which it is paused.
+    LoadPipeline {
+        thread_id: ThreadId,
+        paused: Option<ContentHash>,
+    },
     /// Show the text in `$EDITOR`; what is changed there is lost.
     ShowText(String),
     /// Write a thread's whole log into a file of the project.
@@ -628,6 +653,8 @@ pub enum Effect {
         id: String,
     },
     LoadFiles,
+    /// List skills and templates.
+    LoadPrompts,
     /// List what of the project can run.
     LoadTrust,
     /// Trust the project, if what can run is still what this names.

@@ -42,6 +42,7 @@ pub mod peek;
 mod peeking;
 mod perform;
 pub mod picker;
+pub mod pipeline;
 pub mod pointer;
 mod queue;
 mod reading;
@@ -61,6 +62,7 @@ mod update;
 mod tests;
 
 pub use crate::worker::protocol;
+pub use completion::PromptRow;
 pub use context_browser::{ContextBrowser, Preview};
 pub use layout::{Position, TranscriptLayout};
 pub use message::{

@@ -92,6 +92,14 @@ impl Model {
             CommandId::ThreadState => return self.ask_state(),
             CommandId::ThreadTimeline => return self.ask_timeline(),
             CommandId::ThreadPostmortem => return self.ask_postmortem(),
+            CommandId::PipelineShow => return self.ask_pipeline(),
+            CommandId::PipelineBreak | CommandId::PipelineGo => {
+                let done = if command == CommandId::PipelineGo { self.go_on("") } else { self.add_breakpoint("") };
+                return done.unwrap_or_else(|why| {
+                    self.say(Level::Info, why);
+                    Vec::new()
+                });
+            }
             CommandId::ThreadParent => return self.open_near(self.view.parent.clone()),
             CommandId::ThreadSiblingNext | CommandId::ThreadSiblingPrevious => return self.open_sibling(command),
             CommandId::ThreadPrevious => return self.open_near(self.view.previous.clone()),
@@ -521,6 +529,12 @@ impl Model {
         if matches!(command, CommandId::PromptRetry | CommandId::PromptRetryWith) && self.obstacle(command).is_none() {
             let model = argument.parse::<ModelRef>().map_err(|bad| bad.to_string())?;
             return Ok(self.fork(Forking::Again, Some(model)));
+        }
+        if command == CommandId::PipelineBreak && self.obstacle(command).is_none() {
+            return self.add_breakpoint(argument);
+        }
+        if command == CommandId::PipelineGo && self.obstacle(command).is_none() {
+            return self.go_on(argument);
         }
         if command == CommandId::ThemeChoose {
             let follows = argument == AUTO;

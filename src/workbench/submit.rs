@@ -33,7 +33,7 @@ impl Model {
                     Vec::new()
                 });
             }
-            if let Some(unknown) = misspelt(&text) {
+            if let Some(unknown) = misspelt(&text).filter(|_| !self.is_prompt_name(&text)) {
                 self.say(Level::Warning, unknown);
                 return Vec::new();
             }

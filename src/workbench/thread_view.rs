@@ -5,6 +5,7 @@ use super::approval::Approvals;
 use super::layout::Position;
 use super::search::Reading;
 use super::transcript::{BlockId, Kind, Transcript};
+use crate::domain::command::{Breakpoint, Handling};
 use crate::domain::event::PromptMode;
 use crate::domain::{Event, Record, RequestEvent, ThreadId, Timestamp, ToAttach};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
@@ -120,6 +121,8 @@ pub struct ThreadView {
     pub link: Link,
     /// What the worker last told.
     pub state: Option<State>,
+    /// Where its pipeline pauses, as this screen set it.
+    pub breakpoints: Vec<Breakpoint>,
     pub activity: Activity,
     /// What stopped the thread without the person asking for it, in words that follow its name; none once it goes on.
     pub(super) stopped: Option<&'static str>,
@@ -165,6 +168,7 @@ impl ThreadView {
             successor: None,
             elsewhere: false,
             state: None,
+            breakpoints: Vec::new(),
             activity: Activity { phase: Phase::Idle, seconds: 0 },
             stopped: None,
             works_since: None,
@@ -245,6 +249,12 @@ impl ThreadView {
     #[must_use]
     pub fn is_working(&self) -> bool {
         self.activity.phase != Phase::Idle
+    }
+
+    /// The handler of the pipeline that is waited for, or stood before.
+    #[must_use]
+    pub fn handling(&self) -> Option<&Handling> {
+        self.state.as_ref()?.handling.as_ref()
     }
 
     /// Whether nothing but a command of the person's is at work: a prompt need not wait for its end.

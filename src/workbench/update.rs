@@ -108,6 +108,17 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         }
         Message::ModelFound(found) => model.model_found(found),
         Message::Interrupt => model.interrupt(),
+        Message::Paused(value) => model.paused_read(value),
+        Message::ValueEdited(text) => {
+            let mut effects = model.value_edited(&text);
+            effects.push(Effect::Redraw);
+            model.changed = true;
+            effects
+        }
+        Message::Pipeline(told) => {
+            model.show_pipeline(told);
+            Vec::new()
+        }
         Message::Edited(text) => {
             model.composer.set(text.strip_suffix('\n').unwrap_or(&text));
             model.changed = true;
@@ -157,6 +168,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         }
         Message::ItemText { kind, id, text } => {
             model.item_read(kind, &id, text);
+            Vec::new()
+        }
+        Message::Prompts(prompts) => {
+            model.prompts_listed(prompts);
             Vec::new()
         }
         Message::Files(files) => {

@@ -2,6 +2,7 @@
 
 use crate::commands::{CommandId, Context};
 use crate::domain::Status;
+use crate::domain::command::Handling;
 use crate::domain::event::PromptMode;
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
@@ -176,6 +177,12 @@ fn doing(model: &Model) -> Option<(String, Role)> {
     let seconds = model.view.activity.seconds;
     let time = if seconds == 0 { String::new() } else { format!(" {seconds} s") };
     let working = |word: &str| Some((format!("● {word}{time}"), Role::ThreadRunning));
+    if let Some(Handling { stage, handler, paused, .. }) = model.view.handling() {
+        if paused.is_some() {
+            return Some((format!("○ paused before {handler} ({stage})"), Role::BarWarning));
+        }
+        return working(&format!("{handler} ({stage})"));
+    }
     match &model.view.activity.phase {
         Phase::Idle => match model.view.link {
             Link::Opening => Some(("○ opening".to_owned(), Role::ThreadWaiting)),
@@ -264,7 +271,7 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
 /// The keys that matter while a word can be completed.
 fn completion_hints(model: &Model) -> &'static [(CommandId, &'static str)] {
     match model.completion.chosen() {
-        Some(Completed::File(_) | Completed::Thread { .. }) => {
+        Some(Completed::File(_) | Completed::Thread { .. } | Completed::Prompt(_)) => {
             &[(CommandId::ListAccept, "insert"), (CommandId::ListClose, "close")]
         }
         Some(Completed::Command(_)) if model.completes() => &[
