@@ -112,6 +112,7 @@ impl EffectRunner {
     }
 
     /// Carries out one effect; those that need the terminal come back.
+    #[expect(clippy::too_many_lines, reason = "one arm for each effect")]
     pub(super) fn perform(&mut self, effect: Effect) -> Option<Effect> {
         match effect {
             Effect::Start { directive, model, inputs, id, first } => {

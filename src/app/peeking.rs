@@ -53,10 +53,10 @@ impl Follower {
             Err(error) => return tracing::error!(%error, "looking into a thread"),
         };
         let found = tokio::time::timeout(ANSWERS_WITHIN, self.launcher.find(&self.thread_id, end)).await;
-        if let Ok(Ok(mut client)) = found {
-            if self.pass_on(&mut client, &mut stopped).await.is_none() {
-                return leave(client).await;
-            }
+        if let Ok(Ok(mut client)) = found
+            && self.pass_on(&mut client, &mut stopped).await.is_none()
+        {
+            return leave(client).await;
         }
         self.tell(PeekNews::Alone).await;
     }
@@ -71,7 +71,7 @@ impl Follower {
             };
             match message {
                 None | Some(FromWorker::Bye { .. } | FromWorker::Refused { .. }) => return Some(()),
-                Some(message) => self.tell(PeekNews::Worker(message)).await,
+                Some(message) => self.tell(PeekNews::Worker(Box::new(message))).await,
             }
         }
     }

@@ -410,6 +410,7 @@ impl App {
     }
 
     /// Carries out an effect that needs the terminal.
+    #[expect(clippy::too_many_lines, reason = "one arm for each effect that needs the terminal")]
     async fn with_terminal(
         &mut self,
         effect: Effect,

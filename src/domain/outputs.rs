@@ -64,7 +64,9 @@ impl Outputs {
 impl From<Vec<u32>> for Outputs {
     fn from(tokens: Vec<u32>) -> Self {
         let mut outputs = Self::default();
-        tokens.into_iter().for_each(|tokens| outputs.push(Tokens(u64::from(tokens))));
+        for tokens in tokens {
+            outputs.push(Tokens(u64::from(tokens)));
+        }
         outputs
     }
 }

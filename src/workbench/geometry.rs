@@ -332,10 +332,12 @@ pub fn threads_parts(model: &Model, inner: Area) -> (Area, Area) {
 /// How a list shares what is inside its frame with what it shows of the chosen entry.
 #[must_use]
 pub fn list_parts(model: &Model, picker: &Picker, inner: Area) -> (Area, Area) {
-    match picker.kind {
-        PickerKind::Threads => threads_parts(model, inner),
-        kind if kind.has_preview() => items_parts(inner),
-        _ => (inner, Area::default()),
+    if picker.kind == PickerKind::Threads {
+        threads_parts(model, inner)
+    } else if picker.kind.has_preview() {
+        items_parts(inner)
+    } else {
+        (inner, Area::default())
     }
 }
 

@@ -280,7 +280,7 @@ pub enum PeekNews {
     /// Why its log cannot be read.
     Failed(String),
     /// From its worker.
-    Worker(FromWorker),
+    Worker(Box<FromWorker>),
     /// Nobody runs it, or nobody any more.
     Alone,
 }

@@ -67,7 +67,9 @@ impl Peek {
                 self.turn_to(self.view.thread.clone());
                 self.view.link = Link::Connected;
                 self.view.older = older;
-                newest.into_iter().for_each(|record| self.view.transcript.apply(record));
+                for record in newest {
+                    self.view.transcript.apply(record);
+                }
                 true
             }
             PeekNews::Failed(why) => {
@@ -79,7 +81,7 @@ impl Peek {
                 (self.view.link, self.view.alone) = (Link::Resting, true);
                 self.view.grow(|transcript| transcript.end_live(&StopReason::Lost))
             }
-            PeekNews::Worker(message) => self.hear_worker(message),
+            PeekNews::Worker(message) => self.hear_worker(*message),
         }
     }
 

@@ -130,9 +130,10 @@ impl Entry {
     /// What is said of it right of that, quieter.
     #[must_use]
     pub fn detail(&self) -> Cow<'_, str> {
-        match &self.choice {
-            Choice::Thread(row) => format!("{} {} {}", row.directive, row.told(), row.thread_id).into(),
-            _ => self.detail.as_str().into(),
+        if let Choice::Thread(row) = &self.choice {
+            format!("{} {} {}", row.directive, row.told(), row.thread_id).into()
+        } else {
+            self.detail.as_str().into()
         }
     }
 }

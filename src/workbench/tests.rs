@@ -80,7 +80,7 @@ impl Session {
         let effects = update(&mut self.model, &mut Lines, message);
         // What a draft comes to is reckoned beside everything else.
         let (basis, effects): (Vec<_>, Vec<_>) =
-            effects.into_iter().partition(|effect| matches!(effect, Effect::LoadBasis(_)));
+            effects.into_iter().partition(|effect| matches!(effect, Effect::LoadBasis(_) | Effect::LoadPrompts));
         self.reckoned.extend(basis);
         self.effects.extend(effects);
         self

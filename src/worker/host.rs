@@ -140,7 +140,9 @@ const SUMMARISE: Summarise = |id, records| {
         ceilings,
         ..Summary::new(id.clone(), directive, kind, model, created_at)
     };
-    records.iter().for_each(|record| summary.hear(&record.event));
+    for record in records {
+        summary.hear(&record.event);
+    }
     Some(summary)
 };
 

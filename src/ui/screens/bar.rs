@@ -66,7 +66,7 @@ const CRUMB: usize = 24;
 
 /// The names of the threads above another, in so many columns at most: those in the middle are left out first.
 fn breadcrumb(names: &[String], room: usize) -> String {
-    let way = |names: &[&str]| names.iter().map(|name| format!("{} › ", shortened(name, CRUMB))).collect::<String>();
+    let way = |names: &[&str]| names.iter().fold(String::new(), |way, name| way + &shortened(name, CRUMB) + " › ");
     let all: Vec<&str> = names.iter().map(String::as_str).collect();
     let whole = way(&all);
     let ([first, _, .., last], true) = (all.as_slice(), columns(&whole) > room) else { return whole };

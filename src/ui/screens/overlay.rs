@@ -50,9 +50,10 @@ fn picker_rows(
     if picker.kind.has_preview() {
         let (list, preview) = geometry::list_parts(model, picker, inner);
         let beside = preview.x > list.x;
-        match picker.kind {
-            PickerKind::Threads => peek::draw(model, preview, beside, painter, canvas),
-            _ => items::preview(model, preview, beside, canvas),
+        if picker.kind == PickerKind::Threads {
+            peek::draw(model, preview, beside, painter, canvas);
+        } else {
+            items::preview(model, preview, beside, canvas);
         }
         inner = list;
     }

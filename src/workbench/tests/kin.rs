@@ -68,9 +68,8 @@ fn the_way_to_a_thread_leads_over_those_that_started_it() {
 fn keys_lead_to_siblings_in_the_order_in_which_they_were_started_and_to_the_parent() {
     let opens = |session: &mut Session, keys: &str| {
         session.keys(keys);
-        let opened = session.effects().into_iter().find_map(|effect| match effect {
-            Effect::Open { thread_id } => Some(thread_id.to_string()),
-            _ => None,
+        let opened = session.effects().into_iter().find_map(|effect| {
+            if let Effect::Open { thread_id } = effect { Some(thread_id.to_string()) } else { None }
         });
         let opened = opened.unwrap_or_default();
         let parent = if opened.starts_with("part") { Some("plan-1") } else { None };

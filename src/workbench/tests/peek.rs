@@ -24,10 +24,11 @@ fn listed() -> Session {
 
 /// Which threads were asked for since this was last asked, with their numbers; none for the end of looking.
 fn looks(session: &mut Session) -> Vec<Option<(String, u64)>> {
-    let looks = |effect| match effect {
-        Effect::Peek { thread_id, number } => Some(Some((thread_id.to_string(), number))),
-        Effect::StopPeek => Some(None),
-        _ => None,
+    let looks = |effect| {
+        if let Effect::Peek { thread_id, number } = effect {
+            return Some(Some((thread_id.to_string(), number)));
+        }
+        (effect == Effect::StopPeek).then_some(None)
     };
     session.effects().into_iter().filter_map(looks).collect()
 }
@@ -36,7 +37,7 @@ fn told(session: &Session) -> Vec<String> {
     let text = |block: &Block| match &block.kind {
         Kind::Prompt(prompt) => prompt.text.clone(),
         Kind::Answer(answer) => answer.text.clone(),
-        _ => String::new(),
+        Kind::Thinking(_) | Kind::Tool(_) | Kind::Marker(_) => String::new(),
     };
     session.model.peek.view.transcript.iter().map(text).collect()
 }
@@ -48,7 +49,7 @@ fn the_chosen_thread_is_looked_into_live_until_another_is_chosen() {
     session.tell(Message::Peeked { number: 1, news: opened(&["hello"]) });
     let delta = |text: &str| {
         let delta = Delta::Text { text: text.into() };
-        Message::Peeked { number: 1, news: PeekNews::Worker(FromWorker::Delta { request: 1, delta }) }
+        Message::Peeked { number: 1, news: PeekNews::Worker(Box::new(FromWorker::Delta { request: 1, delta })) }
     };
     session.tell(delta("wor")).tell(delta("ld"));
     assert_eq!(told(&session), ["hello", "world"]);

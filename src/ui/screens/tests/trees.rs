@@ -115,7 +115,8 @@ fn looked_into(columns: u16, rows: u16) -> Session {
     session.tell(Message::Peeked { number: 1, news: PeekNews::Opened { newest: Vec::new(), older: None } });
     session.tell(Message::Peeked { number: 2, news: PeekNews::Opened { newest, older: None } });
     let delta = Delta::Text { text: ANSWER.into() };
-    session.tell(Message::Peeked { number: 2, news: PeekNews::Worker(FromWorker::Delta { request: 1, delta }) });
+    session
+        .tell(Message::Peeked { number: 2, news: PeekNews::Worker(Box::new(FromWorker::Delta { request: 1, delta })) });
     session
 }
 

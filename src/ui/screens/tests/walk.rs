@@ -242,7 +242,7 @@ impl Session {
             22 => Message::Peeked { number: 1, news: PeekNews::Opened { newest: vec![said("old")], older: Some(7) } },
             23 => {
                 let delta = Delta::Text { text: "live\n".into() };
-                Message::Peeked { number: 1, news: PeekNews::Worker(FromWorker::Delta { request: 1, delta }) }
+                Message::Peeked { number: 1, news: PeekNews::Worker(Box::new(FromWorker::Delta { request: 1, delta })) }
             }
             24 => Message::Peeked { number: 1, news: PeekNews::Alone },
             _ => Message::Worker(thread(), FromWorker::Ack { id: 1 }),
