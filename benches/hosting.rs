@@ -56,7 +56,7 @@ impl ThreadFactory for Bare {
             rules: None,
             clock: Arc::new(SystemClock),
             planner: Arc::new(Plan::default()),
-            warnings: Vec::new(),
+            risk: None,
             budgets: None,
             idle: Duration::from_hours(1),
             orphaned: Duration::from_hours(1),

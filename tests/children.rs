@@ -456,7 +456,7 @@ fn the_tree_of_the_demo_is_watched_approved_and_gone_through_on_the_screen() {
     terminal.send_keys(key::ENTER);
     terminal.send_keys(key::ENTER);
     terminal.wait_for("wants rye/bash");
-    terminal.wait_for("› research-");
+    terminal.wait_for("tree › research · topic=water");
     terminal.wait_until("the call can be answered", |screen| screen.contents().contains("y allow once"));
     terminal.send_keys("y");
     terminal.wait_for("2000 g of water");

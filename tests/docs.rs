@@ -2,12 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use levain::commands::{Context, Keymap};
+use levain::commands::{CommandId, Context, Group, Keymap, TABLE};
 use levain::config::{Arguments, Config, Dirs};
 use levain::ui::{Role, Theme};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 fn text(path: &str) -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
@@ -299,4 +300,44 @@ fn no_old_words_come_back() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// What stands in backticks.
+fn quoted(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn what_is_done_with_threads_on_the_screen_is_done_on_the_command_line_and_the_other_way_round() {
+    let page = text("docs/threads.md");
+    let (_, rows) = page.split_once("### On the screen and on the command line").unwrap();
+    let (rows, _) = rows.split_once("A thread does the same with the tool").unwrap();
+    let rows: Vec<Vec<&str>> = rows
+        .lines()
+        .filter(|line| line.starts_with("| ") && !line.starts_with("| ---") && !line.starts_with("| what |"))
+        .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+        .collect();
+    assert!(rows.len() > 20, "{rows:?}");
+    let (mut on_screen, mut typed) = (BTreeSet::new(), BTreeSet::new());
+    for row in &rows {
+        let [_, screen, line] = row.as_slice() else { panic!("{row:?} has no three columns") };
+        on_screen.extend(quoted(screen));
+        typed.extend(quoted(line).filter_map(|words| words.strip_prefix("levain threads ")));
+        assert!(screen.len() > 2 && line.len() > 2, "{row:?} says of one side neither how nor why not");
+    }
+    for name in &on_screen {
+        assert!(CommandId::from_name(name).is_some(), "`{name}` is no command");
+    }
+    let own = TABLE.iter().filter(|command| command.group() == Group::Threads).map(|command| command.name);
+    let missing: Vec<&str> = own.filter(|name| !on_screen.contains(name)).collect();
+    assert!(missing.is_empty(), "commands of the screen without a row: {missing:?}");
+    let help = Command::new(env!("CARGO_BIN_EXE_levain")).args(["threads", "--help"]).output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let subcommands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    // What is said of them may go on in further lines.
+    let subcommands = subcommands.filter(|line| !line.starts_with("   "));
+    let known: BTreeSet<&str> =
+        subcommands.filter_map(|line| line.split_whitespace().next()).filter(|word| *word != "help").collect();
+    let told: BTreeSet<&str> = typed.into_iter().filter(|words| !words.starts_with('-')).collect();
+    assert_eq!(told, known, "subcommands of `levain threads`, as the page has them and as there are");
 }

@@ -124,7 +124,7 @@ async fn hosted(folder: &Path, layout: &Layout, script: &Script) -> Hosted {
             rules: None,
             clock: Arc::new(SystemClock),
             planner: Arc::new(Plan::default()),
-            warnings: Vec::new(),
+            risk: None,
             budgets: None,
             idle: Duration::from_hours(1),
             orphaned: Duration::from_hours(1),

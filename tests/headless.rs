@@ -249,6 +249,11 @@ fn threads_are_listed_newest_first() {
     let titles: Vec<&str> = rows.iter().map(|row| row["title"].as_str().unwrap()).collect();
     assert_eq!(titles, ["second", "first"]);
     assert!(rows.iter().all(|row| row["schema"] == "levain.thread/1" && row["status"] == "completed"), "{rows:?}");
+    // In another order as many are looked at as there are.
+    let rows = lines(&output(&mut home.levain(&["threads", "--json", "--order", "attention", "--most", "1"])).1);
+    assert_eq!(rows.len(), 1, "{rows:?}");
+    let (code, _, err) = output(&mut home.levain(&["threads", "--order", "age"]));
+    assert!(code == 2 && err.contains("use attention, cost, quiet"), "{err}");
     let (code, _, err) = output(&mut home.levain(&["transcript", "chat-"]));
     assert!(code == 2 && err.contains("fits 2 threads"), "{err}");
     let (code, _, err) = output(&mut home.levain(&["transcript", "nothing"]));

@@ -5,6 +5,10 @@
 #[path = "support/terminal.rs"]
 mod terminal;
 
+#[path = "support/model_server.rs"]
+mod model_server;
+
+use model_server::{KEY, ModelServer};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Command, Output, Stdio};
@@ -144,4 +148,143 @@ fn another_process_cancels_and_kills_a_thread_and_whoever_waits_is_told_at_once(
         assert_eq!((&budget["live"], &budget["spend"]["reserved"]), (&json!(false), &json!(0.0)), "{budget}");
         project.home.wait_until_quiet();
     }
+}
+
+#[test]
+fn a_first_run_needs_no_key_no_signature_and_no_project() {
+    let home = Home::new();
+    let folder = home.path().join("new");
+    fs::create_dir(&folder).unwrap();
+    let levain = |arguments: &[&str]| output(home.levain(arguments).current_dir(&folder));
+    let (code, out, err) = levain(&["run", "--json", "hello"]);
+    let done: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+    assert_eq!((code, &done["status"], &done["cost"]["spend"]), (0, &json!("completed"), &json!(0)), "{done}");
+    assert!(done["model"].as_str().unwrap().starts_with("scripted/"), "{done}");
+    // Nobody was made a key for, and nothing was signed.
+    let (_, keys, _) = levain(&["keys", "list"]);
+    assert_eq!(keys, "");
+    let (code, _, err) = levain(&["check"]);
+    assert_eq!((code, err.contains("error")), (0, false), "{err}");
+    home.wait_until_quiet();
+}
+
+#[test]
+fn a_window_is_the_models_own() {
+    let project = Project::new(&[says("done")]);
+    let (_, out, err) = output(project.home.levain(&["models", "--json"]).env("ANTHROPIC_API_KEY", "k"));
+    let rows: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let window = |model: &str| {
+        let row = rows.iter().find(|row| row["model"] == model);
+        row.and_then(|row| row["window"].as_u64()).unwrap_or_else(|| panic!("{model}: {out}{err}"))
+    };
+    assert_eq!(window("anthropic/claude-sonnet-4-5"), 200_000);
+    assert_eq!(window("gemini/gemini-2.5-pro"), 1_048_576);
+    assert_ne!(window("openai/gpt-4o"), window("openai/gpt-5"));
+}
+
+#[test]
+fn what_a_provider_read_from_its_cache_or_put_there_is_counted_and_paid_for() {
+    let (project, server) = (Project::new(&[]), ModelServer::start());
+    let mut command = project.home.levain(&[
+        "run",
+        "--json",
+        "--model",
+        "anthropic/claude-sonnet-4-5",
+        "--directive",
+        "work",
+        "--input",
+        "topic=bread",
+    ]);
+    command.env("ANTHROPIC_BASE_URL", server.base()).env("ANTHROPIC_API_KEY", KEY).stdin(Stdio::null());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let call = server.call();
+    let usage = json!({"input_tokens": 11, "cache_read_input_tokens": 2_000, "cache_creation_input_tokens": 1_000,
+        "output_tokens": 1});
+    let event = |value: Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap()).into_bytes();
+    call.raw(event(json!({"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant",
+        "model": "test", "content": [], "stop_reason": null, "usage": usage}})));
+    call.raw(event(json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})));
+    call.text("done");
+    call.end();
+    let Output { stdout, stderr, .. } = child.wait_with_output().unwrap();
+    let done: Value =
+        serde_json::from_slice(&stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&stderr)));
+    let counted = json!({"input": 11, "output": 12, "cache_read": 2_000, "cache_write": 1_000, "reasoning": 0});
+    assert_eq!(done["cost"]["usage"], counted, "{done}");
+    // A read costs a tenth of a prompt, a write a quarter more than one: $3 a million, and $15 of answer.
+    let spent = 11.0 * 3.0 + 2_000.0 * 0.3 + 1_000.0 * 3.75 + 12.0 * 15.0;
+    assert!((done["cost"]["spend"].as_f64().unwrap() - spent).abs() <= 1.0, "{spent}: {done}");
+    project.home.wait_until_quiet();
+}
+
+#[test]
+fn what_was_decided_about_a_thread_is_in_its_log() {
+    let call = json!({"steps": [{"tool_call": {"name": "rye_bash", "input": {"command": "true"}}}]});
+    let again = json!({"when": {"attempt": 1}, "steps": [{"error": {"status": 529, "message": "overloaded"}}]});
+    let project = Project::new(&[again, call]);
+    let done = project.run(&["--limit-turns", "2"]);
+    let thread = id(&done);
+    assert_eq!(done["success"], false, "{done}");
+    let names: Vec<String> = project.log(&thread).into_iter().map(|(name, _)| name).collect();
+    for decided in ["error_classified", "retry_scheduled", "permission_denied", "limit"] {
+        assert!(names.iter().any(|name| name == decided), "{decided} is missing in {names:?}");
+    }
+    // It waits at its limit for a person, whose refusal is the one event that ends it, with the time that it took.
+    assert_eq!((&done["status"], project.count(&thread, &ENDS)), (&json!("suspended"), 0), "{names:?}");
+    assert_eq!(project.levain(&["threads", "approve", "--deny", &thread]).0, 0);
+    assert_eq!(project.count(&thread, &ENDS), 1);
+    let log = project.log(&thread);
+    let ended = log.iter().rfind(|(name, _)| ENDS.contains(&name.as_str())).unwrap();
+    assert!(ended.1["cost"]["elapsed_ms"].is_u64(), "{ended:?}");
+}
+
+#[test]
+fn what_came_of_a_thread_is_told_by_any_process_with_its_outputs_and_what_it_cost() {
+    let project = Project::new(&[says("the bread is baked")]);
+    let thread = id(&project.run(&[]));
+    let result = project.json(&["threads", "result", "--json", &thread]);
+    assert_eq!((&result["success"], &result["status"]), (&json!(true), &json!("completed")), "{result}");
+    assert_eq!((&result["result"], &result["cost"]["turns"]), (&json!("the bread is baked"), &json!(1)), "{result}");
+    assert_eq!(project.levain(&["threads", "running"]).1, "", "it has ended");
+}
+
+#[test]
+fn the_names_of_tiers_that_the_texts_and_the_programs_have_mean_the_same_models() {
+    let project = Project::new(&[says("done")]);
+    let (_, out, _) = output(project.home.levain(&["models", "--json"]).env("ANTHROPIC_API_KEY", "k"));
+    let rows: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let model = |tier: &str| {
+        let of_tier = |row: &&Value| {
+            let tiers = row["tiers"].as_array().unwrap();
+            row["model"].as_str().unwrap().starts_with("anthropic/") && tiers.contains(&json!(tier))
+        };
+        rows.iter().find(of_tier).map(|row| row["model"].clone()).unwrap_or_else(|| panic!("{tier}: {out}"))
+    };
+    assert_eq!((model("high"), model("max")), (model("orchestrator"), model("reasoning")));
+    assert_ne!(model("fast"), model("general"));
+}
+
+#[test]
+fn a_thread_is_started_by_either_name_of_the_parameter() {
+    let (project, server) = (Project::new(&[]), ModelServer::start());
+    let lead = "```xml\n<directive name=\"lead\"><metadata><permissions><execute><tool>rye/agent/threads/*</tool></execute>\
+                </permissions></metadata></directive>\n```\nLead the work.\n";
+    fs::write(project.home.project().join(".ai/directives/lead.md"), lead).unwrap();
+    assert_eq!(project.levain(&["trust"]).0, 0);
+    let mut command = project.home.levain(&["run", "--json", "--model", "anthropic/test", "--directive", "lead"]);
+    command.env("ANTHROPIC_BASE_URL", server.base()).env("ANTHROPIC_API_KEY", KEY).stdin(Stdio::null());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    for name in ["directive_name", "directive_id"] {
+        server.call().tool("rye_agent_threads_thread_directive", &json!({name: "work", "inputs": {"topic": name}}));
+        let call = server.call();
+        assert!(call.body.to_string().contains(&format!("Work on {name}.")), "{}", call.body);
+        call.answer("done");
+    }
+    server.call().answer("all is done");
+    let Output { stdout, stderr, .. } = child.wait_with_output().unwrap();
+    let done: Value =
+        serde_json::from_slice(&stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&stderr)));
+    assert_eq!((&done["status"], &done["result"]), (&json!("completed"), &json!("all is done")), "{done}");
+    assert_eq!(project.count(&id(&done), &["child_thread_started"]), 2);
+    project.home.wait_until_quiet();
 }

@@ -69,6 +69,37 @@ fn threads_are_renamed_put_away_and_removed() {
 }
 
 #[test]
+fn a_running_thread_is_looked_into_live_and_left_as_it_is() {
+    let home = Home::new();
+    let script = "name: hangs\nrate: 0\nreplies:\n  - steps: [ { text: \"I begin\" }, { hang: true } ]\n";
+    fs::write(home.path().join("scenario.yaml"), script).unwrap();
+    let model = format!("scripted/{}", home.path().join("scenario.yaml").display());
+    let begun = home.levain(&["run", "--background", "--model", &model, "work"]).output().unwrap();
+    assert!(begun.status.success(), "{begun:?}");
+    let terminal = home.levain_in_terminal(&["--model", "scripted/demo"]).size(160, 45).start();
+    terminal.wait_for("A new thread");
+    terminal.send_keys("\x14"); // ctrl-t
+    // What arrives is not in the log yet.
+    terminal.wait_for("I begin▌");
+    terminal.send_keys("p");
+    terminal.wait_gone("● running");
+    terminal.send_keys("p");
+    terminal.wait_for("● running");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("┌ threads");
+    let status = || listed(&home, &["threads", "running"]);
+    assert!(!status().is_empty(), "it goes on when nobody looks any more");
+    terminal.send_keys("\x14");
+    terminal.wait_for("I begin▌");
+    terminal.send_keys("s");
+    // Its end is told by its worker.
+    terminal.wait_for("■ cancelled: ");
+    terminal.send_keys(key::ESC);
+    terminal.leave();
+    home.wait_until_quiet();
+}
+
+#[test]
 fn s16_a_thread_that_was_started_without_a_prompt_is_called_after_its_directive_and_inputs() {
     let home = Home::new();
     fs::write(home.path().join("scenario.yaml"), SCENARIO).unwrap();

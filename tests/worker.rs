@@ -124,7 +124,7 @@ fn hosting(
         rules: None,
         clock: Arc::new(SystemClock),
         planner: Arc::new(Plan::default()),
-        warnings: Vec::new(),
+        risk: None,
         budgets: None,
         idle,
         orphaned,

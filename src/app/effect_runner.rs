@@ -2,14 +2,12 @@
 
 use super::colouring::Colourist;
 use super::connection::{Connection, Reach};
+use super::peeking::{self, Looking};
 use super::previewer::{NewThread, Previewer};
-use super::{export, listing, pages, pipeline, requests, trusting};
+use super::{export, listing, pages, pipeline, requests, thread_rows, trusting};
 use crate::config::Trust;
 use crate::domain::command::QueuedPrompt;
-use crate::domain::tree::order;
-use crate::domain::{
-    Attachment, Draft, Event, PromptEvent, Record, RequestEvent, State, Status, ThreadId, Tokens, Waiting,
-};
+use crate::domain::{Attachment, Draft, Event, Record, State, StateStore, Status, ThreadId, Tokens, Waiting};
 use crate::engine::driver::ModelRegistry;
 use crate::ports::Ledger;
 use crate::ports::executor::{Executor, ExecutorError};
@@ -20,14 +18,12 @@ use crate::session::fork;
 use crate::session::setup::Setup;
 use crate::store::KeptLedger;
 use crate::store::fork::{Forked, Left, Until};
-use crate::store::registry::{Part, ThreadEntry};
 use crate::store::summary::Summary;
 use crate::store::threads::{Threads, is_elsewhere};
-use crate::store::{Layout, log, postmortem, recover, timeline};
+use crate::store::{Layout, kept, log, postmortem, recover, timeline};
 use crate::workbench::counter::Coming;
 use crate::workbench::fork::ForkMade;
-use crate::workbench::message::THREAD;
-use crate::workbench::{Effect, Level, Message, ThreadRow, Upkeep};
+use crate::workbench::{Effect, Level, Message, Upkeep};
 use crate::worker::detached::Detached;
 use crate::worker::host::REPLAY;
 use crate::worker::launch::Launcher;
@@ -40,8 +36,6 @@ use tokio::task::JoinSet;
 
 /// How much of a log is read for the first page on screen.
 const PAGE: u64 = 256 * 1024;
-/// As many threads as a list shows; older ones are found by their id.
-const MOST_THREADS: usize = 10_000;
 /// As many earlier prompts as are offered again.
 const MOST_PROMPTS: usize = 500;
 
@@ -53,6 +47,8 @@ pub(super) struct EffectRunner {
     models: Models,
     messages: mpsc::Sender<Message>,
     connection: Option<Connection>,
+    /// The thread that is looked into from the list.
+    looking: Option<Looking>,
     previewer: Previewer,
     colourist: Colourist,
     /// What the screen wants to know; given up when the program ends, with the processes that were asked.
@@ -87,6 +83,7 @@ impl EffectRunner {
             models,
             messages,
             connection: None,
+            looking: None,
             previewer,
             colourist,
             reads: JoinSet::new(),
@@ -115,6 +112,7 @@ impl EffectRunner {
     }
 
     /// Carries out one effect; those that need the terminal come back.
+    #[expect(clippy::too_many_lines, reason = "one arm for each effect")]
     pub(super) fn perform(&mut self, effect: Effect) -> Option<Effect> {
         match effect {
             Effect::Start { directive, model, inputs, id, first } => {
@@ -143,6 +141,7 @@ impl EffectRunner {
             Effect::LoadThreads => self.load_threads(),
             Effect::LoadTimeline { thread_id } => self.load_timeline(thread_id),
             Effect::LoadPostmortem { thread_id } => self.load_postmortem(thread_id),
+            Effect::LoadState { thread_id } => self.load_state(thread_id),
             Effect::LoadPaused { hash } => {
                 let layout = self.layout();
                 self.answer(move || Message::Paused(pipeline::paused(&layout, &hash)));
@@ -152,7 +151,8 @@ impl EffectRunner {
                 self.answer(move || Message::Pipeline(pipeline::told(&layout, &thread_id, paused.as_ref())));
             }
             Effect::LoadBudget { thread_id } => self.load_budget(thread_id),
-            Effect::ReadThread { thread_id } => self.read_thread(thread_id),
+            Effect::Peek { thread_id, number } => self.peek(thread_id, number),
+            Effect::StopPeek => self.looking = None,
             Effect::Manage { thread_id, upkeep } => self.manage(thread_id, upkeep),
             Effect::LookForRunning => self.look_for_running(),
             Effect::LoadHistory => self.load_history(),
@@ -271,6 +271,7 @@ impl EffectRunner {
     /// written.
     pub(super) async fn finish(mut self) {
         self.reads.shutdown().await;
+        self.looking = None;
         let leaves = async {
             if let Some(connection) = self.connection.take() {
                 connection.leave().await;
@@ -461,7 +462,7 @@ impl EffectRunner {
         self.answer(move || match read(&thread_id) {
             Ok(page) => {
                 let older = (page.start > 0).then_some(page.start);
-                Message::Older { thread_id, records: page.into_records().collect(), older }
+                Message::Older { thread_id, before, records: page.into_records().collect(), older }
             }
             Err(error) => failed(&error),
         });
@@ -495,15 +496,16 @@ impl EffectRunner {
     }
 
     fn load_threads(&mut self) {
-        self.look_at_threads(|threads| threads.list(Part::Open, MOST_THREADS), Message::Threads);
+        self.look_at_threads(thread_rows::listed, Message::Threads);
     }
 
-    fn read_thread(&mut self, thread_id: ThreadId) {
-        let layout = self.layout();
-        self.answer(move || {
-            let text = last_words(&layout, &thread_id).map_err(|error| error.to_string());
-            Message::ItemText { kind: THREAD, id: thread_id.to_string(), text }
-        });
+    /// Looks into a thread, and no longer into the one before.
+    fn peek(&mut self, thread_id: ThreadId, number: u64) {
+        let (looking, follows) = peeking::follow(self.launcher.clone(), thread_id, number, self.messages.clone());
+        self.looking = Some(looking);
+        // Whoever is followed is told when nobody looks any more, also at the end.
+        self.writes.spawn(follows);
+        while self.writes.try_join_next().is_some() {}
     }
 
     fn load_timeline(&mut self, thread_id: ThreadId) {
@@ -520,6 +522,15 @@ impl EffectRunner {
         });
     }
 
+    fn load_state(&mut self, thread_id: ThreadId) {
+        let layout = self.layout();
+        self.answer(move || {
+            let words =
+                |state: StateStore| state.iter().map(|(name, value)| (name.to_owned(), value.to_string())).collect();
+            Message::State(kept::of(&layout, &thread_id).map(words).map_err(|error| error.to_string()))
+        });
+    }
+
     fn load_budget(&mut self, thread_id: ThreadId) {
         let ledger = KeptLedger::new(&self.layout(), REPLAY.summary);
         self.answer(move || {
@@ -529,19 +540,19 @@ impl EffectRunner {
     }
 
     fn look_for_running(&mut self) {
-        self.look_at_threads(Threads::running, Message::Running);
+        self.look_at_threads(thread_rows::running, Message::Running);
     }
 
     /// Reads rows of the registry, after threads whose process is gone were ended.
-    fn look_at_threads(
+    fn look_at_threads<T: 'static>(
         &mut self,
-        read: impl FnOnce(&Threads) -> Result<Vec<ThreadEntry>, StoreError> + Send + 'static,
-        message: impl FnOnce(Vec<ThreadRow>) -> Message + Send + 'static,
+        read: impl FnOnce(&Threads) -> Result<Vec<T>, StoreError> + Send + 'static,
+        message: impl FnOnce(Vec<T>) -> Message + Send + 'static,
     ) {
         let layout = self.layout();
         self.answer(move || {
             match Threads::look(&layout, SystemClock.now(), REPLAY).and_then(|threads| read(&threads)) {
-                Ok(rows) => message(order(rows).into_iter().map(row).collect()),
+                Ok(rows) => message(rows),
                 Err(error) => failed(&error),
             }
         });
@@ -588,23 +599,6 @@ impl EffectRunner {
 fn left(prompt: Option<Left>) -> (Option<String>, Vec<Attachment>) {
     let (text, files) = prompt.map(|left| (left.text, left.files)).unzip();
     (text, files.unwrap_or_default())
-}
-
-/// The last prompt and the last answer of a thread, each cut to a few lines.
-fn last_words(layout: &Layout, id: &ThreadId) -> Result<String, StoreError> {
-    const LINES: usize = 30;
-    let (mut asked, mut answered) = (String::new(), String::new());
-    for record in log::read_backward(&layout.log(id)?, None, PAGE)?.into_records() {
-        if let Event::Prompt(PromptEvent::CognitionIn { text, .. }) = record.event {
-            (asked, answered) = (text, String::new());
-        } else if let Event::Request(RequestEvent::CognitionOut { text, .. }) = record.event
-            && !text.trim().is_empty()
-        {
-            answered = text;
-        }
-    }
-    let cut = |text: &str| text.lines().take(LINES).collect::<Vec<_>>().join("\n");
-    Ok(format!("› {}\n\n{}", cut(&asked), cut(&answered)))
 }
 
 /// The end of a thread's log, and how the thread stands.
@@ -673,26 +667,5 @@ fn doubts(setup: &Setup, directive: &str) -> Vec<Message> {
     match DirectivePlanner::prepare(setup, directive, None) {
         Ok(planner) => planner.problems.iter().map(|it| notice(Level::Warning, it.to_string())).collect(),
         Err(error) => vec![notice(Level::Error, error.to_string())],
-    }
-}
-
-fn row((entry, level): (ThreadEntry, usize)) -> ThreadRow {
-    ThreadRow {
-        waiting: entry.waiting,
-        thread_id: entry.thread_id,
-        directive: entry.directive,
-        status: entry.status,
-        title: entry.title,
-        model: entry.model,
-        waits_for: entry.waits_for,
-        turns: entry.cost.turns,
-        tokens: entry.cost.usage.total(),
-        spend: entry.cost.spend,
-        updated_at: entry.updated_at,
-        runs: entry.pid.is_some(),
-        elsewhere: entry.elsewhere,
-        parent: entry.lineage.parent,
-        level,
-        limits: entry.limits,
     }
 }

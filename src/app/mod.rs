@@ -14,6 +14,7 @@ pub mod listing;
 mod model_choices;
 mod pacer;
 mod pages;
+mod peeking;
 mod pipeline;
 pub mod plain;
 mod previewer;
@@ -23,6 +24,7 @@ pub mod requests;
 mod run;
 mod shutdown;
 mod theme;
+mod thread_rows;
 mod trusting;
 
 pub use plain::run_plain;

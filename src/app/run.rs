@@ -410,6 +410,7 @@ impl App {
     }
 
     /// Carries out an effect that needs the terminal.
+    #[expect(clippy::too_many_lines, reason = "one arm for each effect that needs the terminal")]
     async fn with_terminal(
         &mut self,
         effect: Effect,
@@ -503,12 +504,14 @@ impl App {
             | Effect::LoadOlder { .. }
             | Effect::LoadThreads
             | Effect::LoadBudget { .. }
+            | Effect::LoadState { .. }
             | Effect::LoadTimeline { .. }
             | Effect::LoadPostmortem { .. }
             | Effect::LoadPaused { .. }
             | Effect::LoadPipeline { .. }
             | Effect::Fork { .. }
-            | Effect::ReadThread { .. }
+            | Effect::Peek { .. }
+            | Effect::StopPeek
             | Effect::Manage { .. }
             | Effect::LoadTrust
             | Effect::TrustProject { .. }

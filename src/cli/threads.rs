@@ -10,7 +10,9 @@ use super::undo;
 use super::upkeep::{self, ArchiveArguments, RemoveArguments, RenameArguments};
 use super::{Common, runtime};
 use crate::domain::tree;
-use crate::domain::{Cost, Lineage, ModelRef, Operation, Status, ThreadId, ThreadKind, Timestamp, Waiting};
+use crate::domain::{
+    Cost, Lineage, ModelRef, Operation, Outputs, Status, ThreadId, ThreadKind, ThreadOrder, Timestamp, Waiting,
+};
 use crate::session::people::{err, json_line, out};
 use crate::session::{self, Setup};
 use crate::store::registry::{Part, ThreadEntry};
@@ -31,9 +33,20 @@ pub(super) struct ThreadsArguments {
     /// Show at most this many
     #[arg(long, value_name = "N", default_value_t = 100)]
     most: usize,
+    /// Which come first: attention (those that need you, then those that failed), cost, or quiet (those that run and
+    /// have been quiet the longest); without it the newest
+    #[arg(long, value_name = "ORDER", value_parser = order)]
+    order: Option<ThreadOrder>,
     /// One JSON object a line
     #[arg(long)]
     json: bool,
+}
+
+/// An order by its word. A tree is what `tree` prints.
+fn order(word: &str) -> Result<ThreadOrder, String> {
+    let known = || ThreadOrder::ALL.into_iter().filter(|(_, order)| *order != ThreadOrder::Tree);
+    let found = known().find(|(known, _)| *known == word).map(|(_, order)| order);
+    found.ok_or_else(|| format!("use {}", known().map(|(word, _)| word).collect::<Vec<_>>().join(", ")))
 }
 
 #[derive(Debug, Subcommand)]
@@ -149,6 +162,11 @@ struct ThreadLine<'a> {
     created_at: Timestamp,
     updated_at: Timestamp,
     cost: Cost,
+    /// Tokens of its newest answers, the oldest of them first.
+    outputs: Outputs,
+    /// What is risky of what its directive grants and does not acknowledge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    risk: Option<&'a str>,
     pid: Option<u32>,
     /// Whether somebody else wrote its log: then all of this is what its files say of themselves.
     elsewhere: bool,
@@ -182,7 +200,13 @@ pub(super) fn run(common: &Common, arguments: &ThreadsArguments) -> Result<ExitC
         None => {}
     }
     let part = if arguments.archived { Part::Archived } else { Part::Open };
-    let threads = find::threads(&setup, part, arguments.most)?;
+    // What comes first is known once all were looked at.
+    let most = if arguments.order.is_some() { usize::MAX } else { arguments.most };
+    let mut threads = find::threads(&setup, part, most)?;
+    if let Some(order) = arguments.order {
+        threads.sort_by_key(|entry| order.rank(&entry.stand()));
+        threads.truncate(arguments.most);
+    }
     let mut output = io::BufWriter::new(out());
     let mut write = || -> io::Result<()> {
         for entry in &threads {
@@ -275,6 +299,8 @@ fn line(entry: &ThreadEntry) -> ThreadLine<'_> {
         created_at: entry.created_at,
         updated_at: entry.updated_at,
         cost: entry.cost,
+        outputs: entry.outputs,
+        risk: entry.risk.as_deref(),
         pid: entry.pid,
         elsewhere: entry.elsewhere,
         lineage: &entry.lineage,

@@ -152,6 +152,10 @@ pub enum Need {
     Queue,
     /// A thread that another one started.
     Parent,
+    /// A thread that the same one started later.
+    SiblingAfter,
+    /// A thread that the same one started earlier.
+    SiblingBefore,
     /// A thread that it continues.
     Previous,
     /// A thread that continues it.
@@ -338,8 +342,10 @@ commands! {
     SearchPrevious "search.previous" "Previous match" "Go to the next match above." [hidden];
     ThreadsShow "threads.show" "Threads" "List the threads of this project; open one." / "threads";
     ThreadsAttention "threads.attention" "Threads that need you" "List the threads that wait for you first, then those that failed." / "attention";
+    ThreadMarkTree "thread.mark_tree" "Mark the tree" "Mark the chosen thread and all below it, or take these marks off." [hidden];
     ThreadsOrder "threads.order" "Order" "Put the list into another order: trees, needs you, cost, quiet the longest." [hidden];
     ThreadMark "thread.mark" "Mark" "Mark the chosen thread: stop, kill and archive are for all that are marked." [hidden];
+    ThreadPeek "thread.peek" "Look into the thread" "Show the chosen thread in the place of the list, live; again for the list." [hidden];
     ThreadsPanel "threads.panel" "Show or hide the threads column" "Keep the list of threads beside the transcript on a wide terminal." {Width};
     ThreadNew "thread.new" "New thread" "Leave this thread as it is and start a new one with the next prompt." / "new" {Thread};
     ModelChoose "model.choose" "Choose a model" "Answer with another model from the next request on." / "model";
@@ -359,16 +365,20 @@ commands! {
     FilterBackspace "filter.backspace" "Delete back" "Delete the last letter of the filter." [hidden];
     FilterClear "filter.clear" "Clear" "Empty the filter." [hidden];
     ThreadParent "thread.parent" "Go to the parent" "Open the thread that started this one." / "parent" {Parent};
+    ThreadSiblingNext "thread.sibling_next" "Go to the next sibling" "Open the thread that the same parent started after this one." / "sibling" {SiblingAfter};
+    ThreadSiblingPrevious "thread.sibling_previous" "Go to the sibling before" "Open the thread that the same parent started before this one." / "sibling-before" {SiblingBefore};
     ThreadPrevious "thread.previous" "Go to the previous thread" "Open the thread that this one continues." / "previous" {Previous};
     ThreadNext "thread.next" "Go to the next thread" "Open the thread that continues this one." / "next" {Next};
     ThreadHandoff "thread.handoff" "Hand off" "Let a new thread continue this one, with a summary and the newest messages." / "handoff" {Worker};
     ThreadBudget "thread.budget" "Budget" "Show what the thread may use, has used and has reserved, with everything below it." / "budget" {Thread};
+    ThreadState "thread.state" "State" "Show the values that the thread keeps under names, for its hooks and tools." / "state" {Thread};
     ThreadTimeline "thread.timeline" "Timeline" "Draw what the threads of this tree did when, and what they waited for." / "timeline" {Thread};
     ThreadPostmortem "thread.postmortem" "Post-mortem" "Say why the thread ended, what it was doing then, and what had gone wrong." / "postmortem" {Thread};
     PipelineShow "pipeline.show" "Pipeline" "Show what handlers did with prompts and requests, and the value at a breakpoint." / "pipeline" {Thread};
     PipelineBreak "pipeline.break" "Breakpoint" "Pause before handlers: /break STAGE or /break STAGE:HANDLER; /break removes all." / "break" {Worker};
     PipelineGo "pipeline.go" "Continue from a breakpoint" "Continue; /go edit changes the value first, /go skip leaves the handler out, /go abort gives up." / "go" {Worker};
     ThreadStop "thread.stop" "Stop the thread" "Stop the process of the chosen thread; its messages are kept." [hidden];
+    ThreadStopTree "thread.stop_tree" "Stop the tree" "Stop the chosen thread and every thread below it that runs." / "stop-tree" {Thread};
     ThreadKill "thread.kill" "Kill the thread" "End the chosen thread at once, whatever it does; repeat to confirm." [hidden];
     ThreadRename "thread.rename" "Rename" "Rename the chosen thread; /rename NAME renames the one on the screen." / "rename" {Thread};
     ThreadArchive "thread.archive" "Archive" "Hide the thread from the list; its next prompt brings it back." / "archive" {Thread};

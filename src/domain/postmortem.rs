@@ -129,6 +129,7 @@ impl Postmortem {
             | ThreadEvent::ThreadHandoff { .. }
             | ThreadEvent::LogRepaired { .. }
             | ThreadEvent::ClockJumped { .. }
+            | ThreadEvent::RiskNoted { .. }
             | ThreadEvent::Notice { .. } => {}
         }
     }

@@ -1,13 +1,14 @@
 //! Threads in the order of their tree.
 
 use super::id::ThreadId;
-use super::lineage::Lineage;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 /// Something that is a thread with a place in a tree.
 pub trait InTree {
     fn id(&self) -> &ThreadId;
-    fn lineage(&self) -> &Lineage;
+    /// The thread that started it.
+    fn parent(&self) -> Option<&ThreadId>;
 }
 
 impl<T: InTree> InTree for &T {
@@ -15,8 +16,18 @@ impl<T: InTree> InTree for &T {
         (*self).id()
     }
 
-    fn lineage(&self) -> &Lineage {
-        (*self).lineage()
+    fn parent(&self) -> Option<&ThreadId> {
+        (*self).parent()
+    }
+}
+
+impl<T: InTree> InTree for Arc<T> {
+    fn id(&self) -> &ThreadId {
+        self.as_ref().id()
+    }
+
+    fn parent(&self) -> Option<&ThreadId> {
+        self.as_ref().parent()
     }
 }
 
@@ -25,14 +36,7 @@ impl<T: InTree> InTree for &T {
 /// oldest first, as they were started. A thread whose parent is not listed stands as if it had none.
 pub fn order<T: InTree>(rows: impl IntoIterator<Item = T>) -> Vec<(T, usize)> {
     let mut rows: Vec<Option<T>> = rows.into_iter().map(Some).collect();
-    let places: HashMap<ThreadId, usize> =
-        rows.iter().enumerate().filter_map(|(place, row)| Some((row.as_ref()?.id().clone(), place))).collect();
-    let above = |row: &T| row.lineage().parent.as_ref().and_then(|parent| places.get(parent)).copied();
-    let parents: Vec<Option<usize>> = rows
-        .iter()
-        .enumerate()
-        .map(|(place, row)| row.as_ref().and_then(above).filter(|parent| *parent != place))
-        .collect();
+    let parents = parents(&rows);
     let mut children: HashMap<usize, Vec<usize>> = HashMap::new();
     for (place, parent) in parents.iter().enumerate() {
         if let Some(parent) = parent {
@@ -71,12 +75,21 @@ pub fn order<T: InTree>(rows: impl IntoIterator<Item = T>) -> Vec<(T, usize)> {
     ordered
 }
 
+/// The place of each row's parent among `rows`.
+fn parents<T: InTree>(rows: &[Option<T>]) -> Vec<Option<usize>> {
+    let places: HashMap<&ThreadId, usize> =
+        rows.iter().enumerate().filter_map(|(place, row)| Some((row.as_ref()?.id(), place))).collect();
+    let above = |row: &T| row.parent().and_then(|parent| places.get(parent)).copied();
+    let parent = |(place, row): (usize, &Option<T>)| row.as_ref().and_then(above).filter(|parent| *parent != place);
+    rows.iter().enumerate().map(parent).collect()
+}
+
 /// Those of `rows` that are below one of `above`, at any depth, and not of `above` themselves.
 pub fn below<'a, T: InTree>(rows: &'a [T], above: &'a [ThreadId]) -> Vec<&'a T> {
     let named: HashSet<&ThreadId> = above.iter().collect();
     let mut children: HashMap<&ThreadId, Vec<&'a T>> = HashMap::new();
     for row in rows.iter().filter(|row| !named.contains(row.id())) {
-        if let Some(parent) = &row.lineage().parent {
+        if let Some(parent) = row.parent() {
             children.entry(parent).or_default().push(row);
         }
     }
@@ -97,15 +110,15 @@ mod tests {
     use proptest::prelude::*;
 
     #[derive(Clone, Debug, PartialEq)]
-    struct Row(ThreadId, Lineage);
+    struct Row(ThreadId, Option<ThreadId>);
 
     impl InTree for Row {
         fn id(&self) -> &ThreadId {
             &self.0
         }
 
-        fn lineage(&self) -> &Lineage {
-            &self.1
+        fn parent(&self) -> Option<&ThreadId> {
+            self.1.as_ref()
         }
     }
 
@@ -114,7 +127,7 @@ mod tests {
 
     fn row(number: u64, parent: Option<u64>) -> Row {
         let id = |number| ThreadId::new("t", BASE + number);
-        Row(id(number), Lineage { parent: parent.map(id), ..Lineage::default() })
+        Row(id(number), parent.map(id))
     }
 
     #[test]

@@ -49,13 +49,10 @@ impl Factory {
         let Specification { lineage, ceilings, .. } = begun;
         let permissions = Permissions::below(planner.grants.clone(), ceilings.clone());
         let limits = planner.limits;
-        let warnings = planner.unacknowledged.iter().map(|risk| {
-            format!("the directive grants what is {risk}, and does not acknowledge it; `levain check` says where")
-        });
-        let warnings = warnings.collect();
+        let risk = planner.unacknowledged.clone();
         let mut hosting = self.setup.hosting(id.clone(), Arc::new(planner))?;
         hosting.handlers = self.setup.handlers(items);
-        (hosting.limits, hosting.secret, hosting.warnings) = (limits, self.secret.clone(), warnings);
+        (hosting.limits, hosting.secret, hosting.risk) = (limits, self.secret.clone(), risk);
         let slots = match &lineage.parent {
             // A child that is waited for works in the place of its parent.
             Some(parent) if supervisor.get(parent).is_some() => Slots { threads: None, ..self.setup.slots() },

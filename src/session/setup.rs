@@ -333,7 +333,7 @@ impl Setup {
             rules: Some(self.cascade.rules().0),
             clock: Arc::new(SystemClock),
             planner,
-            warnings: Vec::new(),
+            risk: None,
             budgets: None,
             handlers: Arc::new(NoHandlers),
             idle: Duration::from_secs(self.config.idle_seconds.value),

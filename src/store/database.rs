@@ -103,6 +103,10 @@ const MIGRATIONS: &[&str] = &[
     ALTER TABLE threads ADD COLUMN attended INTEGER NOT NULL DEFAULT 0;
     ALTER TABLE threads ADD COLUMN limits TEXT;
 ",
+    "
+    ALTER TABLE threads ADD COLUMN outputs TEXT NOT NULL DEFAULT '';
+    ALTER TABLE threads ADD COLUMN risk TEXT;
+",
 ];
 
 /// Opens or makes the database at `path` and brings its schema up to date.

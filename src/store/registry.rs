@@ -6,8 +6,8 @@
 use super::database::{self, failed};
 use crate::domain::tree::InTree;
 use crate::domain::{
-    Cost, Limits, Lineage, ModelRef, Money, Status, ThreadId, ThreadKind, ThreadOrigin, Timestamp, Tokens, Usage,
-    Waiting,
+    Cost, Limits, Lineage, ModelRef, Money, Outputs, Stand, Status, ThreadId, ThreadKind, ThreadOrigin, Timestamp,
+    Tokens, Usage, Waiting,
 };
 use crate::ports::StoreError;
 use rusqlite::{Connection, OptionalExtension, Row, TransactionBehavior, params};
@@ -39,6 +39,10 @@ pub struct ThreadEntry {
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
     pub cost: Cost,
+    /// How much it wrote lately.
+    pub outputs: Outputs,
+    /// What is risky of what its directive grants and does not acknowledge.
+    pub risk: Option<String>,
     /// The process that runs the thread, while one does.
     pub pid: Option<u32>,
     pub socket: Option<String>,
@@ -53,8 +57,18 @@ impl InTree for ThreadEntry {
         &self.thread_id
     }
 
-    fn lineage(&self) -> &Lineage {
-        &self.lineage
+    fn parent(&self) -> Option<&ThreadId> {
+        self.lineage.parent.as_ref()
+    }
+}
+
+impl ThreadEntry {
+    /// How it stands, as far as an order asks.
+    #[must_use]
+    pub fn stand(&self) -> Stand {
+        let Self { status, waiting, pid, updated_at, cost, .. } = self;
+        let (runs, spend) = (pid.is_some(), cost.spend);
+        Stand { status: *status, waiting: *waiting, runs, updated_at: *updated_at, spend }
     }
 }
 
@@ -133,16 +147,30 @@ impl Registry {
     /// # Errors
     /// [`StoreError::Database`].
     pub fn list(&self, part: Part, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
+        self.list_as(part, most, Some)
+    }
+
+    /// The same, of each what `take` makes of it: so a long list is never held as whole rows.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn list_as<T>(
+        &self,
+        part: Part,
+        most: usize,
+        mut take: impl FnMut(ThreadEntry) -> Option<T>,
+    ) -> Result<Vec<T>, StoreError> {
         let which = match part {
             Part::Open => "WHERE archived = 0",
             Part::Archived => "WHERE archived = 1",
             Part::All => "",
         };
         let sql = format!("SELECT {COLUMNS} FROM threads {which} ORDER BY updated_at DESC, thread_id DESC LIMIT ?1");
-        let read = || -> rusqlite::Result<Vec<ThreadEntry>> {
+        let mut read = || -> rusqlite::Result<Vec<T>> {
             let mut statement = self.connection.prepare_cached(&sql)?;
             let most = i64::try_from(most).unwrap_or(i64::MAX);
-            statement.query_map([most], entry)?.filter_map(Result::transpose).collect()
+            let rows = statement.query_map([most], entry)?.filter_map(Result::transpose);
+            rows.filter_map(|row| row.map(&mut take).transpose()).collect()
         };
         read().map_err(failed("list the threads", &self.path))
     }
@@ -210,15 +238,16 @@ impl Registry {
         let ended = row.status.is_terminal().then_some(row.updated_at.0);
         let sql = "INSERT INTO threads (thread_id, directive, kind, status, title, model, created_at, updated_at,
                 completed_at, turns, input_tokens, output_tokens, spend, pid, socket, waiting, elsewhere,
-                parent_id, root_id, depth, previous_id, chain_id, origin, archived, waits_for, attended, limits)
+                parent_id, root_id, depth, previous_id, chain_id, origin, archived, waits_for, attended, limits, outputs, risk)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)
+                ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29)
             ON CONFLICT (thread_id) DO UPDATE SET status = excluded.status, title = excluded.title,
                 model = excluded.model, updated_at = excluded.updated_at, completed_at = excluded.completed_at,
                 turns = excluded.turns, input_tokens = excluded.input_tokens, output_tokens = excluded.output_tokens,
                 spend = excluded.spend, pid = excluded.pid, socket = excluded.socket,
                 waiting = excluded.waiting, elsewhere = excluded.elsewhere,
-                archived = excluded.archived, waits_for = excluded.waits_for, limits = excluded.limits";
+                archived = excluded.archived, waits_for = excluded.waits_for, limits = excluded.limits,
+                outputs = excluded.outputs, risk = excluded.risk";
         let path = self.path.clone();
         let mut write = || -> rusqlite::Result<()> {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -250,6 +279,8 @@ impl Registry {
                 row.waits_for,
                 row.lineage.attended,
                 limits,
+                row.outputs.words(),
+                row.risk,
             ])?;
             transaction.commit()
         };
@@ -259,7 +290,7 @@ impl Registry {
 
 const COLUMNS: &str = "thread_id, directive, kind, status, title, model, created_at, updated_at, turns, input_tokens,
     output_tokens, spend, pid, socket, waiting, elsewhere, parent_id, root_id, depth, previous_id, chain_id, origin,
-    archived, waits_for, attended, limits";
+    archived, waits_for, attended, limits, outputs, risk";
 
 /// Whether the file is no database, or one that cannot be read any more.
 fn is_broken(error: &rusqlite::Error) -> bool {
@@ -303,6 +334,8 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Option<ThreadEntry>> {
         created_at: Timestamp(number(6)?),
         updated_at: Timestamp(number(7)?),
         cost: Cost { turns: row.get(8)?, usage, spend: Money(row.get(11)?), ..Cost::default() },
+        outputs: Outputs::from_words(&row.get::<_, String>(26)?),
+        risk: row.get(27)?,
         pid: row.get(12)?,
         socket: row.get(13)?,
         elsewhere: row.get(15)?,
@@ -339,6 +372,8 @@ mod tests {
             created_at: Timestamp(1),
             updated_at: Timestamp(updated),
             cost: Cost { turns: 2, spend: Money(5), ..Cost::default() },
+            outputs: vec![3, 0, 70_000].into(),
+            risk: Some("elevated: rye.execute.*".into()),
             pid: Some(7),
             socket: Some("/run/x".into()),
             elsewhere: false,

@@ -5,8 +5,8 @@ use super::layout::{Layout, failed};
 use super::log;
 use super::registry::ThreadEntry;
 use crate::domain::{
-    Ceiling, Cost, Event, LimitSources, Limits, Lineage, ModelRef, Record, SetLimits, Status, ThreadEvent, ThreadId,
-    ThreadKind, Timestamp, Tokens, Values, Waiting,
+    Ceiling, Cost, Event, LimitSources, Limits, Lineage, ModelRef, Outputs, Record, RequestEvent, SetLimits, Status,
+    ThreadEvent, ThreadId, ThreadKind, Timestamp, Tokens, Values, Waiting,
 };
 use crate::ports::StoreError;
 use crate::ports::executor::ThreadSpec;
@@ -35,6 +35,12 @@ pub struct Summary {
     pub updated_at: Timestamp,
     #[serde(default)]
     pub cost: Cost,
+    /// How much it wrote lately.
+    #[serde(default, skip_serializing_if = "Outputs::is_empty")]
+    pub outputs: Outputs,
+    /// What is risky of what its directive grants and does not acknowledge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<String>,
     /// Estimate of the next request without a prompt.
     #[serde(default)]
     pub context: Tokens,
@@ -210,6 +216,8 @@ impl Summary {
             created_at: now,
             updated_at: now,
             cost: Cost::default(),
+            outputs: Outputs::default(),
+            risk: None,
             context: Tokens(0),
             limits: Limits::default(),
             limits_by: LimitSources::default(),
@@ -217,6 +225,15 @@ impl Summary {
             capabilities: Vec::new(),
             lineage: Lineage::default(),
             ceilings: Vec::new(),
+        }
+    }
+
+    /// Takes in what an event says of it that the thread itself does not keep.
+    pub fn hear(&mut self, event: &Event) {
+        if let Event::Request(RequestEvent::CognitionOut { usage, .. }) = event {
+            self.outputs.push(usage.output);
+        } else if let Event::Thread(ThreadEvent::RiskNoted { risk }) = event {
+            self.risk = Some(risk.clone());
         }
     }
 
@@ -265,6 +282,8 @@ impl Summary {
             created_at: self.created_at,
             updated_at: self.updated_at,
             cost: self.cost,
+            outputs: self.outputs,
+            risk: self.risk.clone(),
             pid,
             socket,
             elsewhere: false,

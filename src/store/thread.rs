@@ -178,7 +178,9 @@ impl ThreadStore for FileStore {
         if !record.event.is_filing() {
             self.summary.updated_at = record.timestamp;
         }
-        self.writer.append(record)
+        let written = self.writer.append(record)?;
+        self.summary.hear(&record.event);
+        Ok(written)
     }
 
     fn take_back(&mut self, offset: u64) {

@@ -96,9 +96,21 @@ impl Threads {
     /// # Errors
     /// [`StoreError::Database`].
     pub fn list(&self, part: Part, most: usize) -> Result<Vec<ThreadEntry>, StoreError> {
-        let mut rows = self.registry.list(part, most)?;
-        rows.retain(|row| !is_draft(row) || self.spoken.contains(&row.thread_id));
-        Ok(rows)
+        self.list_as(part, most, |entry| entry)
+    }
+
+    /// The same, of each what `take` makes of it.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn list_as<T>(
+        &self,
+        part: Part,
+        most: usize,
+        mut take: impl FnMut(ThreadEntry) -> T,
+    ) -> Result<Vec<T>, StoreError> {
+        let listed = |row: &ThreadEntry| !is_draft(row) || self.spoken.contains(&row.thread_id);
+        self.registry.list_as(part, most, |row| listed(&row).then(|| take(row)))
     }
 
     /// Those that a process runs.

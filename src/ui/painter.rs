@@ -167,10 +167,11 @@ impl Painter {
     }
 
     /// Ends a frame: drops what is far when much is held.
-    pub(super) fn end(&mut self, transcript: &Transcript, links: BTreeMap<u32, String>) {
+    pub(super) fn end(&mut self, transcripts: &[&Transcript], links: BTreeMap<u32, String>) {
         self.shown = links;
-        if self.rendered.len() > transcript.len() + 64 {
-            self.rendered.retain(|id, _| transcript.block(*id).is_some());
+        let blocks: usize = transcripts.iter().map(|transcript| transcript.len()).sum();
+        if self.rendered.len() > blocks + 64 {
+            self.rendered.retain(|id, _| transcripts.iter().any(|transcript| transcript.block(*id).is_some()));
         }
         if self.held <= self.held_most {
             return;

@@ -394,9 +394,9 @@ fn list(model: &Model, picker: &Picker, text: &mut String) {
         let layer = layer.and_then(|(request, index)| {
             request.layers.get(index).map(|layer| format!("{}, {}", layer.part, layer.summary()))
         });
-        let detail = layer.unwrap_or_else(|| entry.detail.clone());
+        let detail = layer.unwrap_or_else(|| entry.detail().into_owned());
         let dash = if detail.is_empty() { "" } else { ": " };
-        let _ = writeln!(text, "{number}. {}{current}{usable}{dash}{}", line(&entry.label), line(&detail));
+        let _ = writeln!(text, "{number}. {}{current}{usable}{dash}{}", line(entry.label()), line(&detail));
     }
     if picker.shown.len() > ENTRIES {
         let _ = writeln!(text, "and {} more; words narrow the list.", picker.shown.len() - ENTRIES);

@@ -31,6 +31,26 @@ impl Model {
     }
 
     /// Asks what became of the chosen thread, else the one on the screen.
+    pub(super) fn ask_state(&mut self) -> Vec<Effect> {
+        let Some(thread_id) = self.meant_thread() else {
+            self.say(Level::Info, "this thread has not begun");
+            return Vec::new();
+        };
+        vec![Effect::LoadState { thread_id }]
+    }
+
+    /// Shows what a thread keeps under names.
+    pub(super) fn show_state(&mut self, values: Result<Vec<(String, String)>, String>) {
+        match values {
+            Ok(values) if values.is_empty() => self.say(Level::Info, "the thread keeps no values"),
+            Ok(values) => {
+                let row = |(left, text)| PagerLine::Row { left, text };
+                self.lay_over(Pager::new("state", values.into_iter().map(row).collect()));
+            }
+            Err(why) => self.say(Level::Error, why),
+        }
+    }
+
     pub(super) fn ask_postmortem(&mut self) -> Vec<Effect> {
         let Some(thread_id) = self.meant_thread() else {
             self.say(Level::Info, "this thread has not begun");

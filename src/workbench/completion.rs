@@ -125,7 +125,7 @@ impl Model {
         let files = &self.browser.files;
         let thread = name.strip_prefix(THREAD);
         let is_whole = |row: &ThreadRow| Some(row.thread_id.as_str()) == thread;
-        if files.iter().any(|file| file == name) || self.threads.iter().any(is_whole) {
+        if files.iter().any(|file| file == name) || self.threads.iter().any(|row| is_whole(row)) {
             return Vec::new();
         }
         let found = if thread.is_some() { Vec::new() } else { best(name, files.iter()) };

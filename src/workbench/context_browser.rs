@@ -1,6 +1,7 @@
 //! What can be taken up: directives, items and files, as they were last listed; and the screens that list them.
 
 use super::counter::{Basis, Coming};
+use super::layout::TranscriptLayout;
 use super::message::{DirectiveChoice, Effect, ItemRow, Level, ProjectRuns, PromptRow, RequestShown, Source};
 use super::model::Model;
 use super::overlay::Overlay;
@@ -222,7 +223,6 @@ impl Model {
                 effects.push(Effect::ReadItem { kind, id });
             }
         }
-        effects.extend(self.want_last_words());
         if self.names_prompt() {
             if !std::mem::replace(&mut self.browser.prompts_asked, true) {
                 effects.push(Effect::LoadPrompts);
@@ -259,7 +259,11 @@ impl Model {
     }
 
     /// Scrolls the preview by lines.
-    pub(super) fn scroll_preview(&mut self, step: isize) {
+    pub(super) fn scroll_preview(&mut self, layout: &mut dyn TranscriptLayout, step: i32) {
+        if self.chosen_thread().is_some() {
+            return self.scroll_peek(layout, -i64::from(step));
+        }
+        let step = isize::try_from(step).unwrap_or(0);
         let Some(preview) = &mut self.browser.preview else { return };
         let lines = match &preview.text {
             Some(Ok(text)) => text.lines().count(),

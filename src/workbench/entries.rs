@@ -3,7 +3,9 @@
 use super::message::{ModelChoice, ThreadRow};
 use super::model::Model;
 use super::picker::{AUTO, Choice, Entry};
+use super::thread_order;
 use crate::commands::{CommandId, Context, Group, TABLE};
+use std::sync::Arc;
 
 impl Model {
     /// Entries of the palette: every command that makes sense there, with its key, those chosen last first and the others by
@@ -58,7 +60,7 @@ impl Model {
             detail: choice.note.clone(),
             usable: choice.model.is_some(),
             current: choice.model.as_ref() == Some(&self.model),
-            choice: Choice::Model(choice.clone()),
+            choice: Choice::Model(Box::new(choice.clone())),
             body: None,
             group: None,
         };
@@ -66,16 +68,17 @@ impl Model {
     }
 
     pub(super) fn thread_entries(&self) -> Vec<Entry> {
-        let entry = |(row, group): (ThreadRow, Option<&'static str>)| Entry {
-            label: if row.title.is_empty() { row.thread_id.to_string() } else { row.title.clone() },
-            detail: format!("{} {} {}", row.directive, row.told(), row.thread_id),
+        // What is seen of them is in their rows.
+        let entry = |(row, group): (Arc<ThreadRow>, Option<&'static str>)| Entry {
+            label: String::new(),
+            detail: String::new(),
             usable: true,
             current: Some(&row.thread_id) == self.view.thread.as_ref(),
             choice: Choice::Thread(row),
             body: None,
             group,
         };
-        self.thread_order.arranged(&self.threads).into_iter().map(entry).collect()
+        thread_order::arranged(self.thread_order, &self.threads).into_iter().map(entry).collect()
     }
 
     pub(super) fn theme_entries(&self) -> Vec<Entry> {

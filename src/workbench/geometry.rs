@@ -3,7 +3,7 @@
 use super::form::Field;
 use super::model::Model;
 use super::overlay::Overlay;
-use super::picker::PickerKind;
+use super::picker::{Picker, PickerKind};
 use super::request_page::row_ends;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -42,6 +42,9 @@ const PANEL_WIDTH: u16 = 34;
 /// From this width on the context can stand beside the conversation, and from the second on the threads do too by default.
 const BESIDE_POSSIBLE: u16 = 140;
 const BESIDE_AND_PANEL: u16 = 180;
+
+/// From this width on the list of threads has three fifths of it, as a table, and the thread that is looked into the rest.
+const THREADS_AND_PEEK: u16 = 150;
 
 /// Most lines of the draft that are shown at once.
 const COMPOSER_MOST: u16 = 8;
@@ -311,15 +314,62 @@ pub fn items_parts(inner: Area) -> (Area, Area) {
     (inner, Area::default())
 }
 
+/// The list of threads and the thread that is looked into. Taken as a whole that leaves the filter line.
+#[must_use]
+pub fn threads_parts(model: &Model, inner: Area) -> (Area, Area) {
+    if model.peek.whole && inner.height > 2 {
+        let y = inner.y + 2;
+        return (Area { height: 1, ..inner }, Area { y, height: inner.height - 2, ..inner });
+    }
+    if inner.width >= THREADS_AND_PEEK {
+        let list = Area { width: inner.width * 3 / 5, ..inner };
+        let x = inner.x + list.width + 1;
+        return (list, Area { x, width: inner.x + inner.width - x, ..inner });
+    }
+    items_parts(inner)
+}
+
+/// How a list shares what is inside its frame with what it shows of the chosen entry.
+#[must_use]
+pub fn list_parts(model: &Model, picker: &Picker, inner: Area) -> (Area, Area) {
+    if picker.kind == PickerKind::Threads {
+        threads_parts(model, inner)
+    } else if picker.kind.has_preview() {
+        items_parts(inner)
+    } else {
+        (inner, Area::default())
+    }
+}
+
+/// Rows about the thread that is looked into, above its transcript, in an area of that height: its name, so many lines
+/// and a blank, or all in one row.
+#[must_use]
+pub fn peek_head(height: u16, lines: usize) -> u16 {
+    match height {
+        0..4 => 0,
+        4..14 => 1,
+        _ => u16::try_from(lines).unwrap_or(u16::MAX).min(5) + 2,
+    }
+}
+
+/// Where the transcript of the thread that is looked into stands, if there is room for it.
+#[must_use]
+pub fn peek(model: &Model) -> Option<Area> {
+    let Some(Overlay::Picker(picker)) = &model.overlay else { return None };
+    let lines = model.chosen_thread()?.about().len();
+    let (_, area) = list_parts(model, picker, inside(overlay(model)));
+    let head = peek_head(area.height, lines);
+    let area =
+        Area { x: area.x + 1, y: area.y + head, width: area.width.saturating_sub(2), height: area.height - head };
+    (area.width > 3 && area.height > 0).then_some(area)
+}
+
 /// The rows of the entries of an open list.
 #[must_use]
 pub fn list(model: &Model) -> Area {
     let area = overlay(model);
     let Some(Overlay::Picker(picker)) = &model.overlay else { return Area::default() };
-    let mut inner = inside(area);
-    if picker.kind.has_preview() {
-        inner = items_parts(inner).0;
-    }
+    let inner = list_parts(model, picker, inside(area)).0;
     // The filter stands above.
     Area { y: inner.y + 1, height: inner.height.saturating_sub(1), ..inner }
 }
@@ -343,9 +393,11 @@ pub fn inside(area: Area) -> Area {
 #[must_use]
 pub fn overlay_rows(model: &Model) -> usize {
     let area = overlay(model);
-    if matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.kind.has_preview()) {
+    if let Some(Overlay::Picker(picker)) = &model.overlay
+        && picker.kind.has_preview()
+    {
         let inner = Area { height: area.height.saturating_sub(2), width: area.width.saturating_sub(2), ..area };
-        return usize::from(items_parts(inner).0.height.saturating_sub(1)).max(1);
+        return usize::from(list_parts(model, picker, inner).0.height.saturating_sub(1)).max(1);
     }
     let around = model.overlay.as_ref().map_or(0, Overlay::rows_around);
     usize::from(area.height.saturating_sub(around)).max(1)

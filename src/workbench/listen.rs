@@ -1,9 +1,8 @@
 //! What the thread, its worker and its log tell.
 
-use super::layout::Position;
 use super::message::{Effect, Level};
 use super::model::Model;
-use super::thread_view::{Link, Phase, Sent};
+use super::thread_view::{Link, Phase, Sent, ThreadView};
 use super::transcript::Transcript;
 use crate::commands::CommandId;
 use crate::domain::event::{CancelScope, Delta, StopReason};
@@ -58,6 +57,7 @@ impl Model {
         // Without a worker the log ends where it ends, so nobody else will send what was typed ahead.
         let mut effects = self.revive_held();
         effects.extend(self.begin_fork());
+        effects.extend(self.want_kin());
         effects
     }
 
@@ -86,11 +86,19 @@ impl Model {
         vec![Effect::Revive { thread_id, id, command }]
     }
 
-    pub(super) fn older_page(&mut self, thread_id: &ThreadId, records: Vec<Record>, older: Option<u64>) -> Vec<Effect> {
-        if self.view.thread.as_ref() == Some(thread_id) {
-            self.view.older = older;
-            self.view.loading_older = false;
-            self.view.transcript.prepend(records);
+    /// The page before `before` goes to the view that asked for it.
+    pub(super) fn older_page(
+        &mut self,
+        thread_id: &ThreadId,
+        before: u64,
+        records: Vec<Record>,
+        older: Option<u64>,
+    ) -> Vec<Effect> {
+        let asked = |view: &&mut ThreadView| view.is_of(thread_id) && view.loading_older && view.older == Some(before);
+        if let Some(view) = [&mut self.view, &mut self.peek.view].into_iter().find(asked) {
+            view.older = older;
+            view.loading_older = false;
+            view.transcript.prepend(records);
             self.changed = true;
         }
         Vec::new()
@@ -215,18 +223,11 @@ impl Model {
                 if look_again { self.preview_request() } else { Vec::new() }
             }
             FromWorker::Event { offset, next_offset, record } => {
-                if offset < self.view.log_end {
+                if !self.view.takes(&record, offset, next_offset) {
                     return Vec::new();
                 }
-                self.view.log_end = next_offset;
                 if matches!(record.event, Event::Request(RequestEvent::RequestRecorded { .. })) {
-                    self.view.transcript.turn_at(offset);
                     self.beside_outdated();
-                    if self.view.position == Position::Follow
-                        && let Some(older) = self.view.transcript.let_go()
-                    {
-                        self.view.older = Some(older);
-                    }
                 }
                 let recorded = if let Event::Request(RequestEvent::RequestRecorded { request, .. }) = record.event {
                     Some(request)
@@ -264,19 +265,8 @@ impl Model {
         }
     }
 
-    /// Lets the transcript change at its end, and counts what a held view does not show.
     fn growing(&mut self, change: impl FnOnce(&mut Transcript)) {
-        let (before, news) = (self.view.transcript.len(), self.view.news());
-        change(&mut self.view.transcript);
-        if self.view.position == Position::Follow {
-            self.changed = true;
-        } else {
-            self.view.unseen += self.view.transcript.len().saturating_sub(before);
-            self.view.unseen_growth |= self.view.unseen == 0;
-            // Text that grows below a held view changes nothing that is seen.
-            let growing = self.view.transcript.iter().next_back().map(|block| block.id);
-            self.changed |= self.view.news() != news || growing <= self.view.shown_through;
-        }
+        self.changed |= self.view.grow(change);
     }
 
     fn live_event(&mut self, record: Record) -> Vec<Effect> {
@@ -507,6 +497,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
             | ThreadEvent::LogRepaired { .. }
             | ThreadEvent::DirectiveReturn { .. }
             | ThreadEvent::ThreadHandoff { .. }
+            | ThreadEvent::RiskNoted { .. }
             | ThreadEvent::Notice { .. },
         )
         | Event::Prompt(_)

@@ -1,12 +1,12 @@
 //! What is done with threads as a whole, from their list: stopping, naming, putting away, removing.
 
-use super::context_browser::Preview;
-use super::message::{Effect, Level, THREAD, ThreadRow, Upkeep};
+use super::message::{Effect, Level, ThreadRow, Upkeep};
 use super::model::Model;
 use super::overlay::Overlay;
 use super::picker::{Choice, Picker, PickerKind};
-use super::thread_order::{ThreadOrder, below};
-use crate::domain::ThreadId;
+use super::thread_order;
+use crate::domain::tree::below;
+use crate::domain::{ThreadId, ThreadOrder};
 
 /// A thread is removed by a second word within so many milliseconds of the first.
 const AGAIN_WITHIN: u64 = 10_000;
@@ -89,11 +89,44 @@ impl Model {
         }
     }
 
+    /// Marks the chosen thread and all that are listed below it, or takes all those marks off.
+    pub(super) fn mark_tree(&mut self) {
+        let Some(chosen) = self.chosen_thread().map(|row| row.thread_id.clone()) else { return };
+        let tree = self.with_below(vec![chosen]);
+        if let Some(picker) = self.thread_list() {
+            let all = tree.iter().all(|id| picker.marked.contains(id));
+            picker.marked.retain(|id| !tree.contains(id));
+            if !all {
+                picker.marked.extend(tree);
+            }
+        }
+    }
+
+    /// These threads and all that are listed below them.
+    fn with_below(&self, mut threads: Vec<ThreadId>) -> Vec<ThreadId> {
+        let below: Vec<ThreadId> = below(&self.threads, &threads).iter().map(|row| row.thread_id.clone()).collect();
+        threads.extend(below);
+        threads
+    }
+
+    /// Stops the threads and every one below them that runs, also those that work by themselves.
+    pub(super) fn stop_trees(&mut self) -> Vec<Effect> {
+        let meant = self.meant_threads();
+        if meant.is_empty() {
+            return self.manage(&Upkeep::Stop);
+        }
+        let runs = |id: &ThreadId| self.threads.iter().any(|row| row.runs && row.thread_id == *id);
+        // The one on the screen may be newer than the list.
+        let stops: Vec<ThreadId> =
+            self.with_below(meant.clone()).into_iter().filter(|id| runs(id) || meant.contains(id)).collect();
+        stops.into_iter().map(|thread_id| Effect::Manage { thread_id, upkeep: Upkeep::Stop }).collect()
+    }
+
     /// Puts the list of threads into the next order.
     pub(super) fn reorder_threads(&mut self) {
-        self.thread_order = self.thread_order.next();
+        self.thread_order = thread_order::next(self.thread_order);
         self.refill(PickerKind::Threads);
-        self.say(Level::Info, self.thread_order.told());
+        self.say(Level::Info, thread_order::told(self.thread_order));
     }
 
     /// Lists the threads, those first that go on only once the person does something.
@@ -140,17 +173,5 @@ impl Model {
             self.overlay = list;
         }
         vec![Effect::Manage { thread_id, upkeep: Upkeep::Remove }]
-    }
-
-    /// Asks for the last words of the chosen thread, once.
-    pub(super) fn want_last_words(&mut self) -> Option<Effect> {
-        let thread_id = self.chosen_thread()?.thread_id.clone();
-        let id = thread_id.to_string();
-        let known = self.browser.preview.as_ref().is_some_and(|preview| preview.kind == THREAD && preview.id == id);
-        if known {
-            return None;
-        }
-        self.browser.preview = Some(Preview { kind: THREAD, id, text: None, top: 0 });
-        Some(Effect::ReadThread { thread_id })
     }
 }

@@ -7,8 +7,8 @@ use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::timeline::TimelineRow;
 use crate::domain::{
-    BudgetReport, ContentHash, FrozenRequest, Input, Limits, ModelRef, NoteKind, Problem, Record, Status, ThreadId,
-    ToAttach, Tokens, Values, Waiting,
+    BudgetReport, ContentHash, FrozenRequest, Input, Limits, ModelRef, NoteKind, Outputs, Problem, Record, Status,
+    ThreadId, ToAttach, Tokens, Values, Waiting,
 };
 use crate::worker::protocol::{Command, FromWorker, State};
 use std::path::PathBuf;
@@ -69,11 +69,17 @@ pub enum Message {
     },
     /// A thread begins with the words of another (answer to [`Effect::Fork`]).
     ForkMade(Box<ForkMade>),
-    /// An older page of the log (answer to [`Effect::LoadOlder`]).
+    /// The page of the log that ends at `before` (answer to [`Effect::LoadOlder`]).
     Older {
         thread_id: ThreadId,
+        before: u64,
         records: Vec<Record>,
         older: Option<u64>,
+    },
+    /// Of the thread that is looked into (answers to the [`Effect::Peek`] of this number).
+    Peeked {
+        number: u64,
+        news: PeekNews,
     },
     /// A worker runs the thread and listens.
     Connected {
@@ -88,7 +94,7 @@ pub enum Message {
         detail: String,
     },
     /// All threads of the project, newest first.
-    Threads(Vec<ThreadRow>),
+    Threads(Vec<Arc<ThreadRow>>),
     /// Nobody runs the thread that was opened.
     Alone {
         thread_id: ThreadId,
@@ -101,6 +107,8 @@ pub enum Message {
     Timeline(Result<Vec<TimelineRow>, String>),
     /// What became of a thread, as rows, or why that is not known.
     Postmortem(Result<Vec<(&'static str, String)>, String>),
+    /// What a thread keeps under names, or why that is not known.
+    State(Result<Vec<(String, String)>, String>),
     /// How a thread stands in the budget ledger, or why that is not known.
     Budget {
         thread_id: ThreadId,
@@ -193,6 +201,12 @@ pub enum Message {
 }
 
 impl Message {
+    /// [`Self::Threads`] of these rows.
+    #[must_use]
+    pub fn threads(rows: Vec<ThreadRow>) -> Self {
+        Self::Threads(rows.into_iter().map(Arc::new).collect())
+    }
+
     /// The message's name, for logs.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -209,6 +223,7 @@ impl Message {
             Self::Forked { .. } => "forked",
             Self::ForkMade(_) => "fork made",
             Self::Older { .. } => "older",
+            Self::Peeked { .. } => "peeked",
             Self::Connected { .. } => "connected",
             Self::Worker(..) => "worker",
             Self::Disconnected { .. } => "disconnected",
@@ -218,6 +233,7 @@ impl Message {
             Self::Running(_) => "running",
             Self::Timeline(_) => "timeline",
             Self::Postmortem(_) => "postmortem",
+            Self::State(_) => "state",
             Self::Paused(_) => "paused",
             Self::ValueEdited(_) => "value edited",
             Self::Pipeline(_) => "pipeline",
@@ -252,6 +268,19 @@ impl Message {
             Self::Coloured { .. } => "coloured",
         }
     }
+}
+
+/// What is told of a thread that is looked into.
+#[derive(Debug)]
+pub enum PeekNews {
+    /// The end of its log; `older` is the offset before which more lies.
+    Opened { newest: Vec<Record>, older: Option<u64> },
+    /// Why its log cannot be read.
+    Failed(String),
+    /// From its worker.
+    Worker(Box<FromWorker>),
+    /// Nobody runs it, or nobody any more.
+    Alone,
 }
 
 /// A form in which a thread is written out.
@@ -381,18 +410,22 @@ impl From<Level> for NoteKind {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadRow {
     pub thread_id: ThreadId,
-    pub directive: String,
+    pub directive: Arc<str>,
     pub status: Status,
     /// What for, while it waits.
     pub waiting: Option<Waiting>,
     /// First words of the first prompt.
     pub title: String,
-    pub model: ModelRef,
+    pub model: Arc<ModelRef>,
     /// What exactly, as far as its row says: an item, a limit.
     pub waits_for: Option<String>,
     pub turns: u32,
     pub tokens: Tokens,
     pub spend: crate::domain::Money,
+    /// How much it wrote lately.
+    pub outputs: Outputs,
+    /// What is risky of what its directive grants and does not acknowledge.
+    pub risk: Option<String>,
     /// Milliseconds since the epoch.
     pub updated_at: crate::domain::Timestamp,
     /// Whether a process runs it now.
@@ -413,15 +446,32 @@ impl ThreadRow {
         if self.elsewhere { "elsewhere" } else { self.status.told(self.waiting) }
     }
 
+    /// What it is, what it has used of what it may, what it waits for and who started it, a line each.
+    #[must_use]
+    pub fn about(&self) -> Vec<String> {
+        let waits = self.status.waits_for(self.waiting, self.waits_for.as_deref());
+        let turns = if self.limits.turns.unwrap_or(self.turns) == 1 { "turn" } else { "turns" };
+        let most = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
+        let amounts = format!(
+            "{}{} {turns} · {} tokens · {}{}",
+            self.turns,
+            most(self.limits.turns.map(|turns| turns.to_string())),
+            self.tokens,
+            self.spend,
+            most(self.limits.spend.map(|spend| spend.to_string()))
+        );
+        let parent = self.parent.as_ref().map(|parent| format!("started by {parent}"));
+        let model = Some(format!("{} · {}", self.directive, self.model));
+        let risk = self.risk.as_ref().map(|risk| format!("! grants what is {risk}, not acknowledged"));
+        [model, Some(amounts), waits, risk, parent].into_iter().flatten().collect()
+    }
+
     /// Whether it waits for the person's word on a call.
     #[must_use]
     pub fn asks(&self) -> bool {
         self.status == Status::Waiting && self.waiting == Some(Waiting::Approval)
     }
 }
-
-/// The kind of preview that shows a thread.
-pub const THREAD: &str = "thread";
 
 /// What can be done with a thread as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -536,14 +586,22 @@ pub enum Effect {
     LoadPostmortem {
         thread_id: ThreadId,
     },
+    /// Read what a thread keeps under names.
+    LoadState {
+        thread_id: ThreadId,
+    },
     /// Ask the ledger of a thread's budget.
     LoadBudget {
         thread_id: ThreadId,
     },
-    /// Read the last words of a thread (answered as the text of an item of the kind [`THREAD`]).
-    ReadThread {
+    /// Look into a thread: read the end of its log and follow its worker, if one runs. Whatever was looked into before is
+    /// followed no more.
+    Peek {
         thread_id: ThreadId,
+        number: u64,
     },
+    /// Look into no thread any more.
+    StopPeek,
     /// Do something with a thread as a whole.
     Manage {
         thread_id: ThreadId,

@@ -26,6 +26,7 @@ pub mod form;
 pub mod geometry;
 pub mod help;
 mod history;
+mod kin;
 pub mod layer_rows;
 mod layers;
 mod layout;
@@ -37,6 +38,8 @@ mod model;
 mod obstacle;
 mod others;
 pub mod overlay;
+pub mod peek;
+mod peeking;
 mod perform;
 pub mod picker;
 mod pipeline;
@@ -52,6 +55,7 @@ mod submit;
 mod thread_order;
 mod thread_view;
 pub mod transcript;
+mod turning;
 mod update;
 
 #[cfg(test)]
@@ -61,8 +65,8 @@ pub use crate::worker::protocol;
 pub use context_browser::{ContextBrowser, Preview};
 pub use layout::{Position, TranscriptLayout};
 pub use message::{
-    Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, News, PipelineLine,
-    ProjectRuns, PromptRow, RequestShown, Source, ThreadRow, Upkeep,
+    Button, DirectiveChoice, Effect, ExportForm, ItemRow, LayerRow, Level, Message, ModelChoice, News, PeekNews,
+    PipelineLine, ProjectRuns, PromptRow, RequestShown, Source, ThreadRow, Upkeep,
 };
 pub use model::{Model, NoticeLine, Options};
 pub use request::AssembledRequest;

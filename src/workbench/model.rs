@@ -13,16 +13,17 @@ use super::history::History;
 use super::layout::Position;
 use super::message::{DirectiveChoice, Effect, Level, ModelChoice, ThreadRow};
 use super::overlay::Overlay;
+use super::peek::Peek;
 use super::pointer::Pointer;
 use super::request::Compared;
 use super::request_page::RequestPage;
-use super::thread_order::ThreadOrder;
 use super::thread_view::{Phase, Sent, Standing, ThreadView};
 use super::transcript::Transcript;
 use crate::commands::{CommandId, Context, Keymap};
 use crate::domain::event::PromptMode;
-use crate::domain::{ModelRef, ThreadId, Timestamp, Values, input};
+use crate::domain::{ModelRef, ThreadId, ThreadOrder, Timestamp, Values, input};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// What the workbench starts from.
 #[derive(Clone, Debug)]
@@ -77,6 +78,8 @@ pub struct Model {
     pub view: ThreadView,
     /// What stands beside the conversation.
     pub beside: Beside,
+    /// The thread that is looked into from the list.
+    pub peek: Peek,
     /// The colours of code in it.
     pub colours: Colours,
     pub details: bool,
@@ -88,7 +91,7 @@ pub struct Model {
     pub(super) calling: Option<String>,
     /// How the thread stood after the message before.
     pub(super) standing: Standing,
-    pub threads: Vec<ThreadRow>,
+    pub threads: Vec<Arc<ThreadRow>>,
     pub models: Vec<ModelChoice>,
     /// Whether the threads column is wanted; none leaves it to the width.
     pub panel: Option<bool>,
@@ -154,6 +157,7 @@ impl Model {
             browser: ContextBrowser::default(),
             removes: None,
             beside: Beside::default(),
+            peek: Peek::new(),
             begun: None,
             awaited: None,
             left_form: None,

@@ -20,6 +20,11 @@ impl Model {
             Need::SeenCall => (self.view.has_seen_call(), "the call has not been shown yet"),
             Need::Queue => (!self.view.queue().is_empty(), "nothing is queued"),
             Need::Parent => (self.view.parent.is_some(), "no other thread started this one"),
+            Need::SiblingAfter | Need::SiblingBefore if self.view.parent.is_none() => {
+                (false, "no other thread started this one")
+            }
+            Need::SiblingAfter => (self.sibling(true).is_some(), "its parent started no thread after it"),
+            Need::SiblingBefore => (self.sibling(false).is_some(), "its parent started no thread before it"),
             Need::Previous => (self.view.previous.is_some(), "it continues no other thread"),
             Need::Next => (self.view.successor.is_some(), "no other thread continues this one"),
             Need::Work => (self.view.is_working(), "nothing is running"),

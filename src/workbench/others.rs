@@ -9,7 +9,7 @@ use super::thread_view::Link;
 impl Model {
     /// Asks for as much of the threads as is shown: all rows for a list, else those that ask.
     pub(super) fn look_at_threads(&mut self) -> Vec<Effect> {
-        let listed = geometry::shows_panel(self) || self.list(PickerKind::Threads).is_some();
+        let listed = geometry::shows_panel(self) || self.has_kin() || self.list(PickerKind::Threads).is_some();
         vec![if listed { Effect::LoadThreads } else { Effect::LookForRunning }]
     }
 
@@ -23,10 +23,7 @@ impl Model {
         if !stands {
             let text = match untold.as_slice() {
                 [] => None,
-                [row] => {
-                    let name = if row.title.is_empty() { row.thread_id.as_str() } else { &row.title };
-                    Some(format!("another thread needs approval: {name} (/threads lists them)"))
-                }
+                [row] => Some(format!("another thread needs approval: {} (/threads lists them)", row.name())),
                 several => Some(format!("{} other threads need approval (/threads lists them)", several.len())),
             };
             if let Some(text) = text {
@@ -41,9 +38,9 @@ impl Model {
     }
 
     /// Reads the shown thread again and follows it when somebody else runs it: another window, or a run.
-    pub(super) fn rejoin(&mut self, rows: &[ThreadRow]) -> Vec<Effect> {
+    pub(super) fn rejoin<'a>(&mut self, mut rows: impl Iterator<Item = &'a ThreadRow>) -> Vec<Effect> {
         let apart = self.view.link == Link::Resting && self.view.alone;
-        let row = rows.iter().find(|row| row.runs && self.shows(row)).filter(|_| apart);
+        let row = rows.find(|row| row.runs && self.shows(row)).filter(|_| apart);
         // Where nobody answered at that time, it is not tried twice.
         match row.filter(|row| self.view.rejoined.replace(row.updated_at) != Some(row.updated_at)) {
             Some(_) => self.read_again(),

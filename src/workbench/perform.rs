@@ -11,8 +11,8 @@ use super::overlay::{Overlay, Pager};
 use super::picker::{AUTO, Choice, Entry, Picker, PickerKind};
 use super::thread_view::{Link, Phase, Sent};
 use crate::commands::CommandId;
+use crate::domain::ModelRef;
 use crate::domain::event::{Approve, CancelScope, PromptMode};
-use crate::domain::{ModelRef, ThreadId};
 use crate::worker::protocol::Command;
 
 impl Model {
@@ -89,6 +89,7 @@ impl Model {
             CommandId::ReadEnter => return self.open_or_fold(layout),
             CommandId::ReadFold => return self.fold(layout),
             CommandId::ThreadBudget => return self.ask_budget(),
+            CommandId::ThreadState => return self.ask_state(),
             CommandId::ThreadTimeline => return self.ask_timeline(),
             CommandId::ThreadPostmortem => return self.ask_postmortem(),
             CommandId::PipelineShow => return self.ask_pipeline(),
@@ -100,6 +101,7 @@ impl Model {
                 });
             }
             CommandId::ThreadParent => return self.open_near(self.view.parent.clone()),
+            CommandId::ThreadSiblingNext | CommandId::ThreadSiblingPrevious => return self.open_sibling(command),
             CommandId::ThreadPrevious => return self.open_near(self.view.previous.clone()),
             CommandId::ThreadNext => return self.open_near(self.view.successor.clone()),
             CommandId::ThreadHandoff => return self.tell_thread(Command::HandOff),
@@ -183,6 +185,7 @@ impl Model {
             CommandId::ListAccept => return self.accept(layout),
             CommandId::ListClose => self.step_out(),
             CommandId::FilterStart => {
+                self.peek.whole = false;
                 self.edit_pager(|pager| pager.filtering = true);
                 self.edit_filter(|picker| picker.filtering = true);
             }
@@ -198,8 +201,11 @@ impl Model {
                 None => picker.filter.clear(),
             }),
             CommandId::ThreadStop => return self.manage(&Upkeep::Stop),
+            CommandId::ThreadStopTree => return self.stop_trees(),
             CommandId::ThreadKill => return self.kill_threads(),
+            CommandId::ThreadMarkTree => self.mark_tree(),
             CommandId::ThreadMark => self.mark_thread(),
+            CommandId::ThreadPeek => self.peek.whole = !self.peek.whole,
             CommandId::ThreadsOrder => self.reorder_threads(),
             CommandId::ThreadsAttention => return self.show_attention(),
             CommandId::ThreadRename if self.chosen_thread().is_some() => self.begin_naming(),
@@ -235,8 +241,8 @@ impl Model {
                 return vec![Effect::LoadItems];
             }
             CommandId::ItemsOpen => return self.open_item(),
-            CommandId::PreviewUp => self.scroll_preview(-3),
-            CommandId::PreviewDown => self.scroll_preview(3),
+            CommandId::PreviewUp => self.scroll_preview(layout, -3),
+            CommandId::PreviewDown => self.scroll_preview(layout, 3),
             CommandId::QueueShow => self.pick(PickerKind::Queue, false),
             CommandId::QueueUp => return self.move_queued(-1),
             CommandId::QueueDown => return self.move_queued(1),
@@ -366,6 +372,7 @@ impl Model {
     }
 
     pub(super) fn pick(&mut self, kind: PickerKind, loading: bool) {
+        self.peek.whole = false;
         let entries = self.entries(kind);
         self.overlay = Some(Overlay::Picker(Picker::new(kind, entries, loading)));
     }
@@ -390,6 +397,9 @@ impl Model {
 
     /// Takes the filter off a list whose letters are keys, else closes what is open.
     fn step_out(&mut self) {
+        if std::mem::take(&mut self.peek.whole) && self.chosen_thread().is_some() {
+            return;
+        }
         let unfiltered = match &mut self.overlay {
             Some(Overlay::Picker(picker)) => picker.unfilter(),
             Some(Overlay::Pager(pager)) => pager.unfilter(),
@@ -449,15 +459,17 @@ impl Model {
                 self.overlay = Some(Overlay::Picker(picker));
                 return self.run(layout, command);
             }
-            Choice::Model(ModelChoice { model: Some(model), .. }) if self.browser.fork_model => {
-                return self.fork(Forking::Again, Some(model));
-            }
-            Choice::Model(ModelChoice { model: Some(model), .. }) => return self.set_model(model),
-            Choice::Model(ModelChoice { label, model: None, note }) => {
-                self.overlay = Some(Overlay::Picker(picker));
-                self.say(Level::Warning, format!("{label} cannot be used now: {note}"));
-            }
-            Choice::Thread(row) => return self.open_thread(row.thread_id),
+            Choice::Model(choice) => match *choice {
+                ModelChoice { model: Some(model), .. } if self.browser.fork_model => {
+                    return self.fork(Forking::Again, Some(model));
+                }
+                ModelChoice { model: Some(model), .. } => return self.set_model(model),
+                ModelChoice { label, model: None, note } => {
+                    self.overlay = Some(Overlay::Picker(picker));
+                    self.say(Level::Warning, format!("{label} cannot be used now: {note}"));
+                }
+            },
+            Choice::Thread(row) => return self.open_thread(row.thread_id.clone()),
             Choice::Theme(theme) => self.theme = theme,
             Choice::Directive(directive) => return self.begin(*directive),
             Choice::Layer(_) if picker.filtering => {
@@ -596,47 +608,6 @@ impl Model {
                 Vec::new()
             }
         }
-    }
-
-    pub(super) fn open_thread(&mut self, thread_id: ThreadId) -> Vec<Effect> {
-        if self.view.is_of(&thread_id) {
-            return self.read_again();
-        }
-        let left = self.view.thread.clone();
-        // Before what was not handed over comes back into the draft.
-        self.back_from_history();
-        self.turn_to(Some(thread_id.clone()));
-        self.exchange_draft(left, Some(&thread_id));
-        self.inputs.clear();
-        self.draft = None;
-        self.by_name = false;
-        vec![Effect::Open { thread_id }]
-    }
-
-    /// Goes on in the thread that continues the one on screen; the draft goes along.
-    pub(super) fn follow_handoff(&mut self, next: ThreadId) -> Vec<Effect> {
-        self.back_from_history();
-        self.turn_to(Some(next.clone()));
-        self.say(Level::Info, format!("this conversation continues in {next}; /previous opens the thread before"));
-        vec![Effect::Open { thread_id: next }, Effect::LoadThreads]
-    }
-
-    /// Leaves the thread on screen for a new one; the draft stays.
-    pub(super) fn new_thread(&mut self) {
-        self.turn_to(None);
-    }
-
-    /// Shows another thread, or a new one, in a view of its own.
-    fn turn_to(&mut self, thread: Option<ThreadId>) {
-        self.overlay = None;
-        let next = self.view.successor(thread);
-        let left = std::mem::replace(&mut self.view, next);
-        // What was handed over is on its way; what was not comes back.
-        for waits in left.waits.iter().rev().filter(|waits| waits.held) {
-            self.composer.put_back(&waits.text);
-        }
-        self.complete();
-        self.changed = true;
     }
 
     fn copy_answer(&mut self) -> Vec<Effect> {

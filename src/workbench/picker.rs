@@ -6,6 +6,7 @@ use crate::domain::ThreadId;
 use crate::worker::protocol::QueuedPrompt;
 use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -108,9 +109,8 @@ impl PickerKind {
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub choice: Choice,
-    pub label: String,
-    /// Right of the label, quieter.
-    pub detail: String,
+    pub(super) label: String,
+    pub(super) detail: String,
     pub usable: bool,
     /// What is in use now.
     pub current: bool,
@@ -118,6 +118,24 @@ pub struct Entry {
     pub body: Option<Arc<str>>,
     /// The heading it stands below, while nothing is filtered.
     pub group: Option<&'static str>,
+}
+
+impl Entry {
+    /// What it is called.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        if let Choice::Thread(row) = &self.choice { row.name() } else { &self.label }
+    }
+
+    /// What is said of it right of that, quieter.
+    #[must_use]
+    pub fn detail(&self) -> Cow<'_, str> {
+        if let Choice::Thread(row) = &self.choice {
+            format!("{} {} {}", row.directive, row.told(), row.thread_id).into()
+        } else {
+            self.detail.as_str().into()
+        }
+    }
 }
 
 /// A row of a list.
@@ -132,13 +150,13 @@ pub enum ListRow {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Choice {
     Command(CommandId),
-    Model(ModelChoice),
-    Thread(ThreadRow),
+    Model(Box<ModelChoice>),
+    Thread(Arc<ThreadRow>),
     Theme(Option<String>),
     Prompt(String),
     Directive(Box<DirectiveChoice>),
     Item(Box<ItemRow>),
-    Queued(QueuedPrompt),
+    Queued(Box<QueuedPrompt>),
     /// The layer at this place of the request on screen.
     Layer(usize),
     /// To trust the project as it was listed, which this names.
@@ -242,7 +260,7 @@ impl Picker {
                 self.shown.iter().position(|index| self.entries.get(*index).is_some_and(is_it))
             };
             let same = place(&|entry| entry.choice == chosen.choice);
-            let place = same.or_else(|| place(&|entry| entry.label == chosen.label));
+            let place = same.or_else(|| place(&|entry| entry.label() == chosen.label()));
             self.chosen = place.unwrap_or(at).min(self.shown.len().saturating_sub(1));
         } else if self.filter.is_empty() {
             self.choose_current();
@@ -282,11 +300,12 @@ impl Picker {
         if self.kind == PickerKind::Layers {
             return self.keep_in_order();
         }
-        let texts = self.entries.iter().map(|entry| format!("{} {}", entry.label, entry.detail));
+        let texts = self.entries.iter().map(|entry| format!("{} {}", entry.label(), entry.detail()));
         let found = best(&self.filter, texts);
         let wanted = self.filter.trim().to_lowercase();
         let named = |place: &usize| {
-            let Entry { label, detail, .. } = &self.entries[*place];
+            let entry = &self.entries[*place];
+            let (label, detail) = (entry.label(), entry.detail());
             let mut commands = detail.split_whitespace().filter_map(|word| word.strip_prefix('/'));
             label.to_lowercase().contains(&wanted) || commands.any(|word| word.starts_with(&wanted))
         };
@@ -309,7 +328,7 @@ impl Picker {
             }
             (0..).zip(&self.texts).filter(|(_, text)| holds(text)).map(|(place, _)| place).collect()
         } else {
-            let seen = |entry: &Entry| format!("{} {}", entry.label, entry.detail).to_lowercase();
+            let seen = |entry: &Entry| format!("{} {}", entry.label(), entry.detail()).to_lowercase();
             (0..).zip(&self.entries).filter(|(_, entry)| holds(&seen(entry))).map(|(place, _)| place).collect()
         };
         self.chosen = 0;

@@ -19,7 +19,7 @@ impl Model {
             .to_owned(),
             usable: true,
             current: false,
-            choice: Choice::Queued(queued.clone()),
+            choice: Choice::Queued(Box::new(queued.clone())),
             body: None,
             group: None,
         };

@@ -100,6 +100,76 @@ impl ThreadView {
         place
     }
 
+    /// Moves up (positive) or down by lines; whether there was anything to move.
+    fn scroll(&mut self, layout: &mut dyn TranscriptLayout, (width, rows): (u16, usize), lines: i64) -> bool {
+        if rows == 0 || self.transcript.is_empty() {
+            return false;
+        }
+        let top = self.top(layout, width, rows);
+        let left = usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
+        let place = if lines > 0 { self.above(layout, width, top, left) } else { self.below(layout, width, top, left) };
+        let block = self.transcript.get(place.index).map(|block| block.id);
+        let from_below = place.index < top.index
+            || matches!(self.position, Position::Before { block: held, .. } if Some(held) == block);
+        self.hold(layout, place, width, rows);
+        if let Position::At { block, line } = self.position
+            && from_below
+            && let Some(shown) = self.transcript.block(block)
+        {
+            let height = layout.height(shown, width);
+            if layout.whole_height(shown, width) != height {
+                self.position = Position::Before { block, rows: height.saturating_sub(line) };
+            }
+        }
+        true
+    }
+
+    /// Holds the line at `place`, or follows the end when that is what it shows.
+    fn hold(&mut self, layout: &mut dyn TranscriptLayout, place: Place, width: u16, rows: usize) {
+        let end = self.top_of_end(layout, width, rows);
+        match self.transcript.get(place.index) {
+            Some(block) if place < end => {
+                let block = block.id;
+                if self.position == Position::Follow {
+                    self.unseen = 0;
+                    self.unseen_growth = false;
+                }
+                self.position = Position::At { block, line: place.line };
+            }
+            _ => self.follow(),
+        }
+    }
+
+    /// Brings the view in order after a change: one that came to show the end follows it, and the page before is asked
+    /// for once when the first loaded block is seen.
+    fn settle(&mut self, layout: &mut dyn TranscriptLayout, width: u16, rows: usize) -> Option<Effect> {
+        if let Position::Before { block, rows } = self.position
+            && let Some(shown) = self.transcript.block(block)
+        {
+            let height = layout.height(shown, width);
+            if layout.whole_height(shown, width) == height {
+                self.position = Position::At { block, line: height.saturating_sub(rows) };
+            }
+        }
+        if self.position != Position::Follow {
+            let shows_end = self.shows_end(layout, width, rows);
+            // Where something is still laid out nobody knows yet.
+            if shows_end && !layout.is_behind() {
+                self.follow();
+            } else {
+                self.shown_through = self.last_shown(layout, width, rows);
+            }
+        }
+        let (Some(thread_id), Some(before), false) = (&self.thread, self.older, self.loading_older) else {
+            return None;
+        };
+        let thread_id = thread_id.clone();
+        (self.top(layout, width, rows).index == 0).then(|| {
+            self.loading_older = true;
+            Effect::LoadOlder { thread_id, before }
+        })
+    }
+
     pub(super) fn last_shown(&self, layout: &mut dyn TranscriptLayout, width: u16, rows: usize) -> Option<BlockId> {
         let top = self.top(layout, width, rows);
         let mut left = rows + top.line;
@@ -120,30 +190,13 @@ impl Model {
     /// Moves the view up (positive) or down by lines.
     pub(super) fn scroll(&mut self, layout: &mut dyn TranscriptLayout, lines: i64) {
         let area = geometry::regions(self).transcript;
-        let (width, rows) = (area.width, usize::from(area.height));
-        if rows == 0 || self.view.transcript.is_empty() {
-            return;
-        }
-        let top = self.view.top(layout, width, rows);
-        let left = usize::try_from(lines.unsigned_abs()).unwrap_or(usize::MAX);
-        let place = if lines > 0 {
-            self.view.above(layout, width, top, left)
-        } else {
-            self.view.below(layout, width, top, left)
-        };
-        let block = self.view.transcript.get(place.index).map(|block| block.id);
-        let from_below = place.index < top.index
-            || matches!(self.view.position, Position::Before { block: held, .. } if Some(held) == block);
-        self.hold(layout, place, width, rows);
-        if let Position::At { block, line } = self.view.position
-            && from_below
-            && let Some(shown) = self.view.transcript.block(block)
-        {
-            let height = layout.height(shown, width);
-            if layout.whole_height(shown, width) != height {
-                self.view.position = Position::Before { block, rows: height.saturating_sub(line) };
-            }
-        }
+        self.changed |= self.view.scroll(layout, (area.width, usize::from(area.height)), lines);
+    }
+
+    /// The same of the thread that is looked into from the list.
+    pub(super) fn scroll_peek(&mut self, layout: &mut dyn TranscriptLayout, lines: i64) {
+        let Some(area) = geometry::peek(self) else { return };
+        self.changed |= self.peek.view.scroll(layout, (area.width, usize::from(area.height)), lines);
     }
 
     /// Brings a block, or one line of it, into view and moves no more than that takes.
@@ -171,20 +224,8 @@ impl Model {
         self.hold(layout, place, width, rows);
     }
 
-    /// Holds the line at `place`, or follows the end when that is what it shows.
     fn hold(&mut self, layout: &mut dyn TranscriptLayout, place: Place, width: u16, rows: usize) {
-        let end = self.view.top_of_end(layout, width, rows);
-        match self.view.transcript.get(place.index) {
-            Some(block) if place < end => {
-                let block = block.id;
-                if self.view.position == Position::Follow {
-                    self.view.unseen = 0;
-                    self.view.unseen_growth = false;
-                }
-                self.view.position = Position::At { block, line: place.line };
-            }
-            _ => self.view.follow(),
-        }
+        self.view.hold(layout, place, width, rows);
         self.changed = true;
     }
 
@@ -194,37 +235,13 @@ impl Model {
         self.hold(layout, place, area.width, usize::from(area.height));
     }
 
-    /// Brings the view in order after a change: one that came to show the end follows it, and the page before is asked
-    /// for once when the first loaded block is seen.
-    pub(super) fn settle_view(&mut self, layout: &mut dyn TranscriptLayout) -> Option<Effect> {
+    /// Brings the views in order after a change.
+    pub(super) fn settle_views(&mut self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
         let area = geometry::regions(self).transcript;
-        let (width, rows) = (area.width, usize::from(area.height));
-        if let Position::Before { block, rows } = self.view.position
-            && let Some(shown) = self.view.transcript.block(block)
-        {
-            let height = layout.height(shown, width);
-            if layout.whole_height(shown, width) == height {
-                self.view.position = Position::At { block, line: height.saturating_sub(rows) };
-            }
-        }
-        if self.view.position != Position::Follow {
-            let shows_end = self.view.shows_end(layout, width, rows);
-            // Where something is still laid out nobody knows yet.
-            if shows_end && !layout.is_behind() {
-                self.view.follow();
-            } else {
-                self.view.shown_through = self.view.last_shown(layout, width, rows);
-            }
-        }
-        let (Some(thread_id), Some(before), false) = (&self.view.thread, self.view.older, self.view.loading_older)
-        else {
-            return None;
-        };
-        let thread_id = thread_id.clone();
-        (self.view.top(layout, width, rows).index == 0).then(|| {
-            self.view.loading_older = true;
-            Effect::LoadOlder { thread_id, before }
-        })
+        let older = self.view.settle(layout, area.width, usize::from(area.height));
+        let peeked =
+            geometry::peek(self).and_then(|area| self.peek.view.settle(layout, area.width, usize::from(area.height)));
+        older.into_iter().chain(peeked).collect()
     }
 
     /// Keeps the held line in view when the width changes: a line of a block stays the same share of its height.

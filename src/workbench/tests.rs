@@ -4,11 +4,13 @@ mod bounds;
 mod code;
 mod commands;
 mod counter;
+mod kin;
 mod layers;
 mod line;
 mod lines;
 mod obstacle;
 mod others;
+mod peek;
 mod pointer;
 mod reading;
 mod resume;
@@ -78,9 +80,7 @@ impl Session {
         let effects = update(&mut self.model, &mut Lines, message);
         // What a draft comes to is reckoned beside everything else.
         let (basis, effects): (Vec<_>, Vec<_>) =
-            effects.into_iter().partition(|effect| matches!(effect, Effect::LoadBasis(_)));
-        // So is the list of skills and templates, with each `/`.
-        let effects: Vec<_> = effects.into_iter().filter(|effect| *effect != Effect::LoadPrompts).collect();
+            effects.into_iter().partition(|effect| matches!(effect, Effect::LoadBasis(_) | Effect::LoadPrompts));
         self.reckoned.extend(basis);
         self.effects.extend(effects);
         self
@@ -520,9 +520,10 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
         }))
     };
     let status = Status::Completed;
-    session.tell(Message::Threads(vec![ThreadRow { thread_id: id(), status, ..others::row("chat-1", None) }]));
+    session.tell(Message::threads(vec![ThreadRow { thread_id: id(), status, ..others::row("chat-1", None) }]));
     session.keys("enter");
-    let effects = [Effect::LoadThreads, Effect::ReadThread { thread_id: id() }, Effect::Open { thread_id: id() }];
+    let peek = Effect::Peek { thread_id: id(), number: 1 };
+    let effects = [Effect::LoadThreads, peek, Effect::Open { thread_id: id() }, Effect::StopPeek];
     assert_eq!(session.effects(), effects);
     let newest: Vec<_> = (0..40).map(|index| said(&format!("new {index}"))).collect();
     session.tell(Message::Opened { thread_id: id(), newest, older: Some(500), state: None, elsewhere: false });
@@ -541,7 +542,7 @@ fn older_pages_are_asked_for_once_and_move_nothing() {
         input: serde_json::json!("x"),
         change: None,
     }));
-    session.tell(Message::Older { thread_id: id(), records: vec![said("old"), start], older: None });
+    session.tell(Message::Older { thread_id: id(), before: 500, records: vec![said("old"), start], older: None });
     assert_eq!(session.model.view.position, held);
     assert_eq!(session.story()[..3], ["prompt old".to_owned(), "tool t x Running".into(), "prompt new 0".into()]);
 }

@@ -7,7 +7,7 @@ use super::search::Reading;
 use super::transcript::{BlockId, Kind, Transcript};
 use crate::domain::command::{Breakpoint, Handling};
 use crate::domain::event::PromptMode;
-use crate::domain::{ThreadId, Timestamp, ToAttach};
+use crate::domain::{Event, Record, RequestEvent, ThreadId, Timestamp, ToAttach};
 use crate::worker::protocol::{Command, QueuedPrompt, State};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -196,7 +196,8 @@ impl ThreadView {
     }
 
     /// Whether it is of this thread.
-    pub(super) fn is_of(&self, thread_id: &ThreadId) -> bool {
+    #[must_use]
+    pub fn is_of(&self, thread_id: &ThreadId) -> bool {
         self.thread.as_ref() == Some(thread_id)
     }
 
@@ -210,6 +211,38 @@ impl ThreadView {
         }
         self.activity.phase = phase;
         true
+    }
+
+    /// Whether a line of the log that comes live is news to it. Where a request begins in the log is remembered, and what
+    /// is far above let go of.
+    pub(super) fn takes(&mut self, record: &Record, offset: u64, next_offset: u64) -> bool {
+        if offset < self.log_end {
+            return false;
+        }
+        self.log_end = next_offset;
+        if matches!(record.event, Event::Request(RequestEvent::RequestRecorded { .. })) {
+            self.transcript.turn_at(offset);
+            if self.position == Position::Follow
+                && let Some(older) = self.transcript.let_go()
+            {
+                self.older = Some(older);
+            }
+        }
+        true
+    }
+
+    /// Lets the transcript change at its end, and counts what a held view does not show; whether what is seen changes.
+    pub(super) fn grow(&mut self, change: impl FnOnce(&mut Transcript)) -> bool {
+        let (before, news) = (self.transcript.len(), self.news());
+        change(&mut self.transcript);
+        if self.position == Position::Follow {
+            return true;
+        }
+        self.unseen += self.transcript.len().saturating_sub(before);
+        self.unseen_growth |= self.unseen == 0;
+        // Text that grows below a held view changes nothing that is seen.
+        let growing = self.transcript.iter().next_back().map(|block| block.id);
+        self.news() != news || growing <= self.shown_through
     }
 
     /// Whether the thread is at work, so that a prompt would steer it.

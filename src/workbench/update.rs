@@ -9,6 +9,7 @@ use super::thread_view::{Link, Phase};
 use super::{dropped, geometry};
 use crate::commands::Key;
 use crate::domain::mention::mention;
+use std::sync::Arc;
 
 /// Applies one message and returns the work it calls for. Waits for nothing and reads no clock: the same model and
 /// message always give the same result.
@@ -39,7 +40,11 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             Vec::new()
         }
         Message::ForkMade(made) => model.fork_made(*made),
-        Message::Older { thread_id, records, older } => model.older_page(&thread_id, records, older),
+        Message::Older { thread_id, before, records, older } => model.older_page(&thread_id, before, records, older),
+        Message::Peeked { number, news } => {
+            model.peeked(number, news);
+            Vec::new()
+        }
         Message::Connected { thread_id } => model.connected(&thread_id),
         Message::Worker(thread_id, message) => model.heard(&thread_id, message),
         Message::Disconnected { thread_id, expected, detail } => model.disconnected(&thread_id, expected, &detail),
@@ -50,13 +55,12 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         Message::ThreadsChanged => model.look_at_threads(),
         Message::Running(rows) => {
             model.told_asking(rows.iter().filter(|row| row.asks()));
-            model.rejoin(&rows)
+            model.rejoin(rows.iter())
         }
         Message::Threads(rows) => {
-            model.told_asking(rows.iter().filter(|row| row.asks()));
-            let effects = model.rejoin(&rows);
-            model.threads = rows;
-            model.threads_loaded = true;
+            model.told_asking(rows.iter().map(Arc::as_ref).filter(|row| row.asks()));
+            let effects = model.rejoin(rows.iter().map(Arc::as_ref));
+            model.take_threads(rows);
             model.refill(PickerKind::Threads);
             if model.mentions() {
                 model.complete();
@@ -70,6 +74,10 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
         }
         Message::Postmortem(rows) => {
             model.show_postmortem(rows);
+            Vec::new()
+        }
+        Message::State(values) => {
+            model.show_state(values);
             Vec::new()
         }
         Message::Budget { thread_id, report } => {
@@ -183,6 +191,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
     };
     model.browser.awaits |= effects.iter().any(asks);
     effects.extend(model.follow_beside());
+    effects.extend(model.follow_peek());
     effects.extend(model.settle(layout));
     model.settle_approval();
     effects.extend(model.call_attention());
@@ -315,7 +324,7 @@ impl Model {
         let width = geometry::sheet_width(self);
         self.with_sheet(|sheet, height| sheet.go_on(width, height));
         debug_assert!(self.view.link == Link::Draft || self.view.link == Link::Starting || self.view.thread.is_some());
-        let older = self.settle_view(layout);
+        let older = self.settle_views(layout);
         older.into_iter().chain(self.want_colours(layout)).collect()
     }
 }

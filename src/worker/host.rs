@@ -45,8 +45,9 @@ pub struct Hosting {
     pub clock: Arc<dyn Clock>,
     /// What surrounds the thread's conversation.
     pub planner: Arc<dyn Planner>,
-    /// What a person should know of a thread that begins, before it does anything.
-    pub warnings: Vec<String>,
+    /// What is risky of what its directive grants and does not acknowledge, which a person should know before a thread that
+    /// begins does anything.
+    pub risk: Option<String>,
     /// Who is asked before something is spent; nobody without.
     pub budgets: Option<Budgets>,
     /// Who is asked at the stages of the pipeline.
@@ -122,7 +123,7 @@ const SUMMARISE: Summarise = |id, records| {
         let _done_already = apply(&mut thread, record);
     }
     let created_at = records.first()?.timestamp;
-    Some(Summary {
+    let mut summary = Summary {
         status: thread.status(),
         waiting: thread.waiting(),
         waits_for: thread.waits_for(),
@@ -138,7 +139,11 @@ const SUMMARISE: Summarise = |id, records| {
         lineage,
         ceilings,
         ..Summary::new(id.clone(), directive, kind, model, created_at)
-    })
+    };
+    for record in records {
+        summary.hear(&record.event);
+    }
+    Some(summary)
 };
 
 /// Where the socket of a thread lies.
@@ -164,10 +169,9 @@ pub async fn host(hosting: Hosting, summaries: &Summaries) -> Result<Hosted, Hos
 
     processes::end_left_behind(layout, thread_id);
     let mut opening = opening(&opened, layout, hosting.limits);
-    // A run has told them already.
-    if opened.records.is_empty() && opened.summary.kind == ThreadKind::Interactive {
-        let notice = |text| Event::Thread(ThreadEvent::Notice { text });
-        opening.extend(hosting.warnings.iter().cloned().map(notice));
+    if opened.records.is_empty() {
+        let noted = |risk| Event::Thread(ThreadEvent::RiskNoted { risk });
+        opening.extend(hosting.risk.clone().map(noted));
     }
     let Opened { store, summary, records, .. } = opened;
     let mut thread =

@@ -74,6 +74,11 @@ pub enum ThreadEvent {
     Notice {
         text: String,
     },
+    /// Its directive grants what is risky and does not acknowledge it.
+    RiskNoted {
+        /// The level, and the riskiest of what is granted.
+        risk: String,
+    },
     /// Another thread goes on with what was said here. That is on disk; it begins when this one has ended.
     ThreadHandoff {
         new_thread_id: ThreadId,
@@ -155,6 +160,12 @@ impl ThreadEvent {
                 (NoteKind::Warning, text)
             }
             Self::Notice { text } => (NoteKind::Info, text.clone()),
+            Self::RiskNoted { risk } => {
+                let text = format!(
+                    "the directive grants what is {risk}, and does not acknowledge it; `levain check` says where"
+                );
+                (NoteKind::Warning, text)
+            }
             Self::ChildThreadStarted { child, directive, background, .. } => {
                 let how = if *background { " in the background" } else { "" };
                 (NoteKind::Info, format!("started {directive}{how}: {child}"))

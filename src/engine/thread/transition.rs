@@ -87,6 +87,7 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
         | ThreadEvent::LogRepaired { .. }
         | ThreadEvent::ChildThreadEnded { .. }
         | ThreadEvent::ClockJumped { .. }
+        | ThreadEvent::RiskNoted { .. }
         | ThreadEvent::Notice { .. } => Vec::new(),
     }
 }

@@ -16,17 +16,29 @@ use crate::workbench::{Link, Model, Phase};
 /// What Enter does to a block from which no thread was started.
 const FOLD: &str = "fold";
 
+/// What leads from a list of threads into one of them.
+const PEEK: &str = "look into";
+
 /// Where one is: directive, thread, project.
 pub(super) fn title(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
     if area.height == 0 {
         return;
     }
     let right = area.x + area.width;
-    let thread = model.view.thread.as_ref().map_or("new thread", |thread| thread.as_str());
+    let thread = model.own_name().unwrap_or("new thread");
     let elsewhere = if model.view.elsewhere { " · from elsewhere" } else { "" };
-    let parent = model.view.parent.as_ref().map(|parent| format!("{parent} › ")).unwrap_or_default();
-    let left = format!("{} · {parent}{thread}{elsewhere}", model.project);
+    let above = breadcrumb(&model.ancestors(), usize::from(area.width / 2));
+    let thread = if above.is_empty() { thread.to_owned() } else { shortened(thread, 2 * CRUMB) };
+    let short = if above.is_empty() { "" } else { "… › " };
     let room = usize::from(area.width);
+    let beside = columns(&model.directive) + 5;
+    let lefts = [
+        format!("{} · {above}{thread}{elsewhere}", model.project),
+        format!("{above}{thread}{elsewhere}"),
+        format!("{short}{thread}{elsewhere}"),
+    ];
+    let fits = lefts.iter().position(|left| beside + columns(left) <= room).unwrap_or(0);
+    let left = lefts.get(fits).cloned().unwrap_or_default();
     let directive = columns(&model.directive);
     let x = canvas.put_short(area.x + 1, area.y, right, &model.directive, Role::Title);
     let asks = match model.asks_elsewhere() {
@@ -45,8 +57,33 @@ pub(super) fn title(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
         let x = canvas.put(x, area.y, right, gap, Role::TitleDetail);
         canvas.put(x, area.y, right, rest, Role::TitleDetail);
     } else if x + 6 < right {
-        canvas.put_short(x + 2, area.y, right.saturating_sub(1), thread, Role::TitleDetail);
+        canvas.put_short(x + 2, area.y, right.saturating_sub(1), &thread, Role::TitleDetail);
     }
+}
+
+/// The longest name of a thread in the way that leads to another.
+const CRUMB: usize = 24;
+
+/// The names of the threads above another, in so many columns at most: those in the middle are left out first.
+fn breadcrumb(names: &[String], room: usize) -> String {
+    let way = |names: &[&str]| names.iter().fold(String::new(), |way, name| way + &shortened(name, CRUMB) + " › ");
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    let whole = way(&all);
+    let ([first, _, .., last], true) = (all.as_slice(), columns(&whole) > room) else { return whole };
+    way(&[*first, "…", *last])
+}
+
+/// A name in at most so many columns.
+fn shortened(name: &str, most: usize) -> String {
+    if columns(name) <= most {
+        return name.to_owned();
+    }
+    let mut wide = 0;
+    let fits = |letter: &char| {
+        wide += columns(letter.encode_utf8(&mut [0; 4]));
+        wide < most
+    };
+    format!("{}…", name.chars().take_while(fits).collect::<String>().trim_end())
 }
 
 /// How it stands: the model, what it does, what it has used, and the keys that help now. What has no room is left out
@@ -249,11 +286,13 @@ fn completion_hints(model: &Model) -> &'static [(CommandId, &'static str)] {
 /// The keys that matter in the list of threads.
 const THREAD_HINTS: &[(CommandId, &str)] = &[
     (CommandId::ListAccept, "open"),
+    (CommandId::ThreadPeek, PEEK),
     (CommandId::FilterStart, "filter"),
     (CommandId::ThreadRename, "rename"),
     (CommandId::ThreadStop, "stop"),
     (CommandId::ThreadMark, "mark"),
     (CommandId::ThreadsOrder, "order"),
+    (CommandId::ThreadStopTree, "stop tree"),
     (CommandId::ThreadArchive, "archive"),
     (CommandId::ThreadRemove, "delete"),
     (CommandId::ThreadNew, "new"),

@@ -1,7 +1,6 @@
 //! Rows of what can be taken up: items, directives, queued messages; and the text of the chosen item beside or below
 //! its list.
 
-use super::panel;
 use crate::domain::{Problem, Severity, Tokens};
 use crate::ui::cells::Canvas;
 use crate::ui::lines::Lines;
@@ -9,7 +8,6 @@ use crate::ui::theme::Role;
 use crate::ui::wrap::{Breaks, Inline, columns};
 use crate::workbench::geometry::Area;
 use crate::workbench::layer_rows;
-use crate::workbench::message::THREAD;
 use crate::workbench::picker::Entry;
 use crate::workbench::{DirectiveChoice, ItemRow, LayerRow, Model, News, Preview};
 use std::borrow::Cow;
@@ -77,16 +75,12 @@ pub(super) fn directive(
 pub(super) fn queued(entry: &Entry, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
     let right = area.x + area.width;
     let detail = if chosen { Role::ListChosen } else { Role::ListDetail };
-    let x = if area.width > 40 { canvas.put_short(area.x, area.y, right, &entry.detail, detail) + 2 } else { area.x };
-    canvas.put_short(x, area.y, right, &entry.label, if chosen { Role::ListChosen } else { Role::List });
+    let x = if area.width > 40 { canvas.put_short(area.x, area.y, right, &entry.detail(), detail) + 2 } else { area.x };
+    canvas.put_short(x, area.y, right, entry.label(), if chosen { Role::ListChosen } else { Role::List });
 }
 
-/// The chosen item: where it lies, what is wrong with it, and its text.
-pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canvas<'_>) {
-    if area.width < 4 || area.height == 0 {
-        return;
-    }
-    // A line parts it from the list.
+/// A line parts what is shown of the chosen entry from the list.
+pub(super) fn part_off(area: Area, beside: bool, canvas: &mut Canvas<'_>) {
     if beside {
         for y in area.y..area.y + area.height {
             canvas.put(area.x - 1, y, area.x, "│", Role::Border);
@@ -94,6 +88,14 @@ pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canv
     } else {
         canvas.put(area.x, area.y - 1, area.x + area.width, &"─".repeat(usize::from(area.width)), Role::Border);
     }
+}
+
+/// The chosen item: where it lies, what is wrong with it, and its text.
+pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canvas<'_>) {
+    if area.width < 4 || area.height == 0 {
+        return;
+    }
+    part_off(area, beside, canvas);
     let (x, right, bottom) = (area.x + 1, area.x + area.width, area.y + area.height);
     let width = usize::from(area.width.saturating_sub(2)).max(1);
     let mut rows = Lines::default();
@@ -111,15 +113,6 @@ pub(super) fn preview(model: &Model, area: Area, beside: bool, canvas: &mut Canv
         }
         rows.end_row();
         let shown = model.browser.preview.as_ref().filter(|preview| preview.kind == item.kind && preview.id == item.id);
-        text(shown, width, usize::from(area.height), &mut rows);
-    } else if let Some(thread) = model.chosen_thread() {
-        put(&mut rows, width, thread.thread_id.as_str(), Role::Title);
-        for line in panel::about(thread) {
-            put(&mut rows, width, &line, Role::TextMuted);
-        }
-        rows.end_row();
-        let id = thread.thread_id.as_str();
-        let shown = model.browser.preview.as_ref().filter(|preview| preview.kind == THREAD && preview.id == id);
         text(shown, width, usize::from(area.height), &mut rows);
     } else if let Some(layer) = model.chosen_layer() {
         put(&mut rows, width, &format!("{} · {}", layer.kind, layer.id), Role::Title);

@@ -8,6 +8,7 @@ mod form;
 mod items;
 mod overlay;
 mod panel;
+mod peek;
 mod sheet;
 mod transcript;
 
@@ -46,7 +47,7 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
         let mut cursor = draft::draw(model, &regions, &mut canvas);
         bar::status(model, regions.status, &mut canvas);
         if model.overlay.is_some() {
-            cursor = overlay::draw(model, &mut canvas);
+            cursor = overlay::draw(model, painter, &mut canvas);
             let below = geometry::overlay_notice(model);
             canvas.fill(below, Role::Text);
             draft::notice(model, below, &mut canvas);
@@ -55,7 +56,7 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
         }
         (cursor, canvas.links)
     };
-    painter.end(&model.view.transcript, links);
+    painter.end(&[&model.view.transcript, &model.peek.view.transcript], links);
     if let Some((x, y)) = cursor
         && x < size.width
         && y < size.height

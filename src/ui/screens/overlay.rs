@@ -1,7 +1,8 @@
 //! What lies over the transcript: lists, pages and forms.
 
-use super::{form, items, panel, sheet};
+use super::{form, items, panel, peek, sheet};
 use crate::ui::cells::Canvas;
+use crate::ui::painter::Painter;
 use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
 use crate::workbench::geometry::{self, Area};
@@ -11,14 +12,14 @@ use crate::workbench::picker::{Choice, Entry, ListRow, Picker, PickerKind};
 use crate::workbench::{Model, RequestShown};
 
 /// Draws it; tells where the cursor stands, if text is edited in it.
-pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
+pub(super) fn draw(model: &Model, painter: &mut Painter, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
     let area = geometry::overlay(model);
     if area.width == 0 || area.height == 0 {
         return None;
     }
     canvas.fill(area, Role::List);
     match model.overlay.as_ref()? {
-        Overlay::Picker(picker) => picker_rows(model, picker, area, canvas),
+        Overlay::Picker(picker) => picker_rows(model, picker, area, painter, canvas),
         Overlay::Pager(pager) => {
             page(pager, area, canvas);
             None
@@ -28,7 +29,13 @@ pub(super) fn draw(model: &Model, canvas: &mut Canvas<'_>) -> Option<(u16, u16)>
     }
 }
 
-fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'_>) -> Option<(u16, u16)> {
+fn picker_rows(
+    model: &Model,
+    picker: &Picker,
+    area: Area,
+    painter: &mut Painter,
+    canvas: &mut Canvas<'_>,
+) -> Option<(u16, u16)> {
     let title = if let Some(request) = model.browser.request.as_ref().filter(|_| picker.kind == PickerKind::Layers) {
         // What others are compared with comes first where not all fits, and what tells least comes last.
         let marked = model.browser.marked.as_ref().map(|marked| format!(" · marked: {}", marked.name));
@@ -41,8 +48,13 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
     };
     let mut inner = canvas.frame(area, &title, Role::BorderFocused);
     if picker.kind.has_preview() {
-        let (list, preview) = geometry::items_parts(inner);
-        items::preview(model, preview, preview.x > list.x, canvas);
+        let (list, preview) = geometry::list_parts(model, picker, inner);
+        let beside = preview.x > list.x;
+        if picker.kind == PickerKind::Threads {
+            peek::draw(model, preview, beside, painter, canvas);
+        } else {
+            items::preview(model, preview, beside, canvas);
+        }
         inner = list;
     }
     let right = inner.x + inner.width;
@@ -78,7 +90,9 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
         layer_rows(request, picker, list, canvas);
         return cursor;
     }
-    let widest = picker.entries.iter().map(|entry| columns(&entry.label)).max().unwrap_or(0);
+    // Only directives stand in columns by it.
+    let widest = picker.entries.iter().filter(|entry| matches!(entry.choice, Choice::Directive(_)));
+    let widest = widest.map(|entry| columns(entry.label())).max().unwrap_or(0);
     let widest = u16::try_from(widest).unwrap_or(u16::MAX);
     let all = picker.rows();
     for (y, row) in (first..).zip(all.iter().skip(picker.top(&all, rows)).take(rows)) {
@@ -105,7 +119,7 @@ fn picker_rows(model: &Model, picker: &Picker, area: Area, canvas: &mut Canvas<'
         canvas.put(line.x, y, right, mark, role);
         let line = Area { x: line.x + 2, width: line.width.saturating_sub(3), ..line };
         match &entry.choice {
-            Choice::Thread(row) => panel::list_row(row, model.now, line, chosen, canvas),
+            Choice::Thread(row) => panel::list_row(row, model.level_of(row), model.now, line, chosen, canvas),
             Choice::Item(item) => items::row(item, line, chosen, canvas),
             Choice::Directive(directive) => items::directive(entry, directive, widest, line, chosen, canvas),
             Choice::Queued(_) => items::queued(entry, line, chosen, canvas),
@@ -166,13 +180,13 @@ fn entry_row(entry: &Entry, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
         (false, true) => (Role::List, Role::ListDetail),
         (false, false) => (Role::ListUnusable, Role::ListUnusable),
     };
-    let wide = u16::try_from(columns(&entry.detail)).unwrap_or(u16::MAX);
+    let wide = u16::try_from(columns(&entry.detail())).unwrap_or(u16::MAX);
     let current = if entry.current { " (in use)" } else { "" };
-    let x = canvas.put_short(area.x, area.y, right, &format!("{}{current}", entry.label), role);
+    let x = canvas.put_short(area.x, area.y, right, &format!("{}{current}", entry.label()), role);
     if x.saturating_add(2).saturating_add(wide) <= right {
-        canvas.put(right - wide, area.y, right, &entry.detail, detail);
+        canvas.put(right - wide, area.y, right, &entry.detail(), detail);
     } else if x + 4 < right {
-        canvas.put_short(x + 2, area.y, right, &entry.detail, detail);
+        canvas.put_short(x + 2, area.y, right, &entry.detail(), detail);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Threads as rows: in the column at the left, and in the list over the transcript.
 
-use crate::domain::{Status, Timestamp, USUAL_DIRECTIVE, Waiting};
+use crate::domain::{Outputs, Status, Timestamp, USUAL_DIRECTIVE, Waiting};
 use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
@@ -27,10 +27,10 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
         let current = model.view.thread.as_ref() == Some(&row.thread_id);
         let (mark, role) = status_mark(row);
         let title = if current { Role::Title } else { Role::Text };
-        let below = indent(row, 3);
+        let below = indent(row.level, 3);
         canvas.put(area.x, y, edge, if current { "›" } else { " " }, Role::PromptMark);
         canvas.put(area.x + 1, y, edge, mark, role);
-        canvas.put_short(area.x + 3, y, edge, &format!("{below}{}", name_of(row)), title);
+        canvas.put_short(area.x + 3, y, edge, &format!("{below}{}", row.name()), title);
         let whole = format!("{} · {}", row.told(), summary(row, model.now));
         let room = usize::from(edge.saturating_sub(area.x + 3)).saturating_sub(columns(&below));
         let detail = if columns(&whole) <= room {
@@ -46,8 +46,11 @@ pub(super) fn draw(model: &Model, regions: &Regions, canvas: &mut Canvas<'_>) {
 /// A row is a table's from so many columns on.
 const TABLE: u16 = 76;
 
-/// One row of the list of threads as a table: status, age, model, turns, tokens, spend, title.
-fn table_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+/// A table shows how much was written lately from so many columns on.
+const WITH_BARS: u16 = 88;
+
+/// One row of the list of threads as a table: status, age, model, turns, tokens, spend, how much it wrote, title.
+fn table_row(row: &ThreadRow, level: usize, now: Timestamp, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
     let right = area.x + area.width;
     let ink = |role| if chosen { Role::ListChosen } else { role };
     let (mark, status) = status_mark(row);
@@ -64,38 +67,43 @@ fn table_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: 
         canvas.put_short(x + wide - columns, area.y, x + wide, &text, ink(Role::ListDetail));
         x += wide + 1;
     }
-    canvas.put_short(x + 1, area.y, right, &format!("{}{}", indent(row, 8), name_of(row)), ink(Role::List));
+    if area.width >= WITH_BARS {
+        let most = u16::try_from(Outputs::MOST).unwrap_or(0);
+        canvas.put(x + 1, area.y, x + 1 + most, &row.outputs.bars(), ink(Role::StatusInfo));
+        x += most + 1;
+    }
+    let x = canvas.put(x + 1, area.y, right, &indent(level, 8), ink(Role::List));
+    let x = risk(row, x, area, chosen, canvas);
+    canvas.put_short(x, area.y, right, row.name(), ink(Role::List));
+}
+
+/// A sign before the name of a thread whose directive grants what is risky and does not acknowledge it; where the name
+/// begins then.
+fn risk(row: &ThreadRow, x: u16, area: Area, chosen: bool, canvas: &mut Canvas<'_>) -> u16 {
+    let role = if chosen { Role::ListChosen } else { Role::StatusWarning };
+    let sign = if row.risk.is_some() { "! " } else { "" };
+    canvas.put(x, area.y, area.x + area.width, sign, role)
 }
 
 /// What stands before the name of a thread that another one started: two columns for each level, so many levels at most.
-fn indent(row: &ThreadRow, most: usize) -> String {
-    match row.level.min(most) {
+fn indent(level: usize, most: usize) -> String {
+    match level.min(most) {
         0 => String::new(),
         levels => format!("{}└ ", "  ".repeat(levels - 1)),
     }
 }
 
-/// The chosen thread: what it is, what it waits for.
-pub(super) fn about(row: &ThreadRow) -> Vec<String> {
-    let waits = row.status.waits_for(row.waiting, row.waits_for.as_deref());
-    let turns = if row.limits.turns.unwrap_or(row.turns) == 1 { "turn" } else { "turns" };
-    let most = |limit: Option<String>| limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
-    let amounts = format!(
-        "{}{} {turns} · {} tokens · {}{}",
-        row.turns,
-        most(row.limits.turns.map(|turns| turns.to_string())),
-        row.tokens,
-        row.spend,
-        most(row.limits.spend.map(|spend| spend.to_string()))
-    );
-    let parent = row.parent.as_ref().map(|parent| format!("started by {parent}"));
-    [Some(format!("{} · {}", row.directive, row.model)), Some(amounts), waits, parent].into_iter().flatten().collect()
-}
-
-/// One row of the list of threads.
-pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool, canvas: &mut Canvas<'_>) {
+/// One row of the list of threads, which stands below so many others.
+pub(super) fn list_row(
+    row: &ThreadRow,
+    level: usize,
+    now: Timestamp,
+    area: Area,
+    chosen: bool,
+    canvas: &mut Canvas<'_>,
+) {
     if area.width >= TABLE {
-        return table_row(row, now, area, chosen, canvas);
+        return table_row(row, level, now, area, chosen, canvas);
     }
     let right = area.x + area.width;
     let (mark, status_role) = status_mark(row);
@@ -108,26 +116,28 @@ pub(super) fn list_row(row: &ThreadRow, now: Timestamp, area: Area, chosen: bool
     let x = canvas.put_short(x + 1, area.y, right, row.told(), status_role);
     let x = x.max(area.x + 12);
     // What most threads run is not worth a word.
-    let runs =
-        row.directive.rsplit('/').next().filter(|_| row.directive != USUAL_DIRECTIVE).map(|name| format!("{name} · "));
-    let name = format!("{}{}", indent(row, 4), name_of(row));
+    let runs = row
+        .directive
+        .rsplit('/')
+        .next()
+        .filter(|_| *row.directive != *USUAL_DIRECTIVE)
+        .map(|name| format!("{name} · "));
+    let x = canvas.put(x, area.y, right, &indent(level, 4), role);
+    let x = risk(row, x, area, chosen, canvas);
+    let name = row.name();
     let all = summary(row, now);
     let told = [format!("{}{all}", runs.unwrap_or_default()), all, age(now.since(row.updated_at))];
     let place = |told: &String| right.saturating_sub(u16::try_from(columns(told)).unwrap_or(0) + 1);
     // As much as leaves room for the name.
     match told.iter().find(|told| area.width > 30 && place(told) > x + 12) {
         Some(told) => {
-            canvas.put_short(x, area.y, place(told).saturating_sub(1), &name, role);
+            canvas.put_short(x, area.y, place(told).saturating_sub(1), name, role);
             canvas.put(place(told), area.y, right, told, detail);
         }
         None => {
-            canvas.put_short(x, area.y, right.saturating_sub(1), &name, role);
+            canvas.put_short(x, area.y, right.saturating_sub(1), name, role);
         }
     }
-}
-
-fn name_of(row: &ThreadRow) -> &str {
-    if row.title.is_empty() { row.thread_id.as_str() } else { &row.title }
 }
 
 fn summary(row: &ThreadRow, now: Timestamp) -> String {

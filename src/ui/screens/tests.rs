@@ -188,8 +188,10 @@ fn rows_of_threads() -> Vec<ThreadRow> {
         directive: "levain/chat".into(),
         status,
         title: title.into(),
-        model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
+        model: ModelRef::new("anthropic", "claude-sonnet-4-5").into(),
         waits_for: None,
+        outputs: (0..turns).map(|turn| turn * 97 % 400 + 20).collect::<Vec<_>>().into(),
+        risk: (turns == 1).then(|| "elevated: rye.execute.tool.rye.bash".to_owned()),
         turns,
         tokens: Tokens(1_200),
         spend: Money(i64::from(turns) * 12_000),
@@ -281,7 +283,7 @@ fn s16_the_main_screens_without_colours_and_on_a_light_ground() {
     check_looks("finished", whole_story);
     check_looks("threads", |columns, rows| {
         let mut session = Session::started(columns, rows);
-        session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j");
+        session.tell(Message::threads(rows_of_threads())).keys("ctrl-t j");
         session
     });
     check_looks("help", |columns, rows| {
@@ -337,7 +339,7 @@ fn s16_what_of_a_project_can_run() {
 fn s16_a_thread_is_renamed_and_a_call_denied_with_a_reason() {
     check("renaming", |columns, rows| {
         let mut session = Session::started(columns, rows);
-        session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j r");
+        session.tell(Message::threads(rows_of_threads())).keys("ctrl-t j r");
         session.type_in(" and now 漢字");
         session
     });

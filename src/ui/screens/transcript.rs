@@ -9,7 +9,7 @@ use crate::ui::wrap::columns;
 use crate::workbench::geometry::Area;
 use crate::workbench::pointer::Spot;
 use crate::workbench::transcript::BlockId;
-use crate::workbench::{Model, Position, TranscriptLayout};
+use crate::workbench::{Model, Position, ThreadView, TranscriptLayout};
 use std::ops::Range;
 
 pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mut Canvas<'_>) {
@@ -20,14 +20,25 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mu
         welcome(model, area, canvas);
         return;
     }
+    view(model, &model.view, painter, area, canvas);
+    if let Some(search) = model.view.reading.as_ref().and_then(|reading| reading.search.as_ref()) {
+        canvas.highlight(area, |text| search.places(text), Role::Match);
+    }
+    if model.view.position != Position::Follow {
+        pill(model, &model.view, area, canvas);
+    }
+}
+
+/// The visible rows of a thread, wherever it is shown.
+pub(super) fn view(model: &Model, view: &ThreadView, painter: &mut Painter, area: Area, canvas: &mut Canvas<'_>) {
     let rows = usize::from(area.height);
-    let top = model.view.top(painter, area.width, rows);
+    let top = view.top(painter, area.width, rows);
     let mut y = area.y;
     let bottom = area.y + area.height;
     let mut line = top.line;
-    let chosen = model.view.chosen_blocks();
-    for index in top.index..model.view.transcript.len() {
-        let Some(block) = model.view.transcript.get(index) else { break };
+    let chosen = view.chosen_blocks();
+    for index in top.index..view.transcript.len() {
+        let Some(block) = view.transcript.get(index) else { break };
         let height = painter.height(block, area.width);
         let left = usize::from(bottom - y);
         let count = height.saturating_sub(line).min(left);
@@ -46,12 +57,6 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, area: Area, canvas: &mu
         if y >= bottom {
             break;
         }
-    }
-    if let Some(search) = model.view.reading.as_ref().and_then(|reading| reading.search.as_ref()) {
-        canvas.highlight(area, |text| search.places(text), Role::Match);
-    }
-    if model.view.position != Position::Follow {
-        pill(model, area, canvas);
     }
 }
 
@@ -73,10 +78,10 @@ fn mark(model: &Model, block: BlockId, rows: Range<usize>, area: Area, canvas: &
 }
 
 /// Says what came below a held view, and the key that goes there.
-fn pill(model: &Model, area: Area, canvas: &mut Canvas<'_>) {
+pub(super) fn pill(model: &Model, view: &ThreadView, area: Area, canvas: &mut Canvas<'_>) {
     let key = model.keymap.key_for(CommandId::TranscriptEnd, &model.contexts());
     let key = key.map(|key| format!(" · {key} to follow")).unwrap_or_default();
-    let text = match model.view.news() {
+    let text = match view.news() {
         0 => format!(" more below{key} "),
         news => format!(" {news} new{key} "),
     };

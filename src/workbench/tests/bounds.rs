@@ -32,8 +32,10 @@ fn s16_the_screen_lets_go_of_what_is_old() {
     let older = session.model.view.older;
     assert!(older.is_some_and(|older| older > 100), "{older:?}");
     let last = session.model.view.transcript.iter().next_back().map(|block| block.id);
+    session.keys("ctrl-home");
     session.tell(Message::Older {
         thread_id: id(),
+        before: older.unwrap_or_default(),
         records: vec![Record {
             timestamp: Timestamp(5),
             thread_id: id(),

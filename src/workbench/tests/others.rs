@@ -14,8 +14,10 @@ pub(super) fn row(id: &str, waiting: Option<Waiting>) -> ThreadRow {
         status: if waiting.is_some() { Status::Waiting } else { Status::Running },
         waiting,
         title: format!("about {id}"),
-        model: ModelRef::new("a", "one"),
+        model: ModelRef::new("a", "one").into(),
         waits_for: None,
+        outputs: crate::domain::Outputs::default(),
+        risk: None,
         turns: 1,
         tokens: Tokens(1_200),
         spend: Money::ZERO,
@@ -33,7 +35,7 @@ fn a_draft_stays_with_its_thread() {
     let mut session = session();
     let other: ThreadId = "chat-2".parse().unwrap();
     session.write("for the next one");
-    session.tell(Message::Threads(vec![row("chat-2", None), row("chat-3", None)]));
+    session.tell(Message::threads(vec![row("chat-2", None), row("chat-3", None)]));
     session.keys("ctrl-t /").write("chat-2").keys("enter");
     assert_eq!((session.model.view.thread.as_ref(), session.draft()), (Some(&other), String::new()));
     session.tell(Message::Opened { thread_id: other, newest: Vec::new(), older: None, state: None, elsewhere: false });
@@ -61,7 +63,7 @@ fn an_earlier_prompt_that_is_looked_at_is_no_draft_of_the_next_thread() {
     session.tell(Message::History(vec!["old".into()]));
     session.write("mine").keys("up");
     assert_eq!(session.draft(), "old");
-    session.tell(Message::Threads(vec![row("chat-2", None)]));
+    session.tell(Message::threads(vec![row("chat-2", None)]));
     session.keys("ctrl-t /").write("chat-2").keys("enter").keys("ctrl-t");
     assert_eq!(session.draft(), "");
     session.keys("esc alt-n");
@@ -136,7 +138,7 @@ fn who_asks_elsewhere_is_told_once() {
     session.keys("ctrl-t").effects();
     session.tell(Message::ThreadsChanged);
     assert_eq!(session.effects(), [Effect::LoadThreads]);
-    session.tell(Message::Threads(vec![row("chat-2", Some(Waiting::RateLimit)), row("chat-3", None)]));
+    session.tell(Message::threads(vec![row("chat-2", Some(Waiting::RateLimit)), row("chat-3", None)]));
     assert_eq!(session.model.asks_elsewhere(), 0);
 }
 
@@ -157,7 +159,7 @@ fn a_thread_that_somebody_else_runs_again_is_followed() {
     assert_eq!(session.effects(), [], "it is being connected");
     session.tell(Message::Alone { thread_id: id() }).tell(Message::Running(vec![running(3)]));
     assert_eq!(session.effects(), []);
-    session.tell(Message::Threads(vec![running(5)]));
+    session.tell(Message::threads(vec![running(5)]));
     assert_eq!(session.effects(), [Effect::Open { thread_id: id() }]);
     assert_eq!(session.draft(), "a draft");
 }
@@ -252,7 +254,7 @@ fn a_worker_that_is_late_says_nothing_into_the_next_thread() {
 fn s04_what_is_sent_to_a_thread_from_elsewhere_goes_into_one_of_our_own() {
     let mut session = session();
     session.keys("ctrl-t");
-    session.model.threads = vec![ThreadRow { elsewhere: true, ..row("chat-1", None) }];
+    session.model.threads = vec![ThreadRow { elsewhere: true, ..row("chat-1", None) }.into()];
     assert_eq!(session.model.threads[0].told(), "elsewhere");
     let (newest, state) = (Vec::new(), None);
     session.model.view.thread = Some(id());
@@ -299,7 +301,7 @@ fn nothing_of_a_thread_stays_when_another_is_shown() {
 #[test]
 fn a_thread_is_not_removed_by_a_second_word_long_after_the_first() {
     let mut session = session();
-    session.tell(Message::Threads(vec![row("chat-2", None)]));
+    session.tell(Message::threads(vec![row("chat-2", None)]));
     let removed = |session: &mut Session| {
         session.keys("d");
         session.effects().iter().any(|effect| matches!(effect, Effect::Manage { upkeep: Upkeep::Remove, .. }))
@@ -349,7 +351,7 @@ fn listed(session: &Session) -> Vec<String> {
     let Some(Overlay::Picker(picker)) = &session.model.overlay else { panic!("no list is open") };
     let entry = |row: &ListRow| match row {
         ListRow::Heading(heading) => format!("# {heading}"),
-        ListRow::Entry(place) => picker.entries[picker.shown[*place]].label.clone(),
+        ListRow::Entry(place) => picker.entries[picker.shown[*place]].label().to_owned(),
     };
     picker.rows().iter().map(entry).collect()
 }
@@ -370,7 +372,7 @@ fn several() -> Vec<ThreadRow> {
 #[test]
 fn threads_that_need_a_person_come_first_and_the_list_has_other_orders() {
     let mut session = session();
-    session.tell(Message::Threads(several()));
+    session.tell(Message::threads(several()));
     session.write("/attention").keys("enter");
     assert!(session.effects().contains(&Effect::LoadThreads));
     let needs =
@@ -391,14 +393,14 @@ fn threads_that_need_a_person_come_first_and_the_list_has_other_orders() {
     session.keys("o");
     assert_eq!(listed(&session), ["about chat-2", "about chat-3", "about chat-4", "about chat-5"]);
     // The order stays while the list is brought up to date.
-    session.keys("o").tell(Message::Threads(several()));
+    session.keys("o").tell(Message::threads(several()));
     assert_eq!(listed(&session)[0], "# needs you");
 }
 
 #[test]
 fn what_is_done_with_marked_threads_is_done_with_all_of_them() {
     let mut session = session();
-    session.tell(Message::Threads(several()));
+    session.tell(Message::threads(several()));
     session.keys("ctrl-t m space");
     session.effects();
     session.keys("s");
@@ -416,9 +418,30 @@ fn what_is_done_with_marked_threads_is_done_with_all_of_them() {
 }
 
 #[test]
+fn a_tree_is_marked_and_stopped_as_one() {
+    let mut session = session();
+    session.tell(Message::threads(several()));
+    let managed = |session: &mut Session, wanted: &Upkeep| {
+        let manage = |effect: Effect| {
+            let Effect::Manage { thread_id, upkeep } = effect else { return None };
+            (upkeep == *wanted).then(|| thread_id.to_string())
+        };
+        session.effects().into_iter().filter_map(manage).collect::<Vec<_>>()
+    };
+    // chat-3 and chat-5 run below chat-2.
+    session.keys("ctrl-t g S");
+    assert_eq!(managed(&mut session, &Upkeep::Stop), ["chat-2", "chat-3", "chat-5"]);
+    session.keys("M X X");
+    assert_eq!(managed(&mut session, &Upkeep::Kill), ["chat-2", "chat-3", "chat-5"]);
+    // A second time it takes the marks off.
+    session.keys("M M s");
+    assert_eq!(managed(&mut session, &Upkeep::Stop), ["chat-2"]);
+}
+
+#[test]
 fn a_kill_says_what_stops_and_happens_only_when_it_is_repeated() {
     let mut session = session();
-    session.tell(Message::Threads(several()));
+    session.tell(Message::threads(several()));
     session.keys("ctrl-t g X");
     let killed =
         |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Manage { upkeep: Upkeep::Kill, .. }));

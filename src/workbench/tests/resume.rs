@@ -45,8 +45,10 @@ fn row(number: u64, title: &str) -> ThreadRow {
         directive: "levain/chat".into(),
         status: Status::Completed,
         title: title.into(),
-        model: ModelRef::new("a", "one"),
+        model: ModelRef::new("a", "one").into(),
         waits_for: None,
+        outputs: crate::domain::Outputs::default(),
+        risk: None,
         turns: 1,
         tokens: Tokens(1_200),
         spend: Money(0),
@@ -211,7 +213,7 @@ fn a_thread_that_is_opened_has_its_own_inputs() {
     let mut session = session();
     session.asked().write("moon").keys("enter");
     let inputs = Values::from([("who".into(), "Ada".into())]);
-    session.keys("ctrl-t").tell(Message::Threads(vec![row(7, "greeting")])).keys("enter");
+    session.keys("ctrl-t").tell(Message::threads(vec![row(7, "greeting")])).keys("enter");
     assert_eq!(session.model.inputs, Values::new());
     let event = Event::Thread(ThreadEvent::ThreadStarted {
         directive: "greet".into(),
@@ -298,7 +300,7 @@ fn names_behind_an_at_are_completed_where_the_cursor_is() {
     session.write("see @");
     assert_eq!(session.effects(), [Effect::LoadFiles, Effect::LoadThreads]);
     let files = ["docs/a.md", "src/main.rs", "src/漢字 im.rs"].map(str::to_owned).to_vec();
-    session.tell(Message::Files(files)).tell(Message::Threads(vec![row(7, "about the main loop")]));
+    session.tell(Message::Files(files)).tell(Message::threads(vec![row(7, "about the main loop")]));
     assert_eq!(session.completions(), ["@docs/a.md", "@src/main.rs", "@\"src/漢字 im.rs\"", "@thread:chat-7"]);
     session.write("main");
     assert_eq!(session.completions(), ["@src/main.rs", "@thread:chat-7"]);

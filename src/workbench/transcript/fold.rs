@@ -87,6 +87,7 @@ impl Transcript {
                 | ThreadEvent::ThreadError { .. }
                 | ThreadEvent::ThreadHandoff { .. }
                 | ThreadEvent::ThreadContinued { .. }
+                | ThreadEvent::RiskNoted { .. }
                 | ThreadEvent::Notice { .. },
             )
             | Event::Prompt(

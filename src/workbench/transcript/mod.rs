@@ -230,6 +230,13 @@ impl Transcript {
         Self { next_id, lowest: next_id, open: self.open, ..Self::default() }
     }
 
+    /// An empty transcript that is shown beside others: neither it nor its successors share an id with those that begin
+    /// with the first block of all.
+    pub(super) fn apart() -> Self {
+        let next_id = i64::MIN / 2;
+        Self { next_id, lowest: next_id, ..Self::default() }
+    }
+
     #[must_use]
     pub fn len(&self) -> usize {
         self.blocks.len()

@@ -139,7 +139,7 @@ fn the_items() {
 fn completing_a_name() {
     check("mention", |columns, rows| {
         let mut session = Session::new(columns, rows);
-        session.tell(Message::Threads(rows_of_threads())).tell(Message::Files(files()));
+        session.tell(Message::threads(rows_of_threads())).tell(Message::Files(files()));
         session.type_in("compare 比べる @s").keys("down");
         session
     });

@@ -3,6 +3,7 @@
 use super::*;
 use crate::domain::timeline::{Timeline, TimelineRow};
 use crate::domain::{ControlEvent, ThreadEvent, Timestamp};
+use crate::workbench::PeekNews;
 
 fn row(name: &str, level: usize, changes: &[(u64, Event)]) -> TimelineRow {
     let mut timeline = Timeline::default();
@@ -65,8 +66,71 @@ fn threads_that_need_a_person() {
         let (child, parent) = (listed.remove(1), listed[0].thread_id.clone());
         let (status, waiting, waits_for) = (Status::Waiting, Some(Waiting::Approval), Some("rye/bash".into()));
         listed.insert(1, ThreadRow { status, waiting, waits_for, parent: Some(parent), level: 1, ..child });
-        session.tell(Message::Threads(listed)).type_in("/attention");
+        session.tell(Message::threads(listed)).type_in("/attention");
         session.keys("enter m");
+        session
+    });
+}
+
+#[test]
+fn a_thread_below_others() {
+    check("child", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        let mut listed = rows_of_threads();
+        let ids: Vec<ThreadId> = listed.iter().map(|row| row.thread_id.clone()).collect();
+        // The thread on the screen is below the fourth, which has no title, below the third, below the second.
+        for (below, above) in [(0, 3), (3, 2), (2, 1)] {
+            listed[below].parent = Some(ids[above].clone());
+        }
+        session.event(Event::Thread(ThreadEvent::ThreadStarted {
+            directive: "levain/chat".into(),
+            kind: ThreadKind::OneShot,
+            model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
+            limits: Limits::default(),
+            limits_by: crate::domain::LimitSources::default(),
+            project: "/shop".into(),
+            inputs: crate::domain::Values::new(),
+            lineage: crate::domain::Lineage { parent: Some(ids[3].clone()), ..crate::domain::Lineage::default() },
+            ceilings: Vec::new(),
+        }));
+        session.tell(Message::threads(listed));
+        session
+    });
+}
+
+/// The chosen thread of the list writes an answer.
+fn looked_into(columns: u16, rows: u16) -> Session {
+    let mut session = Session::started(columns, rows);
+    session.tell(Message::threads(rows_of_threads())).keys("ctrl-t j");
+    let record = |event| Record { timestamp: Timestamp(NOW), thread_id: thread(), event };
+    let prompt = PromptEvent::CognitionIn {
+        text: "why is the build slow on the small machines, and what would it take".into(),
+        role: "user".into(),
+        prompt: None,
+        images: Vec::new(),
+        files: Vec::new(),
+    };
+    let newest = vec![record(Event::Prompt(prompt))];
+    // The first was asked for when the list was opened.
+    session.tell(Message::Peeked { number: 1, news: PeekNews::Opened { newest: Vec::new(), older: None } });
+    session.tell(Message::Peeked { number: 2, news: PeekNews::Opened { newest, older: None } });
+    let delta = Delta::Text { text: ANSWER.into() };
+    session
+        .tell(Message::Peeked { number: 2, news: PeekNews::Worker(Box::new(FromWorker::Delta { request: 1, delta })) });
+    session
+}
+
+#[test]
+fn a_thread_that_is_looked_into() {
+    check("peek", looked_into);
+    check("peek_whole", |columns, rows| {
+        let mut session = looked_into(columns, rows);
+        session.keys("p");
+        session
+    });
+    check("peek_held", |columns, rows| {
+        let mut session = looked_into(columns, rows);
+        session.keys("K K");
         session
     });
 }
@@ -75,7 +139,7 @@ fn threads_that_need_a_person() {
 fn the_threads() {
     check("threads", |columns, rows| {
         let mut session = Session::started(columns, rows);
-        session.tell(Message::Threads(rows_of_threads())).keys("ctrl-t j");
+        session.tell(Message::threads(rows_of_threads())).keys("ctrl-t j");
         session
     });
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::{ControlEvent, PromptEvent, RequestEvent, SettingsEvent, ThreadEvent, ToolEvent};
-use crate::workbench::{Level, Position, RequestShown};
+use crate::workbench::{Level, PeekNews, Position, RequestShown};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -92,7 +92,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (1u32..5, 0u8..5).prop_map(|(request, sort)| Step::Out(request, sort)),
         3 => (0u8..16).prop_map(Step::Event),
         2 => (0u8..5).prop_map(Step::State),
-        4 => (0u8..23).prop_map(Step::Around),
+        4 => (0u8..26).prop_map(Step::Around),
     ]
 }
 
@@ -223,8 +223,11 @@ impl Session {
             3..=6 => Message::Connected { thread_id },
             7 => Message::Disconnected { thread_id, expected: false, detail: "gone".into() },
             8 => Message::Disconnected { thread_id, expected: true, detail: String::new() },
-            9 => Message::Older { thread_id, records: vec![said("older"), said("still older")], older: None },
-            10 => Message::Threads(rows_of_threads()),
+            9 => {
+                let records = vec![said("older"), said("still older")];
+                Message::Older { thread_id, before: 7, records, older: None }
+            }
+            10 => Message::threads(rows_of_threads()),
             11 => Message::Notice { level: Level::Error, text: "it failed".into() },
             12 => Message::Second,
             13 => Message::Edited("from\nthe editor\n".into()),
@@ -236,6 +239,12 @@ impl Session {
             19 => Message::Request(Ok(Box::new(layers::request()))),
             20 => Message::Request(Ok(Box::new(RequestShown { number: None, ..layers::request() }))),
             21 => Message::Page(Ok(Box::new(layers::difference()))),
+            22 => Message::Peeked { number: 1, news: PeekNews::Opened { newest: vec![said("old")], older: Some(7) } },
+            23 => {
+                let delta = Delta::Text { text: "live\n".into() };
+                Message::Peeked { number: 1, news: PeekNews::Worker(Box::new(FromWorker::Delta { request: 1, delta })) }
+            }
+            24 => Message::Peeked { number: 1, news: PeekNews::Alone },
             _ => Message::Worker(thread(), FromWorker::Ack { id: 1 }),
         };
         self.tell(message);
