@@ -6,6 +6,7 @@
 mod terminal;
 
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -391,7 +392,7 @@ fn project_of_24_layers() -> (Project, String) {
         let text = if number == 17 { "Always speak of cheese." } else { "Be exact." };
         let item = format!("```yaml\nname: rule{number}\n```\n\nRule {number}. {text}\n");
         project.write(&format!(".ai/knowledge/team/rule{number}.md"), &item);
-        context += &format!("<before>team/rule{number}</before>");
+        write!(context, "<before>team/rule{number}</before>").unwrap();
     }
     let directive = format!(
         "```xml\n<directive name=\"work\"><metadata><context>{context}</context></metadata></directive>\n```\nWork.\n"

@@ -258,7 +258,7 @@ fn the_names_of_tiers_that_the_texts_and_the_programs_have_mean_the_same_models(
             let tiers = row["tiers"].as_array().unwrap();
             row["model"].as_str().unwrap().starts_with("anthropic/") && tiers.contains(&json!(tier))
         };
-        rows.iter().find(of_tier).map(|row| row["model"].clone()).unwrap_or_else(|| panic!("{tier}: {out}"))
+        rows.iter().find(of_tier).map_or_else(|| panic!("{tier}: {out}"), |row| row["model"].clone())
     };
     assert_eq!((model("high"), model("max")), (model("orchestrator"), model("reasoning")));
     assert_ne!(model("fast"), model("general"));

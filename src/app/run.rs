@@ -410,7 +410,6 @@ impl App {
     }
 
     /// Carries out an effect that needs the terminal.
-    #[expect(clippy::too_many_lines, reason = "one arm for each effect that needs the terminal")]
     async fn with_terminal(
         &mut self,
         effect: Effect,
@@ -449,21 +448,15 @@ impl App {
                 self.take_back(guard, screen, input, tty)?;
                 self.update(Message::Resumed);
             }
-            effect @ (Effect::Edit(_) | Effect::EditValue(_)) => {
-                let (text, is_value) = match effect {
-                    Effect::EditValue(text) => (text, true),
-                    Effect::Edit(text) => (text, false),
-                    _ => return Ok(()),
-                };
-                drop(input.take());
-                guard.pause();
-                let edited = edit(&text).await;
-                self.take_back(guard, screen, input, tty)?;
-                self.update(match edited {
-                    Ok(text) if is_value => Message::ValueEdited(text),
-                    Ok(text) => Message::Edited(text),
-                    Err(error) => Message::Notice { level: Level::Error, text: error },
-                });
+            Effect::Edit(text) => {
+                let edited = self.edited(&text, (guard, screen, input, tty)).await?;
+                self.update(edited.map_or_else(|text| Message::Notice { level: Level::Error, text }, Message::Edited));
+            }
+            Effect::EditValue(text) => {
+                let edited = self.edited(&text, (guard, screen, input, tty)).await?;
+                self.update(
+                    edited.map_or_else(|text| Message::Notice { level: Level::Error, text }, Message::ValueEdited),
+                );
             }
             Effect::ShowText(text) => {
                 drop(input.take());
@@ -522,6 +515,19 @@ impl App {
             | Effect::Quit => {}
         }
         Ok(())
+    }
+
+    /// What `$EDITOR` made of a text, while the terminal is its own.
+    async fn edited(
+        &mut self,
+        text: &str,
+        (guard, screen, input, tty): (&Guard, &mut Screen, &mut Option<Input>, &Tty),
+    ) -> io::Result<Result<String, String>> {
+        drop(input.take());
+        guard.pause();
+        let edited = edit(text).await;
+        self.take_back(guard, screen, input, tty)?;
+        Ok(edited)
     }
 
     fn take_back(

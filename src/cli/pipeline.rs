@@ -50,7 +50,7 @@ enum PipelineCommand {
 
 #[derive(Debug, Args)]
 struct RunArguments {
-    /// The stage: input, before_agent_start, context, tool_call and others
+    /// The stage: input, `before_agent_start`, context, `tool_call` and others
     #[arg(value_name = "STAGE")]
     stage: String,
     /// The handler; the only one of its stage without
@@ -303,19 +303,18 @@ fn again(
         [] => return Err(Failure::usage(format!("there is no such handler at {stage}")).hint(names())),
         _ => return Err(Failure::usage(format!("{stage} has several handlers: name one with --handler")).hint(names())),
     };
-    let event = match &arguments.event {
-        Some(file) => read(file)?,
-        None => {
-            let thread = thread()?;
-            let passages = pipeline::passages(&setup.layout, &thread)?;
-            let named = pipeline::recorded(&passages, stage, Some(&handler.id), arguments.number)
-                .or_else(|| pipeline::recorded(&passages, stage, None, arguments.number));
-            let Some(hash) = named.and_then(|(_, step)| step.before.clone()) else {
-                return Err(Failure::new(format!("no handler was asked at {stage} in {thread}"))
-                    .hint("give it an event with --event FILE"));
-            };
-            pipeline::value(&setup.layout, &hash)?
-        }
+    let event = if let Some(file) = &arguments.event {
+        read(file)?
+    } else {
+        let thread = thread()?;
+        let all = pipeline::passages(&setup.layout, &thread)?;
+        let found = pipeline::recorded(&all, stage, Some(&handler.id), arguments.number)
+            .or_else(|| pipeline::recorded(&all, stage, None, arguments.number));
+        let Some(hash) = found.and_then(|(_, step)| step.before.clone()) else {
+            return Err(Failure::new(format!("no handler was asked at {stage} in {thread}"))
+                .hint("give it an event with --event FILE"));
+        };
+        pipeline::value(&setup.layout, &hash)?
     };
     let call = HandlerCall { event: event.clone(), facts: json!({}), preview: true };
     let begun = Instant::now();

@@ -52,15 +52,12 @@ pub fn changed(side: &Side, what_if: &WhatIf) -> Side {
             }
         }
         let (Some(layer), Some(kept)) = (now.layers.get_mut(*place), now.texts.get_mut(*place)) else { continue };
-        match text {
-            Some(text) => {
-                text.clone_into(kept);
-                (layer.hash, layer.tokens) = (ContentHash::of(text.as_bytes()), TokenCount::estimated(text));
-            }
-            None => {
-                kept.clear();
-                layer.decision = Decision::Skipped { absence: crate::domain::Absence::Suppressed { by: "you".into() } };
-            }
+        if let Some(text) = text {
+            text.clone_into(kept);
+            (layer.hash, layer.tokens) = (ContentHash::of(text.as_bytes()), TokenCount::estimated(text));
+        } else {
+            kept.clear();
+            layer.decision = Decision::Skipped { absence: crate::domain::Absence::Suppressed { by: "you".into() } };
         }
     }
     let mut place = 0;

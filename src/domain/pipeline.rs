@@ -110,7 +110,24 @@ impl Step {
             StepOutcome::Changed => Some(match stage {
                 Stage::Skill => format!("skill {handler} inserted"),
                 Stage::Template => format!("template {handler} inserted"),
-                _ => format!("{stage} changed by {handler}"),
+                Stage::SessionStart
+                | Stage::Input
+                | Stage::BeforeAgentStart
+                | Stage::AgentStart
+                | Stage::TurnStart
+                | Stage::Context
+                | Stage::BeforeProviderRequest
+                | Stage::MessageEnd
+                | Stage::ToolCall
+                | Stage::ToolExecutionStart
+                | Stage::ToolResult
+                | Stage::ToolExecutionEnd
+                | Stage::TurnEnd
+                | Stage::AgentEnd
+                | Stage::SessionBeforeCompact
+                | Stage::SessionCompact
+                | Stage::ModelSelect
+                | Stage::SessionShutdown => format!("{stage} changed by {handler}"),
             }),
             StepOutcome::Handled
             | StepOutcome::Blocked { .. }

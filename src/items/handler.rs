@@ -232,7 +232,19 @@ fn takes(stage: Stage) -> &'static [&'static str] {
         Stage::ToolCall => &["block", "set", COMMAND],
         Stage::ToolResult => &["prepend", "append", "replace", COMMAND],
         Stage::SessionBeforeCompact => &["block", COMMAND],
-        _ => &[COMMAND],
+        Stage::SessionStart
+        | Stage::Skill
+        | Stage::Template
+        | Stage::AgentStart
+        | Stage::TurnStart
+        | Stage::MessageEnd
+        | Stage::ToolExecutionStart
+        | Stage::ToolExecutionEnd
+        | Stage::TurnEnd
+        | Stage::AgentEnd
+        | Stage::SessionCompact
+        | Stage::ModelSelect
+        | Stage::SessionShutdown => &[COMMAND],
     }
 }
 
@@ -280,42 +292,44 @@ fn action(map: &Map<String, Value>, stage: Stage, place: &mut Place<'_>) -> Opti
         "block" => match value {
             Value::Bool(true) => Some(Action::Block("Tool execution was blocked".to_owned())),
             Value::String(reason) => Some(Action::Block(reason.clone())),
-            _ => {
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
                 place.fatal("`block` must be true or a reason", "write block: \"why\"");
                 None
             }
         },
-        "handled" => match value {
-            Value::Bool(true) => Some(Action::Handled),
-            _ => {
+        "handled" => {
+            if let Value::Bool(true) = value {
+                Some(Action::Handled)
+            } else {
                 place.fatal("`handled` can only be true", "write handled: true, or remove it");
                 None
             }
-        },
+        }
         "set" => match value {
             Value::Object(fields) if !fields.is_empty() => Some(Action::Set(fields.clone())),
-            _ => {
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
                 place.fatal("`set` must be a mapping of fields", "write set: {temperature: 0.2}");
                 None
             }
         },
-        "keep_last" => match value.as_u64().and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0) {
-            Some(count) => Some(Action::KeepLast(count)),
-            None => {
+        "keep_last" => {
+            if let Some(count) = value.as_u64().and_then(|count| usize::try_from(count).ok()).filter(|count| *count > 0)
+            {
+                Some(Action::KeepLast(count))
+            } else {
                 place.fatal("`keep_last` must be a number from 1", "write keep_last: 20");
                 None
             }
-        },
+        }
         _ => {
             let words: Option<Vec<String>> =
                 value.as_array().and_then(|words| words.iter().map(|word| word.as_str().map(str::to_owned)).collect());
-            match words.filter(|words| words.first().is_some_and(|program| !program.is_empty())) {
-                Some(words) => Some(Action::Command(words)),
-                None => {
-                    let remedy = "write command: [python3, .ai/config/handlers/tidy.py]";
-                    place.fatal("`command` must be a list of words", remedy);
-                    None
-                }
+            if let Some(words) = words.filter(|words| words.first().is_some_and(|program| !program.is_empty())) {
+                Some(Action::Command(words))
+            } else {
+                let remedy = "write command: [python3, .ai/config/handlers/tidy.py]";
+                place.fatal("`command` must be a list of words", remedy);
+                None
             }
         }
     }
@@ -326,7 +340,7 @@ fn replacements(value: &Value, place: &mut Place<'_>) -> Option<Vec<Edit>> {
     let list = match value {
         Value::Array(list) if !list.is_empty() => list.as_slice(),
         Value::Object(_) => std::slice::from_ref(value),
-        _ => &[],
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => &[],
     };
     if list.is_empty() {
         place.fatal("`replace` names nothing", remedy);

@@ -43,7 +43,9 @@ pub(super) fn content(value: &Value) -> Result<String, String> {
             });
             Ok(texts.collect::<Result<Vec<_>, _>>()?.join("\n"))
         }
-        other => Err(format!("content is {}, where a text or a list is expected", shown(other))),
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+            Err(format!("content is {}, where a text or a list is expected", shown(other)))
+        }
     }
 }
 

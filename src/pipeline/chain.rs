@@ -93,7 +93,19 @@ impl Chain {
                 Self::ToolResult { call: call(), text: String::new(), details: Value::Null, error: false }
             }
             Stage::SessionBeforeCompact => return Ok(Self::Compact(Compact::default())),
-            _ => {
+            Stage::SessionStart
+            | Stage::Skill
+            | Stage::Template
+            | Stage::AgentStart
+            | Stage::TurnStart
+            | Stage::MessageEnd
+            | Stage::ToolExecutionStart
+            | Stage::ToolExecutionEnd
+            | Stage::TurnEnd
+            | Stage::AgentEnd
+            | Stage::SessionCompact
+            | Stage::ModelSelect
+            | Stage::SessionShutdown => {
                 let event = event.as_object().cloned().unwrap_or_default();
                 return Ok(Self::Observe { stage, event });
             }

@@ -7,6 +7,7 @@ use super::answer::{content, custom};
 use crate::domain::{Block, CallId, ContentHash, Entry, Message, Role, ToolCall};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
 
 /// A message of a request.
 #[derive(Clone, Debug, PartialEq)]
@@ -109,17 +110,17 @@ pub fn told(entries: &[Entry], list: &[Value]) -> Vec<Told> {
     }
     let images: Images<'_> = entries.iter().flat_map(|entry| &entry.message.blocks).filter_map(image).collect();
     let read_one = |value: &Value| one(value, &images).ok().flatten();
-    let mut all = Vec::with_capacity(list.len());
+    let mut made = Vec::with_capacity(list.len());
     let mut at = 0;
     while let Some(rest) = list.get(at..).filter(|rest| !rest.is_empty()) {
-        let whole = |place: usize| groups.get(place).is_some_and(|group| rest.starts_with(group));
+        let stands = |place: usize| groups.get(place).is_some_and(|group| rest.starts_with(group));
         let found = rest.first().and_then(|first| places.get_mut(&first.to_string())).and_then(|known| {
-            let last = known.last().copied().filter(|place| whole(*place))?;
+            let place = known.last().copied().filter(|place| stands(*place))?;
             known.pop();
-            Some(last)
+            Some(place)
         });
         if let Some(place) = found {
-            all.extend(entries.get(place).map(|entry| Told { entry: entry.clone(), changed: false }));
+            made.extend(entries.get(place).map(|entry| Told { entry: entry.clone(), changed: false }));
             at += groups.get(place).map_or(1, Vec::len);
             continue;
         }
@@ -128,11 +129,11 @@ pub fn told(entries: &[Entry], list: &[Value]) -> Vec<Told> {
         let blocks: Vec<Block> = rest.iter().take(taken).filter_map(read_one).flat_map(|(_, blocks)| blocks).collect();
         let role = rest.first().and_then(read_one).map_or(Role::User, |(role, _)| role);
         if !blocks.is_empty() {
-            all.push(Told { entry: Entry::new(Message { role, blocks }), changed: true });
+            made.push(Told { entry: Entry::new(Message { role, blocks }), changed: true });
         }
         at += taken;
     }
-    all
+    made
 }
 
 /// The messages of a list that no thread has.
@@ -157,14 +158,18 @@ fn one(value: &Value, images: &Images<'_>) -> Result<Option<(Role, Vec<Block>)>,
             Value::Array(blocks) => {
                 Ok(Some((Role::User, blocks.iter().map(|block| read(block, images)).collect::<Result<_, _>>()?)))
             }
-            _ => Err("its content is neither text nor a list".to_owned()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+                Err("its content is neither text nor a list".to_owned())
+            }
         },
         "assistant" => match said()? {
             Value::String(text) => Ok(Some((Role::Assistant, vec![Block::Text { text: text.clone() }]))),
             Value::Array(blocks) => {
                 Ok(Some((Role::Assistant, blocks.iter().map(|block| read(block, images)).collect::<Result<_, _>>()?)))
             }
-            _ => Err("its content is neither text nor a list".to_owned()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+                Err("its content is neither text nor a list".to_owned())
+            }
         },
         "toolResult" => {
             let call_id = CallId(text("toolCallId").to_owned());
@@ -193,14 +198,14 @@ fn ran(map: &Map<String, Value>) -> String {
     let is = |name: &str| map.get(name).and_then(Value::as_bool).unwrap_or_default();
     let output = text("output");
     let mut told = format!("Ran `{}`\n", text("command"));
-    told.push_str(&if output.is_empty() { "(no output)".to_owned() } else { format!("```\n{output}\n```") });
+    let _never_fails = if output.is_empty() { write!(told, "(no output)") } else { write!(told, "```\n{output}\n```") };
     if is("cancelled") {
         told.push_str("\n\n(command cancelled)");
     } else if let Some(code) = map.get("exitCode").and_then(Value::as_i64).filter(|code| *code != 0) {
-        told.push_str(&format!("\n\nCommand exited with code {code}"));
+        let _never_fails = write!(told, "\n\nCommand exited with code {code}");
     }
     if is("truncated") && !text("fullOutputPath").is_empty() {
-        told.push_str(&format!("\n\n[Output truncated. Full output: {}]", text("fullOutputPath")));
+        let _never_fails = write!(told, "\n\n[Output truncated. Full output: {}]", text("fullOutputPath"));
     }
     told
 }

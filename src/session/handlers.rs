@@ -102,7 +102,7 @@ impl FileHandlers {
             }
             Action::Set(fields) => set(written.stage, event, fields),
             Action::KeepLast(count) => {
-                let all = event.get("messages").and_then(Value::as_array).cloned().unwrap_or_default();
+                let all = event.get("messages").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
                 json!({"messages": newest(all, *count)})
             }
             Action::Command(words) => {
@@ -139,11 +139,11 @@ fn knowledge(items: &Items, id: &str) -> Result<String, String> {
 }
 
 /// The newest messages, from one of the person's on: results are not parted from their calls.
-fn newest(all: Vec<Value>, count: usize) -> Vec<Value> {
+fn newest(all: &[Value], count: usize) -> Vec<Value> {
     let from = all.len().saturating_sub(count);
     let role = |value: &Value| value.get("role").and_then(Value::as_str).unwrap_or_default().to_owned();
     let begins = (0..=from).rev().find(|place| all.get(*place).is_none_or(|one| role(one) != "toolResult"));
-    all.into_iter().skip(begins.unwrap_or_default()).collect()
+    all.iter().skip(begins.unwrap_or_default()).cloned().collect()
 }
 
 /// What an edit makes of the text of a stage.
@@ -156,31 +156,46 @@ fn edit(stage: Stage, event: &Value, edits: &[Edit]) -> Value {
         Stage::Context => {
             let mut messages = event.get("messages").cloned().unwrap_or_default();
             for message in messages.as_array_mut().into_iter().flatten() {
-                texts(message.get_mut("content"), &changed);
+                message.get_mut("content").into_iter().for_each(|content| texts(content, &changed));
             }
             json!({"messages": messages})
         }
         Stage::ToolResult => {
             let mut content = event.get("content").cloned().unwrap_or_default();
-            texts(Some(&mut content), &changed);
+            texts(&mut content, &changed);
             json!({"content": content})
         }
-        _ => Value::Null,
+        Stage::SessionStart
+        | Stage::Skill
+        | Stage::Template
+        | Stage::AgentStart
+        | Stage::TurnStart
+        | Stage::BeforeProviderRequest
+        | Stage::MessageEnd
+        | Stage::ToolCall
+        | Stage::ToolExecutionStart
+        | Stage::ToolExecutionEnd
+        | Stage::TurnEnd
+        | Stage::AgentEnd
+        | Stage::SessionBeforeCompact
+        | Stage::SessionCompact
+        | Stage::ModelSelect
+        | Stage::SessionShutdown => Value::Null,
     }
 }
 
 /// Changes every text of a content. What a model thought is its maker's, and calls are not texts.
-fn texts(content: Option<&mut Value>, changed: &impl Fn(&str) -> String) {
+fn texts(content: &mut Value, changed: &impl Fn(&str) -> String) {
     match content {
-        Some(Value::String(text)) => *text = changed(text),
-        Some(Value::Array(blocks)) => {
+        Value::String(text) => *text = changed(text),
+        Value::Array(blocks) => {
             for block in blocks.iter_mut().filter(|block| block.get("type").and_then(Value::as_str) == Some("text")) {
                 if let Some(Value::String(text)) = block.get_mut("text") {
                     *text = changed(text);
                 }
             }
         }
-        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {}
     }
 }
 

@@ -69,7 +69,15 @@ pub fn passages(layout: &Layout, id: &ThreadId) -> Result<Vec<Passage>, StoreErr
         Event::Tool(ToolEvent::CallPrepared { call_id, steps, .. } | ToolEvent::ResultPrepared { call_id, steps }) => {
             all.push(Passage { of: Subject::Call(call_id.0.clone()), title: call_id.0, steps });
         }
-        _ => {}
+        Event::Thread(_)
+        | Event::Settings(_)
+        | Event::Prompt(_)
+        | Event::Context(_)
+        | Event::Request(_)
+        | Event::Approval(_)
+        | Event::Tool(_)
+        | Event::Control(_)
+        | Event::Unknown { .. } => {}
     })?;
     Ok(all)
 }
@@ -178,8 +186,12 @@ fn lines(value: &Value, path: &str, text: &mut String) {
                 let _never_fails = writeln!(text, "  {line}");
             }
         }
-        Value::String(said) => drop(writeln!(text, "{path}: {said}")),
-        other => drop(writeln!(text, "{path}: {other}")),
+        Value::String(said) => {
+            let _never_fails = writeln!(text, "{path}: {said}");
+        }
+        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            let _never_fails = writeln!(text, "{path}: {other}");
+        }
     }
 }
 

@@ -200,7 +200,7 @@ impl Call {
             Value::Array(blocks) => {
                 blocks.iter().rev().find_map(|block| block["text"].as_str()).unwrap_or_default().to_owned()
             }
-            _ => String::new(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
         };
         let messages = self.body["messages"].as_array().unwrap();
         messages.iter().map(|one| (one["role"].as_str().unwrap().to_owned(), text(&one["content"]))).collect()

@@ -16,6 +16,7 @@ use crate::session::people::{err, json_line, out};
 use clap::Args;
 use futures_util::StreamExt as _;
 use serde_json::json;
+use std::fmt::Write as _;
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -102,7 +103,9 @@ fn ask(setup: &Setup, side: &Side, sent: &Sent) -> Result<(String, Option<Money>
         while let Some(event) = stream.next().await {
             match event.map_err(|error| Failure::new(error.message))? {
                 ProviderEvent::Text(piece) => text.push_str(&piece),
-                ProviderEvent::ToolCallStarted { tool, .. } => text.push_str(&format!("\n[calls {tool}] ")),
+                ProviderEvent::ToolCallStarted { tool, .. } => {
+                    let _never_fails = write!(text, "\n[calls {tool}] ");
+                }
                 ProviderEvent::ToolInput { partial_json, .. } => text.push_str(&partial_json),
                 ProviderEvent::Usage(now) => usage = now,
                 ProviderEvent::Finished(_) => break,
@@ -208,7 +211,9 @@ pub(super) fn bisect(common: &Common, arguments: &BisectArguments) -> Result<Exi
         return Err(Failure::new(format!("the price of {} is not known, so {limit} cannot be kept to", sent.model))
             .hint("leave out --spend, or write prices into a provider file"));
     }
-    if !arguments.yes {
+    if arguments.yes {
+        let _closed = writeln!(err(), "{plan}");
+    } else {
         let _closed = write!(err(), "{plan}. Begin? [y/N] ");
         let mut answer = String::new();
         let asks = io::stdin().is_terminal() && io::stdin().lock().read_line(&mut answer).is_ok();
@@ -216,21 +221,19 @@ pub(super) fn bisect(common: &Common, arguments: &BisectArguments) -> Result<Exi
             let _closed = writeln!(err());
             return Err(Failure::usage("nothing was sent").hint("--yes begins without asking"));
         }
-    } else {
-        let _closed = writeln!(err(), "{plan}");
     }
-    let (mut requests, mut spent) = (0_u32, Money::ZERO);
+    let (mut asked, mut paid) = (0_u32, Money::ZERO);
     let mut outcome = |without: &[usize]| -> Result<i32, Failure> {
         let limit = arguments.spend.map(Money::from_dollars);
-        if let Some((limit, each)) = limit.zip(each).filter(|(limit, each)| spent.0 + each.0 > limit.0) {
+        if let Some((limit, each)) = limit.zip(each).filter(|(limit, each)| paid.0 + each.0 > limit.0) {
             return Err(Failure::new(format!(
-                "stopped after {requests} requests for {spent}: another may cost {each}, and {limit} is the limit"
+                "stopped after {asked} requests for {paid}: another may cost {each}, and {limit} is the limit"
             )));
         }
         let texts = without.iter().map(|place| (*place, None)).collect();
         let (answer, spend) = ask(&setup, &changed(&sent.side, &WhatIf { texts }), &sent)?;
-        requests += 1;
-        spent += spend.unwrap_or(Money::ZERO);
+        asked += 1;
+        paid += spend.unwrap_or(Money::ZERO);
         check(&setup, &arguments.check, &answer)
     };
     let whole = outcome(&[])?;
@@ -255,7 +258,7 @@ pub(super) fn bisect(common: &Common, arguments: &BisectArguments) -> Result<Exi
     if arguments.json {
         let line = json!({
             "schema": "levain.bisect/1", "request": arguments.request, "with": whole, "without": bare,
-            "layers": found, "requests": requests, "spend": spent,
+            "layers": found, "requests": asked, "spend": paid,
         });
         written(json_line(&mut output, &line))?;
         return Ok(ExitCode::SUCCESS);
@@ -265,6 +268,6 @@ pub(super) fn bisect(common: &Common, arguments: &BisectArguments) -> Result<Exi
         let origin = crate::context::words::origin(&layer.origin);
         written(writeln!(output, "{} · {} · {origin}{together}", layer.id, kind(layer.kind)))?;
     }
-    let _closed = writeln!(err(), "with it the check says {whole}, without it {bare}; {requests} requests, {spent}");
+    let _closed = writeln!(err(), "with it the check says {whole}, without it {bare}; {asked} requests, {paid}");
     Ok(ExitCode::SUCCESS)
 }

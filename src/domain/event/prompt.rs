@@ -75,7 +75,7 @@ pub enum PromptEvent {
 
 /// What handlers did, in a line; none where nobody did anything.
 pub(super) fn pipeline_in_words(steps: &[Step]) -> Option<Note> {
-    let told = steps.iter().filter_map(|step| step.in_words());
+    let told = steps.iter().filter_map(super::super::pipeline::Step::in_words);
     let told: Vec<String> = told.collect();
     let failed = steps.iter().any(|step| step.outcome.is_failure());
     let kind = if failed { NoteKind::Warning } else { NoteKind::Context };

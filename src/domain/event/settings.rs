@@ -14,6 +14,7 @@ use strum::VariantNames;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, VariantNames)]
 #[serde(tag = "event_type", content = "payload", rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "there is one such event for each process that takes a thread over")]
 pub enum SettingsEvent {
     /// The thread answers with another model from here on.
     ModelChanged { model: ModelRef },

@@ -83,10 +83,12 @@ impl ToolEvent {
     /// See [`super::Event::note`].
     pub(super) fn note(&self) -> Option<Note> {
         match self {
+            Self::CallPrepared { steps, blocked: None, .. } | Self::ResultPrepared { steps, .. } => {
+                pipeline_in_words(steps)
+            }
             // Why a call was blocked is its result.
-            Self::CallPrepared { blocked: Some(_), .. } => None,
-            Self::CallPrepared { steps, .. } | Self::ResultPrepared { steps, .. } => pipeline_in_words(steps),
-            Self::ToolCallStart { .. }
+            Self::CallPrepared { .. }
+            | Self::ToolCallStart { .. }
             | Self::FileCheckpointed { .. }
             | Self::ToolProcess { .. }
             | Self::ResultKept { .. }

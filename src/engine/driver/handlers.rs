@@ -197,7 +197,7 @@ impl<A: Audience> Driver<A> {
 
     async fn made(&mut self, goal: Goal, made: Made) {
         match (goal, made) {
-            (Goal::Prompt(queued), Made::Prompt(made)) => self.prompt_made(*queued, *made).await,
+            (Goal::Prompt(queued), Made::Prompt(made)) => self.prompt_made(*queued, *made),
             (Goal::Context { request, attempt, plan, state }, Made::Context(edits, passed)) => {
                 if passed.aborted {
                     return self.give_up_turn();
@@ -230,7 +230,7 @@ impl<A: Audience> Driver<A> {
                 let Chain::ToolResult { text, error, .. } = passed.chain else { return };
                 let outcome = match (error, outcome.error) {
                     (false, _) => ToolOutcome { output: text, error: None },
-                    (true, Some(_)) | (true, None) => ToolOutcome { error: Some(text.clone()), output: text },
+                    (true, Some(_) | None) => ToolOutcome { error: Some(text.clone()), output: text },
                 };
                 self.emit(Event::Tool(ToolEvent::ResultPrepared { call_id: call_id.clone(), steps })).await;
                 self.tool_result(call_id, outcome).await;
@@ -245,7 +245,7 @@ impl<A: Audience> Driver<A> {
         }
     }
 
-    async fn prompt_made(&mut self, queued: QueuedPrompt, made: PromptMade) {
+    fn prompt_made(&mut self, queued: QueuedPrompt, made: PromptMade) {
         let prompt = queued.prompt;
         if made.aborted {
             return self.give_up_turn();
@@ -352,7 +352,7 @@ impl<A: Audience> Driver<A> {
         scope == CancelScope::Turn && self.thread.kind == ThreadKind::Interactive && self.pipeline.skip()
     }
 
-    pub(super) fn set_breakpoints(&mut self, breakpoints: Vec<Breakpoint>) {
+    pub(super) fn set_breakpoints(&self, breakpoints: Vec<Breakpoint>) {
         *self.pipeline.breakpoints.lock().unwrap_or_else(PoisonError::into_inner) = breakpoints;
     }
 

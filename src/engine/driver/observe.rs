@@ -107,7 +107,15 @@ impl<A: Audience> Driver<A> {
             Event::Settings(SettingsEvent::ModelChanged { model }) => {
                 all.push((Stage::ModelSelect, json!({"model": model.to_string(), "source": "set"})));
             }
-            _ => {}
+            Event::Thread(_)
+            | Event::Settings(_)
+            | Event::Prompt(_)
+            | Event::Context(_)
+            | Event::Request(_)
+            | Event::Approval(_)
+            | Event::Tool(_)
+            | Event::Control(_)
+            | Event::Unknown { .. } => {}
         }
         if !rested && self.thread.is_resting() && std::mem::take(&mut self.pipeline.runs) {
             let asked = self.thread.history.iter().rposition(|entry| entry.message.is_prompt()).unwrap_or_default();

@@ -176,7 +176,16 @@ impl Asking {
             Err(outcome) => {
                 let why = match &outcome {
                     StepOutcome::Failed { error } => error.clone(),
-                    _ => format!("the handler {} did not answer within {} s", handler.id, handler.deadline.as_secs()),
+                    StepOutcome::Unchanged
+                    | StepOutcome::Changed
+                    | StepOutcome::Handled
+                    | StepOutcome::Blocked { .. }
+                    | StepOutcome::NotAsked
+                    | StepOutcome::Refused { .. }
+                    | StepOutcome::TimedOut
+                    | StepOutcome::Skipped => {
+                        format!("the handler {} did not answer within {} s", handler.id, handler.deadline.as_secs())
+                    }
                 };
                 if outcome != StepOutcome::Skipped {
                     goes_on = chain.failed(&why).goes_on();

@@ -145,14 +145,15 @@ fn prompt_event(thread: &mut Thread, event: &PromptEvent) -> Vec<Effect> {
             prompted(thread)
         }
         PromptEvent::QueueReleased {} if thread.can_take() => take_prompts(thread, true),
-        PromptEvent::PromptWithdrawn { prompt } => taken(thread, *prompt, false),
+        PromptEvent::PromptWithdrawn { prompt } | PromptEvent::PromptHandled { prompt, .. } => {
+            taken(thread, *prompt, false)
+        }
         PromptEvent::QueueReleased {} | PromptEvent::QueueArranged { .. } => Vec::new(),
         PromptEvent::PromptPrepared { prompt, messages, system, .. } => {
             let (messages, system) = (messages.clone(), system.clone());
             thread.prepared = Some(PreparedPrompt { prompt: *prompt, messages, system });
             Vec::new()
         }
-        PromptEvent::PromptHandled { prompt, .. } => taken(thread, *prompt, false),
         PromptEvent::CognitionIn { text, role, images, files, prompt } => {
             thread.nudges = if role == NUDGE { thread.nudges + 1 } else { 0 };
             joined(thread, Message::said(text, images, files), *prompt)

@@ -57,7 +57,9 @@ pub(super) fn joined(thread: &mut Thread, said: Message, prompt: Option<u64>) ->
         let prepared = prepared.filter(|prepared| prepared.prompt == prompt.unwrap_or_default());
         let (messages, system) = prepared.map_or_else(Default::default, |made| (made.messages, made.system));
         thread.system_edit = system.map(Arc::new);
-        messages.into_iter().for_each(|message| thread.push(Message::custom(message)));
+        for message in messages {
+            thread.push(Message::custom(message));
+        }
     }
     thread.handing = ReturnState::Nothing;
     if let Phase::Retrying { .. } = thread.phase {

@@ -85,7 +85,7 @@ fn an_answer_that_does_not_fit_changes_nothing() {
         (Chain::Compact(Compact::default()), json!({"compaction": {"summary": " "}})),
     ] {
         let before = chain.clone();
-        let (after, merged) = through(chain, &[answer.clone()]);
+        let (after, merged) = through(chain, std::slice::from_ref(&answer));
         assert!(merged[0].is_err(), "{answer}");
         assert_eq!(after, before, "{answer}");
     }
@@ -124,7 +124,7 @@ fn contexts_chain_as_lists() {
     let one = json!({"role": "user", "content": [{"type": "text", "text": "x"}]});
     let (chain, merged) = through(
         Chain::Context { messages: vec![one.clone(), one.clone()] },
-        &[json!({}), json!({"messages": [one.clone(), one.clone()]}), json!({"messages": [one]})],
+        &[json!({}), json!({"messages": [one.clone(), one]}), json!({"messages": [one]})],
     );
     assert_eq!(merged, [Ok(Merged::Unchanged), Ok(Merged::Unchanged), Ok(Merged::Changed)]);
     assert!(matches!(chain, Chain::Context { messages } if messages.len() == 1));

@@ -13,21 +13,14 @@ use serde_json::Value;
 
 impl Transcript {
     /// Applies one event of the log.
+    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub fn apply(&mut self, record: Record) {
         let mut note = record.event.note().filter(|_| self.is_news(&record.event));
         self.permit(&record.event);
         match record.event {
             Event::Prompt(PromptEvent::CognitionIn { text, role, prompt, images, files }) => {
                 let files = files.iter().map(Attachment::without_text).collect();
-                let Prepared { typed, messages, note: told } = self.prepared.take().unwrap_or_default();
-                let (text, sent) = typed.map_or_else(|| (text.clone(), None), |typed| (typed, Some(text.clone())));
-                self.said(Prompt { text, sent, role, pending: false, number: prompt, images, files });
-                for CustomMessage { custom_type: role, text, .. } in messages.into_iter().filter(|one| one.display) {
-                    let (images, files) = (Vec::new(), Vec::new());
-                    let said = Prompt { text, sent: None, role, pending: false, number: None, images, files };
-                    self.push(Kind::Prompt(said));
-                }
-                note = told;
+                note = self.joined(Prompt { text, sent: None, role, pending: false, number: prompt, images, files });
             }
             Event::Prompt(PromptEvent::PromptPrepared { typed, messages, .. }) => {
                 self.prepared = Some(Prepared { typed, messages, note: note.take() });
@@ -161,6 +154,22 @@ impl Transcript {
         if let Some(Block { kind: Kind::Prompt(prompt), .. }) = self.block_mut(id) {
             prompt.number = Some(number);
         }
+    }
+
+    /// A prompt joins, with what handlers made of it and added behind it; answers with what is to be told of that.
+    fn joined(&mut self, said: Prompt) -> Option<Note> {
+        let Prepared { typed, messages, note } = self.prepared.take().unwrap_or_default();
+        let (text, sent) = match typed {
+            Some(typed) => (typed, Some(said.text.clone())),
+            None => (said.text.clone(), None),
+        };
+        self.said(Prompt { text, sent, ..said });
+        for CustomMessage { custom_type: role, text, .. } in messages.into_iter().filter(|one| one.display) {
+            let (images, files) = (Vec::new(), Vec::new());
+            let said = Prompt { text, sent: None, role, pending: false, number: None, images, files };
+            self.push(Kind::Prompt(said));
+        }
+        note
     }
 
     /// The pending prompt of that number reaches no model: it stays where it is, as what was said.

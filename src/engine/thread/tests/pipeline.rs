@@ -276,7 +276,19 @@ impl Slow {
                         continue;
                     }
                 }
-                _ => continue,
+                Effect::Send { .. }
+                | Effect::Wait { .. }
+                | Effect::WaitForSlot
+                | Effect::AskHooks { .. }
+                | Effect::MakeRoom { .. }
+                | Effect::HandOff(_)
+                | Effect::Authorise(_)
+                | Effect::RunTool { .. }
+                | Effect::Remember(_)
+                | Effect::RunShell { .. }
+                | Effect::StopShell
+                | Effect::EndShell
+                | Effect::End(_) => continue,
             };
             self.bench.now += 10;
             let (timestamp, thread_id) = (Timestamp(self.bench.now), self.bench.thread.id.clone());
