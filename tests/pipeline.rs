@@ -234,6 +234,75 @@ fn a_guard_that_may_not_run_blocks() {
 }
 
 #[test]
+fn a_guard_sees_what_is_run_in_the_end_and_every_guard_is_asked() {
+    let guard =
+        "- id: g\n  stage: tool_call\n  when: {path: input.command, op: contains, value: evil}\n  block: seen\n";
+    // One behind it changes the arguments.
+    let handlers = format!("handlers:\n{guard}- id: other\n  stage: tool_call\n  set: {{command: touch evil}}\n");
+    let project = Project::with(&handlers, &calls_bash("touch made")).trusted();
+    let id = project.run("go");
+    assert!(!project.home.project().join("evil").exists());
+    assert_eq!(project.event(&id, "tool_call_result")["output"], "seen");
+    // The person's and the project's handlers have one name and stand on one line.
+    let nameless = |value: &str| {
+        format!(
+            "handlers:\n- stage: tool_call\n  when: {{path: input.command, op: contains, value: {value}}}\n  block: {value}\n"
+        )
+    };
+    let project = Project::with(&nameless("made"), &calls_bash("touch made"));
+    let own = project.home.path().join(".ai/config/agent");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("pipeline.yaml"), nameless("other")).unwrap();
+    let project = project.trusted();
+    let id = project.run("go");
+    assert_eq!(project.event(&id, "call_prepared")["blocked"], "made");
+    assert!(!project.home.project().join("made").exists());
+}
+
+#[test]
+fn a_guard_knows_a_tool_by_one_name_however_it_is_called() {
+    let handlers =
+        "handlers:\n- id: g\n  stage: tool_call\n  when: {path: toolName, op: eq, value: rye_bash}\n  block: seen\n";
+    for call in [
+        json!({"name": "rye_bash", "input": {"command": "touch made"}}),
+        json!({"name": "rye/bash", "input": {"command": "touch made"}}),
+        json!({"name": "rye_execute", "input": {"item_type": "tool", "item_id": "rye/bash", "parameters": {"command": "touch made"}}}),
+    ] {
+        let replies = [
+            json!({"when": {"anywhere": "seen"}, "steps": [{"text": "Done."}]}),
+            json!({"steps": [{"tool_call": call}]}),
+        ];
+        let project = Project::with(handlers, &replies).trusted();
+        let id = project.run("go");
+        assert_eq!(project.event(&id, "call_prepared")["blocked"], "seen", "{call}");
+        assert!(!project.home.project().join("made").exists(), "{call}");
+    }
+}
+
+#[test]
+fn an_untrusted_project_changes_no_arguments() {
+    let project = Project::with(
+        "handlers:\n- {id: h, stage: tool_call, set: {command: touch evil}}\n",
+        &calls_bash("touch made"),
+    );
+    let arguments = ["run", "--json", "--model", &project.model, "--directive", "work", "--allow", "rye/bash", "go"];
+    let (_, out, err) = project.levain(&arguments);
+    assert!(!project.home.project().join("evil").exists(), "{out}{err}");
+    assert!(!project.home.project().join("made").exists(), "a guard that may not run blocks: {out}{err}");
+}
+
+#[test]
+fn a_template_behind_a_link_out_of_the_project_is_not_read() {
+    let project = Project::new("");
+    fs::write(project.home.path().join("secret"), "the secret").unwrap();
+    fs::create_dir_all(project.home.project().join(".claude/commands")).unwrap();
+    let link = project.home.project().join(".claude/commands/fix.md");
+    std::os::unix::fs::symlink(project.home.path().join("secret"), link).unwrap();
+    let id = project.run("/fix it");
+    assert_eq!(project.event(&id, "cognition_in")["text"], "/fix it");
+}
+
+#[test]
 fn results_are_changed_failed_ones_too() {
     let handlers = "handlers:\n- id: hide\n  stage: tool_result\n  replace: {find: secret, with: ---}\n";
     for command in ["echo my secret", "echo my secret; exit 1"] {
@@ -267,7 +336,7 @@ fn the_payload_is_changed_within_what_was_paid_for_and_kept() {
         [("{temperature: 0.25}", "changed"), ("{model: dear}", "failed"), ("{max_tokens: 999999999}", "failed")]
     {
         let handlers = format!("handlers:\n- id: h\n  stage: before_provider_request\n  set: {set}\n");
-        let project = Project::new(&handlers);
+        let project = Project::new(&handlers).trusted();
         let id = project.run("hello");
         let steps = project.of_request(&id);
         assert_eq!(steps[0]["outcome"], outcome, "{set}: {steps:?}");

@@ -476,7 +476,7 @@ fn worker_of(home: &Home, form: &Form, variables: &[(&str, String)]) -> (ThreadI
 }
 
 /// A trusted project with an image and the directive `x`, which may use files.
-fn project_of_conversations(home: &Home) {
+fn project_of_conversations(home: &Home, handlers: &str) {
     fs::write(home.project().join("dot.png"), STANDARD.decode(PNG).unwrap()).unwrap();
     let directives = home.project().join(".ai/directives");
     fs::create_dir_all(&directives).unwrap();
@@ -486,7 +486,7 @@ fn project_of_conversations(home: &Home) {
     );
     fs::write(directives.join("x.md"), text).unwrap();
     fs::create_dir_all(home.project().join(".ai/config/agent")).unwrap();
-    fs::write(home.project().join(".ai/config/agent/pipeline.yaml"), HANDLERS).unwrap();
+    fs::write(home.project().join(".ai/config/agent/pipeline.yaml"), handlers).unwrap();
     assert!(home.levain(&["trust"]).stdin(Stdio::null()).output().unwrap().status.success());
 }
 
@@ -495,7 +495,7 @@ fn conversation_of(form: &Form) {
     let (home, server) = (Home::new(), Recorder::start());
     let variables = (form.variables)(&format!("http://{}", server.address));
     fs::write(home.project().join("notes.txt"), "NUMBERED-LINE 1\n").unwrap();
-    project_of_conversations(&home);
+    project_of_conversations(&home, HANDLERS);
     let (id, mut worker, socket) = worker_of(&home, form, &variables);
     let mut numbers = Numbers(form.name.len() as u64);
     let requests = home.project().join(format!(".ai/agent/threads/{id}/requests"));
@@ -557,7 +557,8 @@ fn numbers_of(form: &Form, threads: u64) {
     let (home, server) = (Home::new(), Recorder::start());
     let variables = (form.variables)(&format!("http://{}", server.address));
     fs::write(home.project().join("notes.txt"), "NUMBERED-LINE 1\n".repeat(30)).unwrap();
-    project_of_conversations(&home);
+    // What is typed is counted before handlers have seen it.
+    project_of_conversations(&home, "");
     let layout = Layout::new(&home.project().canonicalize().unwrap(), &home.path().join("state/levain"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let other: ModelRef = format!("{}-2", form.model).parse().unwrap();

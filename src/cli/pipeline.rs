@@ -125,7 +125,11 @@ fn stage_named(name: &str) -> Result<Stage, Failure> {
 fn breakpoint(place: &str, arguments: &BreakArguments) -> Result<Breakpoint, Failure> {
     let (stage, handler) = place.split_once(':').map_or((place, None), |(stage, handler)| (stage, Some(handler)));
     let (handler, contains) = (handler.map(str::to_owned), arguments.contains.clone());
-    Ok(Breakpoint { stage: stage_named(stage)?, handler, contains })
+    let stage = stage_named(stage)?;
+    if !stage.pauses() {
+        return Err(Failure::usage(format!("nothing waits at {stage}, so nothing can be paused there")));
+    }
+    Ok(Breakpoint { stage, handler, contains })
 }
 
 fn read(file: &str) -> Result<Value, Failure> {

@@ -60,6 +60,8 @@ pub struct Runnable {
     states: BTreeMap<String, String>,
     /// Knowledge that holds a command, by its path below the project, and the command where it is one.
     pub commands: BTreeMap<String, Vec<String>>,
+    /// The commands of the pipeline's handlers.
+    pub handlers: BTreeSet<Vec<String>>,
 }
 
 /// The record of a decision.
@@ -118,6 +120,19 @@ impl Trust {
     #[must_use]
     pub fn covers(&self, file: &str, command: &[String]) -> bool {
         matches!(self, Self::Trusted(runnable) if runnable.commands.get(file).is_some_and(|known| known == command))
+    }
+
+    /// Whether the command of a handler of the pipeline may run: as [`Trust::covers`], for that very command.
+    #[must_use]
+    pub fn covers_handler(&self, command: &[String]) -> bool {
+        matches!(self, Self::Trusted(runnable) if runnable.handlers.contains(command))
+    }
+
+    /// Whether the file that a word of a command names below `root` is one that the person trusts.
+    #[must_use]
+    pub fn covers_file(&self, word: &str) -> bool {
+        let below = word.strip_prefix(".ai/").map_or_else(|| format!("../{word}"), str::to_owned);
+        matches!(self, Self::Trusted(runnable) if runnable.files.contains(&below))
     }
 
     /// What to tell the person after these files changed; `None` when none of them decides what runs.
@@ -205,7 +220,7 @@ impl Runnable {
     #[must_use]
     pub fn nothing() -> Self {
         let hash = ContentHash::of(b"").as_str().to_owned();
-        Self { files: Vec::new(), hash, states: BTreeMap::new(), commands: BTreeMap::new() }
+        Self { files: Vec::new(), hash, states: BTreeMap::new(), commands: BTreeMap::new(), handlers: BTreeSet::new() }
     }
 
     /// What is different from files that were trusted, in words (one that is gone, or holds no command any more, can run
@@ -228,16 +243,16 @@ impl Runnable {
     /// When something does not read, or when there is too much of it.
     pub fn of(root: &Path) -> io::Result<Option<Self>> {
         let inside = root.join(".ai");
-        let (states, commands) = (BTreeMap::new(), BTreeMap::new());
-        let mut look = Look { inside, files: Vec::new(), said: String::new(), bytes: 0, states, commands };
+        let (states, commands, handlers) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        let mut look = Look { inside, files: Vec::new(), said: String::new(), bytes: 0, states, commands, handlers };
         for folder in FOLDERS.into_iter().chain([OF_PI]) {
             look.folder(folder)?;
         }
         look.commands(root)?;
         look.handlers(root)?;
         let hash = ContentHash::of(look.said.as_bytes()).as_str().to_owned();
-        let Look { files, states, commands, .. } = look;
-        Ok((!files.is_empty()).then_some(Self { files, hash, states, commands }))
+        let Look { files, states, commands, handlers, .. } = look;
+        Ok((!files.is_empty()).then_some(Self { files, hash, states, commands, handlers }))
     }
 }
 
@@ -251,6 +266,7 @@ struct Look {
     bytes: u64,
     states: BTreeMap<String, String>,
     commands: BTreeMap<String, Vec<String>>,
+    handlers: BTreeSet<Vec<String>>,
 }
 
 impl Look {
@@ -300,6 +316,7 @@ impl Look {
         for handler in Handlers::read(&items).handlers {
             if let Action::Command(words) = handler.action {
                 self.words(root, &words)?;
+                self.handlers.insert(words);
             }
         }
         Ok(())

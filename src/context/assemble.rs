@@ -42,7 +42,15 @@ pub fn assemble(parts: &Parts<'_>) -> Assembly {
         edits: parts.edits,
     };
     making.assembly.system = making.joined(parts.system, Channel::System, String::new());
-    let (inherited, history) = history.split_at(parts.inherited.min(history.len()));
+    // With edits, as many of the first as still are what was inherited.
+    let inherited = parts.edits.map_or(parts.inherited, |edits| {
+        let theirs = parts.history.get(..parts.inherited).unwrap_or_default();
+        let stays = |(place, entry): &(usize, &Entry)| {
+            !edits.made.contains(place) && theirs.iter().any(|known| known.hash == entry.hash)
+        };
+        edits.history.iter().enumerate().take_while(stays).count().min(parts.inherited)
+    });
+    let (inherited, history) = history.split_at(inherited.min(history.len()));
     making.history("inherited", inherited, 0);
     making.message(parts.opening, String::new());
     let prompt = history.iter().rposition(|entry| entry.message.is_prompt()).unwrap_or(history.len());

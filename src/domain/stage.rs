@@ -127,6 +127,12 @@ impl Stage {
         if self == Self::ToolCall { OnError::Block } else { OnError::Continue }
     }
 
+    /// Whether the pipeline can stand still there.
+    #[must_use]
+    pub fn pauses(self) -> bool {
+        !matches!(self.merge(), Merge::Fixed | Merge::Observe)
+    }
+
     /// Whether handlers can be written for it.
     #[must_use]
     pub fn takes_handlers(self) -> bool {

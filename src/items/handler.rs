@@ -181,7 +181,17 @@ impl Handlers {
                     place.fatal("a handler must be a mapping", "write stage and what it does");
                     continue;
                 };
-                match read(&map, space, &mut place) {
+                let handler = read(&map, space, &mut place);
+                let twin = |one: &&Handler| {
+                    let (id, stage) = (&one.id, one.stage);
+                    one.file == file && handler.as_ref().is_some_and(|new| new.id == *id && new.stage == stage)
+                };
+                if let Some(twin) = self.handlers.iter().find(twin) {
+                    let message = format!("the handler `{}` stands at line {} already", twin.id, twin.line);
+                    place.fatal(message, "give one of them another id");
+                    continue;
+                }
+                match handler {
                     Some(handler) if map.get("enabled") == Some(&Value::Bool(false)) => self.disabled.push(handler.id),
                     Some(handler) => self.handlers.push(handler),
                     None => {}
@@ -404,6 +414,10 @@ mod tests {
             ("handlers:\n- stage: imput\n  handled: true", "no stage `imput` (did you mean `input`?)"),
             ("handlers:\n- stage: skill\n  handled: true", "no stage `skill`"),
             ("handlers:\n- stage: input", "does nothing"),
+            (
+                "handlers:\n- {id: a, stage: input, handled: true}\n- {id: a, stage: input, handled: true}",
+                "`a` stands at line 2 already",
+            ),
             ("handlers:\n- stage: input\n  block: x", "`block` has no meaning at input"),
             ("handlers:\n- stage: input\n  handled: true\n  append: x", "several things"),
             ("handlers:\n- stage: input\n  apend: x", "unknown name `apend`"),

@@ -55,23 +55,34 @@ impl PromptFiles {
     pub fn find(project: &Path, home: &Path) -> Self {
         let mut all = Self::default();
         let places = |own: &[&'static str], personal: &[&'static str]| {
-            let own = own.iter().map(|place| (project.join(place), Space::Project)).collect::<Vec<_>>();
-            own.into_iter().chain(personal.iter().map(|place| (home.join(place), Space::User))).collect::<Vec<_>>()
+            let own = own.iter().map(|place| (project, *place, Space::Project)).collect::<Vec<_>>();
+            own.into_iter().chain(personal.iter().map(|place| (home, *place, Space::User))).collect::<Vec<_>>()
         };
         let mut seen = BTreeSet::new();
-        for (folder, space) in places(&SKILLS, &PERSONAL_SKILLS) {
+        for (root, place, space) in places(&SKILLS, &PERSONAL_SKILLS) {
             let mut files = Vec::new();
-            skills_in(&folder, 0, &mut files);
-            for file in files {
+            skills_in(&root.join(place), 0, &mut files);
+            for file in files.into_iter().filter(|file| all.lies_inside(root, file)).collect::<Vec<_>>() {
                 all.skill(&file, space, &mut seen);
             }
         }
-        for (folder, space) in places(&TEMPLATES, &PERSONAL_TEMPLATES) {
-            for file in entries(&folder).into_iter().filter(|path| is_markdown(path) && path.is_file()) {
+        for (root, place, space) in places(&TEMPLATES, &PERSONAL_TEMPLATES) {
+            let files = entries(&root.join(place)).into_iter().filter(|path| is_markdown(path) && path.is_file());
+            for file in files.filter(|file| all.lies_inside(root, file)).collect::<Vec<_>>() {
                 all.template(&file, space, &mut seen);
             }
         }
         all
+    }
+
+    /// Whether no link leads a file out of where it was found; told where one does.
+    fn lies_inside(&mut self, root: &Path, file: &Path) -> bool {
+        let real = |path: &Path| path.canonicalize().ok();
+        let inside = real(file).zip(real(root)).is_some_and(|(file, root)| file.starts_with(root));
+        if !inside {
+            self.problems.push(format!("{} is a link that leads out of its folder", file.display()));
+        }
+        inside
     }
 
     fn skill(&mut self, file: &Path, space: Space, seen: &mut BTreeSet<PathBuf>) {

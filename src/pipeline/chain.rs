@@ -3,6 +3,7 @@
 use super::answer::{Merged, content, custom, shown};
 use super::compact::Compact;
 use super::messages;
+use super::payload::Paid;
 use crate::domain::{CallId, CustomMessage, Image, Stage, ToolCall};
 use serde_json::{Map, Value, json};
 
@@ -30,6 +31,8 @@ pub enum Chain {
     },
     BeforeProviderRequest {
         payload: Value,
+        /// What it may become.
+        paid: Option<Box<Paid>>,
     },
     ToolCall {
         call: ToolCall,
@@ -87,7 +90,7 @@ impl Chain {
                 Self::BeforeAgentStart { prompt, images: Vec::new(), base, system: None, messages: Vec::new() }
             }
             Stage::Context => Self::Context { messages: Vec::new() },
-            Stage::BeforeProviderRequest => Self::BeforeProviderRequest { payload: Value::Null },
+            Stage::BeforeProviderRequest => Self::BeforeProviderRequest { payload: Value::Null, paid: None },
             Stage::ToolCall => Self::ToolCall { call: call(), blocked: None },
             Stage::ToolResult => {
                 Self::ToolResult { call: call(), text: String::new(), details: Value::Null, error: false }
@@ -126,7 +129,7 @@ impl Chain {
                 json!({"prompt": prompt, "images": pictures(images), "systemPrompt": system})
             }
             Self::Context { messages } => json!({"messages": messages}),
-            Self::BeforeProviderRequest { payload } => json!({"payload": payload}),
+            Self::BeforeProviderRequest { payload, .. } => json!({"payload": payload}),
             Self::ToolCall { call, .. } => {
                 json!({"toolCallId": call.call_id.0, "toolName": call.tool, "input": call.input})
             }
@@ -155,8 +158,9 @@ impl Chain {
         if answer.is_null() {
             return Ok(Merged::Unchanged);
         }
-        if let Self::BeforeProviderRequest { payload } = self {
+        if let Self::BeforeProviderRequest { payload, paid } = self {
             // Whatever it is, it is the payload.
+            paid.as_ref().map_or(Ok(()), |paid| paid.allows(answer))?;
             let changed = payload != answer;
             payload.clone_from(answer);
             return Ok(if changed { Merged::Changed } else { Merged::Unchanged });
@@ -215,8 +219,10 @@ impl Chain {
                 messages::check(list)?;
                 messages.clone_from(list);
             }
-            Self::BeforeProviderRequest { payload } => {
-                map.get("payload").ok_or("`payload` is missing")?.clone_into(payload);
+            Self::BeforeProviderRequest { payload, paid } => {
+                let now = map.get("payload").ok_or("`payload` is missing")?;
+                paid.as_ref().map_or(Ok(()), |paid| paid.allows(now))?;
+                now.clone_into(payload);
             }
             Self::ToolCall { call, .. } => {
                 let input = map.get("input").filter(|input| input.is_object()).ok_or("`input` must be an object")?;

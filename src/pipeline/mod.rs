@@ -16,5 +16,5 @@ pub use answer::Merged;
 pub use chain::Chain;
 pub use compact::Compact;
 pub use messages::{Told, differs, to_json, told};
-pub use payload::checked;
+pub use payload::Paid;
 pub use system::edited;

@@ -6,14 +6,26 @@ use serde_json::Value;
 const BOUNDS: [&str; 4] = ["max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"];
 
 /// What makes a call dearer than its tokens say.
-const MULTIPLIERS: [&str; 3] = ["n", "best_of", "service_tier"];
+const MULTIPLIERS: [&str; 11] = [
+    "n",
+    "best_of",
+    "service_tier",
+    "models",
+    "route",
+    "provider",
+    "plugins",
+    "speed",
+    "mcp_servers",
+    "web_search_options",
+    "candidateCount",
+];
 
 /// Whether a payload may be sent in the place of the one that was paid for: the same model, no longer answer, and still
 /// with the constitution.
 ///
 /// # Errors
 /// Why not.
-pub fn checked(before: &Value, after: &Value, constitution: &str) -> Result<(), String> {
+fn checked(before: &Value, after: &Value, constitution: &str) -> Result<(), String> {
     if !after.is_object() {
         return Err("the payload must be an object".to_owned());
     }
@@ -35,28 +47,63 @@ pub fn checked(before: &Value, after: &Value, constitution: &str) -> Result<(), 
                 return Err(format!("`{bound}` cannot be raised from {paid} to {now}: only {paid} was reserved"));
             }
             (Some(_), None) => return Err(format!("`{bound}` cannot be removed: it is what was reserved for")),
-            (Some(_) | None, Some(_)) | (None, None) => {}
+            (None, Some(_)) => return Err(format!("`{bound}` cannot be added: the answer is bounded already")),
+            (Some(_), Some(_)) | (None, None) => {}
         }
     }
-    if !holds(after, constitution) {
-        return Err("the constitution cannot be taken out of a request".to_owned());
-    }
-    Ok(())
+    if constitution.is_empty() { Ok(()) } else { heads(before, after, constitution) }
 }
 
-/// The number under this name, wherever an object of the first two levels has it.
+/// The number under this name, where wire forms have it.
 fn find(payload: &Value, name: &str) -> Option<u64> {
-    let map = payload.as_object()?;
-    let own = map.get(name).and_then(Value::as_u64);
-    own.or_else(|| map.values().find_map(|inner| inner.get(name).and_then(Value::as_u64)))
+    const INSIDE: [&str; 2] = ["generationConfig", "options"];
+    let own = payload.get(name).and_then(Value::as_u64);
+    own.or_else(|| INSIDE.iter().find_map(|inside| payload.get(inside)?.get(name)?.as_u64()))
 }
 
-fn holds(value: &Value, text: &str) -> bool {
-    match value {
-        Value::String(said) => said.contains(text),
-        Value::Array(values) => values.iter().any(|value| holds(value, text)),
-        Value::Object(map) => map.values().any(|value| holds(value, text)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+/// What a payload may become: what it was when it was paid for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Paid {
+    pub before: Value,
+    pub constitution: String,
+    /// So many bytes more may be sent, where the budget reserved for it.
+    pub room: Option<usize>,
+}
+
+impl Paid {
+    /// Whether `after` may be sent.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn allows(&self, after: &Value) -> Result<(), String> {
+        checked(&self.before, after, &self.constitution)?;
+        let grown = after.to_string().len().saturating_sub(self.before.to_string().len());
+        match self.room {
+            Some(room) if grown > room => {
+                Err(format!("the request grew by {grown} bytes, of which {room} were reserved in the budget"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+/// Whether the constitution stands where it stood, at the beginning of the same text.
+fn heads(before: &Value, after: &Value, constitution: &str) -> Result<(), String> {
+    match (before, after) {
+        (Value::String(before), after) if before.starts_with(constitution) => match after {
+            Value::String(after) if after.starts_with(constitution) => Ok(()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+                Err("the constitution must stay at the head of the system text".to_owned())
+            }
+        },
+        (Value::Object(before), after) => {
+            before.iter().try_for_each(|(name, one)| heads(one, after.get(name).unwrap_or(&Value::Null), constitution))
+        }
+        (Value::Array(before), after) => before
+            .iter()
+            .enumerate()
+            .try_for_each(|(place, one)| heads(one, after.get(place).unwrap_or(&Value::Null), constitution)),
+        (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => Ok(()),
     }
 }
 
@@ -80,6 +127,9 @@ mod tests {
             ("max_tokens", json!(101)),
             ("max_tokens", Value::Null),
             ("system", json!("No rules")),
+            ("system", json!("First. Rules.")),
+            ("max_completion_tokens", json!(9)),
+            ("models", json!(["dear"])),
             ("stream", json!(false)),
             ("n", json!(5)),
         ] {

@@ -12,9 +12,13 @@ use crate::ports::tools::Waiting;
 use crate::tools::program::Program;
 use crate::tools::{Environment, Keeper, Sandbox};
 use serde_json::{Map, Value, json};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
+
+/// No text grows longer by its edits, in bytes.
+const LONGEST_TEXT: usize = 4 << 20;
 
 /// See the module.
 struct FileHandlers {
@@ -76,13 +80,26 @@ impl FileHandlers {
         Arc::clone(&self.read.read().unwrap_or_else(PoisonError::into_inner).0)
     }
 
-    /// Whether it may run a program: one of the project only where the person trusts that.
-    async fn may_run(&self, space: Space) -> bool {
-        if space != Space::Project {
-            return true;
-        }
+    /// Whether it may do what it does: one of the project only where the person trusts that, and one of the person's own that
+    /// runs files of the project only where they trust those.
+    async fn may_run(&self, written: &Written) -> bool {
+        let words = if let Action::Command(words) = &written.action { words.clone() } else { Vec::new() };
+        let of_project = written.space == Space::Project;
         let (dirs, root) = (self.dirs.clone(), self.root.clone());
-        tokio::task::spawn_blocking(move || Trust::of(&dirs, &root).allows()).await.unwrap_or(false)
+        let judged = tokio::task::spawn_blocking(move || {
+            let lies_below = |word: &&String| Path::new(word).is_relative() && root.join(word).is_file();
+            let named: Vec<&String> = words.iter().filter(lies_below).collect();
+            if !of_project && named.is_empty() {
+                return true;
+            }
+            let trust = Trust::of(&dirs, &root);
+            match (of_project, words.is_empty()) {
+                (true, true) => trust.allows(),
+                (true, false) => trust.covers_handler(&words),
+                (false, _) => named.into_iter().all(|word| trust.covers_file(word)),
+            }
+        });
+        judged.await.unwrap_or(false)
     }
 
     async fn answer(&self, written: &Written, call: &HandlerCall) -> Result<(Value, String), String> {
@@ -93,7 +110,11 @@ impl FileHandlers {
                 return Ok((json!({"cancel": true, "reason": reason}), String::new()));
             }
             Action::Block(reason) => json!({"block": true, "reason": reason}),
-            Action::Edit(edits) => edit(written.stage, event, edits),
+            Action::Edit(edits) => {
+                let (stage, event, edits) = (written.stage, event.clone(), edits.clone());
+                let made = tokio::task::spawn_blocking(move || edit(stage, &event, &edits)).await;
+                made.map_err(|failed| failed.to_string())??
+            }
             Action::Message(text) => add(written, event, text, &written.id),
             Action::Knowledge(id) => {
                 let (items, wanted) = (self.items.clone(), id.clone());
@@ -127,8 +148,17 @@ impl FileHandlers {
     }
 }
 
+fn place_of(written: &Written) -> HandlerPlace {
+    HandlerPlace { file: written.file.display().to_string(), line: Some(written.line) }
+}
+
 fn stamp(file: &Path) -> Stamp {
     file.metadata().ok().map(|meta| (meta.len(), meta.modified().ok()))
+}
+
+/// Whether it runs something, or decides what is run or sent otherwise than as text.
+fn decides(action: &Action) -> bool {
+    matches!(action, Action::Command(_) | Action::Set(_))
 }
 
 /// The text of an item, as a request would have it.
@@ -147,10 +177,16 @@ fn newest(all: &[Value], count: usize) -> Vec<Value> {
 }
 
 /// What an edit makes of the text of a stage.
-fn edit(stage: Stage, event: &Value, edits: &[Edit]) -> Value {
-    let changed = |text: &str| edits.iter().fold(text.to_owned(), |text, edit| edit.apply(&text));
+fn edit(stage: Stage, event: &Value, edits: &[Edit]) -> Result<Value, String> {
+    let grew = Cell::new(false);
+    let one = |text: String, edit: &Edit| {
+        let now = if grew.get() { text } else { edit.apply(&text) };
+        grew.set(grew.get() || now.len() > LONGEST_TEXT);
+        now
+    };
+    let changed = |text: &str| edits.iter().fold(text.to_owned(), one);
     let field = |name: &str| event.get(name).and_then(Value::as_str).unwrap_or_default();
-    match stage {
+    let made = match stage {
         Stage::Input => json!({"action": "transform", "text": changed(field("text"))}),
         Stage::BeforeAgentStart => json!({"systemPrompt": changed(field("systemPrompt"))}),
         Stage::Context => {
@@ -181,7 +217,11 @@ fn edit(stage: Stage, event: &Value, edits: &[Edit]) -> Value {
         | Stage::SessionCompact
         | Stage::ModelSelect
         | Stage::SessionShutdown => Value::Null,
+    };
+    if grew.get() {
+        return Err(format!("a text grew beyond {} MB", LONGEST_TEXT >> 20));
     }
+    Ok(made)
 }
 
 /// Changes every text of a content. What a model thought is its maker's, and calls are not texts.
@@ -227,7 +267,7 @@ impl Handlers for FileHandlers {
             .map(|one| Handler {
                 id: one.id.clone(),
                 stage,
-                place: Some(HandlerPlace { file: one.file.display().to_string(), line: Some(one.line) }),
+                place: Some(place_of(one)),
                 deadline: one.timeout.unwrap_or(DEADLINE),
                 runs: matches!(one.action, Action::Command(_)),
             })
@@ -252,7 +292,11 @@ impl Handlers for FileHandlers {
     fn ask<'a>(&'a self, handler: &'a Handler, call: &'a HandlerCall) -> Waiting<'a, Result<HandlerReply, String>> {
         Box::pin(async move {
             let all = self.written();
-            let is_it = |one: &&Written| one.id == handler.id && one.stage == handler.stage;
+            // Two may have one name: the place tells them apart.
+            let is_it = |one: &&Written| {
+                let at = handler.place.as_ref().is_none_or(|place| place_of(one) == *place);
+                one.id == handler.id && one.stage == handler.stage && at
+            };
             let Some(written) = all.iter().find(is_it) else { return Err("it is no longer written there".to_owned()) };
             let mut fields = call.event.clone();
             if let Value::Object(map) = &mut fields {
@@ -263,7 +307,7 @@ impl Handlers for FileHandlers {
             if !verdict.holds {
                 return Ok(HandlerReply::NotAsked { saw: verdict.saw });
             }
-            if matches!(written.action, Action::Command(_)) && !self.may_run(written.space).await {
+            if decides(&written.action) && !self.may_run(written).await {
                 let reason = "you have not trusted this project (levain trust)".to_owned();
                 return Ok(HandlerReply::Refused { reason });
             }

@@ -3,6 +3,8 @@
 use super::code::{Code, CodeId, Colouring};
 use super::counter::{Basis, Coming};
 use super::fork::{ForkMade, Forking};
+pub use super::rows::{PipelineLine, PromptRow};
+
 use super::request::{AssembledRequest, PageContent, View};
 use crate::commands::{Key, Keymap};
 use crate::domain::timeline::TimelineRow;
@@ -691,24 +693,4 @@ pub enum Effect {
         files: Vec<ToAttach>,
         inputs: Values,
     },
-}
-
-/// A skill or template that a prompt can name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PromptRow {
-    /// As it stands in the draft, with its `/`.
-    pub word: String,
-    /// What may be written behind it, and what it is for.
-    pub about: String,
-}
-
-/// A line of the page about a thread's pipeline.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PipelineLine {
-    /// A prompt, request or call.
-    Of(String),
-    /// A handler, and what it did.
-    Step { handler: String, text: String },
-    /// A line of what it changed, or said.
-    Detail(String),
 }

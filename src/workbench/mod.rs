@@ -49,6 +49,7 @@ mod reading;
 mod reckoning;
 pub mod request;
 pub mod request_page;
+mod rows;
 mod scroll;
 mod search;
 mod submit;

@@ -71,8 +71,8 @@ impl Model {
             self.say(Level::Info, "there are no breakpoints now");
         } else {
             let (stage, handler) = place.split_once(':').map_or((place, None), |(stage, name)| (stage, Some(name)));
-            let names = || Stage::all().filter(|stage| stage.takes_handlers()).map(Stage::name);
-            let Some(stage) = Stage::from_name(stage).filter(|stage| stage.takes_handlers()) else {
+            let names = || Stage::all().filter(|stage| stage.pauses()).map(Stage::name);
+            let Some(stage) = Stage::from_name(stage).filter(|stage| stage.pauses()) else {
                 let near = nearest(stage, names()).map(|near| format!(" (did you mean {near}?)")).unwrap_or_default();
                 return Err(format!("there is no stage {stage}{near}"));
             };

@@ -1,7 +1,7 @@
 //! What is asked of a thread, and whether it may be.
 
 use super::Audience;
-use super::run::Driver;
+use super::run::{Driver, Seen};
 use super::user_commands::{attached, included};
 use crate::domain::event::{EndReason, PromptMode};
 use crate::domain::title;
@@ -40,16 +40,18 @@ impl<A: Audience> Driver<A> {
                 self.may_send(&text, &held)?;
                 let (images, files) = (held.images.clone(), held.files.clone());
                 let said = self.thread.history.len() + self.thread.notes().len() + 1 + held.messages.len();
-                self.seen = Some((held, said));
                 let (prompt, mode) = (self.thread.prompts + 1, PromptMode::FollowUp);
                 let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
-                self.accept(Event::Prompt(queued)).await?;
+                // Before what follows from the event; a refused one was never asked for.
+                self.seen = Some(Seen { held, prompt, said });
+                self.accept(Event::Prompt(queued)).await.inspect_err(|_refusal| self.seen = None)?;
             }
             Command::Withdraw { prompt } => {
                 if !self.thread.queue.iter().any(|queued| queued.prompt == prompt) {
                     return Err("that message has been sent already".into());
                 }
                 self.accept(Event::Prompt(PromptEvent::PromptWithdrawn { prompt })).await?;
+                self.pipeline.forget_prompt(prompt);
             }
             Command::Cancel { scope } if self.blocked.is_some() => {
                 self.hang_up();

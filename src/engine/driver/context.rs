@@ -133,7 +133,7 @@ impl<A: Audience> Driver<A> {
     fn as_seen(&mut self, plan: Arc<Plan>) -> Arc<Plan> {
         // Once something else was said, what was looked at is over.
         let said = self.thread.history.len();
-        self.seen = self.seen.take().filter(|(_, seen)| *seen == said);
+        self.seen = self.seen.take().filter(|seen| seen.said == said);
         let Some(FrozenRequest { system, opening, .. }) = self.seen() else { return plan };
         let plan = Arc::new(Plan { system: system.clone(), opening: opening.clone(), ..Plan::clone(&plan) });
         self.plan = Some(Arc::clone(&plan));
@@ -151,24 +151,30 @@ impl<A: Audience> Driver<A> {
 
     /// The request that a person has looked at, if it is the coming one.
     pub(super) fn seen(&self) -> Option<&FrozenRequest> {
-        self.seen.as_ref().map(|(held, _)| &**held)
+        self.seen.as_ref().map(|seen| &*seen.held)
     }
 
-    /// The same where the prompt that joins next is the one it was looked at with.
-    pub(super) fn seen_next(&self) -> Option<&FrozenRequest> {
-        let (held, said) = self.seen.as_ref()?;
-        let joins = self.thread.history.len() + self.thread.notes().len() + 1 + held.messages.len();
-        (*said == joins).then_some(&**held)
+    /// The same for the prompt that it was looked at with.
+    pub(super) fn seen_with(&self, prompt: u64) -> Option<&FrozenRequest> {
+        self.seen.as_ref().filter(|seen| seen.prompt == prompt).map(|seen| &*seen.held)
     }
 
-    /// Puts what handlers made of the request in its provider's form into its place, where it was looked at.
-    pub(super) fn seen_payload(&mut self, ready: &mut Ready) {
-        let Some(payload) = self.seen().and_then(|held| held.payload.as_ref()).map(ToString::to_string) else { return };
-        if let Some((_, encoded)) = ready.encoded.take() {
-            let encoded = EncodedRequest { body: payload.clone().into_bytes(), ..encoded };
-            let kept = self.settings.store.keep_result(&payload).inspect_err(|error| self.complain(error)).ok();
-            ready.encoded = Some((SentBody { body: kept, ..encoded.sent() }, encoded));
+    /// Puts what handlers made of the request in its provider's form into its place, where it was looked at; false where there
+    /// is none, or it is not what was paid for.
+    pub(super) fn seen_payload(&mut self, request: u32, ready: &mut Ready) -> bool {
+        let Some(payload) = self.seen().and_then(|held| held.payload.clone()) else { return false };
+        let Some((sent, encoded)) = ready.encoded.take() else { return false };
+        let before = serde_json::from_slice(&encoded.body).unwrap_or_default();
+        if let Err(why) = self.paid(request, ready, before).allows(&payload) {
+            tracing::warn!(why, "a payload that was looked at is not sent");
+            ready.encoded = Some((sent, encoded));
+            return false;
         }
+        let text = payload.to_string();
+        let encoded = EncodedRequest { body: text.clone().into_bytes(), ..encoded };
+        let kept = self.settings.store.keep_result(&text).inspect_err(|error| self.complain(error)).ok();
+        ready.encoded = Some((SentBody { body: kept, ..encoded.sent() }, encoded));
+        true
     }
 
     /// Whether sending `text` now would send what was looked at, byte for byte.

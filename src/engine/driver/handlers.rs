@@ -15,8 +15,9 @@ use crate::domain::{
     CallId, ContentHash, Event, Piece, PromptEvent, SentBody, Stage, Step, ThreadEvent, ThreadKind, ToolCall,
     ToolEvent, ToolRef,
 };
-use crate::engine::thread::Effect;
-use crate::pipeline::{Chain, Compact};
+use crate::engine::permission;
+use crate::engine::thread::{Effect, Phase};
+use crate::pipeline::{Chain, Compact, Paid};
 use crate::ports::{EncodedRequest, ToolOutcome};
 use serde_json::{Map, Value, json};
 use std::future::Future;
@@ -52,8 +53,11 @@ impl<A: Audience> Driver<A> {
 
     /// Takes a queued prompt through its handlers; one that meets none joins at once.
     pub(super) async fn take_prompt(&mut self, prompt: u64) {
-        let Some(queued) = self.thread.queue.iter().find(|queued| queued.prompt == prompt).cloned() else { return };
-        if let Some(held) = self.seen_next() {
+        // Somebody stopped the thread between the event and this.
+        let taking = matches!(&self.thread.phase, Phase::Taking { prompts, .. } if prompts.first() == Some(&prompt));
+        let queued = self.thread.queue.iter().find(|queued| queued.prompt == prompt).cloned();
+        let Some(queued) = queued.filter(|_| taking) else { return };
+        if let Some(held) = self.seen_with(prompt) {
             let typed = held.text.as_ref().map(|_| queued.text.clone());
             let text = held.text.clone().unwrap_or_else(|| queued.text.clone());
             let (steps, messages, system) = (held.steps.clone(), held.messages.clone(), held.system_edit.clone());
@@ -111,16 +115,23 @@ impl<A: Audience> Driver<A> {
         tools: Vec<ToolRef>,
         endpoint: String,
     ) -> Option<(Ready, Vec<ToolRef>, String)> {
-        // A request that was looked at is sent as it was seen.
-        let asks = self.seen().is_none() && self.has(Stage::BeforeProviderRequest);
-        let body = ready.encoded.as_ref().filter(|_| asks);
+        let body = ready.encoded.as_ref().filter(|_| self.has(Stage::BeforeProviderRequest));
         let payload = body.and_then(|(_, encoded)| serde_json::from_slice::<Value>(&encoded.body).ok());
         let Some(payload) = payload else { return Some((ready, tools, endpoint)) };
+        let paid = Some(Box::new(self.paid(request, &ready, payload.clone())));
         let ready = Box::new(ready);
         self.start(Goal::Payload { request, ready, tools, endpoint }, |asking| async move {
-            Made::Stage(asking.through(Chain::BeforeProviderRequest { payload }).await)
+            Made::Stage(asking.through(Chain::BeforeProviderRequest { payload, paid }).await)
         });
         None
+    }
+
+    /// What may become of the payload of a request.
+    pub(super) fn paid(&self, request: u32, ready: &Ready, before: Value) -> Paid {
+        let reserved = self.account.reserved == Some(request);
+        // What is reserved has an eighth to spare; a token has four bytes.
+        let room = reserved.then(|| usize::try_from(ready.assembly.tokens().0 / 2).unwrap_or(usize::MAX));
+        Paid { before, constitution: constitution(&ready.assembly), room }
     }
 
     /// Takes a call through its guards; false where there are none, or it is through.
@@ -131,7 +142,7 @@ impl<A: Audience> Driver<A> {
             return false;
         }
         if !self.pipeline.works_on(&call.call_id) {
-            let call = call.clone();
+            let call = self.offered(call);
             self.start(Goal::Call(call.call_id.clone()), |asking| async move {
                 Made::Stage(asking.through(Chain::ToolCall { call, blocked: None }).await)
             });
@@ -139,10 +150,19 @@ impl<A: Audience> Driver<A> {
         true
     }
 
+    /// A call by the name under which its tool is offered, whatever the model or a hook called it.
+    fn offered(&self, call: &ToolCall) -> ToolCall {
+        let tools = self.known_tools();
+        let known = if let Some(plan) = &self.plan { plan.tools(tools) } else { tools };
+        let item = permission::meant(&known, call).item;
+        let tool = known.into_iter().find(|tool| tool.item == item).map(|tool| tool.spec.name);
+        ToolCall { tool: tool.unwrap_or_else(|| call.tool.clone()), ..call.clone() }
+    }
+
     /// Takes the result of a call through its handlers; gives it back where there are none.
     pub(super) fn edit_result(&mut self, call_id: &CallId, outcome: ToolOutcome) -> Option<ToolOutcome> {
         let staged = self.thread.phase.calls().iter().find(|staged| staged.call.call_id == *call_id);
-        let call = staged.map(|staged| staged.call.clone()).filter(|_| self.has(Stage::ToolResult));
+        let call = staged.filter(|_| self.has(Stage::ToolResult)).map(|staged| self.offered(&staged.call));
         let Some(call) = call else { return Some(outcome) };
         let (text, error) = (outcome.output.clone(), outcome.error.is_some());
         self.start(Goal::Result { call_id: call_id.clone(), outcome }, |asking| async move {
@@ -225,22 +245,36 @@ impl<A: Audience> Driver<A> {
                 let event = ToolEvent::CallPrepared { call_id, steps, input, blocked };
                 self.todo.push_back(Effect::Emit(Event::Tool(event)));
             }
+            (Goal::Result { .. } | Goal::Compact { .. }, Made::Stage(passed)) if passed.aborted => self.give_up_turn(),
             (Goal::Result { call_id, outcome }, Made::Stage(passed)) => {
                 let steps = self.kept_steps(passed.asked);
                 let Chain::ToolResult { text, error, .. } = passed.chain else { return };
-                let outcome = match (error, outcome.error) {
-                    (false, _) => ToolOutcome { output: text, error: None },
-                    (true, Some(_) | None) => ToolOutcome { error: Some(text.clone()), output: text },
+                let outcome = if !error {
+                    ToolOutcome { output: text, error: None }
+                } else if text == outcome.output && outcome.error.is_some() {
+                    outcome
+                } else {
+                    ToolOutcome { error: Some(text.clone()), output: text }
                 };
                 self.emit(Event::Tool(ToolEvent::ResultPrepared { call_id: call_id.clone(), steps })).await;
                 self.tool_result(call_id, outcome).await;
             }
             (Goal::Compact { request }, Made::Stage(passed)) => {
+                let steps = self.kept_steps(passed.asked);
+                self.tell_failures(&steps);
                 let Chain::Compact(compact) = passed.chain else { return };
+                // They are recorded with the request for the summary, where there is one.
+                self.pipeline.steps = steps;
                 self.pipeline.compact = Some(compact);
                 self.todo.push_front(Effect::MakeRoom { request });
             }
-            (Goal::Observe, _) => self.tell_next(),
+            (Goal::Observe, made) => {
+                if let Made::Stage(passed) = made {
+                    let steps: Vec<Step> = passed.asked.into_iter().map(|asked| asked.step).collect();
+                    self.tell_failures(&steps);
+                }
+                self.tell_next();
+            }
             _ => {}
         }
     }
@@ -273,15 +307,10 @@ impl<A: Audience> Driver<A> {
         request: u32,
         mut ready: Ready,
         (tools, endpoint): (Vec<ToolRef>, String),
-        mut passed: Passed,
+        passed: Passed,
     ) {
         let Some((sent, encoded)) = ready.encoded.take() else { return };
-        let before: Value = serde_json::from_slice(&encoded.body).unwrap_or_default();
-        let constitution = constitution(&ready.assembly);
-        let reserved = self.account.reserved == Some(request);
-        // What is reserved has an eighth to spare; a token has four bytes.
-        let room = reserved.then(|| usize::try_from(ready.assembly.tokens().0 / 2).unwrap_or(usize::MAX));
-        let payload = payload_of(&mut passed, &before, &constitution, room);
+        let payload = payload_of(&passed);
         let steps = self.kept_steps(passed.asked);
         self.tell_failures(&steps);
         self.pipeline.steps.extend(steps);

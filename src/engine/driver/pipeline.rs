@@ -100,6 +100,33 @@ impl Pipeline {
             .any(|job| matches!(&job.goal, Goal::Call(id) | Goal::Result { call_id: id, .. } if id == call_id))
     }
 
+    /// Whether a request that is paid for is on its way through handlers.
+    pub(super) fn holds_request(&self) -> bool {
+        self.jobs.iter().any(|job| matches!(job.goal, Goal::Payload { .. }))
+    }
+
+    /// A prompt was taken back: nobody waits for its handlers any more.
+    pub(super) fn forget_prompt(&mut self, prompt: u64) {
+        self.jobs.retain(|job| !matches!(&job.goal, Goal::Prompt(queued) if queued.prompt == prompt));
+    }
+
+    /// The results that are on their way through handlers: those of calls that have ended.
+    pub(super) fn take_results(&mut self) -> Vec<(CallId, String)> {
+        let (results, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.jobs).into_iter().partition(|job| matches!(job.goal, Goal::Result { .. }));
+        self.jobs = others;
+        let result = |job: PipelineJob| match job.goal {
+            Goal::Result { call_id, outcome } => Some((call_id, outcome.output)),
+            Goal::Prompt(_)
+            | Goal::Context { .. }
+            | Goal::Payload { .. }
+            | Goal::Call(_)
+            | Goal::Compact { .. }
+            | Goal::Observe => None,
+        };
+        results.into_iter().filter_map(result).collect()
+    }
+
     /// Lets go of everything but what only watches.
     pub(super) fn stop(&mut self) {
         self.jobs.retain(|job| matches!(job.goal, Goal::Observe));

@@ -5,7 +5,7 @@ use crate::domain::{
     Assembly, CustomMessage, Entry, HistoryEdits, Image, LayerKind, Origin, Piece, Stage, Step, StepOutcome,
 };
 use crate::engine::thread::Thread;
-use crate::pipeline::{Chain, checked, differs, edited, to_json, told};
+use crate::pipeline::{Chain, differs, edited, to_json, told};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -155,32 +155,10 @@ pub(super) async fn edit_history(asking: &Asking, history: &[Entry]) -> (Option<
     (edits, passed)
 }
 
-/// What handlers make of a request in its provider's form; nothing where that may not be sent, which the last step says.
-pub(super) fn payload_of(
-    passed: &mut Passed,
-    before: &Value,
-    constitution: &str,
-    room: Option<usize>,
-) -> Option<Value> {
-    let Chain::BeforeProviderRequest { payload } = &passed.chain else { return None };
-    passed.changed_by()?;
-    let grown = payload.to_string().len().saturating_sub(before.to_string().len());
-    let fits = checked(before, payload, constitution).and_then(|()| match room {
-        Some(room) if grown > room => {
-            Err(format!("the request grew by {grown} bytes, of which {room} were reserved in the budget"))
-        }
-        Some(_) | None => Ok(()),
-    });
-    match fits {
-        Ok(()) => Some(payload.clone()),
-        Err(error) => {
-            if let Some(asked) = passed.asked.iter_mut().rev().find(|asked| asked.step.outcome == StepOutcome::Changed)
-            {
-                asked.step.outcome = StepOutcome::Failed { error };
-            }
-            None
-        }
-    }
+/// What handlers made of a request in its provider's form; none where it is as it was.
+pub(super) fn payload_of(passed: &Passed) -> Option<Value> {
+    let Chain::BeforeProviderRequest { payload, paid } = &passed.chain else { return None };
+    paid.as_ref().is_some_and(|paid| paid.before != *payload).then(|| payload.clone())
 }
 
 /// What conditions of handlers know of a thread.

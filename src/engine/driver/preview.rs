@@ -8,10 +8,10 @@ use super::stage::{Asked, Asking};
 use super::user_commands::{attached, included};
 use crate::context::{BuiltRequest, EnvironmentSnapshot, Offer, Parts, Plan, RequestBuilder, State};
 use crate::domain::{
-    Assembly, Attachment, Draft, FrozenRequest, HistoryEdits, Image, KnownTool, Message, Piece, Preview, Stage,
+    Assembly, Attachment, Block, Draft, FrozenRequest, HistoryEdits, Image, KnownTool, Message, Piece, Preview, Stage,
 };
 use crate::engine::thread::Thread;
-use crate::pipeline::Chain;
+use crate::pipeline::{Chain, Paid};
 use crate::ports::{CallRequest, Handlers};
 use serde_json::Value;
 use std::sync::Arc;
@@ -142,7 +142,11 @@ impl<A: Audience> Driver<A> {
             let PromptMade { text: now, images, handled, messages, system, .. } = prepared;
             let Subject { thread, plan, state, text, files, .. } = subject;
             let BuiltRequest { assembly, specs, .. } = built;
-            let payload = match provider.filter(|_| asking.has(Stage::BeforeProviderRequest)) {
+            // Of images only the names are here: with some, the handlers are asked when it is sent.
+            let pictured = assembly.messages.iter().flat_map(|entry| &entry.message.blocks);
+            let pictured = pictured.clone().any(|block| matches!(block, Block::Image { .. }));
+            let asks = asking.has(Stage::BeforeProviderRequest) && !pictured;
+            let payload = match provider.filter(|_| asks) {
                 Some(provider) => {
                     let call = CallRequest {
                         model: model.model.clone(),
@@ -195,8 +199,10 @@ async fn payload_of_preview(
     asked: &mut Vec<Asked>,
 ) -> Option<Value> {
     let before: Value = serde_json::from_slice(body).ok()?;
-    let mut passed = asking.through(Chain::BeforeProviderRequest { payload: before.clone() }).await;
-    let payload = payload_of(&mut passed, &before, &constitution(assembly), None);
+    let paid = Paid { before: before.clone(), constitution: constitution(assembly), room: None };
+    let chain = Chain::BeforeProviderRequest { payload: before, paid: Some(Box::new(paid)) };
+    let passed = asking.through(chain).await;
+    let payload = payload_of(&passed);
     asked.extend(passed.asked);
     payload
 }

@@ -16,8 +16,8 @@ use crate::context::{BuiltRequest, Plan, is_told, tree};
 use crate::domain::capability::RETURN;
 use crate::domain::event::{CallError, CancelScope, EndReason, ErrorCategory, StopReason};
 use crate::domain::{
-    Bounds, ContentHash, ContextEvent, ControlEvent, Event, FrozenRequest, ModelRef, Money, Record, RequestEvent,
-    SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind, Tokens, ToolRef, Usage,
+    Bounds, ContentHash, ContextEvent, ControlEvent, Event, FrozenRequest, ModelRef, Money, PromptEvent, Record,
+    RequestEvent, SettingsEvent, Status, ThreadEvent, ThreadId, ThreadKind, Tokens, ToolRef, Usage,
 };
 use crate::engine::thread::{Effect, Phase, Thread, apply};
 use crate::ports::tools::Isolation;
@@ -73,6 +73,15 @@ pub struct Settings<A> {
     pub handlers: Arc<dyn Handlers>,
 }
 
+/// A request that a person has looked at.
+pub(super) struct Seen {
+    pub(super) held: Box<FrozenRequest>,
+    /// The prompt it was looked at with.
+    pub(super) prompt: u64,
+    /// How much is said once that has joined.
+    pub(super) said: usize,
+}
+
 /// Why a driver returned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -104,7 +113,7 @@ pub struct Driver<A> {
     pub(super) compaction: Option<Compaction>,
     /// A request that a person has looked at, and how much had been said with its prompt: it goes out as it was seen for
     /// as long as nothing more is said.
-    pub(super) seen: Option<(Box<FrozenRequest>, usize)>,
+    pub(super) seen: Option<Seen>,
     retry: Option<(u32, Instant)>,
     pub(super) tools: Vec<RunningTool>,
     /// What the calls that were stopped last had printed.
@@ -388,8 +397,11 @@ impl<A: Audience> Driver<A> {
             Err(PrepareError::Stopped) => return,
             Err(PrepareError::Failed(error)) => return self.not_made(request, attempt, error),
         }
-        self.seen_payload(&mut ready);
-        if let Some((ready, tools, endpoint)) = self.edit_payload(request, ready, tools, provider.endpoint()) {
+        let endpoint = provider.endpoint();
+        if self.seen_payload(request, &mut ready) {
+            return self.record_request(request, ready, tools, endpoint).await;
+        }
+        if let Some((ready, tools, endpoint)) = self.edit_payload(request, ready, tools, endpoint) {
             self.record_request(request, ready, tools, endpoint).await;
         }
     }
@@ -577,6 +589,7 @@ fn ends_what_was_seen(event: &Event) -> bool {
     let others = matches!(
         event,
         Event::Request(RequestEvent::CognitionOut { .. })
+            | Event::Prompt(PromptEvent::PromptWithdrawn { .. } | PromptEvent::PromptHandled { .. })
             | Event::Context(ContextEvent::ContextCompacted { .. })
             | Event::Settings(SettingsEvent::ModelChanged { .. })
     );

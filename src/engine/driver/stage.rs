@@ -78,27 +78,43 @@ impl Asking {
     pub(super) async fn through(&self, mut chain: Chain) -> Passed {
         let stage = chain.stage();
         let mut asked = Vec::new();
-        for handler in self.handlers.at(stage) {
+        let handlers = self.handlers.at(stage);
+        // Where a guard saw other arguments than those that stand in the end, it is asked once more.
+        let mut changed_at = 0;
+        for (place, handler) in handlers.iter().enumerate() {
             if handler.runs && !self.runs {
                 continue;
             }
             let mut edited = false;
-            match self.pause(&handler, &chain).await {
+            match self.pause(handler, &chain).await {
                 None | Some(Resume::Continue { value: None }) => {}
                 Some(Resume::Continue { value: Some(value) }) => {
                     // Whoever wrote it was told whether it can be taken.
                     edited = chain.replace(&value).is_ok();
                 }
                 Some(Resume::Skip) => {
-                    asked.push(Asked::new(&handler, StepOutcome::Skipped));
+                    asked.push(Asked::new(handler, StepOutcome::Skipped));
                     continue;
                 }
                 Some(Resume::Abort) => return Passed { chain, asked, aborted: true },
             }
-            let (one, goes_on) = self.ask(&handler, &mut chain, edited).await;
+            let (one, goes_on) = self.ask(handler, &mut chain, edited).await;
+            if edited || one.step.outcome == StepOutcome::Changed {
+                changed_at = place;
+            }
             asked.push(one);
             if !goes_on {
-                break;
+                return Passed { chain, asked, aborted: false };
+            }
+        }
+        if stage == Stage::ToolCall {
+            for handler in handlers.iter().take(changed_at) {
+                let mut again = chain.clone();
+                let (one, goes_on) = self.ask(handler, &mut again, false).await;
+                if !goes_on {
+                    asked.push(one);
+                    return Passed { chain: again, asked, aborted: false };
+                }
             }
         }
         Passed { chain, asked, aborted: false }

@@ -98,6 +98,11 @@ impl InterruptedOutput {
         }
     }
 
+    /// Keeps what calls have answered that were not yet told of.
+    fn keep(&mut self, results: Vec<(CallId, String)>) {
+        self.0.extend(results);
+    }
+
     pub(super) fn put_back(&mut self, event: &mut Event) {
         if let Event::Tool(
             ToolEvent::ToolCallResult { call_id, output, .. } | ToolEvent::ShellEnded { call_id, output, .. },
@@ -291,6 +296,8 @@ impl<A: Audience> Driver<A> {
         for tool in std::mem::take(&mut self.tools) {
             self.end_tool(tool);
         }
+        // What has ended is not lost because its handlers were not waited for.
+        self.interrupted.keep(self.pipeline.take_results());
         self.pipeline.stop();
     }
 

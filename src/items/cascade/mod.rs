@@ -32,7 +32,7 @@ pub const FILES: [&str; 7] =
     ["agent", "capability_risk", "coordination", "error_classification", "events", "hook_conditions", "resilience"];
 
 /// What else may lie there.
-const OTHERS: [&str; 2] = ["hooks", "budget_ledger_schema"];
+const OTHERS: [&str; 3] = ["hooks", "pipeline", "budget_ledger_schema"];
 
 /// A file that took part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -281,7 +281,7 @@ fn unknown_files(root: &Root, problems: &mut Vec<Problem>) {
         }
         let (severity, remedy) = match nearest(stem, FILES.into_iter().chain(OTHERS)) {
             Some(near) => (Severity::Fatal, format!("did you mean {near}.yaml?")),
-            None => (Severity::Warning, format!("known: {}, hooks", FILES.join(", "))),
+            None => (Severity::Warning, format!("known: {}, hooks, pipeline", FILES.join(", "))),
         };
         problems.push(Problem::at(&path, None, severity, "is not a settings file", remedy));
     }

@@ -132,7 +132,8 @@ fn contexts_chain_as_lists() {
 
 #[test]
 fn any_payload_replaces_the_one_before() {
-    let (chain, merged) = through(Chain::BeforeProviderRequest { payload: json!({"a": 1}) }, &[json!({"a": 2})]);
+    let (chain, merged) =
+        through(Chain::BeforeProviderRequest { payload: json!({"a": 1}), paid: None }, &[json!({"a": 2})]);
     assert_eq!(merged, [Ok(Merged::Changed)]);
     assert_eq!(chain.event()["payload"], json!({"a": 2}));
 }
@@ -157,7 +158,7 @@ fn the_guard_of_tools_fails_closed_and_nothing_else_does() {
         input("a"),
         begins("b"),
         Chain::Context { messages: Vec::new() },
-        Chain::BeforeProviderRequest { payload: json!({}) },
+        Chain::BeforeProviderRequest { payload: json!({}), paid: None },
         result("x", false),
         Chain::Compact(Compact::default()),
     ] {

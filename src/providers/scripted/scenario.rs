@@ -5,6 +5,7 @@ use crate::domain::{Block, Message, Role};
 use crate::ports::CallRequest;
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A scripted conversation.
@@ -170,7 +171,9 @@ fn user_messages(request: &CallRequest) -> u32 {
 }
 
 fn brings_result_of(tool: &str, request: &CallRequest) -> bool {
-    let Some(newest) = request.messages.last() else { return false };
+    // What handlers put behind it is no message of anybody's.
+    let is_added = |message: &&Arc<Message>| message.as_custom().is_some();
+    let Some(newest) = request.messages.iter().rev().find(|message| !is_added(message)) else { return false };
     newest.blocks.iter().any(|block| {
         let Block::ToolResult { call_id, .. } = block else { return false };
         request
