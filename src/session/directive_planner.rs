@@ -345,6 +345,8 @@ mod tests {
         write(folder.path(), "AGENTS.md", "Use tabs.\n");
         write(folder.path(), "CLAUDE.md", "Never read.\n");
         write(folder.path(), ".ai/skills/cook/SKILL.md", "---\nname: cook\ndescription: Makes soup\n---\nBoil.\n");
+        let hidden = "---\ndescription: Mine alone\ndisable-model-invocation: true\n---\nHide.\n";
+        write(folder.path(), ".ai/skills/hide/SKILL.md", hidden);
         let text = "```xml\n<directive name=\"a\"><metadata><context><provider>skills</provider><provider>project_files</provider>\
                     </context></metadata></directive>\n```\nDo it.\n";
         write(folder.path(), ".ai/directives/a.md", text);

@@ -3,6 +3,7 @@
 use crate::context::{Hidden, Library, Loaded, Lost, ProjectFile, Skill};
 use crate::domain::attachment::transcript_of;
 use crate::domain::{Problem, Space};
+use crate::items::prompt_file::{PromptFile, PromptFiles};
 use crate::items::{Directive, Found, Item, Items, Kind, Knowledge, Place, Root};
 use crate::store::threads::is_elsewhere;
 use crate::store::{Layout, attachment};
@@ -115,29 +116,19 @@ impl Library for ItemLibrary<'_> {
         found
     }
 
-    /// `.ai/skills/NAME/SKILL.md`; a project's hides a person's of the same name.
+    /// Those that `/skill:NAME` finds, but for the ones that no model is to be told of.
     fn skills(&self) -> Vec<Skill> {
-        let mut found: Vec<Skill> = Vec::new();
-        for (root, folder) in self.folders() {
-            let mut names: Vec<String> = fs::read_dir(folder.join(".ai/skills"))
-                .into_iter()
-                .flatten()
-                .flatten()
-                .filter_map(|entry| entry.file_name().into_string().ok())
-                .collect();
-            names.sort();
-            for name in names.into_iter().take(MOST_SKILLS) {
-                let path = format!(".ai/skills/{name}/SKILL.md");
-                let Ok(text) = read_inside(folder, &path) else { continue };
-                let (head, _told_when_read) = Knowledge::parse(&text, Path::new(&path));
-                let name = head.name.unwrap_or(name);
-                let description: String =
-                    head.description.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
-                found.retain(|skill| skill.name != name);
-                found.push(Skill { name, description, path, space: root.space });
-            }
-        }
-        found
+        let folder = |space| self.folders().find(|(root, _)| root.space == space).map(|(_, folder)| folder);
+        let nowhere = Path::new("/dev/null");
+        let (project, home) = (folder(Space::Project).unwrap_or(nowhere), folder(Space::User).unwrap_or(nowhere));
+        let found = PromptFiles::find(project, home).skills.into_iter().filter(|skill| skill.listed);
+        let told = found.take(MOST_SKILLS).map(|PromptFile { name, description, file, space, .. }| {
+            let root = if space == Space::Project { project } else { home };
+            let path = file.strip_prefix(root).unwrap_or(&file).display().to_string();
+            let description = description.split_whitespace().collect::<Vec<_>>().join(" ");
+            Skill { name, description, path, space }
+        });
+        told.collect()
     }
 }
 
