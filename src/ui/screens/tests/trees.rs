@@ -1,9 +1,10 @@
 //! Pages about a tree of threads.
 
 use super::*;
+use crate::domain::command::Handling;
 use crate::domain::timeline::{Timeline, TimelineRow};
-use crate::domain::{ControlEvent, ThreadEvent, Timestamp};
-use crate::workbench::PeekNews;
+use crate::domain::{ContentHash, ControlEvent, Stage, ThreadEvent, Timestamp};
+use crate::workbench::{PeekNews, PipelineLine};
 
 fn row(name: &str, level: usize, changes: &[(u64, Event)]) -> TimelineRow {
     let mut timeline = Timeline::default();
@@ -54,6 +55,32 @@ fn what_became_of_a_thread() {
             ("spent", "2 turns, 18.2k tokens, $0.04, 1 min 9 s of work"),
         ];
         session.tell(Message::Postmortem(Ok(rows.map(|(about, text)| (about, text.to_owned())).to_vec())));
+        session
+    });
+}
+
+#[test]
+fn what_handlers_did_and_the_value_at_a_breakpoint() {
+    check("pipeline", |columns, rows| {
+        let mut session = Session::started(columns, rows);
+        let handler = "count".to_owned();
+        let paused = Some(ContentHash::of(b"value"));
+        let state = session.model.view.state.as_mut().unwrap();
+        state.handling = Some(Handling { stage: Stage::Context, handler, since: Timestamp(1), paused });
+        let of = |text: &str| PipelineLine::Of(text.to_owned());
+        let step =
+            |handler: &str, text: &str| PipelineLine::Step { handler: handler.to_owned(), text: text.to_owned() };
+        let detail = |text: &str| PipelineLine::Detail(text.to_owned());
+        let lines = vec![
+            of("prompt 1 · /fix 12 by teh rules"),
+            step("typos", "input · changed · 0 ms"),
+            detail("-text: /fix 12 by teh rules"),
+            detail("+text: /fix 12 by the rules"),
+            step("note", "before_agent_start · condition false: prompt contains \"rules\" (actual \"hello\") · 0 ms"),
+            step("branch", "before_agent_start · failed: `sh` failed (exit code 3): no git here · 12 ms"),
+        ];
+        let value = "{\n  \"messages\": [],\n  \"type\": \"context\"\n}".to_owned();
+        session.tell(Message::Pipeline(Ok((lines, Some(value)))));
         session
     });
 }
