@@ -1,7 +1,7 @@
 //! What the screen tells of a thread's pipeline. Reads files, so it runs off the loop.
 
 use crate::domain::{ContentHash, ThreadId};
-use crate::session::pipeline::{self, Passage, Subject};
+use crate::session::pipeline::{self, Passage};
 use crate::store::Layout;
 use crate::store::content::ContentStore;
 use crate::workbench::PipelineLine;
@@ -26,18 +26,9 @@ pub(super) fn told(
     let passages = pipeline::passages(layout, id).map_err(|error| error.to_string())?;
     let mut lines = Vec::new();
     for Passage { of, title, steps } in passages.iter().rev().take(MOST) {
-        let of = match of {
-            Subject::Prompt(number) => format!("prompt {number} · {title}"),
-            Subject::Request(number) => format!("request {number} · {title}"),
-            Subject::Call(call_id) => format!("call {call_id}"),
-        };
-        lines.push(PipelineLine::Of(of));
+        lines.push(PipelineLine::Of(format!("{of} · {title}")));
         for step in steps {
-            let detail = step.outcome.detail().map(|detail| format!(": {detail}")).unwrap_or_default();
-            let saw: Vec<String> = step.saw.iter().filter(|saw| !saw.holds).map(ToString::to_string).collect();
-            let saw = if saw.is_empty() { String::new() } else { format!(": {}", saw.join(", ")) };
-            let edited = if step.edited { ", edited by you" } else { "" };
-            let text = format!("{} · {}{detail}{saw}{edited} · {} ms", step.stage, step.outcome.word(), step.took_ms);
+            let text = format!("{} · {} · {} ms", step.stage, step.ending(), step.took_ms);
             lines.push(PipelineLine::Step { handler: step.handler.clone(), text });
             lines.extend(step.said.lines().take(MOST_LINES).map(|line| PipelineLine::Detail(format!("│ {line}"))));
             let difference = pipeline::difference(layout, step).unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::items::Handlers;
 use crate::ports::handlers::{HandlerCall, HandlerReply};
 use crate::session::Setup;
 use crate::session::people::{err, json_line, out};
-use crate::session::pipeline::{self, Passage, Subject, in_lines};
+use crate::session::pipeline::{self, Passage, in_lines};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -164,12 +164,7 @@ fn show(setup: &Setup, thread: &ThreadId, arguments: &PipelineArguments) -> Resu
             written(json_line(&mut output, &line))?;
             continue;
         }
-        let name = match of {
-            Subject::Prompt(number) => format!("prompt {number}"),
-            Subject::Request(number) => format!("request {number}"),
-            Subject::Call(_) => "call".to_owned(),
-        };
-        written(writeln!(output, "{name}  {title}"))?;
+        written(writeln!(output, "{of}  {title}"))?;
         for step in steps {
             written(step_line(&mut output, step))?;
             if let Some(difference) = pipeline::difference(&setup.layout, step).filter(|_| arguments.diff) {
@@ -184,13 +179,9 @@ fn show(setup: &Setup, thread: &ThreadId, arguments: &PipelineArguments) -> Resu
 }
 
 fn step_line(output: &mut impl Write, step: &Step) -> io::Result<()> {
-    let Step { stage, handler, outcome, took_ms, saw, said, place, .. } = step;
-    let detail = outcome.detail().map(|detail| format!(": {detail}")).unwrap_or_default();
-    let saw: Vec<String> = saw.iter().filter(|saw| !saw.holds).map(ToString::to_string).collect();
-    let saw = if saw.is_empty() { String::new() } else { format!(": {}", saw.join(", ")) };
+    let Step { stage, handler, took_ms, said, place, .. } = step;
     let place = place.as_ref().map(|place| format!("  {place}")).unwrap_or_default();
-    let word = outcome.word();
-    writeln!(output, "  {:<24} {handler:<20} {word}{detail}{saw}  {took_ms} ms{place}", stage.name())?;
+    writeln!(output, "  {:<24} {handler:<20} {}  {took_ms} ms{place}", stage.name(), step.ending())?;
     for line in said.lines() {
         writeln!(output, "      │ {line}")?;
     }

@@ -100,6 +100,19 @@ pub struct Step {
 }
 
 impl Step {
+    /// How it ended, for a line of a list: the outcome, why, the tests of its condition that did not hold, and whether a
+    /// person changed its value.
+    #[must_use]
+    pub fn ending(&self) -> String {
+        let mut all = vec![self.outcome.word().to_owned()];
+        all.extend(self.outcome.detail().map(str::to_owned));
+        let failed: Vec<String> = self.saw.iter().filter(|saw| !saw.holds).map(ToString::to_string).collect();
+        if !failed.is_empty() {
+            all.push(failed.join(", "));
+        }
+        format!("{}{}", all.join(": "), if self.edited { ", edited by you" } else { "" })
+    }
+
     /// What it did, for a line of people; none where it had no effect.
     #[must_use]
     pub fn in_words(&self) -> Option<String> {
@@ -107,28 +120,8 @@ impl Step {
         let detail = outcome.detail().map(|detail| format!(" ({detail})")).unwrap_or_default();
         match outcome {
             StepOutcome::Unchanged | StepOutcome::NotAsked => None,
-            StepOutcome::Changed => Some(match stage {
-                Stage::Skill => format!("skill {handler} inserted"),
-                Stage::Template => format!("template {handler} inserted"),
-                Stage::SessionStart
-                | Stage::Input
-                | Stage::BeforeAgentStart
-                | Stage::AgentStart
-                | Stage::TurnStart
-                | Stage::Context
-                | Stage::BeforeProviderRequest
-                | Stage::MessageEnd
-                | Stage::ToolCall
-                | Stage::ToolExecutionStart
-                | Stage::ToolResult
-                | Stage::ToolExecutionEnd
-                | Stage::TurnEnd
-                | Stage::AgentEnd
-                | Stage::SessionBeforeCompact
-                | Stage::SessionCompact
-                | Stage::ModelSelect
-                | Stage::SessionShutdown => format!("{stage} changed by {handler}"),
-            }),
+            StepOutcome::Changed if stage.takes_handlers() => Some(format!("{stage} changed by {handler}")),
+            StepOutcome::Changed => Some(format!("{stage} {handler} inserted")),
             StepOutcome::Handled
             | StepOutcome::Blocked { .. }
             | StepOutcome::Refused { .. }

@@ -232,30 +232,20 @@ fn read(map: &Map<String, Value>, space: Space, place: &mut Place<'_>) -> Option
     Some(Handler { id, stage, condition, action, timeout, space, file: place.file.to_owned(), line })
 }
 
+/// What stages take; one that is not listed only watches, so it takes a command.
+const TAKES: [(Stage, &[&str]); 7] = [
+    (Stage::Input, &["prepend", "append", "replace", "handled", COMMAND]),
+    (Stage::BeforeAgentStart, &["prepend", "append", "replace", "knowledge", "message", COMMAND]),
+    (Stage::Context, &["replace", "knowledge", "message", "keep_last", COMMAND]),
+    (Stage::BeforeProviderRequest, &["set", COMMAND]),
+    (Stage::ToolCall, &["block", "set", COMMAND]),
+    (Stage::ToolResult, &["prepend", "append", "replace", COMMAND]),
+    (Stage::SessionBeforeCompact, &["block", COMMAND]),
+];
+
 /// What a stage takes.
 fn takes(stage: Stage) -> &'static [&'static str] {
-    match stage {
-        Stage::Input => &["prepend", "append", "replace", "handled", COMMAND],
-        Stage::BeforeAgentStart => &["prepend", "append", "replace", "knowledge", "message", COMMAND],
-        Stage::Context => &["replace", "knowledge", "message", "keep_last", COMMAND],
-        Stage::BeforeProviderRequest => &["set", COMMAND],
-        Stage::ToolCall => &["block", "set", COMMAND],
-        Stage::ToolResult => &["prepend", "append", "replace", COMMAND],
-        Stage::SessionBeforeCompact => &["block", COMMAND],
-        Stage::SessionStart
-        | Stage::Skill
-        | Stage::Template
-        | Stage::AgentStart
-        | Stage::TurnStart
-        | Stage::MessageEnd
-        | Stage::ToolExecutionStart
-        | Stage::ToolExecutionEnd
-        | Stage::TurnEnd
-        | Stage::AgentEnd
-        | Stage::SessionCompact
-        | Stage::ModelSelect
-        | Stage::SessionShutdown => &[COMMAND],
-    }
+    TAKES.iter().find(|(at, _)| *at == stage).map_or(&[COMMAND], |(_, all)| all)
 }
 
 fn action(map: &Map<String, Value>, stage: Stage, place: &mut Place<'_>) -> Option<Action> {

@@ -47,8 +47,12 @@ impl Setup {
     /// The skills and templates that a prompt can name.
     #[must_use]
     pub fn prompt_files(&self) -> PromptFiles {
-        let home = self.user_space().parent().map_or_else(|| self.dirs.home.clone(), Path::to_owned);
-        PromptFiles::find(&self.project.root, &home)
+        PromptFiles::find(&self.project.root, &self.prompt_home())
+    }
+
+    /// The folder that holds the person's own `.ai`, and so their skills and templates.
+    fn prompt_home(&self) -> PathBuf {
+        self.user_space().parent().map_or_else(|| self.dirs.home.clone(), Path::to_owned)
     }
 
     /// What is wrong with the handlers, where no thread may start for it.
@@ -68,7 +72,7 @@ impl FileHandlers {
             items: items.clone(),
             dirs: setup.dirs.clone(),
             root: setup.project.root.clone(),
-            home: setup.user_space().parent().map_or_else(|| setup.dirs.home.clone(), Path::to_owned),
+            home: setup.prompt_home(),
             environment: setup.environment(),
             sandbox: setup.sandbox(),
             read: RwLock::new((Arc::new(read.handlers), stamps)),

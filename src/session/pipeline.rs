@@ -10,6 +10,7 @@ use crate::store::{Layout, log, request};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// What went through handlers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -27,6 +28,17 @@ pub enum Subject {
     Prompt(u64),
     Request(u32),
     Call(String),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Prompt(number) => write!(formatter, "prompt {number}"),
+            Self::Request(number) => write!(formatter, "request {number}"),
+            // Its id is its title.
+            Self::Call(_) => formatter.write_str("call"),
+        }
+    }
 }
 
 /// How often somebody was asked, and what came of it.

@@ -61,13 +61,11 @@ impl<A: Audience> Driver<A> {
             let typed = held.text.as_ref().map(|_| queued.text.clone());
             let text = held.text.clone().unwrap_or_else(|| queued.text.clone());
             let (steps, messages, system) = (held.steps.clone(), held.messages.clone(), held.system_edit.clone());
+            self.todo.push_front(joins(queued, text));
             if !(steps.is_empty() && messages.is_empty() && system.is_none() && typed.is_none()) {
                 let prepared = PromptEvent::PromptPrepared { prompt, typed, steps, messages, system };
-                self.todo.push_front(joins(queued, text));
                 self.todo.push_front(Effect::Emit(Event::Prompt(prepared)));
-                return;
             }
-            self.todo.push_front(joins(queued, text));
             return;
         }
         self.settings.handlers.refresh();
