@@ -6,15 +6,9 @@
 mod terminal;
 
 use serde_json::Value;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
-use terminal::Home;
-
-fn write(file: &Path, text: &str) {
-    fs::create_dir_all(file.parent().unwrap()).unwrap();
-    fs::write(file, text).unwrap();
-}
+use terminal::{Home, write};
 
 fn knowledge(folder: &Path, id: &str, body: &str) {
     let name = id.rsplit('/').next().unwrap();

@@ -14,8 +14,7 @@ use levain::tools;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use terminal::Home;
+use terminal::{Home, output};
 
 const CAPABILITIES: &str = ".ai/tools/rye/agent/permissions/capabilities";
 
@@ -23,12 +22,6 @@ fn write(folder: &Path, path: &str, text: &str) {
     let path = folder.join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
-}
-
-fn output(command: &mut Command) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap_or(-1), text(stdout), text(stderr))
 }
 
 /// A project with the directive `x`, whose permissions stand on line 3, and a model that calls `tool` once.

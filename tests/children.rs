@@ -8,8 +8,7 @@ mod terminal;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
-use std::process::{Command, Output, Stdio};
-use terminal::{Home, key, poll};
+use terminal::{Home, key, output, poll};
 
 /// The tool by which threads start others, as it is offered.
 const START: &str = "rye_agent_threads_thread_directive";
@@ -17,12 +16,6 @@ const ORCHESTRATOR: &str = "rye_agent_threads_orchestrator";
 
 /// What lets a directive start and look after threads.
 const THREADS: &str = "<tool>rye/agent/threads/*</tool>";
-
-fn output(command: &mut Command) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap_or(-1), text(stdout), text(stderr))
-}
 
 /// A project with directives, and a script that answers for all of them.
 struct Tree {

@@ -16,15 +16,9 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::Value;
 use std::fs;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use terminal::{Home, Terminal, poll};
-
-fn output(command: &mut Command) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap_or(-1), text(stdout), text(stderr))
-}
+use terminal::{Home, Terminal, output, poll};
 
 fn write(home: &Home, path: &str, text: &str) {
     let path = home.project().join(path);

@@ -10,15 +10,9 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
-use terminal::Home;
-
-fn write(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
+use terminal::{Home, write};
 
 const ALL: &str = "<execute><tool>*</tool></execute>";
 

@@ -14,7 +14,7 @@ use serde_json::Value;
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
-use terminal::{Home, kill, poll};
+use terminal::{Home, kill, output, poll};
 
 const SCENARIO: &str = "
 name: test
@@ -32,12 +32,6 @@ replies:
   - steps:
       - text: A scripted answer.
 ";
-
-fn output(command: &mut Command) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = command.output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap_or(-1), text(stdout), text(stderr))
-}
 
 fn scenario(home: &Home) -> String {
     let path = home.path().join("test.yaml");

@@ -9,16 +9,10 @@ use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
-use terminal::Home;
+use std::process::Stdio;
+use terminal::{Home, output};
 
 const STATE: &str = "<tool>levain/state</tool>";
-
-fn output(command: &mut Command) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap_or(-1), text(stdout), text(stderr))
-}
 
 /// A project with one directive and a script that answers for it.
 struct Project {

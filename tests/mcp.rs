@@ -11,8 +11,8 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use terminal::{Home, key, poll};
+use std::process::{Child, Command, Stdio};
+use terminal::{Home, key, output, poll, write};
 
 /// Where `scripts/setup tests` puts what others wrote.
 fn installed(path: &str) -> PathBuf {
@@ -24,17 +24,6 @@ fn installed(path: &str) -> PathBuf {
 
 fn everything() -> PathBuf {
     installed("node_modules/@modelcontextprotocol/server-everything/dist/index.js")
-}
-
-fn write(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
-
-fn output(command: &mut Command) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-    (status.code().unwrap_or(-1), text(stdout), text(stderr))
 }
 
 /// A project whose directive `x` grants the tools of all servers, and a model that makes these calls in one answer.

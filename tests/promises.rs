@@ -11,17 +11,11 @@ mod model_server;
 use model_server::{KEY, ModelServer};
 use serde_json::{Value, json};
 use std::fs;
-use std::process::{Command, Output, Stdio};
-use terminal::{Home, poll};
+use std::process::{Output, Stdio};
+use terminal::{Home, output, poll};
 
 /// The events by which a thread ends.
 const ENDS: [&str; 5] = ["thread_completed", "thread_error", "thread_cancelled", "thread_killed", "thread_continued"];
-
-fn output(command: &mut Command) -> (i32, String, String) {
-    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (status.code().unwrap_or(-1), text(stdout), text(stderr))
-}
 
 /// A project with the directive `work`, which wants to be told `topic`, and a script that answers for it.
 struct Project {

@@ -12,12 +12,7 @@ use model_server::{KEY, ModelServer};
 
 use std::fs;
 use std::path::Path;
-use terminal::{Home, Terminal, poll};
-
-fn write(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
+use terminal::{Home, Terminal, poll, write};
 
 /// Saves until the screen shows `shown`: the first save may come before anybody watches.
 fn save(terminal: &Terminal, path: &Path, text: &str, shown: &str) {

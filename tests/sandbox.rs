@@ -15,12 +15,7 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use terminal::{Home, key, poll};
-
-fn write(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
+use terminal::{Home, key, poll, write};
 
 /// A project whose directive `x` grants bash on these terms, and a model that runs `commands` one after the other.
 struct Project {

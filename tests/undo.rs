@@ -7,14 +7,8 @@ mod terminal;
 
 use serde_json::{Value, json};
 use std::fs;
-use std::path::Path;
 use std::process::{Output, Stdio};
-use terminal::Home;
-
-fn write(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
+use terminal::{Home, write};
 
 fn levain(home: &Home, arguments: &[&str]) -> (i32, String, String) {
     let Output { status, stdout, stderr } = home.levain(arguments).stdin(Stdio::null()).output().unwrap();

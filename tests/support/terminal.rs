@@ -18,7 +18,7 @@ use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -47,6 +47,19 @@ pub mod key {
     pub const CTRL_D: &str = "\x04";
     pub const CTRL_J: &str = "\n";
     pub const CTRL_Z: &str = "\x1a";
+}
+
+/// Runs a program without a terminal to its end: its exit code, and what it wrote to the standard output and error.
+pub fn output(command: &mut Command) -> (i32, String, String) {
+    let Output { status, stdout, stderr } = command.stdin(Stdio::null()).output().expect("a program that starts");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    (status.code().unwrap_or(-1), text(stdout), text(stderr))
+}
+
+/// Writes a file, and the folders above it.
+pub fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("a folder above")).expect("a folder");
+    fs::write(path, text).expect("a file");
 }
 
 /// A person's folders and a project, all temporary. Dropping it ends every process that was started in it.
