@@ -72,7 +72,7 @@ impl Condition {
         let condition = Self::nested(value, 0);
         if let Some(message) = condition.broken() {
             let remedy = "write path, op and value, or any, all or not with conditions";
-            place.fatal(format!("the condition is not valid, so the hook never runs: {message}"), remedy);
+            place.fatal(format!("the condition is not valid, so it never holds: {message}"), remedy);
             return Self::Broken(message.to_owned());
         }
         condition
