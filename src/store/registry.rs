@@ -233,6 +233,19 @@ impl Registry {
     /// # Errors
     /// [`StoreError::Database`].
     pub fn put(&mut self, row: &ThreadEntry) -> Result<(), StoreError> {
+        self.write(row, true)
+    }
+
+    /// Puts a row in of a thread that has none. One that its process has put in meanwhile stays as it is: only the process
+    /// knows that it runs it.
+    ///
+    /// # Errors
+    /// [`StoreError::Database`].
+    pub fn add(&mut self, row: &ThreadEntry) -> Result<(), StoreError> {
+        self.write(row, false)
+    }
+
+    fn write(&mut self, row: &ThreadEntry, replaces: bool) -> Result<(), StoreError> {
         let kind = kind_word(row.kind);
         let limits = serde_json::to_string(&row.limits).unwrap_or_default();
         let ended = row.status.is_terminal().then_some(row.updated_at.0);
@@ -247,7 +260,8 @@ impl Registry {
                 spend = excluded.spend, pid = excluded.pid, socket = excluded.socket,
                 waiting = excluded.waiting, elsewhere = excluded.elsewhere,
                 archived = excluded.archived, waits_for = excluded.waits_for, limits = excluded.limits,
-                outputs = excluded.outputs, risk = excluded.risk";
+                outputs = excluded.outputs, risk = excluded.risk
+                WHERE ?30";
         let path = self.path.clone();
         let mut write = || -> rusqlite::Result<()> {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -281,6 +295,7 @@ impl Registry {
                 limits,
                 row.outputs.words(),
                 row.risk,
+                replaces,
             ])?;
             transaction.commit()
         };
@@ -395,6 +410,17 @@ mod tests {
         assert_eq!(again.list(Part::Open, 10).unwrap(), [changed.clone(), row("b-2", 20)]);
         assert_eq!(again.get(&changed.thread_id).unwrap(), Some(changed));
         assert_eq!(again.with_process().unwrap(), [row("b-2", 20)]);
+    }
+
+    #[test]
+    fn a_row_that_its_process_put_in_meanwhile_keeps_the_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut registry = Registry::open(&folder.path().join("registry.db")).unwrap();
+        let seen_in_files = |id| ThreadEntry { pid: None, socket: None, ..row(id, 5) };
+        registry.put(&row("a-1", 10)).unwrap();
+        registry.add(&seen_in_files("a-1")).unwrap();
+        registry.add(&seen_in_files("b-2")).unwrap();
+        assert_eq!(registry.list(Part::All, 10).unwrap(), [row("a-1", 10), seen_in_files("b-2")]);
     }
 
     #[test]

@@ -59,12 +59,16 @@ impl Threads {
         let known = registry.ids()?;
         let here: HashSet<&str> = names.iter().map(String::as_str).collect();
         for gone in known.iter().filter(|id| !here.contains(id.as_str()) && !id.contains('/')) {
-            registry.remove(gone)?;
+            // One that began after the folders were listed has a folder by now, and its process has put in its row.
+            let began = gone.parse().is_ok_and(|id| matches!(layout.thread(&id).path().lies(), Ok(Some(_))));
+            if !began {
+                registry.remove(gone)?;
+            }
         }
         let fresh = names.iter().filter(|name| !known.contains(*name)).filter_map(|name| name.parse::<ThreadId>().ok());
         for id in fresh.take(MOST_NEW) {
             if let Some(entry) = entry(layout, &id, replay) {
-                registry.put(&entry)?;
+                registry.add(&entry)?;
             }
         }
         let mut spoken = HashSet::new();
@@ -164,4 +168,51 @@ fn entry(layout: &Layout, id: &ThreadId, replay: Replay) -> Option<ThreadEntry> 
 #[must_use]
 pub fn is_elsewhere(layout: &Layout, id: &ThreadId) -> bool {
     !matches!(super::summary::specification(layout, id), Ok(_) | Err(StoreError::NoSuchThread { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::thread::Lock;
+    use super::*;
+    use crate::domain::{Message, ModelRef, ThreadKind};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    const REPLAY: Replay =
+        Replay { answer: |_| (String::new(), String::new(), Message::assistant("")), summary: |_, _| None };
+
+    #[test]
+    fn threads_that_begin_while_others_list_them_keep_their_process() {
+        let project = tempfile::tempdir().unwrap();
+        let layout = Layout::new(project.path(), &project.path().join("state"));
+        layout.prepare_own().unwrap();
+        let ends = AtomicBool::new(false);
+        let locks = std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !ends.load(Ordering::Relaxed) {
+                        Threads::look(&layout, Timestamp(2), REPLAY).unwrap();
+                    }
+                });
+            }
+            let mut registry = Registry::open(&layout.registry()).unwrap();
+            let locks: Vec<Option<Lock>> = (0..150)
+                .map(|_| {
+                    let id = layout.claim("x", Timestamp(1)).unwrap();
+                    let lock = Lock::take(&layout.thread(&id)).unwrap();
+                    let model = ModelRef::new("scripted", "demo");
+                    let made = Summary::new(id, "x".into(), ThreadKind::OneShot, model, Timestamp(1));
+                    let summary = Summary { status: Status::Running, ..made };
+                    // As their processes do it: first the file, then the row.
+                    summary.write(&layout).unwrap();
+                    registry.put(&summary.entry(Some((7, "/run/x".into())))).unwrap();
+                    lock
+                })
+                .collect();
+            ends.store(true, Ordering::Relaxed);
+            locks
+        });
+        let all = Threads::look(&layout, Timestamp(2), REPLAY).unwrap().list(Part::All, 1_000).unwrap();
+        assert_eq!(all.len(), locks.len());
+        assert!(all.iter().all(|row| row.pid == Some(7)), "{all:?}");
+    }
 }
