@@ -276,6 +276,25 @@ fn s16_a_title_and_the_archive_are_facts_of_the_log() {
 }
 
 #[test]
+fn a_thread_whose_process_was_killed_before_it_began_has_a_transcript_that_says_so() {
+    let home = Home::new();
+    let (code, out, err) = output(&mut home.levain(&["run", "--json", "--model", "scripted/demo", "hello"]));
+    assert_eq!(code, 0, "{err}");
+    let id = lines(&out)[0]["thread_id"].as_str().unwrap().to_owned();
+    let log = folder(&home, &id).join("transcript.jsonl");
+    let whole = fs::read_to_string(&log).unwrap();
+    let (code, out, err) = output(&mut home.levain(&["transcript", &id]));
+    assert!(code == 0 && out.contains("hello") && err.is_empty(), "{out}{err}");
+    // As it was left behind when nothing but the start was recorded, and when not even that was.
+    for left in [whole.lines().next().map(|line| format!("{line}\n")).unwrap(), String::new()] {
+        write(&log, &left);
+        let (code, out, err) = output(&mut home.levain(&["transcript", &id]));
+        assert_eq!((code, out.as_str()), (0, ""), "{err}");
+        assert!(err.contains(&format!("nothing was said in {id} yet")), "{err}");
+    }
+}
+
+#[test]
 fn s16_a_thread_that_runs_is_renamed_by_its_worker_and_not_removed() {
     let home = Home::new();
     let scenario = home.path().join("slow.yaml");

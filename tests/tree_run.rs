@@ -197,7 +197,11 @@ impl Forest {
                 .map(|(_, count)| count.as_u64().unwrap())
                 .sum();
             spent += used;
-            assert!(!self.ask(&["transcript", id]).is_empty(), "{id} cannot be read");
+            let transcript = self.home.levain(&["transcript", id]).stdin(Stdio::null()).output().unwrap();
+            assert!(transcript.status.success(), "{id} cannot be read: {transcript:?}, {row}");
+            // A process that was killed before it took its thread over left nothing to tell.
+            let is_told = !transcript.stdout.is_empty() || status == "created";
+            assert!(is_told, "nothing is told of {id}: {transcript:?}, {row}");
             let told = self.ask(&["threads", "budget", "--json", id]);
             if told.is_empty() {
                 assert_eq!(used, 0, "{id} has spent, and the ledger does not know it");

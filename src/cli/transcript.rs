@@ -7,7 +7,7 @@ use super::{Common, runtime};
 use crate::app::export::{self, ExportError};
 use crate::domain::Record;
 use crate::session::Setup;
-use crate::session::people::{json_line, out};
+use crate::session::people::{err, json_line, out};
 use crate::store::log;
 use crate::workbench::ExportForm;
 use crate::worker::protocol::FromWorker;
@@ -64,17 +64,20 @@ pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<Ex
     }
     let own = setup.layout.log(&id)?;
     let mut writer = EventWriter::default();
-    let mut from = 0;
+    let (mut from, mut printed) = (0, false);
     for page in log::pages(&own) {
         let page = page?;
         from = page.end;
         for line in page.lines {
             if let Some(record) = &line.record
-                && !print(&mut writer, record, line.offset, arguments.json)?
+                && !print(&mut writer, record, line.offset, arguments.json, &mut printed)?
             {
                 return Ok(ExitCode::SUCCESS);
             }
         }
+    }
+    if !printed && !arguments.follow {
+        let _closed = writeln!(err(), "nothing was said in {id} yet");
     }
     if arguments.follow {
         let launcher = setup.launcher()?;
@@ -82,7 +85,7 @@ pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<Ex
             let Ok(mut client) = launcher.find(&id, from).await else { return Ok(()) };
             while let Some(message) = client.next().await {
                 if let FromWorker::Event { offset, record, .. } = message
-                    && !print(&mut writer, &record, offset, arguments.json)?
+                    && !print(&mut writer, &record, offset, arguments.json, &mut printed)?
                 {
                     return Ok(());
                 }
@@ -93,15 +96,23 @@ pub(super) fn run(common: &Common, arguments: &TranscriptArguments) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints one event; false when nobody reads any more.
-fn print(writer: &mut EventWriter, record: &Record, offset: u64, json: bool) -> Result<bool, Failure> {
-    let mut output = out();
-    let result = if json {
-        json_line(&mut output, &EventLine { schema: EventLine::SCHEMA, offset, record })
+/// Prints one event, which not every one needs; false when nobody reads any more.
+fn print(
+    writer: &mut EventWriter,
+    record: &Record,
+    offset: u64,
+    json: bool,
+    printed: &mut bool,
+) -> Result<bool, Failure> {
+    let mut text = Vec::new();
+    let made = if json {
+        json_line(&mut text, &EventLine { schema: EventLine::SCHEMA, offset, record })
     } else {
-        writer.write(&mut output, &record.event)
+        writer.write(&mut text, &record.event)
     };
-    let result = result.and_then(|()| output.flush());
+    *printed |= !text.is_empty();
+    let mut output = out();
+    let result = made.and_then(|()| output.write_all(&text)).and_then(|()| output.flush());
     let gone = matches!(&result, Err(error) if error.kind() == io::ErrorKind::BrokenPipe);
     written(result)?;
     Ok(!gone)

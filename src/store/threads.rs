@@ -60,7 +60,7 @@ impl Threads {
         let here: HashSet<&str> = names.iter().map(String::as_str).collect();
         for gone in known.iter().filter(|id| !here.contains(id.as_str()) && !id.contains('/')) {
             // One that began after the folders were listed has a folder by now, and its process has put in its row.
-            let began = gone.parse().is_ok_and(|id| matches!(layout.thread(&id).path().lies(), Ok(Some(_))));
+            let began = gone.parse().is_ok_and(|id| layout.thread(&id).path().exists());
             if !began {
                 registry.remove(gone)?;
             }
