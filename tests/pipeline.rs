@@ -2,91 +2,16 @@
 
 #![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[path = "support/scripted_project.rs"]
+mod scripted_project;
 #[path = "support/terminal.rs"]
 mod terminal;
 
+use scripted_project::{Project, calls_bash};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use terminal::{Home, output};
-
-/// A project with handlers, and a script that answers.
-struct Project {
-    home: Home,
-    model: String,
-}
-
-impl Project {
-    fn new(handlers: &str) -> Self {
-        Self::with(handlers, &[json!({"steps": [{"text": "Done."}]})])
-    }
-
-    fn with(handlers: &str, replies: &[Value]) -> Self {
-        let home = Home::new();
-        let script = home.path().join("pipeline.yaml");
-        let replies = replies.iter().fold(String::new(), |all, reply| all + &format!("  - {reply}\n"));
-        fs::write(&script, format!("name: pipeline\nrate: 0\nreplies:\n{replies}")).unwrap();
-        let project = Self { model: format!("scripted/{}", script.display()), home };
-        let directive = "```xml\n<directive name=\"work\"><metadata><permissions><execute><tool>rye/bash</tool></execute>\
-                         </permissions></metadata></directive>\n```\nWork.\n";
-        project.write(".ai/directives/work.md", directive);
-        project.write(".ai/config/agent/pipeline.yaml", handlers);
-        project
-    }
-
-    fn write(&self, path: &str, text: &str) {
-        let path = self.home.project().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn trusted(self) -> Self {
-        let (code, _, err) = self.levain(&["trust"]);
-        assert_eq!(code, 0, "{err}");
-        self
-    }
-
-    fn levain(&self, arguments: &[&str]) -> (i32, String, String) {
-        output(&mut self.home.levain(arguments))
-    }
-
-    /// Runs the directive with a prompt; the thread's id.
-    fn run(&self, prompt: &str) -> String {
-        let (code, out, err) = self.levain(&["run", "--json", "--model", &self.model, "--directive", "work", prompt]);
-        assert_eq!(code, 0, "{out}{err}");
-        let line: Value = serde_json::from_str(out.lines().next().unwrap()).unwrap();
-        line["thread_id"].as_str().unwrap().to_owned()
-    }
-
-    fn events(&self, id: &str) -> Vec<(String, Value)> {
-        let log = self.home.project().join(format!(".ai/agent/threads/{id}/transcript.jsonl"));
-        let line = |line: &str| {
-            let record: Value = serde_json::from_str(line).unwrap();
-            (record["event_type"].as_str().unwrap().to_owned(), record["payload"].clone())
-        };
-        fs::read_to_string(log).unwrap().lines().map(line).collect()
-    }
-
-    fn event(&self, id: &str, name: &str) -> Value {
-        let events = self.events(id);
-        events.into_iter().find(|(event, _)| event == name).unwrap_or_else(|| panic!("no {name}")).1
-    }
-
-    /// What the handlers of the first request did.
-    fn of_request(&self, id: &str) -> Vec<Value> {
-        let path = self.home.project().join(format!(".ai/agent/threads/{id}/requests/1.json"));
-        let record: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-        record["pipeline"].as_array().cloned().unwrap_or_default()
-    }
-
-    /// Every message of the first request, as `levain context show` tells it.
-    fn told(&self, id: &str) -> String {
-        let (_, out, err) = self.levain(&["context", "show", "--thread", id, "--text"]);
-        assert!(!out.is_empty(), "{err}");
-        out
-    }
-}
 
 /// A handler whose program is this shell script.
 fn shell(stage: &str, script: &str, more: &str) -> String {
@@ -178,13 +103,6 @@ fn a_projects_programs_wait_for_trust_and_its_texts_do_not() {
     let id = project.run("hello");
     assert_eq!(project.event(&id, "prompt_prepared")["steps"][0]["outcome"], "refused");
     assert!(!project.home.project().join("other").exists());
-}
-
-fn calls_bash(command: &str) -> Vec<Value> {
-    vec![
-        json!({"when": {"after_tool": "rye_bash"}, "steps": [{"text": "Done."}]}),
-        json!({"steps": [{"tool_call": {"name": "rye_bash", "input": {"command": command}}}]}),
-    ]
 }
 
 #[test]
