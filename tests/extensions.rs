@@ -14,6 +14,11 @@ use std::time::Duration;
 use tempfile::TempDir;
 use terminal::Home;
 
+/// What a future comes to.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+}
+
 /// A folder with files in it, and an engine that knows it.
 struct Bench {
     folder: TempDir,
@@ -46,7 +51,7 @@ impl Bench {
     }
 
     fn load(&self, name: &str, text: &str) -> Loaded {
-        self.engine.load(&self.write(name, text)).unwrap()
+        wait(self.engine.load(&self.write(name, text))).unwrap()
     }
 
     /// What a file registers that has to load.
@@ -59,7 +64,7 @@ impl Bench {
     }
 
     fn emit(&self, event: &str, payload: Value) -> Emitted {
-        self.engine.emit(event, payload).unwrap()
+        wait(self.engine.emit(event, payload)).unwrap()
     }
 
     /// That the engine still serves who comes.
@@ -141,7 +146,8 @@ fn folders_packages_and_their_modules_are_found() {
     let names: Vec<_> = found.iter().map(|path| path.strip_prefix(&root).unwrap().to_str().unwrap()).collect();
     assert_eq!(names, ["a/index.ts", "b.js", "c/src/main.ts"]);
     assert_eq!(unit(&root.join("c")), [root.join("c/src/main.ts")]);
-    let commands: Vec<_> = found.iter().map(|path| bench.engine.load(path).unwrap().result.unwrap().commands).collect();
+    let commands: Vec<_> =
+        found.iter().map(|path| wait(bench.engine.load(path)).unwrap().result.unwrap().commands).collect();
     assert_eq!(commands, [vec!["m/w123".to_owned()], vec!["plain".to_owned()], vec!["plain".to_owned()]]);
 }
 
@@ -210,6 +216,36 @@ fn an_endless_loop_is_interrupted() {
     let emitted = bench.emit("turn_end", json!({}));
     assert!(emitted.answers[0].error.as_ref().unwrap().message.contains("did not answer"), "{emitted:?}");
     bench.assert_works();
+}
+
+#[test]
+fn a_call_that_nobody_waits_for_any_more_is_interrupted() {
+    let slice = Duration::from_hours(1);
+    let bench = Bench::with(Limits { slice, call: slice, ..Limits::default() });
+    bench.registered("handler.js", "export default (pi) => { pi.on('input', () => { for (;;); }); };");
+    wait(async {
+        let handler = bench.engine.handlers("input").await.unwrap().remove(0);
+        let call = bench.engine.call(handler, json!({"text": "x"}));
+        tokio::time::timeout(Duration::from_millis(50), call).await.expect_err("an endless loop");
+    });
+    bench.registered("other.js", "export default (pi) => { pi.on('turn_end', () => 1); };");
+    assert_eq!(bench.emit("turn_end", json!({})).answers.len(), 1);
+}
+
+#[test]
+fn a_call_that_waits_holds_up_no_other() {
+    let bench = Bench::new();
+    let text = "export default (pi) => {\n  let go;\n  const gate = new Promise((resolve) => { go = resolve; });\n  \
+                pi.on('input', async () => { const timer = setInterval(() => {}, 1000); await gate; clearInterval(timer); return { action: 'handled' }; });\n  \
+                pi.on('turn_end', () => go());\n};";
+    bench.registered("gate.js", text);
+    let (first, second) = wait(async {
+        let handler = |event: &'static str| async { bench.engine.handlers(event).await.unwrap().remove(0) };
+        let (waits, opens) = (handler("input").await, handler("turn_end").await);
+        tokio::join!(bench.engine.call(waits, json!({})), bench.engine.call(opens, json!({})))
+    });
+    assert_eq!(first.unwrap().0.result, Some(json!({"action": "handled"})));
+    assert!(second.unwrap().0.has_no_effect());
 }
 
 #[test]
@@ -452,7 +488,7 @@ fn the_examples_of_pi_load() {
     for file in files {
         let name = file.strip_prefix(&folder).unwrap().display().to_string();
         all += 1;
-        let Loaded { took, result, reports, .. } = bench.engine.load(&file).unwrap();
+        let Loaded { took, result, reports, .. } = wait(bench.engine.load(&file)).unwrap();
         match result {
             Ok(Registered { events, tools, commands, flags, shortcuts, providers, renderers }) => {
                 loaded += 1;

@@ -1,17 +1,18 @@
 //! `levain extensions`: load extensions and tell what they register, offer them an event, begin one.
 //!
 //! What is given by its path is loaded because the person named it; what is found in a project, only where they trust it.
-//! No thread runs extensions yet.
+//! The extensions of threads are the same, found and started by the same functions (`session::extensions`).
 
 use super::Common;
 use super::failure::{Failure, code, written};
+use super::runtime;
 use crate::extensions::{
-    Answer, Emitted, Engine, EngineError, Limits, Line, Loaded, Policy, Problem, Registered, Said, Settings, found_in,
-    template, types, unit,
+    Answer, Emitted, EngineError, Limits, Line, Loaded, Problem, Registered, Said, Told, found_in, template, types,
+    unit,
 };
+use crate::session::Setup;
+use crate::session::extensions::{Extension, FOLDERS, OWN_FOLDERS};
 use crate::session::people::{json_line, out};
-use crate::session::{Setup, secrets};
-use crate::tools::Environment;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::Value;
@@ -19,11 +20,6 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Where a project keeps extensions, the one of pi behind our own.
-const FOLDERS: [&str; 2] = [".ai/extensions", ".pi/extensions"];
-/// Where a person keeps theirs, below the home folder or `$USER_SPACE`.
-const OWN_FOLDERS: [&str; 2] = [".ai/extensions", ".pi/agent/extensions"];
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -144,14 +140,15 @@ fn list(setup: &Setup, arguments: &ListArguments) -> Result<ExitCode, Failure> {
     }
     let mut all_loaded = true;
     let mut engine = None;
+    let runtime = runtime()?;
     for wanted in wanted {
         let loaded = match wanted.may_run {
             Ok(()) => {
                 let engine = match &engine {
                     Some(engine) => engine,
-                    None => engine.insert(start(setup)?),
+                    None => engine.insert(setup.extensions().engine(Limits::default())?),
                 };
-                Some(engine.load(&wanted.path)?)
+                Some(runtime.block_on(engine.load(&wanted.path))?)
             }
             Err(Refused::NotTrusted) => None,
             Err(Refused::NothingThere) => Some(nothing_there(&wanted.path)),
@@ -169,12 +166,13 @@ fn emit(setup: &Setup, arguments: &EmitArguments) -> Result<ExitCode, Failure> {
     if !payload.is_object() {
         return Err(Failure::usage("--with is to be a JSON object: the fields of the event"));
     }
-    let engine = start(setup)?;
+    let engine = setup.extensions().engine(Limits::default())?;
+    let runtime = runtime()?;
     let mut output = out();
     let mut all_loaded = true;
     for wanted in wanted(setup, &arguments.list.paths)? {
         let loaded = match wanted.may_run {
-            Ok(()) => Some(engine.load(&wanted.path)?),
+            Ok(()) => Some(runtime.block_on(engine.load(&wanted.path))?),
             Err(Refused::NotTrusted) => None,
             Err(Refused::NothingThere) => Some(nothing_there(&wanted.path)),
         };
@@ -183,7 +181,7 @@ fn emit(setup: &Setup, arguments: &EmitArguments) -> Result<ExitCode, Failure> {
             written(tell_file(&mut output, &wanted.path, loaded.as_ref(), arguments.list.json))?;
         }
     }
-    let emitted = engine.emit(&arguments.event, payload)?;
+    let emitted = runtime.block_on(engine.emit(&arguments.event, payload))?;
     written(tell_answers(&mut output, &arguments.event, &emitted, arguments.list.json))?;
     Ok(if all_loaded { ExitCode::SUCCESS } else { ExitCode::from(code::ERROR) })
 }
@@ -192,22 +190,6 @@ impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         Self::new(error.to_string())
     }
-}
-
-fn start(setup: &Setup) -> Result<Engine, Failure> {
-    let environment = Environment::allowed(secrets::all(), &[], &setup.key_variables);
-    let text = |value: &std::ffi::OsStr| value.to_str().map(str::to_owned);
-    let environment: Vec<(String, String)> =
-        environment.variables().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
-    let home = environment.iter().find(|(name, _)| name == "HOME").map(|(_, value)| PathBuf::from(value));
-    let policy = Policy { hidden: vec![setup.dirs.config.clone(), setup.dirs.state.clone()] };
-    Ok(Engine::start(Settings {
-        cwd: setup.project.root.clone(),
-        home: home.unwrap_or_else(|| setup.project.root.clone()),
-        environment,
-        limits: Limits::default(),
-        policy,
-    })?)
 }
 
 /// What is to be loaded, in order, each file once.
@@ -241,18 +223,10 @@ fn wanted(setup: &Setup, paths: &[PathBuf]) -> Result<Vec<Wanted>, Failure> {
     if !paths.is_empty() {
         return Ok(wanted);
     }
-    let trusted = setup.trust().allows();
-    for folder in FOLDERS {
-        for file in found_in(&setup.project.root.join(folder)) {
-            add(file, if trusted { Ok(()) } else { Err(Refused::NotTrusted) });
-        }
-    }
-    let own = setup.user_space();
-    let own = own.parent().unwrap_or(&own);
-    for folder in OWN_FOLDERS {
-        for file in found_in(&own.join(folder)) {
-            add(file, Ok(()));
-        }
+    let extensions = setup.extensions();
+    let trusted = extensions.are_trusted();
+    for Extension { path, of_project, .. } in extensions.found() {
+        add(path, if trusted || !of_project { Ok(()) } else { Err(Refused::NotTrusted) });
     }
     Ok(wanted)
 }
@@ -349,7 +323,7 @@ fn tell_rest(output: &mut impl Write, lines: &[Line], reports: &[Problem]) -> io
 }
 
 fn tell_answers(output: &mut impl Write, event: &str, emitted: &Emitted, json: bool) -> io::Result<()> {
-    let Emitted { answers, said, lines, reports } = emitted;
+    let Emitted { answers, told: Told { said, lines, reports } } = emitted;
     if json {
         for answer in answers {
             let (schema, no_effect) = ("levain.extension_answer/1", answer.has_no_effect());

@@ -226,16 +226,18 @@ struct Listed {
 
 fn list(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
     let schema = "levain.pipeline.list/1";
-    let handlers = Handlers::read(&setup.items());
+    let items = setup.items();
+    let handlers = setup.handlers(&items);
+    runtime()?.block_on(handlers.ready(true));
     let files = setup.prompt_files();
     let mut all: Vec<Listed> = Vec::new();
-    all.extend(handlers.handlers.iter().map(|one| Listed {
+    all.extend(Stage::all().flat_map(|stage| handlers.at(stage)).map(|one| Listed {
         schema,
         kind: "handler",
-        name: one.id.clone(),
+        name: one.id,
         stage: Some(one.stage),
-        file: one.file.display().to_string(),
-        line: Some(one.line),
+        file: one.place.as_ref().map(|place| place.file.clone()).unwrap_or_default(),
+        line: one.place.and_then(|place| place.line),
         description: String::new(),
     }));
     for (kind, list) in [("skill", &files.skills), ("template", &files.templates)] {
@@ -273,7 +275,8 @@ fn list(setup: &Setup, as_json: bool) -> Result<ExitCode, Failure> {
             "there are no handlers, skills and templates here; docs/pipeline.md shows how to write one"
         );
     }
-    let problems = handlers.problems.iter().map(ToString::to_string).chain(files.problems);
+    let problems = Handlers::read(&items).problems.into_iter().map(|problem| problem.to_string());
+    let problems = problems.chain(handlers.news()).chain(files.problems);
     let mut code = ExitCode::SUCCESS;
     for problem in problems {
         let _closed = writeln!(err(), "{problem}");
@@ -290,6 +293,11 @@ fn again(
 ) -> Result<ExitCode, Failure> {
     let stage = stage_named(&arguments.stage)?;
     let handlers = setup.handlers(&setup.items());
+    let runtime = runtime()?;
+    runtime.block_on(handlers.ready(true));
+    for text in handlers.news() {
+        let _closed = writeln!(err(), "{text}");
+    }
     let mut known = handlers.at(stage);
     known.retain(|one| arguments.handler.as_ref().is_none_or(|name| one.id == *name));
     let names = || handlers.at(stage).into_iter().map(|one| one.id).collect::<Vec<_>>().join(", ");
@@ -314,7 +322,7 @@ fn again(
     let call = HandlerCall { event: event.clone(), facts: json!({}), preview: true };
     let begun = Instant::now();
     let asked = async { tokio::time::timeout(handler.deadline, handlers.ask(handler, &call)).await };
-    let reply = runtime()?.block_on(asked);
+    let reply = runtime.block_on(asked);
     let took = begun.elapsed().as_millis();
     let reply = reply.map_err(|_elapsed| Failure::new(format!("{} did not answer in time", handler.id)))?;
     let mut output = out();

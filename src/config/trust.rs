@@ -109,6 +109,12 @@ impl Trust {
         }
     }
 
+    /// The file of the person's decision on the project at `root`, whether it is there or not.
+    #[must_use]
+    pub fn record(dirs: &Dirs, root: &Path) -> PathBuf {
+        record(dirs, root)
+    }
+
     /// Whether the person ever said that they trust the project at `root`, whatever has changed there since.
     #[must_use]
     pub fn is_given(dirs: &Dirs, root: &Path) -> bool {

@@ -8,9 +8,11 @@
 mod assets;
 mod discover;
 mod engine;
+mod event_loop;
 mod files;
 mod host;
 mod modules;
+mod outcome;
 mod place;
 mod plain;
 mod realm;
@@ -19,8 +21,9 @@ mod strip;
 
 pub use assets::{template, types};
 pub use discover::{found_in, unit};
-pub use engine::{Answer, Emitted, Engine, Loaded, Registered};
+pub use engine::Engine;
 pub use host::{Line, Said};
+pub use outcome::{Answer, Emitted, Loaded, Registered, Registration, Told};
 pub use place::Problem;
 pub use realm::EngineError;
 pub use settings::{Limits, Policy, Settings};

@@ -37,6 +37,25 @@ impl Plain {
         if let Self::Number(number) = self { Some(*number) } else { None }
     }
 
+    /// Whether it is what `value` became on its way through JavaScript, whose numbers have 53 bits.
+    pub(super) fn is_same(&self, value: &serde_json::Value) -> bool {
+        use serde_json::Value;
+        match (self, value) {
+            (Self::Nothing, Value::Null) => true,
+            (Self::Bool(own), Value::Bool(other)) => own == other,
+            (Self::Number(own), Value::Number(other)) => other.as_f64() == Some(*own),
+            (Self::Text(own), Value::String(other)) => own == other,
+            (Self::List(own), Value::Array(other)) => {
+                own.len() == other.len() && own.iter().zip(other).all(|(own, other)| own.is_same(other))
+            }
+            (Self::Map(own), Value::Object(other)) => {
+                let is_same = |(name, own): &(String, Self)| other.get(name).is_some_and(|other| own.is_same(other));
+                own.len() == other.len() && own.iter().all(is_same)
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn is_true(&self) -> bool {
         *self == Self::Bool(true)
     }

@@ -15,6 +15,8 @@ use rquickjs::{
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -59,11 +61,26 @@ impl Fault {
     }
 }
 
+/// Whether nobody waits for something any more.
+pub(super) type Lost = Arc<AtomicBool>;
+
 /// When the engine is interrupted, and whether it was.
 #[derive(Debug, Default)]
 struct Watch {
+    /// Set when nobody waits for anything.
+    gone: Lost,
     deadline: Cell<Option<Instant>>,
+    /// Set when nobody waits for the call that is made.
+    lost: RefCell<Option<Lost>>,
     tripped: Cell<bool>,
+}
+
+impl Watch {
+    fn is_over(&self) -> bool {
+        let is_set = |lost: &Lost| lost.load(Ordering::Relaxed);
+        let is_lost = || is_set(&self.gone) || self.lost.borrow().as_ref().is_some_and(is_set);
+        self.deadline.get().is_some_and(|deadline| is_lost() || Instant::now() >= deadline)
+    }
 }
 
 /// Promises that were rejected, and with what.
@@ -95,21 +112,24 @@ fn broken(error: rquickjs::Error) -> EngineError {
 }
 
 /// What a piece of work came to.
-enum Step {
+pub(super) enum Begun {
     Done(Plain),
-    Waits(Persistent<Promise<'static>>),
+    Waits(Waits),
 }
 
+/// A promise. It must not outlive its realm.
+pub(super) type Waits = Persistent<Promise<'static>>;
+
 impl Realm {
-    /// Starts an engine and evaluates the JavaScript side.
-    pub(super) fn start(settings: &Rc<Settings>) -> Result<Self, EngineError> {
+    /// Starts an engine and evaluates the JavaScript side. Whatever runs when `gone` is set is interrupted.
+    pub(super) fn start(settings: &Rc<Settings>, gone: &Lost) -> Result<Self, EngineError> {
         let runtime = Runtime::new().map_err(broken)?;
         runtime.set_memory_limit(settings.limits.memory);
         runtime.set_max_stack_size(STACK);
-        let watch = Rc::new(Watch::default());
+        let watch = Rc::new(Watch { gone: Lost::clone(gone), ..Watch::default() });
         let seen = Rc::clone(&watch);
         runtime.set_interrupt_handler(Some(Box::new(move || {
-            let over = seen.deadline.get().is_some_and(|deadline| Instant::now() >= deadline);
+            let over = seen.is_over();
             if over {
                 seen.tripped.set(true);
             }
@@ -198,7 +218,7 @@ impl Realm {
                 // What a job throws was thrown past everybody who could have caught it.
                 Err(exception) => exception.0.with(|ctx| drop(ctx.catch())),
             }
-            if self.watch.tripped.get() || Instant::now() >= deadline {
+            if self.watch.tripped.get() || self.watch.is_over() {
                 result = Err(Fault::Interrupted(self.limits.slice));
                 break;
             }
@@ -212,38 +232,51 @@ impl Realm {
         self.runtime.is_job_pending()
     }
 
-    /// Does `work` with the exports of the JavaScript side, and waits for what it promises.
+    /// Does `work` with the exports of the JavaScript side. What nobody waits for any more is interrupted.
+    pub(super) fn begin<W>(&self, lost: Option<&Lost>, work: W) -> Result<Begun, Fault>
+    where
+        W: for<'js> FnOnce(&Ctx<'js>, &Object<'js>) -> rquickjs::Result<Value<'js>>,
+    {
+        *self.watch.lost.borrow_mut() = lost.cloned();
+        let begun = self.enter(|ctx| {
+            let value = work(ctx, &self.modules.api(ctx)?)?;
+            match value.as_promise() {
+                Some(promise) => Ok(Begun::Waits(Persistent::save(ctx, promise.clone()))),
+                None => Ok(Begun::Done(Plain::from_js(ctx, value)?)),
+            }
+        });
+        let begun = begun.and_then(|begun| self.drain().map(|()| begun));
+        *self.watch.lost.borrow_mut() = None;
+        begun
+    }
+
+    /// What a promise has come to; none while it waits.
+    pub(super) fn settled(&self, promise: &Waits) -> Result<Option<Plain>, Fault> {
+        self.enter(|ctx| {
+            let promise = promise.clone().restore(ctx)?;
+            match promise.state() {
+                PromiseState::Pending => Ok(None),
+                PromiseState::Resolved | PromiseState::Rejected => promise.result::<Plain>().transpose(),
+            }
+        })
+    }
+
+    /// As [`Realm::begin`], and waits for what `work` promises, with nothing else done meanwhile.
     pub(super) fn ask<W>(&self, work: W) -> Result<Plain, Fault>
     where
         W: for<'js> FnOnce(&Ctx<'js>, &Object<'js>) -> rquickjs::Result<Value<'js>>,
     {
         let end = Instant::now() + self.limits.call;
-        let step = self.enter(|ctx| {
-            let value = work(ctx, &self.modules.api(ctx)?)?;
-            match value.as_promise() {
-                Some(promise) => Ok(Step::Waits(Persistent::save(ctx, promise.clone()))),
-                None => Ok(Step::Done(Plain::from_js(ctx, value)?)),
-            }
-        })?;
-        self.drain()?;
-        let promise = match step {
-            Step::Done(plain) => return Ok(plain),
-            Step::Waits(promise) => promise,
+        let promise = match self.begin(None, work)? {
+            Begun::Done(plain) => return Ok(plain),
+            Begun::Waits(promise) => promise,
         };
         loop {
-            let settled = self.enter(|ctx| {
-                let promise = promise.clone().restore(ctx)?;
-                match promise.state() {
-                    PromiseState::Pending => Ok(None),
-                    PromiseState::Resolved | PromiseState::Rejected => promise.result::<Plain>().transpose(),
-                }
-            })?;
-            if let Some(plain) = settled {
+            if let Some(plain) = self.settled(&promise)? {
                 return Ok(plain);
             }
             // What is waited for is a timer, as everything else is answered at once; without one nothing will come.
-            let next = self.host.borrow().timers.first().map(|(when, _)| *when);
-            match next {
+            match self.next_timer() {
                 Some(next) if next <= end => {
                     thread::sleep(next.saturating_duration_since(Instant::now()));
                     self.fire()?;

@@ -63,8 +63,16 @@ pub trait Handlers: Send + Sync {
     /// Those of one stage, in the order in which they are asked. Fast: it is asked on the loop.
     fn at(&self, stage: Stage) -> Vec<Handler>;
 
-    /// A prompt begins: what was saved since the last one counts from here on. Reads no more than whether something was.
-    fn refresh(&self) {}
+    /// A thread or a prompt begins: what was saved since the last one counts from here on, and what has to be loaded for it
+    /// is, unless nothing may run now. Where nothing was saved, it reads no more than that.
+    fn ready(&self, _runs: bool) -> Waiting<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
+    /// What people should know of those that are not as they are written, each once.
+    fn news(&self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Asks one of them. Losing the future ends it, with all that it started.
     ///

@@ -1,6 +1,9 @@
-//! The handlers of a thread that are written as files, and the skills and templates of its prompts.
+//! The handlers of a thread: those that are written as files, then those of extensions; and the skills and templates of
+//! its prompts.
 
+use super::extension_handlers::ExtensionHandlers;
 use super::setup::{Setup, program};
+use super::stamp::{Stamp, stamp};
 use crate::config::{Dirs, Trust};
 use crate::context::condition::judge;
 use crate::domain::{HandlerPlace, Problem, SandboxMode, Space, Stage};
@@ -14,8 +17,7 @@ use crate::tools::{Environment, Keeper, Sandbox};
 use serde_json::{Map, Value, json};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::SystemTime;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// No text grows longer by its edits, in bytes.
 const LONGEST_TEXT: usize = 4 << 20;
@@ -34,14 +36,19 @@ struct FileHandlers {
     files: Vec<PathBuf>,
 }
 
-/// How a file was: its size and when it was changed.
-type Stamp = Option<(u64, Option<SystemTime>)>;
+/// Everybody who is asked.
+struct AllHandlers {
+    files: FileHandlers,
+    extensions: ExtensionHandlers,
+    news: Mutex<Vec<String>>,
+}
 
 impl Setup {
     /// Who is asked at the stages of the pipeline of a thread.
     #[must_use]
     pub fn handlers(&self, items: &Items) -> Arc<dyn Handlers> {
-        Arc::new(FileHandlers::new(self, items))
+        let extensions = ExtensionHandlers::new(self.extensions());
+        Arc::new(AllHandlers { files: FileHandlers::new(self, items), extensions, news: Mutex::default() })
     }
 
     /// The skills and templates that a prompt can name.
@@ -156,10 +163,6 @@ fn place_of(written: &Written) -> HandlerPlace {
     HandlerPlace { file: written.file.display().to_string(), line: Some(written.line) }
 }
 
-fn stamp(file: &Path) -> Stamp {
-    file.metadata().ok().map(|meta| (meta.len(), meta.modified().ok()))
-}
-
 /// Whether it runs something, or decides what is run or sent otherwise than as text.
 fn decides(action: &Action) -> bool {
     matches!(action, Action::Command(_) | Action::Set(_))
@@ -263,7 +266,42 @@ fn set(stage: Stage, event: &Value, fields: &Map<String, Value>) -> Value {
     if stage == Stage::ToolCall { json!({"input": value}) } else { value }
 }
 
-impl Handlers for FileHandlers {
+impl Handlers for AllHandlers {
+    fn at(&self, stage: Stage) -> Vec<Handler> {
+        let mut all = self.files.at(stage);
+        all.extend(self.extensions.at(stage));
+        all
+    }
+
+    fn ready(&self, runs: bool) -> Waiting<'_, ()> {
+        Box::pin(async move {
+            let mut told = self.files.refresh();
+            if runs {
+                told.extend(self.extensions.ready().await);
+            }
+            self.news.lock().unwrap_or_else(PoisonError::into_inner).extend(told);
+        })
+    }
+
+    fn news(&self) -> Vec<String> {
+        std::mem::take(&mut *self.news.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn ask<'a>(&'a self, handler: &'a Handler, call: &'a HandlerCall) -> Waiting<'a, Result<HandlerReply, String>> {
+        Box::pin(async move {
+            match self.extensions.ask(handler, call).await {
+                Some(reply) => reply,
+                None => self.files.ask(handler, call).await,
+            }
+        })
+    }
+
+    fn expand(&self, text: &str) -> Result<Option<Expansion>, String> {
+        self.files.expand(text)
+    }
+}
+
+impl FileHandlers {
     fn at(&self, stage: Stage) -> Vec<Handler> {
         let written = self.written();
         let of_stage = written.iter().filter(|one| one.stage == stage);
@@ -278,46 +316,46 @@ impl Handlers for FileHandlers {
             .collect()
     }
 
-    fn refresh(&self) {
+    /// Takes what was saved since. Answers with what people should know.
+    fn refresh(&self) -> Vec<String> {
         let now: Vec<Stamp> = self.files.iter().map(|file| stamp(file)).collect();
         if self.read.read().unwrap_or_else(PoisonError::into_inner).1 == now {
-            return;
+            return Vec::new();
         }
         let read = items::Handlers::read(&self.items);
         let mut known = self.read.write().unwrap_or_else(PoisonError::into_inner);
         known.1 = now;
-        match Problem::refusal(&read.problems) {
+        if let Some(problem) = Problem::refusal(&read.problems) {
             // Half of a change never counts: what was read before stays.
-            Some(problem) => tracing::warn!(%problem, "handlers"),
-            None => known.0 = Arc::new(read.handlers),
+            return vec![format!("the handlers stay as they were: {problem}")];
         }
+        known.0 = Arc::new(read.handlers);
+        Vec::new()
     }
 
-    fn ask<'a>(&'a self, handler: &'a Handler, call: &'a HandlerCall) -> Waiting<'a, Result<HandlerReply, String>> {
-        Box::pin(async move {
-            let all = self.written();
-            // Two may have one name: the place tells them apart.
-            let is_it = |one: &&Written| {
-                let at = handler.place.as_ref().is_none_or(|place| place_of(one) == *place);
-                one.id == handler.id && one.stage == handler.stage && at
-            };
-            let Some(written) = all.iter().find(is_it) else { return Err("it is no longer written there".to_owned()) };
-            let mut fields = call.event.clone();
-            if let Value::Object(map) = &mut fields {
-                map.insert("thread".to_owned(), call.facts.clone());
-                map.insert("preview".to_owned(), call.preview.into());
-            }
-            let verdict = judge(&written.condition, &fields);
-            if !verdict.holds {
-                return Ok(HandlerReply::NotAsked { saw: verdict.saw });
-            }
-            if decides(&written.action) && !self.may_run(written).await {
-                let reason = "you have not trusted this project (levain trust)".to_owned();
-                return Ok(HandlerReply::Refused { reason });
-            }
-            let (value, said) = self.answer(written, call).await?;
-            Ok(HandlerReply::Answer { value, saw: verdict.saw, said })
-        })
+    async fn ask(&self, handler: &Handler, call: &HandlerCall) -> Result<HandlerReply, String> {
+        let all = self.written();
+        // Two may have one name: the place tells them apart.
+        let is_it = |one: &&Written| {
+            let at = handler.place.as_ref().is_none_or(|place| place_of(one) == *place);
+            one.id == handler.id && one.stage == handler.stage && at
+        };
+        let Some(written) = all.iter().find(is_it) else { return Err("it is no longer written there".to_owned()) };
+        let mut fields = call.event.clone();
+        if let Value::Object(map) = &mut fields {
+            map.insert("thread".to_owned(), call.facts.clone());
+            map.insert("preview".to_owned(), call.preview.into());
+        }
+        let verdict = judge(&written.condition, &fields);
+        if !verdict.holds {
+            return Ok(HandlerReply::NotAsked { saw: verdict.saw });
+        }
+        if decides(&written.action) && !self.may_run(written).await {
+            let reason = "you have not trusted this project (levain trust)".to_owned();
+            return Ok(HandlerReply::Refused { reason });
+        }
+        let (value, said) = self.answer(written, call).await?;
+        Ok(HandlerReply::Answer { value, saw: verdict.saw, said })
     }
 
     fn expand(&self, text: &str) -> Result<Option<Expansion>, String> {

@@ -10,6 +10,8 @@ mod children;
 mod directive_planner;
 mod doubt;
 mod environment;
+mod extension_handlers;
+pub mod extensions;
 mod factory;
 mod forking;
 mod gauge;
@@ -24,6 +26,7 @@ pub mod people;
 pub mod pipeline;
 pub mod secrets;
 pub mod setup;
+mod stamp;
 pub mod toolbox;
 pub mod undo;
 

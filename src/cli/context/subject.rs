@@ -58,6 +58,7 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
     let handlers = setup.handlers(&items);
     let previewed = previewed(Arc::clone(&handlers), commands == Commands::Asked, subject);
     let previewed = runtime()?.block_on(previewed).map_err(Failure::new)?;
+    let news = handlers.news();
     let assembly = previewed.built.assembly.clone();
     let mut problems = planner.problems;
     problems.extend(doubt);
@@ -67,6 +68,13 @@ pub(super) fn planned(setup: &Setup, directive: &str, draft: &Draft, commands: C
         severity: Severity::Warning,
         message,
         remedy: "levain models says what each needs".to_owned(),
+    }));
+    problems.extend(news.into_iter().map(|message| Problem {
+        file: None,
+        line: None,
+        severity: Severity::Warning,
+        message,
+        remedy: "levain extensions says what is wrong with each".to_owned(),
     }));
     for problem in &plan.problems {
         if !problems.contains(problem) {

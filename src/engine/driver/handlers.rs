@@ -34,6 +34,19 @@ impl<A: Audience> Driver<A> {
         Asking { handlers: Arc::clone(&self.settings.handlers), facts, preview: false, runs: true, watch: None }
     }
 
+    /// Waits until everybody who is to be asked is known.
+    pub(super) async fn ready_handlers(&mut self) {
+        let handlers = Arc::clone(&self.settings.handlers);
+        self.wait_for(handlers.ready(true)).await;
+    }
+
+    /// Tells people what they should know of handlers.
+    pub(super) fn tell_news(&mut self) {
+        for text in self.settings.handlers.news() {
+            self.todo.push_back(Effect::Emit(Event::Thread(ThreadEvent::Notice { text })));
+        }
+    }
+
     pub(super) fn has(&self, stage: Stage) -> bool {
         !self.settings.handlers.at(stage).is_empty()
     }
@@ -68,7 +81,8 @@ impl<A: Audience> Driver<A> {
             }
             return;
         }
-        self.settings.handlers.refresh();
+        self.ready_handlers().await;
+        self.tell_news();
         let begins = self.has(Stage::BeforeAgentStart);
         if !begins && !self.has(Stage::Input) && !queued.text.starts_with('/') {
             let text = queued.text.clone();

@@ -64,6 +64,7 @@ impl Previewed {
 }
 
 async fn preview_by(asking: &Asking, mut subject: Subject) -> Result<Previewed, String> {
+    asking.handlers.ready(asking.runs).await;
     let images = std::mem::take(&mut subject.images);
     let Subject { thread, plan, text, .. } = &subject;
     let sends = !text.trim().is_empty() || thread.prompts == 0;
@@ -114,7 +115,6 @@ impl<A: Audience> Driver<A> {
         let window = self.settings.models.window(&model);
         let known = self.known_tools();
         let asking = Asking { preview: true, runs: runs_commands, ..self.asking() };
-        asking.handlers.refresh();
         let provider = self.settings.models.provider(&model).ok();
         let job = async move {
             let failed = |error: tokio::task::JoinError| format!("could not build the request: {error}");

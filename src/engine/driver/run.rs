@@ -172,9 +172,12 @@ impl<A: Audience> Driver<A> {
     /// Records `opening` (that the thread started, that a worker took over), then works until the thread ends, all
     /// handles are gone or someone asks it to stop.
     pub async fn run(mut self, opening: Vec<Event>) -> Ended {
+        self.ready_handlers().await;
         for event in opening {
             self.emit(event).await;
         }
+        self.tell_news();
+        self.carry_out().await;
         self.tell_state();
         loop {
             if let Some(ended) = self.ended.take() {

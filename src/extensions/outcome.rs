@@ -1,0 +1,87 @@
+//! What comes of loading files and asking handlers.
+
+use super::host::{Line, Said};
+use super::place::Problem;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What came of loading a file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Loaded {
+    pub path: PathBuf,
+    /// Milliseconds.
+    pub took: f64,
+    /// What it registered, or why it did not load.
+    pub result: Result<Registered, Problem>,
+    /// What it wrote while it loaded.
+    pub lines: Vec<Line>,
+    /// Errors in work that nobody waits for.
+    pub reports: Vec<Problem>,
+}
+
+/// What an extension registered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Registered {
+    /// How many handlers each event has.
+    pub events: BTreeMap<String, u64>,
+    pub tools: Vec<String>,
+    pub commands: Vec<String>,
+    pub shortcuts: Vec<String>,
+    pub flags: Vec<String>,
+    pub providers: Vec<String>,
+    /// For messages and entries of the log.
+    pub renderers: Vec<String>,
+}
+
+/// What one handler made of an event.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    pub path: PathBuf,
+    /// Which of the handlers of its file, from 0.
+    pub index: u64,
+    /// Milliseconds.
+    pub took: f64,
+    /// What it answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// The event's value, where the handler changed it in place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<Problem>,
+}
+
+impl Answer {
+    /// Whether the event goes on as if the handler were not there.
+    #[must_use]
+    pub fn has_no_effect(&self) -> bool {
+        self.result.is_none() && self.value.is_none() && self.error.is_none()
+    }
+}
+
+/// What extensions wrote, reported and wished for while something was asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Told {
+    /// What they asked a session for.
+    pub said: Vec<Said>,
+    pub lines: Vec<Line>,
+    pub reports: Vec<Problem>,
+}
+
+/// What all handlers made of an event.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Emitted {
+    pub answers: Vec<Answer>,
+    pub told: Told,
+}
+
+/// A handler that is registered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registration {
+    pub event: String,
+    pub path: PathBuf,
+    /// As in [`Answer`].
+    pub index: u64,
+}

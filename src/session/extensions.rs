@@ -1,0 +1,79 @@
+//! The extensions of a project and of the person: which there are, whether they may run, and what runs them.
+
+use super::setup::Setup;
+use crate::config::{Dirs, Trust};
+use crate::extensions::{Engine, EngineError, Limits, Policy, Settings, found_in};
+use crate::tools::Environment;
+use std::path::{Path, PathBuf};
+
+/// Where a project keeps extensions, that of pi behind our own.
+pub const FOLDERS: [&str; 2] = [".ai/extensions", ".pi/extensions"];
+/// Where a person keeps theirs, below the home folder or `$USER_SPACE`.
+pub const OWN_FOLDERS: [&str; 2] = [".ai/extensions", ".pi/agent/extensions"];
+
+/// An extension that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extension {
+    /// What people call it: its path in the folder of extensions.
+    pub name: String,
+    pub path: PathBuf,
+    /// It comes with the project, so it runs only where the person trusts that.
+    pub of_project: bool,
+}
+
+/// What finds and starts them.
+#[derive(Clone, Debug)]
+pub struct Extensions {
+    pub(super) dirs: Dirs,
+    pub(super) root: PathBuf,
+    /// The folder that holds the person's own `.ai`.
+    home: PathBuf,
+    environment: Environment,
+}
+
+impl Setup {
+    /// The extensions of the project and the person's own.
+    #[must_use]
+    pub fn extensions(&self) -> Extensions {
+        let home = self.user_space().parent().map_or_else(|| self.dirs.home.clone(), Path::to_owned);
+        let (dirs, root) = (self.dirs.clone(), self.project.root.clone());
+        Extensions { dirs, root, home, environment: self.environment() }
+    }
+}
+
+impl Extensions {
+    /// Those there are now, in the order in which they are loaded, each file once.
+    #[must_use]
+    pub fn found(&self) -> Vec<Extension> {
+        let of_project = FOLDERS.iter().map(|folder| (self.root.join(folder), true));
+        let own = OWN_FOLDERS.iter().map(|folder| (self.home.join(folder), false));
+        let mut all: Vec<Extension> = Vec::new();
+        for (folder, of_project) in of_project.chain(own) {
+            for path in found_in(&folder) {
+                let name = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
+                if !all.iter().any(|known| known.path == path) {
+                    all.push(Extension { name, path, of_project });
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether those of the project may run. Reads every file that can run there.
+    #[must_use]
+    pub fn are_trusted(&self) -> bool {
+        Trust::of(&self.dirs, &self.root).allows()
+    }
+
+    /// Starts an engine with none of them in it. Waits for it.
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub fn engine(&self, limits: Limits) -> Result<Engine, EngineError> {
+        let text = |value: &std::ffi::OsStr| value.to_str().map(str::to_owned);
+        let variables = self.environment.variables();
+        let environment = variables.filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
+        let policy = Policy { hidden: vec![self.dirs.config.clone(), self.dirs.state.clone()] };
+        Engine::start(Settings { cwd: self.root.clone(), home: self.dirs.home.clone(), environment, limits, policy })
+    }
+}

@@ -1,0 +1,224 @@
+//! Extensions in threads: what their handlers make of prompts, requests, calls and results, and that nothing they do ends a
+//! thread or opens what a guard holds.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+#[path = "support/scripted_project.rs"]
+mod scripted_project;
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use scripted_project::{Project, calls_bash};
+use serde_json::{Value, json};
+use std::fs;
+use terminal::key;
+
+const FILE: &str = ".ai/extensions/e.ts";
+
+fn with(extension: &str) -> Project {
+    with_replies(extension, &[json!({"steps": [{"text": "Done."}]})])
+}
+
+fn with_replies(extension: &str, replies: &[Value]) -> Project {
+    let project = Project::with("", replies);
+    project.write(FILE, extension);
+    project.trusted()
+}
+
+fn notices(project: &Project, id: &str) -> String {
+    let events = project.events(id);
+    let notices = events.iter().filter(|(name, _)| name == "notice");
+    notices.filter_map(|(_, notice)| notice["text"].as_str()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn handlers_of_an_extension_change_a_prompt_and_its_request() {
+    let project = with(
+        r#"
+export default function (pi: any): void {
+  pi.on("input", (event: { text: string }) => { console.log("saw", event.text); return { action: "transform", text: event.text + " (a)" }; });
+  pi.on("input", async (event: { text: string }) => ({ action: "transform", text: event.text + " (b)" }));
+  pi.on("before_agent_start", (event: { systemPrompt: string }) => ({
+    systemPrompt: event.systemPrompt + "\n\nBe brief.", message: { customType: "note", content: "A note.", display: true } }));
+  pi.on("context", (event: { messages: any[] }) => { event.messages[0].content[0].text += " In place."; });
+}
+"#,
+    );
+    let id = project.run("hello");
+    let steps = project.event(&id, "prompt_prepared")["steps"].clone();
+    let told: Vec<_> = steps.as_array().unwrap().iter().map(|step| (&step["handler"], &step["outcome"])).collect();
+    let (first, second, changed) = (json!("e.ts"), json!("e.ts#2"), json!("changed"));
+    assert_eq!(told, [(&first, &changed), (&second, &changed), (&first, &changed)], "{steps}");
+    assert_eq!(steps[0]["said"], "info: saw hello");
+    assert!(steps[0]["place"]["file"].as_str().unwrap().ends_with(FILE));
+    let said = project.told(&id);
+    for words in ["hello (a) (b)", "Be brief.", "A note.", "In place."] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert_eq!(project.of_request(&id)[0]["outcome"], "changed");
+}
+
+#[test]
+fn what_would_be_sent_is_what_is_sent_with_extensions() {
+    let project = with(
+        r#"export default (pi: any) => {
+  pi.on("before_agent_start", (event: any) => ({ systemPrompt: event.systemPrompt + "\n\nBe brief." }));
+  pi.on("context", (event: any) => ({ messages: event.messages.concat([{ role: "user", content: "One more." }]) }));
+};"#,
+    );
+    let shown = |arguments: &[&str]| -> Vec<(Value, Value)> {
+        let (code, out, err) = project.levain(arguments);
+        assert_eq!(code, 0, "{err}");
+        let shown: Value = serde_json::from_str(&out).unwrap();
+        let layers = shown["layers"].as_array().unwrap().iter().filter(|layer| layer["kind"] != "context_state");
+        layers.map(|layer| (layer["id"].clone(), layer["hash"].clone())).collect()
+    };
+    let before = shown(&["context", "show", "work", "--prompt", "hello", "--json", "--model", &project.model]);
+    let id = project.run("hello");
+    assert_eq!(before, shown(&["context", "show", "--thread", &id, "--json"]));
+    assert!(project.told(&id).contains("One more."));
+}
+
+#[test]
+fn a_guard_in_an_extension_blocks_changes_and_fails_closed() {
+    for (body, made, says) in [
+        ("if (event.input.command.includes('touch')) return { block: true, reason: 'not today' };", None, "not today"),
+        ("throw new Error('broken inside');", None, "e.ts:2:"),
+        ("await new Promise(() => {});", None, "did not answer"),
+        ("for (;;);", None, "interrupted"),
+        ("const all = []; for (;;) all.push(new Array(10000).fill(1));", None, "memory"),
+        ("return 'nonsense';", None, "an object is expected"),
+        ("event.input.command = 'touch other';", Some("other"), ""),
+        ("return { input: { command: 'touch third' } };", Some("third"), ""),
+        ("return undefined;", Some("made"), ""),
+    ] {
+        let extension =
+            format!("export default (pi: any) => {{\n  pi.on('tool_call', async (event: any) => {{ {body} }});\n}};\n");
+        let project = with_replies(&extension, &calls_bash("touch made"));
+        let id = project.run("go");
+        let folder = project.home.project();
+        let there: Vec<_> = ["made", "other", "third"].into_iter().filter(|name| folder.join(name).exists()).collect();
+        assert_eq!(there, made.into_iter().collect::<Vec<_>>(), "{body}");
+        let result = project.event(&id, "tool_call_result");
+        assert!(result["output"].as_str().unwrap().contains(says), "{body}: {result}");
+        assert!(project.events(&id).iter().any(|(name, _)| name == "thread_completed"), "{body}");
+    }
+}
+
+#[test]
+fn a_result_is_changed_by_an_extension() {
+    let extension = "export default (pi) => { pi.on('tool_result', (event) => ({ content: [{ type: 'text', text: event.content[0].text.toUpperCase() }] })); };";
+    let project = with_replies(extension, &calls_bash("echo loud"));
+    let id = project.run("go");
+    assert!(project.event(&id, "tool_call_result")["output"].as_str().unwrap().contains("LOUD"));
+    assert_eq!(project.event(&id, "result_prepared")["steps"][0]["handler"], "e.ts");
+}
+
+#[test]
+fn an_extension_of_an_untrusted_project_is_not_run_and_the_persons_own_is() {
+    let project = Project::new("");
+    let extension = |name: &str| {
+        format!(
+            "export default (pi) => {{ pi.on('input', (event) => ({{ action: 'transform', text: event.text + ' {name}' }})); }};"
+        )
+    };
+    project.write(FILE, &extension("theirs"));
+    let own = project.home.home().join(".ai/extensions");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("own.js"), extension("mine")).unwrap();
+    let id = project.run("hello");
+    assert_eq!(project.event(&id, "cognition_in")["text"], "hello mine");
+    let notices = notices(&project, &id);
+    assert!(notices.contains("not trusted") && notices.contains("e.ts"), "{notices}");
+    let project = project.trusted();
+    assert_eq!(project.event(&project.run("hello"), "cognition_in")["text"], "hello theirs mine");
+}
+
+#[test]
+fn a_broken_extension_is_told_of_and_stops_no_other() {
+    let project = with("export default () => {};\nconst x: number = ;\n");
+    project.write(
+        ".ai/extensions/z.ts",
+        "export default (pi: any) => { pi.on('input', () => ({ action: 'transform', text: 'z' })); };",
+    );
+    project.write(".ai/extensions/loop.ts", "for (;;);\nexport default () => {};");
+    let project = project.trusted();
+    let id = project.run("hello");
+    let notices = notices(&project, &id);
+    assert!(notices.contains("e.ts:2:19") && notices.contains("loop.ts is not loaded"), "{notices}");
+    assert_eq!(project.event(&id, "cognition_in")["text"], "z");
+}
+
+#[test]
+fn a_handler_of_an_extension_is_listed_and_asked_again() {
+    let project = with(
+        "export default (pi: any) => { pi.on('input', (event: any) => ({ action: 'transform', text: event.text + '!' })); };",
+    );
+    let id = project.run("hello");
+    let (code, out, err) = project.levain(&["pipeline", "list"]);
+    assert!(code == 0 && out.contains("input e.ts"), "{out}{err}");
+    project.write(FILE, "export default (pi: any) => { pi.on('input', (event: any) => ({ action: 'transform', text: event.text + '?' })); };");
+    let project = project.trusted();
+    let (code, out, err) = project.levain(&["pipeline", "run", "input", "--thread", &id]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("-text: hello") && out.contains("+text: hello?"), "{out}");
+}
+
+#[test]
+fn an_extension_that_is_saved_counts_from_the_next_prompt_on() {
+    let project = Project::new("");
+    let own = project.home.home().join(".ai/extensions");
+    fs::create_dir_all(&own).unwrap();
+    let write = |word: &str, more: &str| {
+        let text = format!(
+            "export default (pi) => {{ pi.on('input', (event) => ({{ action: 'transform', text: event.text + ' {word}' }})); }};{more}"
+        );
+        fs::write(own.join("own.js"), text).unwrap();
+    };
+    write("one", "");
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).start();
+    terminal.wait_for("A new thread");
+    let said = || {
+        let threads = fs::read_dir(project.home.project().join(".ai/agent/threads"));
+        let thread = threads.into_iter().flatten().find_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let events = thread.map(|id| project.events(&id)).unwrap_or_default();
+        let said = events.into_iter().filter(|(name, _)| name == "cognition_in");
+        said.filter_map(|(_, event)| event["text"].as_str().map(str::to_owned)).next_back().unwrap_or_default()
+    };
+    let say = |number: usize, words: &str, becomes: &str| {
+        terminal.send_keys(words);
+        terminal.wait_for(words);
+        terminal.send_keys(key::ENTER);
+        terminal.wait_until("it is answered", |screen| screen.contents().matches("Done.").count() == number);
+        terminal.wait_gone("● ");
+        assert_eq!(said(), becomes);
+    };
+    say(1, "first", "first one");
+    write("twice", "");
+    say(2, "second", "second twice");
+    // One that no longer loads is told of, and what was loaded stays.
+    write("three", "const x = ;");
+    say(3, "third", "third twice");
+    terminal.wait_for("stay as they were");
+    terminal.leave();
+}
+
+#[test]
+fn no_extension_starts_no_engine() {
+    let (with_one, without) = (with("export default () => {};"), Project::new(""));
+    for (project, expected) in [(&with_one, true), (&without, false)] {
+        let terminal = project.home.levain_in_terminal(&["--model", &project.model]).start();
+        terminal.wait_for("A new thread");
+        terminal.send_keys("hello");
+        terminal.send_keys(key::ENTER);
+        terminal.wait_for("Done.");
+        let named = |pid: rustix::process::Pid| {
+            let tasks = fs::read_dir(format!("/proc/{}/task", pid.as_raw_nonzero())).into_iter().flatten();
+            let names = tasks.filter_map(|task| fs::read_to_string(task.ok()?.path().join("comm")).ok());
+            names.filter(|name| name.starts_with("levain-extensio")).count()
+        };
+        let engines: usize = project.home.processes().into_iter().map(named).sum();
+        assert_eq!(engines > 0, expected);
+        terminal.leave();
+    }
+}
