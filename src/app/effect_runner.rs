@@ -659,6 +659,9 @@ fn state_of(summary: Summary, models: &Models) -> State {
         queue: Vec::new(),
         approvals: Vec::new(),
         handling: None,
+        dialogs: Vec::new(),
+        shown: Vec::new(),
+        commands: Vec::new(),
     }
 }
 

@@ -564,6 +564,7 @@ fn heard(event: &Event, live: bool, result: &mut RunResult) {
             | ThreadEvent::WorkerEnded { .. }
             | ThreadEvent::LogRepaired { .. }
             | ThreadEvent::ThreadHandoff { .. }
+            | ThreadEvent::ExtensionEntry { .. }
             | ThreadEvent::RiskNoted { .. }
             | ThreadEvent::Notice { .. },
         )

@@ -376,6 +376,7 @@ commands! {
     ThreadPostmortem "thread.postmortem" "Post-mortem" "Say why the thread ended, what it was doing then, and what had gone wrong." / "postmortem" {Thread};
     PipelineShow "pipeline.show" "Pipeline" "Show what handlers did with prompts and requests, and the value at a breakpoint." / "pipeline" {Thread};
     PipelineBreak "pipeline.break" "Breakpoint" "Pause before handlers: /break STAGE or /break STAGE:HANDLER; /break removes all." / "break" {Worker};
+    DialogAnswer "dialog.answer" "Answer an extension" "Show the question of an extension that waits for you." / "answer" {Worker};
     PipelineGo "pipeline.go" "Continue from a breakpoint" "Continue; /go edit changes the value first, /go skip leaves the handler out, /go abort gives up." / "go" {Worker};
     ThreadStop "thread.stop" "Stop the thread" "Stop the process of the chosen thread; its messages are kept." [hidden];
     ThreadStopTree "thread.stop_tree" "Stop the tree" "Stop the chosen thread and every thread below it that runs." / "stop-tree" {Thread};

@@ -3,8 +3,8 @@
 use super::event::{Approve, CancelScope, PromptEvent, PromptMode, Timestamp};
 use super::stage::Stage;
 use super::{
-    Attachment, CallId, ContentHash, Cost, FrozenRequest, Image, Limits, ModelRef, Status, ThreadKind, ToAttach,
-    Tokens, Waiting,
+    Attachment, CallId, ContentHash, Cost, DialogReply, FrozenRequest, Image, Limits, ModelRef, OpenDialog, Shown,
+    Status, ThreadKind, ToAttach, Tokens, Waiting,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -93,6 +93,12 @@ pub enum Command {
     Resume {
         how: Resume,
     },
+    /// Answers what an extension asks; dismisses it without a reply.
+    AnswerDialog {
+        id: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reply: Option<DialogReply>,
+    },
 }
 
 /// Where the pipeline stands still, so that somebody can look at a value before a handler gets it.
@@ -166,6 +172,23 @@ pub struct State {
     /// The handler of the pipeline that is waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handling: Option<Handling>,
+    /// What extensions ask, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dialogs: Vec<OpenDialog>,
+    /// What they show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shown: Vec<Shown>,
+    /// Their commands: `/NAME` runs one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<OfferedCommand>,
+}
+
+/// A command that an extension offers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferedCommand {
+    /// Without the `/`.
+    pub name: String,
+    pub about: String,
 }
 
 /// A call that waits until a person allows or denies it.

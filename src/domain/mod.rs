@@ -12,7 +12,9 @@ pub mod capability;
 pub mod command;
 pub mod control;
 pub mod custom_message;
+pub mod dialog;
 pub mod event;
+pub mod extension_entry;
 pub mod frozen_request;
 pub mod hook_step;
 pub mod id;
@@ -53,13 +55,15 @@ pub use attachment::{Attachment, AttachmentKind, ToAttach};
 pub use bounds::Bounds;
 pub use budget::{Allowance, Balance, Budget, BudgetReport, CallCost, NoSlot, Refusal, Shortage, Slots, Spent};
 pub use capability::{Ceiling, Grant, Judgement, Permissions, Verdict};
-pub use command::{Approval, Command, State, Successor};
+pub use command::{Approval, Command, OfferedCommand, State, Successor};
 pub use control::Control;
 pub use custom_message::CustomMessage;
+pub use dialog::{Dialog, DialogReply, OpenDialog, Shown, ShownPlace};
 pub use event::{
     ApprovalEvent, ContextEvent, ControlEvent, Event, PromptEvent, Record, RequestEvent, SettingsEvent, ThreadEvent,
     Timestamp, ToolEvent,
 };
+pub use extension_entry::ExtensionEntry;
 pub use frozen_request::{FrozenRequest, FrozenTool, HistoryEdits};
 pub use hook_step::{HookCall, HookStep};
 pub use id::{CallId, ContentHash, ModelRef, ThreadId};

@@ -129,6 +129,7 @@ impl Postmortem {
             | ThreadEvent::ThreadHandoff { .. }
             | ThreadEvent::LogRepaired { .. }
             | ThreadEvent::ClockJumped { .. }
+            | ThreadEvent::ExtensionEntry { .. }
             | ThreadEvent::RiskNoted { .. }
             | ThreadEvent::Notice { .. } => {}
         }

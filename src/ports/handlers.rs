@@ -1,8 +1,10 @@
 //! Who is asked at the stages of the pipeline: handlers written as files, extensions in JavaScript, those of a test.
 
+use super::ThreadAccess;
 use super::tools::Waiting;
-use crate::domain::{HandlerPlace, Saw, Stage};
+use crate::domain::{HandlerPlace, OfferedCommand, Saw, Stage, State};
 use serde_json::Value;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a handler may take where it does not say.
@@ -63,6 +65,12 @@ pub trait Handlers: Send + Sync {
     /// Those of one stage, in the order in which they are asked. Fast: it is asked on the loop.
     fn at(&self, stage: Stage) -> Vec<Handler>;
 
+    /// The thread in which they are asked, before it begins.
+    fn join(&self, _thread: Arc<dyn ThreadAccess>) {}
+
+    /// How the thread stands from here on. Fast: it is told on the loop, and often.
+    fn changed(&self, _state: &State) {}
+
     /// A thread or a prompt begins: what was saved since the last one counts from here on, and what has to be loaded for it
     /// is, unless nothing may run now. Where nothing was saved, it reads no more than that.
     fn ready(&self, _runs: bool) -> Waiting<'_, ()> {
@@ -79,6 +87,19 @@ pub trait Handlers: Send + Sync {
     /// # Errors
     /// What went wrong, in words.
     fn ask<'a>(&'a self, handler: &'a Handler, call: &'a HandlerCall) -> Waiting<'a, Result<HandlerReply, String>>;
+
+    /// The commands of extensions.
+    fn commands(&self) -> Vec<OfferedCommand> {
+        Vec::new()
+    }
+
+    /// Runs one of them. Losing the future ends it, with all that it started.
+    ///
+    /// # Errors
+    /// What went wrong, in words.
+    fn command(&self, name: String, _arguments: String) -> Waiting<'_, Result<(), String>> {
+        Box::pin(std::future::ready(Err(format!("there is no command {name}"))))
+    }
 
     /// The text of the skill or template that `text` names; none where it names none. Reads files, so it is called off the
     /// loop, and only with a text that begins with `/`.

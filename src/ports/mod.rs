@@ -10,6 +10,7 @@ pub mod ledger;
 pub mod process;
 pub mod provider;
 pub mod store;
+pub mod thread_access;
 pub mod threads;
 pub mod tls;
 pub mod tools;
@@ -22,4 +23,5 @@ pub use handlers::{Expansion, Handler, HandlerCall, HandlerReply, Handlers, NoHa
 pub use ledger::{Ledger, LedgerError};
 pub use provider::{CallRequest, Counting, EncodedRequest, Provider, ProviderEvent, ProviderStream};
 pub use store::{StoreError, ThreadStore};
+pub use thread_access::ThreadAccess;
 pub use tools::{KeptResults, ToolListener, ToolOutcome, ToolRunner};

@@ -7,6 +7,7 @@ use crate::domain::NoteKind;
 use crate::domain::Tokens;
 use crate::domain::event::StopReason;
 use crate::workbench::approval::Panel;
+use crate::workbench::dialog::DialogPanel;
 use crate::workbench::form::InputForm;
 use crate::workbench::help::COMMANDS;
 use crate::workbench::line::ANSWERS;
@@ -209,6 +210,7 @@ impl Narrator {
             Some(Overlay::Picker(picker)) => list(model, picker, &mut said),
             Some(Overlay::Pager(pager)) => page(pager, &mut said),
             Some(Overlay::Form(form)) => field(form, &mut said),
+            Some(Overlay::Dialog(panel)) => dialog(panel, &mut said),
             Some(Overlay::RequestPage(sheet)) => {
                 heading(&sheet.page.title, &mut said);
                 // Their own words tell what was added and what is gone: colours do not reach everybody on a screen either.
@@ -473,11 +475,30 @@ fn field(form: &InputForm, text: &mut String) {
     text.push('\n');
 }
 
+/// A question of an extension, with what answers it.
+fn dialog(panel: &DialogPanel, text: &mut String) {
+    heading(&format!("{} asks", panel.open.from), text);
+    lines(&panel.question(), "", text);
+    if let Some(options) = panel.options() {
+        for (place, option) in (1..).zip(options) {
+            let _ = writeln!(text, "{place}. {}", line(option));
+        }
+        text.push_str("Answer with a number; an empty line dismisses the question.\n");
+    } else {
+        if !panel.text.is_empty() {
+            let _ = writeln!(text, "So far: {}", line(&panel.text.text()));
+        }
+        text.push_str("Answer with a line; an empty one dismisses the question.\n");
+    }
+    text.push('\n');
+}
+
 /// Whether the next line of a script may be taken: what the last one asked for has been told.
 #[must_use]
 pub fn rests(model: &Model) -> bool {
     let loading = matches!(&model.overlay, Some(Overlay::Picker(picker)) if picker.loading) || model.browser.awaits;
     let linked = !matches!(model.view.link, Link::Starting | Link::Opening | Link::Reviving);
-    let asked = model.view.activity.phase == Phase::Approval && model.is_armed();
+    let asked = model.view.activity.phase == Phase::Approval && model.is_armed()
+        || matches!(model.overlay, Some(Overlay::Dialog(_)));
     !loading && linked && (asked || !model.view.is_working())
 }

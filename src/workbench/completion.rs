@@ -94,7 +94,14 @@ impl Model {
     /// Whether a draft begins with the name of a skill or template, as far as those are known.
     pub(super) fn is_prompt_name(&self, text: &str) -> bool {
         let word = text.split(char::is_whitespace).next().unwrap_or_default();
-        word.starts_with("/skill:") || self.browser.prompts.iter().any(|row| row.word == word)
+        word.starts_with("/skill:") || self.prompt_rows().iter().any(|row| row.word == word)
+    }
+
+    /// Skills and templates, and the commands of extensions.
+    fn prompt_rows(&self) -> Vec<PromptRow> {
+        let offered = self.view.state.iter().flat_map(|state| &state.commands);
+        let offered = offered.map(|one| PromptRow { word: format!("/{}", one.name), about: one.about.clone() });
+        self.browser.prompts.iter().cloned().chain(offered).collect()
     }
 
     /// Whether names behind `@` are being looked for, so that files should be listed.
@@ -153,7 +160,7 @@ impl Model {
         let mut places = best(word, commands.iter().map(|(slash, _)| slash));
         places.sort_by_key(|place| (commands[*place].0 != word, !commands[*place].0.starts_with(word)));
         let commands = places.into_iter().map(|place| Completed::Command(commands[place].1));
-        let prompts = &self.browser.prompts;
+        let prompts = self.prompt_rows();
         let whole = |row: &&PromptRow| row.word.strip_prefix('/') == Some(word);
         if prompts.iter().any(|row| whole(&row)) {
             return Vec::new();

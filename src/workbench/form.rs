@@ -178,6 +178,7 @@ impl Model {
     pub(super) fn writing(&mut self) -> &mut Composer {
         match &mut self.overlay {
             Some(Overlay::Form(form)) if form.at < form.fields.len() => &mut form.fields[form.at].text,
+            Some(Overlay::Dialog(panel)) => &mut panel.text,
             _ => &mut self.composer,
         }
     }

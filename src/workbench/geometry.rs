@@ -1,5 +1,6 @@
 //! Which part of the screen is where, from the model alone. Update needs it to scroll by pages, view to draw.
 
+use super::dialog::DialogPanel;
 use super::form::Field;
 use super::model::Model;
 use super::overlay::Overlay;
@@ -28,9 +29,13 @@ pub struct Regions {
     pub approval: Area,
     pub notice: Area,
     pub queue: Area,
+    /// What extensions show above the draft.
+    pub above: Area,
     /// The line above the draft.
     pub border: Area,
     pub composer: Area,
+    /// What they show below it.
+    pub below: Area,
     pub status: Area,
 }
 
@@ -123,6 +128,8 @@ pub fn regions(model: &Model) -> Regions {
     let title = take(u16::from(rows >= 8));
     let notice = take(if rows >= 4 { notice_rows(model, width).min(3) } else { 0 });
     let queue = take(if rows >= 10 { u16::try_from(model.view.queued().count()).unwrap_or(3).min(3) } else { 0 });
+    let (above, below) = if rows >= 16 { model.shown_rows() } else { (0, 0) };
+    let (below, above) = (take(below.min(rows / 6)), take(above.min(rows / 4)));
     let transcript = left;
     let mut y = 0;
     let mut place = |height: u16| {
@@ -135,8 +142,10 @@ pub fn regions(model: &Model) -> Regions {
     regions.approval = place(approval);
     regions.notice = place(notice);
     regions.queue = place(queue);
+    regions.above = place(above);
     regions.border = place(border);
     regions.composer = place(composer);
+    regions.below = place(below);
     regions.status = Area { x: 0, width: columns, ..place(status) };
     regions
 }
@@ -215,13 +224,13 @@ pub fn overlay(model: &Model) -> Area {
     let (columns, rows) = model.size;
     let Some(overlay) = &model.overlay else { return Area::default() };
     match overlay {
-        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::RequestPage(_) => {
+        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::Dialog(_) | Overlay::RequestPage(_) => {
             // A request needs the columns more than the list of threads beside it.
             let of_request = match overlay {
                 // The list of threads says all that the one beside it says.
                 Overlay::Picker(picker) => matches!(picker.kind, PickerKind::Layers | PickerKind::Threads),
                 Overlay::RequestPage(_) => true,
-                Overlay::Pager(_) | Overlay::Form(_) => false,
+                Overlay::Pager(_) | Overlay::Form(_) | Overlay::Dialog(_) => false,
             };
             let beside = if of_request { 0 } else { regions.panel.width };
             let body = Area {
@@ -246,6 +255,7 @@ pub fn overlay(model: &Model) -> Area {
                 Overlay::Picker(picker) => picker.entries.len().max(picker.rows().len()),
                 Overlay::Pager(pager) => pager.rows(usize::from(width - 2)).len().saturating_sub(1),
                 Overlay::RequestPage(sheet) => sheet.rows.len(),
+                Overlay::Dialog(panel) => dialog_rows(panel, usize::from(width)).saturating_sub(2),
                 // Its description with a blank, and no blank below the last field; it has no filter line.
                 Overlay::Form(form) => {
                     let about = if form.directive.description.is_empty() { 0 } else { 2 };
@@ -256,6 +266,20 @@ pub fn overlay(model: &Model) -> Area {
             Area { x: body.x + (body.width - width) / 2, y: body.y + (body.height - height) / 3, width, height }
         }
     }
+}
+
+/// The rows of what a question asks, in a frame that is `width` wide.
+#[must_use]
+pub fn question_rows(panel: &DialogPanel, width: usize) -> Vec<(String, std::ops::Range<usize>)> {
+    let width = width.saturating_sub(4).max(1);
+    let text = panel.question();
+    text.lines().flat_map(|line| row_ends(line, width).into_iter().map(|bytes| (line.to_owned(), bytes))).collect()
+}
+
+/// Rows of a question with its answers, a blank between.
+fn dialog_rows(panel: &DialogPanel, width: usize) -> usize {
+    let answers = panel.options().map_or_else(|| panel.text.rows().max(1), |options| options.len());
+    question_rows(panel, width).len() + 1 + answers
 }
 
 /// Where a notice stands while something lies over the transcript: below that.

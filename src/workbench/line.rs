@@ -44,6 +44,7 @@ impl Model {
                 self.line_for_form(line);
                 return Vec::new();
             }
+            Some(Overlay::Dialog(_)) if !is_command => return self.line_for_dialog(line),
             Some(Overlay::RequestPage(_)) if !is_command => {
                 self.close();
                 return if line.trim().is_empty() { Vec::new() } else { self.line_for_list(layout, line.trim()) };

@@ -274,6 +274,12 @@ impl Model {
         self.now = self.now.max(record.timestamp);
         if let Event::Prompt(PromptEvent::CognitionIn { prompt: Some(prompt), .. }) = &record.event {
             self.view.waits.retain(|waits| waits.prompt != Some(*prompt));
+        } else if let Event::Prompt(PromptEvent::PromptHandled { prompt, .. }) = &record.event {
+            self.view.waits.retain(|waits| waits.prompt != Some(*prompt));
+            // Nothing follows from it; where something else goes on, the state says so.
+            if self.view.activity.phase == Phase::Sending && self.view.waits.is_empty() {
+                self.enter(Phase::Idle);
+            }
         } else if let Event::Prompt(event) = &record.event
             && let Some(queued) = QueuedPrompt::of(event)
         {
@@ -497,6 +503,7 @@ fn phase_after(event: &Event) -> Option<Phase> {
             | ThreadEvent::LogRepaired { .. }
             | ThreadEvent::DirectiveReturn { .. }
             | ThreadEvent::ThreadHandoff { .. }
+            | ThreadEvent::ExtensionEntry { .. }
             | ThreadEvent::RiskNoted { .. }
             | ThreadEvent::Notice { .. },
         )

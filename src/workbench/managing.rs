@@ -15,7 +15,14 @@ impl Model {
     fn thread_list(&mut self) -> Option<&mut Picker> {
         match &mut self.overlay {
             Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Threads => Some(picker),
-            Some(Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::RequestPage(_)) | None => None,
+            Some(
+                Overlay::Picker(_)
+                | Overlay::Pager(_)
+                | Overlay::Form(_)
+                | Overlay::Dialog(_)
+                | Overlay::RequestPage(_),
+            )
+            | None => None,
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod answering;
 pub mod approval;
+mod asked;
 mod attention;
 pub mod beside;
 mod budget;
@@ -15,6 +16,7 @@ pub mod completion;
 pub mod composer;
 mod context_browser;
 pub mod counter;
+pub mod dialog;
 mod drafts;
 mod dropped;
 mod entries;

@@ -1,6 +1,7 @@
 //! What can lie over the transcript: a list to choose from, a page to read, a form to fill in, or a page about a request. Each
 //! is a module that knows its keys, what is typed and pasted into it, and how it is gone through; this passes on.
 
+use super::dialog::DialogPanel;
 use super::form::InputForm;
 use super::picker::Picker;
 use super::request_page::{RequestPage, Row, row_ends};
@@ -12,6 +13,8 @@ pub enum Overlay {
     Picker(Picker),
     Pager(Pager),
     Form(InputForm),
+    /// A question of an extension.
+    Dialog(Box<DialogPanel>),
     /// A page about the request whose layers are listed.
     RequestPage(RequestPage),
 }
@@ -23,7 +26,7 @@ impl Overlay {
             Self::Picker(picker) => Some(picker),
             Self::RequestPage(sheet) => Some(&mut sheet.under),
             Self::Pager(pager) => pager.under.as_mut()?.list(),
-            Self::Form(_) => None,
+            Self::Form(_) | Self::Dialog(_) => None,
         }
     }
 
@@ -33,6 +36,7 @@ impl Overlay {
             Self::Picker(picker) => picker.contexts(preview),
             Self::Pager(pager) => pager.contexts(),
             Self::Form(_) => InputForm::contexts(),
+            Self::Dialog(panel) => panel.contexts(),
             Self::RequestPage(sheet) => sheet.contexts(preview),
         }
     }
@@ -43,6 +47,7 @@ impl Overlay {
             Self::Picker(picker) => picker.letter(letter),
             Self::Pager(pager) => pager.letter(letter),
             Self::Form(form) => form.letter(letter),
+            Self::Dialog(panel) => panel.letter(letter),
             Self::RequestPage(sheet) => sheet.letter(letter),
         }
     }
@@ -53,6 +58,7 @@ impl Overlay {
             Self::Picker(picker) => picker.paste(text),
             Self::Pager(_) => false,
             Self::Form(form) => form.paste(text),
+            Self::Dialog(panel) => panel.paste(text),
             Self::RequestPage(sheet) => sheet.paste(text),
         }
     }
@@ -63,13 +69,14 @@ impl Overlay {
             Self::Picker(picker) => picker.step(step),
             Self::Pager(pager) => pager.step(step, (width, rows)),
             Self::Form(form) => form.vertical(step),
+            Self::Dialog(panel) => panel.step(step),
             Self::RequestPage(sheet) => sheet.step(step, rows),
         }
     }
 
     /// The wheel, in lines; positive is up. A form goes by one field, however far the wheel was turned.
     pub(super) fn wheel(&mut self, lines: i32, size: (usize, usize)) {
-        let lines = if let Self::Form(_) = self { lines.signum() } else { lines };
+        let lines = if let Self::Form(_) | Self::Dialog(_) = self { lines.signum() } else { lines };
         self.step(-isize::try_from(lines).unwrap_or(0), size);
     }
 
@@ -77,7 +84,7 @@ impl Overlay {
     pub(super) fn rows_around(&self) -> u16 {
         match self {
             Self::Picker(_) => 3,
-            Self::Pager(_) | Self::Form(_) => 2,
+            Self::Pager(_) | Self::Form(_) | Self::Dialog(_) => 2,
             Self::RequestPage(sheet) => 2 + u16::from(sheet.search.is_some()),
         }
     }

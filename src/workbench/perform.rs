@@ -53,11 +53,13 @@ impl Model {
             CommandId::EditRight => self.sideways(1),
             CommandId::EditUp => match &mut self.overlay {
                 Some(Overlay::Form(form)) => form.vertical(-1),
+                Some(Overlay::Dialog(panel)) => panel.step(-1),
                 _ if !self.composer.up() => self.earlier_prompt(),
                 _ => {}
             },
             CommandId::EditDown => match &mut self.overlay {
                 Some(Overlay::Form(form)) => form.vertical(1),
+                Some(Overlay::Dialog(panel)) => panel.step(1),
                 _ if !self.composer.down() => self.later_prompt(),
                 _ => {}
             },
@@ -183,6 +185,9 @@ impl Model {
             CommandId::ListFirst => self.step(isize::MIN),
             CommandId::ListLast => self.step(isize::MAX),
             CommandId::ListAccept => return self.accept(layout),
+            CommandId::ListClose if matches!(self.overlay, Some(Overlay::Dialog(_))) => {
+                return self.answer_dialog(None);
+            }
             CommandId::ListClose => self.step_out(),
             CommandId::FilterStart => {
                 self.peek.whole = false;
@@ -234,7 +239,9 @@ impl Model {
             }
             CommandId::FormNext => self.step_form(1),
             CommandId::FormPrevious => self.step_form(-1),
+            CommandId::FormStart if matches!(self.overlay, Some(Overlay::Dialog(_))) => return self.accept_dialog(),
             CommandId::FormStart => self.start_form(),
+            CommandId::DialogAnswer => self.show_dialog(),
             CommandId::ItemsShow => {
                 self.browser.preview = None;
                 self.pick(PickerKind::Items, !self.browser.items_loaded);
@@ -272,6 +279,9 @@ impl Model {
         if let Some(Overlay::Form(form)) = &mut self.overlay {
             form.change(change);
             return;
+        }
+        if let Some(Overlay::Dialog(panel)) = &mut self.overlay {
+            return change(&mut panel.text);
         }
         self.history.left();
         change(&mut self.composer);
@@ -403,7 +413,7 @@ impl Model {
         let unfiltered = match &mut self.overlay {
             Some(Overlay::Picker(picker)) => picker.unfilter(),
             Some(Overlay::Pager(pager)) => pager.unfilter(),
-            Some(Overlay::Form(_) | Overlay::RequestPage(_)) | None => false,
+            Some(Overlay::Form(_) | Overlay::Dialog(_) | Overlay::RequestPage(_)) | None => false,
         };
         if !unfiltered {
             self.close();
@@ -416,7 +426,7 @@ impl Model {
             Some(Overlay::Form(form)) => self.left_form = Some(form),
             Some(Overlay::RequestPage(sheet)) => self.overlay = Some(Overlay::Picker(*sheet.under)),
             Some(Overlay::Pager(pager)) => self.overlay = pager.under.map(|under| *under),
-            Some(Overlay::Picker(_)) => {}
+            Some(Overlay::Picker(_) | Overlay::Dialog(_)) => {}
             None => self.dismiss_completion(),
         }
     }
@@ -425,6 +435,9 @@ impl Model {
     pub(super) fn accept(&mut self, layout: &mut dyn TranscriptLayout) -> Vec<Effect> {
         if let Some(effects) = self.name_it() {
             return effects;
+        }
+        if let Some(Overlay::Dialog(_)) = &self.overlay {
+            return self.accept_dialog();
         }
         let Some(overlay) = self.overlay.take() else {
             let Some(Completed::Command(command)) = self.completion.chosen().cloned() else {

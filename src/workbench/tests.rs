@@ -4,6 +4,7 @@ mod bounds;
 mod code;
 mod commands;
 mod counter;
+mod dialog;
 mod kin;
 mod layers;
 mod line;
@@ -139,6 +140,9 @@ impl Session {
                 queue,
                 approvals: Vec::new(),
                 handling: None,
+                dialogs: Vec::new(),
+                shown: Vec::new(),
+                commands: Vec::new(),
             }),
         ))
     }

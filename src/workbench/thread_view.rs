@@ -2,6 +2,7 @@
 //! thread has a view of its own, made from nothing.
 
 use super::approval::Approvals;
+use super::dialog::Dialogs;
 use super::layout::Position;
 use super::search::Reading;
 use super::transcript::{BlockId, Kind, Transcript};
@@ -123,6 +124,8 @@ pub struct ThreadView {
     pub state: Option<State>,
     /// Where its pipeline pauses, as this screen set it.
     pub breakpoints: Vec<Breakpoint>,
+    /// What was done about questions of extensions.
+    pub(super) dialogs: Dialogs,
     pub activity: Activity,
     /// What stopped the thread without the person asking for it, in words that follow its name; none once it goes on.
     pub(super) stopped: Option<&'static str>,
@@ -169,6 +172,7 @@ impl ThreadView {
             elsewhere: false,
             state: None,
             breakpoints: Vec::new(),
+            dialogs: Dialogs::default(),
             activity: Activity { phase: Phase::Idle, seconds: 0 },
             stopped: None,
             works_since: None,

@@ -193,6 +193,7 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
     effects.extend(model.follow_beside());
     effects.extend(model.follow_peek());
     effects.extend(model.settle(layout));
+    model.follow_dialogs();
     model.settle_approval();
     effects.extend(model.call_attention());
     effects
@@ -320,6 +321,7 @@ impl Model {
             self.composer.wrap(width);
         }
         self.wrap_form();
+        self.wrap_dialog();
         self.refill(PickerKind::Palette);
         let width = geometry::sheet_width(self);
         self.with_sheet(|sheet, height| sheet.go_on(width, height));

@@ -204,7 +204,9 @@ pub async fn host(hosting: Hosting, summaries: &Summaries) -> Result<Hosted, Hos
         handlers: hosting.handlers,
     };
     let kind = thread.kind;
+    let handlers = Arc::clone(&settings.handlers);
     let (driver, handle) = Driver::new(thread, settings);
+    handlers.join(handle.access());
     let local = tokio::spawn(driver.run(opening));
     let mut tasks = vec![tokio::spawn(hub.clone().listen(listener, handle.clone()))];
     if kind == ThreadKind::Interactive {

@@ -403,7 +403,10 @@ impl Hub {
                     self.leave(client.take());
                     client = self.subscribe(from_offset, &outbox).await;
                 }
-                ToWorker::Command { id, command: Command::Approve { .. } } if !may_approve => {
+                // Who answers a guard's question lets the call through.
+                ToWorker::Command { id, command: Command::Approve { .. } | Command::AnswerDialog { .. } }
+                    if !may_approve =>
+                {
                     outbox.push(FromWorker::Error { id, message: NOT_APPROVED.to_owned() });
                 }
                 ToWorker::Command { id, command } => {

@@ -3,6 +3,7 @@
 use super::EndReason;
 use crate::domain::amount::{Money, Tokens, Usage};
 use crate::domain::capability::Ceiling;
+use crate::domain::extension_entry::ExtensionEntry;
 use crate::domain::id::{CallId, ModelRef, ThreadId};
 use crate::domain::input::Values;
 use crate::domain::lineage::{LimitSources, Lineage};
@@ -73,6 +74,10 @@ pub enum ThreadEvent {
     /// Something a person should know that changes nothing else.
     Notice {
         text: String,
+    },
+    /// An extension left something for itself.
+    ExtensionEntry {
+        entry: ExtensionEntry,
     },
     /// Its directive grants what is risky and does not acknowledge it.
     RiskNoted {
@@ -201,6 +206,7 @@ impl ThreadEvent {
             | Self::WorkerStarted { .. }
             | Self::WorkerEnded { .. }
             | Self::ClockJumped { .. }
+            | Self::ExtensionEntry { .. }
             | Self::DirectiveReturn { .. } => return None,
         };
         Some(Note { kind, text })

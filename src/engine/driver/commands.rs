@@ -22,6 +22,12 @@ impl<A: Audience> Driver<A> {
                 }
                 self.may_take(&text)?;
                 Self::may_be_called(client.as_deref())?;
+                if let Some((name, arguments)) = self.offered_command(&text) {
+                    let (images, files) = (Vec::new(), Vec::new());
+                    let prompt = self.thread.prompts + 1;
+                    let queued = PromptEvent::PromptQueued { prompt, text, mode, images, files, client };
+                    return self.run_command(queued, name, arguments).await;
+                }
                 let attach = images.iter().map(|name| self.settings.store.attach(name)).collect();
                 let images = self.wait_for(attached(attach)).await?;
                 let files = self.wait_for(included(self.includes(files))).await?;
@@ -57,6 +63,7 @@ impl<A: Audience> Driver<A> {
                 self.hang_up();
                 self.todo.push_back(Effect::Emit(Event::Control(ControlEvent::CancelRequested { scope })));
             }
+            Command::Cancel { .. } if !self.thread.is_working() && self.dialogs.stop_commands() => {}
             // Who waits for a handler wants to go on without it.
             Command::Cancel { scope } if self.skip_handler(scope) => {}
             // The one thing that is answered before it is on disk: should this process die now, all of it stops anyway.
@@ -92,6 +99,7 @@ impl<A: Audience> Driver<A> {
             Command::Shutdown => self.leave(EndReason::Asked).await,
             Command::SetBreakpoints { breakpoints } => self.set_breakpoints(breakpoints),
             Command::Resume { how } => self.resume(how)?,
+            Command::AnswerDialog { id, reply } => self.answer_dialog(id, reply)?,
             Command::Release => {
                 if self.thread.queue.is_empty() {
                     return Err("nothing is queued".into());

@@ -31,7 +31,8 @@ impl<A: Audience> Driver<A> {
     /// Who is asked in this thread.
     pub(super) fn asking(&self) -> Asking {
         let facts = facts(&self.thread);
-        Asking { handlers: Arc::clone(&self.settings.handlers), facts, preview: false, runs: true, watch: None }
+        let person = Some(self.dialogs.watch());
+        Asking { handlers: Arc::clone(&self.settings.handlers), facts, preview: false, runs: true, watch: None, person }
     }
 
     /// Waits until everybody who is to be asked is known.
@@ -83,6 +84,13 @@ impl<A: Audience> Driver<A> {
         }
         self.ready_handlers().await;
         self.tell_news();
+        if !*self.pipeline.begun.0.borrow() {
+            let mut begun = self.pipeline.begun.0.subscribe();
+            return self.start(Goal::Begin { prompt }, |_| async move {
+                let _gone = begun.wait_for(|begun| *begun).await;
+                Made::Begun
+            });
+        }
         let begins = self.has(Stage::BeforeAgentStart);
         if !begins && !self.has(Stage::Input) && !queued.text.starts_with('/') {
             let text = queued.text.clone();
@@ -229,6 +237,7 @@ impl<A: Audience> Driver<A> {
 
     async fn made(&mut self, goal: Goal, made: Made) {
         match (goal, made) {
+            (Goal::Begin { prompt }, Made::Begun) => self.todo.push_back(Effect::TakePrompt { prompt }),
             (Goal::Prompt(queued), Made::Prompt(made)) => self.prompt_made(*queued, *made),
             (Goal::Context { request, attempt, plan, state }, Made::Context(edits, passed)) => {
                 if passed.aborted {
@@ -282,6 +291,9 @@ impl<A: Audience> Driver<A> {
             }
             (Goal::Observe, made) => {
                 if let Made::Stage(passed) = made {
+                    if passed.chain.stage() == Stage::SessionStart {
+                        self.pipeline.begun.0.send_replace(true);
+                    }
                     let steps: Vec<Step> = passed.asked.into_iter().map(|asked| asked.step).collect();
                     self.tell_failures(&steps);
                 }

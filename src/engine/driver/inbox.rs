@@ -1,5 +1,6 @@
 //! How a driver is talked to, and what it has been told.
 
+use super::dialogs::Asked;
 use crate::domain::event::{CancelScope, EndReason};
 use crate::domain::{Command, Draft, Preview};
 use std::collections::VecDeque;
@@ -17,6 +18,8 @@ pub(super) enum DriverMessage {
     Command(Command, oneshot::Sender<Result<(), String>>),
     /// What would be sent. Nothing is recorded of it.
     Preview(Draft, oneshot::Sender<Result<Preview, String>>),
+    /// An extension of this thread wants something.
+    Extension(Asked),
     Leave(EndReason),
 }
 

@@ -10,6 +10,8 @@ mod calls;
 mod commands;
 mod compaction;
 mod context;
+mod dialogs;
+mod extensions;
 mod guard;
 mod handlers;
 mod handoff;

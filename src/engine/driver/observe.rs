@@ -23,6 +23,9 @@ impl<A: Audience> Driver<A> {
     pub(super) fn observe(&mut self, event: &Event, rested: bool) {
         for (stage, fields) in self.observed(event, rested) {
             if self.has(stage) && self.pipeline.observed.len() < MOST_OBSERVED {
+                if stage == Stage::SessionStart {
+                    self.pipeline.begun.0.send_replace(false);
+                }
                 self.pipeline.observed.push_back(Chain::Observe { stage, event: fields });
             }
         }

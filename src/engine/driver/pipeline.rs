@@ -17,21 +17,41 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
-use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 
 /// What a job is for.
 pub(super) enum Goal {
+    /// Waits for those who are told that the thread begins; the prompt is taken then.
+    Begin {
+        prompt: u64,
+    },
     Prompt(Box<QueuedPrompt>),
-    Context { request: u32, attempt: u32, plan: Arc<Plan>, state: Vec<Piece> },
-    Payload { request: u32, ready: Box<Ready>, tools: Vec<ToolRef>, endpoint: String },
+    Context {
+        request: u32,
+        attempt: u32,
+        plan: Arc<Plan>,
+        state: Vec<Piece>,
+    },
+    Payload {
+        request: u32,
+        ready: Box<Ready>,
+        tools: Vec<ToolRef>,
+        endpoint: String,
+    },
     Call(CallId),
-    Result { call_id: CallId, outcome: ToolOutcome },
-    Compact { request: u32 },
+    Result {
+        call_id: CallId,
+        outcome: ToolOutcome,
+    },
+    Compact {
+        request: u32,
+    },
     Observe,
 }
 
 /// What a job has made.
 pub(super) enum Made {
+    Begun,
     Prompt(Box<PromptMade>),
     Context(Option<Box<HistoryEdits>>, Passed),
     Stage(Passed),
@@ -60,10 +80,21 @@ pub(super) struct Pipeline {
     pub(super) edits: Option<HistoryEdits>,
     /// A handler gave a summary, or wants none.
     pub(super) compact: Option<Compact>,
+    /// Nobody is still being told that the thread begins: until then no prompt is taken, as whoever is told may register more.
+    pub(super) begun: Begun,
     /// The thread works since the last `agent_start`.
     pub(super) runs: bool,
     /// Failures of which people know.
     pub(super) told: HashSet<String>,
+}
+
+/// Whether those who are told that a thread begins have been told.
+pub(super) struct Begun(pub(super) watch::Sender<bool>);
+
+impl Default for Begun {
+    fn default() -> Self {
+        Self(watch::Sender::new(true))
+    }
 }
 
 /// What a job has to say.
@@ -107,7 +138,16 @@ impl Pipeline {
 
     /// A prompt was taken back: nobody waits for its handlers any more.
     pub(super) fn forget_prompt(&mut self, prompt: u64) {
-        self.jobs.retain(|job| !matches!(&job.goal, Goal::Prompt(queued) if queued.prompt == prompt));
+        self.jobs.retain(|job| match &job.goal {
+            Goal::Prompt(queued) => queued.prompt != prompt,
+            Goal::Begin { prompt: waits } => *waits != prompt,
+            Goal::Context { .. }
+            | Goal::Payload { .. }
+            | Goal::Call(_)
+            | Goal::Result { .. }
+            | Goal::Compact { .. }
+            | Goal::Observe => true,
+        });
     }
 
     /// The results that are on their way through handlers: those of calls that have ended.
@@ -117,7 +157,8 @@ impl Pipeline {
         self.jobs = others;
         let result = |job: PipelineJob| match job.goal {
             Goal::Result { call_id, outcome } => Some((call_id, outcome.output)),
-            Goal::Prompt(_)
+            Goal::Begin { .. }
+            | Goal::Prompt(_)
             | Goal::Context { .. }
             | Goal::Payload { .. }
             | Goal::Call(_)

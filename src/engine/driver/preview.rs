@@ -47,14 +47,14 @@ pub struct Previewed {
 /// The sentence a person should read.
 pub async fn previewed(handlers: Arc<dyn Handlers>, runs: bool, subject: Subject) -> Result<Previewed, String> {
     let facts = facts(&subject.thread);
-    preview_by(&Asking { handlers, facts, preview: true, runs, watch: None }, subject).await
+    preview_by(&Asking { handlers, facts, preview: true, runs, watch: None, person: None }, subject).await
 }
 
 impl Previewed {
     /// What handlers make of the request in its provider's form, `body`; none where they leave it as it is.
     pub async fn payload(&self, handlers: Arc<dyn Handlers>, runs: bool, body: &[u8]) -> Option<String> {
         let facts = facts(&self.subject.thread);
-        let asking = Asking { handlers, facts, preview: true, runs, watch: None };
+        let asking = Asking { handlers, facts, preview: true, runs, watch: None, person: None };
         if !asking.has(Stage::BeforeProviderRequest) {
             return None;
         }

@@ -212,9 +212,12 @@ impl<A: Audience> Driver<A> {
         let window = self.settings.models.window(&self.thread.model);
         let mut state = self.thread.state(window);
         state.handling = self.pipeline.handling();
+        (state.dialogs, state.shown) = (self.dialogs.open(), self.dialogs.shown());
+        state.commands = self.settings.handlers.commands();
         if self.blocked.is_some() {
             (state.status, state.waiting) = (Status::Waiting, Some(Waiting::Storage));
         }
+        self.settings.handlers.changed(&state);
         self.settings.audience.changed(state);
     }
 }

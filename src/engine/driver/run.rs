@@ -5,6 +5,7 @@ use super::account::{Account, Budgets};
 use super::calls::{Call, Progress};
 use super::compaction::Compaction;
 use super::context::{PendingSnapshot, Planner, found};
+use super::dialogs::{Dialogs, happened};
 use super::inbox::{DriverMessage, Handle, Inbox};
 use super::pipeline::{Pipeline, heard};
 use super::prepare_error::PrepareError;
@@ -133,6 +134,7 @@ pub struct Driver<A> {
     pub(super) complained: bool,
     pub(super) steady: Steady,
     pub(super) pipeline: Pipeline,
+    pub(super) dialogs: Dialogs,
 }
 
 impl<A: Audience> Driver<A> {
@@ -165,6 +167,7 @@ impl<A: Audience> Driver<A> {
             complained: false,
             steady: Steady::default(),
             pipeline: Pipeline::default(),
+            dialogs: Dialogs::default(),
         };
         (driver, Handle { sender })
     }
@@ -207,10 +210,15 @@ impl<A: Audience> Driver<A> {
                         self.carry_out().await;
                     }
                     DriverMessage::Preview(draft, reply) => self.preview(draft, reply),
+                    DriverMessage::Extension(asked) => {
+                        self.extension_asks(asked).await;
+                        self.carry_out().await;
+                    }
                     DriverMessage::Leave(reason) => self.leave(reason).await,
                 },
                 snapshot = found(&mut self.pending_snapshot) => self.snapshot_ready(snapshot).await,
                 progress = read(&mut self.call) => self.progressed(progress).await,
+                happened = happened(&mut self.dialogs) => self.extension_told(happened).await,
                 () = until(due) => self.show_and_keep(false),
                 () = until(store) => self.try_again().await,
                 () = until(slot) => self.ask_for_slot().await,

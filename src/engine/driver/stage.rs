@@ -8,10 +8,11 @@ use crate::domain::{Saw, Stage, Step, StepOutcome};
 use crate::pipeline::{Chain, Merged};
 use crate::ports::{Handler, HandlerCall, HandlerReply, Handlers};
 use serde_json::Value;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
-use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::time::timeout;
+use std::time::Duration;
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep};
 
 /// What somebody who watches is told while handlers are asked.
 #[derive(Debug)]
@@ -41,6 +42,39 @@ pub(super) struct Asking {
     /// Whether handlers that run something are asked.
     pub(super) runs: bool,
     pub(super) watch: Option<Watch>,
+    /// How many questions wait for a person: nobody's time runs meanwhile.
+    pub(super) person: Option<watch::Receiver<usize>>,
+}
+
+/// What `asked` comes to within its deadline, which stands still while a person is asked something; none beyond it.
+async fn within<T>(
+    deadline: Duration,
+    mut person: Option<watch::Receiver<usize>>,
+    asked: impl Future<Output = T>,
+) -> Option<T> {
+    let mut asked = pin!(asked);
+    let mut left = deadline;
+    loop {
+        let (begun, waits) = (Instant::now(), person.as_mut().is_some_and(|person| *person.borrow_and_update() > 0));
+        let changed = async {
+            let changed = match &mut person {
+                Some(person) => person.changed().await.is_ok(),
+                None => false,
+            };
+            if !changed {
+                std::future::pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            done = &mut asked => return Some(done),
+            () = changed => {}
+            () = sleep(left), if !waits => return None,
+        }
+        if !waits {
+            left = left.saturating_sub(begun.elapsed());
+        }
+    }
 }
 
 /// A handler that was asked, with what it got and made.
@@ -152,10 +186,10 @@ impl Asking {
         let reply = tokio::select! {
             biased;
             () = skip.notified(), if skippable => Err(StepOutcome::Skipped),
-            reply = timeout(handler.deadline, self.handlers.ask(handler, &call)) => match reply {
-                Ok(Ok(reply)) => Ok(reply),
-                Ok(Err(error)) => Err(StepOutcome::Failed { error }),
-                Err(_elapsed) => Err(StepOutcome::TimedOut),
+            reply = within(handler.deadline, self.person.clone(), self.handlers.ask(handler, &call)) => match reply {
+                Some(Ok(reply)) => Ok(reply),
+                Some(Err(error)) => Err(StepOutcome::Failed { error }),
+                None => Err(StepOutcome::TimedOut),
             },
         };
         let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);

@@ -635,6 +635,9 @@ impl Thread {
             queue: self.queue.iter().map(QueuedPrompt::without_texts).collect(),
             approvals: self.approval().cloned().into_iter().collect(),
             handling: None,
+            dialogs: Vec::new(),
+            shown: Vec::new(),
+            commands: Vec::new(),
         }
     }
 

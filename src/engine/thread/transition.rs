@@ -88,6 +88,7 @@ fn thread_event(thread: &mut Thread, event: &ThreadEvent) -> Vec<Effect> {
         | ThreadEvent::ChildThreadEnded { .. }
         | ThreadEvent::ClockJumped { .. }
         | ThreadEvent::RiskNoted { .. }
+        | ThreadEvent::ExtensionEntry { .. }
         | ThreadEvent::Notice { .. } => Vec::new(),
     }
 }

@@ -8,6 +8,7 @@ use crate::ui::cells::Canvas;
 use crate::ui::theme::Role;
 use crate::ui::wrap::columns;
 use crate::workbench::completion::Completed;
+use crate::workbench::dialog::DialogPanel;
 use crate::workbench::geometry::Area;
 use crate::workbench::overlay::Overlay;
 use crate::workbench::picker::PickerKind;
@@ -229,7 +230,7 @@ fn request_hints(model: &Model, overlay: &Overlay) -> &'static [(CommandId, &'st
             (CommandId::LayerCopy, "copy"),
             (CommandId::PreviewDown, "scroll"),
         ],
-        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) => &[
+        Overlay::Picker(_) | Overlay::Pager(_) | Overlay::Form(_) | Overlay::Dialog(_) => &[
             (CommandId::ContextEarlier, "before"),
             (CommandId::ContextLater, "after"),
             (CommandId::RequestText, "text"),
@@ -283,6 +284,14 @@ fn completion_hints(model: &Model) -> &'static [(CommandId, &'static str)] {
     }
 }
 
+/// The keys that matter while an extension asks.
+fn dialog_hints(panel: &DialogPanel) -> &'static [(CommandId, &'static str)] {
+    if panel.options().is_some() {
+        return &[(CommandId::ListAccept, "answer"), (CommandId::ListDown, "next"), (CommandId::ListClose, "dismiss")];
+    }
+    &[(CommandId::FormStart, "answer"), (CommandId::EditNewline, "new line"), (CommandId::ListClose, "dismiss")]
+}
+
 /// The keys that matter in the list of threads.
 const THREAD_HINTS: &[(CommandId, &str)] = &[
     (CommandId::ListAccept, "open"),
@@ -312,6 +321,7 @@ fn hints(model: &Model) -> Vec<(String, &'static str)> {
             (CommandId::FilterStart, "filter"),
             (CommandId::PreviewDown, "scroll"),
         ],
+        Some(Overlay::Dialog(panel)) => dialog_hints(panel),
         Some(overlay @ Overlay::RequestPage(_)) => request_hints(model, overlay),
         Some(overlay) if model.shows_request() => request_hints(model, overlay),
         Some(Overlay::Picker(picker)) if picker.kind == PickerKind::Queue && !picker.filtering => &[

@@ -3,6 +3,7 @@
 mod approval;
 mod bar;
 mod beside;
+mod dialog;
 mod draft;
 mod form;
 mod items;
@@ -44,6 +45,7 @@ pub fn view(model: &Model, painter: &mut Painter, frame: &mut Frame<'_>) {
             draft::notice(model, regions.notice, &mut canvas);
         }
         draft::queue(model, regions.queue, &mut canvas);
+        dialog::shown(model, &regions, &mut canvas);
         let mut cursor = draft::draw(model, &regions, &mut canvas);
         bar::status(model, regions.status, &mut canvas);
         if model.overlay.is_some() {

@@ -1,6 +1,6 @@
 //! What lies over the transcript: lists, pages and forms.
 
-use super::{form, items, panel, peek, sheet};
+use super::{dialog, form, items, panel, peek, sheet};
 use crate::ui::cells::Canvas;
 use crate::ui::painter::Painter;
 use crate::ui::theme::Role;
@@ -25,6 +25,7 @@ pub(super) fn draw(model: &Model, painter: &mut Painter, canvas: &mut Canvas<'_>
             None
         }
         Overlay::Form(form) => form::draw(form, area, canvas),
+        Overlay::Dialog(panel) => dialog::draw(panel, area, canvas),
         Overlay::RequestPage(sheet) => sheet::draw(sheet, area, canvas),
     }
 }

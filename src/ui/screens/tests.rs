@@ -97,6 +97,9 @@ impl Session {
                 queue,
                 approvals: Vec::new(),
                 handling: None,
+                dialogs: Vec::new(),
+                shown: Vec::new(),
+                commands: Vec::new(),
             }),
         ))
     }

@@ -80,6 +80,7 @@ impl Transcript {
                 | ThreadEvent::ThreadError { .. }
                 | ThreadEvent::ThreadHandoff { .. }
                 | ThreadEvent::ThreadContinued { .. }
+                | ThreadEvent::ExtensionEntry { .. }
                 | ThreadEvent::RiskNoted { .. }
                 | ThreadEvent::Notice { .. },
             )

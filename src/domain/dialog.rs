@@ -1,0 +1,97 @@
+//! What extensions ask a person, and what they show beside the conversation.
+
+use super::event::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// A question to the person.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "dialog", rename_all = "snake_case")]
+pub enum Dialog {
+    /// One of these.
+    Select { title: String, options: Vec<String> },
+    /// Yes or no.
+    Confirm {
+        title: String,
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        message: String,
+    },
+    /// A line of text.
+    Input {
+        title: String,
+        /// What stands in the empty line.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        placeholder: String,
+    },
+    /// A text of several lines.
+    Editor {
+        title: String,
+        /// What stands there at first.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+    },
+}
+
+impl Dialog {
+    /// What is asked.
+    #[must_use]
+    pub fn title(&self) -> &str {
+        match self {
+            Self::Select { title, .. }
+            | Self::Confirm { title, .. }
+            | Self::Input { title, .. }
+            | Self::Editor { title, .. } => title,
+        }
+    }
+
+    /// Whether that is an answer to it.
+    #[must_use]
+    pub fn takes(&self, reply: &DialogReply) -> bool {
+        match (self, reply) {
+            (Self::Confirm { .. }, DialogReply::Confirmed(_))
+            | (Self::Input { .. } | Self::Editor { .. }, DialogReply::Text(_)) => true,
+            (Self::Select { options, .. }, DialogReply::Text(chosen)) => options.contains(chosen),
+            _ => false,
+        }
+    }
+}
+
+/// What a person answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum DialogReply {
+    Confirmed(bool),
+    /// The option, the line or the text.
+    Text(String),
+}
+
+/// A question that waits for its answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenDialog {
+    /// Counts from 1 in the process that asks.
+    pub id: u64,
+    /// The extension that asks.
+    pub from: String,
+    #[serde(flatten)]
+    pub dialog: Dialog,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+/// What an extension shows for as long as it likes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shown {
+    /// The extension's name for it: the same name takes its place.
+    pub key: String,
+    pub place: ShownPlace,
+    /// One for a status, more for the others.
+    pub lines: Vec<String>,
+}
+
+/// Where it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShownPlace {
+    Status,
+    AboveDraft,
+    BelowDraft,
+}

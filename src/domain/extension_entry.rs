@@ -1,0 +1,24 @@
+//! What an extension leaves in the log of a thread, for itself.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// See the module. The model gets none of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "entry", rename_all = "snake_case")]
+pub enum ExtensionEntry {
+    /// What it keeps under a name of its own.
+    Custom {
+        custom_type: String,
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        data: Value,
+    },
+    /// What it calls another entry; nothing from here on without.
+    Label {
+        target: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+    },
+    /// What its tool gave beside the text of the result, for whoever draws that or reads it back.
+    Details { call_id: String, details: Value },
+}

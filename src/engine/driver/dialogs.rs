@@ -1,0 +1,104 @@
+//! Questions of extensions to the person, what they show, and their commands that run.
+
+use crate::domain::{Dialog, DialogReply, ExtensionEntry, OpenDialog, Shown};
+use std::future::poll_fn;
+use std::task::Poll;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
+
+/// As many questions wait at once. Who asks one more is answered as if it had been dismissed.
+pub(super) const MOST: usize = 16;
+/// As many things are shown at once.
+const MOST_SHOWN: usize = 32;
+/// Bytes of a question with all its texts, and of what is shown.
+pub(super) const LARGEST: usize = 64 << 10;
+
+/// What an extension asks for.
+pub(super) enum Asked {
+    Dialog { from: String, dialog: Dialog, reply: oneshot::Sender<Option<DialogReply>> },
+    Show(Shown),
+    Notice(String),
+    Append(ExtensionEntry, oneshot::Sender<()>),
+}
+
+/// Questions that wait, and what is shown.
+pub(super) struct Dialogs {
+    pub(super) open: Vec<(OpenDialog, oneshot::Sender<Option<DialogReply>>)>,
+    pub(super) asked: u64,
+    shown: Vec<Shown>,
+    /// How many wait.
+    count: watch::Sender<usize>,
+    /// Commands of extensions that run beside the thread.
+    pub(super) running: JoinSet<(String, Result<(), String>)>,
+}
+
+impl Default for Dialogs {
+    fn default() -> Self {
+        Self { open: Vec::new(), asked: 0, shown: Vec::new(), count: watch::Sender::new(0), running: JoinSet::new() }
+    }
+}
+
+impl Dialogs {
+    pub(super) fn open(&self) -> Vec<OpenDialog> {
+        self.open.iter().map(|(dialog, _)| dialog.clone()).collect()
+    }
+
+    pub(super) fn shown(&self) -> Vec<Shown> {
+        self.shown.clone()
+    }
+
+    /// How many questions wait, as it changes.
+    pub(super) fn watch(&self) -> watch::Receiver<usize> {
+        self.count.subscribe()
+    }
+
+    /// Ends the commands that run; whether there were any.
+    pub(super) fn stop_commands(&mut self) -> bool {
+        let any = !self.running.is_empty();
+        self.running.abort_all();
+        any
+    }
+
+    pub(super) fn count(&self) {
+        self.count.send_if_modified(|count| std::mem::replace(count, self.open.len()) != self.open.len());
+    }
+
+    pub(super) fn show(&mut self, shown: Shown) {
+        let place = self.shown.iter().position(|known| known.key == shown.key && known.place == shown.place);
+        let size: usize = shown.lines.iter().map(String::len).sum();
+        match place {
+            Some(place) if shown.lines.is_empty() => drop(self.shown.remove(place)),
+            Some(place) if size <= LARGEST => self.shown[place] = shown,
+            None if !shown.lines.is_empty() && size <= LARGEST && self.shown.len() < MOST_SHOWN => {
+                self.shown.push(shown);
+                self.shown.sort_by(|one, other| (one.place, &one.key).cmp(&(other.place, &other.key)));
+            }
+            Some(_) | None => {}
+        }
+    }
+}
+
+/// What became of what extensions wanted.
+pub(super) enum Happened {
+    /// Who asked the question at this place no longer waits.
+    Withdrawn(usize),
+    /// A command has ended, with its name and what went wrong.
+    CommandOver(Option<(String, String)>),
+}
+
+/// Comes when something became of what extensions wanted. Losing this future loses nothing.
+pub(super) async fn happened(dialogs: &mut Dialogs) -> Happened {
+    poll_fn(|context| {
+        let gone = |(_, reply): &mut (OpenDialog, oneshot::Sender<_>)| reply.poll_closed(context).is_ready();
+        if let Some(place) = dialogs.open.iter_mut().position(gone) {
+            return Poll::Ready(Happened::Withdrawn(place));
+        }
+        match dialogs.running.poll_join_next(context) {
+            Poll::Ready(Some(Ok((name, Err(why))))) => Poll::Ready(Happened::CommandOver(Some((name, why)))),
+            // It did its work, or was stopped.
+            Poll::Ready(Some(_)) => Poll::Ready(Happened::CommandOver(None)),
+            Poll::Ready(None) | Poll::Pending => Poll::Pending,
+        }
+    })
+    .await
+}

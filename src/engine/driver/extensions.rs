@@ -1,0 +1,170 @@
+//! What extensions of a thread ask of its driver, and how they reach it.
+
+use super::Audience;
+use super::dialogs::{Asked, Happened, LARGEST, MOST};
+use super::inbox::{DriverMessage, Handle};
+use super::run::Driver;
+use crate::domain::{
+    Command, Dialog, DialogReply, Event, ExtensionEntry, OpenDialog, PromptEvent, Shown, ThreadEvent, ThreadKind,
+};
+use crate::engine::thread::Effect;
+use crate::ports::ThreadAccess;
+use crate::ports::tools::Waiting;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+impl<A: Audience> Driver<A> {
+    /// The command of an extension that a prompt is, and what stands behind its name.
+    pub(super) fn offered_command(&self, text: &str) -> Option<(String, String)> {
+        let rest = text.strip_prefix('/')?;
+        let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        let offered = self.settings.handlers.commands();
+        offered.iter().find(|command| command.name == name)?;
+        Some((name.to_owned(), arguments.trim().to_owned()))
+    }
+
+    /// Runs a command of an extension beside the thread, for the prompt that names it.
+    ///
+    /// # Errors
+    /// The sentence for whoever asked, where it cannot run here.
+    pub(super) async fn run_command(
+        &mut self,
+        queued: PromptEvent,
+        name: String,
+        arguments: String,
+    ) -> Result<(), String> {
+        if self.thread.kind != ThreadKind::Interactive {
+            return Err(format!(
+                "/{name} is a command of an extension, which runs in threads that a person talks with"
+            ));
+        }
+        if let PromptEvent::PromptQueued { prompt, text, .. } = &queued {
+            let (prompt, text, by) = (*prompt, text.clone(), format!("/{name}"));
+            self.accept(Event::Prompt(queued)).await?;
+            // Before it is taken: no handler is asked about it, and it waits for no turn.
+            let handled = PromptEvent::PromptHandled { prompt, text, by, steps: Vec::new() };
+            self.todo.push_front(Effect::Emit(Event::Prompt(handled)));
+        }
+        let handlers = Arc::clone(&self.settings.handlers);
+        self.dialogs.running.spawn(async move {
+            let done = handlers.command(name.clone(), arguments).await;
+            (name, done)
+        });
+        Ok(())
+    }
+
+    pub(super) async fn extension_asks(&mut self, asked: Asked) {
+        match asked {
+            Asked::Dialog { from, dialog, reply } => {
+                let size = serde_json::to_string(&dialog).map_or(usize::MAX, |text| text.len());
+                if self.dialogs.open.len() >= MOST || size > LARGEST {
+                    let _gone = reply.send(None);
+                    return;
+                }
+                self.dialogs.asked += 1;
+                let (id, since) = (self.dialogs.asked, self.settings.clock.now());
+                self.dialogs.open.push((OpenDialog { id, from, dialog, since }, reply));
+                self.dialogs.count();
+            }
+            Asked::Show(shown) => self.dialogs.show(shown),
+            Asked::Append(entry, done) => {
+                let size = serde_json::to_string(&entry).map_or(usize::MAX, |text| text.len());
+                if size <= LARGEST_ENTRY {
+                    let _kept = self.accept(Event::Thread(ThreadEvent::ExtensionEntry { entry })).await;
+                }
+                let _gone = done.send(());
+            }
+            Asked::Notice(text) => self.todo.push_back(Effect::Emit(Event::Thread(ThreadEvent::Notice { text }))),
+        }
+    }
+
+    pub(super) async fn extension_told(&mut self, happened: Happened) {
+        match happened {
+            Happened::Withdrawn(place) => {
+                if place < self.dialogs.open.len() {
+                    drop(self.dialogs.open.remove(place));
+                }
+                self.dialogs.count();
+                self.tell_state();
+            }
+            Happened::CommandOver(None) => {}
+            Happened::CommandOver(Some((name, why))) => {
+                let text = format!("/{name} failed: {why}");
+                self.emit(Event::Thread(ThreadEvent::Notice { text })).await;
+            }
+        }
+    }
+
+    /// Answers a question; without a reply it is dismissed.
+    ///
+    /// # Errors
+    /// The sentence for the person, where it no longer waits or takes no such answer.
+    pub(super) fn answer_dialog(&mut self, id: u64, reply: Option<DialogReply>) -> Result<(), String> {
+        let place = self.dialogs.open.iter().position(|(dialog, _)| dialog.id == id);
+        let Some(place) = place else { return Err("that question no longer waits".to_owned()) };
+        if reply.as_ref().is_some_and(|reply| !self.dialogs.open[place].0.dialog.takes(reply)) {
+            return Err("that is no answer to this question".to_owned());
+        }
+        let (_, asker) = self.dialogs.open.remove(place);
+        let _gone = asker.send(reply);
+        self.dialogs.count();
+        Ok(())
+    }
+}
+
+/// Bytes of one entry that an extension leaves; a larger one is not kept.
+const LARGEST_ENTRY: usize = 1 << 20;
+
+/// A driver, for its own extensions: they keep it from ending no more than it keeps itself.
+struct Access(mpsc::WeakSender<DriverMessage>);
+
+impl Handle {
+    /// The same for extensions of the thread.
+    #[must_use]
+    pub fn access(&self) -> Arc<dyn ThreadAccess> {
+        Arc::new(Access(self.sender.downgrade()))
+    }
+}
+
+impl Access {
+    fn tell(&self, asked: Asked) {
+        // What a busy thread does not take is shown the next time.
+        let _busy = self.0.upgrade().map(|sender| sender.try_send(DriverMessage::Extension(asked)));
+    }
+}
+
+impl ThreadAccess for Access {
+    fn ask(&self, from: String, dialog: Dialog) -> Waiting<'static, Option<DialogReply>> {
+        let sender = self.0.upgrade();
+        Box::pin(async move {
+            let (reply, answer) = oneshot::channel();
+            sender?.send(DriverMessage::Extension(Asked::Dialog { from, dialog, reply })).await.ok()?;
+            answer.await.ok().flatten()
+        })
+    }
+
+    fn show(&self, shown: Shown) {
+        self.tell(Asked::Show(shown));
+    }
+
+    fn notice(&self, text: String) {
+        self.tell(Asked::Notice(text));
+    }
+
+    fn append(&self, entry: ExtensionEntry) -> Waiting<'static, ()> {
+        let sender = self.0.upgrade();
+        Box::pin(async move {
+            let (done, over) = oneshot::channel();
+            if let Some(sender) = sender
+                && sender.send(DriverMessage::Extension(Asked::Append(entry, done))).await.is_ok()
+            {
+                let _ended = over.await;
+            }
+        })
+    }
+
+    fn command(&self, command: Command) -> Waiting<'static, Result<(), String>> {
+        let handle = self.0.upgrade().map(|sender| Handle { sender });
+        Box::pin(async move { handle.ok_or("the thread is ending")?.ask(command).await })
+    }
+}

@@ -1,0 +1,134 @@
+//! What extensions ask and show on the screen: when a question opens, and what becomes of its answer.
+
+use super::dialog::{DialogPanel, Dialogs};
+use super::geometry;
+use super::message::{Effect, Level};
+use super::model::Model;
+use super::overlay::Overlay;
+use super::thread_view::{Link, Sent};
+use crate::domain::{DialogReply, OpenDialog, ShownPlace};
+use crate::worker::protocol::Command;
+
+impl Model {
+    /// What extensions show at a place, line by line; those of the status in one.
+    #[must_use]
+    pub fn shown_at(&self, place: ShownPlace) -> Vec<String> {
+        let all = self.view.state.iter().flat_map(|state| &state.shown).filter(|shown| shown.place == place);
+        let lines = all.flat_map(|shown| shown.lines.iter().cloned());
+        if place == ShownPlace::Status {
+            let line = lines.collect::<Vec<_>>().join(" · ");
+            return if line.is_empty() { Vec::new() } else { vec![line] };
+        }
+        lines.collect()
+    }
+
+    /// Rows above and below the draft.
+    pub(super) fn shown_rows(&self) -> (u16, u16) {
+        let rows = |place| u16::try_from(self.shown_at(place).len()).unwrap_or(u16::MAX);
+        (rows(ShownPlace::AboveDraft), rows(ShownPlace::BelowDraft).saturating_add(rows(ShownPlace::Status)))
+    }
+
+    /// The questions that wait in the thread on the screen.
+    fn dialogs(&self) -> &[OpenDialog] {
+        self.view.state.as_ref().map_or(&[], |state| state.dialogs.as_slice())
+    }
+
+    /// Those that were not answered here.
+    fn unanswered(&self) -> impl Iterator<Item = &OpenDialog> {
+        self.dialogs().iter().filter(|open| !self.view.dialogs.answered.contains(&open.id))
+    }
+
+    /// Opens the question that waits, and closes one that no longer does.
+    pub(super) fn follow_dialogs(&mut self) {
+        if let Some(Overlay::Dialog(panel)) = &self.overlay {
+            let id = panel.open.id;
+            if !self.dialogs().iter().any(|open| open.id == id) {
+                self.overlay = None;
+                self.changed = true;
+            }
+        }
+        let waits = |id: &u64| self.dialogs().iter().any(|open| open.id == *id);
+        let (told, answered) = (&self.view.dialogs.told, &self.view.dialogs.answered);
+        let told = told.iter().copied().filter(waits).collect();
+        let answered = answered.iter().copied().filter(waits).collect();
+        self.view.dialogs = Dialogs { told, answered };
+        let Some(open) = self.unanswered().next().cloned() else { return };
+        if self.view.link != Link::Connected || self.overlay.is_some() {
+            return;
+        }
+        if self.composer.is_empty() && self.view.approvals.is_empty() {
+            self.open_dialog(open);
+        } else if !self.view.dialogs.told.contains(&open.id) {
+            self.view.dialogs.told.push(open.id);
+            let title = open.dialog.title().lines().next().unwrap_or_default().to_owned();
+            self.say(Level::Warning, format!("{} asks: {title} (/answer)", open.from));
+        }
+    }
+
+    fn open_dialog(&mut self, open: OpenDialog) {
+        self.overlay = Some(Overlay::Dialog(Box::new(DialogPanel::new(open, self.now))));
+        self.wrap_dialog();
+        self.changed = true;
+    }
+
+    pub(super) fn wrap_dialog(&mut self) {
+        let width = geometry::form_width(self);
+        if let Some(Overlay::Dialog(panel)) = &mut self.overlay {
+            panel.wrap(width);
+        }
+    }
+
+    /// `/answer`: shows the question that waits.
+    pub(super) fn show_dialog(&mut self) {
+        let open = self.unanswered().next().cloned();
+        match open {
+            Some(open) => self.open_dialog(open),
+            None => self.say(Level::Info, "no extension asks anything"),
+        }
+    }
+
+    /// Answers the question that is open, unless it came under the person's hands just now.
+    pub(super) fn accept_dialog(&mut self) -> Vec<Effect> {
+        let Some(Overlay::Dialog(panel)) = &self.overlay else { return Vec::new() };
+        if !panel.is_armed(self.now) {
+            return Vec::new();
+        }
+        let reply = panel.reply();
+        self.answer_dialog(reply)
+    }
+
+    /// Answers it; without a reply it is dismissed.
+    pub(super) fn answer_dialog(&mut self, reply: Option<DialogReply>) -> Vec<Effect> {
+        let Some(Overlay::Dialog(panel)) = self.overlay.take() else { return Vec::new() };
+        let id = panel.open.id;
+        self.view.dialogs.answered.push(id);
+        self.changed = true;
+        vec![Effect::Send { id: self.sending(Sent::Other), command: Command::AnswerDialog { id, reply } }]
+    }
+
+    /// A typed line answers, where lines are all there is: a number, an option, a text; nothing dismisses the question.
+    pub(super) fn line_for_dialog(&mut self, line: &str) -> Vec<Effect> {
+        let Some(Overlay::Dialog(panel)) = &mut self.overlay else { return Vec::new() };
+        let said = line.trim();
+        if said.is_empty() {
+            return self.answer_dialog(None);
+        }
+        if let Some(options) = panel.options() {
+            let number = said.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+            let begins = |option: &&str| option.to_lowercase().starts_with(&said.to_lowercase());
+            let named = || {
+                let fit: Vec<usize> = (0..options.len()).filter(|place| begins(&options[*place])).collect();
+                if let [only] = fit.as_slice() { Some(*only) } else { None }
+            };
+            let Some(place) = number.filter(|place| *place < options.len()).or_else(named) else {
+                self.say(Level::Warning, "answer with the number of a choice; an empty line dismisses the question");
+                return Vec::new();
+            };
+            panel.chosen = place;
+        } else {
+            panel.text.set(line);
+        }
+        let reply = panel.reply();
+        self.answer_dialog(reply)
+    }
+}
