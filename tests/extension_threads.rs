@@ -222,3 +222,212 @@ fn no_extension_starts_no_engine() {
         terminal.leave();
     }
 }
+
+/// Tools, commands, programs and questions of one extension.
+const ALL: &str = r#"
+import { Type } from "@sinclair/typebox";
+export default (pi: any) => {
+  pi.registerTool({ name: "count", label: "Count", description: "Counts up", parameters: Type.Object({ to: Type.Number() }),
+    async execute(_id: string, params: any, signal: any, onUpdate: any, ctx: any) {
+      if (params.to < 0) throw new Error("too few");
+      const made = await pi.exec("sh", ["-c", "echo from exec; echo aside >&2; exit 3"]);
+      return { content: [{ type: "text", text: `counted to ${params.to} ${JSON.stringify(made)}` }], details: {} };
+    } });
+  pi.registerCommand("greet", { description: "Greets somebody", handler: async (args: string, ctx: any) => {
+    const name = args || await ctx.ui.input("Your name?", "name");
+    if (!name) { ctx.ui.notify("nobody"); return; }
+    if (await ctx.ui.confirm("Greet?", `Say hello to ${name}`)) pi.sendUserMessage(`hello from ${name}`);
+  } });
+  pi.registerCommand("fail", { handler: async () => { throw new Error("on purpose"); } });
+  pi.on("session_start", (_: any, ctx: any) => ctx.ui.setStatus("s", "\u001b[31mall is on\u001b[39m"));
+};
+"#;
+
+const CALLS_COUNT: &str = r#"{"steps": [{"tool_call": {"name": "count", "input": {"to": 3}}}]}"#;
+
+#[test]
+fn a_tool_of_an_extension_is_granted_like_any_other() {
+    let replies = |call: &str| {
+        [json!({"when": {"after_tool": "count"}, "steps": [{"text": "Done."}]}), serde_json::from_str(call).unwrap()]
+    };
+    let directive = |tool: &str| {
+        format!(
+            "```xml\n<directive name=\"work\"><metadata><permissions><execute><tool>{tool}</tool></execute></permissions></metadata></directive>\n```\nWork.\n"
+        )
+    };
+    for (granted, call, says, failed) in [
+        ("extension/count", CALLS_COUNT, "counted to 3", false),
+        (
+            "extension/*",
+            CALLS_COUNT,
+            "\"stdout\":\"from exec\\n\",\"stderr\":\"aside\\n\",\"code\":3,\"killed\":false",
+            false,
+        ),
+        ("extension/*", r#"{"steps": [{"tool_call": {"name": "count", "input": {"to": -1}}}]}"#, "too few", true),
+    ] {
+        let project = with_replies(ALL, &replies(call));
+        project.write(".ai/directives/work.md", &directive(granted));
+        let project = project.trusted();
+        let id = project.run("go");
+        let result = project.event(&id, "tool_call_result");
+        assert!(result["output"].as_str().unwrap().contains(says), "{granted}: {result}");
+        assert_eq!(!result["error"].is_null(), failed, "{result}");
+    }
+    // Without a grant it is offered to nobody.
+    let project = with_replies(ALL, &replies(CALLS_COUNT));
+    let id = project.run("go");
+    assert!(!project.event(&id, "tool_call_result")["output"].as_str().unwrap().contains("counted"));
+}
+
+#[test]
+fn a_command_of_an_extension_asks_shows_and_sends() {
+    let project = with_replies(
+        ALL,
+        &[
+            json!({"when": {"anywhere": "hello from"}, "steps": [{"text": "Hello to you."}]}),
+            json!({"steps": [{"text": "Done."}]}),
+        ],
+    );
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(100, 30).start();
+    terminal.wait_for("A new thread");
+    terminal.send_keys("first");
+    terminal.wait_for("first");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("Done.");
+    terminal.wait_for("all is on");
+    terminal.send_keys("/gre");
+    terminal.wait_for("Greets somebody");
+    terminal.send_keys("et Ada");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("Say hello to Ada");
+    // A key that comes at once answers nothing, so it is pressed until it does.
+    terminal.wait_until("the question is answered", |screen| {
+        terminal.send_keys(key::ENTER);
+        !screen.contents().contains("Say hello to Ada")
+    });
+    terminal.wait_for("Hello to you.");
+    terminal.send_keys("/greet");
+    terminal.wait_for("/greet");
+    terminal.send_keys(" ");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("Your name?");
+    terminal.send_keys(key::ESC);
+    terminal.wait_for("e.ts: nobody");
+    terminal.send_keys("/fail now");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("on purpose");
+    terminal.leave();
+}
+
+#[test]
+fn a_guard_asks_the_person_and_takes_no_answer_for_a_no() {
+    let gate = r#"export default (pi: any) => { pi.on("tool_call", async (event: any, ctx: any) => {
+      if (event.toolName !== "bash") return undefined;
+      if (!ctx.hasUI) return { block: true, reason: "nobody to ask" };
+      const choice = await ctx.ui.select(`Run ${event.input.command}?`, ["Yes", "No"]);
+      if (choice !== "Yes") return { block: true, reason: "the person said no" };
+    }); };"#;
+    let project = with_replies(gate, &calls_bash("touch made"));
+    let id = project.run("go");
+    assert!(project.event(&id, "tool_call_result")["output"].as_str().unwrap().contains("nobody to ask"));
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(100, 30).start();
+    terminal.wait_for("A new thread");
+    terminal.send_keys("go on");
+    terminal.wait_for("go on");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("Run touch made?");
+    terminal.send_keys(key::ESC);
+    terminal.wait_gone("Run touch made?");
+    terminal.wait_for("Done.");
+    assert!(!project.home.project().join("made").exists());
+    terminal.leave();
+}
+
+#[test]
+fn a_guard_sees_every_file_of_a_call_under_the_names_of_pi() {
+    let guard = r#"export default (pi: any) => {
+      pi.on("tool_call", (event: any) => {
+        if (event.toolName !== "write" && event.toolName !== "edit") return;
+        if (event.input.path.includes(".env")) return { block: true, reason: `${event.input.path} is protected` };
+      });
+    };"#;
+    let write = |input: Value| {
+        [
+            json!({"when": {"after_tool": "rye_file_system_write"}, "steps": [{"text": "Done."}]}),
+            json!({"steps": [{"tool_call": {"name": "rye_file_system_write", "input": input}}]}),
+        ]
+    };
+    let file = |path: &str| json!({"path": path, "content": "x"});
+    for (input, blocked) in [
+        (file("a"), false),
+        (file(".env"), true),
+        (json!({"files": [file("a"), file(".env")]}), true),
+        (json!({"files": [file("a"), file("b")]}), false),
+    ] {
+        let project = with_replies(guard, &write(input.clone()));
+        project.write(".ai/directives/work.md", "```xml\n<directive name=\"work\"><metadata><permissions><execute><tool>rye/file-system/write</tool></execute></permissions></metadata></directive>\n```\nWork.\n");
+        let project = project.trusted();
+        let id = project.run("go");
+        assert_eq!(project.home.project().join("a").exists(), !blocked, "{input}");
+        assert!(!project.home.project().join(".env").exists());
+        assert_eq!(project.event(&id, "call_prepared")["blocked"].is_string(), blocked, "{input}");
+    }
+}
+
+#[test]
+fn what_an_extension_registers_later_counts() {
+    let extension = r#"export default (pi: any) => {
+      pi.on("session_start", () => {
+        pi.registerTool({ name: "late", description: "x", parameters: { type: "object" },
+          execute: async () => ({ content: [{ type: "text", text: "late but there" }] }) });
+        pi.on("tool_result", (event: any) => ({ content: [{ type: "text", text: event.content[0].text + "!" }] }));
+      });
+    };"#;
+    let replies = [
+        json!({"when": {"after_tool": "late"}, "steps": [{"text": "Done."}]}),
+        json!({"steps": [{"tool_call": {"name": "late", "input": {}}}]}),
+    ];
+    let project = with_replies(extension, &replies);
+    project.write(".ai/directives/work.md", "```xml\n<directive name=\"work\"><metadata><permissions><execute><tool>extension/late</tool></execute></permissions></metadata></directive>\n```\nWork.\n");
+    let project = project.trusted();
+    let id = project.run("go");
+    assert_eq!(project.event(&id, "tool_call_result")["output"], "late but there!");
+}
+
+#[test]
+fn an_extension_reads_its_thread_and_leaves_entries_in_its_log() {
+    let extension = r#"
+import { Type } from "@sinclair/typebox";
+export default (pi: any) => {
+  pi.registerTool({ name: "count", description: "Counts", parameters: Type.Object({ to: Type.Number() }),
+    execute: async () => ({ content: [{ type: "text", text: "counted" }], details: { total: 7 } }) });
+  pi.registerCommand("note", { handler: async (args: string, ctx: any) => {
+    pi.appendEntry("note", { words: args });
+    const entries = ctx.sessionManager.getEntries();
+    pi.setLabel(entries[0].id, "the first");
+    const kinds = entries.map((entry: any) => entry.customType ?? entry.message?.role ?? entry.type).join(",");
+    const total = entries.find((entry: any) => entry.message?.role === "toolResult")?.message.details?.total;
+    ctx.ui.notify(`${kinds} ${total} ${ctx.sessionManager.getLabel(entries[0].id)} ${entries.at(-1).data.words}`);
+    ctx.ui.notify(`system ${ctx.getSystemPrompt().length > 0} idle ${ctx.isIdle()} model ${ctx.model.id.length > 0}`);
+  } });
+};"#;
+    let replies = [
+        json!({"when": {"after_tool": "count"}, "steps": [{"text": "Done."}]}),
+        json!({"steps": [{"tool_call": {"name": "count", "input": {"to": 3}}}]}),
+    ];
+    let project = with_replies(extension, &replies);
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(120, 30).start();
+    terminal.wait_for("A new thread");
+    terminal.send_keys("first");
+    terminal.wait_for("first");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("y allow once");
+    terminal.send_keys("y");
+    terminal.wait_for("Done.");
+    terminal.send_keys("/note some words");
+    terminal.wait_for("/note some words");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("user,assistant,toolResult,assistant,note 7 the first some words");
+    terminal.wait_for("system true idle true model true");
+    terminal.leave();
+}

@@ -39,6 +39,7 @@ impl Bench {
             environment: vec![("LANG".to_owned(), "C".to_owned())],
             limits,
             policy: Policy { hidden },
+            outside: None,
         };
         Self { engine: Engine::start(settings).unwrap(), folder }
     }
@@ -224,7 +225,7 @@ fn a_call_that_nobody_waits_for_any_more_is_interrupted() {
     let bench = Bench::with(Limits { slice, call: slice, ..Limits::default() });
     bench.registered("handler.js", "export default (pi) => { pi.on('input', () => { for (;;); }); };");
     wait(async {
-        let handler = bench.engine.handlers("input").await.unwrap().remove(0);
+        let handler = bench.engine.list().await.unwrap().handlers[0].clone();
         let call = bench.engine.call(handler, json!({"text": "x"}));
         tokio::time::timeout(Duration::from_millis(50), call).await.expect_err("an endless loop");
     });
@@ -240,8 +241,9 @@ fn a_call_that_waits_holds_up_no_other() {
                 pi.on('turn_end', () => go());\n};";
     bench.registered("gate.js", text);
     let (first, second) = wait(async {
-        let handler = |event: &'static str| async { bench.engine.handlers(event).await.unwrap().remove(0) };
-        let (waits, opens) = (handler("input").await, handler("turn_end").await);
+        let listing = bench.engine.list().await.unwrap();
+        let handler = |event| listing.handlers.iter().find(|handler| handler.event == event).unwrap().clone();
+        let (waits, opens) = (handler("input"), handler("turn_end"));
         tokio::join!(bench.engine.call(waits, json!({})), bench.engine.call(opens, json!({})))
     });
     assert_eq!(first.unwrap().0.result, Some(json!({"action": "handled"})));

@@ -1,16 +1,20 @@
 //! The handle of an engine: calls go in as messages, answers come out. The engine itself lives on a thread of its own.
 
-use super::event_loop::{EventLoop, Message};
-use super::outcome::{Answer, Emitted, Loaded, Registration, Told};
-use super::realm::{EngineError, Lost};
+use super::event_loop::EventLoop;
+use super::host::Settled;
+use super::message::{Lost, Message};
+use super::outcome::{Answer, Ask, Emitted, Listing, Loaded, Registration, Told};
+use super::realm::EngineError;
 use super::settings::Settings;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Sender};
 use std::thread;
-use tokio::sync::oneshot;
+use tokio::runtime::Handle;
+use tokio::sync::{oneshot, watch};
 
 /// Bytes of the thread's stack: the engine's own limit, and what Rust needs between.
 const THREAD_STACK: usize = 8 << 20;
@@ -21,25 +25,35 @@ pub struct Engine {
     messages: Sender<Message>,
     /// Set when nobody wants anything of it any more.
     gone: Lost,
+    listing: watch::Receiver<Arc<Listing>>,
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
         self.gone.store(true, Ordering::Relaxed);
+        let _ended_already = self.messages.send(Message::End);
     }
 }
 
-/// Dropped with the wish for an answer, which the engine is told by it.
-struct Wish(Lost);
+/// The wish for an answer. The engine is told when it is dropped before that is there.
+struct Wish {
+    messages: Sender<Message>,
+    lost: Lost,
+    is_answered: bool,
+}
 
 impl Drop for Wish {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        if !self.is_answered {
+            self.lost.store(true, Ordering::Relaxed);
+            let _gone = self.messages.send(Message::Lost);
+        }
     }
 }
 
 impl Engine {
-    /// Starts an engine with no extension in it. Waits for it.
+    /// Starts an engine with no extension in it. Waits for it. What takes time is done for extensions in the runtime that
+    /// this is called in; without one it is refused.
     ///
     /// # Errors
     /// When there is no thread or no memory for it.
@@ -50,8 +64,10 @@ impl Engine {
         let (started, ready) = mpsc::channel();
         let gone = Lost::default();
         let watched = Lost::clone(&gone);
+        let (listed, listing) = watch::channel(Arc::default());
+        let settled = Settled { messages: messages.clone(), runtime: Handle::try_current().ok() };
         let thread = thread::Builder::new().name("levain-extensions".to_owned()).stack_size(THREAD_STACK);
-        thread.spawn(move || match EventLoop::start(settings, watched) {
+        thread.spawn(move || match EventLoop::start(settings, watched, settled, listed) {
             Ok(mut event_loop) => {
                 if started.send(Ok(())).is_ok() {
                     event_loop.run(&incoming);
@@ -60,7 +76,7 @@ impl Engine {
             Err(error) => drop(started.send(Err(error))),
         })?;
         ready.recv().or(Err(EngineError::Gone))??;
-        Ok(Self { messages, gone })
+        Ok(Self { messages, gone, listing })
     }
 
     /// Loads one extension.
@@ -73,14 +89,20 @@ impl Engine {
         answer.await.or(Err(EngineError::Gone))
     }
 
-    /// The handlers of an event, in the order in which they are to be asked.
+    /// Everything that is registered now. [`Self::listing`] gives the same from here on.
     ///
     /// # Errors
     /// [`EngineError::Gone`].
-    pub async fn handlers(&self, event: &str) -> Result<Vec<Registration>, EngineError> {
+    pub async fn list(&self) -> Result<Arc<Listing>, EngineError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Message::Handlers(event.to_owned(), reply))?;
+        self.send(Message::List(reply))?;
         answer.await.or(Err(EngineError::Gone))
+    }
+
+    /// What was registered when the engine rested last; another value when that is something else.
+    #[must_use]
+    pub fn listing(&self) -> Arc<Listing> {
+        Arc::clone(&self.listing.borrow())
     }
 
     /// Asks one handler. Losing the future interrupts it.
@@ -88,10 +110,20 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Gone`].
     pub async fn call(&self, handler: Registration, payload: Value) -> Result<(Answer, Told), EngineError> {
+        self.ask(Ask::Handler { handler, payload }, false).await
+    }
+
+    /// Asks for something; with `preview` nothing may be left behind. Losing the future interrupts it.
+    ///
+    /// # Errors
+    /// [`EngineError::Gone`].
+    pub async fn ask(&self, ask: Ask, preview: bool) -> Result<(Answer, Told), EngineError> {
         let (reply, answer) = oneshot::channel();
-        let wish = Wish(Lost::default());
-        self.send(Message::Call { handler, payload, lost: Lost::clone(&wish.0), reply })?;
-        answer.await.or(Err(EngineError::Gone))
+        let mut wish = Wish { messages: self.messages.clone(), lost: Lost::default(), is_answered: false };
+        self.send(Message::Ask { ask, preview, lost: Lost::clone(&wish.lost), reply })?;
+        let answer = answer.await.or(Err(EngineError::Gone));
+        wish.is_answered = true;
+        answer
     }
 
     /// Offers an event to each handler by itself, every time with the value given here.
@@ -100,7 +132,8 @@ impl Engine {
     /// [`EngineError::Gone`].
     pub async fn emit(&self, event: &str, payload: Value) -> Result<Emitted, EngineError> {
         let mut emitted = Emitted::default();
-        for handler in self.handlers(event).await? {
+        let listing = self.list().await?;
+        for handler in listing.handlers.iter().filter(|handler| handler.event == event).cloned() {
             let (answer, told) = self.call(handler, payload.clone()).await?;
             emitted.answers.push(answer);
             emitted.told.said.extend(told.said);

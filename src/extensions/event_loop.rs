@@ -2,27 +2,24 @@
 //!
 //! A call that waits holds up no other. What a call wrote or reported is told with the next answer, whosever that is.
 
-use super::outcome::{Answer, Loaded, Registered, Registration, Told};
+use super::files;
+use super::host::Settled;
+use super::message::{Lost, Message};
+use super::outcome::{Answer, Ask, Listing, Loaded, Registered, Registration, Told};
 use super::place::Problem;
 use super::plain::Plain;
-use super::realm::{Begun, EngineError, Fault, Lost, Realm, Waits};
+use super::realm::{Begun, EngineError, Fault, Realm, Waits};
 use super::settings::Settings;
 use rquickjs::{Ctx, Function, Module, Object};
 use serde_json::Value;
-use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
-use tokio::sync::oneshot;
-
-/// What an engine is asked.
-pub(super) enum Message {
-    Load(PathBuf, oneshot::Sender<Loaded>),
-    Handlers(String, oneshot::Sender<Vec<Registration>>),
-    Call { handler: Registration, payload: Value, lost: Lost, reply: oneshot::Sender<(Answer, Told)> },
-}
+use tokio::sync::{oneshot, watch};
 
 /// Events whose value a handler may change in place, and the field that holds it, as `host/dispatch.js` has them.
 const IN_PLACE: [(&str, &str); 4] = [
@@ -35,11 +32,20 @@ const IN_PLACE: [(&str, &str); 4] = [
 /// A call whose promise has not settled.
 struct Pending {
     promise: Waits,
-    /// When it is given up.
+    /// When it is given up, and how long that is after its begin.
     end: Instant,
-    lost: Option<Lost>,
+    limit: Duration,
+    /// Whether nobody waits for it any more, and whether it may leave nothing behind; of calls, not of loading.
+    call: Option<(Lost, bool)>,
+    /// The extension's file; none where only its name is known.
+    path: PathBuf,
+    /// What it is told by that it is given up.
+    signal: Option<f64>,
     then: Then,
 }
+
+/// Whether a call may leave nothing behind, whether nobody waits for it any more, and who gets its answer.
+type Terms = (bool, Lost, oneshot::Sender<(Answer, Told)>);
 
 type Then = Box<dyn FnOnce(&mut EventLoop, Result<Plain, Fault>)>;
 
@@ -51,20 +57,46 @@ pub(super) struct EventLoop {
     settings: Rc<Settings>,
     /// Nobody wants anything any more.
     gone: Lost,
+    settled: Settled,
     /// Files that are loaded, in order.
     loaded: Vec<PathBuf>,
-    /// The numbers of the handlers of an event, while they hold.
-    numbers: HashMap<String, Vec<(Registration, f64)>>,
+    /// The numbers of handlers, as far as they are listed.
+    numbers: HashMap<Registration, f64>,
+    listed: watch::Sender<Arc<Listing>>,
+    /// What is registered is no longer what is listed.
+    is_stale: bool,
+    /// Files are being loaded one after the other.
+    loads: bool,
+    /// How many signals were given out.
+    signals: f64,
     /// The realm is of no more use.
     is_broken: bool,
 }
 
 impl EventLoop {
-    pub(super) fn start(settings: Settings, gone: Lost) -> Result<Self, EngineError> {
+    pub(super) fn start(
+        settings: Settings,
+        gone: Lost,
+        settled: Settled,
+        listed: watch::Sender<Arc<Listing>>,
+    ) -> Result<Self, EngineError> {
         let settings = Rc::new(settings);
-        let realm = Realm::start(&settings, &gone)?;
+        let realm = Realm::start(&settings, &gone, &settled)?;
         let (pending, loaded, numbers) = (Vec::new(), Vec::new(), HashMap::new());
-        Ok(Self { pending, realm, settings, gone, loaded, numbers, is_broken: false })
+        Ok(Self {
+            pending,
+            realm,
+            settings,
+            gone,
+            settled,
+            loaded,
+            numbers,
+            listed,
+            is_stale: false,
+            loads: false,
+            signals: 0.0,
+            is_broken: false,
+        })
     }
 
     /// Runs until whoever sends messages is gone.
@@ -77,29 +109,41 @@ impl EventLoop {
             };
             match message {
                 Ok(Message::Load(path, reply)) => self.load(path, reply),
-                Ok(Message::Handlers(event, reply)) => {
-                    let all = self.numbers_of(&event).iter().map(|(handler, _)| handler.clone()).collect();
+                Ok(Message::List(reply)) => {
+                    self.publish();
                     // Whoever asked may have gone, here as below.
-                    let _gone = reply.send(all);
+                    let _gone = reply.send(Arc::clone(&self.listed.borrow()));
                 }
-                Ok(Message::Call { handler, payload, lost, reply }) => self.call(handler, payload, lost, reply),
-                Err(RecvTimeoutError::Timeout) => self.fire(),
-                Err(RecvTimeoutError::Disconnected) => return,
+                Ok(Message::Ask { ask, preview, lost, reply }) => self.ask(ask, preview, lost, reply),
+                Ok(Message::Settled(number, answer)) => {
+                    let resolved = self.realm.resolve(number, files::answer(answer));
+                    self.failed(resolved);
+                }
+                Ok(Message::Lost) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    let fired = self.realm.fire();
+                    self.failed(fired);
+                }
+                Ok(Message::End) | Err(RecvTimeoutError::Disconnected) => return,
             }
             self.settle();
             if self.is_broken {
                 self.begin_again();
             }
+            self.is_stale |= std::mem::take(&mut self.realm.host.borrow_mut().registered);
+            // While files are loaded, whoever loads them asks when it is done.
+            if self.is_stale && !self.loads {
+                self.publish();
+            }
         }
     }
 
-    /// Delivers timers that are due. Whose work one interrupts is not known, so nothing goes on that waits.
-    fn fire(&mut self) {
-        let Err(fault) = self.realm.fire() else { return };
+    /// Work was interrupted that began with no call. Whose it was is not known, so nothing goes on that waits.
+    fn failed(&mut self, work: Result<(), Fault>) {
+        let Err(fault) = work else { return };
         self.is_broken |= self.realm.is_stuck();
         for one in std::mem::take(&mut self.pending) {
-            drop(one.promise);
-            (one.then)(self, Err(fault.clone()));
+            self.finish(one, Err(fault.clone()));
         }
     }
 
@@ -107,32 +151,70 @@ impl EventLoop {
     fn settle(&mut self) {
         let now = Instant::now();
         for one in std::mem::take(&mut self.pending) {
-            if one.lost.as_ref().is_some_and(|lost| lost.load(Ordering::Relaxed)) {
+            if one.call.as_ref().is_some_and(|(lost, _)| lost.load(Ordering::Relaxed)) {
+                self.give_up(&one);
                 continue;
             }
             let come_to = match self.realm.settled(&one.promise) {
                 Ok(Some(plain)) => Ok(plain),
-                Ok(None) if now >= one.end => Err(Fault::Late(self.settings.limits.call)),
-                // It waits for a timer, as everything else is answered at once; without one nothing will come.
-                Ok(None) if self.realm.next_timer().is_none() => Err(Fault::Forsaken),
+                Ok(None) if now >= one.end => Err(Fault::Late(one.limit)),
+                // It waits for a timer or for what is done for it; everything else is answered at once.
+                Ok(None) if self.realm.next_timer().is_none() && !self.realm.acts() => Err(Fault::Forsaken),
                 Ok(None) => {
                     self.pending.push(one);
                     continue;
                 }
                 Err(fault) => Err(fault),
             };
-            drop(one.promise);
-            (one.then)(self, come_to);
+            self.finish(one, come_to);
+        }
+    }
+
+    fn finish(&mut self, one: Pending, come_to: Result<Plain, Fault>) {
+        if let Some((_, preview)) = &one.call {
+            self.count(*preview, -1);
+        }
+        drop(one.promise);
+        (one.then)(self, come_to);
+    }
+
+    /// Nobody waits for it: what its extension waits for ends with it.
+    fn give_up(&mut self, one: &Pending) {
+        if let Some((_, preview)) = &one.call {
+            self.count(*preview, -1);
+        }
+        {
+            let host = self.realm.host.borrow();
+            let owner = host.files.iter().find(|(_, file)| **file == one.path).map(|(owner, _)| *owner);
+            host.end_acts(|act| Some(act.owner) == owner);
+        }
+        if let Some(signal) = one.signal {
+            let aborted =
+                self.realm.begin(None, |_, api| api.get::<_, Function<'_>>("abort")?.call((signal, "it was stopped")));
+            self.failed(aborted.map(drop));
         }
     }
 
     /// Goes on with `then` when what was begun is there.
-    fn after(&mut self, begun: Result<Begun, Fault>, end: Instant, lost: Option<Lost>, then: Then) {
-        match begun {
-            Ok(Begun::Waits(promise)) => self.pending.push(Pending { promise, end, lost, then }),
-            Ok(Begun::Done(plain)) => then(self, Ok(plain)),
-            Err(fault) => then(self, Err(fault)),
+    fn after(
+        &mut self,
+        begun: Result<Begun, Fault>,
+        (limit, path): (Duration, &Path),
+        call: Option<(Lost, bool)>,
+        then: Then,
+    ) {
+        let come_to = match begun {
+            Ok(Begun::Waits(promise)) => {
+                let (end, path) = (Instant::now() + limit, path.to_owned());
+                return self.pending.push(Pending { promise, end, limit, call, path, signal: None, then });
+            }
+            Ok(Begun::Done(plain)) => Ok(plain),
+            Err(fault) => Err(fault),
+        };
+        if let Some((_, preview)) = call {
+            self.count(preview, -1);
         }
+        then(self, come_to);
     }
 
     fn load(&mut self, path: PathBuf, reply: oneshot::Sender<Loaded>) {
@@ -140,10 +222,10 @@ impl EventLoop {
         self.realm.modules.broken.borrow_mut().take();
         let name = path.to_string_lossy().into_owned();
         let begun = self.realm.begin(None, |ctx, api| load(ctx, api, &name));
-        let end = started + self.settings.limits.call;
+        let (limit, file) = (self.settings.limits.load, path.clone());
         let then = move |this: &mut Self, come_to: Result<Plain, Fault>| {
             let took = milliseconds(started.elapsed());
-            let result = this.registered(come_to).map_err(|fault| {
+            let result = this.registered(&path, come_to).map_err(|fault| {
                 // What was stopped from outside has cleaned up nothing, so the others begin again without it.
                 this.is_broken |= !matches!(fault, Fault::Thrown(_)) || this.realm.is_stuck();
                 let broken = this.realm.modules.broken.borrow_mut().take();
@@ -154,22 +236,21 @@ impl EventLoop {
             if result.is_ok() {
                 this.loaded.push(path.clone());
             }
-            this.numbers.clear();
+            (this.is_stale, this.loads) = (true, true);
             let Told { lines, reports, .. } = this.told();
             let _gone = reply.send(Loaded { path, took, result, lines, reports });
         };
-        self.after(begun, end, None, Box::new(then));
+        self.after(begun, (limit, &file), None, Box::new(then));
     }
 
     /// A fresh realm with the files that were loaded in this one.
     fn begin_again(&mut self) {
         self.is_broken = false;
         for one in std::mem::take(&mut self.pending) {
-            drop(one.promise);
-            (one.then)(self, Err(Fault::Forsaken));
+            self.finish(one, Err(Fault::Forsaken));
         }
-        self.numbers.clear();
-        match Realm::start(&self.settings, &self.gone) {
+        self.is_stale = true;
+        match Realm::start(&self.settings, &self.gone, &self.settled) {
             Ok(realm) => self.realm = realm,
             Err(error) => tracing::error!(%error, "the engine of extensions could not begin again"),
         }
@@ -177,58 +258,141 @@ impl EventLoop {
             self.realm.modules.broken.borrow_mut().take();
             let name = path.to_string_lossy().into_owned();
             let answer = self.realm.ask(|ctx, api| load(ctx, api, &name));
-            if self.registered(answer).is_ok() {
+            if self.registered(&path, answer).is_ok() {
                 self.loaded.push(path);
             }
         }
         let _told_before = self.told();
     }
 
-    fn registered(&self, answer: Result<Plain, Fault>) -> Result<Registered, Fault> {
+    fn registered(&self, path: &Path, answer: Result<Plain, Fault>) -> Result<Registered, Fault> {
         let answer = answer?;
         if let Some(error) = answer.get("error") {
             return Err(Fault::Thrown(self.problem(error)));
         }
-        Ok(registered(answer.get("extension").unwrap_or(&Plain::Nothing)))
+        let extension = answer.get("extension").unwrap_or(&Plain::Nothing);
+        if let Some(number) = extension.get("id").and_then(Plain::number) {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
+            self.realm.host.borrow_mut().files.insert(number as u64, path.to_owned());
+        }
+        Ok(registered(extension))
     }
 
-    /// The handlers of an event, with the numbers by which they are called. They hold until something is loaded: what an
-    /// extension registers in its handlers counts from the next load on.
-    fn numbers_of(&mut self, event: &str) -> &[(Registration, f64)] {
-        if !self.numbers.contains_key(event) {
-            let list = self.realm.ask(|_, api| api.get::<_, Function<'_>>("handlers")?.call((event,)));
-            let Ok(Plain::List(list)) = list else { return &[] };
-            let number = |handler: &Plain, name: &str| handler.get(name).and_then(Plain::number).unwrap_or_default();
-            let one = |handler: Plain| {
+    /// Tells what is registered now. The numbers of handlers hold until the next time.
+    fn publish(&mut self) {
+        (self.is_stale, self.loads) = (false, false);
+        let mut listing = Listing {
+            tools: self.list("toolDescriptions"),
+            commands: self.list("commandDescriptions"),
+            ..Listing::default()
+        };
+        let events: BTreeSet<String> = self
+            .list("listing")
+            .iter()
+            .filter_map(|extension| extension.get("events")?.as_object())
+            .flat_map(|events| events.keys().cloned())
+            .collect();
+        self.numbers.clear();
+        for event in events {
+            let list = self.realm.ask(|_, api| api.get::<_, Function<'_>>("handlers")?.call((event.as_str(),)));
+            let Ok(Plain::List(list)) = list else { continue };
+            for handler in list {
+                let number = |name: &str| handler.get(name).and_then(Plain::number).unwrap_or_default();
                 let path = PathBuf::from(handler.get("path").and_then(Plain::text).unwrap_or_default());
                 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
-                let index = number(&handler, "index") as u64;
-                (Registration { event: event.to_owned(), path, index }, number(&handler, "id"))
-            };
-            self.numbers.insert(event.to_owned(), list.into_iter().map(one).collect());
+                let index = number("index") as u64;
+                let registration = Registration { event: event.clone(), path, index };
+                self.numbers.insert(registration.clone(), number("id"));
+                listing.handlers.push(registration);
+            }
         }
-        self.numbers.get(event).map_or(&[], Vec::as_slice)
+        self.listed.send_replace(Arc::new(listing));
     }
 
-    fn call(&mut self, handler: Registration, payload: Value, lost: Lost, reply: oneshot::Sender<(Answer, Told)>) {
-        let known = self.numbers_of(&handler.event).iter();
-        let number = known.filter(|(known, _)| *known == handler).map(|(_, number)| *number).next();
+    fn list(&self, function: &str) -> Vec<Value> {
+        let listed = self.realm.ask(|_, api| api.get::<_, Function<'_>>(function)?.call(()));
+        match listed {
+            Ok(Plain::List(list)) => list.into_iter().map(Value::from).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn ask(&mut self, ask: Ask, preview: bool, lost: Lost, reply: oneshot::Sender<(Answer, Told)>) {
+        match ask {
+            Ask::Handler { handler, payload } => self.ask_handler(handler, payload, (preview, lost, reply)),
+            Ask::Command { name, arguments } => {
+                let begin = |realm: &Realm, lost: &Lost| {
+                    realm.begin(Some(lost), |_, api| {
+                        api.get::<_, Function<'_>>("callCommand")?.call((name, arguments, Plain::map([])))
+                    })
+                };
+                self.begin((PathBuf::new(), 0), (preview, lost, reply), begin, |_, _| {});
+            }
+            Ask::Tool { name, call_id, arguments, said } => {
+                self.signals += 1.0;
+                let signal = self.signals;
+                let begin = move |realm: &Realm, lost: &Lost| {
+                    realm.begin(Some(lost), |ctx, api| {
+                        let emit = move |partial: Plain| {
+                            let _over = said.send(partial.into());
+                        };
+                        let emit = Function::new(ctx.clone(), emit)?;
+                        let options = Plain::map([("signal", Plain::Number(signal)), ("ctx", Plain::map([]))]);
+                        let arguments = Plain::from(arguments);
+                        api.get::<_, Function<'_>>("callTool")?.call((name, call_id, arguments, options, emit))
+                    })
+                };
+                let waiting = self.pending.len();
+                self.begin((PathBuf::new(), 0), (preview, lost, reply), begin, |_, _| {});
+                if let Some(one) = self.pending.get_mut(waiting) {
+                    one.signal = Some(signal);
+                }
+            }
+        }
+    }
+
+    fn ask_handler(&mut self, handler: Registration, payload: Value, terms: Terms) {
+        if self.is_stale {
+            self.publish();
+        }
+        let number = self.numbers.get(&handler).copied();
         let Registration { event, path, index } = handler;
-        let mut answer = Answer { path, index, took: 0.0, result: None, value: None, error: None };
         let Some(number) = number else {
             let message = format!("it registers no handler of {event} any more");
-            let file = Some(answer.path.to_string_lossy().into_owned());
-            answer.error = Some(Problem { message, file, ..Problem::default() });
-            let _gone = reply.send((answer, Told::default()));
+            let file = Some(path.to_string_lossy().into_owned());
+            let error = Some(Problem { message, file, ..Problem::default() });
+            let answer = Answer { path, index, took: 0.0, result: None, value: None, error };
+            let _gone = terms.2.send((answer, Told::default()));
             return;
         };
+        let (given, name) = (Plain::from(payload.clone()), event.clone());
+        let begin = move |realm: &Realm, lost: &Lost| {
+            realm.begin(Some(lost), |_, api| {
+                api.get::<_, Function<'_>>("callHandler")?.call((number, name, given, Plain::map([])))
+            })
+        };
+        let changed = move |record: &Plain, answer: &mut Answer| {
+            let before = IN_PLACE.iter().find(|(name, _)| *name == event);
+            let before = before.map(|(_, field)| payload.get(*field).unwrap_or(&Value::Null));
+            let value = record.get("value").filter(|value| before.is_some_and(|before| !value.is_same(before)));
+            answer.value = value.cloned().map(Value::from);
+        };
+        self.begin((path, index), terms, begin, changed);
+    }
+
+    /// Begins a call, and answers when it has come to something. What that means beside its result is for `more`.
+    fn begin(
+        &mut self,
+        (path, index): (PathBuf, u64),
+        (preview, lost, reply): Terms,
+        begin: impl FnOnce(&Realm, &Lost) -> Result<Begun, Fault>,
+        more: impl FnOnce(&Plain, &mut Answer) + 'static,
+    ) {
         let started = Instant::now();
-        let given = Plain::from(payload.clone());
-        let context = Plain::map([("mode", Plain::Text("print".to_owned())), ("hasUI", Plain::Bool(false))]);
-        let begun = self.realm.begin(Some(&lost), |_, api| {
-            api.get::<_, Function<'_>>("callHandler")?.call((number, event.as_str(), given, context))
-        });
-        let end = started + self.settings.limits.call;
+        self.count(preview, 1);
+        let under_way = begin(&self.realm, &lost);
+        let file = path.clone();
+        let mut answer = Answer { path, index, took: 0.0, result: None, value: None, error: None };
         let then = move |this: &mut Self, come_to: Result<Plain, Fault>| {
             answer.took = milliseconds(started.elapsed());
             match come_to {
@@ -237,10 +401,7 @@ impl EventLoop {
                     answer.error = record.get("error").map(|error| this.problem(error));
                     let result = record.get("result").filter(|result| **result != Plain::Nothing);
                     answer.result = result.cloned().map(Value::from);
-                    let before = IN_PLACE.iter().find(|(name, _)| *name == event);
-                    let before = before.map(|(_, field)| payload.get(*field).unwrap_or(&Value::Null));
-                    let value = record.get("value").filter(|value| before.is_some_and(|before| !value.is_same(before)));
-                    answer.value = value.cloned().map(Value::from);
+                    more(&record, &mut answer);
                 }
                 Err(fault) => {
                     this.is_broken |= this.realm.is_stuck();
@@ -250,7 +411,15 @@ impl EventLoop {
             let told = this.told();
             let _gone = reply.send((answer, told));
         };
-        self.after(begun, end, Some(lost), Box::new(then));
+        let limit = self.settings.limits.call;
+        self.after(under_way, (limit, &file), Some((lost, preview)), Box::new(then));
+    }
+
+    /// Counts calls that are under way.
+    fn count(&self, preview: bool, by: isize) {
+        let calls = &mut self.realm.host.borrow_mut().calls;
+        let calls = if preview { &mut calls.1 } else { &mut calls.0 };
+        *calls = calls.saturating_add_signed(by);
     }
 
     /// What was written, reported and wished for since the last time.

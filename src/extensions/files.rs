@@ -1,5 +1,6 @@
 //! Files as extensions see them: read what the person may read, but for what the policy hides; change nothing.
 
+use super::outside::Refusal;
 use super::plain::Plain;
 use super::settings::Policy;
 use std::fs;
@@ -19,6 +20,14 @@ pub(super) fn fine(value: Plain) -> Plain {
 pub(super) fn refused(code: &str, message: &str) -> Plain {
     let error = Plain::map([("code", Plain::Text(code.to_owned())), ("message", Plain::Text(message.to_owned()))]);
     Plain::map([("error", error)])
+}
+
+/// An answer from outside as the JavaScript side opens it.
+pub(super) fn answer(result: Result<serde_json::Value, Refusal>) -> Plain {
+    match result {
+        Ok(value) => fine(Plain::from(value)),
+        Err(Refusal { code, message }) => refused(&code, &message),
+    }
 }
 
 /// What the system may say, as Node does.

@@ -1,22 +1,30 @@
 //! What the JavaScript side asks of the program: the functions of `HOST.md`.
 //!
-//! In this part nobody converses: there is no session, no screen and no person. What an extension would have told them is
-//! kept as [`Said`] for whoever called it. Processes, the network and changes of files are refused in words.
+//! What asks for a session goes to [`Outside`](super::Outside). Where there is none nobody converses, and what an extension would
+//! have told them is kept as [`Said`] for whoever called it. Processes that are waited for without a pause, the network and changes of files are
+//! refused in words.
 
 use super::files::{self, fine, refused};
+use super::message::Message;
+use super::outcome::{Line, Said};
+use super::outside::{Asker, Refusal};
 use super::plain::Plain;
 use super::settings::Settings;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use md5::Md5;
+use rquickjs::Persistent;
 use rquickjs::function::Rest;
 use rquickjs::{Ctx, Function, Object, Result, Value};
-use serde::Serialize;
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha384, Sha512};
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -31,21 +39,6 @@ const FARTHEST: f64 = 2_147_483_647.0;
 /// Random bytes of one call.
 const MOST_RANDOM: f64 = 65_536.0;
 
-/// A line that an extension wrote: `console`, or `process.stdout`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Line {
-    /// `debug`, `info`, `warn`, `error` or `output`.
-    pub level: String,
-    pub text: String,
-}
-
-/// What an extension asked for that a session would do: a notice, a status, a message, another model.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Said {
-    pub name: String,
-    pub arguments: serde_json::Value,
-}
-
 /// The program's side of one engine.
 #[derive(Debug)]
 pub(super) struct Host {
@@ -56,6 +49,40 @@ pub(super) struct Host {
     pub(super) lines: Vec<Line>,
     pub(super) reports: Vec<Plain>,
     pub(super) said: Vec<Said>,
+    /// The files of extensions, by the numbers under which they ask.
+    pub(super) files: HashMap<u64, PathBuf>,
+    /// What is being done for them.
+    pub(super) acts: HashMap<u64, Act>,
+    /// How many calls are under way that may leave something behind, and how many that may not.
+    pub(super) calls: (usize, usize),
+    /// What is registered has changed since it was listed.
+    pub(super) registered: bool,
+    settled: Settled,
+}
+
+/// What is done for an extension, which waits for it.
+#[derive(Debug)]
+pub(super) struct Act {
+    /// The number of the extension.
+    pub(super) owner: u64,
+    /// Ends it.
+    pub(super) task: AbortHandle,
+    /// Takes the answer.
+    pub(super) resolve: Option<Persistent<Function<'static>>>,
+}
+
+/// Where answers go that take time, and what waits for them.
+#[derive(Clone, Debug)]
+pub(super) struct Settled {
+    pub(super) messages: Sender<Message>,
+    pub(super) runtime: Option<Handle>,
+}
+
+/// What a function that promises comes to.
+enum Promised {
+    Now(Plain),
+    /// The act of this number.
+    Later(u64),
 }
 
 /// The functions that answer at once, and those that promise.
@@ -99,9 +126,16 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Rc<RefCell<Host>>) -> Result<(
     for name in PROMISED {
         let host = Rc::clone(host);
         let promise = move |ctx: Ctx<'js>, arguments: Rest<Plain>| -> Result<Value<'js>> {
-            let answer = host.borrow_mut().promised(name, &arguments.0);
             let (promise, resolve, _) = ctx.promise()?;
-            resolve.call::<_, ()>((answer,))?;
+            let promised = host.borrow_mut().promised(name, &arguments.0);
+            match promised {
+                Promised::Now(answer) => resolve.call::<_, ()>((answer,))?,
+                Promised::Later(number) => {
+                    if let Some(act) = host.borrow_mut().acts.get_mut(&number) {
+                        act.resolve = Some(Persistent::save(&ctx, resolve));
+                    }
+                }
+            }
             Ok(promise.into_value())
         };
         functions.set(name, Function::new(ctx.clone(), promise)?)?;
@@ -120,9 +154,25 @@ fn compile(ctx: Ctx<'_>, source: String, path: String, names: Vec<String>) -> Re
 }
 
 impl Host {
-    pub(super) fn new(settings: Rc<Settings>) -> Self {
+    pub(super) fn new(settings: Rc<Settings>, settled: Settled) -> Self {
         let (started, timers) = (Instant::now(), BTreeSet::new());
-        Self { settings, started, timers, lines: Vec::new(), reports: Vec::new(), said: Vec::new() }
+        let (lines, reports, said) = (Vec::new(), Vec::new(), Vec::new());
+        let (files, acts) = (HashMap::new(), HashMap::new());
+        Self { settings, started, timers, lines, reports, said, files, acts, calls: (0, 0), registered: false, settled }
+    }
+
+    /// Who asks. Whose work goes on behind a promise is not known, so previews and others are told apart only while there is no
+    /// other.
+    fn asker(&self, owner: u64) -> Asker {
+        let preview = self.calls.0 == 0 && self.calls.1 > 0;
+        Asker { path: self.files.get(&owner).cloned(), preview }
+    }
+
+    /// Ends what is done for an extension.
+    pub(super) fn end_acts(&self, is_its: impl Fn(&Act) -> bool) {
+        for act in self.acts.values().filter(|act| is_its(act)) {
+            act.task.abort();
+        }
     }
 
     fn answer(&mut self, name: &str, arguments: &[Plain]) -> Plain {
@@ -163,20 +213,41 @@ impl Host {
             }
             "signal" => refused("EPERM", "kill EPERM: an extension may only signal what it started"),
             "spawnKill" => Plain::Bool(false),
-            "call" => self.call(text(1), at(2)),
+            "call" => self.call(at(0), text(1), at(2)),
+            "cancel" => {
+                if let Some(act) = channel(at(0)).and_then(|number| self.acts.get(&number)) {
+                    act.task.abort();
+                }
+                Plain::Nothing
+            }
             // Nothing is watched, started, read or waited for, so nothing has to be ended.
             _ => Plain::Nothing,
         }
     }
 
-    fn promised(&mut self, name: &str, arguments: &[Plain]) -> Plain {
+    fn promised(&mut self, name: &str, arguments: &[Plain]) -> Promised {
         let at = |index: usize| arguments.get(index).unwrap_or(&Plain::Nothing);
         if name == "httpRead" {
-            return fine(Plain::Nothing);
+            return Promised::Now(fine(Plain::Nothing));
         }
         let (asked, with) = (at(2).text().unwrap_or_default(), at(3));
+        let outside = self.settings.outside.clone().zip(self.settled.runtime.clone());
+        if let (Some((outside, runtime)), Some(number)) = (outside, channel(at(1))) {
+            let owner = channel(at(0)).unwrap_or_default();
+            let asked = if name == "ui" { format!("ui.{asked}") } else { asked.to_owned() };
+            let act = outside.act(self.asker(owner), asked, with.clone().into());
+            // Told however it ends: whoever waits goes on then.
+            let messages = self.settled.messages.clone();
+            let done = Done { messages, number, answer: Some(Err(Refusal::new("CANCELLED", "it was given up"))) };
+            let task = runtime.spawn(async move {
+                let mut done = done;
+                done.answer = Some(act.await);
+            });
+            self.acts.insert(number, Act { owner, task: task.abort_handle(), resolve: None });
+            return Promised::Later(number);
+        }
         self.say(asked, with);
-        match asked {
+        Promised::Now(match asked {
             "exec" => no_process(with.get("command").and_then(Plain::text).unwrap_or_default()),
             "http.open" => refused("EACCES", "extensions may not use the network here"),
             "llm.stream" | "tool.run" => {
@@ -184,11 +255,16 @@ impl Host {
             }
             // Null is no answer, which every caller copes with.
             _ => fine(Plain::Nothing),
-        }
+        })
     }
 
     /// What is asked or told at once. Questions about a session get no answer, as there is none.
-    fn call(&mut self, name: &str, arguments: &Plain) -> Plain {
+    fn call(&mut self, owner: &Plain, name: &str, arguments: &Plain) -> Plain {
+        self.registered |= matches!(name, "registered" | "unregistered");
+        if let Some(outside) = &self.settings.outside {
+            let asker = self.asker(channel(owner).unwrap_or_default());
+            return files::answer(outside.call(&asker, name, arguments.clone().into()));
+        }
         let value = match name {
             "mode" => Plain::Text("print".to_owned()),
             "ui.available" | "project.trusted" => Plain::Bool(false),
@@ -259,6 +335,22 @@ impl Host {
             ("version", Plain::Text(env!("CARGO_PKG_VERSION").to_owned())),
             ("program", Plain::Text("levain".to_owned())),
         ])
+    }
+}
+
+/// Tells what an act came to, when it is dropped.
+struct Done {
+    messages: Sender<Message>,
+    number: u64,
+    answer: Option<std::result::Result<serde_json::Value, Refusal>>,
+}
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        if let Some(answer) = self.answer.take() {
+            // The engine may have ended meanwhile.
+            let _gone = self.messages.send(Message::Settled(self.number, answer));
+        }
     }
 }
 

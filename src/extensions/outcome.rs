@@ -1,11 +1,26 @@
 //! What comes of loading files and asking handlers.
 
-use super::host::{Line, Said};
 use super::place::Problem;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use tokio::sync::mpsc::UnboundedSender;
+
+/// A line that an extension wrote: `console`, or `process.stdout`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// `debug`, `info`, `warn`, `error` or `output`.
+    pub level: String,
+    pub text: String,
+}
+
+/// What an extension asked for that a session would do: a notice, a status, a message, another model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Said {
+    pub name: String,
+    pub arguments: serde_json::Value,
+}
 
 /// What came of loading a file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -61,6 +76,27 @@ impl Answer {
     }
 }
 
+/// Everything that is registered now.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Listing {
+    /// Handlers of each event, in the order in which they are to be asked.
+    pub handlers: Vec<Registration>,
+    /// As the JavaScript side describes them (`toolDescriptions`, `commandDescriptions`).
+    pub tools: Vec<Value>,
+    pub commands: Vec<Value>,
+}
+
+/// What an engine is asked to do.
+#[derive(Debug)]
+pub enum Ask {
+    /// A handler, about an event with these fields.
+    Handler { handler: Registration, payload: Value },
+    /// A command, with what stands behind its name.
+    Command { name: String, arguments: String },
+    /// A tool. What it has made so far goes to `said`.
+    Tool { name: String, call_id: String, arguments: Value, said: UnboundedSender<Value> },
+}
+
 /// What extensions wrote, reported and wished for while something was asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
@@ -78,7 +114,7 @@ pub struct Emitted {
 }
 
 /// A handler that is registered.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Registration {
     pub event: String,
     pub path: PathBuf,

@@ -4,7 +4,8 @@
 //! which waiting ends. After each entry all jobs are run, and promises that were rejected without anybody waiting are
 //! reported.
 
-use super::host::{self, Host};
+use super::host::{self, Host, Settled};
+use super::message::Lost;
 use super::modules::{Hooks, Modules};
 use super::place::Problem;
 use super::plain::Plain;
@@ -15,8 +16,7 @@ use rquickjs::{
 };
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -61,9 +61,6 @@ impl Fault {
     }
 }
 
-/// Whether nobody waits for something any more.
-pub(super) type Lost = Arc<AtomicBool>;
-
 /// When the engine is interrupted, and whether it was.
 #[derive(Debug, Default)]
 struct Watch {
@@ -100,6 +97,8 @@ impl Drop for Realm {
     fn drop(&mut self) {
         // Values of an engine must not outlive it.
         self.rejections.borrow_mut().clear();
+        self.host.borrow().end_acts(|_| true);
+        self.host.borrow_mut().acts.clear();
         self.modules.clear();
         self.runtime.set_host_promise_rejection_tracker(None);
     }
@@ -122,7 +121,7 @@ pub(super) type Waits = Persistent<Promise<'static>>;
 
 impl Realm {
     /// Starts an engine and evaluates the JavaScript side. Whatever runs when `gone` is set is interrupted.
-    pub(super) fn start(settings: &Rc<Settings>, gone: &Lost) -> Result<Self, EngineError> {
+    pub(super) fn start(settings: &Rc<Settings>, gone: &Lost, settled: &Settled) -> Result<Self, EngineError> {
         let runtime = Runtime::new().map_err(broken)?;
         runtime.set_memory_limit(settings.limits.memory);
         runtime.set_max_stack_size(STACK);
@@ -148,7 +147,7 @@ impl Realm {
         let modules = Rc::new(Modules::new(Rc::clone(settings)));
         runtime.set_loader(Hooks(Rc::clone(&modules)), Hooks(Rc::clone(&modules)));
         let context = Context::full(&runtime).map_err(broken)?;
-        let host = Rc::new(RefCell::new(Host::new(Rc::clone(settings))));
+        let host = Rc::new(RefCell::new(Host::new(Rc::clone(settings), settled.clone())));
         let realm = Self { context, runtime, limits: settings.limits, watch, rejections, host, modules };
         realm.boot()?;
         Ok(realm)
@@ -266,7 +265,7 @@ impl Realm {
     where
         W: for<'js> FnOnce(&Ctx<'js>, &Object<'js>) -> rquickjs::Result<Value<'js>>,
     {
-        let end = Instant::now() + self.limits.call;
+        let end = Instant::now() + self.limits.load;
         let promise = match self.begin(None, work)? {
             Begun::Done(plain) => return Ok(plain),
             Begun::Waits(promise) => promise,
@@ -281,13 +280,26 @@ impl Realm {
                     thread::sleep(next.saturating_duration_since(Instant::now()));
                     self.fire()?;
                 }
-                Some(_) => return Err(Fault::Late(self.limits.call)),
+                Some(_) => return Err(Fault::Late(self.limits.load)),
                 None => return Err(Fault::Forsaken),
             }
             if Instant::now() >= end {
-                return Err(Fault::Late(self.limits.call));
+                return Err(Fault::Late(self.limits.load));
             }
         }
+    }
+
+    /// Brings an extension the answer that it waits for.
+    pub(super) fn resolve(&self, number: u64, answer: Plain) -> Result<(), Fault> {
+        let act = self.host.borrow_mut().acts.remove(&number);
+        let Some(resolve) = act.and_then(|act| act.resolve) else { return Ok(()) };
+        self.enter(|ctx| resolve.restore(ctx)?.call::<_, ()>((answer,)))?;
+        self.drain()
+    }
+
+    /// Whether something is being done that an extension may wait for.
+    pub(super) fn acts(&self) -> bool {
+        !self.host.borrow().acts.is_empty()
     }
 
     /// When the next timer is due.

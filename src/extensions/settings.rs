@@ -1,6 +1,8 @@
 //! What an engine is started with: where it is, what it may use, and what its extensions may reach.
 
+use super::outside::Outside;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Everything an engine needs to know of the world, as values.
@@ -14,6 +16,8 @@ pub struct Settings {
     pub environment: Vec<(String, String)>,
     pub limits: Limits,
     pub policy: Policy,
+    /// Who answers what extensions ask beside files; nobody where there is no session.
+    pub outside: Option<Arc<dyn Outside>>,
 }
 
 /// What an engine may use.
@@ -23,13 +27,20 @@ pub struct Limits {
     pub memory: usize,
     /// How long JavaScript may run without a pause.
     pub slice: Duration,
+    /// How long a file may take to load, its waits included.
+    pub load: Duration,
     /// How long a call may take, its waits included.
     pub call: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { memory: 256 << 20, slice: Duration::from_secs(5), call: Duration::from_secs(30) }
+        Self {
+            memory: 256 << 20,
+            slice: Duration::from_secs(5),
+            load: Duration::from_secs(30),
+            call: Duration::from_secs(30),
+        }
     }
 }
 

@@ -1,19 +1,32 @@
 //! The handlers that extensions register, as those of a thread.
 
+use super::extension_thread::ExtensionThread;
 use super::extensions::{Extension, Extensions};
+use super::setup::Setup;
 use super::stamp::{Stamp, stamp};
+use super::tools_of_pi;
 use crate::config::Trust;
-use crate::domain::{HandlerPlace, Stage};
-use crate::extensions::{Answer, Engine, Limits, Problem, Registration, Told};
+use crate::domain::{
+    Absence, HandlerPlace, KnownTool, OfferedCommand, Origin, Space, Stage, State, ThreadId, ToolCall, ToolSpec,
+};
+use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Problem, Registration, Told};
+use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Handler, HandlerCall, HandlerReply};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 use tokio::sync::Mutex;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
-/// The same for a thread's handlers as for a file that is loaded: nobody waits longer for either.
-const LIMITS: Limits = Limits { memory: 256 << 20, slice: std::time::Duration::from_secs(5), call: DEADLINE };
+const LIMITS: Limits = Limits {
+    memory: 256 << 20,
+    slice: Duration::from_secs(5),
+    load: DEADLINE,
+    // Whoever asks has a deadline of their own, which stands still while a person is asked.
+    call: Duration::from_hours(24),
+};
 
 /// Lines of what a handler wrote that are kept with its step.
 const MOST_LINES: usize = 50;
@@ -21,7 +34,9 @@ const MOST_LINES: usize = 50;
 /// See the module.
 pub(super) struct ExtensionHandlers {
     extensions: Extensions,
+    thread: Arc<ExtensionThread>,
     loaded: RwLock<Arc<Loaded>>,
+    offered: RwLock<Arc<Offered>>,
     /// Held while they are loaded.
     loading: Mutex<()>,
 }
@@ -33,24 +48,79 @@ struct Loaded {
     files: Vec<(PathBuf, Stamp)>,
     /// None where there is no extension.
     engine: Option<Arc<Engine>>,
+    /// The files that are in the engine, with what people call them.
+    paths: Vec<(PathBuf, String)>,
+}
+
+/// What is registered, as threads know it.
+#[derive(Default)]
+struct Offered {
+    /// What it was made of.
+    listing: Arc<Listing>,
     /// In the order in which they are asked.
     handlers: Vec<(Handler, Registration)>,
-    /// The files that are in the engine.
-    paths: Vec<PathBuf>,
+    tools: Vec<KnownTool>,
+    commands: Vec<OfferedCommand>,
+}
+
+impl Offered {
+    fn new(listing: Arc<Listing>, paths: &[(PathBuf, String)]) -> Self {
+        let mut handlers: Vec<(Handler, Registration)> = Vec::new();
+        for registration in &listing.handlers {
+            let Some(stage) = Stage::from_name(&registration.event).filter(|stage| stage.takes_handlers()) else {
+                continue;
+            };
+            let known = paths.iter().find(|(path, _)| *path == registration.path);
+            let name = known.map_or_else(|| registration.path.display().to_string(), |(_, name)| name.clone());
+            let before = handlers.iter();
+            let before = before.filter(|(handler, other)| handler.stage == stage && other.path == registration.path);
+            let id = match before.count() {
+                0 => name,
+                before => format!("{name}#{}", before + 1),
+            };
+            let place = Some(HandlerPlace { file: registration.path.display().to_string(), line: None });
+            handlers.push((Handler { id, stage, place, deadline: DEADLINE, runs: true }, registration.clone()));
+        }
+        let tools = listing.tools.iter().filter_map(known_tool).collect();
+        let commands = listing.commands.iter().filter_map(offered).collect();
+        Self { listing, handlers, tools, commands }
+    }
 }
 
 impl ExtensionHandlers {
-    pub(super) fn new(extensions: Extensions) -> Self {
-        Self { extensions, loaded: RwLock::default(), loading: Mutex::default() }
+    pub(super) fn new(setup: &Setup, thread: Option<ThreadId>) -> Self {
+        let (extensions, thread) = (setup.extensions(), ExtensionThread::new(setup, thread));
+        Self { extensions, thread, loaded: RwLock::default(), offered: RwLock::default(), loading: Mutex::default() }
+    }
+
+    pub(super) fn join(&self, thread: Arc<dyn ThreadAccess>) {
+        self.thread.join(thread);
+    }
+
+    pub(super) fn changed(&self, state: &State) {
+        self.thread.changed(state);
     }
 
     fn loaded(&self) -> Arc<Loaded> {
         Arc::clone(&self.loaded.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(super) fn at(&self, stage: Stage) -> Vec<Handler> {
+    /// What is registered now: extensions may register more whenever they run.
+    fn offered(&self) -> Arc<Offered> {
         let loaded = self.loaded();
-        let of_stage = loaded.handlers.iter().filter(|(handler, _)| handler.stage == stage);
+        let listing = loaded.engine.as_ref().map(|engine| engine.listing()).unwrap_or_default();
+        let known = Arc::clone(&self.offered.read().unwrap_or_else(PoisonError::into_inner));
+        if Arc::ptr_eq(&known.listing, &listing) {
+            return known;
+        }
+        let now = Arc::new(Offered::new(listing, &loaded.paths));
+        *self.offered.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&now);
+        now
+    }
+
+    pub(super) fn at(&self, stage: Stage) -> Vec<Handler> {
+        let offered = self.offered();
+        let of_stage = offered.handlers.iter().filter(|(handler, _)| handler.stage == stage);
         of_stage.map(|(handler, _)| handler.clone()).collect()
     }
 
@@ -87,18 +157,15 @@ impl ExtensionHandlers {
                 names.join(", ")
             ));
         }
-        let is_lost = |paths: &[PathBuf]| {
-            let still_there = before.paths.iter().filter(|path| files.iter().any(|(file, _)| file == *path));
-            still_there.filter(|path| !paths.contains(path)).count() > 0
+        let is_lost = |paths: &[(PathBuf, String)]| {
+            let still_there = before.paths.iter().filter(|(path, _)| files.iter().any(|(file, _)| file == path));
+            still_there.filter(|known| !paths.contains(known)).count() > 0
         };
-        let kept = |files| {
-            let Loaded { engine, handlers, paths, .. } = &**before;
-            Loaded { files, engine: engine.clone(), handlers: handlers.clone(), paths: paths.clone() }
-        };
+        let kept = |files| Loaded { files, engine: before.engine.clone(), paths: before.paths.clone() };
         let mut loaded = Loaded::default();
         if !may_run.is_empty() {
-            let extensions = self.extensions.clone();
-            let started = tokio::task::spawn_blocking(move || extensions.engine(LIMITS)).await;
+            let (extensions, outside) = (self.extensions.clone(), Arc::clone(&self.thread) as Arc<dyn Outside>);
+            let started = tokio::task::spawn_blocking(move || extensions.engine(LIMITS, Some(outside))).await;
             match started.map_err(|failed| failed.to_string()).and_then(|engine| engine.map_err(|e| e.to_string())) {
                 Ok(engine) => {
                     let engine = Arc::new(engine);
@@ -136,7 +203,7 @@ impl ExtensionHandlers {
         for extension in found {
             match engine.load(&extension.path).await {
                 Ok(one) => match one.result {
-                    Ok(_) => loaded.paths.push(extension.path.clone()),
+                    Ok(_) => loaded.paths.push((extension.path.clone(), extension.name.clone())),
                     Err(problem) => {
                         told.push(format!("the extension {} is not loaded: {}", extension.name, in_words(&problem)));
                     }
@@ -144,50 +211,145 @@ impl ExtensionHandlers {
                 Err(error) => told.push(format!("the extension {} is not loaded: {error}", extension.name)),
             }
         }
-        for stage in Stage::all().filter(|stage| stage.takes_handlers()) {
-            for registration in engine.handlers(stage.name()).await.unwrap_or_default() {
-                let known = found.iter().find(|extension| extension.path == registration.path);
-                let name = known.map_or_else(|| registration.path.display().to_string(), |known| known.name.clone());
-                let others = loaded.handlers.iter();
-                let others =
-                    others.filter(|(handler, other)| handler.stage == stage && other.path == registration.path);
-                let id = match others.count() {
-                    0 => name,
-                    before => format!("{name}#{}", before + 1),
-                };
-                let place = Some(HandlerPlace { file: registration.path.display().to_string(), line: None });
-                loaded.handlers.push((Handler { id, stage, place, deadline: DEADLINE, runs: true }, registration));
+        let _listed = engine.list().await;
+    }
+
+    /// The commands that are registered.
+    pub(super) fn commands(&self) -> Vec<OfferedCommand> {
+        self.offered().commands.clone()
+    }
+
+    /// Runs one of them.
+    pub(super) async fn command(&self, name: String, arguments: String) -> Result<(), String> {
+        let engine = self.loaded().engine.clone().ok_or("no extension is loaded")?;
+        let (answer, _) = engine.ask(Ask::Command { name, arguments }, false).await.map_err(|e| e.to_string())?;
+        answer.error.as_ref().map_or(Ok(()), |problem| Err(in_words(problem)))
+    }
+
+    /// The tools that are registered.
+    pub(super) fn tools(&self) -> Vec<KnownTool> {
+        self.offered().tools.clone()
+    }
+
+    /// Runs one of them; what it has made so far goes to `said`. Answers with its text, and whether it failed.
+    pub(super) async fn tool(
+        &self,
+        name: String,
+        call: &ToolCall,
+        said: UnboundedSender<Value>,
+    ) -> Result<(String, bool), String> {
+        let engine = self.loaded().engine.clone().ok_or("no extension is loaded")?;
+        let (call_id, arguments) = (call.call_id.0.clone(), call.input.clone());
+        let ask = Ask::Tool { name, call_id, arguments, said };
+        let (answer, _) = engine.ask(ask, false).await.map_err(|error| error.to_string())?;
+        match (answer.result, answer.error) {
+            (Some(result), _) => {
+                if let Some(details) = result.get("details").filter(|details| !details.is_null()) {
+                    self.thread.keep_details(call.call_id.0.clone(), details.clone()).await;
+                }
+                let failed = result.get("isError").and_then(Value::as_bool).unwrap_or_default();
+                Ok((text_of(&result), failed))
             }
+            (None, Some(problem)) => Err(in_words(&problem)),
+            (None, None) => Ok((String::new(), false)),
         }
     }
 
     /// Tells those who watch that they are loaded again.
     async fn tell(&self, loaded: &Loaded, stage: Stage, event: &Value) {
         let Some(engine) = &loaded.engine else { return };
-        for (handler, registration) in loaded.handlers.iter().filter(|(handler, _)| handler.stage == stage) {
+        let listing = engine.listing();
+        for handler in listing.handlers.iter().filter(|handler| handler.event == stage.name()) {
             // What a watcher makes of it is its own matter.
-            let _told = timeout(handler.deadline, engine.call(registration.clone(), event.clone())).await;
+            let _told = timeout(DEADLINE, engine.call(handler.clone(), event.clone())).await;
         }
     }
 
     /// Asks one of them; none where it is not one of these.
     pub(super) async fn ask(&self, handler: &Handler, call: &HandlerCall) -> Option<Result<HandlerReply, String>> {
-        let loaded = self.loaded();
-        let (_, registration) = loaded.handlers.iter().find(|(known, _)| known == handler)?;
-        let engine = loaded.engine.as_ref()?;
-        let (answer, told) = match engine.call(registration.clone(), call.event.clone()).await {
-            Ok(answered) => answered,
-            Err(error) => return Some(Err(error.to_string())),
-        };
-        if let Some(problem) = &answer.error {
-            return Some(Err(in_words(problem)));
+        let offered = self.offered();
+        let (_, registration) = offered.handlers.iter().find(|(known, _)| known == handler)?;
+        let engine = self.loaded().engine.clone()?;
+        let event = tools_of_pi::named(call.event.clone());
+        let pieces = if handler.stage == Stage::ToolCall { tools_of_pi::pieces(&event) } else { vec![event] };
+        let (mut answers, mut said) = (Vec::new(), Vec::new());
+        for payload in pieces {
+            let ask = Ask::Handler { handler: registration.clone(), payload };
+            let (answer, told) = match engine.ask(ask, call.preview).await {
+                Ok(answered) => answered,
+                Err(error) => return Some(Err(error.to_string())),
+            };
+            if let Some(problem) = &answer.error {
+                return Some(Err(in_words(problem)));
+            }
+            said.extend(lines(&told));
+            let value = value_of(handler.stage, answer);
+            let blocks = handler.stage == Stage::ToolCall && tools_of_pi::blocks(&value);
+            answers.push(value);
+            if blocks {
+                break;
+            }
         }
-        Some(Ok(HandlerReply::Answer {
-            value: value_of(handler.stage, answer),
-            saw: Vec::new(),
-            said: lines(&told).join("\n"),
-        }))
+        let value = match answers.last() {
+            Some(last) if handler.stage == Stage::ToolCall && !tools_of_pi::blocks(last) => {
+                tools_of_pi::joined(&call.event, answers)
+            }
+            Some(_) => answers.pop().unwrap_or_default(),
+            None => Value::Null,
+        };
+        Some(Ok(HandlerReply::Answer { value, saw: Vec::new(), said: said.join("\n") }))
     }
+}
+
+/// What begins the item of an extension's tool.
+pub(super) const ITEM: &str = "extension/";
+
+/// A tool as the JavaScript side describes it.
+fn known_tool(told: &Value) -> Option<KnownTool> {
+    let text = |name: &str| told.get(name).and_then(Value::as_str).map(str::to_owned);
+    let name = text("name")?;
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+    let is_usable = !name.is_empty() && name.chars().all(fits);
+    let schema = told.get("parameters").filter(|schema| schema.is_object()).cloned();
+    let message = || "its name may have letters, digits, _ and - alone".to_owned();
+    let item = format!("{ITEM}{name}");
+    Some(KnownTool {
+        spec: ToolSpec {
+            name,
+            description: text("description").unwrap_or_default(),
+            schema: schema.unwrap_or_else(|| json!({"type": "object", "properties": {}})),
+        },
+        origin: Origin::Item {
+            space: Space::Project,
+            bundle: None,
+            id: item.clone(),
+            path: text("path").unwrap_or_default(),
+            lines: None,
+            signature: None,
+            via: None,
+        },
+        item,
+        aliases: Vec::new(),
+        absent: (!is_usable).then(|| Absence::Refused { message: message() }),
+        parallel: false,
+        confinable: false,
+    })
+}
+
+fn offered(told: &Value) -> Option<OfferedCommand> {
+    let text = |name: &str| told.get(name).and_then(Value::as_str);
+    let name = text("name").filter(|name| !name.is_empty() && !name.contains(char::is_whitespace))?;
+    Some(OfferedCommand { name: name.to_owned(), about: text("description").unwrap_or_default().to_owned() })
+}
+
+/// The text of a tool's result; an image is named.
+pub(super) fn text_of(result: &Value) -> String {
+    let parts = result.get("content").and_then(Value::as_array).into_iter().flatten();
+    let part = |part: &Value| match part.get("text").and_then(Value::as_str) {
+        Some(text) => text.to_owned(),
+        None => format!("({})", part.get("type").and_then(Value::as_str).unwrap_or("something")),
+    };
+    parts.map(part).collect::<Vec<_>>().join("\n")
 }
 
 /// What a handler answered, with what it changed in place where it does not say otherwise.

@@ -2,9 +2,10 @@
 
 use super::setup::Setup;
 use crate::config::{Dirs, Trust};
-use crate::extensions::{Engine, EngineError, Limits, Policy, Settings, found_in};
+use crate::extensions::{Engine, EngineError, Limits, Outside, Policy, Settings, found_in};
 use crate::tools::Environment;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Where a project keeps extensions, that of pi behind our own.
 pub const FOLDERS: [&str; 2] = [".ai/extensions", ".pi/extensions"];
@@ -69,11 +70,12 @@ impl Extensions {
     ///
     /// # Errors
     /// As [`Engine::start`].
-    pub fn engine(&self, limits: Limits) -> Result<Engine, EngineError> {
+    pub fn engine(&self, limits: Limits, outside: Option<Arc<dyn Outside>>) -> Result<Engine, EngineError> {
         let text = |value: &std::ffi::OsStr| value.to_str().map(str::to_owned);
         let variables = self.environment.variables();
         let environment = variables.filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
         let policy = Policy { hidden: vec![self.dirs.config.clone(), self.dirs.state.clone()] };
-        Engine::start(Settings { cwd: self.root.clone(), home: self.dirs.home.clone(), environment, limits, policy })
+        let (cwd, home) = (self.root.clone(), self.dirs.home.clone());
+        Engine::start(Settings { cwd, home, environment, limits, policy, outside })
     }
 }

@@ -2,6 +2,8 @@
 
 use super::children::ThreadsOf;
 use super::directive_planner::DirectivePlanner;
+use super::extension_handlers::ExtensionHandlers;
+use super::extension_tools::ExtensionTools;
 use super::setup::{Setup, SetupError};
 use crate::domain::{Permissions, Slots, ThreadId};
 use crate::engine::driver::Budgets;
@@ -51,7 +53,8 @@ impl Factory {
         let limits = planner.limits;
         let risk = planner.unacknowledged.clone();
         let mut hosting = self.setup.hosting(id.clone(), Arc::new(planner))?;
-        hosting.handlers = self.setup.handlers(items);
+        let extensions = Arc::new(ExtensionHandlers::new(&self.setup, Some(id.clone())));
+        hosting.handlers = self.setup.handlers_with(items, Arc::clone(&extensions));
         (hosting.limits, hosting.secret, hosting.risk) = (limits, self.secret.clone(), risk);
         let slots = match &lineage.parent {
             // A child that is waited for works in the place of its parent.
@@ -67,6 +70,7 @@ impl Factory {
             orchestrator: self.setup.orchestrator()?,
         };
         self.setup.equip(&mut hosting, items, permissions, self.allowed.clone(), Some(Arc::new(threads)));
+        hosting.tools = Arc::new(ExtensionTools { others: Arc::clone(&hosting.tools), extensions });
         Ok(hosting)
     }
 }

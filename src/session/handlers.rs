@@ -6,10 +6,11 @@ use super::setup::{Setup, program};
 use super::stamp::{Stamp, stamp};
 use crate::config::{Dirs, Trust};
 use crate::context::condition::judge;
-use crate::domain::{HandlerPlace, Problem, SandboxMode, Space, Stage};
+use crate::domain::{HandlerPlace, OfferedCommand, Problem, SandboxMode, Space, Stage, State};
 use crate::items::handler::{Action, Edit, FILE, Handler as Written};
 use crate::items::prompt_file::PromptFiles;
 use crate::items::{self, Items, Kind, Knowledge};
+use crate::ports::ThreadAccess;
 use crate::ports::handlers::{DEADLINE, Expansion, Handler, HandlerCall, HandlerReply, Handlers};
 use crate::ports::tools::Waiting;
 use crate::tools::program::Program;
@@ -39,7 +40,7 @@ struct FileHandlers {
 /// Everybody who is asked.
 struct AllHandlers {
     files: FileHandlers,
-    extensions: ExtensionHandlers,
+    extensions: Arc<ExtensionHandlers>,
     news: Mutex<Vec<String>>,
 }
 
@@ -47,7 +48,11 @@ impl Setup {
     /// Who is asked at the stages of the pipeline of a thread.
     #[must_use]
     pub fn handlers(&self, items: &Items) -> Arc<dyn Handlers> {
-        let extensions = ExtensionHandlers::new(self.extensions());
+        self.handlers_with(items, Arc::new(ExtensionHandlers::new(self, None)))
+    }
+
+    /// The same with these extensions, which the thread's tools have, too.
+    pub(super) fn handlers_with(&self, items: &Items, extensions: Arc<ExtensionHandlers>) -> Arc<dyn Handlers> {
         Arc::new(AllHandlers { files: FileHandlers::new(self, items), extensions, news: Mutex::default() })
     }
 
@@ -273,6 +278,14 @@ impl Handlers for AllHandlers {
         all
     }
 
+    fn join(&self, thread: Arc<dyn ThreadAccess>) {
+        self.extensions.join(thread);
+    }
+
+    fn changed(&self, state: &State) {
+        self.extensions.changed(state);
+    }
+
     fn ready(&self, runs: bool) -> Waiting<'_, ()> {
         Box::pin(async move {
             let mut told = self.files.refresh();
@@ -294,6 +307,14 @@ impl Handlers for AllHandlers {
                 None => self.files.ask(handler, call).await,
             }
         })
+    }
+
+    fn commands(&self) -> Vec<OfferedCommand> {
+        self.extensions.commands()
+    }
+
+    fn command(&self, name: String, arguments: String) -> Waiting<'_, Result<(), String>> {
+        Box::pin(self.extensions.command(name, arguments))
     }
 
     fn expand(&self, text: &str) -> Result<Option<Expansion>, String> {

@@ -46,7 +46,47 @@ impl ToolListener for Alone {
     }
 }
 
+/// A program that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// What it printed, as far as it is kept.
+    pub output: Vec<u8>,
+    /// What it said on its error output; the middle of a long text is left out.
+    pub said: String,
+    /// None where a signal ended it.
+    pub code: Option<i32>,
+    /// It was ended because it took too long.
+    pub too_long: bool,
+}
+
 impl Program {
+    /// Runs it without input to its end, `longest` at most. Losing the future ends the program with all that it started.
+    ///
+    /// # Errors
+    /// Why it could not be started.
+    pub async fn run(&self, longest: Duration) -> Result<Ran, String> {
+        let finished = self.keeper.run(self.launch(None, longest), std::future::pending(), &Alone).await;
+        let finished = finished.map_err(|failed| failed.0)?;
+        let code = if let Ended::Itself(status) = &finished.ended { status.code() } else { None };
+        let too_long = matches!(finished.ended, Ended::TooLong);
+        let said = finished.output.finish(|_spilled| String::new());
+        Ok(Ran { output: finished.result, said, code, too_long })
+    }
+
+    fn launch(&self, input: Option<Vec<u8>>, longest: Duration) -> Launch<'_> {
+        Launch {
+            words: self.words.iter().map(Into::into).collect(),
+            folder: &self.folder,
+            environment: &self.environment,
+            variables: Vec::new(),
+            input,
+            confinement: self.confinement.clone(),
+            longest,
+            spill: None,
+            apart: true,
+        }
+    }
+
     /// Gives it `question` on its input and reads its answer, with what it said on its error output. An empty answer is
     /// null. Losing the future ends the program with all that it started.
     ///
@@ -54,17 +94,7 @@ impl Program {
     /// Why there is no answer.
     pub async fn ask(&self, question: &Value) -> Result<(Value, String), String> {
         let program = self.words.first().cloned().unwrap_or_default();
-        let launch = Launch {
-            words: self.words.iter().map(Into::into).collect(),
-            folder: &self.folder,
-            environment: &self.environment,
-            variables: Vec::new(),
-            input: Some(question.to_string().into_bytes()),
-            confinement: self.confinement.clone(),
-            longest: LONGEST,
-            spill: None,
-            apart: true,
-        };
+        let launch = self.launch(Some(question.to_string().into_bytes()), LONGEST);
         let finished = self.keeper.run(launch, std::future::pending(), &Alone).await.map_err(|failed| failed.0)?;
         let said = finished.output.finish(|_spilled| String::new());
         let said = said.get(said.ceil_char_boundary(said.len().saturating_sub(SAID))..).unwrap_or_default().to_owned();

@@ -46,7 +46,11 @@ export function makeApi(extension) {
     return work(...args);
   };
   const pi = {
-    on: (event, handler) => addHandler(extension, event, handler),
+    on(event, handler) {
+      const off = addHandler(extension, event, handler);
+      changed(extension, "handler", event);
+      return off;
+    },
 
     registerTool(tool) {
       checkTool(tool);

@@ -1,0 +1,84 @@
+//! What extensions cost: loading them, asking their handlers, the engine's memory.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a measurement that cannot go on fails")]
+
+use divan::Bencher;
+use levain::extensions::{Engine, Limits, Policy, Settings};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+
+fn main() {
+    divan::main();
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().build().unwrap()
+}
+
+fn engine(folder: &Path) -> Engine {
+    let (cwd, home) = (folder.to_owned(), folder.to_owned());
+    let (environment, limits, policy) = (Vec::new(), Limits::default(), Policy::default());
+    Engine::start(Settings { cwd, home, environment, limits, policy, outside: None }).unwrap()
+}
+
+/// An engine with one extension that has this many handlers of an event.
+fn with_handlers(count: usize, event: &str, body: &str) -> (TempDir, Engine) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut text = "export default (pi) => {\n".to_owned();
+    for _ in 0..count {
+        let _never_fails = writeln!(text, "pi.on('{event}', (event) => {{ {body} }});");
+    }
+    let path = folder.path().join("e.ts");
+    fs::write(&path, text + "};\n").unwrap();
+    let engine = engine(folder.path());
+    runtime().block_on(engine.load(&path)).unwrap().result.unwrap();
+    (folder, engine)
+}
+
+#[divan::bench]
+fn an_engine_starts(bencher: Bencher<'_, '_>) {
+    let folder = tempfile::tempdir().unwrap();
+    bencher.bench_local(|| engine(folder.path()));
+}
+
+#[divan::bench(sample_count = 10)]
+fn fifty_extensions_load(bencher: Bencher<'_, '_>) {
+    let folder = tempfile::tempdir().unwrap();
+    let text = include_str!("../assets/extensions/template/index.ts");
+    let paths: Vec<_> = (0..50).map(|number| folder.path().join(format!("e{number}.ts"))).collect();
+    for path in &paths {
+        fs::write(path, text).unwrap();
+    }
+    let runtime = runtime();
+    bencher.with_inputs(|| engine(folder.path())).bench_local_values(|engine| {
+        for path in &paths {
+            runtime.block_on(engine.load(path)).unwrap().result.unwrap();
+        }
+        engine
+    });
+}
+
+#[divan::bench]
+fn ten_handlers_are_asked(bencher: Bencher<'_, '_>) {
+    let (_folder, engine) = with_handlers(10, "tool_call", "if (event.input.command === 'no') return { block: true };");
+    let (runtime, event) = (runtime(), json!({"toolName": "bash", "input": {"command": "ls"}}));
+    bencher.bench_local(|| runtime.block_on(engine.emit("tool_call", event.clone())).unwrap());
+}
+
+/// 200 kB in as many messages.
+fn messages(count: usize) -> Value {
+    let text = "word ".repeat(200_000 / 5 / count);
+    let one = json!({"role": "user", "content": [{"type": "text", "text": text}], "timestamp": 1});
+    json!({"messages": vec![one; count]})
+}
+
+#[divan::bench(args = [10, 200])]
+fn one_handler_of_a_context_of_200_kb_is_asked(bencher: Bencher<'_, '_>, count: usize) {
+    let (_folder, engine) = with_handlers(1, "context", "return { messages: event.messages.slice(1) };");
+    let (runtime, event) = (runtime(), messages(count));
+    bencher.bench_local(|| runtime.block_on(engine.emit("context", event.clone())).unwrap());
+}

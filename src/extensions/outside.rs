@@ -1,0 +1,56 @@
+//! What extensions ask of whoever started the engine: the calls by name of `HOST.md`.
+
+use crate::ports::tools::Waiting;
+use serde_json::Value;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why something is not done: a name for programs, and a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub code: String,
+    pub message: String,
+}
+
+impl Refusal {
+    #[must_use]
+    pub fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into() }
+    }
+
+    /// For what is not allowed.
+    #[must_use]
+    pub fn access(message: impl Into<String>) -> Self {
+        Self::new("EACCES", message)
+    }
+}
+
+/// The extension that asks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asker {
+    /// Its file, where it is known.
+    pub path: Option<PathBuf>,
+    /// Somebody only looks at what would be sent: nothing may be left behind.
+    pub preview: bool,
+}
+
+/// Whoever answers extensions.
+pub trait Outside: Send + Sync {
+    /// Asks or tells something that is answered at once, on the engine's thread; null is no answer.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    fn call(&self, asker: &Asker, name: &str, arguments: Value) -> Result<Value, Refusal>;
+
+    /// Does something that takes time; what waits for a person has a name that begins with `ui.`. Losing the future ends it.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    fn act(&self, asker: Asker, name: String, arguments: Value) -> Waiting<'static, Result<Value, Refusal>>;
+}
+
+impl fmt::Debug for dyn Outside {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Outside")
+    }
+}

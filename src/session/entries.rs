@@ -1,0 +1,225 @@
+//! A thread as the entries of a session of pi, read from its log and kept up with it.
+//!
+//! An entry's id is the place of its line in the log, which stays as it is. A thread has no branches: each entry follows the
+//! one before it.
+
+use super::tools_of_pi;
+use crate::domain::event::StopReason;
+use crate::domain::{
+    ContextEvent, CustomMessage, Entry, Event, ExtensionEntry, Message, PromptEvent, Record, RequestEvent,
+    SettingsEvent, ThreadEvent, ThreadId, Timestamp, ToolCall, ToolEvent, Usage,
+};
+use crate::pipeline::to_json;
+use crate::ports::StoreError;
+use crate::store::{Layout, log};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+
+/// Bytes of the log that are read at once.
+const PAGE: u64 = 1 << 20;
+
+/// See the module.
+pub(super) struct Entries {
+    layout: Layout,
+    thread: ThreadId,
+    /// So far the log is read.
+    at: u64,
+    all: Vec<Value>,
+    header: Value,
+    /// The system text of the newest request.
+    system: Option<String>,
+    name: Option<String>,
+    /// Messages that join behind the next prompt.
+    prepared: Vec<CustomMessage>,
+    calls: HashMap<String, ToolCall>,
+    /// What came before the result it belongs to.
+    details: HashMap<String, Value>,
+}
+
+impl Entries {
+    pub(super) fn new(layout: Layout, thread: ThreadId) -> Self {
+        let (all, header, system, name, prepared) = (Vec::new(), Value::Null, None, None, Vec::new());
+        let (calls, details) = (HashMap::new(), HashMap::new());
+        Self { layout, thread, at: 0, all, header, system, name, prepared, calls, details }
+    }
+
+    /// Reads what was written since.
+    ///
+    /// # Errors
+    /// [`StoreError`] where the log cannot be read.
+    pub(super) fn follow(&mut self) -> Result<(), StoreError> {
+        let log = self.layout.log(&self.thread)?;
+        loop {
+            let page = log::read_forward(&log, self.at, PAGE)?;
+            if page.lines.is_empty() {
+                return Ok(());
+            }
+            self.at = page.end;
+            for line in page.lines {
+                if let Some(record) = line.record {
+                    self.take(line.offset, record);
+                }
+            }
+        }
+    }
+
+    /// From the first to the newest, as [`HOST.md`](../../assets/extensions/HOST.md) wants them.
+    pub(super) fn all(&self) -> &[Value] {
+        &self.all
+    }
+
+    pub(super) fn one(&self, id: &str) -> Option<&Value> {
+        self.all.iter().find(|entry| entry["id"] == id)
+    }
+
+    /// Those up to one of them, or all.
+    pub(super) fn up_to(&self, id: Option<&str>) -> &[Value] {
+        let end = id.and_then(|id| self.all.iter().position(|entry| entry["id"] == id));
+        end.map_or(&self.all, |end| &self.all[..=end])
+    }
+
+    pub(super) fn leaf(&self) -> Option<&str> {
+        self.all.last()?.get("id")?.as_str()
+    }
+
+    pub(super) fn header(&self) -> &Value {
+        &self.header
+    }
+
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    pub(super) fn system(&self) -> Option<&str> {
+        self.system.as_deref()
+    }
+
+    /// What an entry is called.
+    pub(super) fn label(&self, id: &str) -> Option<&str> {
+        let labels = self.all.iter().rev().filter(|entry| entry["type"] == "label");
+        labels.filter(|entry| entry["targetId"] == id).map(|entry| entry["label"].as_str()).next().flatten()
+    }
+
+    fn push(&mut self, offset: u64, at: Timestamp, mut entry: Value) {
+        // What one line of the log says in several entries has several ids.
+        let mut id = format!("{offset:08x}");
+        if self.leaf().is_some_and(|leaf| leaf.starts_with(&id)) {
+            id = format!("{id}-{}", self.all.len());
+        }
+        let parent = self.leaf().map(str::to_owned);
+        if let Value::Object(fields) = &mut entry {
+            fields.insert("id".to_owned(), id.into());
+            fields.insert("parentId".to_owned(), parent.into());
+            fields.insert("timestamp".to_owned(), iso(at).into());
+        }
+        self.all.push(entry);
+    }
+
+    fn say(&mut self, offset: u64, at: Timestamp, message: Message, more: &Value) {
+        for mut told in to_json(&[Entry::new(message)]) {
+            if let (Value::Object(fields), Value::Object(more)) = (&mut told, more) {
+                fields.insert("timestamp".to_owned(), at.0.into());
+                fields.extend(more.clone());
+            }
+            self.push(offset, at, json!({"type": "message", "message": told}));
+        }
+    }
+
+    fn take(&mut self, offset: u64, record: Record) {
+        let Record { timestamp: at, event, .. } = record;
+        match event {
+            Event::Thread(ThreadEvent::ThreadStarted { project, lineage, .. }) => {
+                self.header = json!({"type": "session", "version": 3, "id": self.thread.as_str(), "timestamp": iso(at),
+                    "cwd": project, "parentSession": lineage.previous});
+            }
+            Event::Thread(ThreadEvent::ExtensionEntry { entry }) => self.take_entry(offset, at, entry),
+            Event::Settings(SettingsEvent::ModelChanged { model }) => {
+                let change = json!({"type": "model_change", "provider": model.provider, "modelId": model.model});
+                self.push(offset, at, change);
+            }
+            Event::Settings(SettingsEvent::TitleSet { title }) => {
+                self.push(offset, at, json!({"type": "session_info", "name": title}));
+                self.name = Some(title);
+            }
+            Event::Prompt(PromptEvent::PromptPrepared { messages, .. }) => self.prepared = messages,
+            Event::Prompt(PromptEvent::CognitionIn { text, images, files, .. }) => {
+                self.say(offset, at, Message::said(&text, &images, &files), &Value::Null);
+                for custom in std::mem::take(&mut self.prepared) {
+                    let CustomMessage { custom_type, text, display, details, .. } = custom;
+                    let message = json!({"type": "custom_message", "customType": custom_type, "content": text,
+                        "display": display, "details": details});
+                    self.push(offset, at, message);
+                }
+            }
+            Event::Request(RequestEvent::CognitionOut { message, model, usage, spend, stop, .. }) => {
+                for call in message.calls() {
+                    self.calls.insert(call.call_id.0.clone(), call.clone());
+                }
+                let cost = spend.map_or(0.0, |spend| spend.dollars());
+                let more = json!({"provider": model.provider, "model": model.model, "stopReason": stopped(&stop),
+                    "usage": used(&usage, cost)});
+                self.say(offset, at, message, &more);
+            }
+            Event::Tool(ToolEvent::ToolCallResult { call_id, output, error }) => {
+                let tool = self.calls.get(&call_id.0).map(|call| call.tool.clone()).unwrap_or_default();
+                let named = tools_of_pi::named(json!({"toolName": tool}));
+                let result = json!({"role": "toolResult", "toolCallId": call_id.0, "toolName": named["toolName"],
+                    "content": [{"type": "text", "text": output}], "isError": error.is_some(), "timestamp": at.0,
+                    "details": self.details.remove(&call_id.0)});
+                self.push(offset, at, json!({"type": "message", "message": result}));
+            }
+            Event::Context(ContextEvent::SystemPrompt { text, .. }) => self.system = Some(text),
+            Event::Context(ContextEvent::ContextCompacted { summary, tokens_before, .. }) => {
+                let made = json!({"type": "compaction", "summary": summary, "tokensBefore": tokens_before.0});
+                self.push(offset, at, made);
+            }
+            Event::Thread(_)
+            | Event::Settings(_)
+            | Event::Prompt(_)
+            | Event::Request(_)
+            | Event::Context(_)
+            | Event::Tool(_)
+            | Event::Approval(_)
+            | Event::Control(_)
+            | Event::Unknown { .. } => {}
+        }
+    }
+
+    fn take_entry(&mut self, offset: u64, at: Timestamp, entry: ExtensionEntry) {
+        match entry {
+            ExtensionEntry::Custom { custom_type, data } => {
+                self.push(offset, at, json!({"type": "custom", "customType": custom_type, "data": data}));
+            }
+            ExtensionEntry::Label { target, label } => {
+                self.push(offset, at, json!({"type": "label", "targetId": target, "label": label}));
+            }
+            ExtensionEntry::Details { call_id, details } => {
+                self.details.insert(call_id, details);
+            }
+        }
+    }
+}
+
+fn used(usage: &Usage, cost: f64) -> Value {
+    json!({"input": usage.input.0, "output": usage.output.0, "cacheRead": usage.cache_read.0,
+        "cacheWrite": usage.cache_write.0, "totalTokens": usage.total().0, "cost": {"total": cost}})
+}
+
+fn stopped(stop: &StopReason) -> &'static str {
+    match stop {
+        StopReason::EndTurn => "stop",
+        StopReason::ToolUse => "toolUse",
+        StopReason::Cancelled => "aborted",
+        StopReason::MaxTokens => "length",
+        StopReason::Refusal
+        | StopReason::Truncated { .. }
+        | StopReason::TooLarge { .. }
+        | StopReason::Lost
+        | StopReason::Other { .. } => "error",
+    }
+}
+
+fn iso(at: Timestamp) -> String {
+    let time = jiff::Timestamp::from_millisecond(i64::try_from(at.0).unwrap_or_default()).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
+}

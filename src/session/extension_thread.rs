@@ -1,0 +1,418 @@
+//! What extensions ask of their thread, answered: the names are those of `assets/extensions/HOST.md`.
+
+use super::entries::Entries;
+use super::setup::{Setup, program};
+use crate::domain::event::{CancelScope, PromptMode};
+use crate::domain::{
+    Command, Dialog, DialogReply, ExtensionEntry, ModelRef, SandboxMode, Shown, ShownPlace, State, ThreadId, ThreadKind,
+};
+use crate::extensions::{Asker, Outside, Refusal};
+use crate::items::prompt_file::PromptFiles;
+use crate::ports::ThreadAccess;
+use crate::ports::tools::Waiting;
+use crate::tools::program::{Program, Ran};
+use crate::tools::{Environment, Keeper, Sandbox};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// So long a program of an extension may run that does not say how long.
+const LONGEST: Duration = Duration::from_hours(1);
+/// Letters of a notice.
+const LONGEST_NOTICE: usize = 2_000;
+/// Lines of a widget, as in pi.
+const WIDGET_LINES: usize = 10;
+
+/// See the module.
+pub(super) struct ExtensionThread {
+    root: PathBuf,
+    /// The folder that holds the person's own `.ai`.
+    home: PathBuf,
+    environment: Environment,
+    sandbox: Sandbox,
+    /// The thread's log.
+    file: Option<PathBuf>,
+    /// With the runtime in which it lives: extensions are on a thread of their own.
+    thread: OnceLock<(Arc<dyn ThreadAccess>, Handle)>,
+    state: watch::Sender<Option<State>>,
+    /// None where no thread is.
+    entries: Option<Mutex<Entries>>,
+}
+
+impl ExtensionThread {
+    pub(super) fn new(setup: &Setup, thread: Option<ThreadId>) -> Arc<Self> {
+        let home = setup.user_space().parent().map_or_else(|| setup.dirs.home.clone(), Path::to_owned);
+        Arc::new(Self {
+            root: setup.project.root.clone(),
+            home,
+            environment: setup.environment(),
+            file: thread.as_ref().map(|thread| setup.layout.thread(thread).log().path().to_owned()),
+            sandbox: setup.sandbox(),
+            thread: OnceLock::new(),
+            state: watch::Sender::new(None),
+            entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
+        })
+    }
+
+    /// Whose extensions these are. A second thread has its own.
+    pub(super) fn join(&self, thread: Arc<dyn ThreadAccess>) {
+        if let Ok(runtime) = Handle::try_current() {
+            let _joined_already = self.thread.set((thread, runtime));
+        }
+    }
+
+    pub(super) fn changed(&self, state: &State) {
+        self.state.send_replace(Some(state.clone()));
+    }
+
+    /// What the log holds now, read on the thread of extensions.
+    fn entries<T: Default>(&self, read: impl FnOnce(&Entries) -> T) -> T {
+        let Some(entries) = &self.entries else { return T::default() };
+        let mut entries = entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = entries.follow() {
+            tracing::warn!(%error, "an extension asked for the entries of its thread");
+        }
+        read(&entries)
+    }
+
+    /// Leaves something in the log, and waits for it: what an extension reads next has it.
+    fn append(&self, entry: ExtensionEntry) {
+        if let Some((thread, runtime)) = self.thread.get() {
+            runtime.block_on(thread.append(entry));
+        }
+    }
+
+    /// Leaves what a tool gave beside its text in the log.
+    pub(super) async fn keep_details(&self, call_id: String, details: Value) {
+        if let Some((thread, _)) = self.thread.get() {
+            thread.append(ExtensionEntry::Details { call_id, details }).await;
+        }
+    }
+
+    /// Whether a person can be asked.
+    fn has_person(&self) -> bool {
+        self.state.borrow().as_ref().is_some_and(|state| state.kind == ThreadKind::Interactive)
+    }
+
+    /// Does what a person could do, with nobody who waits for it.
+    fn tell(&self, command: Command) {
+        if let Some((thread, runtime)) = self.thread.get() {
+            let asked = thread.command(command);
+            runtime.spawn(async move {
+                if let Err(why) = asked.await {
+                    tracing::info!(why, "an extension asked for something");
+                }
+            });
+        }
+    }
+
+    fn show(&self, key: String, place: ShownPlace, lines: &[String]) {
+        if let Some((thread, _)) = self.thread.get().filter(|_| self.has_person()) {
+            let lines = lines.iter().map(|line| plain(line)).collect();
+            thread.show(Shown { key, place, lines });
+        }
+    }
+
+    fn program(&self, arguments: &Value) -> Result<(Program, Duration), Refusal> {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
+        let command = text("command").filter(|command| !command.is_empty());
+        let command = command.ok_or_else(|| Refusal::new("EINVAL", "there is no command to run"))?;
+        let rest = arguments.get("args").and_then(Value::as_array).into_iter().flatten();
+        let words = std::iter::once(command).chain(rest.filter_map(|word| word.as_str().map(str::to_owned))).collect();
+        let folder = text("cwd").map_or_else(|| self.root.clone(), |cwd| self.root.join(cwd));
+        let program_of_this = program().map_err(|error| Refusal::new("EIO", error.to_string()))?;
+        let confined = self.sandbox.mode == SandboxMode::Require;
+        let program = Program {
+            words,
+            folder,
+            environment: self.environment.clone(),
+            keeper: Keeper::Process(program_of_this),
+            confinement: confined.then(|| self.sandbox.confinement(&[], &[])),
+        };
+        let longest = arguments.get("timeout").and_then(Value::as_u64).map_or(LONGEST, Duration::from_millis);
+        Ok((program, longest.min(LONGEST)))
+    }
+}
+
+/// As pi's `exec` tells it: ended from outside is code 0 and `killed`, not started is code 1.
+async fn exec(program: Program, longest: Duration) -> Value {
+    match program.run(longest).await {
+        Ok(Ran { output, said, code, too_long }) => {
+            let killed = too_long || code.is_none();
+            let code = if killed { 0 } else { code.unwrap_or_default() };
+            json!({"stdout": String::from_utf8_lossy(&output), "stderr": said, "code": code, "killed": killed})
+        }
+        Err(why) => json!({"stdout": "", "stderr": why, "code": 1, "killed": false}),
+    }
+}
+
+/// The question that an extension asks with these arguments.
+fn dialog(name: &str, arguments: &Value) -> Option<Dialog> {
+    let text = |name: &str| plain(arguments.get(name).and_then(Value::as_str).unwrap_or_default());
+    let title = text("title");
+    Some(match name {
+        "ui.select" => {
+            let options = arguments.get("options").and_then(Value::as_array).into_iter().flatten();
+            Dialog::Select { title, options: options.filter_map(Value::as_str).map(str::to_owned).collect() }
+        }
+        "ui.confirm" => Dialog::Confirm { title, message: text("message") },
+        "ui.input" => Dialog::Input { title, placeholder: text("placeholder") },
+        "ui.editor" => Dialog::Editor { title, text: text("prefill") },
+        _ => return None,
+    })
+}
+
+/// Text without the sequences that colour it: extensions write for a terminal, and what is shown here is not theirs to
+/// steer.
+fn plain(text: &str) -> String {
+    anstream::adapter::strip_str(text).to_string()
+}
+
+/// What is said, of the parts that a message can have.
+fn words(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
+}
+
+fn mode(options: Option<&Value>) -> PromptMode {
+    let named = options.and_then(|options| options.get("deliverAs")).and_then(Value::as_str);
+    if named == Some("followUp") { PromptMode::FollowUp } else { PromptMode::Steer }
+}
+
+/// What only reads, and so may be asked while somebody only looks.
+fn only_reads(name: &str) -> bool {
+    const TELLS: [&str; 4] = ["run.abort", "run.shutdown", "session.append", "ui.notify"];
+    !name.contains(".set") && !TELLS.contains(&name)
+}
+
+/// The name of an extension, for people.
+fn called(asker: &Asker) -> String {
+    let name = asker.path.as_deref().and_then(Path::file_name);
+    name.map_or_else(|| "an extension".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+impl Outside for ExtensionThread {
+    fn call(&self, asker: &Asker, name: &str, arguments: Value) -> Result<Value, Refusal> {
+        if asker.preview && !only_reads(name) {
+            return Ok(Value::Null);
+        }
+        let state = self.state.borrow().clone();
+        let of_state = |read: &dyn Fn(&State) -> Value| state.as_ref().map_or(Value::Null, read);
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
+        Ok(match name {
+            // Components are not drawn, which is what the mode `rpc` of pi says to its extensions.
+            "mode" => (if self.has_person() && !asker.preview { "rpc" } else { "print" }).into(),
+            "ui.available" => false.into(),
+            "project.trusted" => true.into(),
+            "run.idle" => of_state(&|state| is_idle(state).into()),
+            "run.pending" => of_state(&|state| (!state.queue.is_empty()).into()),
+            "run.usage" => of_state(&|state| {
+                let window = state.window.map(|window| window.0);
+                let share = |window| percent(state.context.0, window);
+                json!({"tokens": state.context.0, "contextWindow": window, "percent": window.map(share)})
+            }),
+            "model.current" => of_state(&|state| model(&state.model, state.window.map(|window| window.0))),
+            "session.info" => {
+                let cwd = self.root.display().to_string();
+                let id = self.entries(|entries| entries.header()["id"].clone());
+                json!({"cwd": cwd, "id": id, "file": self.file, "dir": self.file.as_ref().and_then(|file| file.parent())})
+            }
+            "session.entries" => self.entries(|entries| entries.all().into()),
+            "session.branch" => {
+                let from = text("fromId");
+                self.entries(|entries| entries.up_to(from.as_deref()).into())
+            }
+            "session.entry" => {
+                let id = text("id").unwrap_or_default();
+                self.entries(|entries| entries.one(&id).cloned().unwrap_or_default())
+            }
+            "session.leafId" => self.entries(|entries| entries.leaf().into()),
+            "session.header" => self.entries(|entries| entries.header().clone()),
+            "session.name" => self.entries(|entries| entries.name().into()),
+            "session.label" => {
+                let id = text("id").unwrap_or_default();
+                self.entries(|entries| entries.label(&id).into())
+            }
+            "session.context" => self.entries(|entries| {
+                let messages = entries.all().iter().filter_map(|entry| entry.get("message"));
+                json!({"messages": messages.collect::<Vec<_>>(), "thinkingLevel": "off", "model": null})
+            }),
+            "session.append" => {
+                let custom_type = text("customType").unwrap_or_default();
+                let data = arguments.get("data").cloned().unwrap_or_default();
+                self.append(ExtensionEntry::Custom { custom_type, data });
+                self.entries(|entries| entries.leaf().into())
+            }
+            "session.setLabel" => {
+                let (target, label) = (text("entryId").unwrap_or_default(), text("label"));
+                self.append(ExtensionEntry::Label { target, label });
+                Value::Null
+            }
+            "run.systemPrompt" => self.entries(|entries| entries.system().into()),
+            "tools.all" | "tools.active" => json!([]),
+            "commands.others" => commands(&PromptFiles::find(&self.root, &self.home)),
+            "session.setName" => {
+                self.tell(Command::Rename { title: text("name").unwrap_or_default() });
+                Value::Null
+            }
+            "run.abort" => {
+                self.tell(Command::Cancel { scope: CancelScope::Turn });
+                Value::Null
+            }
+            "run.shutdown" => {
+                self.tell(Command::Shutdown);
+                Value::Null
+            }
+            "ui.notify" => {
+                if let Some((thread, _)) = self.thread.get() {
+                    let level = text("type").filter(|level| level != "info");
+                    let level = level.map(|level| format!("{level}: ")).unwrap_or_default();
+                    let said = plain(&text("message").unwrap_or_default());
+                    let said: String = said.chars().take(LONGEST_NOTICE).collect();
+                    thread.notice(format!("{}: {level}{said}", called(asker)));
+                }
+                Value::Null
+            }
+            "ui.setStatus" => {
+                let key = format!("{}:{}", called(asker), text("key").unwrap_or_default());
+                self.show(key, ShownPlace::Status, &text("text").into_iter().collect::<Vec<_>>());
+                Value::Null
+            }
+            "ui.setWidget" | "ui.clear" => {
+                let is_below = text("placement").as_deref() == Some("belowEditor");
+                let place = if is_below { ShownPlace::BelowDraft } else { ShownPlace::AboveDraft };
+                let lines = arguments.get("lines").and_then(Value::as_array).into_iter().flatten();
+                let mut lines: Vec<String> = lines.filter_map(Value::as_str).map(str::to_owned).collect();
+                if lines.len() > WIDGET_LINES {
+                    let more = lines.len() - WIDGET_LINES;
+                    lines.truncate(WIDGET_LINES);
+                    lines.push(format!("… {more} more lines"));
+                }
+                let key = format!("{}:{}", called(asker), text("key").unwrap_or_default());
+                if name == "ui.clear" {
+                    for place in [ShownPlace::AboveDraft, ShownPlace::BelowDraft] {
+                        self.show(key.clone(), place, &[]);
+                    }
+                } else {
+                    self.show(key, place, &lines);
+                }
+                Value::Null
+            }
+            _ => Value::Null,
+        })
+    }
+
+    fn act(&self, asker: Asker, name: String, arguments: Value) -> Waiting<'static, Result<Value, Refusal>> {
+        let refused = |refusal: Refusal| -> Waiting<'static, Result<Value, Refusal>> {
+            Box::pin(std::future::ready(Err(refusal)))
+        };
+        if name == "exec" {
+            return match self.program(&arguments) {
+                Ok((program, longest)) => Box::pin(async move { Ok(exec(program, longest).await) }),
+                Err(refusal) => refused(refusal),
+            };
+        }
+        let Some((thread, _)) = self.thread.get().cloned() else {
+            return refused(Refusal::access("there is no thread here"));
+        };
+        if let Some(dialog) = dialog(&name, &arguments) {
+            if asker.preview || !self.has_person() {
+                return Box::pin(std::future::ready(Ok(Value::Null)));
+            }
+            let within = arguments.get("timeout").and_then(Value::as_u64).map(Duration::from_millis);
+            // What was shown of an option may be less than the option.
+            let options = arguments.get("options").and_then(Value::as_array).cloned().unwrap_or_default();
+            let answer = thread.ask(called(&asker), dialog);
+            return Box::pin(async move {
+                let reply = match within {
+                    Some(within) => timeout(within, answer).await.ok().flatten(),
+                    None => answer.await,
+                };
+                Ok(match reply {
+                    None => Value::Null,
+                    Some(DialogReply::Confirmed(is_so)) => is_so.into(),
+                    Some(DialogReply::Text(text)) => {
+                        let chosen =
+                            options.into_iter().find(|option| option.as_str().map(plain).as_ref() == Some(&text));
+                        chosen.unwrap_or_else(|| text.into())
+                    }
+                })
+            });
+        }
+        if asker.preview {
+            return refused(Refusal::access(
+                "nothing may be left behind while somebody only looks at what would be sent",
+            ));
+        }
+        let command = match name.as_str() {
+            "message.sendUser" => Some(submit(&arguments, words(arguments.get("content").unwrap_or(&Value::Null)))),
+            "message.send" => {
+                let content = arguments.pointer("/message/content").unwrap_or(&Value::Null);
+                Some(submit(&arguments, words(content)))
+            }
+            "run.compact" => Some(Command::Compact),
+            "model.set" => {
+                let named = |field: &str| arguments.pointer(&format!("/model/{field}"))?.as_str();
+                let model = named("provider").zip(named("id")).map(|(provider, id)| ModelRef::new(provider, id));
+                model.map(|model| Command::SetModel { model })
+            }
+            "run.waitIdle" => {
+                let mut state = self.state.subscribe();
+                return Box::pin(async move {
+                    let _gone = state.wait_for(|state| state.as_ref().is_none_or(is_idle)).await;
+                    Ok(Value::Null)
+                });
+            }
+            _ => None,
+        };
+        let Some(command) = command else {
+            return refused(Refusal::new("ENOSYS", format!("{name} is not offered to extensions here yet")));
+        };
+        let is_choice = name == "model.set";
+        let done = thread.command(command);
+        Box::pin(async move {
+            match done.await {
+                Ok(()) => Ok(if is_choice { true.into() } else { Value::Null }),
+                Err(_) if is_choice => Ok(false.into()),
+                Err(why) => Err(Refusal::new("EINVAL", why)),
+            }
+        })
+    }
+}
+
+fn submit(arguments: &Value, text: String) -> Command {
+    let mode = mode(arguments.get("options"));
+    Command::Submit { text, mode, images: Vec::new(), files: Vec::new(), client: None }
+}
+
+fn is_idle(state: &State) -> bool {
+    use crate::domain::Status;
+    !matches!(state.status, Status::Running | Status::Queued) && state.approvals.is_empty()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share for people")]
+fn percent(tokens: u64, window: u64) -> f64 {
+    tokens as f64 * 100.0 / window.max(1) as f64
+}
+
+fn model(model: &ModelRef, window: Option<u64>) -> Value {
+    json!({"provider": model.provider, "id": model.model, "name": model.model, "contextWindow": window})
+}
+
+/// Skills and templates as `pi.getCommands` lists them.
+fn commands(files: &PromptFiles) -> Value {
+    let one = |source: &str, prefix: &str, name: &str, description: &str, file: &Path| json!({"name": format!("{prefix}{name}"), "description": description, "source": source, "path": file.display().to_string()});
+    let templates = files.templates.iter().map(|file| one("prompt", "", &file.name, &file.description, &file.file));
+    let skills = files.skills.iter().map(|file| one("skill", "skill:", &file.name, &file.description, &file.file));
+    templates.chain(skills).collect()
+}

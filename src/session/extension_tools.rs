@@ -1,0 +1,79 @@
+//! The tools of extensions, behind those of the program.
+
+use super::extension_handlers::{ExtensionHandlers, ITEM, text_of};
+use crate::domain::{CallId, KnownTool, ToolCall};
+use crate::ports::tools::{Isolation, Waiting};
+use crate::ports::{ToolListener, ToolOutcome, ToolRunner};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// See the module.
+pub(super) struct ExtensionTools {
+    pub(super) others: Arc<dyn ToolRunner>,
+    pub(super) extensions: Arc<ExtensionHandlers>,
+}
+
+impl ToolRunner for ExtensionTools {
+    fn tools(&self) -> Vec<KnownTool> {
+        let mut all = self.others.tools();
+        all.extend(self.extensions.tools());
+        KnownTool::settle_names(&mut all);
+        all
+    }
+
+    fn reader(&self) -> Option<KnownTool> {
+        self.others.reader()
+    }
+
+    fn guarded<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Vec<String>> {
+        self.others.guarded(item, call)
+    }
+
+    fn preview<'a>(&'a self, item: &'a str, call: &'a ToolCall) -> Waiting<'a, Option<String>> {
+        self.others.preview(item, call)
+    }
+
+    fn run<'a>(
+        &'a self,
+        item: &'a str,
+        call: &'a ToolCall,
+        isolation: Isolation,
+        listener: &'a dyn ToolListener,
+    ) -> Waiting<'a, ToolOutcome> {
+        let Some(name) = item.strip_prefix(ITEM) else { return self.others.run(item, call, isolation, listener) };
+        if isolation == Isolation::Sandbox {
+            return Box::pin(std::future::ready(ToolOutcome::failed("A sandbox cannot hold an extension.")));
+        }
+        Box::pin(async move {
+            let (pieces, mut said) = mpsc::unbounded_channel();
+            let mut run = std::pin::pin!(self.extensions.tool(name.to_owned(), call, pieces));
+            let mut told = String::new();
+            let ended = loop {
+                tokio::select! {
+                    ended = &mut run => break ended,
+                    Some(partial) = said.recv() => {
+                        // A piece holds what the one before held.
+                        let text = text_of(&partial);
+                        listener.said(text.strip_prefix(told.as_str()).unwrap_or(&text).to_owned());
+                        told = text;
+                    }
+                }
+            };
+            match ended {
+                Ok((output, false)) => ToolOutcome { output, error: None },
+                Ok((output, true)) => ToolOutcome { error: Some(output.clone()), output },
+                Err(error) => ToolOutcome::failed(&error),
+            }
+        })
+    }
+
+    fn shell<'a>(
+        &'a self,
+        call_id: &'a CallId,
+        command: &'a str,
+        stop: Waiting<'a, ()>,
+        listener: &'a dyn ToolListener,
+    ) -> Waiting<'a, ToolOutcome> {
+        self.others.shell(call_id, command, stop, listener)
+    }
+}
