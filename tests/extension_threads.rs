@@ -431,3 +431,65 @@ export default (pi: any) => {
     terminal.wait_for("system true idle true model true");
     terminal.leave();
 }
+
+#[test]
+fn programs_run_as_in_node_and_end_with_who_waits_for_them() {
+    let extension = r#"
+import { spawn, spawnSync, execSync } from "node:child_process";
+import fs from "node:fs";
+export default (pi: any) => {
+  pi.on("input", async (event: any) => {
+    const child = spawn("sh", ["-c", "echo out; echo err >&2; exit 4"]);
+    let told = "";
+    child.stdout.on("data", (data: any) => { told += data; });
+    child.stderr.on("data", (data: any) => { told += data; });
+    const code = await new Promise((resolve) => child.on("close", resolve));
+    const sync = spawnSync("sh", ["-c", "echo sync; exit 5"], { encoding: "utf8" });
+    const line = execSync("echo $((20+1)) $WORD", { encoding: "utf8", env: { ...process.env, WORD: "word" } }).trim();
+    fs.writeFileSync("made-by-extension", "x");
+    let guarded = "written";
+    try { fs.writeFileSync(".ai/extensions/evil.ts", "x"); } catch (error: any) { guarded = error.code; }
+    return { action: "transform", text: `${told.split(/\s+/).sort().join("")} ${code} ${sync.stdout.trim()} ${sync.status} ${line} ${guarded}` };
+  });
+};"#;
+    let project = with(extension);
+    let id = project.run("go");
+    assert_eq!(project.event(&id, "cognition_in")["text"], "errout 4 sync 5 21 word EACCES");
+    assert!(project.home.project().join("made-by-extension").exists());
+    // A handler that is given up takes its program with it.
+    let project = with("export default (pi: any) => { pi.on('input', () => pi.exec('sleep', ['4321'])); };");
+    let started = std::time::Instant::now();
+    let id = project.run("go");
+    assert_eq!(project.event(&id, "prompt_prepared")["steps"][0]["outcome"], "timed_out");
+    assert!(started.elapsed().as_secs() < 18);
+    let sleeps = || {
+        let all = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+        let lines = all.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+        lines.filter(|line| line.starts_with(b"sleep\x004321")).count()
+    };
+    terminal::poll("the program has ended", || sleeps() == 0);
+}
+
+#[test]
+fn an_extension_takes_tools_out_of_use_and_puts_words_into_the_draft() {
+    let extension = r#"export default (pi: any) => {
+      pi.registerCommand("plan", { handler: async (_: string, ctx: any) => {
+        const before = pi.getActiveTools();
+        pi.setActiveTools(["read", "ls"]);
+        ctx.ui.notify(`${before.includes("bash")} ${pi.getAllTools().map((tool: any) => tool.name).includes("bash")} ${pi.getActiveTools()}`);
+        ctx.ui.setEditorText("words for you");
+      } });
+    };"#;
+    let project = with_replies(extension, &calls_bash("touch made"));
+    let terminal = project.home.levain_in_terminal(&["--model", &project.model]).size(120, 30).start();
+    terminal.wait_for("A new thread");
+    terminal.send_keys("/plan now");
+    terminal.wait_for("/plan now");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("true true read,ls");
+    terminal.wait_for("words for you");
+    terminal.send_keys(key::ENTER);
+    terminal.wait_for("Done.");
+    assert!(!project.home.project().join("made").exists());
+    terminal.leave();
+}

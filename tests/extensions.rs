@@ -38,7 +38,7 @@ impl Bench {
             home: folder.path().to_owned(),
             environment: vec![("LANG".to_owned(), "C".to_owned())],
             limits,
-            policy: Policy { hidden },
+            policy: Policy { hidden, ..Policy::default() },
             outside: None,
         };
         Self { engine: Engine::start(settings).unwrap(), folder }
@@ -342,6 +342,72 @@ export default (pi) => {
     assert_eq!((&result["fetch"], &result["host"]), (&json!("refused"), &json!("undefined")), "{result}");
     assert_eq!(result["names"], json!(["LANG"]));
     assert!(!bench.folder.path().join("made").exists());
+}
+
+#[test]
+fn files_are_changed_in_the_folders_of_the_policy_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path();
+    for name in ["open", "open/guarded", "closed", "secret"] {
+        fs::create_dir(root.join(name)).unwrap();
+    }
+    fs::write(root.join("open/old"), "old").unwrap();
+    std::os::unix::fs::symlink("../closed", root.join("open/way")).unwrap();
+    std::os::unix::fs::symlink("../closed/made", root.join("open/nowhere")).unwrap();
+    let policy = Policy {
+        hidden: vec![root.join("secret")],
+        write: vec![root.join("open")],
+        guarded: vec![root.join("open/guarded")],
+    };
+    let settings = Settings {
+        cwd: root.to_owned(),
+        home: root.to_owned(),
+        environment: Vec::new(),
+        limits: Limits::default(),
+        policy,
+        outside: None,
+    };
+    let bench = Bench { engine: Engine::start(settings).unwrap(), folder };
+    let text = r"
+import fs from 'node:fs';
+const said = (work) => { try { const made = work(); return made === undefined ? 'done' : String(made); } catch (error) { return error.code ?? error.message; } };
+export default (pi) => {
+  pi.on('input', () => [
+    said(() => fs.writeFileSync('open/new', 'a')), said(() => fs.appendFileSync('open/new', 'b')), said(() => fs.readFileSync('open/new', 'utf8')),
+    said(() => fs.writeFileSync('open/old', 'c', { flag: 'wx' })), said(() => fs.mkdirSync('open/a/b', { recursive: true }) && undefined),
+    said(() => fs.renameSync('open/new', 'open/a/b/c')), said(() => fs.copyFileSync('open/a/b/c', 'open/d')), said(() => fs.rmdirSync('open/a')),
+    said(() => fs.unlinkSync('open/d')), said(() => fs.rmSync('open/a', { recursive: true })), said(() => fs.existsSync(fs.mkdtempSync('open/t-'))),
+    said(() => fs.writeFileSync('closed/x', '')), said(() => fs.writeFileSync('open/../closed/x', '')), said(() => fs.writeFileSync('open/way/x', '')),
+    said(() => fs.writeFileSync('open/nowhere', '')), said(() => fs.writeFileSync('open/guarded/x', '')), said(() => fs.renameSync('open/old', 'closed/old')),
+    said(() => fs.copyFileSync('secret', 'open/s')), said(() => fs.rmSync('open', { recursive: true })), said(() => fs.mkdirSync('secret/x')),
+  ]);
+};";
+    bench.registered("files.js", text);
+    let emitted = bench.emit("input", json!({}));
+    let expected = json!([
+        "done",
+        "done",
+        "ab",
+        "EEXIST",
+        "done",
+        "done",
+        "done",
+        "ENOTEMPTY",
+        "done",
+        "done",
+        "true",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "EACCES",
+        "EACCES"
+    ]);
+    assert_eq!(emitted.answers[0].result, Some(expected), "{emitted:?}");
+    assert_eq!(fs::read_dir(bench.folder.path().join("closed")).unwrap().count(), 0);
 }
 
 #[test]

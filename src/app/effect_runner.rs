@@ -194,7 +194,9 @@ impl EffectRunner {
             Effect::Colour(code) => self.colourist.ask(code),
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
             Effect::LoadItems => self.list(|setup| Message::Items(listing::items(setup))),
-            Effect::LoadPrompts => self.list(|setup| Message::Prompts(listing::prompts(setup))),
+            Effect::LoadPrompts => {
+                self.list(|setup| Message::Prompts(listing::prompts(setup), !setup.extensions().found().is_empty()))
+            }
             Effect::LoadFiles => self.list(|setup| Message::Files(listing::files(&setup.project.root))),
             Effect::LoadTrust => self.list(|setup| Message::Runs(Box::new(trusting::runs(setup)))),
             Effect::TrustProject { hash } => {
@@ -661,6 +663,7 @@ fn state_of(summary: Summary, models: &Models) -> State {
         handling: None,
         dialogs: Vec::new(),
         shown: Vec::new(),
+        suggested: None,
         commands: Vec::new(),
     }
 }

@@ -4,7 +4,7 @@ use super::event::{Approve, CancelScope, PromptEvent, PromptMode, Timestamp};
 use super::stage::Stage;
 use super::{
     Attachment, CallId, ContentHash, Cost, DialogReply, FrozenRequest, Image, Limits, ModelRef, OpenDialog, Shown,
-    Status, ThreadKind, ToAttach, Tokens, Waiting,
+    Status, SuggestedDraft, ThreadKind, ToAttach, Tokens, Waiting,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -178,6 +178,9 @@ pub struct State {
     /// What they show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown: Vec<Shown>,
+    /// What they put into the draft.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suggested: Option<SuggestedDraft>,
     /// Their commands: `/NAME` runs one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<OfferedCommand>,

@@ -77,6 +77,14 @@ pub struct OpenDialog {
     pub since: Timestamp,
 }
 
+/// A text that an extension puts into the draft.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SuggestedDraft {
+    /// Counts from 1 in the process that suggests: whoever has taken one knows it again.
+    pub number: u64,
+    pub text: String,
+}
+
 /// What an extension shows for as long as it likes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shown {

@@ -58,7 +58,7 @@ pub use capability::{Ceiling, Grant, Judgement, Permissions, Verdict};
 pub use command::{Approval, Command, OfferedCommand, State, Successor};
 pub use control::Control;
 pub use custom_message::CustomMessage;
-pub use dialog::{Dialog, DialogReply, OpenDialog, Shown, ShownPlace};
+pub use dialog::{Dialog, DialogReply, OpenDialog, Shown, ShownPlace, SuggestedDraft};
 pub use event::{
     ApprovalEvent, ContextEvent, ControlEvent, Event, PromptEvent, Record, RequestEvent, SettingsEvent, ThreadEvent,
     Timestamp, ToolEvent,

@@ -5,7 +5,7 @@ use super::host::Settled;
 use super::message::{Lost, Message};
 use super::outcome::{Answer, Ask, Emitted, Listing, Loaded, Registration, Told};
 use super::realm::EngineError;
-use super::settings::Settings;
+use super::settings::{Policy, Settings};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -58,8 +58,10 @@ impl Engine {
     /// # Errors
     /// When there is no thread or no memory for it.
     pub fn start(mut settings: Settings) -> Result<Self, EngineError> {
-        let hidden = settings.policy.hidden.iter().map(|path| fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
-        settings.policy.hidden = hidden.collect();
+        let Policy { hidden, write, guarded } = &mut settings.policy;
+        for path in hidden.iter_mut().chain(write).chain(guarded) {
+            *path = fs::canonicalize(&*path).unwrap_or_else(|_| path.clone());
+        }
         let (messages, incoming) = mpsc::channel();
         let (started, ready) = mpsc::channel();
         let gone = Lost::default();

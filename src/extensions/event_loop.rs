@@ -3,7 +3,7 @@
 //! A call that waits holds up no other. What a call wrote or reported is told with the next answer, whosever that is.
 
 use super::files;
-use super::host::Settled;
+use super::host::{PROCESS, Settled};
 use super::message::{Lost, Message};
 use super::outcome::{Answer, Ask, Listing, Loaded, Registered, Registration, Told};
 use super::place::Problem;
@@ -116,8 +116,12 @@ impl EventLoop {
                 }
                 Ok(Message::Ask { ask, preview, lost, reply }) => self.ask(ask, preview, lost, reply),
                 Ok(Message::Settled(number, answer)) => {
-                    let resolved = self.realm.resolve(number, files::answer(answer));
-                    self.failed(resolved);
+                    let told = if number & PROCESS == 0 {
+                        self.realm.resolve(number, files::answer(answer))
+                    } else {
+                        self.realm.ended(number, answer)
+                    };
+                    self.failed(told);
                 }
                 Ok(Message::Lost) => {}
                 Err(RecvTimeoutError::Timeout) => {

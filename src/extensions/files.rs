@@ -1,13 +1,16 @@
-//! Files as extensions see them: read what the person may read, but for what the policy hides; change nothing.
+//! Files as extensions see them: read what the person may read, but for what the policy hides; change what lies in the
+//! folders that it names.
 
 use super::outside::Refusal;
 use super::plain::Plain;
 use super::settings::Policy;
-use std::fs;
-use std::io;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+/// A link in the place of a file that is written is not followed; see `open(2)`.
+const O_NOFOLLOW: i32 = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
 /// A larger file is not read.
 const LARGEST: u64 = 64 << 20;
 
@@ -31,7 +34,9 @@ pub(super) fn answer(result: Result<serde_json::Value, Refusal>) -> Plain {
 }
 
 /// What the system may say, as Node does.
-const WORDS: [(io::ErrorKind, &str, &str); 6] = [
+const WORDS: [(io::ErrorKind, &str, &str); 8] = [
+    (io::ErrorKind::AlreadyExists, "EEXIST", "file already exists"),
+    (io::ErrorKind::DirectoryNotEmpty, "ENOTEMPTY", "directory not empty"),
     (io::ErrorKind::NotFound, "ENOENT", "no such file or directory"),
     (io::ErrorKind::PermissionDenied, "EACCES", "permission denied"),
     (io::ErrorKind::NotADirectory, "ENOTDIR", "not a directory"),
@@ -142,7 +147,116 @@ pub(super) fn operate(policy: &Policy, cwd: &Path, operation: &str, arguments: &
                 meta.map_or_else(|error| failed(&error, "lstat", asked), |meta| fine(stat(&meta)))
             }
         }
-        other => refused("EACCES", &format!("EACCES: extensions may not change files here, {other} '{asked}'")),
+        other => match change(policy, cwd, other, arguments) {
+            Ok(value) => fine(value),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                refused("EACCES", &format!("EACCES: extensions may not change this here, {other} '{asked}'"))
+            }
+            Err(error) => failed(&error, other, asked),
+        },
+    }
+}
+
+/// What changes files.
+fn change(policy: &Policy, cwd: &Path, operation: &str, arguments: &Plain) -> io::Result<Plain> {
+    let text = |name: &str| arguments.get(name).and_then(Plain::text).unwrap_or_default();
+    let is = |name: &str| arguments.get(name).is_some_and(Plain::is_true);
+    let at = |name: &str| writable(policy, &cwd.join(text(name)));
+    let told = |path: &Path| Plain::Text(path.to_string_lossy().into_owned());
+    match operation {
+        "write" => {
+            let data = match arguments.get("data") {
+                Some(Plain::Bytes(bytes)) => bytes.as_slice(),
+                Some(Plain::Text(text)) => text.as_bytes(),
+                _ => &[],
+            };
+            let (append, exclusive) = (is("append"), is("exclusive"));
+            let mut options = OpenOptions::new();
+            options.write(true).append(append).truncate(!append).custom_flags(O_NOFOLLOW);
+            let options = if exclusive { options.create_new(true) } else { options.create(true) };
+            options.open(at("path")?)?.write_all(data)?;
+            Ok(Plain::Nothing)
+        }
+        "mkdir" => {
+            let path = at("path")?;
+            let first = path.ancestors().filter(|path| !path.exists()).last().map(Path::to_owned);
+            if is("recursive") {
+                fs::create_dir_all(&path)?;
+            } else {
+                fs::create_dir(&path)?;
+            }
+            Ok(first.map_or(Plain::Nothing, |first| told(&first)))
+        }
+        "mkdtemp" => {
+            for _ in 0..100 {
+                let mut bytes = [0; 4];
+                getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+                let path = writable(policy, &cwd.join(format!("{}{:08x}", text("prefix"), u32::from_ne_bytes(bytes))))?;
+                match fs::create_dir(&path) {
+                    Ok(()) => return Ok(told(&path)),
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Err(io::ErrorKind::AlreadyExists.into())
+        }
+        "remove" => {
+            let path = at("path")?;
+            let removed = match fs::symlink_metadata(&path) {
+                Ok(meta) if meta.is_dir() && (is("dir") || is("any")) => {
+                    if is("recursive") {
+                        fs::remove_dir_all(&path)
+                    } else {
+                        fs::remove_dir(&path)
+                    }
+                }
+                Ok(_) => fs::remove_file(&path),
+                Err(error) => Err(error),
+            };
+            match removed {
+                Err(error) if is("force") && error.kind() == io::ErrorKind::NotFound => Ok(Plain::Nothing),
+                other => other.map(|()| Plain::Nothing),
+            }
+        }
+        "rename" => fs::rename(at("from")?, at("to")?).map(|()| Plain::Nothing),
+        "copy" => {
+            let (from, to) = (read(policy, &cwd.join(text("from")))?, at("to")?);
+            if is("exclusive") && to.exists() {
+                return Err(io::ErrorKind::AlreadyExists.into());
+            }
+            fs::write(to, from).map(|()| Plain::Nothing)
+        }
+        _ => Err(io::ErrorKind::PermissionDenied.into()),
+    }
+}
+
+/// Where a change to `path` would happen, with every link on the way followed: below a folder of the policy, and not where it
+/// guards or hides.
+fn writable(policy: &Policy, path: &Path) -> io::Result<PathBuf> {
+    let mut missing = Vec::new();
+    let mut there = path.to_owned();
+    let real = loop {
+        match fs::canonicalize(&there) {
+            Ok(real) => break real,
+            // A link that leads nowhere would be made a file there.
+            Err(_) if fs::symlink_metadata(&there).is_ok() => return Err(io::ErrorKind::PermissionDenied.into()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let Some(name) = there.file_name().map(ToOwned::to_owned) else { return Err(error) };
+                missing.push(name);
+                if !there.pop() {
+                    return Err(error);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    let real = missing.into_iter().rev().fold(real, |path, name| path.join(name));
+    let within = |folders: &[PathBuf]| folders.iter().any(|folder| real.starts_with(folder));
+    let is_folder_itself = policy.write.contains(&real);
+    if within(&policy.write) && !is_folder_itself && !within(&policy.guarded) && !within(&policy.hidden) {
+        Ok(real)
+    } else {
+        Err(io::ErrorKind::PermissionDenied.into())
     }
 }
 

@@ -17,7 +17,7 @@ use rquickjs::function::Rest;
 use rquickjs::{Ctx, Function, Object, Result, Value};
 use sha1::Sha1;
 use sha2::{Digest, Sha256, Sha384, Sha512};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -58,7 +58,12 @@ pub(super) struct Host {
     /// What is registered has changed since it was listed.
     pub(super) registered: bool,
     settled: Settled,
+    /// How long JavaScript stood still for something that it waits for without a pause.
+    pub(super) stood_still: Rc<Cell<Duration>>,
 }
+
+/// Acts above this are processes; below it is the number of the channel that is told of one.
+pub(super) const PROCESS: u64 = 1 << 60;
 
 /// What is done for an extension, which waits for it.
 #[derive(Debug)]
@@ -158,7 +163,20 @@ impl Host {
         let (started, timers) = (Instant::now(), BTreeSet::new());
         let (lines, reports, said) = (Vec::new(), Vec::new(), Vec::new());
         let (files, acts) = (HashMap::new(), HashMap::new());
-        Self { settings, started, timers, lines, reports, said, files, acts, calls: (0, 0), registered: false, settled }
+        Self {
+            settings,
+            started,
+            timers,
+            lines,
+            reports,
+            said,
+            files,
+            acts,
+            calls: (0, 0),
+            registered: false,
+            settled,
+            stood_still: Rc::default(),
+        }
     }
 
     /// Who asks. Whose work goes on behind a promise is not known, so previews and others are told apart only while there is no
@@ -207,12 +225,14 @@ impl Host {
             "fs" => files::operate(&self.settings.policy, &self.settings.cwd, text(1), at(2)),
             "module" => files::module(&self.settings.policy, text(0), text(1)),
             "watch" => refused("ENOSYS", "watching files is not offered here"),
-            "spawn" | "spawnSync" => {
-                let command = at(arguments.len().saturating_sub(1)).get("command").and_then(Plain::text);
-                no_process(command.unwrap_or_default())
-            }
+            "spawn" => self.spawn(at(0), at(1), at(2)),
+            "spawnSync" => self.spawn_sync(at(0), at(1)),
             "signal" => refused("EPERM", "kill EPERM: an extension may only signal what it started"),
-            "spawnKill" => Plain::Bool(false),
+            "spawnKill" => {
+                let act = channel(at(0)).and_then(|number| self.acts.get(&(number | PROCESS)));
+                act.inspect(|act| act.task.abort());
+                Plain::Bool(act.is_some())
+            }
             "call" => self.call(at(0), text(1), at(2)),
             "cancel" => {
                 if let Some(act) = channel(at(0)).and_then(|number| self.acts.get(&number)) {
@@ -256,6 +276,53 @@ impl Host {
             // Null is no answer, which every caller copes with.
             _ => fine(Plain::Nothing),
         })
+    }
+
+    /// Starts a process, which is told of on the channel when it has ended: what it printed, then that it is over.
+    fn spawn(&mut self, owner: &Plain, to: &Plain, spec: &Plain) -> Plain {
+        let outside = self.settings.outside.clone().zip(self.settled.runtime.clone());
+        let (Some((outside, runtime)), Some(to)) = (outside, channel(to)) else {
+            return no_process(spec.get("command").and_then(Plain::text).unwrap_or_default());
+        };
+        let owner = channel(owner).unwrap_or_default();
+        let act = outside.act(self.asker(owner), "process.run".to_owned(), spec.clone().into());
+        let messages = self.settled.messages.clone();
+        let number = to | PROCESS;
+        let done = Done { messages, number, answer: Some(Err(Refusal::new("CANCELLED", "it was ended"))) };
+        let task = runtime.spawn(async move {
+            let mut done = done;
+            done.answer = Some(act.await);
+        });
+        self.acts.insert(number, Act { owner, task: task.abort_handle(), resolve: None });
+        // A process is called by the number of its channel.
+        let number = whole_number(to);
+        fine(Plain::map([("id", number.clone()), ("pid", number)]))
+    }
+
+    /// Runs a process to its end. JavaScript stands still meanwhile, which counts as no work of its own.
+    fn spawn_sync(&self, owner: &Plain, spec: &Plain) -> Plain {
+        let Some(outside) = self.settings.outside.clone() else {
+            return no_process(spec.get("command").and_then(Plain::text).unwrap_or_default());
+        };
+        let (asker, begun) = (self.asker(channel(owner).unwrap_or_default()), Instant::now());
+        let ran = outside.call(&asker, "process.run", spec.clone().into());
+        self.stood_still.set(self.stood_still.get() + begun.elapsed());
+        match ran {
+            Ok(ran) => {
+                let text = |name: &str| ran.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
+                let bytes = |name: &str| Plain::Bytes(text(name).as_bytes().to_vec());
+                let plain = |name: &str| Plain::from(ran.get(name).cloned().unwrap_or_default());
+                fine(Plain::map([
+                    ("pid", Plain::Number(0.0)),
+                    ("stdout", bytes("stdout")),
+                    ("stderr", bytes("stderr")),
+                    ("status", plain("code")),
+                    ("signal", plain("signal")),
+                    ("timedOut", plain("timedOut")),
+                ]))
+            }
+            Err(refusal) => files::answer(Err(refusal)),
+        }
     }
 
     /// What is asked or told at once. Questions about a session get no answer, as there is none.
@@ -359,6 +426,11 @@ fn channel(value: &Plain) -> Option<u64> {
     let number = value.number().filter(|number| *number >= 0.0 && *number < 9_007_199_254_740_992.0)?;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and in bounds")]
     Some(number as u64)
+}
+
+fn whole_number(number: u64) -> Plain {
+    #[expect(clippy::cast_precision_loss, reason = "it was a number of JavaScript")]
+    Plain::Number(number as f64)
 }
 
 fn no_process(command: &str) -> Plain {

@@ -4,9 +4,10 @@
 //! which waiting ends. After each entry all jobs are run, and promises that were rejected without anybody waiting are
 //! reported.
 
-use super::host::{self, Host, Settled};
+use super::host::{self, Host, PROCESS, Settled};
 use super::message::Lost;
 use super::modules::{Hooks, Modules};
+use super::outside::Refusal;
 use super::place::Problem;
 use super::plain::Plain;
 use super::settings::{Limits, Settings};
@@ -67,6 +68,8 @@ struct Watch {
     /// Set when nobody waits for anything.
     gone: Lost,
     deadline: Cell<Option<Instant>>,
+    /// How long of it JavaScript stood still.
+    stood_still: Rc<Cell<Duration>>,
     /// Set when nobody waits for the call that is made.
     lost: RefCell<Option<Lost>>,
     tripped: Cell<bool>,
@@ -76,7 +79,7 @@ impl Watch {
     fn is_over(&self) -> bool {
         let is_set = |lost: &Lost| lost.load(Ordering::Relaxed);
         let is_lost = || is_set(&self.gone) || self.lost.borrow().as_ref().is_some_and(is_set);
-        self.deadline.get().is_some_and(|deadline| is_lost() || Instant::now() >= deadline)
+        self.deadline.get().is_some_and(|deadline| is_lost() || Instant::now() >= deadline + self.stood_still.get())
     }
 }
 
@@ -125,7 +128,9 @@ impl Realm {
         let runtime = Runtime::new().map_err(broken)?;
         runtime.set_memory_limit(settings.limits.memory);
         runtime.set_max_stack_size(STACK);
-        let watch = Rc::new(Watch { gone: Lost::clone(gone), ..Watch::default() });
+        let host = Host::new(Rc::clone(settings), settled.clone());
+        let (gone, stood_still) = (Lost::clone(gone), Rc::clone(&host.stood_still));
+        let watch = Rc::new(Watch { gone, stood_still, ..Watch::default() });
         let seen = Rc::clone(&watch);
         runtime.set_interrupt_handler(Some(Box::new(move || {
             let over = seen.is_over();
@@ -147,7 +152,7 @@ impl Realm {
         let modules = Rc::new(Modules::new(Rc::clone(settings)));
         runtime.set_loader(Hooks(Rc::clone(&modules)), Hooks(Rc::clone(&modules)));
         let context = Context::full(&runtime).map_err(broken)?;
-        let host = Rc::new(RefCell::new(Host::new(Rc::clone(settings), settled.clone())));
+        let host = Rc::new(RefCell::new(host));
         let realm = Self { context, runtime, limits: settings.limits, watch, rejections, host, modules };
         realm.boot()?;
         Ok(realm)
@@ -167,6 +172,7 @@ impl Realm {
     /// One entry into the engine, under the deadline for those.
     fn enter<T>(&self, work: impl FnOnce(&Ctx<'_>) -> rquickjs::Result<T>) -> Result<T, Fault> {
         self.watch.tripped.set(false);
+        self.watch.stood_still.set(Duration::ZERO);
         self.watch.deadline.set(Some(Instant::now() + self.limits.slice));
         let result = self.context.with(|ctx| work(&ctx).catch(&ctx).map_err(|error| self.thrown(&error)));
         self.watch.deadline.set(None);
@@ -207,8 +213,8 @@ impl Realm {
 
     fn jobs(&self) -> Result<(), Fault> {
         self.watch.tripped.set(false);
-        let deadline = Instant::now() + self.limits.slice;
-        self.watch.deadline.set(Some(deadline));
+        self.watch.stood_still.set(Duration::ZERO);
+        self.watch.deadline.set(Some(Instant::now() + self.limits.slice));
         let mut result = Ok(());
         loop {
             match self.runtime.execute_pending_job() {
@@ -297,6 +303,16 @@ impl Realm {
         self.drain()
     }
 
+    /// Tells an extension of a process that has ended.
+    pub(super) fn ended(&self, number: u64, ran: Result<serde_json::Value, Refusal>) -> Result<(), Fault> {
+        self.host.borrow_mut().acts.remove(&number);
+        let channel = number & !PROCESS;
+        for news in news_of(ran) {
+            self.deliver(channel, news)?;
+        }
+        Ok(())
+    }
+
     /// Whether something is being done that an extension may wait for.
     pub(super) fn acts(&self) -> bool {
         !self.host.borrow().acts.is_empty()
@@ -317,12 +333,40 @@ impl Realm {
                 due.filter(|first| timers.remove(first))
             };
             let Some((_, channel)) = due else { return Ok(()) };
-            self.enter(|ctx| {
-                let deliver: Function<'_> = self.modules.api(ctx)?.get("deliver")?;
-                #[expect(clippy::cast_precision_loss, reason = "it was a number of JavaScript")]
-                deliver.call::<_, Value<'_>>((channel as f64, Plain::Nothing)).map(drop)
-            })?;
-            self.drain()?;
+            self.deliver(channel, Plain::Nothing)?;
+        }
+    }
+
+    fn deliver(&self, channel: u64, news: Plain) -> Result<(), Fault> {
+        self.enter(|ctx| {
+            let deliver: Function<'_> = self.modules.api(ctx)?.get("deliver")?;
+            #[expect(clippy::cast_precision_loss, reason = "it was a number of JavaScript")]
+            deliver.call::<_, Value<'_>>((channel as f64, news)).map(drop)
+        })?;
+        self.drain()
+    }
+}
+
+/// What an extension hears of a process: what it printed, then how it ended.
+fn news_of(ran: Result<serde_json::Value, Refusal>) -> Vec<Plain> {
+    let kind = |kind: &str| ("type", Plain::Text(kind.to_owned()));
+    match ran {
+        Ok(ran) => {
+            let text = |name: &str| ran.get(name).and_then(serde_json::Value::as_str).unwrap_or_default();
+            let printed = |name: &'static str| {
+                let bytes = Plain::Bytes(text(name).as_bytes().to_vec());
+                (!text(name).is_empty()).then(|| Plain::map([kind(name), ("data", bytes)]))
+            };
+            let plain = |name: &str| Plain::from(ran.get(name).cloned().unwrap_or_default());
+            let exit = Plain::map([kind("exit"), ("code", plain("code")), ("signal", plain("signal"))]);
+            printed("stdout").into_iter().chain(printed("stderr")).chain([exit]).collect()
+        }
+        Err(Refusal { code, .. }) if code == "CANCELLED" => {
+            let signal = ("signal", Plain::Text("SIGTERM".to_owned()));
+            vec![Plain::map([kind("exit"), ("code", Plain::Nothing), signal])]
+        }
+        Err(Refusal { code, message }) => {
+            vec![Plain::map([kind("error"), ("code", Plain::Text(code)), ("message", Plain::Text(message))])]
         }
     }
 }

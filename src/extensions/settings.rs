@@ -44,9 +44,13 @@ impl Default for Limits {
     }
 }
 
-/// What extensions may reach. Whatever is not named here is refused: writing files, starting processes, the network.
+/// What extensions may reach. Whatever is not named here is refused.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// Files and folders that are not read, such as the person's keys.
     pub hidden: Vec<PathBuf>,
+    /// Folders in which files are written.
+    pub write: Vec<PathBuf>,
+    /// Files and folders among those that are not changed.
+    pub guarded: Vec<PathBuf>,
 }

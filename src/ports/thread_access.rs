@@ -14,6 +14,9 @@ pub trait ThreadAccess: Send + Sync {
     /// Tells people something, once.
     fn notice(&self, text: String);
 
+    /// Puts a text into the draft of whoever looks at the thread.
+    fn suggest(&self, text: String);
+
     /// Leaves something in the log. In the log once this is over, unless the thread ends before.
     fn append(&self, entry: ExtensionEntry) -> Waiting<'static, ()>;
 

@@ -6,7 +6,7 @@
 use super::tools_of_pi;
 use crate::domain::event::StopReason;
 use crate::domain::{
-    ContextEvent, CustomMessage, Entry, Event, ExtensionEntry, Message, PromptEvent, Record, RequestEvent,
+    ContextEvent, CustomMessage, Entry, Event, ExtensionEntry, Message, Money, PromptEvent, Record, RequestEvent,
     SettingsEvent, ThreadEvent, ThreadId, Timestamp, ToolCall, ToolEvent, Usage,
 };
 use crate::pipeline::to_json;
@@ -155,7 +155,7 @@ impl Entries {
                 for call in message.calls() {
                     self.calls.insert(call.call_id.0.clone(), call.clone());
                 }
-                let cost = spend.map_or(0.0, |spend| spend.dollars());
+                let cost = spend.map_or(0.0, Money::dollars);
                 let more = json!({"provider": model.provider, "model": model.model, "stopReason": stopped(&stop),
                     "usage": used(&usage, cost)});
                 self.say(offset, at, message, &more);

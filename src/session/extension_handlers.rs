@@ -1,13 +1,14 @@
 //! The handlers that extensions register, as those of a thread.
 
-use super::extension_thread::ExtensionThread;
+use super::extension_thread::{AllTools, ExtensionThread};
 use super::extensions::{Extension, Extensions};
 use super::setup::Setup;
 use super::stamp::{Stamp, stamp};
 use super::tools_of_pi;
 use crate::config::Trust;
 use crate::domain::{
-    Absence, HandlerPlace, KnownTool, OfferedCommand, Origin, Space, Stage, State, ThreadId, ToolCall, ToolSpec,
+    Absence, HandlerPlace, KnownTool, OfferedCommand, Origin, Permissions, Space, Stage, State, ThreadId, ToolCall,
+    ToolSpec,
 };
 use crate::extensions::{Answer, Ask, Engine, Limits, Listing, Outside, Problem, Registration, Told};
 use crate::ports::ThreadAccess;
@@ -224,6 +225,21 @@ impl ExtensionHandlers {
         let engine = self.loaded().engine.clone().ok_or("no extension is loaded")?;
         let (answer, _) = engine.ask(Ask::Command { name, arguments }, false).await.map_err(|e| e.to_string())?;
         answer.error.as_ref().map_or(Ok(()), |problem| Err(in_words(problem)))
+    }
+
+    /// Whether extensions want a tool to be offered.
+    pub(super) fn is_active(&self, tool: &KnownTool) -> bool {
+        self.thread.is_active(tool)
+    }
+
+    /// Whether they want some not to be.
+    pub(super) fn narrows(&self) -> bool {
+        self.thread.narrows()
+    }
+
+    /// What tools there are in the thread, and what it may use.
+    pub(super) fn equip(&self, tools: AllTools, permissions: Permissions) {
+        self.thread.equip(tools, permissions);
     }
 
     /// The tools that are registered.

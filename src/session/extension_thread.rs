@@ -2,9 +2,11 @@
 
 use super::entries::Entries;
 use super::setup::{Setup, program};
+use super::tools_of_pi;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
-    Command, Dialog, DialogReply, ExtensionEntry, ModelRef, SandboxMode, Shown, ShownPlace, State, ThreadId, ThreadKind,
+    Command, Dialog, DialogReply, ExtensionEntry, KnownTool, ModelRef, Permissions, SandboxMode, Shown, ShownPlace,
+    State, ThreadId, ThreadKind, ToolSpec, Verdict,
 };
 use crate::extensions::{Asker, Outside, Refusal};
 use crate::items::prompt_file::PromptFiles;
@@ -13,8 +15,9 @@ use crate::ports::tools::Waiting;
 use crate::tools::program::{Program, Ran};
 use crate::tools::{Environment, Keeper, Sandbox};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -22,10 +25,15 @@ use tokio::time::timeout;
 
 /// So long a program of an extension may run that does not say how long.
 const LONGEST: Duration = Duration::from_hours(1);
+/// So long JavaScript stands still for a program that it waits for without a pause.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// Letters of a notice.
 const LONGEST_NOTICE: usize = 2_000;
 /// Lines of a widget, as in pi.
 const WIDGET_LINES: usize = 10;
+
+/// Lists every tool there is.
+pub(super) type AllTools = Box<dyn Fn() -> Vec<KnownTool> + Send + Sync>;
 
 /// See the module.
 pub(super) struct ExtensionThread {
@@ -39,6 +47,10 @@ pub(super) struct ExtensionThread {
     /// With the runtime in which it lives: extensions are on a thread of their own.
     thread: OnceLock<(Arc<dyn ThreadAccess>, Handle)>,
     state: watch::Sender<Option<State>>,
+    /// What its tools are, and what it may use.
+    tools: OnceLock<(AllTools, Permissions)>,
+    /// The tools that extensions want to be offered, by name; all without.
+    active: RwLock<Option<BTreeSet<String>>>,
     /// None where no thread is.
     entries: Option<Mutex<Entries>>,
 }
@@ -50,10 +62,12 @@ impl ExtensionThread {
             root: setup.project.root.clone(),
             home,
             environment: setup.environment(),
-            file: thread.as_ref().map(|thread| setup.layout.thread(thread).log().path().to_owned()),
+            file: thread.as_ref().map(|thread| setup.layout.thread(thread).log().path()),
             sandbox: setup.sandbox(),
             thread: OnceLock::new(),
             state: watch::Sender::new(None),
+            tools: OnceLock::new(),
+            active: RwLock::default(),
             entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
         })
     }
@@ -117,19 +131,199 @@ impl ExtensionThread {
         }
     }
 
+    /// How the thread stands.
+    fn of_thread(&self, name: &str, asker: &Asker) -> Option<Value> {
+        let state = self.state.borrow().clone();
+        let of_state = |read: &dyn Fn(&State) -> Value| state.as_ref().map_or(Value::Null, read);
+        Some(match name {
+            // Components are not drawn, which is what the mode `rpc` of pi says to its extensions.
+            "mode" => (if self.has_person() && !asker.preview { "rpc" } else { "print" }).into(),
+            "ui.available" => false.into(),
+            "project.trusted" => true.into(),
+            "run.idle" => of_state(&|state| is_idle(state).into()),
+            "run.pending" => of_state(&|state| (!state.queue.is_empty()).into()),
+            "run.usage" => of_state(&|state| {
+                let window = state.window.map(|window| window.0);
+                let share = |window| percent(state.context.0, window);
+                json!({"tokens": state.context.0, "contextWindow": window, "percent": window.map(share)})
+            }),
+            "model.current" => of_state(&|state| model(&state.model, state.window.map(|window| window.0))),
+            "commands.others" => commands(&PromptFiles::find(&self.root, &self.home)),
+            _ => return None,
+        })
+    }
+
+    /// What was said in it, and what extensions left there.
+    fn of_session(&self, name: &str, arguments: &Value) -> Option<Value> {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(match name {
+            "session.info" => {
+                let cwd = self.root.display().to_string();
+                let id = self.entries(|entries| entries.header()["id"].clone());
+                json!({"cwd": cwd, "id": id, "file": self.file, "dir": self.file.as_ref().and_then(|file| file.parent())})
+            }
+            "session.entries" => self.entries(|entries| entries.all().into()),
+            "session.branch" => {
+                let from = text("fromId");
+                self.entries(|entries| entries.up_to(from.as_deref()).into())
+            }
+            "session.entry" => {
+                let id = text("id").unwrap_or_default();
+                self.entries(|entries| entries.one(&id).cloned().unwrap_or_default())
+            }
+            "session.leafId" => self.entries(|entries| entries.leaf().into()),
+            "session.header" => self.entries(|entries| entries.header().clone()),
+            "session.name" => self.entries(|entries| entries.name().into()),
+            "session.label" => {
+                let id = text("id").unwrap_or_default();
+                self.entries(|entries| entries.label(&id).into())
+            }
+            "session.context" => self.entries(|entries| {
+                let messages = entries.all().iter().filter_map(|entry| entry.get("message"));
+                json!({"messages": messages.collect::<Vec<_>>(), "thinkingLevel": "off", "model": null})
+            }),
+            "session.append" => {
+                let custom_type = text("customType").unwrap_or_default();
+                let data = arguments.get("data").cloned().unwrap_or_default();
+                self.append(ExtensionEntry::Custom { custom_type, data });
+                self.entries(|entries| entries.leaf().into())
+            }
+            "session.setLabel" => {
+                let (target, label) = (text("entryId").unwrap_or_default(), text("label"));
+                self.append(ExtensionEntry::Label { target, label });
+                Value::Null
+            }
+            "session.setName" => {
+                self.tell(Command::Rename { title: text("name").unwrap_or_default() });
+                Value::Null
+            }
+            "run.systemPrompt" => self.entries(|entries| entries.system().into()),
+            "run.abort" => {
+                self.tell(Command::Cancel { scope: CancelScope::Turn });
+                Value::Null
+            }
+            "run.shutdown" => {
+                self.tell(Command::Shutdown);
+                Value::Null
+            }
+            _ => return None,
+        })
+    }
+
+    /// The tools that the thread may use, by the names that pi's extensions know.
+    fn of_tools(&self, name: &str, arguments: &Value) -> Option<Value> {
+        Some(match name {
+            "tools.all" => {
+                let one = |tool: &KnownTool| {
+                    let ToolSpec { name, description, schema } = &tool.spec;
+                    json!({"name": tools_of_pi::name(name), "description": description, "parameters": schema})
+                };
+                self.granted().iter().map(one).collect()
+            }
+            "tools.active" => {
+                let names = self.granted().into_iter().filter(|tool| self.is_active(tool));
+                names.map(|tool| tools_of_pi::name(&tool.spec.name).to_owned()).collect()
+            }
+            "tools.setActive" => {
+                let names = arguments.get("names").and_then(Value::as_array)?;
+                let names = names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                *self.active.write().unwrap_or_else(PoisonError::into_inner) = Some(names);
+                Value::Null
+            }
+            _ => return None,
+        })
+    }
+
+    /// What the thread's tools are, and what of them it may use.
+    pub(super) fn equip(&self, tools: AllTools, permissions: Permissions) {
+        let _equipped_already = self.tools.set((tools, permissions));
+    }
+
+    /// The tools that it may use, whether or not they are active.
+    fn granted(&self) -> Vec<KnownTool> {
+        let Some((tools, permissions)) = self.tools.get() else { return Vec::new() };
+        let mut all = tools();
+        all.retain(|tool| tool.absent.is_none() && permissions.verdict(&tool.capabilities()) != Verdict::Denied);
+        all
+    }
+
+    /// Whether extensions want a tool to be offered. They can only take tools away.
+    pub(super) fn is_active(&self, tool: &KnownTool) -> bool {
+        let active = self.active.read().unwrap_or_else(PoisonError::into_inner);
+        active
+            .as_ref()
+            .is_none_or(|names| names.contains(tools_of_pi::name(&tool.spec.name)) || names.contains(&tool.spec.name))
+    }
+
+    /// Whether extensions have taken tools away.
+    pub(super) fn narrows(&self) -> bool {
+        self.active.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// What is shown to people.
+    fn shown(&self, name: &str, asker: &Asker, arguments: &Value) {
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
+        let key = || format!("{}:{}", called(asker), text("key").unwrap_or_default());
+        let Some((thread, _)) = self.thread.get() else { return };
+        match name {
+            "ui.notify" => {
+                let level = text("type").filter(|level| level != "info");
+                let level = level.map(|level| format!("{level}: ")).unwrap_or_default();
+                let said = plain(&text("message").unwrap_or_default());
+                let said: String = said.chars().take(LONGEST_NOTICE).collect();
+                thread.notice(format!("{}: {level}{said}", called(asker)));
+            }
+            "ui.setEditorText" | "ui.pasteToEditor" if self.has_person() => {
+                thread.suggest(plain(&text("text").unwrap_or_default()));
+            }
+            "ui.setStatus" => {
+                self.show(key(), ShownPlace::Status, &text("text").into_iter().collect::<Vec<_>>());
+            }
+            "ui.setWidget" => {
+                let is_below = text("placement").as_deref() == Some("belowEditor");
+                let place = if is_below { ShownPlace::BelowDraft } else { ShownPlace::AboveDraft };
+                let lines = arguments.get("lines").and_then(Value::as_array).into_iter().flatten();
+                let mut lines: Vec<String> = lines.filter_map(Value::as_str).map(str::to_owned).collect();
+                if lines.len() > WIDGET_LINES {
+                    let more = lines.len() - WIDGET_LINES;
+                    lines.truncate(WIDGET_LINES);
+                    lines.push(format!("… {more} more lines"));
+                }
+                self.show(key(), place, &lines);
+            }
+            "ui.clear" => {
+                for place in [ShownPlace::AboveDraft, ShownPlace::BelowDraft] {
+                    self.show(key(), place, &[]);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The program that an extension wants to run. A `shell` gets the command as one line.
     fn program(&self, arguments: &Value) -> Result<(Program, Duration), Refusal> {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
         let command = text("command").filter(|command| !command.is_empty());
         let command = command.ok_or_else(|| Refusal::new("EINVAL", "there is no command to run"))?;
         let rest = arguments.get("args").and_then(Value::as_array).into_iter().flatten();
-        let words = std::iter::once(command).chain(rest.filter_map(|word| word.as_str().map(str::to_owned))).collect();
+        let mut words: Vec<String> =
+            std::iter::once(command).chain(rest.filter_map(|word| word.as_str().map(str::to_owned))).collect();
+        match arguments.get("shell") {
+            Some(Value::Bool(true)) => words = vec!["/bin/sh".to_owned(), "-c".to_owned(), words.join(" ")],
+            Some(Value::String(shell)) => words = vec![shell.clone(), "-c".to_owned(), words.join(" ")],
+            _ => {}
+        }
+        let mut environment = self.environment.clone();
+        for (name, value) in arguments.get("env").and_then(Value::as_object).into_iter().flatten() {
+            environment = environment.with(name, value.as_str().unwrap_or_default());
+        }
         let folder = text("cwd").map_or_else(|| self.root.clone(), |cwd| self.root.join(cwd));
         let program_of_this = program().map_err(|error| Refusal::new("EIO", error.to_string()))?;
         let confined = self.sandbox.mode == SandboxMode::Require;
         let program = Program {
             words,
             folder,
-            environment: self.environment.clone(),
+            environment,
             keeper: Keeper::Process(program_of_this),
             confinement: confined.then(|| self.sandbox.confinement(&[], &[])),
         };
@@ -140,7 +334,7 @@ impl ExtensionThread {
 
 /// As pi's `exec` tells it: ended from outside is code 0 and `killed`, not started is code 1.
 async fn exec(program: Program, longest: Duration) -> Value {
-    match program.run(longest).await {
+    match program.run(None, longest).await {
         Ok(Ran { output, said, code, too_long }) => {
             let killed = too_long || code.is_none();
             let code = if killed { 0 } else { code.unwrap_or_default() };
@@ -148,6 +342,18 @@ async fn exec(program: Program, longest: Duration) -> Value {
         }
         Err(why) => json!({"stdout": "", "stderr": why, "code": 1, "killed": false}),
     }
+}
+
+/// As Node's `child_process` tells it.
+async fn process(program: Program, input: Option<Vec<u8>>, longest: Duration) -> Result<Value, Refusal> {
+    let command = program.words.first().cloned().unwrap_or_default();
+    let ran = program.run(input, longest).await;
+    let Ran { output, said, code, too_long } =
+        ran.map_err(|why| Refusal::new("ENOENT", format!("spawn {command}: {why}")))?;
+    let signal = if too_long || code.is_none() { Some("SIGTERM") } else { None };
+    Ok(
+        json!({"stdout": String::from_utf8_lossy(&output), "stderr": said, "code": code, "signal": signal, "timedOut": too_long}),
+    )
 }
 
 /// The question that an extension asks with these arguments.
@@ -206,116 +412,29 @@ impl Outside for ExtensionThread {
         if asker.preview && !only_reads(name) {
             return Ok(Value::Null);
         }
-        let state = self.state.borrow().clone();
-        let of_state = |read: &dyn Fn(&State) -> Value| state.as_ref().map_or(Value::Null, read);
-        let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(str::to_owned);
-        Ok(match name {
-            // Components are not drawn, which is what the mode `rpc` of pi says to its extensions.
-            "mode" => (if self.has_person() && !asker.preview { "rpc" } else { "print" }).into(),
-            "ui.available" => false.into(),
-            "project.trusted" => true.into(),
-            "run.idle" => of_state(&|state| is_idle(state).into()),
-            "run.pending" => of_state(&|state| (!state.queue.is_empty()).into()),
-            "run.usage" => of_state(&|state| {
-                let window = state.window.map(|window| window.0);
-                let share = |window| percent(state.context.0, window);
-                json!({"tokens": state.context.0, "contextWindow": window, "percent": window.map(share)})
-            }),
-            "model.current" => of_state(&|state| model(&state.model, state.window.map(|window| window.0))),
-            "session.info" => {
-                let cwd = self.root.display().to_string();
-                let id = self.entries(|entries| entries.header()["id"].clone());
-                json!({"cwd": cwd, "id": id, "file": self.file, "dir": self.file.as_ref().and_then(|file| file.parent())})
-            }
-            "session.entries" => self.entries(|entries| entries.all().into()),
-            "session.branch" => {
-                let from = text("fromId");
-                self.entries(|entries| entries.up_to(from.as_deref()).into())
-            }
-            "session.entry" => {
-                let id = text("id").unwrap_or_default();
-                self.entries(|entries| entries.one(&id).cloned().unwrap_or_default())
-            }
-            "session.leafId" => self.entries(|entries| entries.leaf().into()),
-            "session.header" => self.entries(|entries| entries.header().clone()),
-            "session.name" => self.entries(|entries| entries.name().into()),
-            "session.label" => {
-                let id = text("id").unwrap_or_default();
-                self.entries(|entries| entries.label(&id).into())
-            }
-            "session.context" => self.entries(|entries| {
-                let messages = entries.all().iter().filter_map(|entry| entry.get("message"));
-                json!({"messages": messages.collect::<Vec<_>>(), "thinkingLevel": "off", "model": null})
-            }),
-            "session.append" => {
-                let custom_type = text("customType").unwrap_or_default();
-                let data = arguments.get("data").cloned().unwrap_or_default();
-                self.append(ExtensionEntry::Custom { custom_type, data });
-                self.entries(|entries| entries.leaf().into())
-            }
-            "session.setLabel" => {
-                let (target, label) = (text("entryId").unwrap_or_default(), text("label"));
-                self.append(ExtensionEntry::Label { target, label });
-                Value::Null
-            }
-            "run.systemPrompt" => self.entries(|entries| entries.system().into()),
-            "tools.all" | "tools.active" => json!([]),
-            "commands.others" => commands(&PromptFiles::find(&self.root, &self.home)),
-            "session.setName" => {
-                self.tell(Command::Rename { title: text("name").unwrap_or_default() });
-                Value::Null
-            }
-            "run.abort" => {
-                self.tell(Command::Cancel { scope: CancelScope::Turn });
-                Value::Null
-            }
-            "run.shutdown" => {
-                self.tell(Command::Shutdown);
-                Value::Null
-            }
-            "ui.notify" => {
-                if let Some((thread, _)) = self.thread.get() {
-                    let level = text("type").filter(|level| level != "info");
-                    let level = level.map(|level| format!("{level}: ")).unwrap_or_default();
-                    let said = plain(&text("message").unwrap_or_default());
-                    let said: String = said.chars().take(LONGEST_NOTICE).collect();
-                    thread.notice(format!("{}: {level}{said}", called(asker)));
-                }
-                Value::Null
-            }
-            "ui.setStatus" => {
-                let key = format!("{}:{}", called(asker), text("key").unwrap_or_default());
-                self.show(key, ShownPlace::Status, &text("text").into_iter().collect::<Vec<_>>());
-                Value::Null
-            }
-            "ui.setWidget" | "ui.clear" => {
-                let is_below = text("placement").as_deref() == Some("belowEditor");
-                let place = if is_below { ShownPlace::BelowDraft } else { ShownPlace::AboveDraft };
-                let lines = arguments.get("lines").and_then(Value::as_array).into_iter().flatten();
-                let mut lines: Vec<String> = lines.filter_map(Value::as_str).map(str::to_owned).collect();
-                if lines.len() > WIDGET_LINES {
-                    let more = lines.len() - WIDGET_LINES;
-                    lines.truncate(WIDGET_LINES);
-                    lines.push(format!("… {more} more lines"));
-                }
-                let key = format!("{}:{}", called(asker), text("key").unwrap_or_default());
-                if name == "ui.clear" {
-                    for place in [ShownPlace::AboveDraft, ShownPlace::BelowDraft] {
-                        self.show(key.clone(), place, &[]);
-                    }
-                } else {
-                    self.show(key, place, &lines);
-                }
-                Value::Null
-            }
-            _ => Value::Null,
-        })
+        if name == "process.run" {
+            let (program, longest) = self.program(&arguments)?;
+            let Some((_, runtime)) = self.thread.get() else { return Err(Refusal::access("there is no thread here")) };
+            let input = arguments.get("input").and_then(Value::as_str).map(|text| text.as_bytes().to_vec());
+            return runtime.block_on(process(program, input, longest.min(LONGEST_PAUSE)));
+        }
+        let told = self.of_thread(name, asker).or_else(|| self.of_session(name, &arguments));
+        Ok(told.or_else(|| self.of_tools(name, &arguments)).unwrap_or_else(|| {
+            self.shown(name, asker, &arguments);
+            Value::Null
+        }))
     }
 
     fn act(&self, asker: Asker, name: String, arguments: Value) -> Waiting<'static, Result<Value, Refusal>> {
         let refused = |refusal: Refusal| -> Waiting<'static, Result<Value, Refusal>> {
             Box::pin(std::future::ready(Err(refusal)))
         };
+        if name == "process.run" {
+            return match self.program(&arguments) {
+                Ok((program, longest)) => Box::pin(process(program, None, longest)),
+                Err(refusal) => refused(refusal),
+            };
+        }
         if name == "exec" {
             return match self.program(&arguments) {
                 Ok((program, longest)) => Box::pin(async move { Ok(exec(program, longest).await) }),

@@ -13,11 +13,20 @@ pub(super) struct ExtensionTools {
     pub(super) extensions: Arc<ExtensionHandlers>,
 }
 
-impl ToolRunner for ExtensionTools {
-    fn tools(&self) -> Vec<KnownTool> {
+impl ExtensionTools {
+    /// Every tool, whether or not extensions want it to be offered.
+    pub(super) fn all(&self) -> Vec<KnownTool> {
         let mut all = self.others.tools();
         all.extend(self.extensions.tools());
         KnownTool::settle_names(&mut all);
+        all
+    }
+}
+
+impl ToolRunner for ExtensionTools {
+    fn tools(&self) -> Vec<KnownTool> {
+        let mut all = self.all();
+        all.retain(|tool| self.extensions.is_active(tool));
         all
     }
 
@@ -40,6 +49,13 @@ impl ToolRunner for ExtensionTools {
         isolation: Isolation,
         listener: &'a dyn ToolListener,
     ) -> Waiting<'a, ToolOutcome> {
+        if !self.all().iter().any(|tool| tool.item == item && self.extensions.is_active(tool))
+            && self.extensions.narrows()
+        {
+            return Box::pin(std::future::ready(ToolOutcome::failed(format!(
+                "{item} was not run: an extension has taken it out of use."
+            ))));
+        }
         let Some(name) = item.strip_prefix(ITEM) else { return self.others.run(item, call, isolation, listener) };
         if isolation == Isolation::Sandbox {
             return Box::pin(std::future::ready(ToolOutcome::failed("A sandbox cannot hold an extension.")));

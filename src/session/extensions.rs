@@ -74,8 +74,20 @@ impl Extensions {
         let text = |value: &std::ffi::OsStr| value.to_str().map(str::to_owned);
         let variables = self.environment.variables();
         let environment = variables.filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
-        let policy = Policy { hidden: vec![self.dirs.config.clone(), self.dirs.state.clone()] };
+        let hidden = vec![self.dirs.config.clone(), self.dirs.state.clone()];
+        // Those of a thread may change what commands of tools may; without a thread nothing is changed.
+        let temporary = environment_of(&self.environment, "TMPDIR").unwrap_or_else(|| "/tmp".into());
+        let write = vec![self.root.clone(), temporary, self.dirs.home.join(".pi/agent")];
+        let write = if outside.is_some() { write } else { Vec::new() };
+        let guarded = [".ai", ".pi/extensions", ".git/hooks", ".git/config"].map(|path| self.root.join(path));
+        let own = OWN_FOLDERS.map(|folder| self.home.join(folder));
+        let policy = Policy { hidden, write, guarded: guarded.into_iter().chain(own).collect() };
         let (cwd, home) = (self.root.clone(), self.dirs.home.clone());
         Engine::start(Settings { cwd, home, environment, limits, policy, outside })
     }
+}
+
+fn environment_of(environment: &Environment, name: &str) -> Option<PathBuf> {
+    let found = environment.variables().find(|(other, _)| other.to_str() == Some(name));
+    found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
 }

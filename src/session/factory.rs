@@ -70,7 +70,12 @@ impl Factory {
             orchestrator: self.setup.orchestrator()?,
         };
         self.setup.equip(&mut hosting, items, permissions, self.allowed.clone(), Some(Arc::new(threads)));
-        hosting.tools = Arc::new(ExtensionTools { others: Arc::clone(&hosting.tools), extensions });
+        let tools =
+            Arc::new(ExtensionTools { others: Arc::clone(&hosting.tools), extensions: Arc::clone(&extensions) });
+        let all = Arc::downgrade(&tools);
+        let list = move || all.upgrade().map(|tools| tools.all()).unwrap_or_default();
+        extensions.equip(Box::new(list), hosting.permissions.clone());
+        hosting.tools = tools;
         Ok(hosting)
     }
 }

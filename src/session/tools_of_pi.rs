@@ -16,10 +16,14 @@ const NAMES: [(&str, &str); 7] = [
     ("rye_file_system_ls", "ls"),
 ];
 
+/// Pi's name of a tool that is offered under this one.
+pub(super) fn name(own: &str) -> &str {
+    NAMES.iter().find(|(name, _)| *name == own).map_or(own, |(_, pi)| pi)
+}
+
 /// The event with pi's name of its tool.
 pub(super) fn named(mut event: Value) -> Value {
-    let pi = event.get("toolName").and_then(Value::as_str);
-    let pi = pi.and_then(|name| NAMES.iter().find(|(own, _)| *own == name)).map(|(_, pi)| *pi);
+    let pi = event.get("toolName").and_then(Value::as_str).map(|own| name(own).to_owned());
     if let (Some(pi), Value::Object(fields)) = (pi, &mut event) {
         fields.insert("toolName".to_owned(), pi.into());
     }

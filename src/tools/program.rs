@@ -60,12 +60,12 @@ pub struct Ran {
 }
 
 impl Program {
-    /// Runs it without input to its end, `longest` at most. Losing the future ends the program with all that it started.
+    /// Runs it with this input to its end, `longest` at most. Losing the future ends the program with all that it started.
     ///
     /// # Errors
     /// Why it could not be started.
-    pub async fn run(&self, longest: Duration) -> Result<Ran, String> {
-        let finished = self.keeper.run(self.launch(None, longest), std::future::pending(), &Alone).await;
+    pub async fn run(&self, input: Option<Vec<u8>>, longest: Duration) -> Result<Ran, String> {
+        let finished = self.keeper.run(self.launch(input, longest), std::future::pending(), &Alone).await;
         let finished = finished.map_err(|failed| failed.0)?;
         let code = if let Ended::Itself(status) = &finished.ended { status.code() } else { None };
         let too_long = matches!(finished.ended, Ended::TooLong);

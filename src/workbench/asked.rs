@@ -51,7 +51,8 @@ impl Model {
         let (told, answered) = (&self.view.dialogs.told, &self.view.dialogs.answered);
         let told = told.iter().copied().filter(waits).collect();
         let answered = answered.iter().copied().filter(waits).collect();
-        self.view.dialogs = Dialogs { told, answered };
+        self.view.dialogs = Dialogs { told, answered, ..self.view.dialogs };
+        self.take_suggestion();
         let Some(open) = self.unanswered().next().cloned() else { return };
         if self.view.link != Link::Connected || self.overlay.is_some() {
             return;
@@ -63,6 +64,24 @@ impl Model {
             let title = open.dialog.title().lines().next().unwrap_or_default().to_owned();
             self.say(Level::Warning, format!("{} asks: {title} (/answer)", open.from));
         }
+    }
+
+    /// Puts a text of an extension into the draft; what is written there stays behind it.
+    fn take_suggestion(&mut self) {
+        let Some(state) = &self.view.state else { return };
+        let newest = state.suggested.as_ref().map_or(0, |suggested| suggested.number);
+        let known = self.view.dialogs.suggested.replace(newest);
+        // What was there when the thread was opened was for somebody else.
+        let Some(suggested) = state.suggested.clone().filter(|_| known.is_some_and(|known| known != newest)) else {
+            return;
+        };
+        if self.composer.is_empty() {
+            self.composer.set(&suggested.text);
+        } else {
+            self.composer.put_back(&suggested.text);
+        }
+        self.complete();
+        self.changed = true;
     }
 
     fn open_dialog(&mut self, open: OpenDialog) {

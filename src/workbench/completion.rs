@@ -91,10 +91,12 @@ impl Model {
         self.composer.first_letter() == Some('/')
     }
 
-    /// Whether a draft begins with the name of a skill or template, as far as those are known.
+    /// Whether a draft begins with the name of a skill, a template or an extension's command, or may: where no worker has
+    /// told of commands, only it can know.
     pub(super) fn is_prompt_name(&self, text: &str) -> bool {
         let word = text.split(char::is_whitespace).next().unwrap_or_default();
-        word.starts_with("/skill:") || self.prompt_rows().iter().any(|row| row.word == word)
+        let unknown = self.browser.extensions && self.view.state.is_none();
+        unknown || word.starts_with("/skill:") || self.prompt_rows().iter().any(|row| row.word == word)
     }
 
     /// Skills and templates, and the commands of extensions.

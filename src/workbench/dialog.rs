@@ -24,6 +24,8 @@ pub struct DialogPanel {
 /// What was done about questions that still wait, by their numbers.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dialogs {
+    /// The number of the newest text for the draft that is known; none before the thread has told how it stands.
+    pub(super) suggested: Option<u64>,
     /// The person knows of them.
     pub(super) told: Vec<u64>,
     /// Answered here; the worker has not said so yet.

@@ -190,7 +190,8 @@ pub enum Message {
     /// Files of the project, by their paths from its root.
     Files(Vec<String>),
     /// Skills and templates that a prompt can name.
-    Prompts(Vec<PromptRow>),
+    /// And whether there are extensions, which may have commands of their own.
+    Prompts(Vec<PromptRow>, bool),
     /// What of the project can run (answer to [`Effect::LoadTrust`]).
     Runs(Box<ProjectRuns>),
     /// Something that people write was saved: settings, items, themes.
@@ -264,7 +265,7 @@ impl Message {
             Self::Beside { .. } => "beside",
             Self::ItemText { .. } => "item_text",
             Self::Files(_) => "files",
-            Self::Prompts(_) => "prompts",
+            Self::Prompts(..) => "prompts",
             Self::Runs(_) => "runs",
             Self::Saved => "saved",
             Self::Coloured { .. } => "coloured",

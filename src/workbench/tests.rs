@@ -142,6 +142,7 @@ impl Session {
                 handling: None,
                 dialogs: Vec::new(),
                 shown: Vec::new(),
+                suggested: None,
                 commands: Vec::new(),
             }),
         ))

@@ -170,8 +170,8 @@ pub fn update(model: &mut Model, layout: &mut dyn TranscriptLayout, message: Mes
             model.item_read(kind, &id, text);
             Vec::new()
         }
-        Message::Prompts(prompts) => {
-            model.prompts_listed(prompts);
+        Message::Prompts(prompts, extensions) => {
+            model.prompts_listed(prompts, extensions);
             Vec::new()
         }
         Message::Files(files) => {

@@ -84,7 +84,9 @@ export async function callHandler(id, event, value, ctxData) {
   if (error) return { error, ms, path };
   try {
     const record = { result: crossing(event, result), ms, path };
-    if (Object.hasOwn(IN_PLACE, event)) record.value = plain(seen[IN_PLACE[event]]);
+    // What is answered counts before what was changed in place, and need not cross twice.
+    const field = IN_PLACE[event];
+    if (field !== undefined && own(result, field) === undefined) record.value = plain(seen[field]);
     return record;
   } catch (problem) {
     return { error: { message: `its answer cannot be used: ${problem.message}`, path, event }, ms, path };

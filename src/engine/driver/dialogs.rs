@@ -1,6 +1,6 @@
 //! Questions of extensions to the person, what they show, and their commands that run.
 
-use crate::domain::{Dialog, DialogReply, ExtensionEntry, OpenDialog, Shown};
+use crate::domain::{Dialog, DialogReply, ExtensionEntry, OpenDialog, Shown, SuggestedDraft};
 use std::future::poll_fn;
 use std::task::Poll;
 use tokio::sync::{oneshot, watch};
@@ -18,6 +18,7 @@ pub(super) enum Asked {
     Dialog { from: String, dialog: Dialog, reply: oneshot::Sender<Option<DialogReply>> },
     Show(Shown),
     Notice(String),
+    Suggest(String),
     Append(ExtensionEntry, oneshot::Sender<()>),
 }
 
@@ -25,6 +26,8 @@ pub(super) enum Asked {
 pub(super) struct Dialogs {
     pub(super) open: Vec<(OpenDialog, oneshot::Sender<Option<DialogReply>>)>,
     pub(super) asked: u64,
+    /// The newest text for the draft.
+    pub(super) suggested: Option<SuggestedDraft>,
     shown: Vec<Shown>,
     /// How many wait.
     count: watch::Sender<usize>,
@@ -34,7 +37,14 @@ pub(super) struct Dialogs {
 
 impl Default for Dialogs {
     fn default() -> Self {
-        Self { open: Vec::new(), asked: 0, shown: Vec::new(), count: watch::Sender::new(0), running: JoinSet::new() }
+        Self {
+            open: Vec::new(),
+            asked: 0,
+            suggested: None,
+            shown: Vec::new(),
+            count: watch::Sender::new(0),
+            running: JoinSet::new(),
+        }
     }
 }
 

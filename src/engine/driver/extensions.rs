@@ -5,7 +5,8 @@ use super::dialogs::{Asked, Happened, LARGEST, MOST};
 use super::inbox::{DriverMessage, Handle};
 use super::run::Driver;
 use crate::domain::{
-    Command, Dialog, DialogReply, Event, ExtensionEntry, OpenDialog, PromptEvent, Shown, ThreadEvent, ThreadKind,
+    Command, Dialog, DialogReply, Event, ExtensionEntry, OpenDialog, PromptEvent, Shown, SuggestedDraft, ThreadEvent,
+    ThreadKind,
 };
 use crate::engine::thread::Effect;
 use crate::ports::ThreadAccess;
@@ -67,6 +68,11 @@ impl<A: Audience> Driver<A> {
                 self.dialogs.count();
             }
             Asked::Show(shown) => self.dialogs.show(shown),
+            Asked::Suggest(text) if text.len() <= LARGEST => {
+                let number = self.dialogs.suggested.as_ref().map_or(1, |before| before.number + 1);
+                self.dialogs.suggested = Some(SuggestedDraft { number, text });
+            }
+            Asked::Suggest(_) => {}
             Asked::Append(entry, done) => {
                 let size = serde_json::to_string(&entry).map_or(usize::MAX, |text| text.len());
                 if size <= LARGEST_ENTRY {
@@ -149,6 +155,10 @@ impl ThreadAccess for Access {
 
     fn notice(&self, text: String) {
         self.tell(Asked::Notice(text));
+    }
+
+    fn suggest(&self, text: String) {
+        self.tell(Asked::Suggest(text));
     }
 
     fn append(&self, entry: ExtensionEntry) -> Waiting<'static, ()> {

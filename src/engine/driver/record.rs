@@ -213,6 +213,7 @@ impl<A: Audience> Driver<A> {
         let mut state = self.thread.state(window);
         state.handling = self.pipeline.handling();
         (state.dialogs, state.shown) = (self.dialogs.open(), self.dialogs.shown());
+        state.suggested.clone_from(&self.dialogs.suggested);
         state.commands = self.settings.handlers.commands();
         if self.blocked.is_some() {
             (state.status, state.waiting) = (Status::Waiting, Some(Waiting::Storage));

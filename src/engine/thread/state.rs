@@ -637,6 +637,7 @@ impl Thread {
             handling: None,
             dialogs: Vec::new(),
             shown: Vec::new(),
+            suggested: None,
             commands: Vec::new(),
         }
     }

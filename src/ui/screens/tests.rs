@@ -99,6 +99,7 @@ impl Session {
                 handling: None,
                 dialogs: Vec::new(),
                 shown: Vec::new(),
+                suggested: None,
                 commands: Vec::new(),
             }),
         ))
