@@ -195,7 +195,7 @@ impl EffectRunner {
             Effect::LoadDirectives => self.list(|setup| Message::Directives(listing::directives(setup))),
             Effect::LoadItems => self.list(|setup| Message::Items(listing::items(setup))),
             Effect::LoadPrompts => {
-                self.list(|setup| Message::Prompts(listing::prompts(setup), !setup.extensions().found().is_empty()))
+                self.list(|setup| Message::Prompts(listing::prompts(setup), !setup.extensions().found().is_empty()));
             }
             Effect::LoadFiles => self.list(|setup| Message::Files(listing::files(&setup.project.root))),
             Effect::LoadTrust => self.list(|setup| Message::Runs(Box::new(trusting::runs(setup)))),

@@ -12,6 +12,9 @@ use serde_json::Value;
 /// The longest id that a client gives to a prompt, in bytes.
 pub const LONGEST_CLIENT_ID: usize = 64;
 
+/// What begins the id that an extension's message has in the place of a client's.
+pub const EXTENSION_CLIENT: &str = "extension-";
+
 /// What a client can ask of a thread.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]

@@ -135,7 +135,8 @@ impl ExtensionHandlers {
             let decision = Trust::record(&self.extensions.dirs, &self.extensions.root);
             files.push((decision.clone(), stamp(&decision)));
         }
-        if files == before.files {
+        let wanted = self.thread.wants_reload();
+        if files == before.files && !wanted {
             return Vec::new();
         }
         let (loaded, told) = self.load(found, files, &before).await;

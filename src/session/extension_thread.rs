@@ -3,6 +3,7 @@
 use super::entries::Entries;
 use super::setup::{Setup, program};
 use super::tools_of_pi;
+use crate::domain::command::EXTENSION_CLIENT;
 use crate::domain::event::{CancelScope, PromptMode};
 use crate::domain::{
     Command, Dialog, DialogReply, ExtensionEntry, KnownTool, ModelRef, Permissions, SandboxMode, Shown, ShownPlace,
@@ -17,6 +18,7 @@ use crate::tools::{Environment, Keeper, Sandbox};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -51,6 +53,9 @@ pub(super) struct ExtensionThread {
     tools: OnceLock<(AllTools, Permissions)>,
     /// The tools that extensions want to be offered, by name; all without.
     active: RwLock<Option<BTreeSet<String>>>,
+    /// Messages that they have sent.
+    sent: AtomicU64,
+    reload: AtomicBool,
     /// None where no thread is.
     entries: Option<Mutex<Entries>>,
 }
@@ -68,6 +73,8 @@ impl ExtensionThread {
             state: watch::Sender::new(None),
             tools: OnceLock::new(),
             active: RwLock::default(),
+            sent: AtomicU64::new(0),
+            reload: AtomicBool::new(false),
             entries: thread.map(|thread| Mutex::new(Entries::new(setup.layout.clone(), thread))),
         })
     }
@@ -258,6 +265,19 @@ impl ExtensionThread {
     /// Whether extensions have taken tools away.
     pub(super) fn narrows(&self) -> bool {
         self.active.read().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// A message of an extension to the thread.
+    fn submit(&self, arguments: &Value, text: String) -> Command {
+        let mode = mode(arguments.get("options"));
+        let number = self.sent.fetch_add(1, Ordering::Relaxed);
+        let client = Some(format!("{EXTENSION_CLIENT}{}-{number}", std::process::id()));
+        Command::Submit { text, mode, images: Vec::new(), files: Vec::new(), client }
+    }
+
+    /// Whether an extension wants all of them to be loaded again.
+    pub(super) fn wants_reload(&self) -> bool {
+        self.reload.swap(false, Ordering::Relaxed)
     }
 
     /// What is shown to people.
@@ -473,11 +493,18 @@ impl Outside for ExtensionThread {
                 "nothing may be left behind while somebody only looks at what would be sent",
             ));
         }
+        if name == "reload" {
+            self.reload.store(true, Ordering::Relaxed);
+            thread.notice("extensions are loaded again with the next prompt".to_owned());
+            return Box::pin(std::future::ready(Ok(Value::Null)));
+        }
         let command = match name.as_str() {
-            "message.sendUser" => Some(submit(&arguments, words(arguments.get("content").unwrap_or(&Value::Null)))),
+            "message.sendUser" => {
+                Some(self.submit(&arguments, words(arguments.get("content").unwrap_or(&Value::Null))))
+            }
             "message.send" => {
                 let content = arguments.pointer("/message/content").unwrap_or(&Value::Null);
-                Some(submit(&arguments, words(content)))
+                Some(self.submit(&arguments, words(content)))
             }
             "run.compact" => Some(Command::Compact),
             "model.set" => {
@@ -507,11 +534,6 @@ impl Outside for ExtensionThread {
             }
         })
     }
-}
-
-fn submit(arguments: &Value, text: String) -> Command {
-    let mode = mode(arguments.get("options"));
-    Command::Submit { text, mode, images: Vec::new(), files: Vec::new(), client: None }
 }
 
 fn is_idle(state: &State) -> bool {

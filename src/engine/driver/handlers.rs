@@ -8,7 +8,7 @@ use super::ready::Ready;
 use super::run::Driver;
 use super::stage::{Asked, Asking, Passed, StageProgress, Watch};
 use crate::context::Plan;
-use crate::domain::command::{Breakpoint, Handling, QueuedPrompt, Resume};
+use crate::domain::command::{Breakpoint, EXTENSION_CLIENT, Handling, QueuedPrompt, Resume};
 use crate::domain::event::CancelScope;
 use crate::domain::pipeline::{KEPT, LISTS};
 use crate::domain::{
@@ -108,9 +108,11 @@ impl<A: Audience> Driver<A> {
             None
         };
         let (text, images) = (queued.text.clone(), queued.images.clone());
+        let by_extension = queued.client.as_ref().is_some_and(|client| client.starts_with(EXTENSION_CLIENT));
+        let source = if by_extension { "extension" } else { "interactive" };
         self.start(Goal::Prompt(Box::new(queued)), |asking| async move {
             let system = plan.as_ref().map(|plan| plan.system.as_slice());
-            Made::Prompt(Box::new(prepare_prompt(&asking, text, images, system).await))
+            Made::Prompt(Box::new(prepare_prompt(&asking, source, text, images, system).await))
         });
     }
 

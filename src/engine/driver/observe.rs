@@ -108,7 +108,7 @@ impl<A: Audience> Driver<A> {
                 ));
             }
             Event::Settings(SettingsEvent::ModelChanged { model }) => {
-                all.push((Stage::ModelSelect, json!({"model": model.to_string(), "source": "set"})));
+                all.push((Stage::ModelSelect, json!({"model": {"provider": model.provider, "id": model.model, "name": model.model}, "source": "set"})));
             }
             Event::Thread(_)
             | Event::Settings(_)

@@ -27,6 +27,7 @@ pub(super) struct PromptMade {
 /// Takes a prompt through its stages.
 pub(super) async fn prepare_prompt(
     asking: &Asking,
+    source: &'static str,
     text: String,
     images: Vec<Image>,
     system: Option<&[Piece]>,
@@ -36,7 +37,7 @@ pub(super) async fn prepare_prompt(
     let said = !made.text.trim().is_empty() || !made.images.is_empty();
     if said && asking.has(Stage::Input) {
         let (text, images) = (std::mem::take(&mut made.text), std::mem::take(&mut made.images));
-        let passed = asking.through(Chain::Input { text, images, source: "interactive", handled: false }).await;
+        let passed = asking.through(Chain::Input { text, images, source, handled: false }).await;
         made.aborted = passed.aborted;
         let handler = passed.asked.last().map(|asked| asked.step.handler.clone());
         made.asked.extend(passed.asked);

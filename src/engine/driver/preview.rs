@@ -69,7 +69,7 @@ async fn preview_by(asking: &Asking, mut subject: Subject) -> Result<Previewed, 
     let Subject { thread, plan, text, .. } = &subject;
     let sends = !text.trim().is_empty() || thread.prompts == 0;
     let mut prepared = if sends {
-        prepare_prompt(asking, text.clone(), images, Some(&plan.system)).await
+        prepare_prompt(asking, "interactive", text.clone(), images, Some(&plan.system)).await
     } else {
         PromptMade { text: text.clone(), images, ..PromptMade::default() }
     };

@@ -1,0 +1,316 @@
+//! The example extensions of pi in conversations with a scripted model: what a person sees when they use each.
+//!
+//! Their files are not part of this project: `scripts/pi-examples` fetches them and says where they are, which
+//! `LEVAIN_PI_EXAMPLES` names. Without that there is nothing to test. A table of what each came to is printed.
+
+#![allow(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::print_stdout, reason = "the table")]
+
+#[path = "support/terminal.rs"]
+mod terminal;
+
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use terminal::{Home, Terminal, key};
+
+/// A person at the screen, whose own extension is the example.
+struct Conversation {
+    home: Home,
+    terminal: Terminal,
+    answers: usize,
+}
+
+/// A model that calls this tool once it is asked with these words.
+fn calls(words: &str, tool: &str, input: &Value) -> [Value; 2] {
+    [
+        json!({"when": {"after_tool": tool}, "steps": [{"text": "Done."}]}),
+        json!({"when": {"contains": words}, "steps": [{"tool_call": {"name": tool, "input": input}}]}),
+    ]
+}
+
+impl Conversation {
+    fn new(example: &Path, replies: &[Value], prepare: impl FnOnce(&Home)) -> Self {
+        let home = Home::new();
+        let folder = home.home().join(".pi/agent/extensions");
+        fs::create_dir_all(&folder).unwrap();
+        let name = example.file_name().unwrap();
+        if example.is_dir() {
+            fs::create_dir(folder.join(name)).unwrap();
+            for entry in fs::read_dir(example).unwrap().filter_map(Result::ok).filter(|entry| entry.path().is_file()) {
+                fs::copy(entry.path(), folder.join(name).join(entry.file_name())).unwrap();
+            }
+        } else {
+            fs::copy(example, folder.join(name)).unwrap();
+        }
+        prepare(&home);
+        let script = home.path().join("script.yaml");
+        let done = json!({"steps": [{"text": "Done."}]});
+        let all = replies.iter().chain([&done]);
+        let all = all.fold(String::new(), |mut all, reply| {
+            let _never_fails = writeln!(all, "  - {reply}");
+            all
+        });
+        fs::write(&script, format!("name: examples\nrate: 0\nreplies:\n{all}")).unwrap();
+        let model = format!("scripted/{}", script.display());
+        let terminal = home.levain_in_terminal(&["--model", &model]).size(140, 40).start();
+        terminal.wait_for("A new thread");
+        Self { home, terminal, answers: 0 }
+    }
+
+    /// Sends something and waits for what is shown of it then.
+    fn say(&self, words: &str, shows: &str) -> &Self {
+        self.terminal.send_keys(words);
+        self.terminal.wait_for(words);
+        self.terminal.send_keys(key::ENTER);
+        self.sees(shows)
+    }
+
+    /// Sends a prompt and waits until the model has answered.
+    fn asks(&mut self, words: &str) -> &Self {
+        self.answers += 1;
+        let answers = self.answers;
+        self.terminal.send_keys(words);
+        self.terminal.wait_for(words);
+        self.terminal.send_keys(key::ENTER);
+        self.terminal.wait_until("it is answered", |screen| screen.contents().matches("Done.").count() >= answers);
+        self
+    }
+
+    fn sees(&self, words: &str) -> &Self {
+        self.terminal.wait_for(words);
+        self
+    }
+
+    /// Allows the call that waits.
+    fn allows(&self) -> &Self {
+        self.sees("y allow once");
+        self.terminal.send_keys("y");
+        self.terminal.wait_gone("y allow once");
+        self
+    }
+
+    /// Presses a key until the question is gone: one that comes at once answers nothing.
+    fn answers(&self, question: &str, keys: &str) -> &Self {
+        self.sees(question);
+        self.terminal.wait_until("the question is answered", |screen| {
+            if screen.contents().contains(question) {
+                self.terminal.send_keys(keys);
+            }
+            !screen.contents().contains(question)
+        });
+        self
+    }
+
+    /// The events of the only thread.
+    fn events(&self, name: &str) -> Vec<Value> {
+        let threads = fs::read_dir(self.home.project().join(".ai/agent/threads")).unwrap();
+        let log =
+            threads.map(|entry| entry.unwrap().path().join("transcript.jsonl")).find(|log| log.is_file()).unwrap();
+        let text = fs::read_to_string(log).unwrap();
+        let records = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        records.filter(|record| record["event_type"] == name).map(|record| record["payload"].clone()).collect()
+    }
+}
+
+fn git(home: &Home) {
+    for arguments in [&["init", "-q"][..], &["config", "user.email", "a@b"], &["config", "user.name", "a"]] {
+        let done = std::process::Command::new("git").args(arguments).current_dir(home.project()).status().unwrap();
+        assert!(done.success());
+    }
+    fs::write(home.project().join(".gitignore"), ".ai\n").unwrap();
+}
+
+type Use = fn(&dyn Fn(&[Value], fn(&Home)) -> Conversation);
+
+/// What a person does with an example, and what they see.
+const EXAMPLES: &[(&str, Use)] = &[
+    ("hello.ts", |begin| {
+        begin(&calls("greet", "hello", &json!({"name": "Ada"})), |_| {})
+            .say("greet her", "hello")
+            .allows()
+            .sees("Hello, Ada!");
+    }),
+    ("pirate.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.say("/pirate", "Pirate mode enabled");
+        one.asks("hello there");
+        assert!(one.events("system_prompt").last().unwrap()["text"].as_str().unwrap().contains("PIRATE MODE"));
+    }),
+    ("permission-gate.ts", |begin| {
+        let one = begin(&calls("remove", "rye_bash", &json!({"command": "rm -rf made"})), |_| {});
+        one.say("remove it", "Allow?").answers("Allow?", key::ESC).sees("Done.");
+        assert!(one.events("call_prepared")[0]["blocked"].is_string());
+    }),
+    ("protected-paths.ts", |begin| {
+        let write = json!({"path": ".env", "content": "x"});
+        let one = begin(&calls("write", "rye_file_system_write", &write), |_| {});
+        one.say("write it", "Blocked write to protected path: .env").sees("Done.");
+        assert!(!one.home.project().join(".env").exists());
+    }),
+    ("input-transform.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.say("ping", "pong");
+        // In an empty draft `?` is the key of the help.
+        one.asks("PING me");
+        assert_eq!(one.events("cognition_in")[0]["text"], "PING me");
+    }),
+    ("inline-bash.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("it is !{echo $((20+1))} now");
+        assert_eq!(one.events("cognition_in")[0]["text"], "it is 21 now");
+        one.sees("Expanded 1 inline command");
+    }),
+    ("dynamic-tools.ts", |begin| {
+        let one = begin(&calls("echo", "echo_session", &json!({"message": "words"})), |_| {});
+        one.say("echo it", "needs approval").allows().sees("[session] words");
+        one.say("/add-echo-tool other", "Registered dynamic tool: other");
+    }),
+    ("event-bus.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.say("/emit words", "Event from /emit command: words");
+    }),
+    ("bookmark.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.say("/bookmark here", "Bookmarked as: here").say("/unbookmark", "Removed bookmark: here");
+    }),
+    ("commands.ts", |begin| {
+        begin(&[], |_| {}).say("/commands extension", "/commands - List").answers("--- Extensions", key::ESC);
+    }),
+    ("session-name.ts", |begin| {
+        let one = begin(&[], |_| {});
+        one.say("/session-name the works", "Session named: the works").say("/session-name", "Session: the works");
+    }),
+    ("send-user-message.ts", |begin| {
+        let one = begin(&[], |_| {});
+        one.say("/ask some words", "Done.").sees("some words").say("/followup more", "more");
+    }),
+    ("status-line.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.sees("✓ Turn 1 complete");
+    }),
+    ("widget-placement.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.sees("Above editor widget").sees("Below editor widget");
+    }),
+    ("system-prompt-header.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.asks("second");
+        one.sees("System: ").sees(" chars");
+    }),
+    ("rpc-demo.ts", |begin| {
+        let mut one = begin(&calls("remove", "rye_bash", &json!({"command": "sudo true"})), |_| {});
+        one.asks("first");
+        one.sees("--- RPC Extension UI Demo ---").sees("Turn 1 done");
+        one.say("/rpc-input", "Enter a value").terminal.send_keys("typed");
+        one.answers("Enter a value", key::ENTER).sees("You entered: typed");
+        one.say("/rpc-editor", "line").answers("asks", key::ESC);
+        one.say("remove it", "Dangerous command: sudo true").answers("Dangerous command: sudo true", key::ESC);
+        one.sees("Command blocked by user");
+    }),
+    ("timed-confirm.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.say("/timed", "auto-cancel in 5 seconds. Confirm?").sees("Cancelled or timed out");
+        one.say("/timed-select", "Option B").answers("Pick an option", key::ENTER).sees("Selected: Option A");
+        one.say("/timed-signal", "Confirm?").sees("Dialog timed out (auto-cancelled)");
+    }),
+    ("model-status.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.say("/model scripted/demo", "Model: scripted/demo").sees("🤖 demo");
+    }),
+    ("trigger-compact.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.say("/trigger-compact", "Compaction started").sees("Compaction ");
+    }),
+    ("shutdown-command.ts", |begin| {
+        let one = begin(&calls("finish", "finish_and_exit", &json!({})), |_| {});
+        one.say("finish it", "needs approval").allows();
+        terminal::poll("the worker has ended", || one.events("worker_ended").len() == 1);
+    }),
+    ("reload-runtime.ts", |begin| {
+        let mut one = begin(&[], |_| {});
+        one.asks("first");
+        one.say("/reload-runtime", "loaded again with the next prompt");
+    }),
+    ("auto-commit-on-exit.ts", |begin| {
+        let mut one = begin(&[], git);
+        one.asks("first");
+        let Conversation { home, terminal, .. } = one;
+        terminal.leave();
+        let log = || {
+            let told =
+                std::process::Command::new("git").args(["log", "--oneline"]).current_dir(home.project()).output();
+            String::from_utf8(told.unwrap().stdout).unwrap()
+        };
+        terminal::poll("it is committed", || log().contains("[pi] Done."));
+    }),
+    ("plan-mode", |begin| {
+        let mut one = begin(&calls("do it", "rye_bash", &json!({"command": "touch made"})), |_| {});
+        one.say("/plan now", "Plan mode enabled");
+        one.sees("⏸ plan");
+        one.asks("do it please");
+        assert!(!one.home.project().join("made").exists());
+    }),
+    ("git-checkpoint.ts", |begin| {
+        let mut one = begin(&[], git);
+        one.asks("first");
+    }),
+    ("claude-rules.ts", |begin| {
+        let mut one = begin(&[], |home| {
+            fs::create_dir_all(home.project().join(".claude/rules")).unwrap();
+            fs::write(home.project().join(".claude/rules/style.md"), "Be brief.").unwrap();
+        });
+        one.asks("first");
+        assert!(one.events("system_prompt")[0]["text"].as_str().unwrap().contains("style.md"));
+    }),
+    ("provider-payload.ts", |begin| {
+        let mut one = begin(&[], |home| fs::create_dir_all(home.project().join(".pi")).unwrap());
+        one.asks("first");
+        let log = one.home.project().join(".pi/provider-payload.log");
+        assert!(fs::read_to_string(log).unwrap().contains("first"));
+    }),
+    ("tool-override.ts", |begin| {
+        let one = begin(&[], |home| fs::write(home.project().join("a"), "what a holds").unwrap());
+        one.say("/read-log", "access log");
+    }),
+    ("todo.ts", |begin| {
+        let one = begin(&calls("add", "todo", &json!({"action": "add", "text": "buy milk"})), |_| {});
+        one.say("add one", "needs approval").allows().sees("Added todo #1: buy milk");
+    }),
+    ("truncated-tool.ts", |begin| {
+        let one = begin(&calls("look", "rg", &json!({"pattern": "nothing-like-this"})), |_| {});
+        one.say("look for it", "needs approval").allows().sees("Done.");
+    }),
+    ("preset.ts", |begin| {
+        begin(&[], |_| {}).say("/preset", "preset");
+    }),
+];
+
+#[test]
+fn the_examples_of_pi_do_their_job() {
+    let Some(folder) = std::env::var_os("LEVAIN_PI_EXAMPLES").map(PathBuf::from) else { return };
+    let only = std::env::var("LEVAIN_PI_EXAMPLE").ok();
+    let mut failed = Vec::new();
+    for (name, uses) in
+        EXAMPLES.iter().filter(|(name, _)| only.as_ref().is_none_or(|only| name.starts_with(only.as_str())))
+    {
+        let begin = |replies: &[Value], prepare: fn(&Home)| Conversation::new(&folder.join(name), replies, prepare);
+        let worked = catch_unwind(AssertUnwindSafe(|| uses(&begin)));
+        println!("{name:<28} {}", if worked.is_ok() { "works" } else { "FAILS" });
+        if worked.is_err() {
+            failed.push(*name);
+        }
+    }
+    assert!(failed.is_empty(), "{failed:?}");
+}
