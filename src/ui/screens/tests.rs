@@ -82,27 +82,25 @@ impl Session {
     }
 
     fn state(&mut self, status: Status, turns: u32, queue: Vec<QueuedPrompt>) -> &mut Self {
-        self.tell(Message::Worker(
-            thread(),
-            FromWorker::State(State {
-                status,
-                waiting: (status == Status::Waiting).then_some(Waiting::User),
-                kind: ThreadKind::Interactive,
-                directive: "levain/chat".into(),
-                model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
-                cost: Cost { turns, spend: Money(180_000), ..Cost::default() },
-                limits: Limits::default(),
-                context: Tokens(6_412),
-                window: Some(Tokens(200_000)),
-                queue,
-                approvals: Vec::new(),
-                handling: None,
-                dialogs: Vec::new(),
-                shown: Vec::new(),
-                suggested: None,
-                commands: Vec::new(),
-            }),
-        ))
+        let state = State {
+            status,
+            waiting: (status == Status::Waiting).then_some(Waiting::User),
+            kind: ThreadKind::Interactive,
+            directive: "levain/chat".into(),
+            model: ModelRef::new("anthropic", "claude-sonnet-4-5"),
+            cost: Cost { turns, spend: Money(180_000), ..Cost::default() },
+            limits: Limits::default(),
+            context: Tokens(6_412),
+            window: Some(Tokens(200_000)),
+            queue,
+            approvals: Vec::new(),
+            handling: None,
+            dialogs: Vec::new(),
+            shown: Vec::new(),
+            suggested: None,
+            commands: Vec::new(),
+        };
+        self.tell(Message::Worker(thread(), FromWorker::State(state)))
     }
 
     /// A thread that answers the first prompt.
